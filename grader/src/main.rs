@@ -1,0 +1,2 @@
+//! The `grader` command.
+fn main() {}
