@@ -29,3 +29,4 @@ pub mod tensor;
 pub mod toolchain;
 pub mod verdict;
 pub mod workbook;
+pub mod wrong;

@@ -1,1 +1,3 @@
-//! To be written.
+//! Wires the command line to the library. One file for each command.
+
+pub mod args;
