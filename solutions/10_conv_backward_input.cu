@@ -1,0 +1,38 @@
+// Puzzle 10, solution: one thread per input element, which gathers from all outputs that used it.
+
+__global__ void conv2d_backward_input(const float* grad_output, const float* filters,
+                                      float* grad_input, int batch, int C_in, int H, int W,
+                                      int C_out, int F)
+{
+    // ANCHOR: decode
+    int idx = blockIdx.x * blockDim.x + threadIdx.x;
+    if (idx >= batch * C_in * H * W) return; // the grid is rounded up to whole blocks
+
+    // The number counts the elements in memory order: w varies fastest, b slowest.
+    int w = idx % W;
+    int h = idx / W % H;
+    int c = idx / (W * H) % C_in;
+    int b = idx / (W * H * C_in);
+    // ANCHOR_END: decode
+
+    int H_out = H - F + 1;
+    int W_out = W - F + 1;
+
+    // ANCHOR: sum
+    float sum = 0.0f;
+    for (int k = 0; k < C_out; k++) {
+        for (int fh = 0; fh < F; fh++) {
+            for (int fw = 0; fw < F; fw++) {
+                // The output position whose patch has this input element at (fh, fw).
+                int oh = h - fh;
+                int ow = w - fw;
+                if (oh < 0 || oh >= H_out || ow < 0 || ow >= W_out) continue; // no such position
+                sum += grad_output[((b * C_out + k) * H_out + oh) * W_out + ow]
+                     * filters[((k * C_in + c) * F + fh) * F + fw];
+            }
+        }
+    }
+    // ANCHOR_END: sum
+
+    grad_input[idx] = sum;
+}
