@@ -1,3 +1,4 @@
+// ANCHOR: all
 // Puzzle 07, solution: one thread per output element.
 
 __global__ void conv2d_forward(const float* input, const float* filters, const float* bias,
@@ -33,3 +34,4 @@ __global__ void conv2d_forward(const float* input, const float* filters, const f
 
     output[idx] = sum;
 }
+// ANCHOR_END: all

@@ -1,3 +1,4 @@
+// ANCHOR: all
 // Puzzle 09, solution: one thread per weight, and one thread per bias.
 
 // ANCHOR: weights
@@ -53,3 +54,4 @@ __global__ void conv2d_backward_bias(const float* grad_output, float* grad_bias,
     grad_bias[k] = total;
 }
 // ANCHOR_END: bias
+// ANCHOR_END: all

@@ -1,3 +1,4 @@
+// ANCHOR: all
 // Puzzle 10, solution: one thread per input element, which gathers from all outputs that used it.
 
 __global__ void conv2d_backward_input(const float* grad_output, const float* filters,
@@ -36,3 +37,4 @@ __global__ void conv2d_backward_input(const float* grad_output, const float* fil
 
     grad_input[idx] = sum;
 }
+// ANCHOR_END: all
