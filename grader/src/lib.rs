@@ -1,1 +1,32 @@
-//! Library.
+//! Compiles, runs and judges the kernels of the Gradient Puzzles workbook.
+//!
+//! Data flows one way:
+//!
+//! ```text
+//! spec ──► oracle ──► case (inputs, expected, bounds)
+//!   │                     │
+//!   └► toolchain ─► module ─► backend: gpu | vm ─► outputs, findings ─► judge ─► verdict ─► report
+//! ```
+//!
+//! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `finding`, `case`, `verdict`, `npy`,
+//! `progress`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `module`, `backend`, `judge`, `report`, `cli`.
+
+pub mod backend;
+pub mod case;
+pub mod cli;
+pub mod diagnostic;
+pub mod failure;
+pub mod finding;
+pub mod judge;
+pub mod module;
+pub mod npy;
+pub mod oracle;
+pub mod process;
+pub mod progress;
+pub mod report;
+pub mod spec;
+pub mod tensor;
+pub mod toolchain;
+pub mod verdict;
+pub mod workbook;
+pub mod wrong;

@@ -159,7 +159,11 @@ impl Concrete {
     }
     /// Evaluates all that `wanted` needs. Every input must be in `known` with the right length.
     /// Bounds are for a kernel that accumulates in f32 (f64 for f64 tensors) in any order and stores in the tensor's dtype.
-    pub fn evaluate(&self, known: &Values, wanted: &[&str]) -> Result<BTreeMap<String, Vec<Approx>>, Error> {
+    pub fn evaluate(
+        &self,
+        known: &Values,
+        wanted: &[&str],
+    ) -> Result<BTreeMap<String, Vec<Approx>>, Error> {
         todo!()
     }
     /// One element, without computing the others of its tensor.
@@ -168,7 +172,12 @@ impl Concrete {
     }
     /// The terms of one element as a sum of products of input elements, at most `limit`;
     /// `Ok(None)` when there are more, or when the element is not such a sum.
-    pub fn terms(&self, known: &Values, at: &ElementRef, limit: usize) -> Result<Option<Vec<Term>>, Error> {
+    pub fn terms(
+        &self,
+        known: &Values,
+        at: &ElementRef,
+        limit: usize,
+    ) -> Result<Option<Vec<Term>>, Error> {
         todo!()
     }
 }

@@ -1,0 +1,54 @@
+//! Where kernels run. One trait, two backends, the same verdicts.
+
+pub mod gpu;
+pub mod vm;
+
+use crate::case::Case;
+use crate::failure::Failure;
+use crate::finding::Finding;
+use crate::finding::{SourceLine, ThreadId};
+use crate::verdict::ElementRead;
+use std::time::Duration;
+
+/// What came out of running a case.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// For each tensor of the case (inputs too): its values, and which elements the kernel wrote at least once
+    /// (on the GPU: whose poison pattern is gone). Row-major.
+    pub tensors: Vec<RunTensor>,
+    /// What went wrong on the way.
+    pub findings: Vec<Finding>,
+    /// Launches and copies.
+    pub time: Duration,
+}
+
+/// Contents of a tensor after the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunTensor {
+    /// Values in f64.
+    pub values: Vec<f64>,
+    /// True where an element is defined.
+    pub written: Vec<bool>,
+}
+
+/// Which thread wrote an element, and what it read on the way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Provenance {
+    /// The last writer and the line of the write.
+    pub writer: Option<(ThreadId, Option<SourceLine>)>,
+    /// Its reads of tensors.
+    pub reads: Vec<ElementRead>,
+}
+
+/// Runs the launches of a case.
+pub trait Backend {
+    /// `vm` or `gpu`, for reports.
+    fn name(&self) -> &'static str;
+    /// Human description: "PTX virtual machine, 2 threads" or "NVIDIA H200, driver 13.0".
+    fn describe(&self) -> String;
+    /// Runs one case from fresh memory.
+    ///
+    /// # Errors
+    /// The machine cannot run it (no driver, unsupported instruction): never a mistake of the student.
+    fn run(&self, case: &Case) -> Result<Run, Failure>;
+}

@@ -1,0 +1,179 @@
+//! What a checker saw a thread do, in the student's terms: tensor, index, line, thread.
+
+/// A line of the student's source (or of a header it includes).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceLine {
+    /// Path as the compiler saw it.
+    pub file: String,
+    /// 1-based.
+    pub line: u32,
+    /// 1-based, 0 if unknown.
+    pub column: u32,
+}
+
+/// Something wrong that a kernel did. Typed here, worded in `report`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What.
+    pub kind: FindingKind,
+    /// The kernel's source name.
+    pub kernel: String,
+    /// Where, if the backend knows.
+    pub line: Option<SourceLine>,
+    /// First block and thread that did it, if the backend knows.
+    pub thread: Option<ThreadId>,
+    /// How many threads did the same at this line.
+    pub count: u64,
+}
+
+/// A thread of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadId {
+    /// `blockIdx`.
+    pub block: [u32; 3],
+    /// `threadIdx`.
+    pub thread: [u32; 3],
+}
+
+/// Kinds of access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// A read-modify-write.
+    Atomic,
+}
+
+/// Where memory lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Device memory.
+    Global,
+    /// `__shared__`.
+    Shared,
+    /// A thread's own.
+    Local,
+    /// `__constant__`.
+    Constant,
+}
+
+/// A place counted in elements of a tensor; may lie outside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Name of the tensor.
+    pub tensor: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Element offset from its start, in row-major order; negative or `>= len` where it misses.
+    pub flat: i64,
+}
+
+/// Kinds of findings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FindingKind {
+    /// An access outside every allocation.
+    OutOfBounds {
+        /// Load, store or atomic.
+        access: Access,
+        /// State space.
+        space: Space,
+        /// The nearest tensor, for global memory.
+        place: Option<Place>,
+        /// The raw address; small ones come from a null pointer.
+        address: u64,
+    },
+    /// An address that is not a multiple of the access size.
+    Misaligned {
+        /// Load, store or atomic.
+        access: Access,
+        /// State space.
+        space: Space,
+        /// Bytes of the access.
+        size: u32,
+        /// The tensor, for global memory.
+        place: Option<Place>,
+    },
+    /// A read of memory that nobody wrote.
+    Uninitialised {
+        /// State space.
+        space: Space,
+        /// The tensor, for global memory.
+        place: Option<Place>,
+        /// Bytes from the start of the space, for shared and local memory.
+        offset: i64,
+    },
+    /// A write to an input.
+    WriteToInput {
+        /// The element.
+        place: Place,
+    },
+    /// Two threads of a block touched the same shared word without a barrier between them.
+    SharedRace {
+        /// The other side: line, thread and access.
+        other_line: Option<SourceLine>,
+        /// The other thread.
+        other_thread: Option<ThreadId>,
+        /// This side's access.
+        access: Access,
+        /// The other side's access.
+        other_access: Access,
+        /// Byte offset in shared memory.
+        offset: i64,
+    },
+    /// A barrier that part of the block never reaches.
+    BarrierDivergence {
+        /// Where the other threads are; `None` if they have returned.
+        other_line: Option<SourceLine>,
+    },
+    /// Still running when the budget was spent.
+    EndlessLoop {
+        /// Instructions executed by the warp.
+        instructions: u64,
+    },
+    /// Killed after this many seconds (GPU).
+    TimeOut {
+        /// Seconds.
+        seconds: f64,
+    },
+    /// `trap` or a failed `assert`.
+    Trap {
+        /// The assertion, if known.
+        message: Option<String>,
+    },
+    /// The guard zone around a tensor was overwritten (GPU).
+    GuardOverwritten {
+        /// The tensor and the first overwritten element outside it.
+        place: Place,
+    },
+    /// The contents of an input changed (GPU).
+    InputChanged {
+        /// The first changed element.
+        place: Place,
+    },
+    /// An error of the driver, explained.
+    Driver {
+        /// For instance `CUDA_ERROR_ILLEGAL_ADDRESS`.
+        code: String,
+        /// What it means for the student.
+        meaning: String,
+    },
+}
+
+impl FindingKind {
+    /// The name used in `caught_by` and in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::OutOfBounds { .. } | Self::GuardOverwritten { .. } => "out-of-bounds",
+            Self::Misaligned { .. } => "misaligned",
+            Self::Uninitialised { .. } => "uninitialised",
+            Self::WriteToInput { .. } | Self::InputChanged { .. } => "write-to-input",
+            Self::SharedRace { .. } => "shared-race",
+            Self::BarrierDivergence { .. } => "barrier-divergence",
+            Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
+            Self::Trap { .. } => "trap",
+            Self::Driver { .. } => "driver-error",
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A tensor's name, element type and shape, and the way between values, bytes and coordinates.
+
+use half::{bf16, f16};
+pub use indexmath::DType;
+
+/// Name, element type and sizes of a row-major tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// As in the spec: `filters`, `grad(input)`.
+    pub name: String,
+    /// Element type.
+    pub dtype: DType,
+    /// Sizes, outermost axis first.
+    pub shape: Vec<usize>,
+}
+
+impl Tensor {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// True if it has no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Size in bytes.
+    pub fn bytes(&self) -> usize {
+        self.len() * size_of(self.dtype)
+    }
+
+    /// Coordinates of the element at `flat` in row-major order.
+    pub fn coords(&self, flat: usize) -> Vec<usize> {
+        let mut rest = flat;
+        let mut coords = vec![0; self.shape.len()];
+        for (coord, &size) in coords.iter_mut().zip(&self.shape).rev() {
+            *coord = rest % size;
+            rest /= size;
+        }
+        coords
+    }
+
+    /// Position of an element in row-major order; `None` if a coordinate is outside.
+    pub fn flat(&self, coords: &[i64]) -> Option<usize> {
+        if coords.len() != self.shape.len() {
+            return None;
+        }
+        let mut flat = 0;
+        for (&coord, &size) in coords.iter().zip(&self.shape) {
+            let coord = usize::try_from(coord).ok().filter(|&c| c < size)?;
+            flat = flat * size + coord;
+        }
+        Some(flat)
+    }
+
+    /// `grad(input)[0, 0, 2, 1]`.
+    pub fn element_name(&self, flat: usize) -> String {
+        let coords: Vec<String> = self.coords(flat).iter().map(ToString::to_string).collect();
+        format!("{}[{}]", self.name, coords.join(", "))
+    }
+}
+
+/// Bytes of one element.
+pub fn size_of(dtype: DType) -> usize {
+    match dtype {
+        DType::F64 => 8,
+        DType::F32 | DType::I32 => 4,
+        DType::F16 | DType::BF16 => 2,
+    }
+}
+
+/// Rounds values to `dtype` (nearest, ties to even) and lays them out little-endian.
+pub fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(values.len() * size_of(dtype));
+    for &v in values {
+        match dtype {
+            DType::F64 => bytes.extend(v.to_le_bytes()),
+            DType::F32 => bytes.extend((v as f32).to_le_bytes()),
+            DType::F16 => bytes.extend(f16::from_f64(v).to_le_bytes()),
+            DType::BF16 => bytes.extend(bf16::from_f64(v).to_le_bytes()),
+            DType::I32 => bytes.extend((v as i32).to_le_bytes()),
+        }
+    }
+    bytes
+}
+
+/// The inverse of [`encode`]. Bytes past the last whole element are ignored.
+pub fn decode(dtype: DType, bytes: &[u8]) -> Vec<f64> {
+    fn each<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> f64) -> Vec<f64> {
+        bytes.as_chunks::<N>().0.iter().map(|&chunk| value(chunk)).collect()
+    }
+    match dtype {
+        DType::F64 => each(bytes, f64::from_le_bytes),
+        DType::F32 => each(bytes, |b| f64::from(f32::from_le_bytes(b))),
+        DType::F16 => each(bytes, |b| f16::from_le_bytes(b).to_f64()),
+        DType::BF16 => each(bytes, |b| bf16::from_le_bytes(b).to_f64()),
+        DType::I32 => each(bytes, |b| f64::from(i32::from_le_bytes(b))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_and_positions_are_inverse() {
+        let t = Tensor { name: "t".into(), dtype: DType::F32, shape: vec![2, 3, 5] };
+        for flat in 0..t.len() {
+            let coords: Vec<i64> = t.coords(flat).iter().map(|&c| c as i64).collect();
+            assert_eq!(t.flat(&coords), Some(flat));
+        }
+        assert_eq!(t.coords(7), [0, 1, 2]);
+        assert_eq!(t.flat(&[0, 3, 0]), None);
+        assert_eq!(t.flat(&[0, -1, 0]), None);
+        assert_eq!(t.element_name(29), "t[1, 2, 4]");
+    }
+
+    #[test]
+    fn every_type_survives_the_way_through_bytes() {
+        let values = [0.0, 1.0, -2.5, 96.0];
+        for dtype in [DType::F64, DType::F32, DType::F16, DType::BF16] {
+            assert_eq!(decode(dtype, &encode(dtype, &values)), values);
+        }
+        assert_eq!(decode(DType::I32, &encode(DType::I32, &[3.0, -7.0])), [3.0, -7.0]);
+    }
+}

@@ -1,0 +1,138 @@
+//! The wrong kernels of a puzzle: replacements in its solution, each with the test or finding that must catch it.
+
+use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
+use crate::failure::{Failure, FailureKind};
+use serde::Deserialize;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+
+/// A mistake that a student could make.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrongKernel {
+    /// What is wrong, in a few words.
+    pub name: String,
+    /// The test that must fail, or the finding ([`crate::finding::FindingKind::name`]) that must be reported.
+    pub caught_by: String,
+    /// The whole source.
+    pub source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFile {
+    wrong: Vec<RawWrong>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWrong {
+    name: Spanned<String>,
+    caught_by: String,
+    replace: Vec<RawReplace>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawReplace {
+    from: Spanned<String>,
+    to: String,
+}
+
+/// Reads `text` (the contents of `solutions/NN_name.toml`, shown as `path`) and applies it to `solution`.
+///
+/// # Errors
+/// The file is not of the form described in the book, a name occurs twice, or a `from` does not occur
+/// exactly once in the solution.
+pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Vec<WrongKernel>, Failure> {
+    let error = |span: Range<usize>, title: String, help: &str| {
+        Failure::at(
+            FailureKind::Usage,
+            Diagnostic {
+                severity: Severity::Error,
+                title,
+                source: Some(Source {
+                    path: path.to_path_buf(),
+                    text: text.to_owned(),
+                    marks: vec![Mark { span, label: String::new() }],
+                }),
+                help: vec![help.to_owned()],
+            },
+        )
+    };
+    let file: RawFile = toml::from_str(text).map_err(|e| {
+        let help = "each wrong kernel is a [[wrong]] with name, caught_by and [[wrong.replace]] tables of from and to";
+        error(e.span().unwrap_or(0..0), e.message().to_owned(), help)
+    })?;
+    let mut kernels: Vec<WrongKernel> = Vec::new();
+    for raw in file.wrong {
+        if kernels.iter().any(|k| k.name == *raw.name.get_ref()) {
+            return Err(error(
+                raw.name.span(),
+                format!("`{}` occurs twice", raw.name.get_ref()),
+                "give each its own name",
+            ));
+        }
+        let mut source = solution.to_owned();
+        for replace in &raw.replace {
+            let from = replace.from.get_ref();
+            match source.matches(from.as_str()).count() {
+                1 => source = source.replacen(from.as_str(), &replace.to, 1),
+                n => {
+                    let title = format!("this text occurs {n} times in the solution");
+                    return Err(error(
+                        replace.from.span(),
+                        title,
+                        "write enough of the line that it occurs exactly once",
+                    ));
+                }
+            }
+        }
+        if source == solution {
+            return Err(error(
+                raw.name.span(),
+                "this kernel is the solution itself".into(),
+                "replace something by something else",
+            ));
+        }
+        kernels.push(WrongKernel { name: raw.name.into_inner(), caught_by: raw.caught_by, source });
+    }
+    Ok(kernels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn title(text: &str) -> String {
+        parse(text, Path::new("w.toml"), "a + b + b").unwrap_err().diagnostics[0].title.clone()
+    }
+
+    #[test]
+    fn replacements_are_applied_in_order() {
+        let text = "[[wrong]]\nname = 'n'\ncaught_by = 't'\n\
+                    replace = [{ from = 'a +', to = 'c -' }, { from = 'c', to = 'd' }]";
+        let kernels = parse(text, Path::new("w.toml"), "a + b").unwrap();
+        assert_eq!(
+            kernels,
+            [WrongKernel { name: "n".into(), caught_by: "t".into(), source: "d - b".into() }]
+        );
+    }
+
+    #[test]
+    fn a_text_that_occurs_twice_or_never_is_an_error() {
+        let one = |from: &str| {
+            format!("[[wrong]]\nname='n'\ncaught_by='t'\nreplace=[{{from='{from}', to='x'}}]")
+        };
+        assert_eq!(title(&one("b")), "this text occurs 2 times in the solution");
+        assert_eq!(title(&one("z")), "this text occurs 0 times in the solution");
+    }
+
+    #[test]
+    fn the_solution_itself_is_no_wrong_kernel() {
+        assert_eq!(
+            title("[[wrong]]\nname='n'\ncaught_by='t'\nreplace=[]"),
+            "this kernel is the solution itself"
+        );
+    }
+}
