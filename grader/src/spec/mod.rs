@@ -13,6 +13,9 @@ mod tensors;
 mod test;
 mod wording;
 
+#[cfg(test)]
+pub(crate) mod errors;
+
 pub use data::{Data, DataKind, Expect};
 pub(crate) use fault::{Checked, Fault};
 pub use launch::{Arg, Launch};
