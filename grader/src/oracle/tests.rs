@@ -1,4 +1,5 @@
 use super::*;
+use crate::case::{CaseArg, CaseLaunch};
 use crate::spec::Spec;
 use crate::spec::errors::changed;
 
