@@ -4,7 +4,7 @@ pub mod gpu;
 pub mod vm;
 
 use crate::case::Case;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::finding::Finding;
 pub use crate::verdict::Provenance;
 use std::time::Duration;
@@ -41,4 +41,13 @@ pub trait Backend {
     /// # Errors
     /// The machine cannot run it (no driver, unsupported instruction): never a mistake of the student.
     fn run(&self, case: &Case) -> Result<Run, Failure>;
+}
+
+/// A launch of something that is not in the module. The check of names comes before, so this is only a safety net.
+fn no_such_kernel(name: &str) -> Failure {
+    Failure::new(
+        FailureKind::Kernel,
+        format!("the compiled file has no kernel `{name}`"),
+        format!("define `__global__ void {name}(...)`: the spec launches it by that name"),
+    )
 }
