@@ -64,12 +64,19 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
 
 fn only_start(tensor: &Tensor, n: usize, block: usize) -> String {
     let rest = tensor.len().saturating_sub(n);
-    let written = format!("only the first {} written", if n == 1 { "element is".into() } else { format!("{n} elements are") });
+    let written = format!(
+        "only the first {} written",
+        if n == 1 { "element is".into() } else { format!("{n} elements are") }
+    );
     if n == block {
-        return format!("{written}, as many as a block has threads: is blockIdx.x part of the thread's number?");
+        return format!(
+            "{written}, as many as a block has threads: is blockIdx.x part of the thread's number?"
+        );
     }
     if block > 0 && n.is_multiple_of(block) && rest < block {
-        return format!("{written}, whole blocks of {block}: looks like the last block, which is not full, does nothing.");
+        return format!(
+            "{written}, whole blocks of {block}: looks like the last block, which is not full, does nothing."
+        );
     }
     format!("{written}: nothing from {} on.", tensor.element_name(n))
 }
@@ -80,7 +87,9 @@ fn factor_words(factor: f64, size: Option<&str>) -> String {
     match size {
         Some(size) if factor > 1.0 => format!("{}: as if multiplied by {size}", times(&text)),
         Some(size) => format!("{}: as if divided by {size}", times(&text)),
-        None if factor == 2.0 => "every element is twice what is right: is each term added twice".into(),
+        None if factor == 2.0 => {
+            "every element is twice what is right: is each term added twice".into()
+        }
         None if factor == -1.0 => "every element has the wrong sign".into(),
         None => format!("{}: a factor too much, or one left out", times(&text)),
     }
@@ -93,7 +102,9 @@ fn region(tensor: &Tensor, ranges: &[Option<(usize, usize)>]) -> String {
         let size = tensor.shape[axis];
         if first == last && last + 1 == size && axis + 2 >= tensor.shape.len() {
             let what = if axis + 1 == tensor.shape.len() { "column" } else { "row" };
-            return format!("all errors lie in the last {what}, {place}: looks like a bound that is off by one.");
+            return format!(
+                "all errors lie in the last {what}, {place}: looks like a bound that is off by one."
+            );
         }
     }
     format!("all errors lie in {place}.")
@@ -114,7 +125,11 @@ fn pattern(tensor: &Tensor, range: impl Fn(usize) -> Option<(usize, usize)>) -> 
 /// `first coordinate`, `second coordinate`, ...
 fn axis_name(tensor: &Tensor, axis: usize) -> String {
     let ordinals = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
-    let ordinal = if axis > 0 && axis + 1 == tensor.shape.len() { "last" } else { ordinals.get(axis).unwrap_or(&"next") };
+    let ordinal = if axis > 0 && axis + 1 == tensor.shape.len() {
+        "last"
+    } else {
+        ordinals.get(axis).unwrap_or(&"next")
+    };
     format!("{ordinal} coordinate")
 }
 

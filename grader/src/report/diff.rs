@@ -51,7 +51,8 @@ pub(super) fn table(diff: &TensorDiff, style: Style) -> Vec<String> {
         lines.push(if index == 0 {
             style.paint(Tone::Faint, &format!("{element}{expected}{got}{rest}"))
         } else {
-            let (expected, got) = (style.paint(Tone::Good, &expected), style.paint(Tone::Bad, &got));
+            let (expected, got) =
+                (style.paint(Tone::Good, &expected), style.paint(Tone::Bad, &got));
             format!("{element}{expected}{got}{rest}")
         });
     }
@@ -59,7 +60,7 @@ pub(super) fn table(diff: &TensorDiff, style: Style) -> Vec<String> {
     let note = match (more, exact) {
         (0, false) => return lines,
         (0, true) => "the data is made of integers: equal or wrong".into(),
-        (_, false) => format!("and {} more", more),
+        (_, false) => format!("and {more} more"),
         (_, true) => format!("and {more} more; the data is made of integers: equal or wrong"),
     };
     lines.push(style.paint(Tone::Faint, &format!("    {note}")));
@@ -84,5 +85,6 @@ fn row(diff: &TensorDiff, m: &Mismatch, exact: bool) -> [String; 5] {
 /// The wrong outputs that are not shown in full.
 pub(super) fn others(diffs: &[TensorDiff]) -> Option<String> {
     let names: Vec<String> = diffs.iter().map(headline).collect();
-    (!names.is_empty()).then(|| format!("{} wrong too: {}", count(names.len(), "output"), names.join("; ")))
+    (!names.is_empty())
+        .then(|| format!("{} wrong too: {}", count(names.len(), "output"), names.join("; ")))
 }

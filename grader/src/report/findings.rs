@@ -15,7 +15,8 @@ const NULL_PAGE: u64 = 0x1_0000;
 pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagnostic {
     let (title, label, mut help) = words(&finding.kind);
     let mut marks = Vec::new();
-    let place = |line: &SourceLine| same_file(&line.file, file).then(|| span(source, line)).flatten();
+    let place =
+        |line: &SourceLine| same_file(&line.file, file).then(|| span(source, line)).flatten();
     if let Some(line) = &finding.line {
         match place(line) {
             Some(span) => marks.push(Mark { span, label }),
@@ -136,7 +137,11 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
     }
 }
 
-fn uninitialised(space: Space, place: Option<&Place>, offset: i64) -> (String, String, Vec<String>) {
+fn uninitialised(
+    space: Space,
+    place: Option<&Place>,
+    offset: i64,
+) -> (String, String, Vec<String>) {
     let (what, help) = match (place, space) {
         (Some(place), _) => (
             name(place),
@@ -223,13 +228,18 @@ fn beyond(place: &Place) -> String {
 /// How large the tensor is, and which of its elements lies nearest.
 fn nearest(place: &Place) -> String {
     let tensor = tensor(place);
-    let size = format!("{} {} has {}", tensor.name, list(&tensor.shape), count(tensor.len(), "element"));
+    let size =
+        format!("{} {} has {}", tensor.name, list(&tensor.shape), count(tensor.len(), "element"));
     let at = if place.flat < 0 { 0 } else { tensor.len().saturating_sub(1) };
     if tensor.is_empty() {
         return size;
     }
     let which = if place.flat < 0 { "first" } else { "last" };
-    format!("{size}; this is number {}, the {which} is number {at}, {}", place.flat, tensor.element_name(at))
+    format!(
+        "{size}; this is number {}, the {which} is number {at}, {}",
+        place.flat,
+        tensor.element_name(at)
+    )
 }
 
 fn thousands(n: u64) -> String {
@@ -261,7 +271,9 @@ fn span(source: &str, place: &SourceLine) -> Option<Range<usize>> {
     let line = source.split_inclusive('\n').nth(index)?;
     let start: usize = source.split_inclusive('\n').take(index).map(str::len).sum();
     let text = line.trim_end();
-    let column = (place.column as usize).checked_sub(1).filter(|&c| text.is_char_boundary(c) && c < text.len());
+    let column = (place.column as usize)
+        .checked_sub(1)
+        .filter(|&c| text.is_char_boundary(c) && c < text.len());
     let Some(column) = column else {
         let indent = text.len() - text.trim_start().len();
         return Some(start + indent..start + text.len());

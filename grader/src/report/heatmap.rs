@@ -112,7 +112,8 @@ fn title(
     let rank = diff.tensor.shape.len();
     let shown = rank.min(2);
     let flat = slice * diff.tensor.shape[rank - shown..].iter().product::<usize>();
-    let mut coords: Vec<String> = diff.tensor.coords(flat).iter().map(ToString::to_string).collect();
+    let mut coords: Vec<String> =
+        diff.tensor.coords(flat).iter().map(ToString::to_string).collect();
     coords[rank - shown..].fill("*".into());
     let mut kinds: Vec<(Cell, &str)> = vec![
         (Cell::Right, "right"),
@@ -145,7 +146,11 @@ fn title(
             format!("{} {text}", style.paint(symbol(kind, style).1, &symbols))
         })
         .collect();
-    let zoom = if tall * wide > 1 { format!(", {tall}x{wide} elements a cell, the worst counts") } else { String::new() };
+    let zoom = if tall * wide > 1 {
+        format!(", {tall}x{wide} elements a cell, the worst counts")
+    } else {
+        String::new()
+    };
     format!("    {}{}{zoom}:  {}", diff.tensor.name, list(&coords), legend.join("  "))
 }
 

@@ -59,7 +59,8 @@ impl<W: Write> Reporter for JsonReporter<W> {
 
     fn test_finished(&mut self, verdict: &TestVerdict) -> io::Result<()> {
         let empty = (Path::new(""), "");
-        let (file, source) = self.run.as_ref().map_or(empty, |r| (r.file.as_path(), r.source.as_str()));
+        let (file, source) =
+            self.run.as_ref().map_or(empty, |r| (r.file.as_path(), r.source.as_str()));
         self.tests.push(test(verdict, file, source));
         Ok(())
     }
@@ -126,7 +127,9 @@ impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             x if x.is_nan() => serializer.serialize_str("NaN"),
-            x if x.is_infinite() => serializer.serialize_str(if x > 0.0 { "Infinity" } else { "-Infinity" }),
+            x if x.is_infinite() => {
+                serializer.serialize_str(if x > 0.0 { "Infinity" } else { "-Infinity" })
+            }
             x => serializer.serialize_f64(x),
         }
     }

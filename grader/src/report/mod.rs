@@ -96,6 +96,3 @@ pub trait Reporter {
     /// See [`Reporter::start`].
     fn failed(&mut self, failure: &Failure) -> io::Result<()>;
 }
-
-#[cfg(test)]
-mod examples;

@@ -86,10 +86,12 @@ mod tests {
 
     #[test]
     fn short_but_exact_enough() {
-        let shown = [0.0, -0.0, 1.0, -3.0, 16_777_217.0, 0.1, f64::from(0.1f32), 1.0 / 3.0, 12_345.678_9]
-            .map(number);
+        let shown =
+            [0.0, -0.0, 1.0, -3.0, 16_777_217.0, 0.1, f64::from(0.1f32), 1.0 / 3.0, 12_345.678_9]
+                .map(number);
         assert_eq!(shown, ["0", "0", "1", "-3", "16777217", "0.1", "0.1", "0.333333", "12345.7"]);
-        let shown = [1e-5 / 3.0, 1e300, -2.5e-10, f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(number);
+        let shown =
+            [1e-5 / 3.0, 1e300, -2.5e-10, f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(number);
         assert_eq!(shown, ["3.33333e-6", "1e300", "-2.5e-10", "NaN", "inf", "-inf"]);
     }
 

@@ -53,12 +53,15 @@ fn formula_lines(formula: &[Term], thread: Option<&ThreadReads>, style: Style) -
     let mut lines = Vec::new();
     for ((term, product), value) in shown.iter().zip(&products).zip(&values) {
         let indices: Vec<String> = term.indices.iter().map(|(n, v)| format!("{n}={v}")).collect();
-        let indices = if indices.is_empty() { String::new() } else { format!("   ({})", indices.join(", ")) };
+        let indices =
+            if indices.is_empty() { String::new() } else { format!("   ({})", indices.join(", ")) };
         let line = format!("{product:<wide$} = {value:>value_width$}");
         lines.push(format!("      {line}{}", style.paint(Tone::Faint, &indices)));
     }
     if formula.len() > shown.len() {
-        lines.push(style.paint(Tone::Faint, &format!("      and {} more", formula.len() - shown.len())));
+        lines.push(
+            style.paint(Tone::Faint, &format!("      and {} more", formula.len() - shown.len())),
+        );
     }
     lines
 }
@@ -86,7 +89,11 @@ fn thread_lines(
     }
     if thread.extra.is_empty() && thread.missing.is_empty() && thread.outside.is_empty() {
         let same = "read exactly the elements that the formula uses: look at how it multiplies and adds them";
-        return if has_formula { vec![format!("    {who}"), format!("      {same}")] } else { Vec::new() };
+        return if has_formula {
+            vec![format!("    {who}"), format!("      {same}")]
+        } else {
+            Vec::new()
+        };
     }
     let mut lines = vec![format!("    {who}")];
     let mut kind = |tone: Tone, label: &str, items: Vec<String>, note: &str| {
@@ -103,7 +110,12 @@ fn thread_lines(
     };
     let outside = thread.outside.iter().map(outside_text).collect();
     kind(Tone::Bad, "read outside:", outside, "");
-    kind(Tone::Warn, "also read:", thread.extra.iter().map(read_text).collect(), "; the formula does not use it");
+    kind(
+        Tone::Warn,
+        "also read:",
+        thread.extra.iter().map(read_text).collect(),
+        "; the formula does not use it",
+    );
     let shared = SHARING.iter().any(|word| source.contains(word));
     let note = if shared { "; unless another thread read it for this one" } else { "" };
     kind(Tone::Warn, "never read:", thread.missing.iter().map(element_text).collect(), note);
@@ -136,7 +148,13 @@ fn read_text(read: &ElementRead) -> String {
 
 fn outside_text(read: &ElementRead) -> String {
     let len: usize = read.shape.iter().product();
-    format!("element {} of {}, which has {}{}", read.flat, read.tensor, count(len, "element"), line_text(read.line.as_ref()))
+    format!(
+        "element {} of {}, which has {}{}",
+        read.flat,
+        read.tensor,
+        count(len, "element"),
+        line_text(read.line.as_ref())
+    )
 }
 
 fn line_text(line: Option<&SourceLine>) -> String {

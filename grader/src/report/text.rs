@@ -39,21 +39,27 @@ impl<W: Write> Reporter for TextReporter<W> {
     fn start(&mut self, run: &RunInfo) -> io::Result<()> {
         let title = format!("Puzzle {}: {}", run.puzzle, run.title);
         writeln!(self.out, "{}", self.style.paint(Tone::Strong, &title))?;
-        let compiled = match run.compile.cached {
-            true => "compiled before".into(),
-            false => format!("compiled in {}", time(run.compile.time)),
+        let compiled = if run.compile.cached {
+            "compiled before".into()
+        } else {
+            format!("compiled in {}", time(run.compile.time))
         };
-        let facts =
-            format!("{}, {compiled}; {}; seed {}", run.file.display(), run.backend_description, run.seed);
+        let facts = format!(
+            "{}, {compiled}; {}; seed {}",
+            run.file.display(),
+            run.backend_description,
+            run.seed
+        );
         writeln!(self.out, "{}\n", self.style.paint(Tone::Faint, &facts))?;
         self.run = Some(run.clone());
         self.out.flush()
     }
 
     fn test_finished(&mut self, verdict: &TestVerdict) -> io::Result<()> {
-        let (tone, mark) = match verdict.passed() {
-            true => (Tone::Good, self.style.either("✔", "pass")),
-            false => (Tone::Bad, self.style.either("✘", "FAIL")),
+        let (tone, mark) = if verdict.passed() {
+            (Tone::Good, self.style.either("✔", "pass"))
+        } else {
+            (Tone::Bad, self.style.either("✘", "FAIL"))
         };
         let mark = self.style.paint(tone, mark);
         let width = self.name_width();
@@ -78,7 +84,11 @@ impl<W: Write> Reporter for TextReporter<W> {
         let line = format!("{} of {} {tests} passed", summary.passed, summary.total);
         writeln!(self.out, "\n{}", style.paint(tone, &line))?;
         if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
-            writeln!(self.out, "to repeat:  {} --test {} --seed {}", run.command, verdict.test, run.seed)?;
+            writeln!(
+                self.out,
+                "to repeat:  {} --test {} --seed {}",
+                run.command, verdict.test, run.seed
+            )?;
             writeln!(self.out, "to read:    {}", run.chapter.display())?;
         }
         self.out.flush()
@@ -104,7 +114,8 @@ fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
     let mut lines = vec![String::new()];
     lines.push(style.paint(Tone::Strong, &format!("{rule} {} {rule}", verdict.test)));
     lines.extend(verdict.about.clone());
-    let sizes: Vec<String> = verdict.dims.iter().map(|(name, size)| format!("{name}={size}")).collect();
+    let sizes: Vec<String> =
+        verdict.dims.iter().map(|(name, size)| format!("{name}={size}")).collect();
     lines.push(style.paint(Tone::Faint, &sizes.join(" ")));
     lines.extend(finding_lines(run, verdict, style));
     let Some((first, others)) = verdict.diffs.split_first() else {
@@ -140,7 +151,8 @@ fn finding_lines(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<Stri
             lines.push(String::new());
             lines.extend(diagnostic.render(style.colour).lines().map(String::from));
         } else if index < FULL_FINDINGS + MORE_FINDINGS {
-            let line = finding.line.as_ref().map(|l| format!(" (line {})", l.line)).unwrap_or_default();
+            let line =
+                finding.line.as_ref().map(|l| format!(" (line {})", l.line)).unwrap_or_default();
             lines.push(format!("{} {}{line}", style.paint(Tone::Bad, "also:"), diagnostic.title));
         }
     }
