@@ -1,0 +1,162 @@
+//! What the first wrong element should be made of, beside what its thread read.
+
+use super::number::{count, list, number, pair};
+use super::style::{Style, Tone};
+use crate::finding::{SourceLine, ThreadId};
+use crate::tensor::Tensor;
+use crate::verdict::{ElementRead, TermDiff, ThreadReads};
+use indexmath::{ElementRef, Term};
+
+/// Terms of the formula that are listed.
+const MAX_TERMS: usize = 4;
+/// Elements that are listed of each kind.
+const MAX_ELEMENTS: usize = 3;
+/// Words of a source that lets threads read for each other.
+const SHARING: [&str; 3] = ["__shared__", "__shfl", "atomicAdd"];
+
+/// Nothing if neither the formula nor the thread is known.
+pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    let element = tensor.element_name(diff.mismatch.flat);
+    if let Some(formula) = &diff.formula {
+        let m = diff.mismatch;
+        let (should, got) = match m.got.map(|got| pair(m.expected, got)) {
+            Some((should, got)) => (should, format!("the kernel made it {got}")),
+            None => (number(m.expected), "the kernel never wrote it".into()),
+        };
+        let of = match formula.len() {
+            0 => "to which nothing contributes".into(),
+            1 => "a single product".into(),
+            n => format!("the sum of {n} products"),
+        };
+        let colon = if formula.is_empty() { "" } else { ":" };
+        lines.push(format!("    {element} should be {should}, {of}; {got}{colon}"));
+        lines.extend(formula_lines(formula, diff.thread.as_ref(), style));
+    }
+    if let Some(thread) = &diff.thread {
+        lines.extend(thread_lines(&element, thread, diff.formula.is_some(), source, style));
+    }
+    lines
+}
+
+/// The terms with elements that the thread did not read come first: they matter most.
+fn formula_lines(formula: &[Term], thread: Option<&ThreadReads>, style: Style) -> Vec<String> {
+    let missing = |term: &Term| {
+        thread.is_some_and(|t| term.factors.iter().any(|factor| t.missing.contains(factor)))
+    };
+    let (first, then): (Vec<&Term>, Vec<&Term>) = formula.iter().partition(|&term| missing(term));
+    let shown: Vec<&Term> = first.into_iter().chain(then).take(MAX_TERMS).collect();
+    let products: Vec<String> = shown.iter().map(|term| product(term, style)).collect();
+    let values: Vec<String> = shown.iter().map(|term| number(term.value)).collect();
+    let width = |texts: &[String]| texts.iter().map(|t| t.chars().count()).max().unwrap_or(0);
+    let (wide, value_width) = (width(&products), width(&values));
+    let mut lines = Vec::new();
+    for ((term, product), value) in shown.iter().zip(&products).zip(&values) {
+        let indices: Vec<String> = term.indices.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        let indices =
+            if indices.is_empty() { String::new() } else { format!("   ({})", indices.join(", ")) };
+        let line = format!("{product:<wide$} = {value:>value_width$}");
+        lines.push(format!("      {line}{}", style.paint(Tone::Faint, &indices)));
+    }
+    if formula.len() > shown.len() {
+        lines.push(
+            style.paint(Tone::Faint, &format!("      and {} more", formula.len() - shown.len())),
+        );
+    }
+    lines
+}
+
+fn product(term: &Term, style: Style) -> String {
+    let dot = style.either(" · ", " * ");
+    let mut factors: Vec<String> = term.factors.iter().map(element_text).collect();
+    if term.coefficient != 1.0 || factors.is_empty() {
+        factors.insert(0, number(term.coefficient));
+    }
+    factors.join(dot)
+}
+
+fn thread_lines(
+    element: &str,
+    thread: &ThreadReads,
+    has_formula: bool,
+    source: &str,
+    style: Style,
+) -> Vec<String> {
+    let stored = thread.line.as_ref().map(|l| format!(" at line {}", l.line)).unwrap_or_default();
+    let who = format!("{}, which stored {element}{stored},", thread_text(thread.id));
+    if thread.total == 0 {
+        return vec![format!("    {who} read no input at all")];
+    }
+    if thread.extra.is_empty() && thread.missing.is_empty() && thread.outside.is_empty() {
+        let same = "read exactly the elements that the formula uses: look at how it multiplies and adds them";
+        return if has_formula {
+            vec![format!("    {who}"), format!("      {same}")]
+        } else {
+            Vec::new()
+        };
+    }
+    let mut lines = vec![format!("    {who}")];
+    let mut kind = |tone: Tone, label: &str, items: Vec<String>, note: &str| {
+        if items.is_empty() {
+            return;
+        }
+        let more = items.len().saturating_sub(MAX_ELEMENTS);
+        let mut text = items.into_iter().take(MAX_ELEMENTS).collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            text = format!("{text} and {more} more");
+        }
+        let label = style.paint(tone, &format!("{label:<13}"));
+        lines.push(format!("      {label} {text}{note}"));
+    };
+    let outside = thread.outside.iter().map(outside_text).collect();
+    kind(Tone::Bad, "read outside:", outside, "");
+    kind(
+        Tone::Warn,
+        "also read:",
+        thread.extra.iter().map(read_text).collect(),
+        "; the formula does not use it",
+    );
+    let shared = SHARING.iter().any(|word| source.contains(word));
+    let note = if shared { "; unless another thread read it for this one" } else { "" };
+    kind(Tone::Warn, "never read:", thread.missing.iter().map(element_text).collect(), note);
+    lines
+}
+
+/// `block (0,0,0) thread (3,0,0)`.
+pub(super) fn thread_text(id: ThreadId) -> String {
+    let [bx, by, bz] = id.block;
+    let [tx, ty, tz] = id.thread;
+    format!("block ({bx},{by},{bz}) thread ({tx},{ty},{tz})")
+}
+
+fn element_text(element: &ElementRef) -> String {
+    format!("{}{}", element.tensor, list(&element.coords))
+}
+
+fn read_text(read: &ElementRead) -> String {
+    let tensor = Tensor {
+        name: read.tensor.clone(),
+        dtype: crate::tensor::DType::F32,
+        shape: read.shape.clone(),
+    };
+    let name = match usize::try_from(read.flat) {
+        Ok(flat) if flat < tensor.len() => tensor.element_name(flat),
+        _ => format!("{}[{}]", read.tensor, read.flat),
+    };
+    format!("{name}{}", line_text(read.line.as_ref()))
+}
+
+fn outside_text(read: &ElementRead) -> String {
+    let len: usize = read.shape.iter().product();
+    format!(
+        "element {} of {}, which has {}{}",
+        read.flat,
+        read.tensor,
+        count(len, "element"),
+        line_text(read.line.as_ref())
+    )
+}
+
+fn line_text(line: Option<&SourceLine>) -> String {
+    line.map(|l| format!(" (line {})", l.line)).unwrap_or_default()
+}
