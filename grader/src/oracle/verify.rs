@@ -30,9 +30,10 @@ pub(super) fn verify(spec: &Spec) -> Checked<()> {
     match undecided.first() {
         None => Ok(()),
         Some(name) => {
-            let title = format!("in every test, all elements of `{name}` are right with one value");
-            Err(Fault::at(spec.tensors.place.clone(), title)
-                .help("give one test data that tell the elements apart"))
+            let title = format!("in every test, all elements of `{name}` are equal");
+            Err(Fault::at(spec.tensors.place.clone(), title).help(
+                "a kernel that mixes them up would pass: give one test data that tell them apart",
+            ))
         }
     }
 }

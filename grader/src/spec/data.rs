@@ -179,7 +179,7 @@ fn stored(values: &[f64], list: &[Spanned<Value>], tensor: &Tensor) -> Checked<V
             _ => kept.is_finite(),
         };
         if !fits {
-            let title = format!("{given} does not fit into `{}`", tensor.name);
+            let title = format!("{given:?} does not fit into `{}`", tensor.name);
             let holds = match tensor.dtype {
                 DType::I32 => "it holds integers of 32 bits",
                 DType::F16 => "f16 ends at 65504",

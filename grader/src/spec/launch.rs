@@ -168,7 +168,11 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn fault(&self, extent: &Extent, title: String) -> Fault {
-        Fault::at(extent.place.clone(), title).also(self.test.clone(), "at these sizes")
+        let fault = Fault::at(extent.place.clone(), title);
+        if extent.expr.names().is_empty() {
+            return fault;
+        }
+        fault.also(self.test.clone(), "at these sizes")
     }
 
     fn number(&self, extent: &Extent, what: &str, unit: &str, min: i64, max: i64) -> Checked<u32> {

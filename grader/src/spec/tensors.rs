@@ -48,7 +48,9 @@ impl Tensors {
         }
         let place = raw.math.forward.span();
         let math = |e| Fault::math(text, &place, e);
-        let forward = Formula::parse(raw.math.forward.get_ref(), &types).map_err(math)?;
+        let names: Vec<&str> = sizes.names().collect();
+        let forward =
+            Formula::parse_with(raw.math.forward.get_ref(), &types, &names).map_err(math)?;
         let outputs = forward.outputs();
         let backward =
             raw.launch.iter().flat_map(|l| &l.args).any(|a| grad_of(a.get_ref()).is_some());
