@@ -87,7 +87,7 @@ pub(crate) fn read_data(
             }
         }
     }
-    for (key, _) in table {
+    for key in table.keys() {
         let name = key.get_ref();
         if tensors.is_computed(name) {
             return Err(Fault::at(key.span(), format!("`{name}` is computed, it cannot be given"))

@@ -382,6 +382,15 @@ fn tests() {
        |
        = help: a test may have 8388608 at most; smaller sizes find the same mistakes
     ");
+    insta::assert_snapshot!(error("{ B = 3, N = 9, F = 2 }", "{ B = 300, N = 9000, F = 4000 }"), @r"
+    error: the formula takes 6001200000 multiplications and additions in this test
+      --> puzzles/01_x.toml:29:8
+       |
+    29 | dims = { B = 300, N = 9000, F = 4000 }
+       |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ these sizes
+       |
+       = help: 1073741824 at most; smaller sizes find the same mistakes
+    ");
     insta::assert_snapshot!(error("name = \"batch\"", "name = \"tiny\""), @r#"
     error: two tests are named `tiny`
       --> puzzles/01_x.toml:28:8
