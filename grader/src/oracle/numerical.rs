@@ -13,8 +13,8 @@ use crate::spec::{Checked, Fault, Spec, Test, grad_of};
 use crate::tensor::Tensor;
 use indexmath::{Approx, Values};
 
-/// Elements of X: each costs two evaluations of the forward formula.
-const MAX_ELEMENTS: usize = 4096;
+/// Multiplications and additions for one X: each of its elements costs two evaluations of the forward formula.
+const MAX_STEPS: u64 = 1 << 28;
 
 /// Replaces the values of each `grad(X)` in `expected` by the numerical ones.
 pub(super) fn replace(
@@ -44,13 +44,14 @@ fn differences(
     epsilon: f64,
 ) -> Checked<Vec<f64>> {
     let check = |title: String| Fault::at(test.check_place.clone(), title);
-    if len > MAX_ELEMENTS {
-        return Err(check(format!("`{of}` has {len} elements in this test"))
-            .also(test.dims_place.clone(), "these sizes")
-            .help(format!("a numerical gradient is for {MAX_ELEMENTS} elements at most")));
+    let outputs: Vec<&str> = spec.tensors.outputs.iter().map(String::as_str).collect();
+    let steps = test.formula.work(&outputs).steps.saturating_mul(2 * len as u64);
+    if steps > MAX_STEPS {
+        return Err(check(format!("the numerical gradient of `{of}` takes {steps} operations"))
+            .also(test.dims_place.clone(), "at these sizes")
+            .help(format!("{MAX_STEPS} at most: give this test smaller sizes")));
     }
     let mut known = known.clone();
-    let outputs: Vec<&str> = spec.tensors.outputs.iter().map(String::as_str).collect();
     let mut gradient = Vec::with_capacity(len);
     for i in 0..len {
         let Some(x) = known.get(of).and_then(|values| values.get(i)).copied() else {
@@ -92,7 +93,7 @@ fn join(
     for (i, (approx, &value)) in derived.iter_mut().zip(numerical).enumerate() {
         let apart = (value - approx.value).abs();
         let scale = approx.value.abs().max(approx.magnitude).max(1e-3 * typical);
-        if !(apart <= rtol * scale) {
+        if apart.is_nan() || apart > rtol * scale {
             let title = format!(
                 "{}: the derived gradient {} is not the numerical one, {value}",
                 tensor.element_name(i),

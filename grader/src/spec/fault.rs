@@ -30,8 +30,13 @@ impl Fault {
 
     /// An error of `indexmath` inside the string value whose quotes span `value` in `text`.
     pub(crate) fn math(text: &str, value: &Range<usize>, error: indexmath::Error) -> Self {
-        let inner = error.span.start..error.span.end;
-        let fault = Self::at(inner_span(text, value, &inner), error.message);
+        // An error without a place is about the whole text.
+        let place = if error.span == indexmath::Span::default() {
+            value.clone()
+        } else {
+            inner_span(text, value, &(error.span.start..error.span.end))
+        };
+        let fault = Self::at(place, error.message);
         error.help.into_iter().fold(fault, Self::help)
     }
 

@@ -63,7 +63,7 @@ impl Spec {
         })?;
         let text = String::from_utf8(bytes).map_err(|e| {
             let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-            let line = valid.iter().filter(|&&b| b == b'\n').count() + 1;
+            let line = valid.split(|&b| b == b'\n').count();
             let title = format!("`{}` is not UTF-8 in line {line}", shown_as.display());
             Failure::new(FailureKind::Usage, title, "save the file as UTF-8")
         })?;
@@ -115,13 +115,13 @@ fn read(text: &str, path: &Path) -> Checked<Spec> {
     check_outputs(&tensors, &launches)?;
     let mut tests: Vec<Test> = Vec::new();
     for raw in &raw.test {
-        let test = Test::read(text, raw, &sizes, &tensors, &launches)?;
-        if let Some(first) = tests.iter().find(|t| t.name == test.name) {
-            return Err(Fault::at(test.place, format!("two tests are named `{}`", test.name))
+        let next = Test::read(text, raw, &sizes, &tensors, &launches)?;
+        if let Some(first) = tests.iter().find(|t| t.name == next.name) {
+            return Err(Fault::at(next.place, format!("two tests are named `{}`", next.name))
                 .also(first.place.clone(), "the first one")
                 .help("give each its own name"));
         }
-        tests.push(test);
+        tests.push(next);
     }
     rounding::check(text, &launches, &tests)?;
     let title = raw.title.into_inner();

@@ -16,6 +16,9 @@ use toml::Spanned;
 /// Elements of all tensors of a test together. Bounds the memory that a spec can ask for.
 const MAX_ELEMENTS: u64 = 1 << 23;
 
+/// Multiplications and additions of a test: about a second.
+const MAX_STEPS: u64 = 1 << 30;
+
 /// A test of a spec: everything but the random data.
 #[derive(Clone, Debug)]
 pub struct Test {
@@ -115,6 +118,7 @@ impl Test {
             None => Check::Formula,
             Some(check) => read_check(check, &outputs)?,
         };
+        check_work(&formula, &outputs, &dims_place)?;
         Ok(Self {
             name: name.clone(),
             about: raw.about.clone(),
@@ -132,6 +136,23 @@ impl Test {
             dims_place,
         })
     }
+}
+
+/// Bounds the time and the memory that a spec can ask for.
+fn check_work(formula: &Concrete, outputs: &[&str], dims_place: &Range<usize>) -> Checked<()> {
+    let work = formula.work(outputs);
+    for (amount, limit, what) in [
+        (work.steps, MAX_STEPS, "multiplications and additions"),
+        (work.elements, 2 * MAX_ELEMENTS, "intermediate values"),
+    ] {
+        if amount > limit {
+            let title = format!("the formula takes {amount} {what} in this test");
+            return Err(Fault::at(dims_place.clone(), title)
+                .label("these sizes")
+                .help(format!("{limit} at most; smaller sizes find the same mistakes")));
+        }
+    }
+    Ok(())
 }
 
 /// The values of the free sizes: all of them, no others.
