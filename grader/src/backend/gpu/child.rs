@@ -238,12 +238,14 @@ impl Write for Timed<'_> {
 mod tests {
     use super::*;
 
-    /// For children that hang.
-    const SHORT: Limits =
-        Limits { set_up: Duration::from_millis(400), run: Duration::from_millis(200) };
-
-    /// For children that do not, on however busy a machine.
+    /// For children that do not hang, on however busy a machine.
     const LONG: Limits = Limits { set_up: Duration::from_secs(30), run: Duration::from_secs(30) };
+
+    /// For children that hang before a launch.
+    const SHORT: Limits = Limits { set_up: Duration::from_millis(400), ..LONG };
+
+    /// For children that hang in a launch.
+    const SHORT_RUN: Limits = Limits { run: Duration::from_millis(200), ..LONG };
 
     /// A child that is a shell script. Its standard input is the socket, so it answers with `>&0`.
     fn script(text: &str) -> Child {
@@ -279,9 +281,9 @@ mod tests {
             "{broken:?}"
         );
         let text = format!("{}; sleep 100", send(&Answer::Launching(3), &[]));
-        let broken = ask(&mut script(&text), SHORT).unwrap_err();
+        let broken = ask(&mut script(&text), SHORT_RUN).unwrap_err();
         assert!(
-            matches!(broken, Broken { kind: BrokenKind::TimedOut(t), launch: Some(3) } if t == SHORT.run),
+            matches!(broken, Broken { kind: BrokenKind::TimedOut(t), launch: Some(3) } if t == SHORT_RUN.run),
             "{broken:?}"
         );
         assert!(
@@ -292,12 +294,10 @@ mod tests {
 
     #[test]
     fn a_child_that_trickles_is_stopped() {
-        let broken =
-            ask(&mut script("while sleep 0.05; do printf G >&0; done"), SHORT).unwrap_err();
-        assert!(
-            matches!(broken.kind, BrokenKind::TimedOut(_) | BrokenKind::Rubbish(_)),
-            "{broken:?}"
-        );
+        let begin = r"printf 'GPU1\000\000\001\000\000\000\000\000\000\000\000\000' >&0";
+        let text = format!("{begin}; while sleep 0.05; do printf G >&0; done");
+        let broken = ask(&mut script(&text), SHORT).unwrap_err();
+        assert!(matches!(broken.kind, BrokenKind::TimedOut(_)), "{broken:?}");
     }
 
     #[test]
@@ -309,8 +309,9 @@ mod tests {
 
     #[test]
     fn the_whole_group_is_killed() {
-        let mut child = script("sleep 100 & echo $! >&2; wait");
-        ask(&mut child, SHORT).unwrap_err();
+        let launching = send(&Answer::Launching(0), &[]);
+        let mut child = script(&format!("sleep 100 & echo $! >&2; {launching}; wait"));
+        ask(&mut child, SHORT_RUN).unwrap_err();
         let grandchild = child.log();
         child.leave();
         let gone = || {
