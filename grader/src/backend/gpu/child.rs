@@ -238,8 +238,14 @@ impl Write for Timed<'_> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits =
-        Limits { set_up: Duration::from_millis(400), run: Duration::from_millis(200) };
+    /// For children that do not hang, on however busy a machine.
+    const LONG: Limits = Limits { set_up: Duration::from_secs(30), run: Duration::from_secs(30) };
+
+    /// For children that hang before a launch.
+    const SHORT: Limits = Limits { set_up: Duration::from_millis(400), ..LONG };
+
+    /// For children that hang in a launch.
+    const SHORT_RUN: Limits = Limits { run: Duration::from_millis(200), ..LONG };
 
     /// A child that is a shell script. Its standard input is the socket, so it answers with `>&0`.
     fn script(text: &str) -> Child {
@@ -254,8 +260,8 @@ mod tests {
         format!("printf '\\{}' >&0", octal.join("\\"))
     }
 
-    fn ask(child: &mut Child) -> Result<(Answer, Vec<u8>), Broken> {
-        child.ask(&Request::Probe, &[], 8, LIMITS)
+    fn ask(child: &mut Child, limits: Limits) -> Result<(Answer, Vec<u8>), Broken> {
+        child.ask(&Request::Probe, &[], 8, limits)
     }
 
     #[test]
@@ -263,21 +269,21 @@ mod tests {
         let done = Answer::Done { nanoseconds: 5 };
         let launching = send(&Answer::Launching(0), &[]);
         let mut child = script(&format!("{launching}; {}; read x", send(&done, &[1, 2])));
-        assert_eq!(ask(&mut child).unwrap(), (done, vec![1, 2]));
+        assert_eq!(ask(&mut child, LONG).unwrap(), (done, vec![1, 2]));
     }
 
     #[test]
     fn a_hang_before_a_launch_is_told_from_one_in_it() {
         let begin = Instant::now();
-        let broken = ask(&mut script("sleep 100")).unwrap_err();
+        let broken = ask(&mut script("sleep 100"), SHORT).unwrap_err();
         assert!(
-            matches!(broken, Broken { kind: BrokenKind::TimedOut(t), launch: None } if t == LIMITS.set_up),
+            matches!(broken, Broken { kind: BrokenKind::TimedOut(t), launch: None } if t == SHORT.set_up),
             "{broken:?}"
         );
         let text = format!("{}; sleep 100", send(&Answer::Launching(3), &[]));
-        let broken = ask(&mut script(&text)).unwrap_err();
+        let broken = ask(&mut script(&text), SHORT_RUN).unwrap_err();
         assert!(
-            matches!(broken, Broken { kind: BrokenKind::TimedOut(t), launch: Some(3) } if t == LIMITS.run),
+            matches!(broken, Broken { kind: BrokenKind::TimedOut(t), launch: Some(3) } if t == SHORT_RUN.run),
             "{broken:?}"
         );
         assert!(
@@ -288,24 +294,24 @@ mod tests {
 
     #[test]
     fn a_child_that_trickles_is_stopped() {
-        let broken = ask(&mut script("while sleep 0.05; do printf G >&0; done")).unwrap_err();
-        assert!(
-            matches!(broken.kind, BrokenKind::TimedOut(_) | BrokenKind::Rubbish(_)),
-            "{broken:?}"
-        );
+        let begin = r"printf 'GPU1\000\000\001\000\000\000\000\000\000\000\000\000' >&0";
+        let text = format!("{begin}; while sleep 0.05; do printf G >&0; done");
+        let broken = ask(&mut script(&text), SHORT).unwrap_err();
+        assert!(matches!(broken.kind, BrokenKind::TimedOut(_)), "{broken:?}");
     }
 
     #[test]
     fn a_child_that_does_not_read_is_stopped() {
         let big = vec![0; 8 << 20];
-        let broken = script("sleep 100").ask(&Request::Probe, &[&big], 8, LIMITS).unwrap_err();
+        let broken = script("sleep 100").ask(&Request::Probe, &[&big], 8, SHORT).unwrap_err();
         assert!(matches!(broken.kind, BrokenKind::TimedOut(_)), "{broken:?}");
     }
 
     #[test]
     fn the_whole_group_is_killed() {
-        let mut child = script("sleep 100 & echo $! >&2; wait");
-        ask(&mut child).unwrap_err();
+        let launching = send(&Answer::Launching(0), &[]);
+        let mut child = script(&format!("sleep 100 & echo $! >&2; {launching}; wait"));
+        ask(&mut child, SHORT_RUN).unwrap_err();
         let grandchild = child.log();
         child.leave();
         let gone = || {
@@ -322,14 +328,15 @@ mod tests {
 
     #[test]
     fn a_crash_is_reported_with_its_signal_and_its_last_words() {
-        let broken = ask(&mut script("echo no symbol cuInit >&2; kill -SEGV $$")).unwrap_err();
+        let broken =
+            ask(&mut script("echo no symbol cuInit >&2; kill -SEGV $$"), LONG).unwrap_err();
         let BrokenKind::Ended { status, log } = broken.kind else { panic!("{broken:?}") };
         assert_eq!((status.as_str(), log.as_str()), ("ended by SIGSEGV", "no symbol cuInit"));
     }
 
     #[test]
     fn a_quiet_exit_and_a_truncated_answer_are_no_answers() {
-        let broken = ask(&mut script("exit 0")).unwrap_err();
+        let broken = ask(&mut script("exit 0"), LONG).unwrap_err();
         assert!(
             matches!(&broken.kind, BrokenKind::Ended { status, .. } if status == "exit status: 0"),
             "{broken:?}"
@@ -337,17 +344,17 @@ mod tests {
         let whole = send(&Answer::Done { nanoseconds: 1 }, &[1; 8]);
         let cut = whole.replace("\\001\\001' >", "\\001' >");
         assert_ne!(whole, cut);
-        let broken = ask(&mut script(&cut)).unwrap_err();
+        let broken = ask(&mut script(&cut), LONG).unwrap_err();
         assert!(matches!(broken.kind, BrokenKind::Ended { .. }), "{broken:?}");
     }
 
     #[test]
     fn rubbish_and_oversized_answers_are_no_answers() {
-        let broken =
-            ask(&mut script("echo '<html>a kernel wrote this</html>' >&0; read x")).unwrap_err();
+        let broken = ask(&mut script("echo '<html>a kernel wrote this</html>' >&0; read x"), LONG)
+            .unwrap_err();
         assert!(matches!(broken.kind, BrokenKind::Rubbish(_)), "{broken:?}");
         let large = send(&Answer::Done { nanoseconds: 1 }, &[0; 9]);
-        let broken = ask(&mut script(&format!("{large}; read x"))).unwrap_err();
+        let broken = ask(&mut script(&format!("{large}; read x")), LONG).unwrap_err();
         assert!(matches!(broken.kind, BrokenKind::Rubbish(_)), "{broken:?}");
     }
 

@@ -16,8 +16,13 @@ fn plays_the_child() {
     if std::env::var_os(PLAY).is_none() {
         return;
     }
+    let role = std::env::var(PLAY).unwrap();
+    if role == "driver" {
+        child_main();
+        return;
+    }
     let socket = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
-    let opens = std::env::var(PLAY).unwrap() == "opens";
+    let opens = role == "opens";
     let open = || {
         if opens {
             Ok(Fake::new())
@@ -29,9 +34,15 @@ fn plays_the_child() {
 }
 
 fn play(opens: bool) -> Command {
+    play_as(if opens { "opens" } else { "fails" })
+}
+
+fn play_as(role: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "backend::gpu::tests::plays_the_child"]).stdout(Stdio::null());
-    command.env(PLAY, if opens { "opens" } else { "fails" });
+    command
+        .args(["--exact", "backend::gpu::tests::plays_the_child"])
+        .stdout(Stdio::null())
+        .env(PLAY, role);
     command
 }
 
@@ -113,7 +124,10 @@ impl Device for Fake {
     }
 }
 
-fn backend() -> GpuBackend {
+/// A backend whose child is `command`.
+fn backend_by(
+    command: impl Fn() -> Command + Send + Sync + 'static,
+) -> Result<GpuBackend, Failure> {
     let names = [
         "copy",
         "past_the_end",
@@ -124,12 +138,16 @@ fn backend() -> GpuBackend {
         "hangs",
         "crashes",
         "short",
+        "asserts",
     ];
     let kernels = names.iter().map(|n| ((*n).to_owned(), format!("_{n}"))).collect();
-    let mut backend =
-        GpuBackend::new(detect_by(&mut play(true)).unwrap(), b"module".to_vec(), kernels);
-    backend.command = Box::new(|| Ok(play(true)));
-    backend.with_time_out(Duration::from_millis(300))
+    let mut backend = GpuBackend::new(detect_by(&mut command())?, b"module".to_vec(), kernels);
+    backend.command = Box::new(move || Ok(command()));
+    Ok(backend.with_time_out(Duration::from_secs(20)))
+}
+
+fn backend() -> GpuBackend {
+    backend_by(|| play(true)).unwrap()
 }
 
 fn tensors() -> Vec<CaseTensor> {
@@ -199,15 +217,17 @@ fn after_an_error_a_fresh_process_serves() {
 
 #[test]
 fn a_kernel_that_never_ends_is_stopped() {
-    let backend = backend();
+    let mut backend = backend();
+    backend.time_out = Duration::from_millis(300);
     let begin = Instant::now();
     let hung = run(&backend, &["copy", "hangs"]).unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert!(begin.elapsed() < Duration::from_secs(10));
     let [finding] = &hung.findings[..] else { panic!("{hung:?}") };
     assert_eq!(
         (&finding.kind, finding.kernel.as_str()),
         (&FindingKind::TimeOut { seconds: 0.3 }, "hangs")
     );
+    backend.time_out = RUN;
     run(&backend, &["copy"]).unwrap();
 }
 
@@ -239,4 +259,91 @@ fn a_machine_without_a_gpu_is_explained() {
     let failure =
         detect_by(Command::new("sh").args(["-c", "exit 3"]).stdout(Stdio::null())).unwrap_err();
     assert!(failure.diagnostics[0].title.contains("exit status: 3"), "{failure:?}");
+}
+
+/// Compiles the stand-in for the driver's library. Rust needs a C compiler for linking, so there is one.
+fn fake_driver() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("fake_driver.c");
+    std::fs::write(&source, include_str!("fake_driver.c")).unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o"]).arg(dir.path().join("libcuda.so.1")).arg(source);
+    assert!(cc.status().unwrap().success());
+    dir
+}
+
+/// A backend over the real `device.rs` and the stand-in for the driver, of which `part` fails.
+fn driver_backend(dir: &tempfile::TempDir, part: &str) -> Result<GpuBackend, Failure> {
+    let (dir, part) = (dir.path().to_owned(), part.to_owned());
+    backend_by(move || {
+        let mut command = play_as("driver");
+        command.env("LD_LIBRARY_PATH", &dir).env("FAKE_DRIVER", &part);
+        command
+    })
+}
+
+#[test]
+fn the_driver_is_called_as_it_should_be() {
+    let dir = fake_driver();
+    let backend = driver_backend(&dir, "").unwrap();
+    let info = GpuInfo { name: "Fake 5".into(), compute_capability: (9, 1), driver_version: 12040 };
+    assert_eq!(backend.info, info);
+
+    let mut launches = launches(&["copy"]);
+    launches[0].args[2] = CaseArg::Int(2);
+    launches[0].shared = 64 << 10;
+    let half = backend.run_tensors(&tensors(), &launches).unwrap();
+    assert_eq!((&half.tensors[1].values[..2], &half.findings[..]), (&[2.0, 4.0][..], &[][..]));
+    assert_eq!(half.tensors[1].written, [true, true, false]);
+
+    launches[0].args[2] = CaseArg::Int(3);
+    let found = |kernel: &str| {
+        let mut launches = launches.clone();
+        launches[0].kernel = kernel.into();
+        let run = backend.run_tensors(&tensors(), &launches).unwrap();
+        let [Finding { kind, .. }] = &run.findings[..] else { panic!("{kernel}: {run:?}") };
+        kind.clone()
+    };
+    assert!(
+        matches!(found("past_the_end"), FindingKind::GuardOverwritten { place } if place.flat == 3)
+    );
+    assert!(
+        matches!(found("clobbers_input"), FindingKind::InputChanged { place } if place.flat == 1)
+    );
+    assert!(
+        matches!(found("illegal"), FindingKind::Driver { code, .. } if code == "CUDA_ERROR_ILLEGAL_ADDRESS")
+    );
+    let FindingKind::Trap { message: Some(message) } = found("asserts") else { panic!() };
+    assert!(message.contains("Assertion `i < n` failed"), "{message}");
+
+    for (block, shared) in [(2048, 0), (32, 64 << 11)] {
+        let mut launches = launches.clone();
+        (launches[0].block[0], launches[0].shared) = (block, shared);
+        assert_eq!(
+            backend.run_tensors(&tensors(), &launches).unwrap_err().kind,
+            FailureKind::Usage
+        );
+    }
+}
+
+#[test]
+fn what_the_driver_lacks_is_explained() {
+    let dir = fake_driver();
+    let title = |part: &str| {
+        let failure = driver_backend(&dir, part).and_then(|b| run(&b, &["copy"])).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Environment);
+        failure.diagnostics[0].title.clone()
+    };
+    assert!(title("init").contains("different versions"));
+    assert!(title("device").contains("finds no GPU"));
+    assert!(title("context").contains("GPU is busy"));
+    assert!(title("memory").contains("not enough free memory"));
+
+    let mut backend = driver_backend(&dir, "").unwrap();
+    backend.image = b"other code".to_vec();
+    let failure = run(&backend, &["copy"]).unwrap_err();
+    assert!(failure.diagnostics[0].title.contains("CUDA_ERROR_NUMBER_200"), "{failure:?}");
+
+    std::fs::write(dir.path().join("libcuda.so.1"), "no library").unwrap();
+    assert!(title("").contains("no NVIDIA driver"));
 }
