@@ -9,6 +9,7 @@ use crate::judge;
 use crate::module;
 use crate::oracle;
 use crate::spec::{Arg, Launch, Spec, Test};
+use crate::tensor::DType;
 use crate::toolchain::{Compiled, Request, Toolchain, VirtualArch};
 use crate::verdict::TestVerdict;
 use crate::workbook::Workbook;
@@ -55,7 +56,7 @@ pub fn compile(
     for launch in &spec.launches {
         let kernel = module::find_kernel(&declared, &launch.kernel, &compiled.source)?;
         module::check_signature(kernel, &arguments(spec, launch), &compiled.source)?;
-        kernels.insert(launch.kernel.clone(), kernel.name.clone());
+        kernels.insert(launch.kernel.clone(), kernel.symbol.clone());
     }
     Ok(Program { compiled, kernels })
 }
@@ -63,10 +64,11 @@ pub fn compile(
 fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {
     let declaration = |arg: &Arg| match arg {
         Arg::Size(size) => module::ArgDecl { name: size.to_string(), kind: module::ArgKind::Int },
-        Arg::Tensor(name) => module::ArgDecl {
-            name: name.clone(),
-            kind: module::ArgKind::Pointer(spec.tensors.dtype(name)),
-        },
+        Arg::Tensor(name) => {
+            let dtype = spec.tensors.type_of(name).map_or(DType::F32, |ty| ty.dtype);
+            let constant = !spec.tensors.is_computed(name);
+            module::ArgDecl { name: name.clone(), kind: module::ArgKind::Pointer { dtype, constant } }
+        }
     };
     launch.args.iter().map(declaration).collect()
 }
