@@ -4,10 +4,9 @@ pub mod gpu;
 pub mod vm;
 
 use crate::case::Case;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::finding::Finding;
-use crate::finding::{SourceLine, ThreadId};
-use crate::verdict::ElementRead;
+pub use crate::verdict::Provenance;
 use std::time::Duration;
 
 /// What came out of running a case.
@@ -31,15 +30,6 @@ pub struct RunTensor {
     pub written: Vec<bool>,
 }
 
-/// Which thread wrote an element, and what it read on the way.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Provenance {
-    /// The last writer and the line of the write.
-    pub writer: Option<(ThreadId, Option<SourceLine>)>,
-    /// Its reads of tensors.
-    pub reads: Vec<ElementRead>,
-}
-
 /// Runs the launches of a case.
 pub trait Backend {
     /// `vm` or `gpu`, for reports.
@@ -51,4 +41,13 @@ pub trait Backend {
     /// # Errors
     /// The machine cannot run it (no driver, unsupported instruction): never a mistake of the student.
     fn run(&self, case: &Case) -> Result<Run, Failure>;
+}
+
+/// A launch of something that is not in the module. The check of names comes before, so this is only a safety net.
+fn no_such_kernel(name: &str) -> Failure {
+    Failure::new(
+        FailureKind::Kernel,
+        format!("the compiled file has no kernel `{name}`"),
+        format!("define `__global__ void {name}(...)`: the spec launches it by that name"),
+    )
 }
