@@ -143,6 +143,37 @@ fn a_numerical_gradient_of_normal_values_adds_only_its_own_error() {
     }
 }
 
+#[test]
+fn a_numerical_gradient_is_for_inputs() {
+    let mut changes = BACKWARD.to_vec();
+    changes[0].1 = "\"grad(y)\", \"w\", \"grad(h)\", \"B\"";
+    changes[2].1 = "";
+    changes.extend([
+        ("x = \"f32[B, N]\"", "x = \"f32[B, N]\"\nh = \"f32[B, N]\""),
+        ("\"y[b,i] = sum[f] x", "\"h[b,i] = 3 * x[b,i]; y[b,i] = sum[f] h"),
+        (
+            "name = \"batch\"",
+            "name = \"batch\"\ncheck = { kind = \"numerical-gradient\", epsilon = 0.5, rtol = 1e-2 }",
+        ),
+    ]);
+    let failure = Spec::parse(&changed(&changes), Path::new("x.toml")).unwrap_err();
+    let title = &failure.diagnostics[0].title;
+    assert_eq!(title, "`h` is computed, so it cannot be moved a little");
+}
+
+#[test]
+fn a_numerical_gradient_is_for_small_tests() {
+    let mut changes = BACKWARD.to_vec();
+    changes.push((
+        "name = \"batch\"\ndims = { B = 3, N = 9",
+        "name = \"batch\"\ncheck = { kind = \"numerical-gradient\", epsilon = 0.5, rtol = 1e-2 }\n\
+         dims = { B = 3, N = 4000",
+    ));
+    let failure = Spec::parse(&changed(&changes), Path::new("x.toml")).unwrap_err();
+    let title = &failure.diagnostics[0].title;
+    assert!(title.starts_with("the numerical gradient takes 575"), "{title}");
+}
+
 fn verify_error(replacements: &[(&str, &str)]) -> String {
     match verify(&spec(replacements)) {
         Ok(()) => "no error".into(),

@@ -1,6 +1,6 @@
 //! `[tensors]` and `[math]`: element types, shapes and the formula, differentiated where the spec speaks of gradients.
 
-use super::fault::{Checked, Fault};
+use super::fault::{Checked, Fault, nearest};
 use super::raw::RawSpec;
 use super::sizes::{Sizes, check_name};
 use crate::tensor::Tensor;
@@ -47,7 +47,14 @@ impl Tensors {
             places.insert(name.clone(), (key.span(), place));
         }
         let place = raw.math.forward.span();
-        let math = |e| Fault::math(text, &place, e);
+        let math = |e: indexmath::Error| {
+            let unknown =
+                e.message.strip_prefix("unknown tensor `").and_then(|m| m.strip_suffix('`'));
+            let declared: Vec<&str> = types.keys().map(String::as_str).collect();
+            let near = unknown.and_then(|name| nearest(name, &declared));
+            let fault = Fault::math(text, &place, e.clone());
+            near.into_iter().fold(fault, |f, near| f.help(format!("did you mean `{near}`?")))
+        };
         let names: Vec<&str> = sizes.names().collect();
         let forward =
             Formula::parse_with(raw.math.forward.get_ref(), &types, &names).map_err(math)?;
