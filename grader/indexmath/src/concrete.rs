@@ -153,10 +153,14 @@ impl Concrete {
     fn compute<'a>(&self, known: &'a Values, wanted: &[usize]) -> Result<Computed<'a>> {
         let statements = &self.lowered.statements;
         let mut needed = vec![false; self.lowered.tensors.len()];
-        wanted.iter().for_each(|&id| needed[id] = true);
+        for &id in wanted {
+            needed[id] = true;
+        }
         for nests in statements.iter().rev() {
             if needed[nests.target] {
-                nests.reads.iter().for_each(|&id| needed[id] = true);
+                for &id in &nests.reads {
+                    needed[id] = true;
+                }
             }
         }
         let mut data: Vec<Option<Data<'a>>> = vec![None; needed.len()];

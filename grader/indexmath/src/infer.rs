@@ -271,10 +271,10 @@ pub(crate) fn lone_axes(
 ) -> Vec<Axis> {
     let (mut plain, mut padded) = (Vec::new(), Vec::new());
     body.reads(&mut |read| {
-        for (axis, subscript) in read.subscripts.iter().enumerate() {
-            let size = tensors.get(&read.tensor).and_then(|tensor| tensor.shape.get(axis));
+        for (place, subscript) in read.subscripts.iter().enumerate() {
+            let size = tensors.get(&read.tensor).and_then(|tensor| tensor.shape.get(place));
             if let (Some(size), true) = (size, subscript.as_index() == Some(id)) {
-                let found = Axis { tensor: read.tensor.clone(), axis, size: size.int.clone() };
+                let found = Axis { tensor: read.tensor.clone(), place, size: size.int.clone() };
                 if read.padded { padded.push(found) } else { plain.push(found) }
             }
         }
@@ -296,7 +296,7 @@ pub(crate) fn different_sizes(
             Some(value) if value.to_string() != size.to_string() => format!(" = {value}"),
             _ => String::new(),
         };
-        format!("axis {} of `{}` (size {size}{value})", axis.axis, axis.tensor)
+        format!("axis {} of `{}` (size {size}{value})", axis.place, axis.tensor)
     };
     let message = format!(
         "the index `{name}` runs over axes of different sizes: {} and {}",

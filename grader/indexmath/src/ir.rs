@@ -39,7 +39,7 @@ pub(crate) struct SameSize {
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub tensor: String,
-    pub axis: usize,
+    pub place: usize,
     pub size: Int,
 }
 

@@ -77,7 +77,7 @@ impl Machine {
     fn operands(&mut self) -> Option<(&mut Lanes, &Lanes)> {
         self.used = self.used.checked_sub(1)?;
         let (rest, right) = self.stack.split_at_mut(self.used);
-        rest.last_mut().zip(right.first().map(|right| &*right))
+        rest.last_mut().zip(right.first())
     }
 
     /// `a + sign·b`.

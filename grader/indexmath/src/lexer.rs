@@ -122,7 +122,7 @@ pub(crate) fn lex(text: &str) -> Result<Vec<Token<'_>>> {
     }
     let end = Span::new(text.len(), text.len());
     tokens.push(Token { tok: Tok::Eof, span: end });
-    Ok(drop_continued(tokens, &soft))
+    Ok(drop_continued(&tokens, &soft))
 }
 
 fn symbol(byte: u8) -> Option<Tok<'static>> {
@@ -183,7 +183,7 @@ fn number_end(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Removes the line ends (at the places `soft`) where the statement goes on.
-fn drop_continued<'a>(tokens: Vec<Token<'a>>, soft: &[usize]) -> Vec<Token<'a>> {
+fn drop_continued<'a>(tokens: &[Token<'a>], soft: &[usize]) -> Vec<Token<'a>> {
     let mut kept: Vec<Token<'a>> = Vec::with_capacity(tokens.len());
     for (place, token) in tokens.iter().enumerate() {
         if soft.binary_search(&place).is_ok() {

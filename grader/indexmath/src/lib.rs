@@ -1,4 +1,72 @@
-//! Index notation for tensors.
+//! Index notation for tensors: parse it, evaluate it in f64, differentiate it, bound what rounding
+//! may do to it, and list the terms of one element.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use indexmath::{Dims, ElementRef, Formula, TensorType, Values};
+//!
+//! # fn main() -> Result<(), indexmath::Error> {
+//! // A matrix product. Shapes are sizes by name; the ranges of i, j and k follow from them.
+//! let tensors = BTreeMap::from([
+//!     ("A".to_owned(), TensorType::parse("f32[M, K]")?),
+//!     ("B".to_owned(), TensorType::parse("f32[K, N]")?),
+//!     ("C".to_owned(), TensorType::parse("f32[M, N]")?),
+//! ]);
+//! let forward = Formula::parse("C[i,j] = sum[k] A[i,k] * B[k,j]", &tensors)?;
+//!
+//! // Its gradients, for the cotangent grad(C) of the result.
+//! let formula = forward.differentiate()?;
+//! assert_eq!(
+//!     formula.text_of("grad(A)").as_deref(),
+//!     Some("grad(A)[i,k] = sum[j] grad(C)[i,j] * B[k,j]"),
+//! );
+//!
+//! // Fixed sizes: now every subscript is proved to stay inside.
+//! let dims = Dims::from([("M".to_owned(), 1), ("K".to_owned(), 2), ("N".to_owned(), 2)]);
+//! let concrete = formula.at(&dims)?;
+//! let known = Values::from([
+//!     ("A".to_owned(), vec![1.0, 2.0]),
+//!     ("B".to_owned(), vec![3.0, 4.0, 5.0, 6.0]),
+//!     ("grad(C)".to_owned(), vec![1.0, 10.0]),
+//! ]);
+//! let results = concrete.evaluate(&known, &["C", "grad(A)"])?;
+//! assert_eq!(results["C"][0].value, 1.0 * 3.0 + 2.0 * 5.0);
+//! assert_eq!(results["grad(A)"][1].value, 1.0 * 5.0 + 10.0 * 6.0);
+//! // Small integers: every summation order gives the same bits.
+//! assert_eq!(results["grad(A)"][1].bound, 0.0);
+//!
+//! // What the element is made of.
+//! let at = ElementRef { tensor: "grad(A)".to_owned(), coords: vec![0, 1] };
+//! let terms = concrete.terms(&known, &at, 100)?.unwrap_or_default();
+//! assert_eq!(terms.len(), 2);
+//! assert_eq!(terms[1].indices, [("j".to_owned(), 1)]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The language
+//!
+//! A formula is one or more statements, one a line or separated by `;`. `#` starts a comment. A line
+//! goes on in the next one inside brackets, after an operator, and before an operator.
+//!
+//! ```text
+//! output[b,k,oh,ow] = bias[k]
+//!     + sum[c,fh,fw] input[b,c,oh+fh,ow+fw] * filters[k,c,fh,fw]
+//! ```
+//!
+//! - Bodies have `+ - * /`, signs, brackets, decimal numbers, sizes by name, and `sum[i,j] body`. The body
+//!   of a sum is a *term*: it extends over `*` and `/` and ends before `+` and `-`, as in a book.
+//!   So `sum[k] a[k] * b[k] + c` adds `c` once.
+//! - `x[...]` reads an element. Subscripts are integer expressions over indices and sizes:
+//!   `+ - * / %` with floor division, also written `div(a, b)` and `mod(a, b)`, and `ceil_div`, `min`, `max`.
+//! - `x?[...]` is 0 outside the tensor.
+//! - A tensor without axes is written without brackets: `loss = sum[i] x[i] * x[i]`.
+//! - `grad(x)` names the cotangent of `x`: what a derived statement computes, or a given one.
+//! - The indices on the left run over the axes of the tensor there. A summation index runs over the axis
+//!   on which it stands alone in a subscript (on several: they must have the same size), or over a
+//!   range that is written: `sum[p < K*K, c]`.
+//! - Every tensor is assigned once, before it is read.
+mod address;
 mod affine;
 mod ast;
 mod bound;
@@ -18,6 +86,7 @@ mod parser;
 mod poly;
 mod pretty;
 mod prove;
+mod runner;
 mod shape;
 mod space;
 mod span;

@@ -45,7 +45,7 @@ pub(crate) struct Nests {
     /// A tensor.
     pub target: usize,
     /// In an order in which temporaries are complete before they are read.
-    pub nests: Vec<Nest>,
+    pub list: Vec<Nest>,
     /// The free indices of each temporary: its axes.
     pub temporaries: Vec<Vec<IndexId>>,
     /// Tensors that are read, each once.
@@ -120,7 +120,7 @@ impl Lowered {
         for statement in &program.statements {
             let target = lowered.by_name[&statement.target];
             let nests =
-                Nests { target, nests: Vec::new(), temporaries: Vec::new(), reads: Vec::new() };
+                Nests { target, list: Vec::new(), temporaries: Vec::new(), reads: Vec::new() };
             let mut lowering = Lowering { program, dims, all: &lowered, nests };
             for part in &statement.parts {
                 lowering.part(&statement.target, part)?;
@@ -204,7 +204,7 @@ impl Lowering<'_> {
                 nest.code.push(Instr::Neg);
             }
             nest.product = product(&nest);
-            self.nests.nests.push(nest);
+            self.nests.list.push(nest);
         }
         Ok(())
     }

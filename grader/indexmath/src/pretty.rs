@@ -46,27 +46,23 @@ impl IntText<'_> {
                 f.write_str("-")?;
                 self.write(f, inner, Level::Atom)?;
             }
-            IntKind::Binary(op, left, right) => match infix(*op) {
-                Some((symbol, left_level, right_level)) => {
-                    self.write(f, left, left_level)?;
-                    let loose = left_level == Level::Sum && !self.tight;
-                    if loose {
-                        write!(f, " {symbol} ")?
-                    } else {
-                        f.write_str(symbol)?
-                    }
-                    self.write(f, right, right_level)?;
-                }
-                None => {
-                    write!(f, "{}(", function_name(*op))?;
-                    self.write(f, left, Level::Sum)?;
-                    f.write_str(if self.tight { "," } else { ", " })?;
-                    self.write(f, right, Level::Sum)?;
-                    f.write_str(")")?;
-                }
-            },
+            IntKind::Binary(op, left, right) => self.binary(f, *op, left, right)?,
         }
         if own < level { f.write_str(")") } else { Ok(()) }
+    }
+
+    fn binary(&self, f: &mut Formatter<'_>, op: IntOp, left: &Int, right: &Int) -> fmt::Result {
+        let Some((symbol, left_level, right_level)) = infix(op) else {
+            write!(f, "{}(", function_name(op))?;
+            self.write(f, left, Level::Sum)?;
+            f.write_str(if self.tight { "," } else { ", " })?;
+            self.write(f, right, Level::Sum)?;
+            return f.write_str(")");
+        };
+        let space = if left_level == Level::Sum && !self.tight { " " } else { "" };
+        self.write(f, left, left_level)?;
+        write!(f, "{space}{symbol}{space}")?;
+        self.write(f, right, right_level)
     }
 }
 

@@ -79,8 +79,9 @@ fn lookup(bindings: &Bindings, id: IndexId) -> Option<i64> {
 
 impl Expander<'_> {
     fn element(&mut self, tensor: usize, coords: &[i64]) -> std::result::Result<Vec<Term>, Stop> {
-        let Some(place) = self.concrete.statement(tensor) else {
-            let values = self.concrete.input(self.known, tensor)?;
+        let concrete = self.concrete;
+        let Some(place) = concrete.statement(tensor) else {
+            let values = concrete.input(self.known, tensor)?;
             let name = self.concrete.lowered.tensors[tensor].name.clone();
             return Ok(vec![Term {
                 coefficient: 1.0,
@@ -94,7 +95,6 @@ impl Expander<'_> {
         }
         self.depth += 1;
         let mut terms = Vec::new();
-        let concrete = self.concrete;
         for part in &concrete.program.statements[place].parts {
             let shown = self.summation_indices(tensor, part);
             let mut summands = Vec::new();
@@ -116,14 +116,11 @@ impl Expander<'_> {
             program.indices.push(Index { name: String::new(), range: size.int.clone() });
         }
         let axes: Vec<IndexId> = (first..program.indices.len()).collect();
-        match gather(&program, name, part, &axes) {
-            Some(gathered) => gathered.sum,
-            None => {
-                let settled =
-                    |id: &&IndexId| part.subscripts.iter().any(|s| s.as_index() == Some(**id));
-                part.loops.iter().filter(|id| !settled(id)).copied().collect()
-            }
+        if let Some(gathered) = gather(&program, name, part, &axes) {
+            return gathered.sum;
         }
+        let settled = |id: &&IndexId| part.subscripts.iter().any(|s| s.as_index() == Some(**id));
+        part.loops.iter().filter(|id| !settled(id)).copied().collect()
     }
 
     fn summand(

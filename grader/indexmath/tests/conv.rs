@@ -1,4 +1,10 @@
-//! Convolution and matrix product against naive loops, hand-worked values and NumPy.
+//! Convolution and matrix product against naive loops, hand-worked values and `NumPy`.
+
+#![allow(
+    clippy::many_single_char_names,
+    clippy::needless_range_loop,
+    reason = "naive loops use the letters of the formula"
+)]
 
 mod common;
 
