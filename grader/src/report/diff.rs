@@ -27,6 +27,13 @@ pub(super) fn headline(diff: &TensorDiff) -> String {
     format!("{} {}: {wrong}{kinds}", tensor.name, list(&tensor.shape))
 }
 
+/// `grad(input): 12 of 25 wrong`, for a line of the list of tests.
+pub(super) fn in_short(diff: &TensorDiff) -> String {
+    let total = diff.tensor.len();
+    let what = if diff.unwritten_count == diff.wrong_count { "never written" } else { "wrong" };
+    format!("{}: {} of {total} {what}", diff.tensor.name, diff.wrong_count)
+}
+
 /// The headline's table: element, expected, got, difference and what is allowed.
 pub(super) fn table(diff: &TensorDiff, style: Style) -> Vec<String> {
     // Where nothing is written there is nothing to compare.
@@ -59,9 +66,9 @@ pub(super) fn table(diff: &TensorDiff, style: Style) -> Vec<String> {
     let more = diff.wrong_count.saturating_sub(shown.len());
     let note = match (more, exact) {
         (0, false) => return lines,
-        (0, true) => "the data is made of integers: equal or wrong".into(),
+        (0, true) => "these values are exact: they must be equal".into(),
         (_, false) => format!("and {more} more"),
-        (_, true) => format!("and {more} more; the data is made of integers: equal or wrong"),
+        (_, true) => format!("and {more} more; these values are exact: they must be equal"),
     };
     lines.push(style.paint(Tone::Faint, &format!("    {note}")));
     lines
@@ -87,4 +94,46 @@ pub(super) fn others(diffs: &[TensorDiff]) -> Option<String> {
     let names: Vec<String> = diffs.iter().map(headline).collect();
     (!names.is_empty())
         .then(|| format!("{} wrong too: {}", count(names.len(), "output"), names.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::diff;
+    use crate::verdict::Deviation;
+
+    #[test]
+    fn the_headline_counts() {
+        let texts = |n: usize| headline(&diff(&[5], &vec![Deviation::Off(1.0); n]));
+        assert_eq!(texts(5), "t [5]: all 5 elements are wrong");
+        assert_eq!(texts(1), "t [5]: 1 of 5 elements is wrong");
+        let mixed = [Deviation::Nan, Deviation::Unwritten, Deviation::Off(2.0)];
+        let mixed = diff(&[2, 3], &mixed);
+        assert_eq!(
+            headline(&mixed),
+            "t [2, 3]: 3 of 6 elements are wrong (1 never written, 1 NaN)"
+        );
+        assert_eq!(in_short(&mixed), "t: 3 of 6 wrong");
+        assert_eq!(
+            headline(&diff(&[], &[Deviation::Nan])),
+            "t []: its only element is wrong (1 NaN)"
+        );
+        assert_eq!(in_short(&diff(&[2], &[Deviation::Unwritten])), "t: 1 of 2 never written");
+    }
+
+    #[test]
+    fn columns_are_aligned_and_numbers_told_apart() {
+        let mut diff = diff(&[2, 3], &[Deviation::Off(1.0); 3]);
+        diff.mismatches[0] =
+            Mismatch { flat: 0, expected: 1.0, got: Some(1.000_000_1), allowed: 0.0 };
+        diff.mismatches[1] = Mismatch { flat: 4, expected: -12.5, got: None, allowed: 1e-6 };
+        diff.mismatches[2] =
+            Mismatch { flat: 5, expected: 0.25, got: Some(f64::INFINITY), allowed: 0.5 };
+        insta::assert_snapshot!(table(&diff, Style::PLAIN).join("\n"), @r#"
+        element  expected            got  difference        allowed
+        [0, 0]          1      1.0000001       +1e-7  must be equal
+        [1, 1]      -12.5  never written                       1e-6
+        [1, 2]       0.25            inf        +inf            0.5
+        "#);
+    }
 }

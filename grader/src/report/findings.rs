@@ -13,7 +13,7 @@ const NULL_PAGE: u64 = 0x1_0000;
 
 /// Title, the source line where it is in the judged file, and help.
 pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagnostic {
-    let (title, label, mut help) = words(&finding.kind);
+    let (words, label, mut help) = words(&finding.kind);
     let mut marks = Vec::new();
     let place =
         |line: &SourceLine| same_file(&line.file, file).then(|| span(source, line)).flatten();
@@ -32,7 +32,7 @@ pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagno
     if let Some(thread) = finding.thread {
         let others = match finding.count {
             0 | 1 => String::new(),
-            n => format!("; {} did the same here", count(n as usize - 1, "more thread")),
+            n => format!("; {} more such at this line", n - 1),
         };
         help.push(format!("first in {} of {}{others}", thread_text(thread), finding.kernel));
     }
@@ -41,7 +41,17 @@ pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagno
         text: source.to_owned(),
         marks,
     });
-    Diagnostic { severity: Severity::Error, title, source, help }
+    Diagnostic { severity: Severity::Error, title: title(finding, words), source, help }
+}
+
+/// `block (0,0,0) thread (3,0,0) was still running after 20,000,000 instructions, at line 21`.
+fn title(finding: &Finding, words: String) -> String {
+    if !matches!(finding.kind, FindingKind::EndlessLoop { .. }) {
+        return words;
+    }
+    let who = finding.thread.map_or_else(|| finding.kernel.clone(), thread_text);
+    let place = finding.line.as_ref().map(|l| format!(", at line {}", l.line)).unwrap_or_default();
+    format!("{who} was {words}{place}")
 }
 
 /// Title, label of the marked place, help.
@@ -104,7 +114,8 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
             }],
         ),
         FindingKind::EndlessLoop { instructions } => (
-            format!("still running after {} instructions of one warp", thousands(*instructions)),
+            // The thread is part of the sentence: see `title`.
+            format!("still running after {} instructions", thousands(*instructions)),
             "was here".into(),
             vec!["does the loop's variable move towards its end in every case?".into()],
         ),
@@ -219,27 +230,27 @@ fn beyond(place: &Place) -> String {
     let len = tensor(place).len() as i64;
     let Place { tensor, flat, .. } = place;
     if *flat < 0 {
-        format!("{tensor}, {} before its start", count(flat.unsigned_abs() as usize, "element"))
+        format!("{tensor}, {} before its first element", flat.unsigned_abs())
     } else {
-        format!("{tensor}, {} past its last", count((flat - len + 1).max(0) as usize, "element"))
+        format!("{tensor}, {} past its last element", (flat - len + 1).max(0))
     }
 }
 
 /// How large the tensor is, and which of its elements lies nearest.
 fn nearest(place: &Place) -> String {
     let tensor = tensor(place);
-    let size =
-        format!("{} {} has {}", tensor.name, list(&tensor.shape), count(tensor.len(), "element"));
-    let at = if place.flat < 0 { 0 } else { tensor.len().saturating_sub(1) };
+    let size = format!(
+        "{} has {}, shape {}",
+        tensor.name,
+        count(tensor.len(), "element"),
+        list(&tensor.shape)
+    );
     if tensor.is_empty() {
         return size;
     }
-    let which = if place.flat < 0 { "first" } else { "last" };
-    format!(
-        "{size}; this is number {}, the {which} is number {at}, {}",
-        place.flat,
-        tensor.element_name(at)
-    )
+    let (which, at) = if place.flat < 0 { ("first", 0) } else { ("last", tensor.len() - 1) };
+    let name = tensor.element_name(at);
+    format!("{size}: the {which} is number {at}, {name}; this is number {}", place.flat)
 }
 
 fn thousands(n: u64) -> String {
@@ -299,3 +310,6 @@ fn expression(text: &str) -> usize {
     }
     name.max(text.chars().next().map_or(0, char::len_utf8))
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,8 @@ use crate::verdict::{Deviation, TensorDiff};
 const MAX_ROWS: usize = 14;
 /// Characters from left to right.
 const MAX_WIDTH: usize = 64;
+/// Slices that are named of each kind.
+const MAX_SLICES: usize = 4;
 /// Smallest error, as a part of the largest one, for each shade but the first.
 const SHADES: [f64; 3] = [0.01, 0.1, 0.5];
 
@@ -60,7 +62,32 @@ pub(super) fn lines(diff: &TensorDiff, style: Style) -> Vec<String> {
         let label = style.paint(Tone::Faint, &format!("{:>1$}", index * tall, label_width));
         lines.push(format!("    {label} {}", paint_row(line, chars, style)));
     }
+    lines.extend(by_slice(diff, &counts, per_slice, style));
     lines
+}
+
+/// How the errors spread over the slices, where there is more than one.
+fn by_slice(diff: &TensorDiff, counts: &[usize], per_slice: usize, style: Style) -> Option<String> {
+    if counts.len() < 2 {
+        return None;
+    }
+    let outer = diff.tensor.shape.len() - 2;
+    let names = |test: &dyn Fn(usize) -> bool| {
+        let slices: Vec<usize> = (0..counts.len()).filter(|&s| test(counts[s])).collect();
+        let coords = |s: &usize| list(&diff.tensor.coords(s * per_slice)[..outer]);
+        let shown: Vec<String> = slices.iter().take(MAX_SLICES).map(coords).collect();
+        let more = slices.len().saturating_sub(MAX_SLICES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!slices.is_empty()).then(|| format!("{}{more}", shown.join(" ")))
+    };
+    let kinds = [
+        ("all wrong", names(&|n| n == per_slice)),
+        ("partly wrong", names(&|n| n > 0 && n < per_slice)),
+        ("right", names(&|n| n == 0)),
+    ];
+    let kinds: Vec<String> =
+        kinds.into_iter().filter_map(|(kind, names)| Some(format!("{} {kind}", names?))).collect();
+    Some(style.paint(Tone::Faint, &format!("    slices: {}", kinds.join("; "))))
 }
 
 fn cell(error: Deviation, largest: f64) -> Cell {
@@ -132,7 +159,7 @@ fn title(
     if shades.len() > 1 {
         for kind in &mut kinds {
             if let (Cell::Off(_), text) = kind {
-                *text = "slightly to far off";
+                *text = "wrong, near to far off";
             }
         }
     }
@@ -164,4 +191,115 @@ fn ruler(cells: usize, wide: usize, chars: usize, label_width: usize, style: Sty
         ruler.push_str(&(cell * wide).to_string());
     }
     style.paint(Tone::Faint, &format!("    {:label_width$} {ruler}", ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::diff;
+    use proptest::prelude::*;
+
+    const UNICODE: Style = Style { colour: false, unicode: true };
+
+    fn picture(shape: &[usize], errors: &[Deviation], style: Style) -> String {
+        lines(&diff(shape, errors), style).join("\n")
+    }
+
+    #[test]
+    fn every_kind_of_cell_has_its_mark() {
+        use Deviation::{Nan, Off, Right, Unwritten};
+        let errors = [
+            Off(0.001),
+            Off(0.05),
+            Off(0.2),
+            Off(1.0),
+            Right,
+            Right,
+            Unwritten,
+            Nan,
+            Off(f64::INFINITY),
+        ];
+        insta::assert_snapshot!(picture(&[3, 3], &errors, UNICODE), @r#"
+        t[*, *]:  · right  ░▒▓█ wrong, near to far off  ? never written  ! NaN
+          0
+        0 ░░▒▒▓▓
+        1 ██· ·
+        2 ? ! ██
+        "#);
+        insta::assert_snapshot!(picture(&[3, 3], &errors, Style::PLAIN), @r#"
+        t[*, *]:  . right  -+*# wrong, near to far off  ? never written  ! NaN
+          0
+        0 - + *
+        1 # . .
+        2 ? ! #
+        "#);
+    }
+
+    #[test]
+    fn the_worst_slice_is_shown_and_the_others_are_named() {
+        let mut errors = vec![Deviation::Right; 3 * 2 * 2 * 4];
+        errors[1] = Deviation::Off(1.0);
+        errors[16..24].fill(Deviation::Off(1.0));
+        insta::assert_snapshot!(picture(&[3, 2, 2, 4], &errors, Style::PLAIN), @r#"
+        t[1, 0, *, *]:  # wrong
+          0
+        0 # # # #
+        1 # # # #
+        slices: [1, 0] all wrong; [0, 0] partly wrong; [0, 1] [1, 1] [2, 0] [2, 1] right
+        "#);
+    }
+
+    #[test]
+    fn a_large_slice_is_shown_whole_with_several_elements_a_cell() {
+        let mut errors = vec![Deviation::Right; 40 * 150];
+        (0..40).for_each(|i| errors[i * 150 + 3 * i] = Deviation::Off(1.0));
+        insta::assert_snapshot!(picture(&[40, 150], &errors, Style::PLAIN), @r#"
+        t[*, *], 3x3 elements a cell, the worst counts:  . right  # wrong
+           0         30        60        90        120
+         0 ###...............................................
+         3 ...###............................................
+         6 ......###.........................................
+         9 .........###......................................
+        12 ............###...................................
+        15 ...............###................................
+        18 ..................###.............................
+        21 .....................###..........................
+        24 ........................###.......................
+        27 ...........................###....................
+        30 ..............................###.................
+        33 .................................###..............
+        36 ....................................###...........
+        39 .......................................#..........
+        "#);
+    }
+
+    #[test]
+    fn a_vector_is_one_row() {
+        let errors: Vec<Deviation> = (0..300)
+            .map(|i| if i < 256 { Deviation::Right } else { Deviation::Unwritten })
+            .collect();
+        insta::assert_snapshot!(picture(&[300], &errors, Style::PLAIN), @r#"
+        t[*], 1x5 elements a cell, the worst counts:  . right  ? never written
+          0         50        100       150       200       250
+        0 ...................................................?????????
+        "#);
+    }
+
+    proptest! {
+        #[test]
+        fn any_shape_fits_on_a_screen(
+            shape in prop::collection::vec(1usize..70, 0..3),
+            outer in prop::collection::vec(1usize..3, 0..3),
+            wrong in 0.0..1.0,
+        ) {
+            let shape = [outer, shape].concat();
+            let n: usize = shape.iter().product();
+            let mut errors = vec![Deviation::Right; n];
+            errors[(wrong * n as f64) as usize] = Deviation::Off(1.0);
+            let lines = lines(&diff(&shape, &errors), Style::PLAIN);
+            prop_assert!(lines.len() <= MAX_ROWS + 3);
+            prop_assert!(lines.iter().all(|line| line.len() <= 120), "{lines:?}");
+            prop_assert!(n < 2 || lines.iter().any(|line| line.contains('#')), "{lines:?}");
+        }
+    }
 }

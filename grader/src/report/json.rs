@@ -278,3 +278,6 @@ fn diagnostic(diagnostic: &Diagnostic) -> Value {
         "help": diagnostic.help,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,3 +96,8 @@ pub trait Reporter {
     /// See [`Reporter::start`].
     fn failed(&mut self, failure: &Failure) -> io::Result<()>;
 }
+
+#[cfg(test)]
+mod examples;
+#[cfg(test)]
+mod tests;

@@ -2,15 +2,15 @@
 
 use super::number::{count, list, number, pair};
 use super::style::{Style, Tone};
-use crate::finding::{SourceLine, ThreadId};
+use crate::finding::ThreadId;
 use crate::tensor::Tensor;
 use crate::verdict::{ElementRead, TermDiff, ThreadReads};
 use indexmath::{ElementRef, Term};
 
 /// Terms of the formula that are listed.
 const MAX_TERMS: usize = 4;
-/// Elements that are listed of each kind.
-const MAX_ELEMENTS: usize = 3;
+/// Characters of a list of elements.
+const MAX_LIST: usize = 56;
 /// Words of a source that lets threads read for each other.
 const SHARING: [&str; 3] = ["__shared__", "__shfl", "atomicAdd"];
 
@@ -96,30 +96,46 @@ fn thread_lines(
         };
     }
     let mut lines = vec![format!("    {who}")];
-    let mut kind = |tone: Tone, label: &str, items: Vec<String>, note: &str| {
-        if items.is_empty() {
-            return;
+    let mut kind = |tone: Tone, label: &str, items: &[String], note: &str| {
+        if !items.is_empty() {
+            let label = style.paint(tone, &format!("{label:<13}"));
+            lines.push(format!("      {label} {}{note}", some(items)));
         }
-        let more = items.len().saturating_sub(MAX_ELEMENTS);
-        let mut text = items.into_iter().take(MAX_ELEMENTS).collect::<Vec<_>>().join(", ");
-        if more > 0 {
-            text = format!("{text} and {more} more");
-        }
-        let label = style.paint(tone, &format!("{label:<13}"));
-        lines.push(format!("      {label} {text}{note}"));
     };
-    let outside = thread.outside.iter().map(outside_text).collect();
-    kind(Tone::Bad, "read outside:", outside, "");
-    kind(
-        Tone::Warn,
-        "also read:",
-        thread.extra.iter().map(read_text).collect(),
-        "; the formula does not use it",
-    );
+    let outside: Vec<String> = thread.outside.iter().map(read_text).collect();
+    kind(Tone::Bad, "read outside:", &outside, &at_line(&thread.outside));
+    let extra: Vec<String> = thread.extra.iter().map(read_text).collect();
+    let note = format!("{}, not in the formula", at_line(&thread.extra));
+    kind(Tone::Warn, "also read:", &extra, &note);
+    let missing: Vec<String> = thread.missing.iter().map(element_text).collect();
     let shared = SHARING.iter().any(|word| source.contains(word));
     let note = if shared { "; unless another thread read it for this one" } else { "" };
-    kind(Tone::Warn, "never read:", thread.missing.iter().map(element_text).collect(), note);
+    kind(Tone::Warn, "never read:", &missing, note);
     lines
+}
+
+/// As many as fit on a line, at least one.
+fn some(items: &[String]) -> String {
+    let mut text = String::new();
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 && text.chars().count() + item.chars().count() > MAX_LIST {
+            return format!("{text} and {} more", items.len() - index);
+        }
+        let comma = if index > 0 { ", " } else { "" };
+        text = format!("{text}{comma}{item}");
+    }
+    text
+}
+
+/// The line of all these reads, if it is one.
+fn at_line(reads: &[ElementRead]) -> String {
+    let mut lines = reads.iter().map(|read| &read.line);
+    match lines.next() {
+        Some(Some(line)) if lines.all(|other| other.as_ref() == Some(line)) => {
+            format!(" (line {})", line.line)
+        }
+        _ => String::new(),
+    }
 }
 
 /// `block (0,0,0) thread (3,0,0)`.
@@ -133,30 +149,15 @@ fn element_text(element: &ElementRef) -> String {
     format!("{}{}", element.tensor, list(&element.coords))
 }
 
+/// The element; counted from the start of its tensor where it lies outside.
 fn read_text(read: &ElementRead) -> String {
     let tensor = Tensor {
         name: read.tensor.clone(),
         dtype: crate::tensor::DType::F32,
         shape: read.shape.clone(),
     };
-    let name = match usize::try_from(read.flat) {
+    match usize::try_from(read.flat) {
         Ok(flat) if flat < tensor.len() => tensor.element_name(flat),
-        _ => format!("{}[{}]", read.tensor, read.flat),
-    };
-    format!("{name}{}", line_text(read.line.as_ref()))
-}
-
-fn outside_text(read: &ElementRead) -> String {
-    let len: usize = read.shape.iter().product();
-    format!(
-        "element {} of {}, which has {}{}",
-        read.flat,
-        read.tensor,
-        count(len, "element"),
-        line_text(read.line.as_ref())
-    )
-}
-
-fn line_text(line: Option<&SourceLine>) -> String {
-    line.map(|l| format!(" (line {})", l.line)).unwrap_or_default()
+        _ => format!("{}[{}] of {}", read.tensor, read.flat, count(tensor.len(), "element")),
+    }
 }

@@ -11,6 +11,8 @@ use std::io::{self, Write};
 const FULL_FINDINGS: usize = 1;
 /// Titles of further findings.
 const MORE_FINDINGS: usize = 3;
+/// Sentences are broken to lines of this many characters.
+const WIDTH: usize = 96;
 /// Narrower than this a test's name is padded to.
 const NAME_WIDTH: usize = 32;
 
@@ -80,8 +82,7 @@ impl<W: Write> Reporter for TextReporter<W> {
             }
         }
         let tone = if summary.passed == summary.total { Tone::Good } else { Tone::Bad };
-        let tests = if summary.total == 1 { "test" } else { "tests" };
-        let line = format!("{} of {} {tests} passed", summary.passed, summary.total);
+        let line = format!("{} of {} tests passed", summary.passed, summary.total);
         writeln!(self.out, "\n{}", style.paint(tone, &line))?;
         if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
             writeln!(
@@ -105,7 +106,7 @@ impl<W: Write> Reporter for TextReporter<W> {
 /// Why a test failed, in a few words.
 fn reason(verdict: &TestVerdict) -> Option<String> {
     let finding = verdict.findings.first().map(|f| f.kind.name().to_owned());
-    finding.or_else(|| verdict.diffs.first().map(diff::headline))
+    finding.or_else(|| verdict.diffs.first().map(diff::in_short))
 }
 
 /// Everything known about a failing test.
@@ -131,10 +132,31 @@ fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
     lines.extend(block(terms::lines(&first.tensor, &first.terms, &run.source, style)));
     if let Some(cause) = &first.cause {
         let sentence = cause::sentence(cause, &first.tensor, &run.source);
-        let title = style.paint(Tone::Warn, "likely cause:");
-        lines.extend(block(vec![format!("{title} {sentence}")]));
+        let title = "likely cause:";
+        let painted = style.paint(Tone::Warn, title);
+        let sentence = wrap(&format!("{title} {sentence}")).into_iter();
+        lines.extend(block(sentence.map(|line| line.replace(title, &painted)).collect()));
     }
-    lines.extend(diff::others(others));
+    lines.extend(block(diff::others(others).as_deref().map(wrap).unwrap_or_default()));
+    lines
+}
+
+/// Lines of at most [`WIDTH`] characters, broken between words.
+fn wrap(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(line);
+            line = format!("    {word}");
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.push(line);
     lines
 }
 
