@@ -67,7 +67,10 @@ fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {
         Arg::Tensor(name) => {
             let dtype = spec.tensors.type_of(name).map_or(DType::F32, |ty| ty.dtype);
             let constant = !spec.tensors.is_computed(name);
-            module::ArgDecl { name: name.clone(), kind: module::ArgKind::Pointer { dtype, constant } }
+            module::ArgDecl {
+                name: name.clone(),
+                kind: module::ArgKind::Pointer { dtype, constant },
+            }
         }
     };
     launch.args.iter().map(declaration).collect()
@@ -93,7 +96,11 @@ impl Machine {
             None => Self::Vm(VmBackend::new(ptx, kernels)?),
             Some(gpu) => {
                 let code = program.compiled.machine_code.clone();
-                Self::Gpu(GpuBackend::new(gpu, code.unwrap_or_else(|| ptx.clone().into_bytes()), kernels))
+                Self::Gpu(GpuBackend::new(
+                    gpu,
+                    code.unwrap_or_else(|| ptx.clone().into_bytes()),
+                    kernels,
+                ))
             }
         })
     }
@@ -119,15 +126,14 @@ pub fn judge_case(
 ) -> Result<(crate::backend::Run, TestVerdict), Failure> {
     let run = machine.backend().run(case)?;
     let verdict = judge::judge(case, &run);
-    let Some((tensor, flat)) = verdict.element_to_trace() else { return Ok((run, verdict)) };
-    let Some(index) = case.tensors.iter().position(|t| t.tensor.name == tensor) else {
+    let Some((tensor, flat)) = judge::element_to_trace(case, &verdict) else {
         return Ok((run, verdict));
     };
     // The explanation is an extra: where the virtual machine cannot run the program, the verdict stands without it.
     let provenance = match machine {
-        Machine::Vm(vm) => vm.provenance(case, index, flat),
+        Machine::Vm(vm) => vm.provenance(case, tensor, flat),
         Machine::Gpu(_) => VmBackend::new(&program.compiled.ptx, program.kernels.clone())
-            .and_then(|vm| vm.provenance(case, index, flat)),
+            .and_then(|vm| vm.provenance(case, tensor, flat)),
     };
     let verdict = match provenance {
         Ok(provenance) => judge::with_provenance(verdict, case, &provenance),

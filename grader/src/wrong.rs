@@ -25,7 +25,8 @@ impl WrongKernel {
         verdicts.iter().any(|verdict| {
             (verdict.test == self.caught_by && !verdict.passed())
                 || verdict.findings.iter().any(|finding| finding.kind.name() == self.caught_by)
-                || (self.caught_by == "unwritten" && verdict.diffs.iter().any(|diff| diff.unwritten_count > 0))
+                || (self.caught_by == "unwritten"
+                    && verdict.diffs.iter().any(|diff| diff.unwritten_count > 0))
         })
     }
 }

@@ -32,12 +32,12 @@ impl Concrete {
             for &id in &nests.reads {
                 needed[id] = true;
             }
-            for nest in &nests.list {
+            for nest in nests.parts.iter().flat_map(|part| &part.nests) {
                 work.steps = work.steps.saturating_add(product(&nest.loops));
             }
             work.elements =
                 work.elements.saturating_add(self.lowered.tensors[nests.target].len as u64);
-            for axes in &nests.temporaries {
+            for axes in nests.parts.iter().flat_map(|part| &part.temporaries) {
                 work.elements = work.elements.saturating_add(product(axes));
             }
         }

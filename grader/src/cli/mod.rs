@@ -41,7 +41,11 @@ fn workbook(named: Option<&Path>) -> Result<Workbook, Failure> {
     }
     let current = std::env::current_dir().map_err(|e| {
         let title = format!("the current folder cannot be read: {e}");
-        Failure::new(FailureKind::Environment, title, "go into the workbook's folder, or use --workbook DIR")
+        Failure::new(
+            FailureKind::Environment,
+            title,
+            "go into the workbook's folder, or use --workbook DIR",
+        )
     })?;
     Workbook::find(&current)
 }

@@ -11,8 +11,8 @@ use crate::report::{Compile, JsonReporter, Reporter, RunInfo, Summary, TextRepor
 use crate::spec::Test;
 use crate::toolchain::Toolchain;
 use crate::toolchain::env::Env;
-use crate::workbook::{Puzzle, Workbook};
-use std::io::{self, Write};
+use crate::workbook::Puzzle;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Grades a puzzle and returns the exit code.
@@ -68,7 +68,6 @@ fn grade(
             title: spec.title.clone(),
             file: program.compiled.source.path.clone(),
             source: program.compiled.source.text.clone(),
-            warnings: program.compiled.warnings.clone(),
             backend: backend.name().to_owned(),
             backend_description: backend.describe(),
             seed,

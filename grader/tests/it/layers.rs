@@ -4,8 +4,27 @@ use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
 const ORDER: [&str; 21] = [
-    "tensor", "diagnostic", "failure", "finding", "case", "verdict", "rng", "progress", "process", "workbook",
-    "spec", "oracle", "toolchain", "module", "backend", "npy", "judge", "wrong", "grade", "report", "cli",
+    "tensor",
+    "diagnostic",
+    "failure",
+    "finding",
+    "case",
+    "verdict",
+    "rng",
+    "progress",
+    "process",
+    "workbook",
+    "spec",
+    "oracle",
+    "toolchain",
+    "module",
+    "backend",
+    "npy",
+    "judge",
+    "wrong",
+    "grade",
+    "report",
+    "cli",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -40,7 +59,8 @@ fn no_module_reaches_back() {
         let text = std::fs::read_to_string(&file).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for used in code.split("crate::").skip(1) {
-            let name: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let name: String =
+                used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
             if rank(&name).is_some_and(|other| other > own) {
                 wrong.push(format!("{} uses crate::{name}", inside.display()));
             }
