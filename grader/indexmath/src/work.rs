@@ -32,13 +32,15 @@ impl Concrete {
             for &id in &nests.reads {
                 needed[id] = true;
             }
-            for nest in nests.parts.iter().flat_map(|part| &part.nests) {
-                work.steps = work.steps.saturating_add(product(&nest.loops));
-            }
             work.elements =
                 work.elements.saturating_add(self.lowered.tensors[nests.target].len as u64);
-            for axes in nests.parts.iter().flat_map(|part| &part.temporaries) {
-                work.elements = work.elements.saturating_add(product(axes));
+            for part in &nests.parts {
+                for nest in &part.nests {
+                    work.steps = work.steps.saturating_add(product(&nest.loops));
+                }
+                for axes in &part.temporaries {
+                    work.elements = work.elements.saturating_add(product(axes));
+                }
             }
         }
         work

@@ -174,6 +174,31 @@ fn a_numerical_gradient_is_for_small_tests() {
     assert!(title.starts_with("the numerical gradient takes 575"), "{title}");
 }
 
+#[test]
+fn the_workbooks_specs_hold_and_their_integers_are_exact() {
+    let puzzles = Path::new(env!("CARGO_MANIFEST_DIR")).join("../puzzles");
+    let mut tests = 0;
+    for entry in std::fs::read_dir(puzzles).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        let spec = load(&path, &path).unwrap_or_else(|failure| panic!("{}", failure.render(false)));
+        for test in &spec.tests {
+            let case = build_case(&spec, test, 11).unwrap();
+            let normal = test.data.values().any(|d| *d == Data::Kind(DataKind::Normal));
+            for tensor in &case.tensors {
+                if let Role::Output(values) = &tensor.role {
+                    assert_eq!(values.len(), tensor.tensor.len());
+                    assert!(normal || values.iter().all(|v| v.bound == 0.0), "{}", test.name);
+                }
+            }
+            tests += 1;
+        }
+    }
+    assert!(tests >= 29, "{tests}");
+}
+
 fn verify_error(replacements: &[(&str, &str)]) -> String {
     match verify(&spec(replacements)) {
         Ok(()) => "no error".into(),
