@@ -128,6 +128,11 @@ fn gradients_of_texts() {
         gradient("s = sum[i,k] v[i] * v[i] / w[k]", "w"),
         "grad(w)[k] = sum[i] -(grad(s) * (v[i] * v[i]) / (w[k] * w[k]))"
     );
+    // Blocks that do not overlap: each element has one place in one block.
+    assert_eq!(
+        gradient("y[i] = sum[p < 2] x?[i,2*0] * big?[2*i+p-1]", "big"),
+        "grad(big)[i] = grad(y)?[div(i+1,2)] * x?[div(i+1,2),2*0]"
+    );
     // The two copies of the divisor have indices of their own.
     assert_eq!(
         gradient("y[i] = v[i] / sum[k] v[k]", "v"),
