@@ -17,6 +17,8 @@ fn dots(dtype: &str, rows: usize, a: &[f64], b: &[f64]) -> Vec<Approx> {
 }
 
 type Pairs = [(f32, f32)];
+/// Draws the two factors of a term, from its row and place.
+type Draw = fn(&mut Random, usize, usize) -> (f64, f64);
 
 fn sequential(pairs: impl Iterator<Item = (f32, f32)>, fma: bool) -> f32 {
     pairs.fold(0.0, |sum, (a, b)| if fma { a.mul_add(b, sum) } else { sum + a * b })
@@ -58,12 +60,7 @@ fn right_results(pairs: &Pairs, random: &mut Random) -> Vec<f32> {
 }
 
 /// The greatest error of right results as a part of the bound, and how many results there were.
-fn worst_part(
-    random: &mut Random,
-    rows: usize,
-    terms: usize,
-    draw: impl Fn(&mut Random, usize, usize) -> (f64, f64),
-) -> (f64, usize) {
+fn worst_part(random: &mut Random, rows: usize, terms: usize, draw: Draw) -> (f64, usize) {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     for row in 0..rows {
         for term in 0..terms {
@@ -106,7 +103,7 @@ fn a_million_right_results_give_no_false_alarm() {
         (12, 4096),
     ] {
         // Normal, positive, far apart, one factor constant.
-        let draws: [fn(&mut Random, usize, usize) -> (f64, f64); 4] = [
+        let draws: [Draw; 4] = [
             |random, _, _| (random.normal(), random.normal()),
             |random, _, _| (random.unit(), random.unit()),
             |random, _, _| {
@@ -129,7 +126,7 @@ fn regular_data_give_no_false_alarm() {
     let mut random = Random::new(21);
     for terms in [17, 100, 1000, 4096, 30_000] {
         let rows = if terms > 1000 { 2 } else { 20 };
-        let draws: [fn(&mut Random, usize, usize) -> (f64, f64); 5] = [
+        let draws: [Draw; 5] = [
             |_, row, _| (0.1 * (row + 1) as f64, 0.3),
             |_, row, term| (0.1 * (row + 1) as f64, [0.1, 0.7, 0.3][term % 3]),
             |_, row, term| (0.013 * (row + 1) as f64, term as f64 * 0.1),
@@ -240,7 +237,7 @@ fn storage_in_sixteen_bits() {
     assert_eq!(dots("bf16", 1, &[255.0, 1.0], &[1.0, 1.0])[0].bound, 0.0);
     assert!(dots("bf16", 1, &[256.0, 1.0], &[1.0, 1.0])[0].bound >= 1.0);
     // The partial sums are those of f32: 4000 terms of 1 may be stored, and may not be counted in f16.
-    let long = dots("f16", 1, &[1.0; 4000], &[1.0; 4000])[0];
+    let long = dots("f16", 1, &vec![1.0; 4000], &vec![1.0; 4000])[0];
     assert_eq!((long.value, long.bound), (4000.0, 0.0));
     // Beyond the greatest number a right kernel stores infinity.
     assert_eq!(dots("f16", 1, &[60_000.0, 6000.0], &[1.0, 1.0])[0].bound, f64::INFINITY);
