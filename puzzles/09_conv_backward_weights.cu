@@ -6,33 +6,35 @@
 //
 // Stride 1, no padding ("valid"):  H_out = H - F + 1,  W_out = W - F + 1.
 //
-//   grad_output   (batch, C_out, H_out, W_out)   row-major, the last index varies fastest
+// Tensors, row-major (the last index varies fastest):
+//   grad_output   (batch, C_out, H_out, W_out)
 //   input         (batch, C_in,  H,     W)
 //   grad_weights  (C_out, C_in,  F,     F)
 //   grad_bias     (C_out)
 
-// One thread computes one element of grad_weights. The grader launches blocks of 256 threads, and
-// ceil(C_out*C_in*F*F / 256) of them.
+// One thread computes one element of grad_weights. The grader launches blocks of 256
+// threads, ceil(C_out*C_in*F*F / 256) of them.
 __global__ void conv2d_backward_weights(const float* grad_output, const float* input,
-                                        float* grad_weights, int batch, int C_in, int H, int W,
-                                        int C_out, int F)
+                                        float* grad_weights, int batch, int C_in,
+                                        int H, int W, int C_out, int F)
 {
-    // TODO 1: find this thread's number in the whole grid; leave if there is no weight with it.
+    // TODO 1: find this thread's number in the whole grid; leave if no weight has it.
 
     // TODO 2: turn the number into the coordinates k, c, fh and fw of a weight.
 
-    // TODO 3: sum over every sample and every output position what this weight was multiplied
-    //         with, times the gradient that arrives there.
+    // TODO 3: sum over every sample and every output position what this weight was
+    //         multiplied with, times the gradient that arrives there.
 
     // TODO 4: store the sum.
 }
 
-// One thread computes one element of grad_bias. The grader launches blocks of 32 threads, and
-// ceil(C_out / 32) of them.
-__global__ void conv2d_backward_bias(const float* grad_output, float* grad_bias, int batch,
-                                     int C_out, int H_out, int W_out)
+// One thread computes one element of grad_bias. The grader launches blocks of 32
+// threads, ceil(C_out / 32) of them.
+__global__ void conv2d_backward_bias(const float* grad_output, float* grad_bias,
+                                     int batch, int C_out, int H_out, int W_out)
 {
     // TODO 5: find this thread's channel k; leave if there is none.
 
-    // TODO 6: sum the gradient of channel k over every sample and every position; store the sum.
+    // TODO 6: sum the gradient of channel k over every sample and every position, and
+    //         store the sum.
 }

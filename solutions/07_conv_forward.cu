@@ -1,14 +1,16 @@
+// ANCHOR: all
 // Puzzle 07, solution: one thread per output element.
 
-__global__ void conv2d_forward(const float* input, const float* filters, const float* bias,
-                               float* output, int batch, int C_in, int H, int W, int C_out, int F)
+__global__ void conv2d_forward(const float* input, const float* filters,
+                               const float* bias, float* output, int batch, int C_in,
+                               int H, int W, int C_out, int F)
 {
     int H_out = H - F + 1;
     int W_out = W - F + 1;
 
     // ANCHOR: decode
     int idx = blockIdx.x * blockDim.x + threadIdx.x;
-    if (idx >= batch * C_out * H_out * W_out) return; // the grid is rounded up to whole blocks
+    if (idx >= batch * C_out * H_out * W_out) return; // the grid is rounded up
 
     // The number counts the elements in memory order: ow varies fastest, b slowest.
     int ow = idx % W_out;
@@ -22,7 +24,7 @@ __global__ void conv2d_forward(const float* input, const float* filters, const f
     for (int c = 0; c < C_in; c++) {
         for (int fh = 0; fh < F; fh++) {
             for (int fw = 0; fw < F; fw++) {
-                int h = oh + fh; // never leaves the input: oh + fh <= H_out - 1 + F - 1 = H - 1
+                int h = oh + fh; // at most (H_out - 1) + (F - 1) = H - 1
                 int w = ow + fw;
                 sum += input[((b * C_in + c) * H + h) * W + w]
                      * filters[((k * C_in + c) * F + fh) * F + fw];
@@ -33,3 +35,4 @@ __global__ void conv2d_forward(const float* input, const float* filters, const f
 
     output[idx] = sum;
 }
+// ANCHOR_END: all

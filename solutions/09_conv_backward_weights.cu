@@ -1,12 +1,13 @@
+// ANCHOR: all
 // Puzzle 09, solution: one thread per weight, and one thread per bias.
 
 // ANCHOR: weights
 __global__ void conv2d_backward_weights(const float* grad_output, const float* input,
-                                        float* grad_weights, int batch, int C_in, int H, int W,
-                                        int C_out, int F)
+                                        float* grad_weights, int batch, int C_in,
+                                        int H, int W, int C_out, int F)
 {
     int idx = blockIdx.x * blockDim.x + threadIdx.x;
-    if (idx >= C_out * C_in * F * F) return; // the grid is rounded up to whole blocks
+    if (idx >= C_out * C_in * F * F) return; // the grid is rounded up
 
     // The number counts the weights in memory order: fw varies fastest, k slowest.
     int fw = idx % F;
@@ -22,7 +23,7 @@ __global__ void conv2d_backward_weights(const float* grad_output, const float* i
     for (int b = 0; b < batch; b++) {
         for (int oh = 0; oh < H_out; oh++) {
             for (int ow = 0; ow < W_out; ow++) {
-                int h = oh + fh; // the input element that it was multiplied with there
+                int h = oh + fh; // the element that it met there
                 int w = ow + fw;
                 sum += grad_output[((b * C_out + k) * H_out + oh) * W_out + ow]
                      * input[((b * C_in + c) * H + h) * W + w];
@@ -35,8 +36,8 @@ __global__ void conv2d_backward_weights(const float* grad_output, const float* i
 // ANCHOR_END: weights
 
 // ANCHOR: bias
-__global__ void conv2d_backward_bias(const float* grad_output, float* grad_bias, int batch,
-                                     int C_out, int H_out, int W_out)
+__global__ void conv2d_backward_bias(const float* grad_output, float* grad_bias,
+                                     int batch, int C_out, int H_out, int W_out)
 {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= C_out) return;
@@ -53,3 +54,4 @@ __global__ void conv2d_backward_bias(const float* grad_output, float* grad_bias,
     grad_bias[k] = total;
 }
 // ANCHOR_END: bias
+// ANCHOR_END: all

@@ -1,12 +1,14 @@
-// Puzzle 10, solution: one thread per input element, which gathers from all outputs that used it.
+// ANCHOR: all
+// Puzzle 10, solution: one thread per input element.
+// It gathers from all the outputs that used the element.
 
 __global__ void conv2d_backward_input(const float* grad_output, const float* filters,
-                                      float* grad_input, int batch, int C_in, int H, int W,
-                                      int C_out, int F)
+                                      float* grad_input, int batch, int C_in,
+                                      int H, int W, int C_out, int F)
 {
     // ANCHOR: decode
     int idx = blockIdx.x * blockDim.x + threadIdx.x;
-    if (idx >= batch * C_in * H * W) return; // the grid is rounded up to whole blocks
+    if (idx >= batch * C_in * H * W) return; // the grid is rounded up
 
     // The number counts the elements in memory order: w varies fastest, b slowest.
     int w = idx % W;
@@ -23,10 +25,11 @@ __global__ void conv2d_backward_input(const float* grad_output, const float* fil
     for (int k = 0; k < C_out; k++) {
         for (int fh = 0; fh < F; fh++) {
             for (int fw = 0; fw < F; fw++) {
-                // The output position whose patch has this input element at (fh, fw).
+                // The output position that met this element at (fh, fw),
+                // if there is one.
                 int oh = h - fh;
                 int ow = w - fw;
-                if (oh < 0 || oh >= H_out || ow < 0 || ow >= W_out) continue; // no such position
+                if (oh < 0 || oh >= H_out || ow < 0 || ow >= W_out) continue;
                 sum += grad_output[((b * C_out + k) * H_out + oh) * W_out + ow]
                      * filters[((k * C_in + c) * F + fh) * F + fw];
             }
@@ -36,3 +39,4 @@ __global__ void conv2d_backward_input(const float* grad_output, const float* fil
 
     grad_input[idx] = sum;
 }
+// ANCHOR_END: all

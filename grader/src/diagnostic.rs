@@ -1,5 +1,6 @@
 //! A message that points into a text file: specs, kernels, findings. The only file that knows the renderer.
 
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -43,4 +44,128 @@ pub struct Mark {
     pub span: Range<usize>,
     /// May be empty.
     pub label: String,
+}
+
+impl Diagnostic {
+    /// The message in the look of rustc, several lines without a line break at the end.
+    /// Spans that lie outside the text or inside a character are moved to the nearest place that exists.
+    pub fn render(&self, color: bool) -> String {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let mut group = annotate_snippets::Group::with_title(level.primary_title(&self.title));
+        if let Some(source) = &self.source {
+            let mut snippet =
+                Snippet::source(&source.text).path(source.path.to_string_lossy().into_owned());
+            for (i, mark) in source.marks.iter().enumerate() {
+                let kind = if i == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+                let label = (!mark.label.is_empty()).then_some(mark.label.as_str());
+                snippet =
+                    snippet.annotation(kind.span(clamp(&source.text, &mark.span)).label(label));
+            }
+            group = group.element(snippet);
+        }
+        let help = self.help.iter().filter(|line| !line.is_empty());
+        group = group.elements(help.map(|line| Level::HELP.message(line)));
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&[group])
+    }
+}
+
+/// The nearest range of whole characters. The two bytes of a Windows line end count as one character.
+fn clamp(text: &str, span: &Range<usize>) -> Range<usize> {
+    let inside = |at: usize| {
+        let before = &text.as_bytes()[..at];
+        !text.is_char_boundary(at)
+            || (before.ends_with(b"\r") && text.as_bytes().get(at) == Some(&b'\n'))
+    };
+    let mut start = span.start.min(text.len());
+    while inside(start) {
+        start -= 1;
+    }
+    let mut end = span.end.clamp(start, text.len());
+    while inside(end) {
+        end += 1;
+    }
+    start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn diagnostic(text: &str, marks: &[(Range<usize>, &str)]) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
+            title: "no such tensor".into(),
+            source: Some(Source {
+                path: "puzzles/01_x.toml".into(),
+                text: text.into(),
+                marks: marks
+                    .iter()
+                    .map(|(span, label)| Mark { span: span.clone(), label: (*label).into() })
+                    .collect(),
+            }),
+            help: vec!["the spec has `a`".into()],
+        }
+    }
+
+    #[test]
+    fn looks_like_rustc() {
+        let text = "first\nargs = [\"b\"]\nlast\n";
+        insta::assert_snapshot!(diagnostic(text, &[(14..17, "not in [tensors]"), (0..5, "above")]).render(false), @r#"
+        error: no such tensor
+         --> puzzles/01_x.toml:2:9
+          |
+        1 | first
+          | ----- above
+        2 | args = ["b"]
+          |         ^^^ not in [tensors]
+          |
+          = help: the spec has `a`
+        "#);
+    }
+
+    #[test]
+    fn colour_only_where_it_is_wanted() {
+        let d = diagnostic("abc", &[(0..1, "")]);
+        assert!(d.render(true).contains('\u{1b}'));
+        assert!(!d.render(false).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn windows_line_ends_and_tabs_keep_the_caret_in_place() {
+        let text = "one\r\n\ttwo = 3\r\n";
+        insta::assert_snapshot!(diagnostic(text, &[(12..13, "")]).render(false), @r"
+        error: no such tensor
+         --> puzzles/01_x.toml:2:8
+          |
+        2 |     two = 3
+          |           ^
+          |
+          = help: the spec has `a`
+        ");
+    }
+
+    #[test]
+    fn a_span_inside_a_character_covers_it() {
+        assert_eq!(clamp("aéb", &(2..2)), 1..3);
+        assert_eq!(clamp("aéb", &(1..2)), 1..3);
+        assert_eq!(clamp("ab", &(7..9)), 2..2);
+        assert_eq!(clamp("a\r\nb", &(2..2)), 1..3);
+    }
+
+    proptest! {
+        #[test]
+        fn any_span_of_any_text_renders(
+            text in "(?s)[a-c\\t\\r\\né😀 ]{0,30}",
+            marks in prop::collection::vec((0_usize..60, 0_usize..60), 0..4),
+        ) {
+            let marks: Vec<_> = marks.into_iter().map(|(a, b)| (a..b, "here")).collect();
+            let shown = diagnostic(&text, &marks).render(false);
+            prop_assert!(shown.starts_with("error: no such tensor"));
+        }
+    }
 }

@@ -60,4 +60,10 @@ impl Failure {
     pub fn at(kind: FailureKind, diagnostic: Diagnostic) -> Self {
         Self { kind, diagnostics: vec![diagnostic] }
     }
+
+    /// All messages in the look of rustc, with an empty line between two.
+    pub fn render(&self, color: bool) -> String {
+        let shown: Vec<String> = self.diagnostics.iter().map(|d| d.render(color)).collect();
+        shown.join("\n\n")
+    }
 }

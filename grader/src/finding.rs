@@ -159,6 +159,12 @@ pub enum FindingKind {
         /// What it means for the student.
         meaning: String,
     },
+    /// The grader contradicts itself (a tensor of the wrong length, nothing to compare): its mistake, not the
+    /// student's, but never a pass.
+    Grader {
+        /// What was expected and what was there.
+        message: String,
+    },
 }
 
 impl FindingKind {
@@ -174,6 +180,7 @@ impl FindingKind {
             Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
             Self::Trap { .. } => "trap",
             Self::Driver { .. } => "driver-error",
+            Self::Grader { .. } => "grader-error",
         }
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `finding`, `case`, `verdict`, `npy`,
-//! `progress`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `module`, `backend`, `judge`, `report`, `cli`.
+//! `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `module`, `backend`, `judge`, `report`, `cli`.
 
 pub mod backend;
 pub mod case;
@@ -24,6 +24,7 @@ pub mod oracle;
 pub mod process;
 pub mod progress;
 pub mod report;
+pub mod rng;
 pub mod spec;
 pub mod tensor;
 pub mod toolchain;

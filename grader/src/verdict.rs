@@ -2,7 +2,7 @@
 
 use crate::finding::{Finding, SourceLine, ThreadId};
 use crate::tensor::Tensor;
-use indexmath::{Dims, Term};
+use indexmath::{Dims, ElementRef, Term};
 use std::time::Duration;
 
 /// The judgement of one test.
@@ -29,6 +29,11 @@ impl TestVerdict {
     pub fn passed(&self) -> bool {
         self.findings.is_empty() && self.diffs.is_empty()
     }
+
+    /// Tensor and position of the element whose [`Provenance`] the report can use.
+    pub fn element_to_trace(&self) -> Option<(&str, usize)> {
+        self.diffs.first().map(|diff| (diff.tensor.name.as_str(), diff.terms.mismatch.flat))
+    }
 }
 
 /// How an output differs from what is right.
@@ -38,7 +43,7 @@ pub struct TensorDiff {
     pub tensor: Tensor,
     /// One flag for each element.
     pub wrong: Vec<bool>,
-    /// How many are wrong (unwritten and NaN among them).
+    /// How many are wrong (unwritten and NaN among them); at least one.
     pub wrong_count: usize,
     /// Elements that the kernel never wrote.
     pub unwritten_count: usize,
@@ -46,10 +51,25 @@ pub struct TensorDiff {
     pub nan_count: usize,
     /// The first few wrong elements, in row-major order.
     pub mismatches: Vec<Mismatch>,
-    /// |got - expected| for each element (infinite for NaN and unwritten ones), for the heat map.
-    pub errors: Vec<f64>,
-    /// Expansion of the first wrong element, if it can be listed.
-    pub terms: Option<TermDiff>,
+    /// How far off each element is, for the heat map.
+    pub errors: Vec<Deviation>,
+    /// What the first wrong element should be made of, and what its thread read.
+    pub terms: TermDiff,
+    /// What the pattern of the errors shows, where it is clear.
+    pub cause: Option<Cause>,
+}
+
+/// How far off an element is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Deviation {
+    /// It is right.
+    Right,
+    /// |got - expected|; infinite where one of them is.
+    Off(f64),
+    /// NaN where a number is right, or a number where NaN is.
+    Nan,
+    /// Never written.
+    Unwritten,
 }
 
 /// One wrong element.
@@ -68,13 +88,38 @@ pub struct Mismatch {
 /// What should make up an element, against what its thread read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermDiff {
-    /// Position of the element in its tensor.
-    pub flat: usize,
-    /// Products that the formula sums.
-    pub expected: Vec<Term>,
-    /// Thread that wrote the element, and the line of its last write; `None` if none did.
+    /// The element: the first wrong one that was written, else the first wrong one.
+    pub mismatch: Mismatch,
+    /// Products that the formula sums; `None` where it is not such a sum, or too long.
+    pub formula: Option<Vec<Term>>,
+    /// The thread that wrote the element, where the backend can tell.
+    pub thread: Option<ThreadReads>,
+}
+
+/// What the thread that wrote an element read, against the formula.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadReads {
+    /// Block and thread.
+    pub id: ThreadId,
+    /// Line of its last write to the element.
+    pub line: Option<SourceLine>,
+    /// Elements that it read and the formula does not use, in order of first read.
+    pub extra: Vec<ElementRead>,
+    /// Elements that the formula uses and it did not read, in the order of the formula. Another thread may have
+    /// read them for it, into shared memory.
+    pub missing: Vec<ElementRef>,
+    /// Reads outside their tensor.
+    pub outside: Vec<ElementRead>,
+    /// How many elements it read, all in all.
+    pub total: usize,
+}
+
+/// Which thread wrote an element, and what it read on the way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Provenance {
+    /// The last writer and the line of the write; `None` if no thread wrote it.
     pub writer: Option<(ThreadId, Option<SourceLine>)>,
-    /// Input elements that this thread read, with how often and where; in order of first read.
+    /// Its reads of tensors.
     pub reads: Vec<ElementRead>,
 }
 
@@ -91,4 +136,68 @@ pub struct ElementRead {
     pub count: u32,
     /// First line that read it.
     pub line: Option<SourceLine>,
+}
+
+/// A pattern that holds for a whole wrong tensor, checked element by element.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cause {
+    /// No element was written.
+    NothingWritten,
+    /// Exactly the first `count` elements were written.
+    OnlyStartWritten {
+        /// Elements.
+        count: usize,
+        /// Threads of a block of the launch.
+        block: usize,
+    },
+    /// Every element is NaN.
+    AllNan,
+    /// Every element is 0.
+    AllZero,
+    /// Every element is the same multiple of what is right.
+    Factor {
+        /// got / expected.
+        factor: f64,
+        /// The one size that equals the factor or its inverse.
+        size: Option<String>,
+    },
+    /// Every element is off by the same amount.
+    Offset {
+        /// got - expected.
+        by: f64,
+    },
+    /// Every element is off by an amount that depends on one coordinate only.
+    OffsetAlong {
+        /// Its axis.
+        axis: usize,
+    },
+    /// Each slice over the last two axes is laid out the other way round.
+    Transposed,
+    /// Each slice is reversed along these axes.
+    Mirrored {
+        /// Axes, counted from the first.
+        axes: Vec<usize>,
+    },
+    /// Each slice is moved by whole elements along the last two axes.
+    Shifted {
+        /// Along the last axis but one.
+        rows: i64,
+        /// Along the last axis.
+        columns: i64,
+    },
+    /// Everything with coordinate 0 on an axis is right; errors at every other coordinate.
+    OnlyFirstRight {
+        /// The axis.
+        axis: usize,
+    },
+    /// All errors lie in a part of the tensor.
+    Region {
+        /// First and last coordinate on each axis; `None`: anywhere on it.
+        ranges: Vec<Option<(usize, usize)>>,
+    },
+    /// All errors lie within `width` elements of the edges of the slices over the last two axes.
+    Border {
+        /// Elements.
+        width: usize,
+    },
 }

@@ -6,8 +6,7 @@ pub mod vm;
 use crate::case::Case;
 use crate::failure::{Failure, FailureKind};
 use crate::finding::Finding;
-use crate::finding::{SourceLine, ThreadId};
-use crate::verdict::ElementRead;
+pub use crate::verdict::Provenance;
 use std::time::Duration;
 
 /// What came out of running a case.
@@ -29,15 +28,6 @@ pub struct RunTensor {
     pub values: Vec<f64>,
     /// True where an element is defined.
     pub written: Vec<bool>,
-}
-
-/// Which thread wrote an element, and what it read on the way.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Provenance {
-    /// The last writer and the line of the write.
-    pub writer: Option<(ThreadId, Option<SourceLine>)>,
-    /// Its reads of tensors.
-    pub reads: Vec<ElementRead>,
 }
 
 /// Runs the launches of a case.

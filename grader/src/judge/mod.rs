@@ -1,1 +1,150 @@
-//! To be written.
+//! Decides whether a test passed. Pure functions from (case, run) to a verdict; no words, no printing.
+
+mod cause;
+mod compare;
+mod trace;
+
+use crate::backend::{Run, RunTensor};
+use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
+use crate::finding::{Finding, FindingKind, Place};
+use crate::tensor::Tensor;
+use crate::verdict::{Provenance, TensorDiff, TestVerdict};
+use indexmath::{Dims, ElementRef, Term};
+
+/// An element with more terms than this is not listed: LeNet's conv2 has 400, a weight gradient at batch 64 has 4,096.
+const MAX_TERMS: usize = 5_000;
+
+/// Compares every element of every output with what is right, and every input with what it was.
+///
+/// What contradicts the case itself (a tensor missing from the run or of another length) becomes a finding, so that it
+/// can never pass.
+pub fn judge(case: &Case, run: &Run) -> TestVerdict {
+    let (findings, mut diffs) = judge_tensors(&case.tensors, &case.launches, &case.dims, run);
+    for diff in &mut diffs {
+        diff.terms.formula = formula_terms(case, &diff.tensor, diff.terms.mismatch.flat);
+    }
+    TestVerdict {
+        test: case.test.clone(),
+        about: case.about.clone(),
+        dims: case.dims.clone(),
+        seed: case.seed,
+        time: run.time,
+        findings,
+        diffs,
+    }
+}
+
+/// Adds what the thread that wrote [`TestVerdict::element_to_trace`] read, compared with the formula.
+pub fn with_provenance(
+    mut verdict: TestVerdict,
+    case: &Case,
+    provenance: &Provenance,
+) -> TestVerdict {
+    if let Some(diff) = verdict.diffs.first_mut() {
+        // A read of a tensor that is no input of the formula (an intermediate result, the output itself) cannot be
+        // compared with terms made of inputs.
+        let comparable = |tensor: &str| case.known.contains_key(tensor);
+        diff.terms.thread = trace::compare(diff.terms.formula.as_deref(), provenance, comparable);
+    }
+    verdict
+}
+
+fn formula_terms(case: &Case, tensor: &Tensor, flat: usize) -> Option<Vec<Term>> {
+    let coords = tensor.coords(flat).into_iter().map(|c| c as i64).collect();
+    let at = ElementRef { tensor: tensor.name.clone(), coords };
+    // An element that the formula cannot list is no mistake of the student: the report goes without the list.
+    case.formula.terms(&case.known, &at, MAX_TERMS).ok().flatten()
+}
+
+fn judge_tensors(
+    tensors: &[CaseTensor],
+    launches: &[CaseLaunch],
+    dims: &Dims,
+    run: &Run,
+) -> (Vec<Finding>, Vec<TensorDiff>) {
+    let mut findings = run.findings.clone();
+    let mut diffs = Vec::new();
+    let mut compared = 0;
+    if run.tensors.len() != tensors.len() {
+        findings.push(contradiction(
+            launches,
+            format!("{} tensors came back from the run of {}", run.tensors.len(), tensors.len()),
+        ));
+    }
+    let missing = RunTensor { values: Vec::new(), written: Vec::new() };
+    for (index, CaseTensor { tensor, role }) in tensors.iter().enumerate() {
+        let got = run.tensors.get(index).unwrap_or(&missing);
+        let right_length = match role {
+            Role::Input(values) => values.len(),
+            Role::Output(expected) => expected.len(),
+        };
+        if [right_length, got.values.len(), got.written.len()] != [tensor.len(); 3] {
+            let message = format!(
+                "`{}` has {} elements, but {right_length} right values, and {} values with {} flags came back",
+                tensor.name,
+                tensor.len(),
+                got.values.len(),
+                got.written.len()
+            );
+            findings.push(contradiction(launches, message));
+            continue;
+        }
+        let launch = last_launch_with(launches, index);
+        match role {
+            Role::Input(before) => {
+                if let Some(flat) = compare::first_change(before, &got.values)
+                    && !has_write_finding(&findings, &tensor.name)
+                {
+                    findings.push(changed(tensor, flat, launch));
+                }
+            }
+            Role::Output(expected) => {
+                compared += expected.len();
+                let block = launch.map_or(0, |l| l.block.iter().map(|&n| n as usize).product());
+                diffs.extend(compare::diff(tensor, expected, got, block, dims));
+            }
+        }
+    }
+    if compared == 0 && findings.is_empty() {
+        findings.push(contradiction(launches, "there is no output element to compare".into()));
+    }
+    (findings, diffs)
+}
+
+fn last_launch_with(launches: &[CaseLaunch], tensor: usize) -> Option<&CaseLaunch> {
+    launches.iter().rev().find(|l| l.args.contains(&CaseArg::Tensor(tensor)))
+}
+
+fn has_write_finding(findings: &[Finding], tensor: &str) -> bool {
+    findings.iter().any(|f| match &f.kind {
+        FindingKind::WriteToInput { place } | FindingKind::InputChanged { place } => {
+            place.tensor == tensor
+        }
+        _ => false,
+    })
+}
+
+fn changed(tensor: &Tensor, flat: usize, launch: Option<&CaseLaunch>) -> Finding {
+    let place =
+        Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat: flat as i64 };
+    Finding {
+        kind: FindingKind::InputChanged { place },
+        kernel: launch.map(|l| l.kernel.clone()).unwrap_or_default(),
+        line: None,
+        thread: None,
+        count: 1,
+    }
+}
+
+fn contradiction(launches: &[CaseLaunch], message: String) -> Finding {
+    Finding {
+        kind: FindingKind::Grader { message },
+        kernel: launches.last().map(|l| l.kernel.clone()).unwrap_or_default(),
+        line: None,
+        thread: None,
+        count: 1,
+    }
+}
+
+#[cfg(test)]
+mod tests;

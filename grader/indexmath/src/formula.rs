@@ -1,0 +1,117 @@
+//! The public face of a formula: parse, ask, differentiate, print, fix sizes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
+
+use crate::concrete::Concrete;
+use crate::derive::differentiate;
+use crate::error::Result;
+use crate::infer::resolve;
+use crate::ir::Program;
+use crate::parser::program;
+use crate::shape::{Dims, TensorType};
+use crate::unparse::text;
+
+/// Statements over typed tensors, names and ranks checked, ranges of the indices inferred.
+#[derive(Clone, Debug)]
+pub struct Formula {
+    program: Arc<Program>,
+}
+
+impl Formula {
+    /// Parses one or more statements (one a line, or separated by `;`). The names in the shapes of
+    /// `tensors` are the sizes. `grad(X)` may be read where X is declared; it has X's type.
+    ///
+    /// # Errors
+    /// The first mistake in the text, with its place.
+    pub fn parse(text: &str, tensors: &BTreeMap<String, TensorType>) -> Result<Self> {
+        Self::parse_with(text, tensors, &[])
+    }
+
+    /// As [`Self::parse`], with further sizes that stand in no shape: a stride, for example.
+    ///
+    /// # Errors
+    /// The first mistake in the text, with its place.
+    pub fn parse_with(
+        text: &str,
+        tensors: &BTreeMap<String, TensorType>,
+        sizes: &[&str],
+    ) -> Result<Self> {
+        let extra: BTreeSet<String> = sizes.iter().map(|&name| name.to_owned()).collect();
+        let program = resolve(&program(text)?, tensors, &extra)?;
+        Ok(Self { program: Arc::new(program) })
+    }
+
+    /// Tensors that are read and never assigned, in order of first appearance.
+    pub fn inputs(&self) -> Vec<String> {
+        let assigned = self.assigned();
+        let mut inputs: Vec<String> = Vec::new();
+        self.each_read(&mut |name| {
+            if !assigned.iter().any(|other| other == name)
+                && !inputs.iter().any(|other| other == name)
+            {
+                inputs.push(name.to_owned());
+            }
+        });
+        inputs
+    }
+
+    /// Tensors that are assigned, in order.
+    pub fn assigned(&self) -> Vec<String> {
+        self.program.statements.iter().map(|statement| statement.target.clone()).collect()
+    }
+
+    /// Assigned tensors that no later statement reads. `grad(T)` of these seeds the reverse pass.
+    pub fn outputs(&self) -> Vec<String> {
+        let mut read = BTreeSet::new();
+        self.each_read(&mut |name| {
+            read.insert(name.to_owned());
+        });
+        self.assigned().into_iter().filter(|name| !read.contains(name)).collect()
+    }
+
+    fn each_read(&self, f: &mut impl FnMut(&str)) {
+        for statement in &self.program.statements {
+            for part in &statement.parts {
+                part.body.reads(&mut |read| f(&read.tensor));
+            }
+        }
+    }
+
+    /// Appends the reverse pass (statement by statement, last first): afterwards `grad(X)` of every
+    /// declared float tensor X that is not an output is assigned, and `grad(T)` of every output T is an input.
+    ///
+    /// # Errors
+    /// Where the formula has cotangents already.
+    pub fn differentiate(&self) -> Result<Self> {
+        Ok(Self { program: Arc::new(differentiate(&self.program)?) })
+    }
+
+    /// The statement that computes `tensor`, as text, in gather form where the subscripts can be solved:
+    /// `grad(input)[b,c,h,w] = sum[k,fh,fw] grad(output)?[b,k,h-fh,w-fw] * filters[k,c,fh,fw]`.
+    /// Else one line for each contribution, with `+=`, for all values of its indices; such lines are
+    /// for people, [`Self::parse`] does not read them.
+    pub fn text_of(&self, tensor: &str) -> Option<String> {
+        let statement = self.program.statements.iter().find(|s| s.target == tensor)?;
+        Some(text(&self.program, statement))
+    }
+
+    /// Fixes the sizes and proves that every plain subscript stays inside its tensor.
+    ///
+    /// # Errors
+    /// Sizes that are missing, too large or less than 1, and subscripts that can leave their tensor.
+    pub fn at(&self, dims: &Dims) -> Result<Concrete> {
+        Concrete::new(Arc::clone(&self.program), dims)
+    }
+}
+
+impl Display for Formula {
+    /// One statement a line, in the form of [`Self::text_of`].
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (place, statement) in self.program.statements.iter().enumerate() {
+            write!(f, "{}{}", if place == 0 { "" } else { "\n" }, text(&self.program, statement))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! Iteration spaces: boxes of indices, cut by linear limits, walked row by row.
+//!
+//! A walker keeps the values of some affine forms (addresses and the like) while it goes; a limit
+//! `low <= form <= high` cuts the range of every loop as early as it can, so that what a limit
+//! excludes costs nothing: a padded border, or all iterations that miss one element.
+
+use std::ops::ControlFlow;
+
+use crate::affine::Affine;
+use crate::ir::IndexId;
+
+/// An index and its values `low .. high`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loop {
+    pub index: IndexId,
+    pub low: i64,
+    pub high: i64,
+}
+
+#[derive(Debug)]
+struct Form {
+    constant: i64,
+    /// One for each loop.
+    steps: Vec<i64>,
+}
+
+#[derive(Debug)]
+struct Limit {
+    form: usize,
+    low: i64,
+    high: i64,
+    /// For each depth: what the loops from this depth on can add at least and at most.
+    rest: Vec<(i64, i64)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Space {
+    loops: Vec<Loop>,
+    forms: Vec<Form>,
+    limits: Vec<Limit>,
+}
+
+/// Consecutive values of the last loop; the others are fixed.
+pub(crate) struct Row<'a> {
+    /// The forms at the first iteration of the row, as they were added.
+    pub values: &'a [i64],
+    /// How each form grows from one iteration to the next.
+    pub steps: &'a [i64],
+    /// The loops' values at the first iteration.
+    pub at: &'a [i64],
+    pub count: usize,
+}
+
+impl Space {
+    pub(crate) fn new(loops: Vec<Loop>) -> Self {
+        Self { loops, forms: Vec::new(), limits: Vec::new() }
+    }
+
+    pub(crate) fn loops(&self) -> &[Loop] {
+        &self.loops
+    }
+
+    /// Follows `affine`, whose indices are all loops; gives its place in [`Row::values`].
+    pub(crate) fn follow(&mut self, affine: &Affine) -> usize {
+        let steps = self.loops.iter().map(|l| affine.coefficient(l.index)).collect();
+        self.forms.push(Form { constant: affine.constant, steps });
+        self.forms.len() - 1
+    }
+
+    /// Leaves out all iterations where `affine` is outside `low ..= high`.
+    pub(crate) fn limit(&mut self, affine: &Affine, low: i64, high: i64) {
+        let form = self.follow(affine);
+        let mut rest = vec![(0_i64, 0_i64)];
+        for (l, step) in self.loops.iter().zip(&self.forms[form].steps).rev() {
+            let (a, b) = (step * l.low, step * (l.high - 1));
+            let (least, most) = rest[rest.len() - 1];
+            rest.push((least + a.min(b), most + a.max(b)));
+        }
+        rest.reverse();
+        self.limits.push(Limit { form, low, high, rest });
+    }
+
+    /// Walks all rows, in the order of the loops.
+    pub(crate) fn rows(
+        &self,
+        visit: &mut impl FnMut(&Row<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if self.loops.iter().any(|l| l.low >= l.high) {
+            return ControlFlow::Continue(());
+        }
+        let start: Vec<i64> = self.forms.iter().map(|form| form.constant).collect();
+        let inside = |limit: &Limit| {
+            let value = start[limit.form];
+            value + limit.rest[0].1 >= limit.low && value + limit.rest[0].0 <= limit.high
+        };
+        if !self.limits.iter().all(inside) {
+            return ControlFlow::Continue(());
+        }
+        // One line of form values for each depth.
+        let mut values = vec![start; self.loops.len() + 1];
+        let mut at: Vec<i64> = self.loops.iter().map(|l| l.low).collect();
+        let last = self.loops.len().saturating_sub(1);
+        let steps: Vec<i64> =
+            self.forms.iter().map(|form| form.steps.last().copied().unwrap_or(0)).collect();
+        if self.loops.is_empty() {
+            return visit(&Row { values: &values[0], steps: &steps, at: &at, count: 1 });
+        }
+        let mut walker = Walker { space: self, values: &mut values, at: &mut at, steps, last };
+        walker.descend(0, visit)
+    }
+
+    /// The values of loop `depth` at which every limit can still hold.
+    fn clip(&self, depth: usize, values: &[i64]) -> (i64, i64) {
+        let Loop { mut low, mut high, .. } = self.loops[depth];
+        for limit in &self.limits {
+            let step = self.forms[limit.form].steps[depth];
+            let (least, most) = limit.rest[depth + 1];
+            // need: limit.low - most <= value + step * i <= limit.high - least
+            let bottom = limit.low - most - values[limit.form];
+            let top = limit.high - least - values[limit.form];
+            match step {
+                0 if bottom > 0 || top < 0 => return (0, 0),
+                0 => {}
+                1.. => {
+                    low = low.max(ceil_div(bottom, step));
+                    high = high.min(top.div_euclid(step) + 1);
+                }
+                _ => {
+                    low = low.max(ceil_div(-top, -step));
+                    high = high.min((-bottom).div_euclid(-step) + 1);
+                }
+            }
+        }
+        (low, high)
+    }
+}
+
+/// For a positive divisor.
+fn ceil_div(a: i64, b: i64) -> i64 {
+    -((-a).div_euclid(b))
+}
+
+struct Walker<'a> {
+    space: &'a Space,
+    values: &'a mut [Vec<i64>],
+    at: &'a mut [i64],
+    steps: Vec<i64>,
+    last: usize,
+}
+
+impl Walker<'_> {
+    fn descend(
+        &mut self,
+        depth: usize,
+        visit: &mut impl FnMut(&Row<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let (low, high) = self.space.clip(depth, &self.values[depth]);
+        if low >= high {
+            return ControlFlow::Continue(());
+        }
+        self.at[depth] = low;
+        self.enter(depth, low);
+        if depth == self.last {
+            let count = (high - low) as usize;
+            let values = &self.values[depth + 1];
+            return visit(&Row { values, steps: &self.steps, at: self.at, count });
+        }
+        for i in low..high {
+            self.at[depth] = i;
+            self.enter(depth, i);
+            self.descend(depth + 1, visit)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The forms' values below `depth`, where its loop is at `i`.
+    fn enter(&mut self, depth: usize, i: i64) {
+        let (outer, inner) = self.values.split_at_mut(depth + 1);
+        let forms = self.space.forms.iter();
+        for ((value, outer), form) in inner[0].iter_mut().zip(&outer[depth]).zip(forms) {
+            *value = outer + form.steps[depth] * i;
+        }
+    }
+}

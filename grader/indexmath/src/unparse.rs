@@ -1,0 +1,160 @@
+//! Resolved statements back to text.
+
+use crate::ast::{Bound, Expr, ExprKind, Form, Int, IntKind, Op, Read, Statement};
+use crate::gather::gather;
+use crate::infer::lone_axes;
+use crate::ir::{Assign, Index, IndexId, Node, Program};
+use crate::poly::same_size;
+use crate::shape::DimExpr;
+use crate::span::Span;
+
+/// The statement as text, in gather form if all its parts have one; else a line `+=` for each part,
+/// meant for all values of its indices.
+pub(crate) fn text(program: &Program, statement: &Assign) -> String {
+    let lines =
+        gathered(program, statement).map_or_else(|| scattered(program, statement), |s| vec![s]);
+    lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn gathered(program: &Program, statement: &Assign) -> Option<Statement> {
+    let shape = &program.tensors.get(&statement.target)?.shape;
+    let mut program = program.clone();
+    let first = program.indices.len();
+    for (axis, size) in shape.iter().enumerate() {
+        let name = axis_name(&program, statement, axis, size);
+        program.indices.push(Index { name, range: size.int.clone() });
+    }
+    let axes: Vec<IndexId> = (first..program.indices.len()).collect();
+    let mut printer = Printer { program: &program, scope: Vec::new() };
+    let subscripts =
+        axes.iter().map(|&id| Int::new(name(printer.bind(id)), Span::default())).collect();
+    let mut body: Option<Node> = None;
+    for part in &statement.parts {
+        let gathered = gather(&program, &statement.target, part, &axes)?;
+        let summand = if gathered.sum.is_empty() {
+            gathered.body
+        } else {
+            Node::Sum(gathered.sum, Box::new(gathered.body))
+        };
+        body = Some(match body {
+            Some(sum) => Node::binary(Op::Add, sum, summand),
+            None => summand,
+        });
+    }
+    let body = printer.node(&body.unwrap_or(Node::Number(0.0)));
+    Some(Statement {
+        target: statement.target.clone(),
+        target_span: Span::default(),
+        subscripts,
+        form: Form::Assign,
+        body,
+    })
+}
+
+fn scattered(program: &Program, statement: &Assign) -> Vec<Statement> {
+    let lines = statement.parts.iter().map(|part| {
+        let mut printer = Printer { program, scope: Vec::new() };
+        for &id in &part.loops {
+            printer.bind(id);
+        }
+        Statement {
+            target: statement.target.clone(),
+            target_span: Span::default(),
+            subscripts: part.subscripts.iter().map(|int| printer.int(int)).collect(),
+            form: if part.padded { Form::PaddedScatter } else { Form::Scatter },
+            body: printer.node(&part.body),
+        }
+    });
+    lines.collect()
+}
+
+/// A name for an axis: that of an index that stands alone there, else the size's in lower case.
+fn axis_name(program: &Program, statement: &Assign, axis: usize, size: &DimExpr) -> String {
+    let lone = statement.parts.iter().find_map(|part| part.subscripts[axis].as_index());
+    if let Some(id) = lone {
+        return program.indices[id].name.clone();
+    }
+    match &size.int.kind {
+        IntKind::Name(name) => name.to_lowercase(),
+        _ => "i".to_owned(),
+    }
+}
+
+fn name(name: String) -> IntKind {
+    IntKind::Name(name)
+}
+
+struct Printer<'a> {
+    program: &'a Program,
+    /// Names of the indices bound here.
+    scope: Vec<(IndexId, String)>,
+}
+
+impl Printer<'_> {
+    /// A name that nothing else has here.
+    fn bind(&mut self, id: IndexId) -> String {
+        let wish = &self.program.indices[id].name;
+        let taken = |name: &str| {
+            let size = |tensor: &crate::shape::TensorType| {
+                tensor.shape.iter().any(|size| size.names().iter().any(|(other, _)| other == name))
+            };
+            self.scope.iter().any(|(_, other)| other == name)
+                || self.program.tensors.values().any(size)
+                || crate::parser::RESERVED.contains(&name)
+        };
+        let mut name = wish.clone();
+        let mut number = 2;
+        while taken(&name) {
+            name = format!("{wish}{number}");
+            number += 1;
+        }
+        self.scope.push((id, name.clone()));
+        name
+    }
+
+    fn int(&self, int: &Int) -> Int {
+        int.map(&mut |leaf| {
+            let found = leaf.as_index().and_then(|id| {
+                self.scope.iter().rev().find(|(other, _)| *other == id).map(|(_, name)| name)
+            });
+            match found {
+                Some(found) => Int::new(name(found.clone()), leaf.span),
+                None => leaf.clone(),
+            }
+        })
+    }
+
+    fn node(&mut self, node: &Node) -> Expr {
+        let kind = match node {
+            Node::Number(value) => ExprKind::Number(*value),
+            Node::Size(name, _) => ExprKind::Name(name.clone()),
+            Node::Read(read) if read.subscripts.is_empty() => ExprKind::Name(read.tensor.clone()),
+            Node::Read(read) => ExprKind::Read(Read {
+                subscripts: read.subscripts.iter().map(|int| self.int(int)).collect(),
+                ..read.clone()
+            }),
+            Node::Neg(inner) => ExprKind::Neg(Box::new(self.node(inner))),
+            Node::Binary(op, left, right) => {
+                ExprKind::Binary(*op, Box::new(self.node(left)), Box::new(self.node(right)))
+            }
+            Node::Sum(bound, body) => {
+                let outer = self.scope.len();
+                let bounds = bound.iter().map(|&id| self.bound(id, body)).collect();
+                let body = self.node(body);
+                self.scope.truncate(outer);
+                ExprKind::Sum(bounds, Box::new(body))
+            }
+        };
+        Expr { kind, span: Span::default() }
+    }
+
+    /// With its range, if the body does not tell it.
+    fn bound(&mut self, id: IndexId, body: &Node) -> Bound {
+        let range = &self.program.indices[id].range;
+        let axes = lone_axes(id, body, &self.program.tensors);
+        let told =
+            !axes.is_empty() && axes.iter().all(|axis| same_size(&axis.size, range) == Some(true));
+        let range = (!told).then(|| range.clone());
+        Bound { name: self.bind(id), range, span: Span::default() }
+    }
+}

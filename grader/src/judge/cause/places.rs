@@ -1,0 +1,142 @@
+//! Patterns in the places: right values at wrong places, errors in one part only.
+
+use super::View;
+use crate::verdict::Cause;
+
+/// With fewer wrong elements than this a pattern of places says nothing.
+const MIN_WRONG: usize = 4;
+/// How far a shift is looked for, in elements.
+const MAX_SHIFT: i64 = 4;
+
+/// Right values at wrong places within each slice over the last two axes.
+pub(super) fn moved(view: &View) -> Option<Cause> {
+    let n = view.got.len();
+    let (rows, columns) = view.slice();
+    if view.wrong_count() < MIN_WRONG || !view.varied(view.wrong_places()) {
+        return None;
+    }
+    let per_slice = rows * columns;
+    // `from` maps a place in a slice to the place whose value is found there.
+    let explains = |from: &dyn Fn(usize, usize) -> (usize, usize)| {
+        (0..n).all(|i| {
+            let place = i % per_slice;
+            let (row, column) = from(place / columns, place % columns);
+            view.fits(i, i - place + row * columns + column)
+        })
+    };
+    // Memory filled column by column: place p of the slice holds row p % rows, column p / rows.
+    if rows > 1 && columns > 1 {
+        let by_columns = |row: usize, column: usize| {
+            let place = row * columns + column;
+            (place % rows, place / rows)
+        };
+        if explains(&by_columns) {
+            return Some(Cause::Transposed);
+        }
+    }
+    let rank = view.shape.len();
+    for (flip_rows, flip_columns) in [(true, true), (true, false), (false, true)] {
+        let flip = |row: usize, column: usize| {
+            let row = if flip_rows { rows - 1 - row } else { row };
+            (row, if flip_columns { columns - 1 - column } else { column })
+        };
+        let possible = (!flip_rows || rows > 1) && (!flip_columns || columns > 1);
+        if possible && explains(&flip) {
+            let flips = [(flip_rows, 2), (flip_columns, 1)];
+            let axes = flips.iter().filter(|(flipped, _)| *flipped).map(|(_, back)| rank - back);
+            return Some(Cause::Mirrored { axes: axes.collect() });
+        }
+    }
+    shifted(view, rows, columns)
+}
+
+fn shifted(view: &View, rows: usize, columns: usize) -> Option<Cause> {
+    let shifts =
+        (-MAX_SHIFT..=MAX_SHIFT).flat_map(|r| (-MAX_SHIFT..=MAX_SHIFT).map(move |c| (r, c)));
+    let mut shifts: Vec<(i64, i64)> = shifts.filter(|&shift| shift != (0, 0)).collect();
+    shifts.sort_by_key(|(r, c)| r.abs() + c.abs());
+    let per_slice = rows * columns;
+    let moved = |place: usize, by: i64, size: usize| {
+        usize::try_from(place as i64 - by).ok().filter(|&p| p < size)
+    };
+    for (down, right) in shifts {
+        let (mut covered, mut explained, mut fits) = (0, 0, true);
+        for i in 0..view.got.len() {
+            let place = i % per_slice;
+            let row = moved(place / columns, down, rows);
+            let Some((row, column)) = row.zip(moved(place % columns, right, columns)) else {
+                continue;
+            };
+            if !view.fits(i, i - place + row * columns + column) {
+                fits = false;
+                break;
+            }
+            covered += 1;
+            explained += usize::from(view.wrong[i]);
+        }
+        if fits && 2 * covered >= view.got.len() && explained >= MIN_WRONG {
+            return Some(Cause::Shifted { rows: down, columns: right });
+        }
+    }
+    None
+}
+
+/// Coordinate 0 of an outer axis is right, every other coordinate has errors.
+pub(super) fn only_first_right(view: &View) -> Option<Cause> {
+    if view.wrong_count() < MIN_WRONG {
+        return None;
+    }
+    let mut stride = view.wrong.len();
+    for (axis, &size) in view.shape.iter().enumerate() {
+        stride /= size.max(1);
+        // A single row or column is no slice worth naming.
+        if size < 2 || axis + 1 == view.shape.len() {
+            continue;
+        }
+        let mut wrong_at = vec![0usize; size];
+        for i in view.wrong_places() {
+            wrong_at[i / stride % size] += 1;
+        }
+        if wrong_at[0] == 0 && wrong_at[1..].iter().all(|&wrong| wrong > 0) {
+            return Some(Cause::OnlyFirstRight { axis });
+        }
+    }
+    None
+}
+
+/// The box around all errors, where it is at most half of the tensor.
+pub(super) fn region(view: &View) -> Option<Cause> {
+    if view.wrong_count() < 2 {
+        return None;
+    }
+    let mut ranges: Vec<(usize, usize)> = view.shape.iter().map(|&size| (size, 0)).collect();
+    for i in view.wrong_places() {
+        for (range, coord) in ranges.iter_mut().zip(view.coords(i)) {
+            *range = (range.0.min(coord), range.1.max(coord));
+        }
+    }
+    let volume: usize = ranges.iter().map(|(first, last)| last + 1 - first).product();
+    if 2 * volume > view.wrong.len() {
+        return None;
+    }
+    let whole =
+        |(&range, &size): (&(usize, usize), &usize)| (range != (0, size - 1)).then_some(range);
+    Some(Cause::Region { ranges: ranges.iter().zip(view.shape).map(whole).collect() })
+}
+
+/// All errors near the edges of the slices, the inside right.
+pub(super) fn border(view: &View) -> Option<Cause> {
+    let (rows, columns) = view.slice();
+    if view.wrong_count() < MIN_WRONG || rows < 2 {
+        return None;
+    }
+    let depth = |i: usize| {
+        let place = i % (rows * columns);
+        let (row, column) = (place / columns, place % columns);
+        row.min(rows - 1 - row).min(column).min(columns - 1 - column)
+    };
+    let width = 1 + view.wrong_places().map(depth).max()?;
+    // The inside must be large enough that its being right means something.
+    let inside = rows.saturating_sub(2 * width) * columns.saturating_sub(2 * width);
+    (4 * inside >= rows * columns).then_some(Cause::Border { width })
+}

@@ -1,0 +1,193 @@
+use super::*;
+
+/// Nine values that no pattern repeats.
+const VALUES: [f64; 24] = [
+    3.0, 1.0, 4.0, -2.0, 5.0, 9.0, 2.0, 6.0, -5.0, 7.0, 8.0, -9.0, 11.0, -3.0, 12.0, 10.0, -7.0,
+    13.0, -8.0, 17.0, 14.0, -1.0, 15.0, -4.0,
+];
+
+struct Example {
+    shape: Vec<usize>,
+    expected: Vec<Approx>,
+    got: Vec<f64>,
+    written: Vec<bool>,
+    dims: Dims,
+}
+
+/// Right in every element.
+fn example(shape: &[usize]) -> Example {
+    let n: usize = shape.iter().product();
+    let value = |i: usize| VALUES[i % 24] + 20.0 * (i / 24) as f64;
+    let approx = |v: f64| Approx { value: v, bound: 0.0, magnitude: v.abs(), terms: 1 };
+    Example {
+        shape: shape.into(),
+        expected: (0..n).map(value).map(approx).collect(),
+        got: (0..n).map(value).collect(),
+        written: vec![true; n],
+        dims: Dims::from([("batch".into(), 8), ("H".into(), 2), ("W".into(), 2)]),
+    }
+}
+
+impl Example {
+    /// `got` as a function of place and right values.
+    fn with(mut self, got: impl Fn(usize, &[f64]) -> f64) -> Self {
+        let right = self.got.clone();
+        self.got = (0..right.len()).map(|i| got(i, &right)).collect();
+        self
+    }
+
+    fn written(mut self, written: impl Fn(usize) -> bool) -> Self {
+        self.written = (0..self.got.len()).map(written).collect();
+        self
+    }
+
+    fn cause(&self) -> Option<Cause> {
+        let right = |i: usize| self.written[i] && right(self.got[i], &self.expected[i]);
+        let wrong: Vec<bool> = (0..self.got.len()).map(|i| !right(i)).collect();
+        assert!(wrong.contains(&true), "an example without an error");
+        likely(&View {
+            shape: &self.shape,
+            dtype: DType::F32,
+            expected: &self.expected,
+            got: &self.got,
+            written: &self.written,
+            wrong: &wrong,
+            block: 8,
+            dims: &self.dims,
+        })
+    }
+}
+
+#[test]
+fn nothing_written() {
+    assert_eq!(example(&[4, 5]).written(|_| false).cause(), Some(Cause::NothingWritten));
+}
+
+#[test]
+fn the_tail_unwritten() {
+    let cause = |n| example(&[4, 5]).written(|i| i < n).cause();
+    assert_eq!(cause(16), Some(Cause::OnlyStartWritten { count: 16, block: 8 }));
+    assert_eq!(cause(3), Some(Cause::OnlyStartWritten { count: 3, block: 8 }));
+    let holes = example(&[4, 5]).written(|i| i % 2 == 0).cause();
+    assert_eq!(holes, None);
+}
+
+#[test]
+fn the_same_everywhere() {
+    assert_eq!(example(&[4, 5]).with(|_, _| 0.0).cause(), Some(Cause::AllZero));
+    assert_eq!(example(&[4, 5]).with(|_, _| f64::NAN).cause(), Some(Cause::AllNan));
+    assert_eq!(example(&[4, 5]).with(|i, _| if i == 7 { 1.0 } else { 0.0 }).cause(), None);
+}
+
+#[test]
+fn a_common_factor_and_the_size_that_it_is() {
+    let factor = |f: f64| example(&[4, 5]).with(move |i, right| right[i] * f).cause();
+    let found = |factor, size: Option<&str>| {
+        Some(Cause::Factor { factor, size: size.map(ToString::to_string) })
+    };
+    assert_eq!(factor(0.125), found(0.125, Some("batch")));
+    assert_eq!(factor(8.0), found(8.0, Some("batch")));
+    // Two sizes are 2.
+    assert_eq!(factor(2.0), found(2.0, None));
+    assert_eq!(factor(-1.0), found(-1.0, None));
+    // A third is rounded in f32.
+    let third = example(&[4, 5]).with(|i, r| f64::from(r[i] as f32 / 3.0)).cause();
+    assert!(
+        matches!(third, Some(Cause::Factor { factor, .. }) if (factor - 1.0 / 3.0).abs() < 1e-6)
+    );
+}
+
+#[test]
+fn no_factor_where_one_element_does_not_follow_it() {
+    let but_one = example(&[4, 5]).with(|i, r| if i == 11 { r[i] } else { 2.0 * r[i] });
+    assert_eq!(but_one.cause(), None);
+    // Ones that come out as threes may be anything.
+    let mut ones = example(&[4, 5]).with(|_, _| 3.0);
+    ones.expected.iter_mut().for_each(|e| e.value = 1.0);
+    assert_eq!(ones.cause(), None);
+}
+
+#[test]
+fn a_common_offset() {
+    let off = example(&[4, 5]).with(|i, r| r[i] + 1.5).cause();
+    assert_eq!(off, Some(Cause::Offset { by: 1.5 }));
+    let biased = example(&[2, 3, 4, 2]).with(|i, r| r[i] - VALUES[i / 8 % 3]).cause();
+    assert_eq!(biased, Some(Cause::OffsetAlong { axis: 1 }));
+    let one_more = example(&[2, 3, 4, 2]).with(|i, r| r[i] - VALUES[i / 8 % 3] + f64::from(i == 9));
+    assert_ne!(one_more.cause(), Some(Cause::OffsetAlong { axis: 1 }));
+}
+
+#[test]
+fn transposed_slices_square_or_not() {
+    for shape in [[2, 3, 3], [2, 2, 5]] {
+        let (h, w) = (shape[1], shape[2]);
+        let by_columns = |i: usize| i - i % (h * w) + i % (h * w) % h * w + i % (h * w) / h;
+        let cause = example(&shape).with(|i, right| right[by_columns(i)]).cause();
+        assert_eq!(cause, Some(Cause::Transposed));
+    }
+}
+
+#[test]
+fn mirrored_slices() {
+    let rotated = example(&[2, 3, 4]).with(|i, r| r[i - i % 12 + 11 - i % 12]).cause();
+    assert_eq!(rotated, Some(Cause::Mirrored { axes: vec![1, 2] }));
+    let reversed = example(&[2, 3, 4]).with(|i, r| r[i - i % 4 + 3 - i % 4]).cause();
+    assert_eq!(reversed, Some(Cause::Mirrored { axes: vec![2] }));
+    let vector = example(&[10]).with(|i, r| r[9 - i]).cause();
+    assert_eq!(vector, Some(Cause::Mirrored { axes: vec![0] }));
+}
+
+#[test]
+fn shifted_slices() {
+    let left = |i: usize, r: &[f64]| if i % 6 == 5 { 99.0 } else { r[i + 1] };
+    let cause = example(&[2, 4, 6]).with(left).cause();
+    assert_eq!(cause, Some(Cause::Shifted { rows: 0, columns: -1 }));
+    let down = |i: usize, r: &[f64]| if i % 24 < 6 { 99.0 } else { r[i - 6] };
+    assert_eq!(
+        example(&[2, 4, 6]).with(down).cause(),
+        Some(Cause::Shifted { rows: 1, columns: 0 })
+    );
+}
+
+#[test]
+fn only_the_first_sample_right() {
+    let noise = |i: usize| ((i * i * 7 + 13) % 101) as f64;
+    let cause = example(&[3, 2, 4, 5]).with(|i, r| if i < 40 { r[i] } else { r[i] + noise(i) });
+    assert_eq!(cause.cause(), Some(Cause::OnlyFirstRight { axis: 0 }));
+}
+
+#[test]
+fn errors_in_one_channel_or_the_last_column() {
+    let noise = |i: usize| 1.0 + ((i * i * 7 + 13) % 101) as f64;
+    let add_where = |test: &dyn Fn(usize) -> bool| {
+        example(&[2, 3, 4, 5]).with(|i, r| r[i] + if test(i) { noise(i) } else { 0.0 }).cause()
+    };
+    assert_eq!(
+        add_where(&|i| i / 20 % 3 == 1),
+        Some(Cause::Region { ranges: vec![None, Some((1, 1)), None, None] })
+    );
+    assert_eq!(
+        add_where(&|i| i % 5 == 4),
+        Some(Cause::Region { ranges: vec![None, None, None, Some((4, 4))] })
+    );
+    // A single wrong element is a place, not a pattern.
+    assert_eq!(add_where(&|i| i == 37), None);
+}
+
+#[test]
+fn errors_along_the_border() {
+    let noise = |i: usize| 1.0 + ((i * i * 7 + 13) % 101) as f64;
+    let cause = example(&[8, 8]).with(|i, r| {
+        let inside = (1..7).contains(&(i / 8)) && (1..7).contains(&(i % 8));
+        r[i] + if inside { 0.0 } else { noise(i) }
+    });
+    assert_eq!(cause.cause(), Some(Cause::Border { width: 1 }));
+}
+
+#[test]
+fn errors_without_a_pattern_have_no_cause() {
+    let scattered = [3, 8, 9, 14, 22, 27, 35, 41];
+    let cause = example(&[2, 4, 6])
+        .with(|i, r| r[i] + if scattered.contains(&i) { r[i] * 3.0 + 1.0 } else { 0.0 });
+    assert_eq!(cause.cause(), None);
+}

@@ -1,0 +1,169 @@
+use super::*;
+use crate::case::{CaseArg, CaseLaunch};
+use crate::spec::Spec;
+use crate::spec::errors::changed;
+
+fn spec(replacements: &[(&str, &str)]) -> Spec {
+    Spec::parse(&changed(replacements), Path::new("puzzles/01_x.toml"))
+        .unwrap_or_else(|failure| panic!("{}", failure.render(false)))
+}
+
+fn case(spec: &Spec, test: &str, seed: u64) -> Case {
+    build_case(spec, spec.test(test).unwrap(), seed).unwrap()
+}
+
+fn values(case: &Case, name: &str) -> Vec<f64> {
+    match &case.tensors.iter().find(|t| t.tensor.name == name).unwrap().role {
+        Role::Input(values) => values.clone(),
+        Role::Output(values) => values.iter().map(|v| v.value).collect(),
+    }
+}
+
+fn bounds(case: &Case, name: &str) -> Vec<f64> {
+    match &case.tensors.iter().find(|t| t.tensor.name == name).unwrap().role {
+        Role::Input(_) => panic!("{name} is an input"),
+        Role::Output(values) => values.iter().map(|v| v.bound).collect(),
+    }
+}
+
+/// `SPEC` as a backward puzzle, with a check by numerical gradient.
+const BACKWARD: [(&str, &str); 4] = [
+    ("\"x\", \"w\", \"y\", \"B\"", "\"grad(y)\", \"w\", \"grad(x)\", \"B\""),
+    ("B*N_out", "B*N"),
+    ("expect = { y = [321, 432, 543] }", "expect = { \"grad(x)\" = [1, 12, 123, 230, 300] }"),
+    ("data   = { x = [1, 2, 3, 4, 5], w", "data = { \"grad(y)\" = \"arange\", w"),
+];
+
+#[test]
+fn a_case_holds_what_the_launches_take() {
+    let spec = spec(&[]);
+    verify(&spec).unwrap();
+    let case = case(&spec, "tiny", 5);
+    assert_eq!(values(&case, "x"), [1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!(values(&case, "y"), [321.0, 432.0, 543.0]);
+    assert_eq!(bounds(&case, "y"), [0.0; 3]);
+    let names: Vec<&str> = case.tensors.iter().map(|t| t.tensor.name.as_str()).collect();
+    assert_eq!(names, ["x", "w", "y"]);
+    let CaseLaunch { kernel, grid, block, shared, args } = &case.launches[0];
+    assert_eq!((kernel.as_str(), grid, block, shared), ("correlate", &[1; 3], &[64, 1, 1], &0));
+    let [a, b, c, n @ ..] = &args[..] else { panic!() };
+    assert_eq!([a, b, c], [&CaseArg::Tensor(0), &CaseArg::Tensor(1), &CaseArg::Tensor(2)]);
+    assert_eq!(n, [CaseArg::Int(1), CaseArg::Int(5), CaseArg::Int(3)]);
+}
+
+#[test]
+fn random_integers_are_exact_and_repeat_with_their_seed() {
+    let spec = spec(&[]);
+    let (one, again, other) =
+        (case(&spec, "batch", 1), case(&spec, "batch", 1), case(&spec, "batch", 2));
+    assert_eq!(values(&one, "x"), values(&again, "x"));
+    assert_ne!(values(&one, "x"), values(&other, "x"));
+    assert!(values(&one, "x").iter().all(|&v| v != 0.0 && v.abs() <= 9.0 && v.fract() == 0.0));
+    assert!(values(&one, "x").iter().any(|v| v.abs() > 5.0));
+    assert_eq!(bounds(&one, "y"), vec![0.0; 24]);
+}
+
+#[test]
+fn integers_shrink_until_half_precision_is_exact() {
+    // Sums of 64 products of two factors: up to 64 * 81 = 5184 with ±9, beyond the 2048 up to which f16 counts.
+    let half = [
+        ("y = \"f32", "y = \"f16"),
+        ("N = 9, F = 2", "N = 70, F = 64"),
+        ("321, 432, 543", "321, 432, 543"),
+    ];
+    let spec = spec(&half);
+    let case = case(&spec, "batch", 1);
+    let largest = values(&case, "x").iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    assert!(largest < 9.0, "{largest}");
+    assert!(bounds(&case, "y").iter().all(|&b| b == 0.0));
+}
+
+#[test]
+fn normal_values_are_floats_and_have_bounds() {
+    let spec = spec(&[("name = \"batch\"", "name = \"batch\"\ndata = \"normal\"")]);
+    let case = case(&spec, "batch", 1);
+    assert!(values(&case, "x").iter().all(|&v| f64::from(v as f32) == v && v.fract() != 0.0));
+    assert!(bounds(&case, "y").iter().all(|&b| b > 0.0 && b < 1e-4));
+}
+
+#[test]
+fn a_tolerance_replaces_the_bound() {
+    let spec = spec(&[(
+        "name = \"batch\"",
+        "name = \"batch\"\ntolerance = { rtol = 0.01, atol = 0.5, reason = \"a test\" }",
+    )]);
+    let case = case(&spec, "batch", 1);
+    for (value, bound) in values(&case, "y").iter().zip(bounds(&case, "y")) {
+        assert_eq!(bound, 0.5 + 0.01 * value.abs());
+    }
+}
+
+#[test]
+fn every_kind_of_data_is_made() {
+    let spec = spec(&[(
+        "name = \"batch\"",
+        "name = \"batch\"\ndata = { x = \"shuffled-arange\", w = \"arange\" }",
+    )]);
+    let case = case(&spec, "batch", 1);
+    assert_eq!(values(&case, "w"), [0.0, 1.0]);
+    let mut x = values(&case, "x");
+    assert_ne!(x[..4], [0.0, 1.0, 2.0, 3.0]);
+    x.sort_by(f64::total_cmp);
+    assert!(x.iter().enumerate().all(|(i, &v)| v == i as f64));
+}
+
+#[test]
+fn a_numerical_gradient_of_integers_is_exact() {
+    let mut changes = BACKWARD.to_vec();
+    changes.push((
+        "name = \"batch\"",
+        "name = \"batch\"\ncheck = { kind = \"numerical-gradient\", epsilon = 0.5, rtol = 1e-2 }",
+    ));
+    let numerical = spec(&changes);
+    verify(&numerical).unwrap();
+    let numerical = case(&numerical, "batch", 3);
+    let derived = case(&spec(&BACKWARD), "batch", 3);
+    assert_eq!(values(&numerical, "grad(x)"), values(&derived, "grad(x)"));
+    assert_eq!(bounds(&numerical, "grad(x)"), vec![0.0; 27]);
+}
+
+#[test]
+fn a_numerical_gradient_of_normal_values_adds_only_its_own_error() {
+    let mut changes = BACKWARD.to_vec();
+    changes.push((
+        "name = \"batch\"",
+        "name = \"batch\"\ndata = \"normal\"\ncheck = { kind = \"numerical-gradient\", epsilon = 0.5, rtol = 0.1 }",
+    ));
+    let numerical = case(&spec(&changes), "batch", 3);
+    changes[4].1 = "name = \"batch\"\ndata = \"normal\"";
+    let derived = case(&spec(&changes), "batch", 3);
+    for ((n, d), (nb, db)) in values(&numerical, "grad(x)")
+        .iter()
+        .zip(values(&derived, "grad(x)"))
+        .zip(bounds(&numerical, "grad(x)").iter().zip(bounds(&derived, "grad(x)")))
+    {
+        assert!((n - d).abs() < 1e-12);
+        assert!((nb - db).abs() < 1e-12);
+    }
+}
+
+fn verify_error(replacements: &[(&str, &str)]) -> String {
+    match verify(&spec(replacements)) {
+        Ok(()) => "no error".into(),
+        Err(failure) => failure.render(false),
+    }
+}
+
+#[test]
+fn values_by_hand_are_compared_with_the_formula() {
+    insta::assert_snapshot!(verify_error(&[("321, 432, 543", "321, 423, 543")]), @"");
+    insta::assert_snapshot!(verify_error(&[("x = [1, 2, 3, 4, 5], ", "")]), @"");
+}
+
+#[test]
+fn outputs_must_tell_their_elements_apart() {
+    insta::assert_snapshot!(verify_error(&[
+        ("data   = { x = [1, 2, 3, 4, 5], w = [1, 10, 100] }\nexpect = { y = [321, 432, 543] }", "data = \"ones\""),
+        ("name = \"batch\"", "name = \"batch\"\ndata = { w = \"zeros\" }"),
+    ]), @"");
+}

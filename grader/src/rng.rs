@@ -1,0 +1,117 @@
+//! Random data that is the same on every machine and in every version: `ChaCha8` for the bits, and an own mapping from
+//! bits to values that needs nothing but exact arithmetic.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// The random values of one tensor of one test.
+#[derive(Clone, Debug)]
+pub struct Stream(ChaCha8Rng);
+
+impl Stream {
+    /// The stream of `tensor` in `test`. Other tests and tensors do not change it.
+    pub fn new(seed: u64, test: &str, tensor: &str) -> Self {
+        let mut hash = blake3::Hasher::new();
+        hash.update(&seed.to_le_bytes());
+        for name in [test, tensor] {
+            // With its length, so that two names cannot be cut in two ways.
+            hash.update(&(name.len() as u64).to_le_bytes());
+            hash.update(name.as_bytes());
+        }
+        Self(ChaCha8Rng::from_seed(*hash.finalize().as_bytes()))
+    }
+
+    /// Uniform in `0..n`, without the bias of a remainder. `n` must not be 0.
+    pub fn below(&mut self, n: u32) -> u32 {
+        // The first 2^32 mod n of 2^32 values would come up once too often.
+        let surplus = n.wrapping_neg() % n;
+        loop {
+            let wide = u64::from(self.0.next_u32()) * u64::from(n);
+            if wide as u32 >= surplus {
+                return (wide >> 32) as u32;
+            }
+        }
+    }
+
+    /// Uniform among -`range`..=-1 and 1..=`range`: 0 would hide a dropped term. `range` must not be 0.
+    pub fn integer(&mut self, range: u32) -> f64 {
+        let drawn = i64::from(self.below(2 * range)) - i64::from(range);
+        (if drawn >= 0 { drawn + 1 } else { drawn }) as f64
+    }
+
+    /// Nearly standard normal, within ±6: the sum of twelve uniform values, less 6 (Irwin and Hall). Its mean is 0, its
+    /// variance 1. Box and Muller would need a logarithm, whose last bit differs between systems.
+    pub fn normal(&mut self) -> f64 {
+        let sum: u64 = (0..12).map(|_| u64::from(self.0.next_u32())).sum();
+        // The middle of each of the 2^32 cells, so that the mean is 0 exactly.
+        (sum as f64 + 6.0) / 4_294_967_296.0 - 6.0
+    }
+
+    /// A permutation of 0..`n` (Fisher and Yates).
+    pub fn permutation(&mut self, n: u32) -> Vec<f64> {
+        let mut values: Vec<f64> = (0..n).map(f64::from).collect();
+        for i in (1..n).rev() {
+            values.swap(i as usize, self.below(i + 1) as usize);
+        }
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_values_of_a_seed_never_change() {
+        let mut s = Stream::new(7, "tiny", "input");
+        let integers: Vec<f64> = (0..8).map(|_| s.integer(9)).collect();
+        insta::assert_snapshot!(format!("{integers:?} {:?} {:?}", s.normal(), s.permutation(5)), @"");
+    }
+
+    #[test]
+    fn streams_differ_by_seed_test_and_tensor() {
+        let first = |seed, test, tensor| Stream::new(seed, test, tensor).below(u32::MAX);
+        let all =
+            [first(1, "a", "bc"), first(1, "ab", "c"), first(2, "a", "bc"), first(1, "a", "b")];
+        for (i, a) in all.iter().enumerate() {
+            assert!(!all[..i].contains(a));
+        }
+    }
+
+    #[test]
+    fn integers_are_uniform_and_never_zero() {
+        let mut s = Stream::new(1, "t", "x");
+        let mut counts = [0_u32; 7];
+        for _ in 0..60_000 {
+            counts[(s.integer(3) + 3.0) as usize] += 1;
+        }
+        assert_eq!(counts[3], 0);
+        // 10,000 each; the standard deviation is 91.
+        assert!(
+            counts.iter().enumerate().all(|(i, &c)| i == 3 || (9_500..10_500).contains(&c)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn normal_values_have_mean_0_and_variance_1() {
+        let mut s = Stream::new(1, "t", "x");
+        let values: Vec<f64> = (0..100_000).map(|_| s.normal()).collect();
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+        let outside = values.iter().filter(|v| v.abs() > 2.0).count() as f64 / n;
+        assert!(mean.abs() < 0.02, "{mean}");
+        assert!((variance - 1.0).abs() < 0.02, "{variance}");
+        // 4.55 % for a normal distribution.
+        assert!((0.040..0.051).contains(&outside), "{outside}");
+    }
+
+    #[test]
+    fn a_permutation_holds_each_value_once() {
+        let mut values = Stream::new(3, "t", "x").permutation(100);
+        assert!(values.windows(2).any(|w| w[0] > w[1]));
+        values.sort_by(f64::total_cmp);
+        assert!(values.iter().enumerate().all(|(i, &v)| v == i as f64));
+    }
+}

@@ -1,0 +1,265 @@
+//! `[[launch]]`: which kernel is called with what, on how many threads.
+
+use super::fault::{Checked, Fault};
+use super::raw::{RawLaunch, Value};
+use super::sizes::Sizes;
+use super::tensors::{Tensors, grad_of};
+use crate::case::{CaseArg, CaseLaunch};
+use indexmath::{DimExpr, Dims};
+use std::ops::Range;
+use toml::Spanned;
+
+/// Threads of a block, CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+const MAX_BLOCK: i64 = 1024;
+/// Threads of a block in x, y, z; same table.
+const MAX_BLOCK_AXES: [i64; 3] = [1024, 1024, 64];
+/// Blocks of a grid in x, y, z; same table.
+const MAX_GRID_AXES: [i64; 3] = [i32::MAX as i64, 65_535, 65_535];
+/// Shared memory of a block on compute capability 9.0, with opt-in; same table.
+const MAX_SHARED: i64 = 227 * 1024;
+/// Threads of a launch: no test needs more, and an interpreter would not come back.
+const MAX_THREADS: i64 = 1 << 28;
+
+/// A kernel launch of a spec.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Source name of the kernel.
+    pub kernel: String,
+    /// In the order of the signature.
+    pub args: Vec<Arg>,
+    block: Vec<Extent>,
+    grid: Vec<Extent>,
+    shared: Option<Extent>,
+    place: Range<usize>,
+    arg_places: Vec<Range<usize>>,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arg {
+    /// A pointer to the tensor of this name.
+    Tensor(String),
+    /// An `int`.
+    Size(DimExpr),
+}
+
+/// One number of a block or a grid.
+#[derive(Clone, Debug)]
+pub(crate) struct Extent {
+    pub(crate) expr: DimExpr,
+    pub(crate) text: String,
+    pub(crate) place: Range<usize>,
+}
+
+impl Launch {
+    pub(crate) fn read(
+        text: &str,
+        raw: &RawLaunch,
+        sizes: &Sizes,
+        tensors: &Tensors,
+    ) -> Checked<Self> {
+        let kernel = raw.kernel.get_ref();
+        if kernel.is_empty() || kernel.contains(char::is_whitespace) {
+            return Err(Fault::at(raw.kernel.span(), "this is not the name of a kernel")
+                .help("write the name that stands after __global__ void"));
+        }
+        let mut args = Vec::new();
+        for arg in &raw.args {
+            args.push(read_arg(text, arg, sizes, tensors)?);
+        }
+        let extents = |value: &Spanned<Value>, key: &str| read_extents(text, value, key, sizes);
+        let shared = match &raw.shared {
+            None => None,
+            Some(value) => Some(read_extent(text, value, "shared", sizes)?),
+        };
+        let launch = Self {
+            kernel: kernel.clone(),
+            args,
+            block: extents(&raw.block, "block")?,
+            grid: extents(&raw.grid, "grid")?,
+            shared,
+            place: raw.kernel.span(),
+            arg_places: raw.args.iter().map(Spanned::span).collect(),
+        };
+        if !launch.tensors().any(|name| tensors.is_computed(name)) {
+            let title = format!("`{kernel}` is given no tensor that the formula computes");
+            let computed = tensors.computed.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>();
+            return Err(Fault::at(launch.place, title)
+                .label("nothing to check")
+                .help(format!("pass the output: the formula computes {}", computed.join(", "))));
+        }
+        Ok(launch)
+    }
+
+    /// Names of the tensors among the arguments.
+    pub fn tensors(&self) -> impl Iterator<Item = &str> {
+        self.args.iter().filter_map(|arg| match arg {
+            Arg::Tensor(name) => Some(name.as_str()),
+            Arg::Size(_) => None,
+        })
+    }
+
+    pub(crate) fn grid(&self) -> &[Extent] {
+        &self.grid
+    }
+
+    /// Evaluates everything at the sizes of a test. `position` finds a tensor in the case, `test` is where the sizes
+    /// are given.
+    pub(crate) fn at(
+        &self,
+        text: &str,
+        dims: &Dims,
+        position: impl Fn(&str) -> Option<usize>,
+        test: &Range<usize>,
+    ) -> Checked<CaseLaunch> {
+        let place = Place { text, dims, test };
+        let mut args = Vec::new();
+        for (arg, span) in self.args.iter().zip(&self.arg_places) {
+            args.push(match arg {
+                Arg::Tensor(name) => {
+                    let missing =
+                        || Fault::at(span.clone(), format!("`{name}` is not in the case"));
+                    CaseArg::Tensor(position(name).ok_or_else(missing)?)
+                }
+                Arg::Size(expr) => {
+                    let value = expr.eval(dims).map_err(|e| Fault::math(text, span, e))?;
+                    let value = i32::try_from(value).map_err(|_| {
+                        Fault::at(
+                            span.clone(),
+                            format!("this is {value} in a test: too large for an int"),
+                        )
+                        .also(test.clone(), "at these sizes")
+                    })?;
+                    CaseArg::Int(value)
+                }
+            });
+        }
+        let block = place.axes(&self.block, "block", "threads", MAX_BLOCK_AXES)?;
+        let grid = place.axes(&self.grid, "grid", "blocks", MAX_GRID_AXES)?;
+        let threads = product(block);
+        if threads > MAX_BLOCK {
+            let title = format!("the block has {threads} threads");
+            return Err(place
+                .fault(&self.block[0], title)
+                .help("a block has 1024 threads at most"));
+        }
+        if product(grid).saturating_mul(threads) > MAX_THREADS {
+            let title = format!("this launch has more than {MAX_THREADS} threads");
+            return Err(place.fault(&self.grid[0], title).help("give the test smaller sizes"));
+        }
+        let shared = match &self.shared {
+            None => 0,
+            Some(extent) => place.number(extent, "shared memory", "bytes", 0, MAX_SHARED)?,
+        };
+        Ok(CaseLaunch { kernel: self.kernel.clone(), grid, block, shared, args })
+    }
+}
+
+fn product(axes: [u32; 3]) -> i64 {
+    axes.iter().fold(1_i64, |p, &a| p.saturating_mul(i64::from(a)))
+}
+
+/// The sizes of a test, and where they come from.
+struct Place<'a> {
+    text: &'a str,
+    dims: &'a Dims,
+    test: &'a Range<usize>,
+}
+
+impl Place<'_> {
+    fn fault(&self, extent: &Extent, title: String) -> Fault {
+        Fault::at(extent.place.clone(), title).also(self.test.clone(), "at these sizes")
+    }
+
+    fn number(&self, extent: &Extent, what: &str, unit: &str, min: i64, max: i64) -> Checked<u32> {
+        let value =
+            extent.expr.eval(self.dims).map_err(|e| Fault::math(self.text, &extent.place, e))?;
+        if !(min..=max).contains(&value) {
+            let title = format!("{what} would have {value} {unit}");
+            return Err(self.fault(extent, title).help(format!("it needs {min} to {max}")));
+        }
+        u32::try_from(value).map_err(|_| self.fault(extent, format!("{what} is too large")))
+    }
+
+    fn axes(&self, extents: &[Extent], what: &str, unit: &str, max: [i64; 3]) -> Checked<[u32; 3]> {
+        let mut axes = [1; 3];
+        for ((extent, axis), (max, letter)) in
+            extents.iter().zip(&mut axes).zip(max.into_iter().zip(["x", "y", "z"]))
+        {
+            *axis = self.number(extent, &format!("the {what} in {letter}"), unit, 1, max)?;
+        }
+        Ok(axes)
+    }
+}
+
+fn read_arg(text: &str, arg: &Spanned<String>, sizes: &Sizes, tensors: &Tensors) -> Checked<Arg> {
+    let name = arg.get_ref();
+    if tensors.names().any(|n| n == name) {
+        return Ok(Arg::Tensor(name.clone()));
+    }
+    if let Some(of) = grad_of(name)
+        && tensors.types.contains_key(of)
+    {
+        return Err(Fault::at(arg.span(), format!("`{of}` has no gradient"))
+            .help("only tensors of real numbers that the result depends on have one"));
+    }
+    // An expression of sizes only where it is more than one unknown word: `H_out * W_out`.
+    match DimExpr::parse(name) {
+        Ok(expr) if expr.names().iter().all(|(n, _)| sizes.contains(n)) => Ok(Arg::Size(expr)),
+        Ok(expr) if !is_word(name) => {
+            sizes.check_names(text, &expr, &arg.span())?;
+            Ok(Arg::Size(expr))
+        }
+        _ => Err(Fault::at(arg.span(), format!("`{name}` is neither a tensor nor a size"))
+            .suggest(name, tensors.names().chain(sizes.names()), "name")),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    text.trim().bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// A block or a grid: one extent, or a list of one to three.
+fn read_extents(
+    text: &str,
+    value: &Spanned<Value>,
+    key: &str,
+    sizes: &Sizes,
+) -> Checked<Vec<Extent>> {
+    match value.get_ref() {
+        Value::List(list) if (1..=3).contains(&list.len()) => {
+            list.iter().map(|item| read_extent(text, item, key, sizes)).collect()
+        }
+        Value::List(list) => {
+            let title = format!("`{key}` has {} numbers", list.len());
+            Err(Fault::at(value.span(), title).help("one to three: x, y, z"))
+        }
+        _ => Ok(vec![read_extent(text, value, key, sizes)?]),
+    }
+}
+
+fn read_extent(text: &str, value: &Spanned<Value>, key: &str, sizes: &Sizes) -> Checked<Extent> {
+    let place = value.span();
+    let (expr, written) = match value.get_ref() {
+        Value::Int(number) => {
+            let written = number.to_string();
+            let expr = DimExpr::parse(&written).map_err(|_| {
+                Fault::at(place.clone(), format!("`{key}` cannot be {number}"))
+                    .help("it needs a positive number")
+            })?;
+            (expr, written)
+        }
+        Value::Text(written) => {
+            let expr = DimExpr::parse(written).map_err(|e| Fault::math(text, &place, e))?;
+            (expr, written.clone())
+        }
+        other => {
+            let title = format!("`{key}` must be numbers or expressions, this is {}", other.kind());
+            return Err(Fault::at(place, title).help(format!(
+                "write {key} = 256, {key} = \"ceil_div(N, 256)\" or a list of up to three"
+            )));
+        }
+    };
+    sizes.check_names(text, &expr, &place)?;
+    Ok(Extent { expr, text: written, place })
+}

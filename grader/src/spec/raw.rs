@@ -1,0 +1,152 @@
+//! The spec as it stands in the file: keys, types and places, nothing understood yet.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use std::collections::BTreeMap;
+use std::fmt;
+use toml::Spanned;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawSpec {
+    pub title: Spanned<String>,
+    /// Numbers of the puzzles to do before this one.
+    #[serde(default)]
+    pub needs: Vec<u32>,
+    pub dims: Spanned<Table>,
+    pub tensors: Spanned<BTreeMap<Spanned<String>, Spanned<String>>>,
+    pub math: RawMath,
+    pub launch: Vec<RawLaunch>,
+    pub test: Vec<RawTest>,
+}
+
+/// `[math]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawMath {
+    pub forward: Spanned<String>,
+}
+
+/// `[[launch]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawLaunch {
+    pub kernel: Spanned<String>,
+    pub args: Vec<Spanned<String>>,
+    pub block: Spanned<Value>,
+    pub grid: Spanned<Value>,
+    pub shared: Option<Spanned<Value>>,
+}
+
+/// `[[test]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawTest {
+    pub name: Spanned<String>,
+    pub about: Option<String>,
+    pub dims: Spanned<BTreeMap<Spanned<String>, Spanned<i64>>>,
+    pub data: Option<Spanned<Value>>,
+    #[serde(default)]
+    pub expect: BTreeMap<Spanned<String>, Spanned<Value>>,
+    pub check: Option<Spanned<RawCheck>>,
+    pub tolerance: Option<Spanned<RawTolerance>>,
+}
+
+/// `check = { kind = "numerical-gradient", epsilon = 0.5, rtol = 1e-2 }`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawCheck {
+    pub kind: Spanned<String>,
+    pub epsilon: Option<Spanned<f64>>,
+    pub rtol: Option<Spanned<f64>>,
+}
+
+/// `tolerance = { rtol = 1e-3, atol = 1e-6, reason = "..." }`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawTolerance {
+    pub rtol: Spanned<f64>,
+    pub atol: Spanned<f64>,
+    pub reason: Spanned<String>,
+}
+
+/// Keys and values with their places.
+pub type Table = BTreeMap<Spanned<String>, Spanned<Value>>;
+
+/// A value of a key that takes several forms.
+#[derive(Debug, PartialEq)]
+pub enum Value {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    List(Vec<Spanned<Value>>),
+    Table(Table),
+}
+
+impl Value {
+    /// For messages: "this is a list".
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "true or false",
+            Self::Int(_) => "a whole number",
+            Self::Float(_) => "a number with a point",
+            Self::Text(_) => "a text",
+            Self::List(_) => "a list",
+            Self::Table(_) => "a table",
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, a text, a list or a table")
+    }
+
+    fn visit_bool<E>(self, v: bool) -> Result<Value, E> {
+        Ok(Value::Bool(v))
+    }
+
+    fn visit_i64<E>(self, v: i64) -> Result<Value, E> {
+        Ok(Value::Int(v))
+    }
+
+    fn visit_f64<E>(self, v: f64) -> Result<Value, E> {
+        Ok(Value::Float(v))
+    }
+
+    fn visit_str<E>(self, v: &str) -> Result<Value, E> {
+        Ok(Value::Text(v.to_owned()))
+    }
+
+    fn visit_string<E>(self, v: String) -> Result<Value, E> {
+        Ok(Value::Text(v))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut table = BTreeMap::new();
+        while let Some((key, value)) = map.next_entry()? {
+            table.insert(key, value);
+        }
+        Ok(Value::Table(table))
+    }
+}

@@ -1,0 +1,146 @@
+//! `[tensors]` and `[math]`: element types, shapes and the formula, differentiated where the spec speaks of gradients.
+
+use super::fault::{Checked, Fault};
+use super::raw::RawSpec;
+use super::sizes::{Sizes, check_name};
+use crate::tensor::Tensor;
+use indexmath::{Dims, Formula, TensorType};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The tensors of a spec and the formula that ties them.
+#[derive(Clone, Debug)]
+pub struct Tensors {
+    /// Declared types by name; `grad(X)` has the type of X.
+    pub types: BTreeMap<String, TensorType>,
+    /// The forward formula, and the reverse pass where a launch takes a `grad(..)`.
+    pub formula: Formula,
+    /// Names of `formula`'s inputs.
+    pub inputs: Vec<String>,
+    /// Names that `formula` assigns.
+    pub computed: Vec<String>,
+    /// Computed names that nothing else reads, of the forward formula.
+    pub outputs: Vec<String>,
+    /// The string of the formula.
+    pub(crate) place: Range<usize>,
+    places: BTreeMap<String, (Range<usize>, Range<usize>)>,
+}
+
+impl Tensors {
+    pub(crate) fn read(text: &str, raw: &RawSpec, sizes: &Sizes) -> Checked<Self> {
+        let mut types = BTreeMap::new();
+        let mut places = BTreeMap::new();
+        for (key, value) in raw.tensors.get_ref() {
+            let name = key.get_ref();
+            check_name(name, &key.span())?;
+            if sizes.contains(name) {
+                let title = format!("`{name}` is both a size and a tensor");
+                return Err(Fault::at(key.span(), title).help("rename one of the two"));
+            }
+            let place = value.span();
+            let ty =
+                TensorType::parse(value.get_ref()).map_err(|e| Fault::math(text, &place, e))?;
+            for axis in &ty.shape {
+                sizes.check_names(text, axis, &place)?;
+            }
+            types.insert(name.clone(), ty);
+            places.insert(name.clone(), (key.span(), place));
+        }
+        let place = raw.math.forward.span();
+        let math = |e| Fault::math(text, &place, e);
+        let forward = Formula::parse(raw.math.forward.get_ref(), &types).map_err(math)?;
+        let outputs = forward.outputs();
+        let backward =
+            raw.launch.iter().flat_map(|l| &l.args).any(|a| grad_of(a.get_ref()).is_some());
+        let formula = if backward { forward.differentiate().map_err(math)? } else { forward };
+        let inputs = formula.inputs();
+        let computed = formula.assigned();
+        for (name, (key, _)) in &places {
+            if !inputs.contains(name) && !computed.contains(name) {
+                let title = format!("the formula does not use `{name}`");
+                return Err(Fault::at(key.clone(), title)
+                    .also(place.clone(), "the formula")
+                    .help("remove the tensor, or complete the formula"));
+            }
+        }
+        Ok(Self { types, formula, inputs, computed, outputs, place, places })
+    }
+
+    /// All names that a launch or a test can speak of.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.inputs.iter().chain(&self.computed).map(String::as_str)
+    }
+
+    /// Does the kernel compute it?
+    pub fn is_computed(&self, name: &str) -> bool {
+        self.computed.iter().any(|c| c == name)
+    }
+
+    /// Declared type; of `grad(X)`, that of X.
+    pub fn type_of(&self, name: &str) -> Option<&TensorType> {
+        self.types.get(grad_of(name).unwrap_or(name))
+    }
+
+    /// The tensor at fixed sizes. All axes must have been checked by [`Tensors::check_shapes`].
+    pub(crate) fn at(&self, text: &str, name: &str, dims: &Dims) -> Checked<Tensor> {
+        let Some(ty) = self.type_of(name) else {
+            return Err(Fault::at(self.place.clone(), format!("`{name}` has no type")));
+        };
+        let mut shape = Vec::new();
+        for axis in &ty.shape {
+            let size = axis.eval(dims).map_err(|e| self.in_shape(text, name, e))?;
+            shape.push(usize::try_from(size).unwrap_or(0));
+        }
+        Ok(Tensor { name: name.to_owned(), dtype: ty.dtype, shape })
+    }
+
+    fn in_shape(&self, text: &str, name: &str, error: indexmath::Error) -> Fault {
+        let declared = grad_of(name).unwrap_or(name);
+        let place = self.places.get(declared).map_or(&self.place, |(_, value)| value);
+        Fault::math(text, place, error)
+    }
+
+    /// Every axis has at least one element and all tensors together at most `limit`.
+    /// `test` is where the sizes are given.
+    pub(crate) fn check_shapes(
+        &self,
+        text: &str,
+        dims: &Dims,
+        test: &Range<usize>,
+        limit: u64,
+    ) -> Checked<()> {
+        let mut total: u64 = 0;
+        for (name, ty) in &self.types {
+            let (_, place) = &self.places[name];
+            let mut elements: u64 = 1;
+            for (i, axis) in ty.shape.iter().enumerate() {
+                let size = axis.eval(dims).map_err(|e| self.in_shape(text, name, e))?;
+                let Ok(size @ 1..) = u64::try_from(size) else {
+                    let title = format!("axis {i} of `{name}` has size {size} in this test");
+                    return Err(Fault::at(test.clone(), title)
+                        .label("these sizes")
+                        .also(place.clone(), "the shape")
+                        .help("every axis needs at least one element"));
+                };
+                elements = elements.saturating_mul(size);
+            }
+            total = total.saturating_add(elements);
+        }
+        if total > limit {
+            let title = format!("the tensors of this test have {} elements", readable(total));
+            return Err(Fault::at(test.clone(), title).label("these sizes").help(format!(
+                "a test may have {limit} at most; smaller sizes find the same mistakes"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn readable(total: u64) -> String {
+    if total == u64::MAX { "far too many".into() } else { total.to_string() }
+}
+
+/// `X` of `grad(X)`.
+pub fn grad_of(name: &str) -> Option<&str> {
+    name.strip_prefix("grad(")?.strip_suffix(')')
+}

@@ -1,0 +1,86 @@
+//! Errors of the TOML reader in the words of specs.
+
+use super::fault::Fault;
+
+/// What a missing key should look like.
+const EXAMPLES: [(&str, &str); 16] = [
+    ("title", "title = \"Conv2D forward\""),
+    ("dims", "[dims] with free = [\"N\"]"),
+    ("tensors", "[tensors] with lines such as x = \"f32[N]\""),
+    ("math", "[math] with forward = \"y[i] = 2 * x[i]\""),
+    ("forward", "forward = \"y[i] = 2 * x[i]\""),
+    ("launch", "[[launch]] with kernel, args, block and grid"),
+    ("kernel", "kernel = \"name_of_the_kernel\""),
+    ("args", "args = [\"x\", \"y\", \"N\"]"),
+    ("block", "block = 256"),
+    ("grid", "grid = \"ceil_div(N, 256)\""),
+    ("test", "[[test]] with name and dims"),
+    ("name", "name = \"x_tiny\""),
+    ("kind", "kind = \"numerical-gradient\""),
+    ("reason", "reason = \"why the derived bound does not do\""),
+    ("rtol", "rtol = 1e-3"),
+    ("atol", "atol = 1e-6"),
+];
+
+pub(crate) fn fault(text: &str, error: &toml::de::Error) -> Fault {
+    let message = error.message().trim();
+    let span = error.span().unwrap_or(0..text.len());
+    if let Some((name, known)) = quoted_after(message, "unknown field ") {
+        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        return Fault::at(span, format!("unknown key `{name}`")).suggest(name, known, "key");
+    }
+    if let Some((name, _)) = quoted_after(message, "missing field ") {
+        let fault = Fault::at(span, format!("the key `{name}` is missing"));
+        return match EXAMPLES.iter().find(|(key, _)| *key == name) {
+            Some((_, example)) => fault.help(format!("add {example}")),
+            None => fault,
+        };
+    }
+    if let Some((found, wanted)) =
+        message.strip_prefix("invalid type: ").and_then(|m| m.split_once(", expected "))
+    {
+        return Fault::at(span, format!("this is {}", article(plain(found))))
+            .help(format!("it must be {}", article(plain(wanted))));
+    }
+    if let Some((found, wanted)) =
+        message.strip_prefix("invalid value: ").and_then(|m| m.split_once(", expected "))
+    {
+        return Fault::at(span, format!("this is {}", article(plain(found))))
+            .help(format!("it must be {}", article(plain(wanted))));
+    }
+    let (what, wanted) = message.split_once(", expected ").unwrap_or((message, ""));
+    let fault = Fault::at(span, format!("this is not TOML: {what}"));
+    if wanted.is_empty() { fault } else { fault.help(format!("here may stand {wanted}")) }
+}
+
+/// The word in backquotes after `start`, and the rest.
+fn quoted_after<'a>(message: &'a str, start: &str) -> Option<(&'a str, &'a str)> {
+    message.strip_prefix(start)?.strip_prefix('`')?.split_once('`')
+}
+
+/// The words of serde without those of Rust.
+fn plain(words: &str) -> &str {
+    match words {
+        "sequence" | "a sequence" => "list",
+        "map" | "a map" => "table",
+        "u32" => "whole number, 0 or more",
+        "i64" => "whole number",
+        "f64" => "number",
+        "a string" => "text",
+        _ if words.starts_with("struct ") => "table",
+        _ => words,
+    }
+}
+
+fn article(words: &str) -> String {
+    let known = ["list", "table", "whole", "number", "text", "string"];
+    if known.iter().any(|k| words.starts_with(k)) {
+        format!("a {words}")
+    } else if words.starts_with("integer") {
+        format!("an {words}")
+    } else if words.starts_with("floating") || words.starts_with("boolean") {
+        format!("a {words}")
+    } else {
+        words.to_owned()
+    }
+}
