@@ -1,0 +1,173 @@
+//! Runs the warps of one block: turns, barriers, deadlocks.
+
+use crate::exec::{BlockState, Env, Machine, Pause, finish_reduction, instruction};
+use crate::finding::FindingKind;
+use crate::hooks::Monitor;
+use crate::ir::{Op, Pc};
+use crate::warp::{Status, Warp};
+
+/// PTX ISA 9.7.13.1: 16 barriers for a block.
+const BARRIERS: usize = 16;
+
+/// One barrier between two releases.
+#[derive(Clone, Debug, Default)]
+struct Barrier {
+    /// Warps that wait, with the instruction that each waits at.
+    waiting: Vec<(usize, Pc)>,
+    /// Threads that arrived, in whole warps.
+    arrived: u32,
+    /// None: the whole block.
+    threads: Option<u32>,
+    /// Threads whose predicate held (`bar.red`), and whether all did.
+    count: u32,
+    all: bool,
+}
+
+/// How a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Complete,
+    /// A warp spent its budget: later blocks need not run.
+    Endless,
+    /// Somebody else told it to stop.
+    Stopped,
+}
+
+/// The barriers of a block and its warps.
+pub(crate) struct Turns<'t, 'e, M> {
+    pub env: &'t Env<'e>,
+    pub state: &'t mut BlockState<M>,
+    pub warps: &'t mut [Warp],
+}
+
+impl<M: Monitor> Turns<'_, '_, M> {
+    /// Runs all warps to their end. `stop` is asked between slices.
+    pub fn run(mut self, stop: impl Fn() -> bool) -> Ended {
+        let mut barriers: [Barrier; BARRIERS] =
+            std::array::from_fn(|_| Barrier { all: true, ..Barrier::default() });
+        loop {
+            let mut ran = false;
+            for index in 0..self.warps.len() {
+                while self.warps[index].status == Status::Ready {
+                    ran = true;
+                    let warp = &mut self.warps[index];
+                    let pause = Machine { env: self.env, state: self.state, warp }.run();
+                    match pause {
+                        Pause::Slice => {
+                            if stop() {
+                                return Ended::Stopped;
+                            }
+                            break;
+                        }
+                        Pause::Endless => {
+                            self.endless(index);
+                            return Ended::Endless;
+                        }
+                        Pause::Done => {
+                            for barrier in &mut barriers {
+                                self.release(barrier);
+                            }
+                        }
+                        Pause::Barrier { bar, id, threads } => {
+                            let barrier = &mut barriers[id as usize % BARRIERS];
+                            self.arrive(barrier, index, bar, threads);
+                            self.release(barrier);
+                        }
+                    }
+                }
+            }
+            if self.warps.iter().all(|warp| warp.status == Status::Done) {
+                return Ended::Complete;
+            }
+            if !ran {
+                self.deadlock();
+                return Ended::Complete;
+            }
+        }
+    }
+
+    fn arrive(&mut self, barrier: &mut Barrier, index: usize, at: Pc, threads: Option<u32>) {
+        let warp = &self.warps[index];
+        barrier.arrived += 32;
+        barrier.threads = threads;
+        if warp.status != Status::Ready {
+            barrier.waiting.push((index, at));
+        }
+        if let Some(Op::Bar(bar)) = instruction(self.env.program, at).map(|instr| &instr.op)
+            && let Some((_, guard)) = bar.reduce
+        {
+            let p = warp.registers.p(guard.predicate);
+            let bits = warp.live & if guard.negated { !p } else { p };
+            barrier.count += bits.count_ones();
+            barrier.all &= bits == warp.live;
+        }
+    }
+
+    /// Lets the waiting warps go on if everybody is there. Threads that ended count as arrived.
+    fn release(&mut self, barrier: &mut Barrier) {
+        if barrier.waiting.is_empty() {
+            return;
+        }
+        let living = self.warps.iter().filter(|warp| warp.status != Status::Done).count();
+        let complete = match barrier.threads {
+            Some(threads) => barrier.arrived >= threads,
+            None => barrier.waiting.len() >= living,
+        };
+        if !complete {
+            return;
+        }
+        if barrier.threads.is_none() {
+            self.check_same_barrier(barrier);
+            self.state.monitor.barrier();
+        }
+        for &(index, at) in &barrier.waiting {
+            let warp = &mut self.warps[index];
+            warp.status = Status::Ready;
+            if let Some(Op::Bar(bar)) = instruction(self.env.program, at).map(|instr| &instr.op)
+                && let Some((reduce, _)) = bar.reduce
+            {
+                finish_reduction(warp, reduce, warp.live, barrier.count, barrier.all);
+            }
+        }
+        *barrier = Barrier { all: true, ..Barrier::default() };
+    }
+
+    /// Warps that meet at barriers of different lines do not agree on the way they took. Some hardware lets it pass, CUDA
+    /// does not define it.
+    fn check_same_barrier(&mut self, barrier: &Barrier) {
+        let program = self.env.program;
+        let Some(&(_, first)) = barrier.waiting.first() else { return };
+        let odd =
+            barrier.waiting.iter().find(|&&(_, at)| program.place(at) != program.place(first));
+        if let Some(&(index, at)) = odd {
+            let other = program.place(first).cloned();
+            self.record(FindingKind::BarrierDivergence { other }, at, index);
+        }
+    }
+
+    fn record(&mut self, kind: FindingKind, pc: Pc, index: usize) {
+        let warp = &self.warps[index];
+        let mask = if warp.now.mask == 0 { warp.live } else { warp.now.mask };
+        let thread = warp.index * 32 + mask.trailing_zeros().min(31);
+        self.state.log.record(kind, pc, thread, mask.count_ones());
+    }
+
+    fn endless(&mut self, index: usize) {
+        let warp = &self.warps[index];
+        let (instructions, pc) = (warp.executed, warp.now.pc);
+        self.record(FindingKind::EndlessLoop { instructions }, pc, index);
+    }
+
+    /// Every warp that is left waits, and nobody can come.
+    fn deadlock(&mut self) {
+        let mut waiting =
+            self.warps.iter().enumerate().filter_map(|(index, warp)| match warp.status {
+                Status::Waiting(id) => Some((index, id, warp.now.pc - 1)),
+                _ => None,
+            });
+        let Some((index, id, at)) = waiting.next() else { return };
+        let other = waiting.find(|&(_, other, _)| other != id).map(|(.., at)| at);
+        let other = other.and_then(|at| self.env.program.place(at)).cloned();
+        self.record(FindingKind::BarrierDivergence { other }, at, index);
+    }
+}

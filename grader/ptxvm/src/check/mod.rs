@@ -1,0 +1,3 @@
+//! Checkers: each watches a run through [`crate::hooks::Monitor`].
+
+pub(crate) mod trace;

@@ -1,0 +1,40 @@
+//! Why a module cannot be loaded or a launch cannot start.
+
+use crate::loc::SourceLoc;
+
+/// Why a module cannot be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {ptx_line} of the PTX: {message}")]
+pub struct LoadError {
+    /// 1-based line of the PTX text.
+    pub ptx_line: usize,
+    /// The line of the CUDA source that it came from.
+    pub source_loc: Option<SourceLoc>,
+    /// What is wrong.
+    pub message: String,
+    /// True: valid PTX that this machine cannot run. False: not PTX.
+    pub unsupported: bool,
+}
+
+impl LoadError {
+    /// The text is not PTX.
+    pub(crate) fn malformed(ptx_line: usize, message: impl Into<String>) -> Self {
+        Self { ptx_line, source_loc: None, message: message.into(), unsupported: false }
+    }
+
+    /// The text may be PTX, but this machine cannot run it.
+    pub(crate) fn unsupported(ptx_line: usize, message: impl Into<String>) -> Self {
+        Self { ptx_line, source_loc: None, message: message.into(), unsupported: true }
+    }
+}
+
+/// Why a launch could not start.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum LaunchError {
+    /// Block too large, a zero in the grid, shared memory over the limit ...: what and which limit.
+    #[error("{0}")]
+    Configuration(String),
+    /// Number or sizes of the parameters do not match the kernel.
+    #[error("{0}")]
+    Parameters(String),
+}

@@ -1,0 +1,370 @@
+//! Loads and stores, with the checks of bounds, alignment, access rights and initialisation.
+
+use super::Machine;
+use crate::finding::{AccessKind, FindingKind, Space};
+use crate::hooks::{Event, Monitor};
+use crate::ir::{Address, Base, Elements, Pc, Slot};
+use crate::memory::{Fault, LaneMemory, Window};
+use crate::warp::{Registers, lanes};
+
+/// Lanes by what happened to them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Faults {
+    pub out_of_bounds: u32,
+    pub misaligned: u32,
+    pub read_only: u32,
+    pub undefined: u32,
+}
+
+impl Faults {
+    pub fn add(&mut self, lane: usize, fault: Fault) {
+        let mask = match fault {
+            Fault::OutOfBounds => &mut self.out_of_bounds,
+            Fault::Misaligned => &mut self.misaligned,
+            Fault::ReadOnly => &mut self.read_only,
+        };
+        *mask |= 1 << lane;
+    }
+
+    /// Lanes whose access did not happen.
+    pub fn refused(self) -> u32 {
+        self.out_of_bounds | self.misaligned | self.read_only
+    }
+}
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// The address of every lane, active or not.
+    #[inline(always)]
+    pub(super) fn addresses(&self, address: &Address) -> [u64; 32] {
+        let offset = address.offset as u64;
+        match address.base {
+            Base::Q(base) => self.warp.registers.q(base).map(|lane| lane.wrapping_add(offset)),
+            Base::R(base) => {
+                // 32-bit addresses wrap at 32 bits.
+                self.warp.registers.r(base).map(|lane| u64::from(lane.wrapping_add(offset as u32)))
+            }
+        }
+    }
+
+    /// Calls `visit` once for each window that lanes of a generic access point into, with addresses inside it.
+    pub(super) fn each_window(
+        &mut self,
+        mask: u32,
+        address: &Address,
+        mut visit: impl FnMut(&mut Self, Window, u32, &[u64; 32]),
+    ) {
+        let mut addresses = self.addresses(address);
+        if let Some(window) = address.window {
+            return visit(self, window, mask, &addresses);
+        }
+        let mut left = mask;
+        while left != 0 {
+            let window = Window::of(addresses[left.trailing_zeros() as usize]);
+            let mut here = 0;
+            for lane in lanes(left) {
+                if Window::of(addresses[lane]) == window {
+                    here |= 1 << lane;
+                }
+            }
+            left &= !here;
+            for lane in lanes(here) {
+                addresses[lane] = addresses[lane].wrapping_sub(window.base());
+            }
+            visit(self, window, here, &addresses);
+        }
+    }
+
+    pub(super) fn load(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
+        self.each_window(mask, address, |machine, window, mask, addresses| {
+            machine.load_from(pc, mask, window, addresses, elements);
+        });
+    }
+
+    fn load_from(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        window: Window,
+        addresses: &[u64; 32],
+        elements: &Elements,
+    ) {
+        let registers = &mut self.warp.registers;
+        let mut left = mask;
+        if let (4, 1, Slot::R(d)) = (elements.element.bytes, elements.count, elements.slots[0]) {
+            let dst = registers.r_mut(d);
+            left = match window {
+                Window::Global => load_words_global(self.env.memory, mask, addresses, dst),
+                Window::Shared => load_words(mask, addresses, dst, |at| self.state.shared.word(at)),
+                _ => mask,
+            };
+        }
+        let size = elements.element.bytes * u32::from(elements.count);
+        let mut faults = Faults::default();
+        if left != 0 {
+            let env = self.env;
+            faults = match window {
+                Window::Global => load_lanes(&env.memory, registers, left, addresses, elements),
+                Window::Shared => {
+                    load_lanes(&self.state.shared, registers, left, addresses, elements)
+                }
+                Window::Local => load_lanes(&self.warp.local, registers, left, addresses, elements),
+                Window::Const => load_lanes(env.constants, registers, left, addresses, elements),
+                Window::Param => load_lanes(env.params, registers, left, addresses, elements),
+            };
+        }
+        self.accessed(pc, AccessKind::Read, window, size, mask, addresses, faults);
+    }
+
+    pub(super) fn store(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
+        self.each_window(mask, address, |machine, window, mask, addresses| {
+            machine.store_to(pc, mask, window, addresses, elements);
+        });
+    }
+
+    fn store_to(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        window: Window,
+        addresses: &[u64; 32],
+        elements: &Elements,
+    ) {
+        let registers = &self.warp.registers;
+        let mut left = mask;
+        if let (4, 1, Slot::R(source)) = (elements.element.bytes, elements.count, elements.slots[0])
+        {
+            let values = registers.r(source);
+            left = match window {
+                Window::Global => store_words_global(self.env.memory, mask, addresses, values),
+                Window::Shared => {
+                    let shared = &mut self.state.shared;
+                    let mut left = 0;
+                    for lane in lanes(mask) {
+                        left |= u32::from(!shared.set_word(addresses[lane], values[lane])) << lane;
+                    }
+                    left
+                }
+                _ => mask,
+            };
+        }
+        let size = elements.element.bytes * u32::from(elements.count);
+        let mut faults = Faults::default();
+        if left != 0 {
+            faults = match window {
+                Window::Global => {
+                    store_lanes(&mut { self.env.memory }, registers, left, addresses, elements)
+                }
+                Window::Shared => {
+                    store_lanes(&mut self.state.shared, registers, left, addresses, elements)
+                }
+                Window::Local => {
+                    let local = &mut self.warp.local;
+                    store_lanes(local, &self.warp.registers, left, addresses, elements)
+                }
+                // PTX has no such store; a generic one that strays here hits nothing it may write.
+                Window::Const | Window::Param => {
+                    Faults { out_of_bounds: left, ..Faults::default() }
+                }
+            };
+        }
+        self.accessed(pc, AccessKind::Write, window, size, mask, addresses, faults);
+    }
+
+    /// Tells the monitor, and notes what went wrong.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one event")]
+    #[inline(always)]
+    pub(super) fn accessed(
+        &mut self,
+        pc: Pc,
+        kind: AccessKind,
+        window: Window,
+        size: u32,
+        mask: u32,
+        addresses: &[u64; 32],
+        faults: Faults,
+    ) {
+        let event = Event {
+            pc,
+            kind,
+            window,
+            size,
+            mask,
+            done: mask & !faults.refused(),
+            addresses,
+            block: self.state.coordinates,
+            warp: self.warp.index,
+            memory: self.env.memory,
+        };
+        self.state.monitor.access(&event, &mut self.state.log);
+        if faults.refused() | faults.undefined != 0 {
+            self.report(&event, faults);
+        }
+    }
+
+    #[cold]
+    fn report(&mut self, event: &Event, faults: Faults) {
+        let &Event { pc, kind: access, window, size, addresses, memory, .. } = event;
+        let space = match window {
+            Window::Global => Space::Global,
+            Window::Shared => Space::Shared,
+            Window::Local => Space::Local,
+            Window::Const | Window::Param => Space::Const,
+        };
+        let locate = |address| match window {
+            Window::Global => memory.locate(address),
+            _ => None,
+        };
+        // Lanes may hit different buffers: each lane is noted, and the log counts equal ones together.
+        for lane in lanes(faults.out_of_bounds) {
+            let address = addresses[lane];
+            let nearest = locate(address);
+            let kind = FindingKind::OutOfBounds { space, access, size, nearest, address };
+            self.record(kind, pc, 1 << lane);
+        }
+        for lane in lanes(faults.misaligned) {
+            let buffer = locate(addresses[lane]);
+            self.record(FindingKind::Misaligned { space, access, size, buffer }, pc, 1 << lane);
+        }
+        for lane in lanes(faults.read_only) {
+            if let Some(buffer) = locate(addresses[lane]) {
+                self.record(FindingKind::WriteToReadOnly { buffer, size }, pc, 1 << lane);
+            }
+        }
+        for lane in lanes(faults.undefined) {
+            let buffer = locate(addresses[lane]);
+            let offset = buffer.map_or(addresses[lane] as i64, |(_, offset)| offset);
+            let kind = FindingKind::Uninitialised { space, size, buffer, offset };
+            self.record(kind, pc, 1 << lane);
+        }
+    }
+}
+
+/// Whole words that were written before, all of one buffer; the lanes for which that is not so.
+#[inline(always)]
+fn load_words_global(
+    memory: &crate::memory::global::Memory,
+    mask: u32,
+    addresses: &[u64; 32],
+    dst: &mut [u32; 32],
+) -> u32 {
+    let Some((buffer, start)) = memory.slot(addresses[mask.trailing_zeros() as usize]) else {
+        return mask;
+    };
+    load_words(mask, addresses, dst, |at| buffer.word(at.wrapping_sub(start)))
+}
+
+#[inline(always)]
+fn load_words(
+    mask: u32,
+    addresses: &[u64; 32],
+    dst: &mut [u32; 32],
+    word: impl Fn(u64) -> Option<u32>,
+) -> u32 {
+    let mut left = 0;
+    if mask == u32::MAX {
+        for lane in 0..32 {
+            match word(addresses[lane]) {
+                Some(value) => dst[lane] = value,
+                None => left |= 1 << lane,
+            }
+        }
+        return left;
+    }
+    for lane in lanes(mask) {
+        match word(addresses[lane]) {
+            Some(value) => dst[lane] = value,
+            None => left |= 1 << lane,
+        }
+    }
+    left
+}
+
+#[inline(always)]
+fn store_words_global(
+    memory: &crate::memory::global::Memory,
+    mask: u32,
+    addresses: &[u64; 32],
+    values: &[u32; 32],
+) -> u32 {
+    let Some((buffer, start)) = memory.slot(addresses[mask.trailing_zeros() as usize]) else {
+        return mask;
+    };
+    let mut left = 0;
+    for lane in lanes(mask) {
+        let offset = addresses[lane].wrapping_sub(start);
+        left |= u32::from(!buffer.set_word(offset, values[lane])) << lane;
+    }
+    left
+}
+
+/// Any access, lane by lane. A refused load gives all ones: a NaN in every float type.
+fn load_lanes(
+    memory: &impl LaneMemory,
+    registers: &mut Registers,
+    mask: u32,
+    addresses: &[u64; 32],
+    elements: &Elements,
+) -> Faults {
+    let element = elements.element;
+    let size = element.bytes * u32::from(elements.count);
+    let slots = &elements.slots[..elements.count.into()];
+    let ones = u64::MAX >> (64 - element.bytes * 8);
+    let mut faults = Faults::default();
+    for lane in lanes(mask) {
+        match memory.check(lane, addresses[lane], size, false) {
+            Ok(place) => {
+                for (index, &slot) in slots.iter().enumerate() {
+                    let place = place + index * element.bytes as usize;
+                    let (value, defined) = memory.get(lane, place, element.bytes);
+                    if !defined {
+                        faults.undefined |= 1 << lane;
+                    }
+                    registers.set_lane(slot, lane, extend(value, elements));
+                }
+            }
+            Err(fault) => {
+                faults.add(lane, fault);
+                for &slot in slots {
+                    registers.set_lane(slot, lane, extend(ones, elements));
+                }
+            }
+        }
+    }
+    faults
+}
+
+/// A loaded value as its register holds it.
+fn extend(value: u64, elements: &Elements) -> u64 {
+    let element = elements.element;
+    if !element.signed || element.bytes == 8 {
+        return value;
+    }
+    let shift = 64 - element.bytes * 8;
+    let wide = ((value << shift) as i64 >> shift) as u64;
+    if element.register_bits == 64 { wide } else { wide & ((1 << element.register_bits) - 1) }
+}
+
+fn store_lanes(
+    memory: &mut impl LaneMemory,
+    registers: &Registers,
+    mask: u32,
+    addresses: &[u64; 32],
+    elements: &Elements,
+) -> Faults {
+    let bytes = elements.element.bytes;
+    let size = bytes * u32::from(elements.count);
+    let slots = &elements.slots[..elements.count.into()];
+    let mut faults = Faults::default();
+    for lane in lanes(mask) {
+        match memory.check(lane, addresses[lane], size, true) {
+            Ok(place) => {
+                for (index, &slot) in slots.iter().enumerate() {
+                    let value = registers.lane(slot, lane);
+                    memory.put(lane, place + index * bytes as usize, bytes, value);
+                }
+            }
+            Err(fault) => faults.add(lane, fault),
+        }
+    }
+    faults
+}

@@ -1,0 +1,314 @@
+//! Runs one warp until it ends, waits or has used its time slice.
+
+pub(crate) mod arith;
+mod atomics;
+mod memory;
+mod printf;
+mod warpops;
+
+use crate::finding::{FindingKind, Log};
+use crate::hooks::Monitor;
+use crate::ir::{Bar, Guard, Instr, Op, Pc, Slot, System};
+use crate::memory::LaneMemory;
+use crate::memory::flat::Flat;
+use crate::memory::global::Memory;
+use crate::program::Program;
+use crate::simd::Run;
+use crate::warp::{Status, Warp, lanes};
+
+/// What all blocks of a launch share.
+pub(crate) struct Env<'a> {
+    pub program: &'a Program,
+    pub memory: &'a Memory,
+    pub constants: &'a Flat,
+    pub params: &'a Flat,
+    pub block_size: [u32; 3],
+    pub budget: u64,
+    pub run_arithmetic: Run,
+}
+
+/// What the warps of a block share.
+pub(crate) struct BlockState<M> {
+    pub shared: Flat,
+    pub log: Log,
+    pub printed: String,
+    pub monitor: M,
+    pub coordinates: [u32; 3],
+    pub lane_instructions: u64,
+}
+
+/// Why a warp stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    Done,
+    /// Others may run.
+    Slice,
+    /// Arrived at a barrier: the block decides whether it waits.
+    Barrier {
+        bar: Pc,
+        id: u32,
+        threads: Option<u32>,
+    },
+    /// The budget is spent.
+    Endless,
+}
+
+/// Instructions of a warp before another one gets its turn: lets one warp wait for what another writes.
+const SLICE: u64 = 1 << 14;
+
+/// One warp at work.
+pub(crate) struct Machine<'m, 'e, M> {
+    pub env: &'m Env<'e>,
+    pub state: &'m mut BlockState<M>,
+    pub warp: &'m mut Warp,
+}
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// Runs until there is a reason to pause.
+    pub fn run(&mut self) -> Pause {
+        let env = self.env;
+        let code = env.program.code.as_slice();
+        let slice_end = (self.warp.executed + SLICE).min(env.budget);
+        let mut pc = self.warp.now.pc;
+        loop {
+            let mask = self.warp.now.mask;
+            let ran = (env.run_arithmetic)(code, pc as usize, &mut self.warp.registers, mask);
+            self.warp.executed += ran.instructions;
+            self.state.lane_instructions += ran.lane_instructions;
+            // Code ends in `Exit` or `Ret`, so there is always a next instruction.
+            pc = ran.next as Pc;
+            self.warp.now.pc = pc;
+            let instr = &code[ran.next];
+            let active = self.active(instr.guard);
+            if instr.counted {
+                self.warp.executed += 1;
+                // A branch is taken or not by every lane of the split.
+                let counted = if matches!(instr.op, Op::Branch { .. }) { mask } else { active };
+                self.state.lane_instructions += u64::from(counted.count_ones());
+            }
+            match &instr.op {
+                Op::Join => {
+                    if self.warp.now.join == pc {
+                        if !self.warp.pop() {
+                            return Pause::Done;
+                        }
+                        pc = self.warp.now.pc;
+                    } else {
+                        pc += 1;
+                    }
+                    continue;
+                }
+                &Op::Branch { target, join } => {
+                    if self.warp.executed >= slice_end {
+                        // Stays before the branch, so that nothing is counted twice but this one instruction.
+                        if self.warp.executed >= env.budget {
+                            return Pause::Endless;
+                        }
+                        self.branch(active, mask, target, join);
+                        return Pause::Slice;
+                    }
+                    self.branch(active, mask, target, join);
+                    pc = self.warp.now.pc;
+                    continue;
+                }
+                Op::Load(address, elements) => {
+                    if active != 0 {
+                        self.load(pc, active, address, elements);
+                    }
+                }
+                Op::Store(address, elements) => {
+                    if active != 0 {
+                        self.store(pc, active, address, elements);
+                    }
+                }
+                Op::Atom(atom) => {
+                    if active != 0 {
+                        self.atomic(pc, active, atom);
+                    }
+                }
+                &Op::CopyLocal(to, from, size) => self.copy_local(mask, to, from, size),
+                &Op::Call(target) => {
+                    self.warp.now.pc = pc + 1;
+                    let caller = self.warp.now;
+                    self.warp.stack.push(caller);
+                    self.warp.now = crate::warp::Split { pc: target, join: crate::ir::NO_PC, mask };
+                    pc = target;
+                    continue;
+                }
+                Op::Ret => {
+                    if !self.warp.pop() {
+                        return Pause::Done;
+                    }
+                    pc = self.warp.now.pc;
+                    continue;
+                }
+                Op::Exit => {
+                    if !self.warp.exit(mask) {
+                        return Pause::Done;
+                    }
+                    pc = self.warp.now.pc;
+                    continue;
+                }
+                Op::Trap => {
+                    self.record(FindingKind::Trap { message: None }, pc, mask);
+                    if !self.warp.exit(mask) {
+                        return Pause::Done;
+                    }
+                    pc = self.warp.now.pc;
+                    continue;
+                }
+                Op::Bar(bar) => {
+                    if let Some(pause) = self.barrier(pc, bar) {
+                        return pause;
+                    }
+                }
+                Op::Alu(_) => {
+                    // Arithmetic never stops at arithmetic.
+                }
+                &Op::System(System::Printf { format, arguments, result }) => {
+                    self.printf(mask, format, arguments, result);
+                }
+                &Op::System(System::AssertFail { message }) => {
+                    self.assert_fail(pc, mask, message);
+                    self.warp.now.pc = pc + 1;
+                    if !self.warp.exit(mask) {
+                        return Pause::Done;
+                    }
+                    pc = self.warp.now.pc;
+                    continue;
+                }
+                Op::Nop => {}
+                other => self.warp_operation(active, other),
+            }
+            pc += 1;
+            self.warp.now.pc = pc;
+        }
+    }
+
+    /// Lanes of the running split that an instruction is for.
+    fn active(&self, guard: Option<Guard>) -> u32 {
+        let mask = self.warp.now.mask;
+        match guard {
+            None => mask,
+            Some(guard) => mask & self.guard_bits(guard),
+        }
+    }
+
+    fn guard_bits(&self, guard: Guard) -> u32 {
+        let p = self.warp.registers.p(guard.predicate);
+        if guard.negated { !p } else { p }
+    }
+
+    fn branch(&mut self, taken: u32, mask: u32, target: Pc, join: Pc) {
+        if taken == mask {
+            self.warp.now.pc = target;
+        } else if taken == 0 {
+            self.warp.now.pc += 1;
+        } else {
+            self.warp.diverge(taken, target, join);
+        }
+    }
+
+    /// Notes a finding of the lanes of a mask.
+    fn record(&mut self, kind: FindingKind, pc: Pc, mask: u32) {
+        let thread = self.warp.index * 32 + mask.trailing_zeros();
+        self.state.log.record(kind, pc, thread, mask.count_ones());
+    }
+
+    /// A barrier of the whole block needs every living lane of the warp. Lanes that come alone are told and go on.
+    fn barrier(&mut self, pc: Pc, bar: &Bar) -> Option<Pause> {
+        let mask = self.warp.now.mask;
+        if mask != self.warp.live {
+            let other = self.warp.elsewhere().and_then(|pc| self.env.program.place(pc)).cloned();
+            self.record(FindingKind::BarrierDivergence { other }, pc, mask);
+            self.finish_alone(bar, mask);
+            return None;
+        }
+        let lane = mask.trailing_zeros() as usize;
+        let id = self.warp.registers.r(bar.id)[lane];
+        let threads = bar.threads.map(|threads| self.warp.registers.r(threads)[lane]);
+        self.warp.now.pc = pc + 1;
+        if bar.waits {
+            self.warp.status = Status::Waiting(id);
+        }
+        Some(Pause::Barrier { bar: pc, id, threads })
+    }
+
+    /// The result of a reduction over lanes that nobody else joined.
+    fn finish_alone(&mut self, bar: &Bar, mask: u32) {
+        if let Some((reduce, guard)) = bar.reduce {
+            let bits = self.guard_bits(guard) & mask;
+            let all = bits == mask;
+            finish_reduction(self.warp, reduce, mask, bits.count_ones(), all);
+        }
+    }
+
+    fn copy_local(&mut self, mask: u32, to: u32, from: u32, size: u32) {
+        let local = &mut self.warp.local;
+        for lane in lanes(mask) {
+            for byte in 0..u64::from(size) {
+                let places = (
+                    local.check(lane, u64::from(from) + byte, 1, false),
+                    local.check(lane, u64::from(to) + byte, 1, true),
+                );
+                if let (Ok(from), Ok(to)) = places {
+                    let (value, defined) = local.get(lane, from, 1);
+                    if defined {
+                        local.put(lane, to, 1, value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A parameter of a call, as the called function finds it.
+    fn argument(&self, lane: usize, place: u32, bytes: u32) -> u64 {
+        match self.warp.local.check(lane, place.into(), bytes, false) {
+            Ok(place) => self.warp.local.get(lane, place, bytes).0,
+            Err(_) => 0,
+        }
+    }
+
+    fn set_argument(&mut self, lane: usize, place: u32, bytes: u32, value: u64) {
+        if let Ok(place) = self.warp.local.check(lane, place.into(), bytes, true) {
+            self.warp.local.put(lane, place, bytes, value);
+        }
+    }
+
+    fn assert_fail(&mut self, pc: Pc, mask: u32, message: u32) {
+        let lane = mask.trailing_zeros() as usize;
+        let text = self.string(lane, self.argument(lane, message, 8));
+        self.record(FindingKind::Trap { message: Some(text) }, pc, mask);
+    }
+
+    fn set_lanes(&mut self, slot: Slot, mask: u32, values: &[u64; 32]) {
+        for lane in lanes(mask) {
+            self.warp.registers.set_lane(slot, lane, values[lane]);
+        }
+    }
+}
+
+/// Writes the result of `bar.red` to the lanes of a warp.
+pub(crate) fn finish_reduction(
+    warp: &mut Warp,
+    reduce: crate::ir::BarReduce,
+    mask: u32,
+    count: u32,
+    all: bool,
+) {
+    use crate::ir::BarReduce;
+    match reduce {
+        BarReduce::Popc(d) => {
+            for lane in lanes(mask) {
+                warp.registers.r_mut(d)[lane] = count;
+            }
+        }
+        BarReduce::And(d) => warp.registers.set_p(d, mask, if all { u32::MAX } else { 0 }),
+        BarReduce::Or(d) => warp.registers.set_p(d, mask, if count > 0 { u32::MAX } else { 0 }),
+    }
+}
+
+/// The instruction at a place of the code.
+pub(crate) fn instruction(program: &Program, pc: Pc) -> Option<&Instr> {
+    program.code.get(pc as usize)
+}

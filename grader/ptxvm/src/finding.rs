@@ -1,0 +1,200 @@
+//! What a launch found, typed and without words: the caller knows the tensors' names.
+
+use crate::ir::Pc;
+use crate::loc::SourceLoc;
+use crate::memory::global::BufferId;
+
+/// Kinds of memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AccessKind {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// A read-modify-write.
+    Atomic,
+}
+
+/// State spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Space {
+    /// Device memory.
+    Global,
+    /// On-chip memory of a block.
+    Shared,
+    /// Memory of a thread.
+    Local,
+    /// Constant memory and the kernel's parameters.
+    Const,
+}
+
+/// Something wrong that a thread did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What.
+    pub kind: FindingKind,
+    /// Source line.
+    pub loc: Option<SourceLoc>,
+    /// First block that did it.
+    pub block: [u32; 3],
+    /// First thread of it.
+    pub thread: [u32; 3],
+    /// How many lanes did the same at this line.
+    pub count: u64,
+}
+
+/// Typed, without words: the caller knows the tensors' names.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FindingKind {
+    /// Outside every allocation.
+    OutOfBounds {
+        /// Where.
+        space: Space,
+        /// How.
+        access: AccessKind,
+        /// Bytes.
+        size: u32,
+        /// The buffer whose address range lies nearest (global), and the offset in bytes from its start.
+        nearest: Option<(BufferId, i64)>,
+        /// Raw address; small values are null-pointer arithmetic.
+        address: u64,
+    },
+    /// Address not a multiple of the access size.
+    Misaligned {
+        /// Where.
+        space: Space,
+        /// How.
+        access: AccessKind,
+        /// Bytes.
+        size: u32,
+        /// Buffer and offset (global).
+        buffer: Option<(BufferId, i64)>,
+    },
+    /// Read of a word that nobody wrote.
+    Uninitialised {
+        /// Where.
+        space: Space,
+        /// Bytes.
+        size: u32,
+        /// Buffer and offset (global).
+        buffer: Option<(BufferId, i64)>,
+        /// Offset (shared, local).
+        offset: i64,
+    },
+    /// Write to a read-only buffer.
+    WriteToReadOnly {
+        /// Buffer and offset.
+        buffer: (BufferId, i64),
+        /// Bytes.
+        size: u32,
+    },
+    /// A barrier that part of the block can never reach, or reached by part of a warp only.
+    BarrierDivergence {
+        /// Where the other threads are: None if they have returned.
+        other: Option<SourceLoc>,
+    },
+    /// Still running when the budget was spent.
+    EndlessLoop {
+        /// Instructions of the warp.
+        instructions: u64,
+    },
+    /// `trap` or a failed `assert`.
+    Trap {
+        /// The assertion's text, where known.
+        message: Option<String>,
+    },
+}
+
+impl FindingKind {
+    /// Whether two findings at one line are the same finding again: equal but for addresses and offsets.
+    fn same(&self, other: &Self) -> bool {
+        let buffer = |found: &Option<(BufferId, i64)>| found.map(|(id, _)| id);
+        match (self, other) {
+            (
+                Self::OutOfBounds { space: a, access: b, size: c, nearest: d, .. },
+                Self::OutOfBounds { space: e, access: f, size: g, nearest: h, .. },
+            )
+            | (
+                Self::Misaligned { space: a, access: b, size: c, buffer: d },
+                Self::Misaligned { space: e, access: f, size: g, buffer: h },
+            ) => (a, b, c, buffer(d)) == (e, f, g, buffer(h)),
+            (
+                Self::Uninitialised { space: a, size: b, buffer: c, .. },
+                Self::Uninitialised { space: d, size: e, buffer: f, .. },
+            ) => (a, b, buffer(c)) == (d, e, buffer(f)),
+            (
+                Self::WriteToReadOnly { buffer: (a, _), size: b },
+                Self::WriteToReadOnly { buffer: (c, _), size: d },
+            ) => (a, b) == (c, d),
+            (Self::EndlessLoop { .. }, Self::EndlessLoop { .. }) => true,
+            _ => self == other,
+        }
+    }
+}
+
+/// A finding inside a block, before it has its source line.
+#[derive(Clone, Debug)]
+pub(crate) struct Raw {
+    pub kind: FindingKind,
+    pub pc: Pc,
+    /// Index of the thread in its block.
+    pub thread: u32,
+    pub count: u64,
+}
+
+/// The findings of one block.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    pub raw: Vec<Raw>,
+}
+
+/// Kinds that one block may find before it stops telling new ones apart.
+const MAX_PER_BLOCK: usize = 256;
+
+impl Log {
+    /// Notes what `count` lanes did, `thread` the first of them.
+    pub fn record(&mut self, kind: FindingKind, pc: Pc, thread: u32, count: u32) {
+        let count = u64::from(count);
+        if let Some(raw) = self.raw.iter_mut().find(|raw| raw.pc == pc && raw.kind.same(&kind)) {
+            raw.count += count;
+        } else if self.raw.len() < MAX_PER_BLOCK {
+            self.raw.push(Raw { kind, pc, thread, count });
+        }
+    }
+}
+
+/// Adds a finding to those of earlier blocks, or counts it with one of them.
+pub(crate) fn merge(all: &mut Vec<Finding>, new: Finding, limit: usize) {
+    if let Some(old) = all.iter_mut().find(|old| old.loc == new.loc && old.kind.same(&new.kind)) {
+        old.count += new.count;
+    } else if all.len() < limit {
+        all.push(new);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn out_of_bounds(size: u32, offset: i64) -> FindingKind {
+        FindingKind::OutOfBounds {
+            space: Space::Global,
+            access: AccessKind::Read,
+            size,
+            nearest: Some((BufferId(0), offset)),
+            address: 7,
+        }
+    }
+
+    #[test]
+    fn repetitions_are_counted() {
+        let mut log = Log::default();
+        log.record(out_of_bounds(4, 8), 3, 1, 2);
+        log.record(out_of_bounds(4, 12), 3, 0, 5);
+        log.record(out_of_bounds(8, 8), 3, 0, 1);
+        log.record(out_of_bounds(4, 8), 4, 0, 1);
+        let counts: Vec<u64> = log.raw.iter().map(|raw| raw.count).collect();
+        assert_eq!(counts, [7, 1, 1]);
+        assert_eq!(log.raw[0].thread, 1);
+    }
+}

@@ -1,0 +1,455 @@
+//! Launches a kernel: checks the configuration, then runs block after block, in parallel where the result allows.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::block::{Ended, Turns};
+use crate::check::trace::{Traced, Tracer};
+use crate::error::LaunchError;
+use crate::exec::{BlockState, Env};
+use crate::finding::{Finding, Log, Raw, merge};
+use crate::hooks::Monitor;
+use crate::ir::{Slot, Special, Uniform};
+use crate::memory::flat::Flat;
+use crate::memory::global::{BufferId, Memory};
+use crate::memory::layout::Layout;
+use crate::program::{Kernel, Module, UniformSlot};
+use crate::simd;
+use crate::warp::{Registers, Warp};
+
+/// Grid, block, dynamic shared memory and the parameters' bytes.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Bytes.
+    pub dynamic_shared: u32,
+    /// One entry for each parameter, little-endian, of the parameter's size.
+    pub params: Vec<Vec<u8>>,
+}
+
+/// Limits and extras of a launch.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Instructions that one warp may execute before it counts as endless.
+    pub budget: u64,
+    /// Record every global access of this thread: (block, thread).
+    pub trace: Option<([u32; 3], [u32; 3])>,
+    /// At most this many findings are kept apart (by kind and source line); each counts its repetitions.
+    pub max_findings: usize,
+}
+
+impl Default for Options {
+    /// A budget of 2^28 instructions, no trace, 64 findings.
+    fn default() -> Self {
+        Self { budget: 1 << 28, trace: None, max_findings: 64 }
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Sorted by block, then thread of the first occurrence; the same at every run.
+    pub findings: Vec<Finding>,
+    /// The accesses of the traced thread, in program order.
+    pub trace: Vec<Traced>,
+    /// Instructions executed, counted once for each active lane.
+    pub lane_instructions: u64,
+    /// What the kernel printed, block after block.
+    pub printed: String,
+}
+
+/// Shared memory of a block that every CUDA device grants without asking, in bytes.
+pub const MAX_SHARED: u32 = 48 << 10;
+/// Threads of a block at most.
+pub const MAX_THREADS: u32 = 1024;
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+
+/// Runs one kernel to its end. Blocks run in parallel with the same result at every run.
+///
+/// After an [`EndlessLoop`](crate::FindingKind::EndlessLoop), blocks behind the one that found it may not have run.
+///
+/// # Errors
+/// Where the device could not start the kernel: configuration out of its limits, or parameters that do not match.
+pub fn launch(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<Outcome, LaunchError> {
+    let shared = check_configuration(kernel, launch)?;
+    let params = parameters(kernel, launch)?;
+    let first_variable = place_variables(module, memory);
+    let program = &kernel.program;
+    let env = Env {
+        program,
+        memory,
+        constants: &module.constants,
+        params: &params,
+        block_size: launch.block,
+        budget: options.budget,
+        run_arithmetic: simd::best(),
+    };
+    let start = Start::new(&env, launch, shared, first_variable);
+    let index = |at: [u32; 3], of: [u32; 3]| (at[2] * of[1] + at[1]) * of[0] + at[0];
+    let tracer = options
+        .trace
+        .filter(|(_, thread)| (0..3).all(|axis| thread[axis] < launch.block[axis]))
+        .map(|(block, thread)| (block, index(thread, launch.block)));
+    let run =
+        Run { env: &env, start: &start, grid: launch.grid, tracer, stop: AtomicU64::new(u64::MAX) };
+    Ok(run.all(options.max_findings))
+}
+
+fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, LaunchError> {
+    let error = |message: String| Err(LaunchError::Configuration(message));
+    for axis in 0..3 {
+        let name = ["x", "y", "z"][axis];
+        if launch.grid[axis] == 0 || launch.grid[axis] > MAX_GRID[axis] {
+            let (is, most) = (launch.grid[axis], MAX_GRID[axis]);
+            return error(format!("the grid has {is} blocks in {name}; 1 to {most} are possible"));
+        }
+        if launch.block[axis] == 0 || launch.block[axis] > MAX_BLOCK[axis] {
+            let (is, most) = (launch.block[axis], MAX_BLOCK[axis]);
+            return error(format!(
+                "the block has {is} threads in {name}; 1 to {most} are possible"
+            ));
+        }
+    }
+    let threads: u32 = launch.block.iter().product();
+    if threads > MAX_THREADS {
+        return error(format!("the block has {threads} threads; {MAX_THREADS} are possible"));
+    }
+    let mut shared = kernel.program.shared.clone();
+    let placed = shared.place(launch.dynamic_shared.into(), kernel.program.dynamic_shared_align);
+    if placed.is_none() || shared.packed > MAX_SHARED {
+        let (fixed, dynamic) = (kernel.program.shared.packed, launch.dynamic_shared);
+        return error(format!(
+            "the block needs {fixed} bytes of static and {dynamic} of dynamic shared memory; \
+             {MAX_SHARED} are possible"
+        ));
+    }
+    Ok(shared)
+}
+
+/// The parameter window.
+fn parameters(kernel: &Kernel, launch: &Launch) -> Result<Flat, LaunchError> {
+    let (given, wanted) = (launch.params.len(), kernel.params.len());
+    if given != wanted {
+        return Err(LaunchError::Parameters(format!(
+            "{given} parameters given, but the kernel has {wanted}"
+        )));
+    }
+    let size = kernel.params.iter().zip(&kernel.param_offsets);
+    let end = size.map(|(param, &offset)| offset as usize + param.size).max().unwrap_or(0);
+    let mut bytes = vec![0; end];
+    for (index, (value, param)) in launch.params.iter().zip(&kernel.params).enumerate() {
+        if value.len() != param.size {
+            return Err(LaunchError::Parameters(format!(
+                "parameter {index} has {} bytes, but {} were given",
+                param.size,
+                value.len()
+            )));
+        }
+        let offset = kernel.param_offsets[index] as usize;
+        bytes[offset..offset + param.size].copy_from_slice(value);
+    }
+    let mut layout = Layout::default();
+    // Room for a load of 8 bytes at the end.
+    layout.place(end.next_multiple_of(8) as u64, 16);
+    let mut flat = Flat::read_only(&layout);
+    flat.fill(0, &bytes);
+    Ok(flat)
+}
+
+/// Brings the module's variables into memory, unless an earlier launch did.
+fn place_variables(module: &Module, memory: &mut Memory) -> BufferId {
+    if let Some(first) = memory.module_variables(module.id) {
+        return first;
+    }
+    let first = memory.next_variable();
+    let values = module.variables.iter().map(|variable| {
+        let mut bytes = variable.bytes.clone();
+        for &(place, other, addend) in &variable.addresses {
+            let address = variable_address(first, other, addend);
+            bytes[place..place + 8].copy_from_slice(&address.to_le_bytes());
+        }
+        (variable.name.clone(), bytes)
+    });
+    let values: Vec<_> = values.collect();
+    memory.add_variables(module.id, values.into_iter());
+    first
+}
+
+fn variable_address(first: BufferId, index: u32, addend: i64) -> u64 {
+    BufferId(first.0 + index as usize).address().wrapping_add_signed(addend)
+}
+
+/// What every block starts from.
+struct Start {
+    registers: Registers,
+    shared: Flat,
+    shared_bytes: u32,
+    /// Registers that differ between blocks or warps.
+    varying: Vec<(Special, Slot)>,
+    warps: u32,
+    threads: u32,
+}
+
+impl Start {
+    fn new(env: &Env, launch: &Launch, shared: Layout, first_variable: BufferId) -> Self {
+        let threads: u32 = launch.block.iter().product();
+        let mut start = Self {
+            registers: Registers::new(env.program),
+            shared_bytes: shared.end,
+            shared: Flat::undefined(&shared),
+            varying: Vec::new(),
+            warps: threads.div_ceil(32),
+            threads,
+        };
+        let dynamic = shared.variables.last().map_or(0, |&(start, _)| start);
+        for &(uniform, slot) in &env.program.uniforms {
+            let slot = match slot {
+                UniformSlot::R(register) => Slot::R(register),
+                UniformSlot::Q(register) => Slot::Q(register),
+            };
+            let value = match uniform {
+                Uniform::Bits(bits) => bits,
+                Uniform::Param { offset, bytes } => param_value(env.params, offset, bytes),
+                Uniform::Global(index, addend) => variable_address(first_variable, index, addend),
+                Uniform::DynamicShared(addend) => u64::from(dynamic).wrapping_add_signed(addend),
+                Uniform::Special(special) => match start.fixed(special, launch, shared.packed) {
+                    Some(value) => value.into(),
+                    None => {
+                        start.varying.push((special, slot));
+                        continue;
+                    }
+                },
+            };
+            for lane in 0..32 {
+                start.registers.set_lane(slot, lane, value);
+            }
+        }
+        for lane in 0..32 {
+            for index in 0..start.varying.len() {
+                let (special, slot) = start.varying[index];
+                if let Some(value) = of_lane(special, lane as u32) {
+                    start.registers.set_lane(slot, lane, value.into());
+                }
+            }
+        }
+        start.varying.retain(|&(special, _)| of_lane(special, 0).is_none());
+        start
+    }
+
+    /// Special registers that are the same for all threads of a launch.
+    fn fixed(&self, special: Special, launch: &Launch, shared: u32) -> Option<u32> {
+        Some(match special {
+            Special::Ntid(axis) => launch.block[usize::from(axis)],
+            Special::Nctaid(axis) => launch.grid[usize::from(axis)],
+            Special::NWarpId => self.warps,
+            Special::WarpSize => 32,
+            Special::NSmId => 1,
+            Special::SmId | Special::GridId | Special::Zero => 0,
+            Special::DynamicSharedSize => launch.dynamic_shared,
+            Special::TotalSharedSize => shared,
+            _ => return None,
+        })
+    }
+
+    /// Sets what differs between blocks and warps.
+    fn vary(&self, warp: &mut Warp, block_size: [u32; 3], block: [u32; 3]) {
+        for &(special, slot) in &self.varying {
+            for lane in 0..32 {
+                let thread = warp.index * 32 + lane;
+                let value = match special {
+                    Special::Tid(axis) => coordinates(thread, block_size)[usize::from(axis)],
+                    Special::Ctaid(axis) => block[usize::from(axis)],
+                    _ => warp.index,
+                };
+                warp.registers.set_lane(slot, lane as usize, value.into());
+            }
+        }
+    }
+}
+
+/// Special registers that are the same for all warps.
+fn of_lane(special: Special, lane: u32) -> Option<u32> {
+    let bit = 1 << lane;
+    Some(match special {
+        Special::LaneId => lane,
+        Special::LaneMaskEq => bit,
+        Special::LaneMaskLt => bit - 1,
+        Special::LaneMaskLe => bit | (bit - 1),
+        Special::LaneMaskGe => !(bit - 1),
+        Special::LaneMaskGt => !(bit | (bit - 1)),
+        _ => return None,
+    })
+}
+
+fn param_value(params: &Flat, offset: u32, bytes: u32) -> u64 {
+    use crate::memory::LaneMemory;
+    match params.check(0, offset.into(), bytes, false) {
+        Ok(place) => params.get(0, place, bytes).0,
+        Err(_) => 0,
+    }
+}
+
+fn coordinates(index: u32, size: [u32; 3]) -> [u32; 3] {
+    [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
+}
+
+fn block_coordinates(index: u64, grid: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (u64::from(grid[0]), u64::from(grid[1]));
+    [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
+}
+
+/// What one block leaves for the report.
+struct BlockResult {
+    index: u64,
+    raw: Vec<Raw>,
+    printed: String,
+    trace: Vec<Traced>,
+}
+
+/// One launch.
+struct Run<'r, 'e> {
+    env: &'r Env<'e>,
+    start: &'r Start,
+    grid: [u32; 3],
+    tracer: Option<([u32; 3], u32)>,
+    /// Blocks behind this one need not run.
+    stop: AtomicU64,
+}
+
+/// Storage that one host thread reuses from block to block.
+struct Worker {
+    state: BlockState<Option<Tracer>>,
+    warps: Vec<Warp>,
+}
+
+/// Lane instructions after which the other host threads are worth waking: about a millisecond.
+const PARALLEL_FROM: u64 = 1 << 20;
+
+impl Run<'_, '_> {
+    fn all(&self, max_findings: usize) -> Outcome {
+        let blocks = self.grid.iter().map(|&count| u64::from(count)).product();
+        let mut worker = self.worker();
+        let mut results = Vec::new();
+        let mut next = 0;
+        while next < blocks && next <= self.stop.load(Relaxed) {
+            if !self.env.program.ordered && worker.state.lane_instructions > PARALLEL_FROM {
+                break;
+            }
+            results.extend(self.block(&mut worker, next));
+            next += 1;
+        }
+        let mut lane_instructions = worker.state.lane_instructions;
+        if next < blocks {
+            lane_instructions += self.parallel(next, blocks, &mut results);
+        }
+        self.merged(results, lane_instructions, max_findings)
+    }
+
+    /// Host threads take the next block in turn; where each one runs makes no difference to what it finds.
+    fn parallel(&self, first: u64, blocks: u64, results: &mut Vec<BlockResult>) -> u64 {
+        let next = AtomicU64::new(first);
+        let collected = Mutex::new((Vec::new(), 0));
+        rayon::scope(|scope| {
+            for _ in 0..rayon::current_num_threads() {
+                scope.spawn(|_| {
+                    let mut worker = self.worker();
+                    let mut mine = Vec::new();
+                    loop {
+                        let index = next.fetch_add(1, Relaxed);
+                        if index >= blocks || index > self.stop.load(Relaxed) {
+                            break;
+                        }
+                        mine.extend(self.block(&mut worker, index));
+                    }
+                    if let Ok(mut all) = collected.lock() {
+                        all.0.append(&mut mine);
+                        all.1 += worker.state.lane_instructions;
+                    }
+                });
+            }
+        });
+        let (mut found, lane_instructions) = collected.into_inner().unwrap_or_default();
+        found.sort_by_key(|result| result.index);
+        results.append(&mut found);
+        lane_instructions
+    }
+
+    fn worker(&self) -> Worker {
+        let state = BlockState {
+            shared: Flat::default(),
+            log: Log::default(),
+            printed: String::new(),
+            monitor: self.tracer.map(|(block, thread)| Tracer::new(block, thread)),
+            coordinates: [0; 3],
+            lane_instructions: 0,
+        };
+        let warps = (0..self.start.warps).map(|_| Warp::new(self.env.program)).collect();
+        Worker { state, warps }
+    }
+
+    /// Runs one block; None if there is nothing to report.
+    fn block(&self, worker: &mut Worker, index: u64) -> Option<BlockResult> {
+        let Worker { state, warps } = worker;
+        state.coordinates = block_coordinates(index, self.grid);
+        state.shared.reset_from(&self.start.shared);
+        state.monitor.block_start(self.start.shared_bytes);
+        for (warp, number) in warps.iter_mut().zip(0u32..) {
+            let threads = (self.start.threads - number * 32).min(32);
+            warp.restart(&self.start.registers, number, u32::MAX >> (32 - threads));
+            self.start.vary(warp, self.env.block_size, state.coordinates);
+        }
+        let turns = Turns { env: self.env, state: &mut *state, warps };
+        if turns.run(|| self.stop.load(Relaxed) < index) == Ended::Endless {
+            self.stop.fetch_min(index, Relaxed);
+        }
+        let trace = state.monitor.as_mut().map(|tracer| tracer.take(self.env.program));
+        let result = BlockResult {
+            index,
+            raw: std::mem::take(&mut state.log.raw),
+            printed: std::mem::take(&mut state.printed),
+            trace: trace.unwrap_or_default(),
+        };
+        let silent = result.raw.is_empty() && result.printed.is_empty() && result.trace.is_empty();
+        (!silent).then_some(result)
+    }
+
+    /// Findings in the order of blocks, equal ones counted together.
+    fn merged(
+        &self,
+        results: Vec<BlockResult>,
+        lane_instructions: u64,
+        max_findings: usize,
+    ) -> Outcome {
+        let mut outcome = Outcome { lane_instructions, ..Outcome::default() };
+        let last = self.stop.load(Relaxed);
+        for mut result in results {
+            if result.index > last {
+                break;
+            }
+            result.raw.sort_by_key(|raw| raw.thread);
+            for raw in result.raw {
+                let finding = Finding {
+                    kind: raw.kind,
+                    loc: self.env.program.place(raw.pc).cloned(),
+                    block: block_coordinates(result.index, self.grid),
+                    thread: coordinates(raw.thread, self.env.block_size),
+                    count: raw.count,
+                };
+                merge(&mut outcome.findings, finding, max_findings);
+            }
+            outcome.printed.push_str(&result.printed);
+            outcome.trace.extend(result.trace);
+        }
+        outcome
+    }
+}

@@ -1,0 +1,111 @@
+//! From `.file` and `.loc` to lines of the CUDA source (PTX ISA section 11.5, "Debugging Directives").
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::syntax::ast::Position;
+
+/// A place in the CUDA source, from `.loc`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceLoc {
+    /// As in the `.file` directive.
+    pub file: Arc<str>,
+    /// 1-based.
+    pub line: u32,
+    /// 1-based, 0 if unknown.
+    pub column: u32,
+}
+
+/// Names of the `.file` directives.
+#[derive(Debug, Default)]
+pub struct Files(HashMap<u32, Arc<str>>);
+
+impl Files {
+    pub fn new(files: &[(u32, &str)]) -> Self {
+        Self(files.iter().map(|&(number, name)| (number, Arc::from(name))).collect())
+    }
+
+    fn resolve(&self, at: Position) -> Option<SourceLoc> {
+        let file = self.0.get(&at.file)?.clone();
+        Some(SourceLoc { file, line: at.line, column: at.column })
+    }
+}
+
+/// Follows the `.loc` directives of one function.
+///
+/// Where a function of another file was inlined (an atomic of CUDA's headers, say), the place that counts is the call in the
+/// file that the function itself stands in: the innermost place of the chain that lies there. Line 0 means "no line of its
+/// own" and leaves the last place in force.
+#[derive(Debug)]
+pub struct Tracker<'f> {
+    files: &'f Files,
+    home: Option<u32>,
+    inlined: HashMap<Position, Position>,
+    now: Option<SourceLoc>,
+}
+
+impl<'f> Tracker<'f> {
+    pub fn new(files: &'f Files) -> Self {
+        Self { files, home: None, inlined: HashMap::new(), now: None }
+    }
+
+    /// Takes in a `.loc`.
+    pub fn step(&mut self, at: Position, inlined_at: Option<Position>) {
+        // The first `.loc` of a function is its head.
+        let home = *self.home.get_or_insert(at.file);
+        if at.line == 0 {
+            return;
+        }
+        match inlined_at {
+            Some(call) => self.inlined.insert(at, call),
+            None => self.inlined.remove(&at),
+        };
+        let mut place = at;
+        // The chain cannot be longer than the map, unless it is a circle.
+        for _ in 0..=self.inlined.len() {
+            if place.file == home {
+                self.now = self.files.resolve(place);
+                return;
+            }
+            match self.inlined.get(&place) {
+                Some(&call) => place = call,
+                None => break,
+            }
+        }
+        self.now = self.files.resolve(at);
+    }
+
+    /// Where the next instruction comes from.
+    pub fn now(&self) -> Option<&SourceLoc> {
+        self.now.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(file: u32, line: u32) -> Position {
+        Position { file, line, column: 3 }
+    }
+
+    #[test]
+    fn inlined_headers_resolve_to_the_call() {
+        let files = Files::new(&[(1, "a.cu"), (5, "cuda_bf16.hpp")]);
+        let mut tracker = Tracker::new(&files);
+        let line = |tracker: &Tracker| tracker.now().map(|loc| (loc.file.to_string(), loc.line));
+        tracker.step(at(1, 10), None);
+        tracker.step(at(5, 202), Some(at(1, 26)));
+        tracker.step(at(5, 2932), Some(at(5, 202)));
+        assert_eq!(line(&tracker), Some(("a.cu".into(), 26)));
+        // A helper of the same file is the innermost place of the student's file.
+        tracker.step(at(1, 4), Some(at(1, 30)));
+        assert_eq!(line(&tracker), Some(("a.cu".into(), 4)));
+        tracker.step(at(1, 0), None);
+        assert_eq!(line(&tracker), Some(("a.cu".into(), 4)));
+        // A circle ends.
+        tracker.step(at(5, 1), Some(at(5, 2)));
+        tracker.step(at(5, 2), Some(at(5, 1)));
+        assert_eq!(line(&tracker), Some(("cuda_bf16.hpp".into(), 2)));
+    }
+}

@@ -1,0 +1,323 @@
+//! Lowers the statements of one function.
+
+use std::collections::HashMap;
+
+use super::builder::{Callee, KernelBuilder};
+use super::cfg::Cfg;
+use super::mods::Mods;
+use super::postdom;
+use crate::error::LoadError;
+use crate::ir::{Alu, Guard, Instr, NO_PC, Op, P, Pc, Q, R};
+use crate::loc::Tracker;
+use crate::syntax::ast::{Function, Instruction, Registers, Statement, VarSpace, Variable};
+use crate::types::Type;
+
+pub(crate) type Result<T> = std::result::Result<T, LoadError>;
+
+/// A register of the program: file, index and width.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Register {
+    /// 8, 16 or 32 bits.
+    R(R, u32),
+    Q(Q),
+    P(P),
+}
+
+/// Where a variable lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Place {
+    /// Index among the module's global variables.
+    Global(u32),
+    Const(u32),
+    Shared(u32),
+    DynamicShared,
+    Local(u32),
+    KernelParam(u32),
+}
+
+/// Names declared between `{` and `}`.
+#[derive(Default)]
+pub(crate) struct Scope<'a> {
+    pub named: HashMap<&'a str, Register>,
+    /// `%r<10>`: prefix, count, type.
+    pub families: Vec<(&'a str, u64, Type)>,
+    pub variables: HashMap<&'a str, Place>,
+}
+
+/// A function under construction. Branch targets are indices of `code` until the end.
+pub(crate) struct Body<'b, 'c, 'f, 'a> {
+    pub builder: &'b mut KernelBuilder<'c, 'f, 'a>,
+    pub scopes: Vec<Scope<'a>>,
+    code: Vec<Instr>,
+    places: Vec<u32>,
+    labels: HashMap<&'a str, Pc>,
+    /// Branches to labels: instruction, label, line.
+    jumps: Vec<(usize, &'a str, usize)>,
+    calls: Vec<(usize, &'a str)>,
+    /// Kernels end their lanes where functions go back.
+    pub is_entry: bool,
+    pub line: usize,
+    place: u32,
+    guard: Option<Guard>,
+    counted: bool,
+}
+
+impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
+    /// Lowers `function`; `signature` is None for a kernel. The code starts at the builder's current end.
+    pub fn lower(
+        builder: &'b mut KernelBuilder<'c, 'f, 'a>,
+        function: &Function<'a>,
+        signature: Option<&Callee>,
+        param_offsets: &[u32],
+    ) -> Result<(Vec<Instr>, Vec<u32>)> {
+        let mut scope = Scope::default();
+        let params = function.params.iter().map(|param| param.name);
+        if let Some(callee) = signature {
+            let places = callee.params.iter().map(|&(address, _)| Place::Local(address));
+            scope.variables.extend(params.zip(places));
+            let places = callee.results.iter().map(|&(address, _)| Place::Local(address));
+            scope.variables.extend(function.results.iter().map(|result| result.name).zip(places));
+        } else {
+            let places = param_offsets.iter().map(|&offset| Place::KernelParam(offset));
+            scope.variables.extend(params.zip(places));
+        }
+        let files = &builder.context.files;
+        let mut tracker = Tracker::new(files);
+        let mut body = Self {
+            builder,
+            scopes: vec![scope],
+            code: Vec::new(),
+            places: Vec::new(),
+            labels: HashMap::new(),
+            jumps: Vec::new(),
+            calls: Vec::new(),
+            is_entry: signature.is_none(),
+            line: function.line,
+            place: 0,
+            guard: None,
+            counted: true,
+        };
+        for line in function.body.as_deref().unwrap_or_default() {
+            body.line = line.line;
+            let done = match &line.statement {
+                Statement::Loc { at, inlined_at } => {
+                    tracker.step(*at, *inlined_at);
+                    body.place = body.builder.place_id(tracker.now());
+                    Ok(())
+                }
+                Statement::Instruction(instruction) => body.instruction(instruction),
+                Statement::Label(name) => body.label(name),
+                Statement::Registers(registers) => {
+                    body.registers(registers);
+                    Ok(())
+                }
+                Statement::Variable(variable) => body.variable(variable),
+                Statement::OpenScope => {
+                    body.scopes.push(Scope::default());
+                    Ok(())
+                }
+                Statement::CloseScope => {
+                    body.scopes.pop();
+                    Ok(())
+                }
+            };
+            done.map_err(|mut error| {
+                error.source_loc = tracker.now().cloned();
+                error
+            })?;
+        }
+        body.finish()
+    }
+
+    fn registers(&mut self, registers: &Registers<'a>) {
+        if let Some(count) = registers.count {
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.families.push((registers.name, count, registers.ty));
+            }
+        } else {
+            let register = self.new_register(registers.ty);
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.named.insert(registers.name, register);
+            }
+        }
+    }
+
+    pub fn new_register(&mut self, ty: Type) -> Register {
+        match ty.bits() {
+            1 => Register::P(self.builder.new_p()),
+            64 => Register::Q(self.builder.new_q()),
+            bits => Register::R(self.builder.new_r(), bits),
+        }
+    }
+
+    fn variable(&mut self, variable: &Variable<'a>) -> Result<()> {
+        let place = match variable.space {
+            VarSpace::Local | VarSpace::Param => Place::Local(self.builder.place_local(variable)?),
+            VarSpace::Shared if variable.unsized_array => Place::DynamicShared,
+            VarSpace::Shared => Place::Shared(self.builder.place_shared(variable)?),
+            VarSpace::Global | VarSpace::Const => {
+                return Err(self.unsupported("global variables inside a function"));
+            }
+        };
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.variables.insert(variable.name, place);
+        }
+        Ok(())
+    }
+
+    fn label(&mut self, name: &'a str) -> Result<()> {
+        if self.labels.insert(name, self.code.len() as Pc).is_some() {
+            return Err(self.malformed(format!("label `{name}` stands here a second time")));
+        }
+        self.emit_join();
+        Ok(())
+    }
+
+    fn emit_join(&mut self) {
+        self.places.push(self.place);
+        self.code.push(Instr { op: Op::Join, guard: None, counted: false });
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'a>) -> Result<()> {
+        let guard = match instruction.predicate {
+            Some(predicate) => Some(Guard {
+                predicate: self.predicate(predicate.name)?,
+                negated: predicate.negated,
+            }),
+            None => None,
+        };
+        self.counted = true;
+        let mut mods = Mods::new(instruction.opcode);
+        // Control flow and what may block cannot run under a mask of its own: it gets a branch around it.
+        let jumps_around =
+            matches!(mods.base, "ret" | "exit" | "trap" | "call" | "bar" | "barrier" | "brkpt");
+        if let (true, Some(guard)) = (jumps_around, guard) {
+            let branch = self.code.len();
+            let inverse = Guard { negated: !guard.negated, ..guard };
+            self.places.push(self.place);
+            let op = Op::Branch { target: 0, join: NO_PC };
+            self.code.push(Instr { op, guard: Some(inverse), counted: false });
+            self.emit_join();
+            self.dispatch(&mut mods, instruction)?;
+            let after = self.code.len() as Pc;
+            self.code[branch].op = Op::Branch { target: after, join: NO_PC };
+            self.emit_join();
+            return Ok(());
+        }
+        self.guard = guard;
+        let done = self.dispatch(&mut mods, instruction);
+        self.guard = None;
+        done
+    }
+
+    fn dispatch(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
+        let operands = instruction.operands.as_slice();
+        let known = self.arithmetic(mods, operands)?
+            || self.floating(mods, operands)?
+            || self.conversion(mods, operands)?
+            || self.comparison(mods, operands)?
+            || self.memory_access(mods, operands)?
+            || self.control(mods, operands)?
+            || self.warp_operation(mods, operands)?;
+        if !known {
+            return Err(self.unsupported(format!("instruction `{}`", instruction.opcode)));
+        }
+        match mods.left() {
+            Some(part) => {
+                Err(self.unsupported(format!("`.{part}` of instruction `{}`", instruction.opcode)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Adds an operation. The first of an instruction counts, the others are helpers.
+    pub fn emit(&mut self, op: Op) {
+        self.places.push(self.place);
+        self.code.push(Instr { op, guard: self.guard, counted: self.counted });
+        self.counted = false;
+    }
+
+    pub fn alu(&mut self, alu: Alu) {
+        self.emit(Op::Alu(alu));
+    }
+
+    /// Adds a branch to a label. After a conditional one lanes may meet again.
+    pub fn emit_branch(&mut self, label: &'a str) {
+        self.jumps.push((self.code.len(), label, self.line));
+        self.emit(Op::Branch { target: 0, join: NO_PC });
+        self.emit_join();
+    }
+
+    pub fn emit_call(&mut self, name: &'a str) {
+        self.calls.push((self.code.len(), name));
+        self.emit(Op::Call(NO_PC));
+    }
+
+    pub fn malformed(&self, message: impl Into<String>) -> LoadError {
+        LoadError::malformed(self.line, message)
+    }
+
+    pub fn unsupported(&self, what: impl Into<String>) -> LoadError {
+        LoadError::unsupported(self.line, format!("not supported: {}", what.into()))
+    }
+
+    /// Resolves labels, finds where lanes meet, and drops the joins at which none can.
+    fn finish(mut self) -> Result<(Vec<Instr>, Vec<u32>)> {
+        self.counted = false;
+        self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
+        for (at, label, line) in std::mem::take(&mut self.jumps) {
+            let Some(&target) = self.labels.get(label) else {
+                return Err(LoadError::malformed(
+                    line,
+                    format!("no label `{label}` in this function"),
+                ));
+            };
+            self.code[at].op = Op::Branch { target, join: NO_PC };
+        }
+        let cfg = Cfg::new(&self.code);
+        let joins = postdom::immediate(&cfg);
+        let mut needed = vec![false; self.code.len()];
+        for (block, &join) in joins.iter().enumerate() {
+            let end = cfg.starts.get(block + 1).map_or(self.code.len(), |&next| next as usize);
+            let last = &mut self.code[end - 1];
+            if let (Op::Branch { join: at, .. }, Some(_)) = (&mut last.op, last.guard)
+                && let Some(&start) = cfg.starts.get(join)
+            {
+                *at = start;
+                needed[start as usize] = true;
+            }
+        }
+        let base = self.builder.program.code.len() as Pc;
+        let keep: Vec<bool> = self
+            .code
+            .iter()
+            .zip(&needed)
+            .map(|(instr, &needed)| needed || !matches!(instr.op, Op::Join))
+            .collect();
+        let mut moved = Vec::with_capacity(self.code.len());
+        let mut next = base;
+        for &kept in &keep {
+            moved.push(next);
+            next += Pc::from(kept);
+        }
+        for (at, name) in std::mem::take(&mut self.calls) {
+            self.builder.record_call(moved[at] as usize, name);
+        }
+        let mut code = Vec::with_capacity((next - base) as usize);
+        let mut places = Vec::with_capacity(code.capacity());
+        for ((mut instr, place), kept) in self.code.into_iter().zip(self.places).zip(keep) {
+            if !kept {
+                continue;
+            }
+            if let Op::Branch { target, join } = &mut instr.op {
+                *target = moved[*target as usize];
+                if *join != NO_PC {
+                    *join = moved[*join as usize];
+                }
+            }
+            code.push(instr);
+            places.push(place);
+        }
+        Ok((code, places))
+    }
+}

@@ -1,0 +1,159 @@
+//! Branches, calls, barriers and what ends a thread.
+
+use super::body::{Body, Place, Result};
+use super::mods::Mods;
+use crate::ir::{Bar, BarReduce, Op, System};
+use crate::syntax::ast::Operand;
+use crate::types::Type;
+
+impl<'a> Body<'_, '_, '_, 'a> {
+    /// True if the instruction was one of these.
+    pub fn control(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
+        match mods.base {
+            "bra" => {
+                mods.take("uni");
+                match operands {
+                    [Operand::Name(label)] => self.emit_branch(label),
+                    _ => return Err(self.malformed("`bra` needs a label")),
+                }
+            }
+            "ret" => {
+                mods.take("uni");
+                self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
+            }
+            "exit" => self.emit(Op::Exit),
+            "trap" | "brkpt" => self.emit(Op::Trap),
+            "call" => {
+                mods.take("uni");
+                self.call(operands)?;
+            }
+            "bar" | "barrier" => self.barrier(mods, operands)?,
+            "membar" | "fence" => {
+                mods.drop_all(&[
+                    "cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel", "acquire", "release",
+                ]);
+                self.emit(Op::Nop);
+            }
+            "nanosleep" | "pmevent" => {
+                mods.ty();
+                self.emit(Op::Nop);
+            }
+            "prefetch" | "prefetchu" | "discard" | "applypriority" => {
+                mods.drop_all(&["global", "local", "L1", "L2"]);
+                mods.drop_prefixed(&["L1::", "L2::"]);
+                self.emit(Op::Nop);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// `call (result), function, (arguments)`, all but the function optional.
+    fn call(&mut self, operands: &[Operand<'a>]) -> Result<()> {
+        let (results, rest) = match operands {
+            [Operand::List(results), rest @ ..] => (results.as_slice(), rest),
+            rest => ([].as_slice(), rest),
+        };
+        let (name, arguments) = match rest {
+            [Operand::Name(name)] => (*name, [].as_slice()),
+            [Operand::Name(name), Operand::List(arguments)] => (*name, arguments.as_slice()),
+            _ => return Err(self.unsupported("this form of `call`")),
+        };
+        if self.register(name).is_some() {
+            return Err(self.unsupported("calls through function pointers"));
+        }
+        let results = self.local_addresses(results)?;
+        let arguments = self.local_addresses(arguments)?;
+        match (name, arguments.as_slice()) {
+            ("vprintf", &[format, values]) => {
+                let result = results.first().copied();
+                self.emit(Op::System(System::Printf { format, arguments: values, result }));
+                return Ok(());
+            }
+            ("__assertfail", &[message, ..]) => {
+                self.emit(Op::System(System::AssertFail { message }));
+                return Ok(());
+            }
+            _ => {}
+        }
+        let callee = self.builder.callee(name, self.line)?;
+        if callee.params.len() != arguments.len() || callee.results.len() != results.len() {
+            return Err(self.malformed(format!("`{name}` has other parameters than this call")));
+        }
+        for (&(formal, size), &actual) in callee.params.iter().zip(&arguments) {
+            self.emit(Op::CopyLocal(formal, actual, size));
+        }
+        self.emit_call(name);
+        for (&(formal, size), &actual) in callee.results.iter().zip(&results) {
+            self.emit(Op::CopyLocal(actual, formal, size));
+        }
+        Ok(())
+    }
+
+    /// Where the `.param` variables of a call lie.
+    fn local_addresses(&mut self, operands: &[Operand<'a>]) -> Result<Vec<u32>> {
+        operands
+            .iter()
+            .map(|operand| match operand {
+                Operand::Name(name) => match self.place_of(name)? {
+                    Some(Place::Local(start)) => Ok(start),
+                    _ => {
+                        Err(self.unsupported("arguments of a call that are no `.param` variables"))
+                    }
+                },
+                _ => Err(self.unsupported("arguments of a call that are no `.param` variables")),
+            })
+            .collect()
+    }
+
+    fn barrier(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
+        if mods.take("warp") {
+            // Lanes of a split run in step, so they have met already.
+            mods.take("sync");
+            self.emit(Op::Nop);
+            return Ok(());
+        }
+        mods.drop_all(&["cta", "aligned"]);
+        if mods.take("red") {
+            return self.barrier_reduce(mods, operands);
+        }
+        let waits = !mods.take("arrive");
+        mods.take("sync");
+        let (id, threads) = match operands {
+            [id] => (id, None),
+            [id, threads] => (id, Some(threads)),
+            _ => return Err(self.malformed("a barrier has a number and perhaps a thread count")),
+        };
+        let id = self.value_r(id, Type::U32)?;
+        let threads = match threads {
+            Some(threads) => Some(self.value_r(threads, Type::U32)?),
+            None => None,
+        };
+        self.emit(Op::Bar(Box::new(Bar { id, threads, waits, reduce: None })));
+        Ok(())
+    }
+
+    fn barrier_reduce(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
+        let kind = mods.take_any(&["popc", "and", "or"]);
+        mods.ty();
+        let (d, id, threads, p) = match operands {
+            [d, id, p] => (d, id, None, p),
+            [d, id, threads, p] => (d, id, Some(threads), p),
+            _ => return Err(self.malformed("`bar.red` has three or four operands")),
+        };
+        let id = self.value_r(id, Type::U32)?;
+        let threads = match threads {
+            Some(threads) => Some(self.value_r(threads, Type::U32)?),
+            None => None,
+        };
+        let p = self.predicate_operand(p)?;
+        let reduce = match kind {
+            Some("popc") => BarReduce::Popc(self.dst_r(d)?.0),
+            Some("and") => BarReduce::And(self.dst_p(d)?),
+            Some("or") => BarReduce::Or(self.dst_p(d)?),
+            _ => return Err(self.malformed("`bar.red` needs `.popc`, `.and` or `.or`")),
+        };
+        self.emit(Op::Bar(Box::new(Bar { id, threads, waits: true, reduce: Some((reduce, p)) })));
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! Memory of one block or of the module: shared, constant and parameter space.
+
+use super::layout::Layout;
+use super::{Fault, LaneMemory, byte_flags, within_word};
+
+/// Words with flags: for each byte whether it belongs to a variable (high nibble) and whether it was written (low nibble).
+#[derive(Clone, Debug, Default)]
+pub struct Flat {
+    words: Vec<u32>,
+    flags: Vec<u8>,
+    read_only: bool,
+}
+
+/// Every byte of a word written and owned.
+const WHOLE: u8 = 0xFF;
+
+impl Flat {
+    /// Unwritten memory with the variables of a layout.
+    pub fn undefined(layout: &Layout) -> Self {
+        let words = (layout.end as usize).div_ceil(4);
+        let mut flags = vec![0; words];
+        for &(start, size) in &layout.variables {
+            for byte in start..start + size {
+                flags[byte as usize / 4] |= 0x10 << (byte & 3);
+            }
+        }
+        Self { words: vec![u32::MAX; words], flags, read_only: false }
+    }
+
+    /// Read-only memory, all zero at first.
+    pub fn read_only(layout: &Layout) -> Self {
+        let mut flat = Self::undefined(layout);
+        flat.words.fill(0);
+        for flags in &mut flat.flags {
+            *flags |= *flags >> 4;
+        }
+        flat.read_only = true;
+        flat
+    }
+
+    /// The host writes bytes that must lie inside.
+    pub fn fill(&mut self, start: u32, bytes: &[u8]) {
+        for (place, &byte) in (start as usize..).zip(bytes) {
+            let (mask, shift) = within_word(place, 1);
+            let word = &mut self.words[place / 4];
+            *word = (*word & !mask) | u32::from(byte) << shift;
+        }
+    }
+
+    /// Takes over the contents of `other`, reusing the storage.
+    pub fn reset_from(&mut self, other: &Self) {
+        self.words.clone_from(&other.words);
+        self.flags.clone_from(&other.flags);
+        self.read_only = other.read_only;
+    }
+
+    /// A whole aligned word that was written before: the common case of a load.
+    #[inline(always)]
+    pub fn word(&self, address: u64) -> Option<u32> {
+        let index = (address >> 2) as usize;
+        match (self.words.get(index), self.flags.get(index)) {
+            (Some(&word), Some(&WHOLE)) if address & 3 == 0 => Some(word),
+            _ => None,
+        }
+    }
+
+    /// Stores a whole aligned word; false where that is not simply possible.
+    #[inline(always)]
+    pub fn set_word(&mut self, address: u64, value: u32) -> bool {
+        let index = (address >> 2) as usize;
+        match (self.words.get_mut(index), self.flags.get_mut(index)) {
+            (Some(word), Some(flags)) if address & 3 == 0 && *flags >= 0xF0 && !self.read_only => {
+                *word = value;
+                *flags = WHOLE;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl LaneMemory for Flat {
+    fn check(&self, _lane: usize, address: u64, size: u32, write: bool) -> Result<usize, Fault> {
+        let end = self.words.len() as u64 * 4;
+        if address >= end || end - address < u64::from(size) {
+            return Err(Fault::OutOfBounds);
+        }
+        let place = address as usize;
+        let owned = (place..place + size as usize)
+            .all(|byte| self.flags[byte / 4] & (0x10 << (byte & 3)) != 0);
+        if !owned {
+            return Err(Fault::OutOfBounds);
+        }
+        if !place.is_multiple_of(size as usize) {
+            return Err(Fault::Misaligned);
+        }
+        if write && self.read_only { Err(Fault::ReadOnly) } else { Ok(place) }
+    }
+
+    fn get(&self, lane: usize, place: usize, bytes: u32) -> (u64, bool) {
+        let index = place / 4;
+        match bytes {
+            8 => {
+                let (low, first) = self.get(lane, place, 4);
+                let (high, second) = self.get(lane, place + 4, 4);
+                (low | high << 32, first && second)
+            }
+            4 => (self.words[index].into(), self.flags[index] & 0xF == 0xF),
+            _ => {
+                let (mask, shift) = within_word(place, bytes);
+                let flags = byte_flags(place, bytes);
+                ((self.words[index] & mask) as u64 >> shift, self.flags[index] & flags == flags)
+            }
+        }
+    }
+
+    fn put(&mut self, lane: usize, place: usize, bytes: u32, value: u64) {
+        let index = place / 4;
+        match bytes {
+            8 => {
+                self.put(lane, place, 4, value);
+                self.put(lane, place + 4, 4, value >> 32);
+            }
+            4 => {
+                self.words[index] = value as u32;
+                self.flags[index] |= 0xF;
+            }
+            _ => {
+                let (mask, shift) = within_word(place, bytes);
+                self.words[index] = (self.words[index] & !mask) | ((value as u32) << shift & mask);
+                self.flags[index] |= byte_flags(place, bytes);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_variables() -> (Flat, u64) {
+        let mut layout = Layout::default();
+        layout.place(6, 4).unwrap();
+        let second = layout.place(8, 8).unwrap();
+        (Flat::undefined(&layout), second.into())
+    }
+
+    #[test]
+    fn gaps_belong_to_nobody() {
+        let (flat, second) = two_variables();
+        assert_eq!(flat.check(0, 4, 2, true), Ok(4));
+        assert_eq!(flat.check(0, 4, 4, true), Err(Fault::OutOfBounds));
+        assert_eq!(flat.check(0, 8, 4, true), Err(Fault::OutOfBounds));
+        assert_eq!(flat.check(0, second + 4, 8, true), Err(Fault::OutOfBounds));
+        assert_eq!(flat.check(0, 1, 2, true), Err(Fault::Misaligned));
+        assert_eq!(flat.check(0, u64::MAX, 4, false), Err(Fault::OutOfBounds));
+    }
+
+    #[test]
+    fn bytes_are_defined_one_by_one() {
+        let (mut flat, _) = two_variables();
+        flat.put(0, 1, 1, 0xAB);
+        assert_eq!(flat.get(0, 1, 1), (0xAB, true));
+        assert_eq!(flat.get(0, 0, 2), (0xABFF, false));
+        assert_eq!(flat.word(0), None);
+        assert!(flat.set_word(0, 7));
+        assert_eq!(flat.word(0), Some(7));
+        assert!(!flat.set_word(4, 7));
+    }
+}

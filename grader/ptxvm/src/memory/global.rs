@@ -1,0 +1,342 @@
+//! Global memory: buffers far apart. Words are relaxed atomics, because blocks of a launch run in parallel and may race.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+
+use super::{Fault, LaneMemory, byte_flags, within_word};
+
+/// A global-memory allocation.
+///
+/// Numbers count up from 0 in the order of allocation. Variables of a module (`__device__`) have numbers from
+/// [`BufferId::FIRST_VARIABLE`] on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BufferId(pub usize);
+
+impl BufferId {
+    /// The first variable of a module; buffers lie below.
+    pub const FIRST_VARIABLE: usize = 1 << 20;
+
+    /// Where its slot begins to be used.
+    pub(crate) fn address(self) -> u64 {
+        ((self.0 as u64 + 1) << SLOT_SHIFT) + MIDDLE
+    }
+}
+
+/// How a buffer starts.
+#[derive(Clone, Debug)]
+pub enum Init {
+    /// Defined contents.
+    Bytes(Vec<u8>),
+    /// `len` bytes that a kernel must write before it reads them; filled with 0xFF (a NaN in every float type).
+    Undefined {
+        /// Bytes.
+        len: usize,
+    },
+}
+
+/// May kernels write to a buffer?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A write is a finding.
+    ReadOnly,
+    /// Reads and writes.
+    ReadWrite,
+}
+
+/// Each buffer has 2^36 bytes of addresses to itself.
+const SLOT_SHIFT: u32 = 36;
+/// It starts in the middle of them.
+const MIDDLE: u64 = 1 << (SLOT_SHIFT - 1);
+
+/// One buffer.
+#[derive(Debug)]
+pub struct Buffer {
+    len: usize,
+    words: Box<[AtomicU32]>,
+    /// One flag for each byte of a word; None: all defined from the start.
+    defined: Option<Box<[AtomicU8]>>,
+    read_only: bool,
+}
+
+impl Buffer {
+    fn new(init: Init, access: Access) -> Self {
+        let read_only = access == Access::ReadOnly;
+        match init {
+            Init::Bytes(bytes) => {
+                let words = bytes.chunks(4).map(|chunk| {
+                    let mut word = [0xFF; 4];
+                    word[..chunk.len()].copy_from_slice(chunk);
+                    AtomicU32::new(u32::from_le_bytes(word))
+                });
+                Self { len: bytes.len(), words: words.collect(), defined: None, read_only }
+            }
+            Init::Undefined { len } => Self {
+                len,
+                words: (0..len.div_ceil(4)).map(|_| AtomicU32::new(u32::MAX)).collect(),
+                defined: Some((0..len.div_ceil(4)).map(|_| AtomicU8::new(0)).collect()),
+                read_only,
+            },
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let words = self.words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes());
+        words.take(self.len).collect()
+    }
+
+    fn byte_is_defined(&self, byte: usize) -> bool {
+        self.defined
+            .as_ref()
+            .is_none_or(|flags| flags[byte / 4].load(Relaxed) >> (byte & 3) & 1 == 1)
+    }
+
+    /// A whole aligned word that was written before: the common case of a load. `offset` may be anything.
+    #[inline(always)]
+    pub fn word(&self, offset: u64) -> Option<u32> {
+        // A last word that is not whole cannot be read as one.
+        let whole = &self.words[..self.len / 4];
+        let index = usize::try_from(offset >> 2).ok()?;
+        let word = whole.get(index)?.load(Relaxed);
+        let defined = match &self.defined {
+            None => true,
+            Some(flags) => flags.get(index)?.load(Relaxed) == 0xF,
+        };
+        (offset & 3 == 0 && defined).then_some(word)
+    }
+
+    /// Stores a whole aligned word; false where that is not simply possible.
+    #[inline(always)]
+    pub fn set_word(&self, offset: u64, value: u32) -> bool {
+        let whole = &self.words[..self.len / 4];
+        let Some(word) = whole.get((offset >> 2) as usize) else { return false };
+        if offset & 3 != 0 || self.read_only {
+            return false;
+        }
+        word.store(value, Relaxed);
+        if let Some(flags) = &self.defined {
+            flags[(offset >> 2) as usize].store(0xF, Relaxed);
+        }
+        true
+    }
+
+    /// Whether `size` bytes at `offset` may be accessed.
+    pub fn check(&self, offset: u64, size: u32, write: bool) -> Result<usize, Fault> {
+        let len = self.len as u64;
+        if offset >= len || len - offset < u64::from(size) {
+            Err(Fault::OutOfBounds)
+        } else if !offset.is_multiple_of(size.into()) {
+            Err(Fault::Misaligned)
+        } else if write && self.read_only {
+            Err(Fault::ReadOnly)
+        } else {
+            Ok(offset as usize)
+        }
+    }
+
+    /// 1, 2, 4 or 8 bytes at a checked place, and whether all were written before.
+    pub fn get(&self, place: usize, bytes: u32) -> (u64, bool) {
+        if bytes == 8 {
+            let (low, first) = self.get(place, 4);
+            let (high, second) = self.get(place + 4, 4);
+            return (low | high << 32, first && second);
+        }
+        let word = self.words[place / 4].load(Relaxed);
+        let flags = byte_flags(place, bytes);
+        let defined =
+            self.defined.as_ref().is_none_or(|all| all[place / 4].load(Relaxed) & flags == flags);
+        if bytes == 4 {
+            return (word.into(), defined);
+        }
+        let (mask, shift) = within_word(place, bytes);
+        (((word & mask) >> shift).into(), defined)
+    }
+
+    /// Writes 1, 2, 4 or 8 bytes at a checked place. Neighbouring bytes are safe from a racing write.
+    pub fn put(&self, place: usize, bytes: u32, value: u64) {
+        if bytes == 8 {
+            self.put(place, 4, value);
+            self.put(place + 4, 4, value >> 32);
+            return;
+        }
+        if bytes == 4 {
+            self.words[place / 4].store(value as u32, Relaxed);
+        } else {
+            let (mask, shift) = within_word(place, bytes);
+            let new = (value as u32) << shift & mask;
+            self.update(place / 4, |word| (word & !mask) | new);
+        }
+        self.define(place, bytes);
+    }
+
+    /// Replaces a word by a function of it, as one step; the old word. `new` may run more than once.
+    pub fn update(&self, index: usize, new: impl Fn(u32) -> u32) -> u32 {
+        let word = &self.words[index];
+        let mut old = word.load(Relaxed);
+        loop {
+            match word.compare_exchange_weak(old, new(old), Relaxed, Relaxed) {
+                Ok(old) => return old,
+                Err(now) => old = now,
+            }
+        }
+    }
+
+    /// Marks at most 4 bytes of one word as written.
+    pub fn define(&self, place: usize, bytes: u32) {
+        if let Some(flags) = &self.defined {
+            flags[place / 4].fetch_or(byte_flags(place, bytes), Relaxed);
+        }
+    }
+}
+
+/// Variables of one module, as its launches left them.
+#[derive(Debug)]
+struct Variables {
+    module: u64,
+    /// Index of the first one in `Memory::variables`.
+    first: usize,
+}
+
+/// Global memory of the virtual device: buffers far apart, so that no overflow reaches a neighbour.
+#[derive(Debug, Default)]
+pub struct Memory {
+    buffers: Vec<Buffer>,
+    variables: Vec<(String, Buffer)>,
+    modules: Vec<Variables>,
+}
+
+impl Memory {
+    /// Adds a buffer.
+    pub fn alloc(&mut self, init: Init, access: Access) -> BufferId {
+        self.buffers.push(Buffer::new(init, access));
+        BufferId(self.buffers.len() - 1)
+    }
+
+    /// The address kernels see. Every buffer has one, aligned to 256 bytes and more.
+    #[expect(clippy::unused_self, reason = "where buffers lie is the memory's business")]
+    pub fn address(&self, id: BufferId) -> u64 {
+        id.address()
+    }
+
+    /// Contents; empty for an unknown buffer.
+    pub fn bytes(&self, id: BufferId) -> Vec<u8> {
+        self.buffer(id).map(Buffer::bytes).unwrap_or_default()
+    }
+
+    /// One flag for each byte: was it defined, at the start or by a kernel?
+    pub fn defined(&self, id: BufferId) -> Vec<bool> {
+        let Some(buffer) = self.buffer(id) else { return Vec::new() };
+        (0..buffer.len).map(|byte| buffer.byte_is_defined(byte)).collect()
+    }
+
+    /// Bytes of a buffer; 0 for an unknown one.
+    pub fn size(&self, id: BufferId) -> usize {
+        self.buffer(id).map_or(0, |buffer| buffer.len)
+    }
+
+    /// Name of a module variable, as in the PTX; None for a buffer.
+    pub fn variable_name(&self, id: BufferId) -> Option<&str> {
+        let index = id.0.checked_sub(BufferId::FIRST_VARIABLE)?;
+        self.variables.get(index).map(|(name, _)| name.as_str())
+    }
+
+    /// The buffer that an address belongs to, or was meant for, and the offset in bytes from its start.
+    pub fn locate(&self, address: u64) -> Option<(BufferId, i64)> {
+        let id = BufferId(usize::try_from(address >> SLOT_SHIFT).ok()?.checked_sub(1)?);
+        self.buffer(id)?;
+        Some((id, address.wrapping_sub(id.address()) as i64))
+    }
+
+    fn buffer(&self, id: BufferId) -> Option<&Buffer> {
+        match id.0.checked_sub(BufferId::FIRST_VARIABLE) {
+            None => self.buffers.get(id.0),
+            Some(index) => self.variables.get(index).map(|(_, buffer)| buffer),
+        }
+    }
+
+    /// The buffer in whose slot an address lies, and the address of its start.
+    #[inline(always)]
+    pub(crate) fn slot(&self, address: u64) -> Option<(&Buffer, u64)> {
+        let id = BufferId(((address >> SLOT_SHIFT) as usize).checked_sub(1)?);
+        Some((self.buffer(id)?, id.address()))
+    }
+
+    /// Number of the first variable of a module, if its variables are here already.
+    pub(crate) fn module_variables(&self, module: u64) -> Option<BufferId> {
+        let found = self.modules.iter().find(|variables| variables.module == module)?;
+        Some(BufferId(BufferId::FIRST_VARIABLE + found.first))
+    }
+
+    /// Adds the variables of a module: name and contents. Their numbers follow each other.
+    pub(crate) fn add_variables(
+        &mut self,
+        module: u64,
+        variables: impl Iterator<Item = (String, Vec<u8>)>,
+    ) {
+        self.modules.push(Variables { module, first: self.variables.len() });
+        let buffers = variables
+            .map(|(name, bytes)| (name, Buffer::new(Init::Bytes(bytes), Access::ReadWrite)));
+        self.variables.extend(buffers);
+    }
+
+    /// The address that the next module's first variable will have.
+    pub(crate) fn next_variable(&self) -> BufferId {
+        BufferId(BufferId::FIRST_VARIABLE + self.variables.len())
+    }
+}
+
+/// Lanes' view of global memory.
+impl LaneMemory for &Memory {
+    fn check(&self, _lane: usize, address: u64, size: u32, write: bool) -> Result<usize, Fault> {
+        let (buffer, start) = self.slot(address).ok_or(Fault::OutOfBounds)?;
+        buffer.check(address.wrapping_sub(start), size, write)?;
+        Ok(address as usize)
+    }
+
+    fn get(&self, _lane: usize, place: usize, bytes: u32) -> (u64, bool) {
+        self.slot(place as u64).map_or((u64::MAX, true), |(buffer, start)| {
+            buffer.get((place as u64 - start) as usize, bytes)
+        })
+    }
+
+    fn put(&mut self, _lane: usize, place: usize, bytes: u32, value: u64) {
+        if let Some((buffer, start)) = self.slot(place as u64) {
+            buffer.put((place as u64 - start) as usize, bytes, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_wrong_by_any_32_bit_amount_tells_its_buffer() {
+        let mut memory = Memory::default();
+        let first = memory.alloc(Init::Bytes(vec![0; 16]), Access::ReadWrite);
+        let second = memory.alloc(Init::Undefined { len: 10 }, Access::ReadOnly);
+        let address = memory.address(second);
+        for offset in [-(1 << 33), -4, 0, 10, 1i64 << 33] {
+            assert_eq!(memory.locate(address.wrapping_add_signed(offset)), Some((second, offset)));
+        }
+        assert_eq!(memory.locate(0), None);
+        assert_eq!(memory.locate(u64::MAX), None);
+        assert_eq!(memory.locate(memory.address(first)), Some((first, 0)));
+    }
+
+    #[test]
+    fn bounds_alignment_and_definition() {
+        let mut memory = Memory::default();
+        let id = memory.alloc(Init::Undefined { len: 10 }, Access::ReadWrite);
+        let (buffer, _) = memory.slot(memory.address(id)).unwrap();
+        assert_eq!(buffer.check(8, 4, false), Err(Fault::OutOfBounds));
+        assert_eq!(buffer.check(u64::MAX - 3, 4, false), Err(Fault::OutOfBounds));
+        assert_eq!(buffer.check(2, 4, false), Err(Fault::Misaligned));
+        assert!(!buffer.set_word(8, 1));
+        assert!(buffer.set_word(4, 0x0403_0201));
+        buffer.put(9, 1, 0xEE);
+        assert_eq!(buffer.word(4), Some(0x0403_0201));
+        assert_eq!(buffer.word(0), None);
+        assert_eq!(memory.bytes(id), [255, 255, 255, 255, 1, 2, 3, 4, 255, 0xEE]);
+        let defined: Vec<usize> = (0..10).filter(|&byte| memory.defined(id)[byte]).collect();
+        assert_eq!(defined, [4, 5, 6, 7, 9]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Places variables in a window, with gaps between them that catch overruns.
+
+/// Bytes between two variables, at least.
+const GAP: u32 = 1024;
+/// Shared memory has 32 banks of 4 bytes; a variable keeps the bank it would have without gaps.
+const BANKS: u32 = 128;
+/// Most bytes of variables in one window.
+const MAX_SIZE: u32 = 1 << 28;
+
+/// Where variables of one window lie.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// Bytes without gaps, as the hardware counts.
+    pub packed: u32,
+    /// Bytes with gaps: one past the last variable.
+    pub end: u32,
+    /// (start, size) of each variable, in rising order.
+    pub variables: Vec<(u32, u32)>,
+}
+
+impl Layout {
+    /// Place of the next variable; None where the window is full.
+    pub fn place(&mut self, size: u64, align: u64) -> Option<u32> {
+        let size = u32::try_from(size).ok()?;
+        let align = u32::try_from(align).ok()?.max(1);
+        let packed = self.packed.checked_next_multiple_of(align)?;
+        let gap = if self.variables.is_empty() { 0 } else { GAP };
+        // As far from a multiple of `step` as without gaps: this keeps the alignment as well.
+        let step = BANKS.max(align);
+        let from = self.end.checked_add(gap)?;
+        let start = from.checked_add((packed.wrapping_sub(from)) & (step - 1))?;
+        let end = start.checked_add(size)?;
+        if end > MAX_SIZE {
+            return None;
+        }
+        self.packed = packed.checked_add(size)?;
+        self.end = end;
+        self.variables.push((start, size));
+        Some(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_keep_their_bank_and_alignment() {
+        let mut layout = Layout::default();
+        assert_eq!(layout.place(20, 4), Some(0));
+        let second = layout.place(100, 16).unwrap();
+        assert_eq!(second % 128, 32);
+        assert!(second >= 20 + GAP);
+        assert_eq!(layout.packed, 132);
+        assert_eq!(layout.place(1 << 40, 4), None);
+    }
+}

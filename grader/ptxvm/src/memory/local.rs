@@ -1,0 +1,104 @@
+//! Memory of one thread: its stack frame and the parameters of its calls, lane beside lane.
+
+use super::layout::Layout;
+use super::{Fault, LaneMemory, byte_flags, within_word};
+
+/// Local memory of a warp.
+#[derive(Clone, Debug, Default)]
+pub struct Local {
+    words: Vec<[u32; 32]>,
+    defined: Vec<[u8; 32]>,
+    /// For each word, which bytes belong to a variable.
+    owned: Vec<u8>,
+}
+
+impl Local {
+    /// Unwritten memory with the variables of a layout.
+    pub fn new(layout: &Layout) -> Self {
+        let words = (layout.end as usize).div_ceil(4);
+        let mut owned = vec![0; words];
+        for &(start, size) in &layout.variables {
+            for byte in start..start + size {
+                owned[byte as usize / 4] |= 1 << (byte & 3);
+            }
+        }
+        Self { words: vec![[u32::MAX; 32]; words], defined: vec![[0; 32]; words], owned }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.words.fill([u32::MAX; 32]);
+        self.defined.fill([0; 32]);
+    }
+}
+
+impl LaneMemory for Local {
+    fn check(&self, _lane: usize, address: u64, size: u32, _write: bool) -> Result<usize, Fault> {
+        let end = self.words.len() as u64 * 4;
+        if address >= end || end - address < u64::from(size) {
+            return Err(Fault::OutOfBounds);
+        }
+        let place = address as usize;
+        let owned = (place..place + size as usize)
+            .all(|byte| self.owned[byte / 4] & (1 << (byte & 3)) != 0);
+        if !owned {
+            Err(Fault::OutOfBounds)
+        } else if !place.is_multiple_of(size as usize) {
+            Err(Fault::Misaligned)
+        } else {
+            Ok(place)
+        }
+    }
+
+    fn get(&self, lane: usize, place: usize, bytes: u32) -> (u64, bool) {
+        let (word, defined) = (&self.words[place / 4], &self.defined[place / 4]);
+        match bytes {
+            8 => {
+                let (low, first) = self.get(lane, place, 4);
+                let (high, second) = self.get(lane, place + 4, 4);
+                (low | high << 32, first && second)
+            }
+            4 => (word[lane].into(), defined[lane] == 0xF),
+            _ => {
+                let (mask, shift) = within_word(place, bytes);
+                let flags = byte_flags(place, bytes);
+                ((word[lane] & mask) as u64 >> shift, defined[lane] & flags == flags)
+            }
+        }
+    }
+
+    fn put(&mut self, lane: usize, place: usize, bytes: u32, value: u64) {
+        if bytes == 8 {
+            self.put(lane, place, 4, value);
+            self.put(lane, place + 4, 4, value >> 32);
+            return;
+        }
+        let word = &mut self.words[place / 4][lane];
+        if bytes == 4 {
+            *word = value as u32;
+        } else {
+            let (mask, shift) = within_word(place, bytes);
+            *word = (*word & !mask) | ((value as u32) << shift & mask);
+        }
+        self.defined[place / 4][lane] |= byte_flags(place, bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_do_not_see_each_other() {
+        let mut layout = Layout::default();
+        layout.place(8, 8).unwrap();
+        let mut local = Local::new(&layout);
+        local.put(3, 0, 8, 0x1122_3344_5566_7788);
+        assert_eq!(local.get(3, 4, 4), (0x1122_3344, true));
+        assert_eq!(local.get(3, 2, 2), (0x5566, true));
+        assert!(!local.get(4, 0, 4).1);
+        assert_eq!(local.check(3, 8, 4, false), Err(Fault::OutOfBounds));
+        local.clear();
+        assert!(!local.get(3, 0, 1).1);
+    }
+}

@@ -1,0 +1,12 @@
+//! What each operation computes for one lane: pure functions over register bits.
+//!
+//! Registers of up to 32 bits are `u32` (16-bit values zero-extended), 64-bit ones `u64`. Every function is total, because
+//! inactive lanes are computed too. Sections cited are those of the PTX ISA 9.0.
+
+pub mod approx;
+pub mod cmp;
+pub mod cvt;
+pub mod float;
+pub mod half;
+pub mod int;
+pub mod round;

@@ -1,0 +1,118 @@
+//! A kernel ready to run.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::ir::{Instr, Pc, Q, R, Uniform};
+use crate::loc::SourceLoc;
+use crate::memory::flat::Flat;
+use crate::memory::layout::Layout;
+
+/// A loaded module: parsed, checked, decoded.
+#[derive(Debug)]
+pub struct Module {
+    /// Tells modules apart in [`crate::Memory`], which keeps their variables between launches.
+    pub(crate) id: u64,
+    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) variables: Vec<ModuleVariable>,
+    pub(crate) constants: Flat,
+}
+
+impl Module {
+    pub(crate) fn new(
+        kernels: Vec<Kernel>,
+        variables: Vec<ModuleVariable>,
+        constants: Flat,
+    ) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), kernels, variables, constants }
+    }
+
+    /// All `.entry` functions, in order.
+    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+        self.kernels.iter()
+    }
+
+    /// By its name in the PTX (mangled).
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+}
+
+/// A `.global` variable.
+#[derive(Debug)]
+pub(crate) struct ModuleVariable {
+    pub name: String,
+    pub bytes: Vec<u8>,
+    /// Where addresses of other variables stand in it: place, variable, addend.
+    pub addresses: Vec<(usize, u32, i64)>,
+}
+
+/// Size and alignment of a kernel parameter, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParamType {
+    /// Bytes.
+    pub size: usize,
+    /// Bytes.
+    pub align: usize,
+}
+
+/// An `.entry` function.
+#[derive(Debug)]
+pub struct Kernel {
+    pub(crate) name: String,
+    pub(crate) params: Vec<ParamType>,
+    /// Where each parameter starts in the parameter window.
+    pub(crate) param_offsets: Vec<u32>,
+    pub(crate) program: Program,
+}
+
+impl Kernel {
+    /// Name in the PTX (mangled).
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Parameters, in order.
+    pub fn params(&self) -> &[ParamType] {
+        &self.params
+    }
+
+    /// Bytes of shared memory that the kernel declares itself.
+    pub fn static_shared(&self) -> u32 {
+        self.program.shared.packed
+    }
+}
+
+/// Where a value that a launch fixes goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UniformSlot {
+    R(R),
+    Q(Q),
+}
+
+/// The code of a kernel and of every function that it calls, and what a warp needs to run it.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub code: Vec<Instr>,
+    /// For each instruction 1 + the index of its place, or 0.
+    pub places: Vec<u32>,
+    pub place_table: Vec<SourceLoc>,
+    /// Sizes of the register files.
+    pub r_count: usize,
+    pub q_count: usize,
+    pub p_count: usize,
+    pub uniforms: Vec<(Uniform, UniformSlot)>,
+    pub shared: Layout,
+    pub dynamic_shared_align: u64,
+    pub local: Layout,
+    /// Blocks must run one after another, because the result depends on their order (float atomics, say).
+    pub ordered: bool,
+}
+
+impl Program {
+    /// The line that an instruction came from.
+    pub fn place(&self, pc: Pc) -> Option<&SourceLoc> {
+        let index = self.places.get(pc as usize)?.checked_sub(1)?;
+        self.place_table.get(index as usize)
+    }
+}
