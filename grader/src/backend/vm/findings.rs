@@ -1,0 +1,86 @@
+//! What the machine finds, in the words of tensors.
+
+use super::Session;
+use crate::finding::{Access, Finding, FindingKind, SourceLine, Space, ThreadId};
+use ptxvm::{AccessKind, BufferId, SourceLoc};
+
+impl Session<'_> {
+    /// The machine speaks of buffers and bytes; this speaks of tensors and elements.
+    pub fn finding(&self, kernel: &str, finding: ptxvm::Finding) -> Finding {
+        let ptxvm::Finding { kind, loc, block, thread, count } = finding;
+        let place = |at: Option<(BufferId, i64)>| {
+            at.and_then(|(buffer, offset)| self.place(buffer, offset))
+        };
+        let kind = match kind {
+            ptxvm::FindingKind::OutOfBounds { space: s, access: a, size: _, nearest, address } => {
+                FindingKind::OutOfBounds {
+                    access: access(a),
+                    space: space(s),
+                    place: place(nearest),
+                    address,
+                }
+            }
+            ptxvm::FindingKind::Misaligned { space: s, access: a, size, buffer } => {
+                FindingKind::Misaligned {
+                    access: access(a),
+                    space: space(s),
+                    size,
+                    place: place(buffer),
+                }
+            }
+            ptxvm::FindingKind::Uninitialised { space: s, size: _, buffer, offset } => {
+                FindingKind::Uninitialised { space: space(s), place: place(buffer), offset }
+            }
+            ptxvm::FindingKind::WriteToReadOnly { buffer, size: _ } => match place(Some(buffer)) {
+                Some(place) => FindingKind::WriteToInput { place },
+                // Read-only memory that is no tensor is the module's own: constants.
+                None => FindingKind::OutOfBounds {
+                    access: Access::Write,
+                    space: Space::Constant,
+                    place: None,
+                    address: self.memory.address(buffer.0).wrapping_add_signed(buffer.1),
+                },
+            },
+            ptxvm::FindingKind::BarrierDivergence { other } => {
+                FindingKind::BarrierDivergence { other_line: other.as_ref().map(line) }
+            }
+            ptxvm::FindingKind::EndlessLoop { instructions } => {
+                FindingKind::EndlessLoop { instructions }
+            }
+            ptxvm::FindingKind::Trap { message } => FindingKind::Trap { message },
+        };
+        let thread = Some(ThreadId { block, thread });
+        Finding { kind, kernel: kernel.to_owned(), line: loc.as_ref().map(line), thread, count }
+    }
+}
+
+/// After these the kernel has not run to its end, so a launch that builds on it would only repeat the complaint.
+pub fn ends_the_case(kind: &FindingKind) -> bool {
+    matches!(
+        kind,
+        FindingKind::EndlessLoop { .. }
+            | FindingKind::BarrierDivergence { .. }
+            | FindingKind::Trap { .. }
+    )
+}
+
+pub fn line(loc: &SourceLoc) -> SourceLine {
+    SourceLine { file: loc.file.to_string(), line: loc.line, column: loc.column }
+}
+
+fn access(kind: AccessKind) -> Access {
+    match kind {
+        AccessKind::Read => Access::Read,
+        AccessKind::Write => Access::Write,
+        AccessKind::Atomic => Access::Atomic,
+    }
+}
+
+fn space(space: ptxvm::Space) -> Space {
+    match space {
+        ptxvm::Space::Global => Space::Global,
+        ptxvm::Space::Shared => Space::Shared,
+        ptxvm::Space::Local => Space::Local,
+        ptxvm::Space::Const => Space::Constant,
+    }
+}

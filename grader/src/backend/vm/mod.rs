@@ -1,0 +1,176 @@
+//! Runs kernels on the PTX virtual machine, and puts what it finds into the words of tensors.
+
+mod findings;
+mod provenance;
+mod refusals;
+
+use super::{Backend, Run, RunTensor, no_such_kernel};
+use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
+use crate::failure::Failure;
+use crate::finding::{Place, ThreadId};
+use crate::tensor::{decode, encode, size_of};
+use findings::ends_the_case;
+use ptxvm::{BufferId, Init, Kernel, Memory, Module, Options, Outcome};
+use refusals::{cannot_launch, cannot_load};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Findings that are kept apart for each launch; the report shows fewer.
+const MAX_FINDINGS: usize = 32;
+
+/// Runs the kernels of one module on the virtual machine.
+#[derive(Debug)]
+pub struct VmBackend {
+    module: Module,
+    kernels: BTreeMap<String, String>,
+    budget: Option<u64>,
+}
+
+impl VmBackend {
+    /// A backend for a module: `ptx` is its text, `kernels` has the name in it (mangled) of each kernel by its source name.
+    ///
+    /// # Errors
+    /// The machine cannot run an instruction of the module, or the text is not PTX.
+    pub fn new(ptx: &str, kernels: BTreeMap<String, String>) -> Result<Self, Failure> {
+        let module = Module::load(ptx).map_err(|e| cannot_load(&e))?;
+        Ok(Self { module, kernels, budget: None })
+    }
+
+    /// Fixes the instructions that a warp may execute, instead of the rule of [`budget`].
+    #[must_use]
+    pub fn with_budget(mut self, instructions: u64) -> Self {
+        self.budget = Some(instructions);
+        self
+    }
+}
+
+/// Instructions that one warp may execute before its loop counts as endless.
+///
+/// A single thread that does all the work of the case serially takes some 40 instructions for each term of each output
+/// element, and a few for each element of each tensor: 64 for each of either leaves room. At least 4 million, a tenth of
+/// a second; at most 64 million, about two seconds. A kernel that is launched as the spec says spreads its work over
+/// many warps and stays far below.
+fn budget(tensors: &[CaseTensor]) -> u64 {
+    let work = |tensor: &CaseTensor| match &tensor.role {
+        Role::Input(values) => values.len() as u64,
+        Role::Output(right) => {
+            right.iter().fold(0, |sum: u64, a| sum.saturating_add(a.terms.saturating_add(1)))
+        }
+    };
+    let work = tensors.iter().map(work).fold(0, u64::saturating_add);
+    work.saturating_mul(64).clamp(4 << 20, 64 << 20)
+}
+
+/// A case in the machine's memory.
+struct Session<'a> {
+    backend: &'a VmBackend,
+    tensors: &'a [CaseTensor],
+    memory: Memory,
+    /// In the order of `tensors`.
+    buffers: Vec<BufferId>,
+}
+
+impl<'a> Session<'a> {
+    fn new(backend: &'a VmBackend, tensors: &'a [CaseTensor]) -> Self {
+        let mut memory = Memory::default();
+        let alloc = |CaseTensor { tensor, role }: &CaseTensor| match role {
+            Role::Input(values) => {
+                memory.alloc(Init::Bytes(encode(tensor.dtype, values)), ptxvm::Access::ReadOnly)
+            }
+            Role::Output(_) => {
+                memory.alloc(Init::Undefined { len: tensor.bytes() }, ptxvm::Access::ReadWrite)
+            }
+        };
+        let buffers = tensors.iter().map(alloc).collect();
+        Self { backend, tensors, memory, buffers }
+    }
+
+    fn launch(&mut self, launch: &CaseLaunch, trace: Option<ThreadId>) -> Result<Outcome, Failure> {
+        let kernel = self
+            .backend
+            .kernels
+            .get(&launch.kernel)
+            .and_then(|mangled| self.backend.module.kernel(mangled));
+        let kernel = kernel.ok_or_else(|| no_such_kernel(&launch.kernel))?;
+        let options = Options {
+            budget: self.backend.budget.unwrap_or_else(|| budget(self.tensors)),
+            trace: trace.map(|t| (t.block, t.thread)),
+            max_findings: MAX_FINDINGS,
+        };
+        let params = self.params(kernel, &launch.args);
+        let start = ptxvm::Launch {
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared: launch.shared,
+            params,
+        };
+        ptxvm::launch(&self.backend.module, kernel, &start, &mut self.memory, &options)
+            .map_err(|e| cannot_launch(launch, &e))
+    }
+
+    /// The arguments' bytes. An `int` for a parameter of 8 bytes is widened, as C++ would; any other mismatch of number
+    /// or size is left to the machine, which names it.
+    fn params(&self, kernel: &Kernel, args: &[CaseArg]) -> Vec<Vec<u8>> {
+        let bytes = |(i, arg): (usize, &CaseArg)| match *arg {
+            CaseArg::Tensor(tensor) => {
+                self.memory.address(self.buffers[tensor]).to_le_bytes().to_vec()
+            }
+            CaseArg::Int(value) if kernel.params().get(i).is_some_and(|p| p.size == 8) => {
+                i64::from(value).to_le_bytes().to_vec()
+            }
+            CaseArg::Int(value) => value.to_le_bytes().to_vec(),
+        };
+        args.iter().enumerate().map(bytes).collect()
+    }
+
+    fn contents(&self, i: usize) -> RunTensor {
+        let dtype = self.tensors[i].tensor.dtype;
+        let defined = self.memory.defined(self.buffers[i]);
+        RunTensor {
+            values: decode(dtype, &self.memory.bytes(self.buffers[i])),
+            written: defined.chunks(size_of(dtype)).map(|bytes| bytes.iter().all(|&b| b)).collect(),
+        }
+    }
+
+    /// The element at a byte of a buffer, if the buffer is a tensor.
+    fn place(&self, buffer: BufferId, offset: i64) -> Option<Place> {
+        let i = self.buffers.iter().position(|&b| b == buffer)?;
+        let tensor = &self.tensors[i].tensor;
+        let flat = offset.div_euclid(size_of(tensor.dtype) as i64);
+        Some(Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat })
+    }
+}
+
+impl VmBackend {
+    fn run_tensors(&self, tensors: &[CaseTensor], launches: &[CaseLaunch]) -> Result<Run, Failure> {
+        let begin = Instant::now();
+        let mut session = Session::new(self, tensors);
+        let mut findings = Vec::new();
+        for launch in launches {
+            let outcome = session.launch(launch, None)?;
+            findings
+                .extend(outcome.findings.into_iter().map(|f| session.finding(&launch.kernel, f)));
+            if findings.iter().any(|f| ends_the_case(&f.kind)) {
+                break;
+            }
+        }
+        let contents = (0..tensors.len()).map(|i| session.contents(i)).collect();
+        Ok(Run { tensors: contents, findings, time: begin.elapsed() })
+    }
+}
+
+impl Backend for VmBackend {
+    fn name(&self) -> &'static str {
+        "vm"
+    }
+
+    fn describe(&self) -> String {
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let plural = if threads == 1 { "" } else { "s" };
+        format!("PTX virtual machine, {threads} thread{plural}")
+    }
+
+    fn run(&self, case: &Case) -> Result<Run, Failure> {
+        self.run_tensors(&case.tensors, &case.launches)
+    }
+}
