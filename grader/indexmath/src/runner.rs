@@ -173,9 +173,7 @@ impl Runner<'_> {
             factors.push((space.follow(&flat(&affine, &strides)), &data.values));
         }
         let _ = space.rows(&mut |row| {
-            let at = |form: usize, lane: usize| {
-                (row.values[form] + row.steps[form] * lane as i64) as usize
-            };
+            let at = |form: usize, lane: usize| row.value(form, lane) as usize;
             match factors.as_slice() {
                 [(f, a)] => accumulate(target, row, to, |l| factor * a[at(*f, l)]),
                 [(f, a), (g, b)] => {
@@ -296,8 +294,8 @@ impl Runner<'_> {
 /// Adds `term(lane)` for a whole row.
 #[inline]
 fn accumulate(target: &mut Sums, row: &Row<'_>, to: usize, term: impl Fn(usize) -> f64) {
-    let (first, step) = (row.values[to] as usize, row.steps[to]);
-    if step == 0 {
+    if row.step(to) == 0 {
+        let first = row.value(to, 0) as usize;
         let (mut value, mut magnitude) = (0.0, 0.0);
         for lane in 0..row.count {
             let term = term(lane);
@@ -309,7 +307,7 @@ fn accumulate(target: &mut Sums, row: &Row<'_>, to: usize, term: impl Fn(usize) 
         target.terms[first] += row.count as f64;
     } else {
         for lane in 0..row.count {
-            let at = (row.values[to] + step * lane as i64) as usize;
+            let at = row.value(to, lane) as usize;
             let term = term(lane);
             target.value[at] += term;
             target.magnitude[at] += term.abs();
