@@ -43,7 +43,7 @@ pub(crate) struct Chunk<'a> {
 
 impl Chunk<'_> {
     pub(crate) fn form(&self, form: usize, lane: usize) -> i64 {
-        self.row.values[form] + self.row.steps[form] * (self.first + lane) as i64
+        self.row.value(form, self.first + lane)
     }
 
     /// The flat address; `None` outside.

@@ -305,11 +305,94 @@ impl Format {
         if value.abs() > self.max {
             return false;
         }
-        let exponent = value.abs().log2().floor() as i32;
+        // Of a subnormal f64 the exponent is too low, and then the lowest bit decides.
+        let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
         let step = (exponent - self.significand + 1).max(self.lowest);
         // Scaling by a power of two is exact here; two steps, since 2^-step may overflow.
         let half = step / 2;
         let scaled = value * 2_f64.powi(-half) * 2_f64.powi(half - step);
         scaled.fract() == 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grain_is_the_finest_bit() {
+        assert_eq!(grain(&[]), Some(0));
+        assert_eq!(grain(&[3.0, -4096.0, 0.0]), Some(0));
+        assert_eq!(grain(&[1.5, 0.75]), Some(2));
+        assert_eq!(grain(&[2_f64.powi(-60), 1.0]), Some(60));
+        assert_eq!(grain(&[2_f64.powi(-61)]), None);
+        assert_eq!(grain(&[0.1]), Some(55));
+        assert_eq!(grain(&[1.0, f64::NAN]), None);
+        assert_eq!(grain(&[f64::INFINITY]), None);
+        assert_eq!(grain(&[f64::MIN_POSITIVE / 4.0]), None);
+    }
+
+    #[test]
+    fn powers_of_two() {
+        assert_eq!(power_of_two(8.0), Some(3));
+        assert_eq!(power_of_two(-0.25), Some(-2));
+        assert_eq!([0.0, 3.0, f64::INFINITY, f64::NAN].map(power_of_two), [None; 4]);
+    }
+
+    #[test]
+    fn formats_hold_what_they_can_store() {
+        let holds = |dtype, value| Format::of(dtype).holds(value);
+        for (value, f32, f16, bf16, i32) in [
+            (0.0, true, true, true, true),
+            (1.0, true, true, true, true),
+            (-255.0, true, true, true, true),
+            (257.0, true, true, false, true),
+            (2049.0, true, false, false, true),
+            (65_504.0, true, true, false, true),
+            (65_536.0, true, false, true, true),
+            (16_777_217.0, false, false, false, true),
+            (4_294_967_296.0, true, false, true, false),
+            (0.5, true, true, true, false),
+            (2_f64.powi(-24), true, true, true, false),
+            (2_f64.powi(-25), true, false, true, false),
+            (3.0 * 2_f64.powi(-25), true, false, true, false),
+            (2_f64.powi(-133), true, false, true, false),
+            (2_f64.powi(-149), true, false, false, false),
+            (2_f64.powi(-150), false, false, false, false),
+            (2_f64.powi(-1074), false, false, false, false),
+            (0.1, false, false, false, false),
+            (f64::INFINITY, false, false, false, false),
+            (f64::NAN, false, false, false, false),
+        ] {
+            let got = [DType::F32, DType::F16, DType::BF16, DType::I32].map(|d| holds(d, value));
+            assert_eq!(got, [f32, f16, bf16, i32], "{value:e}");
+            assert_eq!(holds(DType::F64, value), value.is_finite(), "{value:e}");
+        }
+    }
+
+    #[test]
+    fn regular_data() {
+        let spread_of = |f: fn(usize) -> f64| spread(&(0..1000).map(f).collect::<Vec<f64>>());
+        // A constant, a period, a ramp, a wave, signs, and a few values among zeros.
+        assert_eq!(spread_of(|_| 0.1), 0.0);
+        assert_eq!(spread_of(|i| (i % 7) as f64 / 10.0), 0.0);
+        assert_eq!(spread_of(|i| i as f64 * 0.1), 0.0);
+        assert_eq!(spread_of(|i| (i as f64 * 0.01).sin()), 0.0);
+        assert_eq!(spread_of(|i| if i % 3 == 0 { 0.3 } else { -0.3 }), 0.0);
+        assert_eq!(spread_of(|i| if i % 5 == 0 { 0.3 } else { 0.0 }), 0.0);
+        assert_eq!(spread(&[]), 0.0);
+        assert_eq!(spread_of(|i| if i == 5 { f64::NAN } else { i as f64 }), 0.0);
+        // Irregular, but so close to each other that it matters in long sums only.
+        let close = Facts { spread: spread_of(|i| 1.0 + 1e-4 * noise(i)), ..Facts::NOTHING };
+        assert!(!close.is_regular(20.0) && close.is_regular(1000.0));
+        let wide = Facts { spread: spread_of(noise), ..Facts::NOTHING };
+        assert!(!wide.is_regular(100_000.0));
+    }
+
+    /// In 0..1.
+    fn noise(i: usize) -> f64 {
+        let x = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let x = (x ^ (x >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (x >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ast::{Op, Read};
 use crate::error::{Error, Result};
 use crate::ir::{Assign, Index, IndexId, Node, Part, Program, grad};
+use crate::poly::same_size;
+use crate::shape::TensorType;
 use crate::span::Span;
 
 /// The program followed by its reverse pass.
@@ -31,8 +33,14 @@ pub(crate) fn differentiate(program: &Program) -> Result<Program> {
         .map(|(name, _)| name.clone())
         .collect();
     for name in &floats {
-        let like = program.tensors[name].clone();
-        reverse.tensors.insert(grad(name), like);
+        let like = &program.tensors[name];
+        let cotangent = grad(name);
+        match program.tensors.get(&cotangent) {
+            Some(declared) => check_shape(&cotangent, declared, name, like)?,
+            None => {
+                reverse.tensors.insert(cotangent, like.clone());
+            }
+        }
     }
     let mut pass = Pass { indices: &mut reverse.indices, program, parts: BTreeMap::new() };
     let mut statements = Vec::new();
@@ -63,6 +71,23 @@ pub(crate) fn differentiate(program: &Program) -> Result<Program> {
     }
     reverse.statements.extend(statements);
     Ok(reverse)
+}
+
+/// A declared cotangent may have an element type of its own, but no other shape.
+fn check_shape(
+    cotangent: &str,
+    declared: &TensorType,
+    name: &str,
+    like: &TensorType,
+) -> Result<()> {
+    let mut axes = declared.shape.iter().zip(&like.shape);
+    if declared.shape.len() == like.shape.len()
+        && axes.all(|(a, b)| same_size(&a.int, &b.int) == Some(true))
+    {
+        return Ok(());
+    }
+    let message = format!("`{cotangent}` is declared as {declared}, but `{name}` as {like}");
+    Err(Error::new(Span::default(), message).help("a cotangent has the shape of its tensor"))
 }
 
 fn reads_of(statement: &Assign) -> Vec<&str> {

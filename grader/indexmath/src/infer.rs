@@ -29,10 +29,11 @@ pub(crate) fn resolve(
     let program = Program {
         tensors: tensors.clone(),
         indices: Vec::new(),
+        sizes,
         statements: Vec::new(),
         same: Vec::new(),
     };
-    let mut resolver = Resolver { program, sizes, assigned, place: 0, scope: Vec::new() };
+    let mut resolver = Resolver { program, assigned, place: 0, scope: Vec::new() };
     for (place, statement) in statements.iter().enumerate() {
         resolver.place = place;
         resolver.statement(statement)?;
@@ -42,7 +43,6 @@ pub(crate) fn resolve(
 
 struct Resolver {
     program: Program,
-    sizes: BTreeSet<String>,
     /// The first statement that assigns a tensor.
     assigned: BTreeMap<String, usize>,
     /// The statement at hand.
@@ -108,7 +108,7 @@ impl Resolver {
             return Err(Error::new(span, format!("the index `{name}` is bound twice"))
                 .help("each index needs a name of its own here"));
         }
-        if self.sizes.contains(name) {
+        if self.program.sizes.contains(name) {
             return Err(Error::new(
                 span,
                 format!("`{name}` is a size, so no index can have this name"),
@@ -137,7 +137,7 @@ impl Resolver {
 
     fn bare_name(&mut self, name: &str, span: Span) -> Result<Node> {
         let is_index = self.scope.iter().any(|(index, _)| index == name);
-        if self.sizes.contains(name) && !self.program.tensors.contains_key(name) {
+        if self.program.sizes.contains(name) && !self.program.tensors.contains_key(name) {
             return Ok(Node::Size(name.to_owned(), span));
         }
         if is_index && !self.program.tensors.contains_key(name) {
@@ -181,7 +181,7 @@ impl Resolver {
             if let Some((_, id)) = self.scope.iter().find(|(index, _)| index == name) {
                 return Ok(Int::new(IntKind::Index(*id), leaf.span));
             }
-            if self.sizes.contains(name) {
+            if self.program.sizes.contains(name) {
                 return Ok(leaf.clone());
             }
             Err(self.unbound_index(name, leaf.span))
@@ -190,7 +190,7 @@ impl Resolver {
 
     fn unbound_index(&self, name: &str, span: Span) -> Error {
         let indices = list(self.scope.iter().map(|(index, _)| index.as_str()));
-        let sizes = list(self.sizes.iter().map(String::as_str));
+        let sizes = list(self.program.sizes.iter().map(String::as_str));
         Error::new(span, format!("`{name}` is neither an index nor a size")).help(format!(
             "name it on the left side or in a `sum[...]`; indices here: {indices}; sizes: {sizes}"
         ))
@@ -225,8 +225,8 @@ impl Resolver {
     /// A written range: sizes only.
     fn range(&self, range: &Int) -> Result<Int> {
         range.try_map(&mut |leaf| match &leaf.kind {
-            IntKind::Name(name) if !self.sizes.contains(name) => {
-                let sizes = list(self.sizes.iter().map(String::as_str));
+            IntKind::Name(name) if !self.program.sizes.contains(name) => {
+                let sizes = list(self.program.sizes.iter().map(String::as_str));
                 Err(Error::new(leaf.span, format!("`{name}` is no size"))
                     .help(format!("the range of an index is made of sizes: {sizes}")))
             }

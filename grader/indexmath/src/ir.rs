@@ -1,6 +1,6 @@
 //! Resolved statements: names are known, indices are places in a table, ranges are known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{Int, Op, Read};
 use crate::shape::TensorType;
@@ -14,6 +14,8 @@ pub(crate) struct Program {
     /// All tensors that were declared, and the cotangents that statements use.
     pub tensors: BTreeMap<String, TensorType>,
     pub indices: Vec<Index>,
+    /// Names of the sizes.
+    pub sizes: BTreeSet<String>,
     pub statements: Vec<Assign>,
     /// Sizes that must turn out to be equal.
     pub same: Vec<SameSize>,

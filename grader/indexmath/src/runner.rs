@@ -13,6 +13,9 @@ use crate::lower::{Access, Array, Instr, Lowered, Nest};
 use crate::shape::DType;
 use crate::space::{Loop, Row, Space};
 
+/// What starting a row costs, in iterations.
+const ROW_COST: f64 = 30.0;
+
 /// Up to this many terms the deterministic bound is the smaller one anyway.
 const FEW_TERMS: f64 = 16.0;
 
@@ -45,19 +48,32 @@ impl Runner<'_> {
         }
     }
 
-    /// The loops, the longest one last: rows shall be long.
+    /// The loops, the best one for rows last.
     fn space(&self) -> Space {
         let bounds = |&index: &IndexId| {
             let (low, high) = self.ranges[index];
             Loop { index, low, high }
         };
         let mut loops: Vec<Loop> = self.nest.loops.iter().map(bounds).collect();
-        let longest = (0..loops.len()).max_by_key(|&place| loops[place].high - loops[place].low);
-        if let Some(place) = longest {
+        let costs: Vec<f64> = loops.iter().map(|l| self.row_cost(l)).collect();
+        let cheapest = (0..loops.len()).min_by(|&a, &b| costs[a].total_cmp(&costs[b]));
+        if let Some(place) = cheapest {
             let inner = loops.remove(place);
             loops.push(inner);
         }
         Space::new(loops)
+    }
+
+    /// About what an iteration costs where rows run along `l`: a share of starting the row, and for each
+    /// array how far apart its elements are.
+    fn row_cost(&self, l: &Loop) -> f64 {
+        let accesses = self.nest.reads.iter().chain([&self.nest.target]);
+        let strides = accesses.filter_map(|access| {
+            let affine = all_affine(access)?;
+            Some(flat(&affine, &self.array_address(access).1).coefficient(l.index))
+        });
+        let spread: f64 = strides.map(|stride| stride.unsigned_abs().min(64) as f64).sum();
+        ROW_COST / (l.high - l.low).max(1) as f64 + spread / 16.0
     }
 
     fn facts(&self, temporaries: &[Sums], dtype: DType) -> Facts {
@@ -157,9 +173,7 @@ impl Runner<'_> {
             factors.push((space.follow(&flat(&affine, &strides)), &data.values));
         }
         let _ = space.rows(&mut |row| {
-            let at = |form: usize, lane: usize| {
-                (row.values[form] + row.steps[form] * lane as i64) as usize
-            };
+            let at = |form: usize, lane: usize| row.value(form, lane) as usize;
             match factors.as_slice() {
                 [(f, a)] => accumulate(target, row, to, |l| factor * a[at(*f, l)]),
                 [(f, a), (g, b)] => {
@@ -280,8 +294,8 @@ impl Runner<'_> {
 /// Adds `term(lane)` for a whole row.
 #[inline]
 fn accumulate(target: &mut Sums, row: &Row<'_>, to: usize, term: impl Fn(usize) -> f64) {
-    let (first, step) = (row.values[to] as usize, row.steps[to]);
-    if step == 0 {
+    if row.step(to) == 0 {
+        let first = row.value(to, 0) as usize;
         let (mut value, mut magnitude) = (0.0, 0.0);
         for lane in 0..row.count {
             let term = term(lane);
@@ -293,7 +307,7 @@ fn accumulate(target: &mut Sums, row: &Row<'_>, to: usize, term: impl Fn(usize) 
         target.terms[first] += row.count as f64;
     } else {
         for lane in 0..row.count {
-            let at = (row.values[to] + step * lane as i64) as usize;
+            let at = row.value(to, lane) as usize;
             let term = term(lane);
             target.value[at] += term;
             target.magnitude[at] += term.abs();

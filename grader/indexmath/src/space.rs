@@ -43,12 +43,25 @@ pub(crate) struct Space {
 /// Consecutive values of the last loop; the others are fixed.
 pub(crate) struct Row<'a> {
     /// The forms at the first iteration of the row, as they were added.
-    pub values: &'a [i64],
+    values: &'a [i64],
     /// How each form grows from one iteration to the next.
-    pub steps: &'a [i64],
+    steps: &'a [i64],
     /// The loops' values at the first iteration.
     pub at: &'a [i64],
     pub count: usize,
+}
+
+impl Row<'_> {
+    pub(crate) fn step(&self, form: usize) -> i64 {
+        self.steps[form]
+    }
+
+    /// A form some iterations after the first. Forms are kept modulo 2^64: an address may wrap on the way,
+    /// and is right where a limit holds its subscripts inside.
+    #[inline]
+    pub(crate) fn value(&self, form: usize, iteration: usize) -> i64 {
+        self.values[form].wrapping_add(self.steps[form].wrapping_mul(iteration as i64))
+    }
 }
 
 impl Space {
@@ -60,7 +73,7 @@ impl Space {
         &self.loops
     }
 
-    /// Follows `affine`, whose indices are all loops; gives its place in [`Row::values`].
+    /// Follows `affine`, whose indices are all loops; gives its number for [`Row::value`].
     pub(crate) fn follow(&mut self, affine: &Affine) -> usize {
         let steps = self.loops.iter().map(|l| affine.coefficient(l.index)).collect();
         self.forms.push(Form { constant: affine.constant, steps });
@@ -178,7 +191,7 @@ impl Walker<'_> {
         let (outer, inner) = self.values.split_at_mut(depth + 1);
         let forms = self.space.forms.iter();
         for ((value, outer), form) in inner[0].iter_mut().zip(&outer[depth]).zip(forms) {
-            *value = outer + form.steps[depth] * i;
+            *value = outer.wrapping_add(form.steps[depth].wrapping_mul(i));
         }
     }
 }
@@ -225,7 +238,7 @@ mod tests {
                         point[l.index] = *value;
                     }
                     point[loops[2].index] += lane;
-                    assert_eq!(row.values[form] + lane * row.steps[form], at(&followed, &point));
+                    assert_eq!(row.value(form, lane as usize), at(&followed, &point));
                     got.push(point);
                 }
                 ControlFlow::Continue(())

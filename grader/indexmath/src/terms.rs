@@ -7,7 +7,7 @@ use crate::ast::{Int, Op, Read};
 use crate::concrete::{Concrete, ElementRef, Values};
 use crate::error::Result;
 use crate::gather::gather;
-use crate::ir::{Index, IndexId, Node, Part};
+use crate::ir::{IndexId, Node, Part};
 use crate::lower::{Summand, size, split};
 use crate::shape::eval;
 use crate::space::{Loop, Space};
@@ -109,14 +109,12 @@ impl Expander<'_> {
 
     /// The loops of a part that are not settled by the element.
     fn summation_indices(&self, tensor: usize, part: &Part) -> Vec<IndexId> {
-        let mut program = (*self.concrete.program).clone();
+        let program = &self.concrete.program;
         let name = &self.concrete.lowered.tensors[tensor].name;
+        // Stand-ins for the axes: only which loops are left is asked for.
         let first = program.indices.len();
-        for size in &self.concrete.program.tensors[name].shape {
-            program.indices.push(Index { name: String::new(), range: size.int.clone() });
-        }
-        let axes: Vec<IndexId> = (first..program.indices.len()).collect();
-        if let Some(gathered) = gather(&program, name, part, &axes) {
+        let axes: Vec<IndexId> = (first..first + part.subscripts.len()).collect();
+        if let Some(gathered) = gather(program, name, part, &axes) {
             return gathered.sum;
         }
         let settled = |id: &&IndexId| part.subscripts.iter().any(|s| s.as_index() == Some(**id));

@@ -95,11 +95,8 @@ impl Printer<'_> {
     fn bind(&mut self, id: IndexId) -> String {
         let wish = &self.program.indices[id].name;
         let taken = |name: &str| {
-            let size = |tensor: &crate::shape::TensorType| {
-                tensor.shape.iter().any(|size| size.names().iter().any(|(other, _)| other == name))
-            };
             self.scope.iter().any(|(_, other)| other == name)
-                || self.program.tensors.values().any(size)
+                || self.program.sizes.contains(name)
                 || crate::parser::RESERVED.contains(&name)
         };
         let mut name = wish.clone();

@@ -155,6 +155,19 @@ fn a_cotangent_may_be_read_and_assigned() {
 }
 
 #[test]
+fn a_declared_cotangent_has_the_shape_of_its_tensor() {
+    let mut types = tensors(&TYPES);
+    let derived = |types: &_| Formula::parse("y[i] = v[i]", types).unwrap().differentiate();
+    types.insert("grad(v)".to_owned(), TensorType::parse("f64[N]").unwrap());
+    assert!(derived(&types).is_ok());
+    types.insert("grad(v)".to_owned(), TensorType::parse("f32[M]").unwrap());
+    assert_eq!(
+        derived(&types).unwrap_err().to_string(),
+        "`grad(v)` is declared as f32[M], but `v` as f32[N] (a cotangent has the shape of its tensor)"
+    );
+}
+
+#[test]
 fn errors_of_names() {
     assert_eq!(
         error("q[i] = v[i]"),
