@@ -3,6 +3,7 @@
 use crate::ast::{Int, IntKind, IntOp};
 use crate::error::{Error, Result};
 use crate::ir::IndexId;
+use crate::lower::Access;
 use crate::shape::{Dims, apply, eval};
 
 /// `constant + Σ coefficient · index`; each index once, no coefficient 0.
@@ -41,15 +42,29 @@ impl Affine {
     }
 }
 
+/// The values of an element of an integer tensor.
+pub(crate) const ELEMENT: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
+
 /// One subscript at fixed sizes.
 #[derive(Clone, Debug)]
 pub(crate) enum Sub {
     Affine(Affine),
     /// Constants and indices only.
     General(Int),
+    Gather(Box<Gather>),
+}
+
+/// A subscript with elements of integer tensors in it. They are read while a formula is evaluated.
+#[derive(Clone, Debug)]
+pub(crate) struct Gather {
+    /// Constants and indices; index `first + k` stands for element `k`.
+    pub int: Int,
+    pub first: IndexId,
+    pub elements: Vec<Access>,
 }
 
 impl Sub {
+    /// Of a subscript without elements.
     pub(crate) fn new(int: &Int, dims: &Dims) -> Result<Self> {
         let int = substitute(int, dims)?;
         Ok(match affine(&int)? {
@@ -60,10 +75,10 @@ impl Sub {
 }
 
 /// Sizes replaced by their values, constant parts evaluated.
-fn substitute(int: &Int, dims: &Dims) -> Result<Int> {
+pub(crate) fn substitute(int: &Int, dims: &Dims) -> Result<Int> {
     let constant = |value| Int::new(IntKind::Const(value), int.span);
     Ok(match &int.kind {
-        IntKind::Const(_) | IntKind::Index(_) => int.clone(),
+        IntKind::Const(_) | IntKind::Index(_) | IntKind::Element(_) => int.clone(),
         IntKind::Name(_) => constant(eval(int, dims, &|_| None)?),
         IntKind::Neg(inner) => {
             let inner = substitute(inner, dims)?;
@@ -103,7 +118,7 @@ fn affine(int: &Int) -> Result<Option<Affine>> {
     Ok(match &int.kind {
         IntKind::Const(value) => Some(Affine::constant(*value)),
         IntKind::Index(id) => Some(Affine::index(*id)),
-        IntKind::Name(_) => None,
+        IntKind::Name(_) | IntKind::Element(_) => None,
         IntKind::Neg(inner) => match affine(inner)? {
             Some(inner) => Some(zero.plus(-1, &inner).ok_or_else(|| overflow(int))?),
             None => None,
@@ -132,6 +147,8 @@ pub(crate) fn interval(int: &Int, ranges: &impl Fn(IndexId) -> (i64, i64)) -> Re
         IntKind::Const(value) => Ok((*value, *value)),
         IntKind::Index(id) => Ok(ranges(*id)),
         IntKind::Name(_) => Err(Error::new(int.span, "a size without a value")),
+        // Unknown here; lowering puts an index of its own in this place.
+        IntKind::Element(_) => Ok(ELEMENT),
         IntKind::Neg(inner) => {
             let (low, high) = interval(inner, ranges)?;
             let negated = high.checked_neg().zip(low.checked_neg());
@@ -192,8 +209,8 @@ pub(crate) fn value(int: &Int, index: &impl Fn(IndexId) -> i64) -> i64 {
     match &int.kind {
         IntKind::Const(value) => *value,
         IntKind::Index(id) => index(*id),
-        // Sizes were replaced by their values.
-        IntKind::Name(_) => 0,
+        // Sizes were replaced by their values, elements by indices.
+        IntKind::Name(_) | IntKind::Element(_) => 0,
         IntKind::Neg(inner) => value(inner, index).wrapping_neg(),
         // Neither overflow nor a zero divisor is left: the interval was computed.
         IntKind::Binary(op, left, right) => {

@@ -1,5 +1,6 @@
 //! What the parser makes: names as written, a span on each node.
 
+use crate::ops::{Cond, Func, Op, Reduction};
 use crate::span::Span;
 
 /// An integer expression: a size, a range or a subscript.
@@ -16,6 +17,8 @@ pub(crate) enum IntKind {
     Name(String),
     /// A resolved index: its place in the formula's table of indices.
     Index(usize),
+    /// An element of an integer tensor; only in subscripts.
+    Element(Box<Read>),
     Neg(Box<Int>),
     Binary(IntOp, Box<Int>, Box<Int>),
 }
@@ -66,10 +69,11 @@ impl Int {
         Self::new(IntKind::Binary(op, Box::new(left), Box::new(right)), span)
     }
 
-    /// Calls `f` on every leaf, left to right.
+    /// Calls `f` on every leaf, left to right; an element's leaves are those of its subscripts.
     pub(crate) fn leaves<'a>(&'a self, f: &mut impl FnMut(&'a Int)) {
         match &self.kind {
             IntKind::Const(_) | IntKind::Name(_) | IntKind::Index(_) => f(self),
+            IntKind::Element(read) => read.subscripts.iter().for_each(|int| int.leaves(f)),
             IntKind::Neg(inner) => inner.leaves(f),
             IntKind::Binary(_, left, right) => {
                 left.leaves(f);
@@ -82,6 +86,7 @@ impl Int {
     pub(crate) fn try_map<E>(&self, f: &mut impl FnMut(&Int) -> Result<Int, E>) -> Result<Int, E> {
         let kind = match &self.kind {
             IntKind::Const(_) | IntKind::Name(_) | IntKind::Index(_) => return f(self),
+            IntKind::Element(read) => IntKind::Element(Box::new(read.try_map(f)?)),
             IntKind::Neg(inner) => IntKind::Neg(Box::new(inner.try_map(f)?)),
             IntKind::Binary(op, left, right) => {
                 IntKind::Binary(*op, Box::new(left.try_map(f)?), Box::new(right.try_map(f)?))
@@ -110,6 +115,25 @@ impl Int {
         found
     }
 
+    /// Calls `f` on the elements in it, those in their subscripts after them.
+    pub(crate) fn elements<'a>(&'a self, f: &mut impl FnMut(&'a Read)) {
+        match &self.kind {
+            IntKind::Const(_) | IntKind::Name(_) | IntKind::Index(_) => {}
+            IntKind::Element(read) => read.with_elements(f),
+            IntKind::Neg(inner) => inner.elements(f),
+            IntKind::Binary(_, left, right) => {
+                left.elements(f);
+                right.elements(f);
+            }
+        }
+    }
+
+    pub(crate) fn has_elements(&self) -> bool {
+        let mut found = false;
+        self.elements(&mut |_| found = true);
+        found
+    }
+
     pub(crate) fn as_index(&self) -> Option<usize> {
         match self.kind {
             IntKind::Index(id) => Some(id),
@@ -125,8 +149,6 @@ pub(crate) struct Expr {
     pub span: Span,
 }
 
-/// Functions of one or two values (`exp`, `max`, `select`, …) will be a further variant here, and a
-/// reduction other than the sum a field of `Sum`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ExprKind {
     Number(f64),
@@ -135,15 +157,11 @@ pub(crate) enum ExprKind {
     Read(Read),
     Neg(Box<Expr>),
     Binary(Op, Box<Expr>, Box<Expr>),
-    Sum(Vec<Bound>, Box<Expr>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Op {
-    Add,
-    Sub,
-    Mul,
-    Div,
+    Reduce(Reduction, Vec<Bound>, Box<Expr>),
+    Call(Func, Vec<Expr>),
+    Select(Box<Cond<Expr>>, Box<Expr>, Box<Expr>),
+    /// `index(int)`: an integer expression as a number.
+    Index(Int),
 }
 
 /// `tensor[subscripts]` or `tensor?[subscripts]`.
@@ -151,12 +169,31 @@ pub(crate) enum Op {
 pub(crate) struct Read {
     pub tensor: String,
     pub subscripts: Vec<Int>,
-    /// Written `?[...]`: 0 outside.
+    /// Written `?[...]`: the identity of the reduction around it outside.
     pub padded: bool,
     pub span: Span,
 }
 
-/// An index of a `sum`, with its range if one is written.
+impl Read {
+    /// The same read with every leaf of its subscripts replaced by what `f` gives.
+    pub(crate) fn try_map<E>(&self, f: &mut impl FnMut(&Int) -> Result<Int, E>) -> Result<Self, E> {
+        let subscripts = self.subscripts.iter().map(|int| int.try_map(f));
+        Ok(Self { subscripts: subscripts.collect::<Result<_, E>>()?, ..self.clone() })
+    }
+
+    /// [`Self::try_map`] with an `f` that cannot fail.
+    pub(crate) fn map(&self, f: &mut impl FnMut(&Int) -> Int) -> Self {
+        Self { subscripts: self.subscripts.iter().map(|int| int.map(f)).collect(), ..self.clone() }
+    }
+
+    /// Calls `f` on this read and on those in its subscripts.
+    pub(crate) fn with_elements<'a>(&'a self, f: &mut impl FnMut(&'a Self)) {
+        f(self);
+        self.subscripts.iter().for_each(|int| int.elements(f));
+    }
+}
+
+/// An index of a reduction, with its range if one is written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bound {
     pub name: String,
@@ -164,22 +201,10 @@ pub(crate) struct Bound {
     pub span: Span,
 }
 
-/// How a statement stores its body. The parser makes `Assign`; the others are printed only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// `target[subscripts] = body`.
-    Assign,
-    /// `target[subscripts] += body`.
-    Scatter,
-    /// `target?[subscripts] += body`: nothing is added outside.
-    PaddedScatter,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Statement {
     pub target: String,
     pub target_span: Span,
     pub subscripts: Vec<Int>,
-    pub form: Form,
     pub body: Expr,
 }

@@ -11,21 +11,13 @@
 //! Where everything is a multiple of some `2^-g` and the magnitude fits the accumulator's precision,
 //! every partial sum in every order is exact, and so the bound is 0.
 
-use crate::ast::Op;
+use crate::facts::Facts;
+use crate::format::Format;
 use crate::shape::DType;
 
 /// λ of the probabilistic bound. Right results of irregular data were seen to need 2 (lognormal products,
 /// nine terms) and less for longer sums; `tests/rounding.rs` repeats that.
 pub(crate) const LAMBDA: f64 = 4.0;
-
-/// So few different values count as a repeating pattern.
-const PATTERN: usize = 16;
-
-/// Neighbours that differ by less than this part of the standard deviation make a smooth curve.
-const SMOOTH: f64 = 0.25;
-
-/// Data are irregular enough for a sum of `n` terms if their relative spread is `n` times this.
-const SPREAD_PER_TERM: f64 = 1.0 / (1 << 20) as f64;
 
 /// An element's value and what rounding may do to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +25,7 @@ pub struct Approx {
     /// Value in f64.
     pub value: f64,
     /// A right kernel differs from `value` by no more than this; 0.0: it must be equal. Infinite where
-    /// the element type may overflow or the value is not finite.
+    /// the element type may overflow or the value is not finite, unless it only was copied.
     pub bound: f64,
     /// Sum of the absolute values of the terms.
     pub magnitude: f64,
@@ -41,146 +33,11 @@ pub struct Approx {
     pub terms: u64,
 }
 
-/// What is known about an expression at all its iterations.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts {
-    /// Roundings inside a term, at most.
-    pub roundings: f64,
-    /// Additions inside a term's factors, at most: they become roundings where it is a factor.
-    pub additions: f64,
-    /// All terms are multiples of `2^-grain`.
-    pub grain: Option<i32>,
-    /// Standard deviation of the terms' sizes, relative to their mean; 0 for regular data.
-    pub spread: f64,
-    /// A factor is a sum whose roundings may conspire.
-    pub conspiring: bool,
-    /// The value, where it is a constant.
-    pub constant: Option<f64>,
-}
-
-impl Facts {
-    /// Before anything was added.
-    pub(crate) const NOTHING: Self = Self {
-        roundings: 0.0,
-        additions: 0.0,
-        grain: Some(0),
-        spread: f64::INFINITY,
-        conspiring: false,
-        constant: None,
-    };
-
-    /// Values as they lie in memory.
-    pub(crate) fn data(values: &[f64]) -> Self {
-        Self { grain: grain(values), spread: spread(values), ..Self::NOTHING }
-    }
-
-    /// A number in a formula, which a kernel of type `dtype` may have to round.
-    pub(crate) fn number(value: f64, dtype: DType) -> Self {
-        let exact = dtype == DType::F64 || f64::from(value as f32) == value;
-        Self {
-            roundings: if exact { 0.0 } else { 1.0 },
-            grain: grain(&[value]),
-            spread: 0.0,
-            constant: Some(value),
-            ..Self::NOTHING
-        }
-    }
-
-    /// May the roundings of a sum of `terms` such terms conspire?
-    pub(crate) fn is_regular(&self, terms: f64) -> bool {
-        self.conspiring || self.spread < terms * SPREAD_PER_TERM
-    }
-
-    /// All roundings on the way to the value of a factor.
-    fn path(&self) -> f64 {
-        self.roundings + self.additions
-    }
-
-    pub(crate) fn binary(op: Op, a: Self, b: Self) -> Self {
-        match op {
-            Op::Add | Op::Sub => Self {
-                roundings: a.roundings.max(b.roundings),
-                additions: a.additions + b.additions + 1.0,
-                grain: a.grain.zip(b.grain).map(|(a, b)| a.max(b)),
-                spread: a.spread.min(b.spread),
-                conspiring: a.conspiring || b.conspiring,
-                constant: None,
-            },
-            Op::Mul => Self {
-                roundings: a.path() + b.path() + 1.0,
-                additions: 0.0,
-                grain: a.grain.zip(b.grain).map(|(a, b)| a + b).filter(|g| *g <= MAX_GRAIN),
-                spread: a.spread.max(b.spread),
-                conspiring: a.conspiring || b.conspiring,
-                constant: a.constant.zip(b.constant).map(|(a, b)| a * b),
-            },
-            Op::Div => Self {
-                // A multiplication by the reciprocal rounds twice, a quick division once more.
-                roundings: a.path() + b.path() + 3.0,
-                additions: 0.0,
-                grain: b
-                    .constant
-                    .and_then(power_of_two)
-                    .zip(a.grain)
-                    .map(|(power, a)| (a + power).max(0)),
-                spread: a.spread.max(b.spread),
-                conspiring: a.conspiring || b.conspiring,
-                constant: a.constant.zip(b.constant).map(|(a, b)| a / b),
-            },
-        }
-    }
-}
-
-/// Products of multiples of 2^-60 stay far from the subnormal numbers of binary32.
-const MAX_GRAIN: i32 = 60;
-
-/// The least `g >= 0` so that all values are multiples of `2^-g`, if there is one up to 60.
-fn grain(values: &[f64]) -> Option<i32> {
-    let mut grain = 0;
-    for &value in values {
-        if value == 0.0 || (value.fract() == 0.0 && value.is_finite()) {
-            continue;
-        }
-        let bits = value.to_bits();
-        let exponent = ((bits >> 52) & 0x7ff) as i32;
-        if exponent == 0 || exponent == 0x7ff {
-            return None;
-        }
-        let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
-        // value = mantissa · 2^(exponent - 1075)
-        let lowest = exponent - 1075 + mantissa.trailing_zeros() as i32;
-        grain = grain.max(-lowest);
-    }
-    (grain <= MAX_GRAIN).then_some(grain)
-}
-
-/// `k` if the value is ±2^k.
-fn power_of_two(value: f64) -> Option<i32> {
-    let mantissa = value.to_bits() & ((1 << 52) - 1);
-    (value.is_normal() && mantissa == 0).then(|| ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023)
-}
-
-/// Standard deviation of the sizes of the values that are not 0, relative to their mean; 0 where they
-/// are a few repeated values or follow a smooth curve.
-fn spread(values: &[f64]) -> f64 {
-    let mut seen: Vec<f64> = Vec::with_capacity(PATTERN + 1);
-    let (mut count, mut sum, mut squares, mut steps) = (0.0, 0.0, 0.0, 0.0);
-    let mut before = None;
-    for size in values.iter().map(|value| value.abs()).filter(|size| *size != 0.0) {
-        if seen.len() <= PATTERN && !seen.contains(&size) {
-            seen.push(size);
-        }
-        count += 1.0;
-        sum += size;
-        squares += size * size;
-        steps += (size - before.unwrap_or(size)).abs();
-        before = Some(size);
-    }
-    let mean = sum / count;
-    let deviation = (squares / count - mean * mean).max(0.0).sqrt();
-    let spread = deviation / mean;
-    let rough = steps / count >= SMOOTH * deviation;
-    if seen.len() > PATTERN && rough && spread.is_finite() { spread } else { 0.0 }
+/// The data decide nothing: rounding can turn a comparison, or change a winner, and the results differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ambiguity {
+    /// What rounding may do to what is compared.
+    pub doubt: f64,
 }
 
 /// A sum before it is stored.
@@ -202,6 +59,10 @@ pub(crate) fn store(sum: Sum, facts: &Facts, regular: bool, dtype: DType) -> App
     let roundings = (terms - 1.0).max(0.0) + facts.roundings;
     let precise = facts.grain.is_some_and(|g| magnitude * 2_f64.powi(g) <= format.exact);
     let exact = inherited == 0.0 && (precise || roundings == 0.0 || magnitude == 0.0);
+    // What is not a number, or infinite, and only copied, must be that.
+    if inherited == 0.0 && roundings == 0.0 && !value.is_finite() && dtype.is_float() {
+        return done(0.0);
+    }
     if exact && format.holds(value) && magnitude <= format.max {
         return done(0.0);
     }
@@ -228,171 +89,57 @@ fn relative(roundings: f64, unit: f64, regular: bool) -> f64 {
     if regular { worst } else { worst.min(LAMBDA * roundings.sqrt() * unit) }
 }
 
-/// What storing and accumulating does to a value.
-struct Format {
-    /// Unit roundoff of the accumulator.
-    accumulator: f64,
-    /// Integers up to this are exact in the accumulator.
+/// What rounding may have done to values inside an expression, where they become the argument of a function,
+/// are compared or compete.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settling {
+    roundings: f64,
+    /// Values up to this are exact; negative: none.
     exact: f64,
-    /// Unit roundoff of the store, 0 if the accumulator's type is stored.
-    unit: f64,
-    /// Half the distance of subnormal numbers of the store; 1 for integers.
-    step: f64,
-    /// What an operation may lose to underflow, subnormal numbers flushed to zero included.
-    tiny: f64,
-    /// The greatest finite value.
-    max: f64,
-    significand: i32,
-    /// The lowest bit of the smallest number.
-    lowest: i32,
+    /// Relative error before the last rounding, and of the f64 evaluation.
+    before: f64,
+    own: f64,
+    format: Format,
 }
 
-impl Format {
-    fn of(dtype: DType) -> Self {
-        let single = Self {
-            accumulator: 2_f64.powi(-24),
-            exact: 2_f64.powi(24),
-            unit: 0.0,
-            step: 0.0,
-            tiny: 2_f64.powi(-126),
-            max: f64::from(f32::MAX),
-            significand: 24,
-            lowest: -149,
+impl Settling {
+    /// For values of which `facts` are known.
+    pub(crate) fn new(facts: &Facts, format: Format) -> Self {
+        let roundings = facts.path();
+        let regular = roundings > FEW_TERMS && facts.is_regular(roundings);
+        Self {
+            roundings,
+            exact: facts.grain.map_or(-1.0, |grain| format.exact / 2_f64.powi(grain)),
+            before: relative((roundings - 1.0).max(0.0), format.accumulator, regular),
+            own: relative(roundings, f64::EPSILON / 2.0, true),
+            format,
+        }
+    }
+
+    /// The error of a value. The last rounding is relative to the value itself, not to the sum of its terms: so
+    /// a difference of given numbers is as good as it can be.
+    pub(crate) fn error(&self, value: f64, magnitude: f64, inherited: f64) -> f64 {
+        let Format { accumulator, tiny, max, .. } = self.format;
+        if value.is_nan() {
+            return if inherited == f64::INFINITY { inherited } else { 0.0 };
+        }
+        let exact = self.roundings == 0.0 || magnitude <= self.exact || magnitude == 0.0;
+        if value.is_infinite() {
+            // Given, or outside a padded tensor; else an overflow.
+            let given = inherited == 0.0 && (exact || magnitude.is_finite());
+            return if given { 0.0 } else { f64::INFINITY };
+        }
+        let error = if exact && inherited == 0.0 {
+            0.0
+        } else {
+            let before = inherited + (self.before + self.own) * (magnitude + inherited);
+            let last = if self.roundings > 0.0 { accumulator } else { 0.0 };
+            before + last * (value.abs() + before) + self.roundings * tiny
         };
-        match dtype {
-            DType::F32 => single,
-            DType::F64 => Self {
-                accumulator: 2_f64.powi(-53),
-                exact: 2_f64.powi(53),
-                tiny: f64::MIN_POSITIVE,
-                max: f64::MAX,
-                significand: 53,
-                lowest: -1074,
-                ..single
-            },
-            DType::F16 => Self {
-                unit: 2_f64.powi(-11),
-                step: 2_f64.powi(-25),
-                max: 65504.0,
-                significand: 11,
-                lowest: -24,
-                ..single
-            },
-            DType::BF16 => Self {
-                unit: 2_f64.powi(-8),
-                step: 2_f64.powi(-134),
-                max: 255.0 * 2_f64.powi(120),
-                significand: 8,
-                lowest: -133,
-                ..single
-            },
-            DType::I32 => Self {
-                exact: f64::from(i32::MAX),
-                step: 1.0,
-                max: f64::from(i32::MAX),
-                significand: 32,
-                lowest: 0,
-                ..single
-            },
-        }
-    }
-
-    /// Can the value be stored without rounding?
-    fn holds(&self, value: f64) -> bool {
-        if value == 0.0 {
-            return true;
-        }
-        if value.abs() > self.max {
-            return false;
-        }
-        // Of a subnormal f64 the exponent is too low, and then the lowest bit decides.
-        let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
-        let step = (exponent - self.significand + 1).max(self.lowest);
-        // Scaling by a power of two is exact here; two steps, since 2^-step may overflow.
-        let half = step / 2;
-        let scaled = value * 2_f64.powi(-half) * 2_f64.powi(half - step);
-        scaled.fract() == 0.0
+        // Written so that NaN is an overflow.
+        if magnitude + error <= max { error } else { f64::INFINITY }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn grain_is_the_finest_bit() {
-        assert_eq!(grain(&[]), Some(0));
-        assert_eq!(grain(&[3.0, -4096.0, 0.0]), Some(0));
-        assert_eq!(grain(&[1.5, 0.75]), Some(2));
-        assert_eq!(grain(&[2_f64.powi(-60), 1.0]), Some(60));
-        assert_eq!(grain(&[2_f64.powi(-61)]), None);
-        assert_eq!(grain(&[0.1]), Some(55));
-        assert_eq!(grain(&[1.0, f64::NAN]), None);
-        assert_eq!(grain(&[f64::INFINITY]), None);
-        assert_eq!(grain(&[f64::MIN_POSITIVE / 4.0]), None);
-    }
-
-    #[test]
-    fn powers_of_two() {
-        assert_eq!(power_of_two(8.0), Some(3));
-        assert_eq!(power_of_two(-0.25), Some(-2));
-        assert_eq!([0.0, 3.0, f64::INFINITY, f64::NAN].map(power_of_two), [None; 4]);
-    }
-
-    #[test]
-    fn formats_hold_what_they_can_store() {
-        let holds = |dtype, value| Format::of(dtype).holds(value);
-        for (value, f32, f16, bf16, i32) in [
-            (0.0, true, true, true, true),
-            (1.0, true, true, true, true),
-            (-255.0, true, true, true, true),
-            (257.0, true, true, false, true),
-            (2049.0, true, false, false, true),
-            (65_504.0, true, true, false, true),
-            (65_536.0, true, false, true, true),
-            (16_777_217.0, false, false, false, true),
-            (4_294_967_296.0, true, false, true, false),
-            (0.5, true, true, true, false),
-            (2_f64.powi(-24), true, true, true, false),
-            (2_f64.powi(-25), true, false, true, false),
-            (3.0 * 2_f64.powi(-25), true, false, true, false),
-            (2_f64.powi(-133), true, false, true, false),
-            (2_f64.powi(-149), true, false, false, false),
-            (2_f64.powi(-150), false, false, false, false),
-            (2_f64.powi(-1074), false, false, false, false),
-            (0.1, false, false, false, false),
-            (f64::INFINITY, false, false, false, false),
-            (f64::NAN, false, false, false, false),
-        ] {
-            let got = [DType::F32, DType::F16, DType::BF16, DType::I32].map(|d| holds(d, value));
-            assert_eq!(got, [f32, f16, bf16, i32], "{value:e}");
-            assert_eq!(holds(DType::F64, value), value.is_finite(), "{value:e}");
-        }
-    }
-
-    #[test]
-    fn regular_data() {
-        let spread_of = |f: fn(usize) -> f64| spread(&(0..1000).map(f).collect::<Vec<f64>>());
-        // A constant, a period, a ramp, a wave, signs, and a few values among zeros.
-        assert_eq!(spread_of(|_| 0.1), 0.0);
-        assert_eq!(spread_of(|i| (i % 7) as f64 / 10.0), 0.0);
-        assert_eq!(spread_of(|i| i as f64 * 0.1), 0.0);
-        assert_eq!(spread_of(|i| (i as f64 * 0.01).sin()), 0.0);
-        assert_eq!(spread_of(|i| if i % 3 == 0 { 0.3 } else { -0.3 }), 0.0);
-        assert_eq!(spread_of(|i| if i % 5 == 0 { 0.3 } else { 0.0 }), 0.0);
-        assert_eq!(spread(&[]), 0.0);
-        assert_eq!(spread_of(|i| if i == 5 { f64::NAN } else { i as f64 }), 0.0);
-        // Irregular, but so close to each other that it matters in long sums only.
-        let close = Facts { spread: spread_of(|i| 1.0 + 1e-4 * noise(i)), ..Facts::NOTHING };
-        assert!(!close.is_regular(20.0) && close.is_regular(1000.0));
-        let wide = Facts { spread: spread_of(noise), ..Facts::NOTHING };
-        assert!(!wide.is_regular(100_000.0));
-    }
-
-    /// In 0..1.
-    fn noise(i: usize) -> f64 {
-        let x = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let x = (x ^ (x >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (x >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
+/// Up to this many terms the deterministic bound is the smaller one anyway.
+pub(crate) const FEW_TERMS: f64 = 16.0;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::bound::Approx;
 use crate::error::{Error, Result, list};
 use crate::exec::{Data, run};
-use crate::ir::Program;
+use crate::ir::{Program, like};
 use crate::lower::Lowered;
 use crate::shape::Dims;
 use crate::span::Span;
@@ -38,13 +38,15 @@ impl Concrete {
         Ok(Self { program, lowered, dims: dims.clone() })
     }
 
-    /// Shape of a tensor (of `grad(X)`: the shape of X).
+    /// Shape of a tensor (of `grad(X)` and `X'`: the shape of X).
     pub fn shape(&self, tensor: &str) -> Option<&[usize]> {
-        let of = |name: &str| {
-            let id = *self.lowered.by_name.get(name)?;
-            Some(self.lowered.tensors[id].shape.as_slice())
-        };
-        of(tensor).or_else(|| of(tensor.strip_prefix("grad(")?.strip_suffix(')')?))
+        let mut tensor = tensor;
+        loop {
+            if let Some(&id) = self.lowered.by_name.get(tensor) {
+                return Some(&self.lowered.tensors[id].shape);
+            }
+            tensor = like(tensor)?;
+        }
     }
 
     /// Evaluates all that `wanted` needs. Every input of it must be in `known` with the right length;
@@ -52,7 +54,9 @@ impl Concrete {
     /// accumulates in f32 (f64 for f64 tensors) in any order and stores in the tensor's dtype.
     ///
     /// # Errors
-    /// Inputs that are missing or of the wrong length, and names that the formula does not know.
+    /// Inputs that are missing or of the wrong length, names that the formula does not know, elements of
+    /// integer tensors that lead a subscript outside, and data that leave a result open
+    /// ([`Error::is_ambiguous`]).
     pub fn evaluate(
         &self,
         known: &Values,
@@ -87,7 +91,7 @@ impl Concrete {
         };
         let nests = &self.lowered.statements[place];
         let computed = self.compute(known, &nests.reads)?;
-        let elements = run(&self.lowered, nests, &computed.data, Some(&at.coords));
+        let elements = run(&self.lowered, nests, &computed.data, Some(&at.coords))?;
         elements.first().copied().ok_or_else(|| Error::new(Span::default(), "no such element"))
     }
 
@@ -150,7 +154,7 @@ impl Concrete {
     }
 
     /// Runs the statements that `wanted` needs.
-    fn compute<'a>(&self, known: &'a Values, wanted: &[usize]) -> Result<Computed<'a>> {
+    pub(crate) fn compute<'a>(&self, known: &'a Values, wanted: &[usize]) -> Result<Computed<'a>> {
         let statements = &self.lowered.statements;
         let mut needed = vec![false; self.lowered.tensors.len()];
         for &id in wanted {
@@ -171,7 +175,7 @@ impl Concrete {
             }
         }
         for nests in statements.iter().filter(|nests| needed[nests.target]) {
-            let elements = run(&self.lowered, nests, &data, None);
+            let elements = run(&self.lowered, nests, &data, None)?;
             data[nests.target] = Some(Data::computed(&elements));
             results[nests.target] = Some(elements);
         }
@@ -180,8 +184,8 @@ impl Concrete {
 }
 
 /// By tensor; only what was needed.
-struct Computed<'a> {
-    data: Vec<Option<Data<'a>>>,
+pub(crate) struct Computed<'a> {
+    pub data: Vec<Option<Data<'a>>>,
     results: Vec<Option<Vec<Approx>>>,
 }
 

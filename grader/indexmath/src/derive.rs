@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{Op, Read};
+use crate::ast::{Int, IntKind, Read};
 use crate::error::{Error, Result};
 use crate::ir::{Assign, Index, IndexId, Node, Part, Program, grad};
+use crate::ops::{Op, Reduction};
 use crate::poly::same_size;
 use crate::shape::TensorType;
 use crate::span::Span;
@@ -93,7 +94,7 @@ fn check_shape(
 fn reads_of(statement: &Assign) -> Vec<&str> {
     let mut names = Vec::new();
     for part in &statement.parts {
-        part.body.reads(&mut |read| names.push(read.tensor.as_str()));
+        part.reads(&mut |read| names.push(read.tensor.as_str()));
     }
     names
 }
@@ -102,8 +103,8 @@ pub(crate) fn is_cotangent(name: &str) -> bool {
     name.starts_with("grad(")
 }
 
-struct Pass<'a> {
-    indices: &'a mut Vec<Index>,
+pub(crate) struct Pass<'a> {
+    pub indices: &'a mut Vec<Index>,
     program: &'a Program,
     /// Contributions to each tensor's cotangent so far.
     parts: BTreeMap<String, Vec<Part>>,
@@ -111,16 +112,29 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     /// Adds what `node` passes on, where `seed` is the cotangent of `node`.
-    fn walk(&mut self, node: &Node, seed: Node, loops: &[IndexId]) {
+    pub(crate) fn walk(&mut self, node: &Node, seed: Node, loops: &[IndexId]) {
+        if !self.has_reads(node) {
+            return;
+        }
         match node {
-            Node::Number(_) | Node::Size(..) => {}
+            Node::Number(_) | Node::Size(..) | Node::Index(_) => {}
             Node::Read(read) => self.contribute(read, seed, loops),
-            Node::Neg(inner) => self.walk(inner, Node::Neg(Box::new(seed)), loops),
-            Node::Sum(bound, body) => {
+            Node::Neg(inner) => self.walk(inner, Node::negate(seed), loops),
+            Node::Binary(op, left, right) => self.binary(*op, left, right, seed, loops),
+            Node::Reduce(Reduction::Sum, bound, body) => {
                 let loops = [loops, bound.as_slice()].concat();
                 self.walk(body, seed, &loops);
             }
-            Node::Binary(op, left, right) => self.binary(*op, left, right, seed, loops),
+            Node::Reduce(reduction, bound, body) => {
+                self.winner(*reduction, bound, body, seed, loops);
+            }
+            Node::Call(func, values) => self.call(*func, node, values, seed, loops),
+            Node::Select(cond, yes, no) => {
+                let zero = || Node::Number(0.0);
+                let (one, other) = (cond.as_ref().clone(), cond.as_ref().clone());
+                self.walk(yes, Node::select(one, seed.clone(), zero()), loops);
+                self.walk(no, Node::select(other, zero(), seed), loops);
+            }
         }
     }
 
@@ -132,7 +146,7 @@ impl Pass<'_> {
             }
             Op::Sub => {
                 self.walk(left, seed.clone(), loops);
-                self.walk(right, Node::Neg(Box::new(seed)), loops);
+                self.walk(right, Node::negate(seed), loops);
             }
             Op::Mul => {
                 if self.has_reads(left) {
@@ -156,12 +170,13 @@ impl Pass<'_> {
                     let square = Node::binary(Op::Mul, b, c);
                     let product = Node::binary(Op::Mul, seed, dividend);
                     let quotient = Node::binary(Op::Div, product, square);
-                    self.walk(right, Node::Neg(Box::new(quotient)), loops);
+                    self.walk(right, Node::negate(quotient), loops);
                 }
             }
         }
     }
 
+    /// Does a gradient flow into it, as far as the tensors tell?
     fn has_reads(&self, node: &Node) -> bool {
         let mut found = false;
         node.reads(&mut |read| found |= self.program.tensors[&read.tensor].dtype.is_float());
@@ -180,41 +195,53 @@ impl Pass<'_> {
         });
     }
 
-    /// A copy in which every sum has indices of its own.
-    fn fresh(&mut self, node: &Node) -> Node {
+    /// A copy in which every reduction has indices of its own.
+    pub(crate) fn fresh(&mut self, node: &Node) -> Node {
         self.copy(node, &mut BTreeMap::new())
     }
 
-    fn copy(&mut self, node: &Node, renamed: &mut BTreeMap<IndexId, IndexId>) -> Node {
+    pub(crate) fn copy(&mut self, node: &Node, renamed: &mut BTreeMap<IndexId, IndexId>) -> Node {
         match node {
             Node::Number(_) | Node::Size(..) => node.clone(),
-            Node::Read(read) => Node::Read(rename(read, renamed)),
-            Node::Neg(inner) => Node::Neg(Box::new(self.copy(inner, renamed))),
+            Node::Index(int) => Node::Index(int.map(&mut |leaf| rename(leaf, renamed))),
+            Node::Read(read) => Node::Read(read.map(&mut |leaf| rename(leaf, renamed))),
+            Node::Neg(inner) => Node::negate(self.copy(inner, renamed)),
             Node::Binary(op, left, right) => {
                 Node::binary(*op, self.copy(left, renamed), self.copy(right, renamed))
             }
-            Node::Sum(bound, body) => {
-                let mut own = Vec::new();
-                for &id in bound {
-                    let new = self.indices.len();
-                    let index = self.indices[id].clone();
-                    self.indices.push(index);
-                    renamed.insert(id, new);
-                    own.push(new);
-                }
-                let body = self.copy(body, renamed);
-                Node::Sum(own, Box::new(body))
+            Node::Reduce(reduction, bound, body) => {
+                let own = self.renew(bound, renamed);
+                Node::Reduce(*reduction, own, Box::new(self.copy(body, renamed)))
+            }
+            Node::Call(func, values) => {
+                Node::Call(*func, values.iter().map(|value| self.copy(value, renamed)).collect())
+            }
+            Node::Select(cond, yes, no) => {
+                let cond = cond.map(&mut |value| self.copy(value, renamed));
+                Node::select(cond, self.copy(yes, renamed), self.copy(no, renamed))
             }
         }
     }
+
+    /// New indices like those of `bound`.
+    pub(crate) fn renew(
+        &mut self,
+        bound: &[IndexId],
+        renamed: &mut BTreeMap<IndexId, IndexId>,
+    ) -> Vec<IndexId> {
+        let renew = |&id: &IndexId| {
+            let new = self.indices.len();
+            self.indices.push(self.indices[id].clone());
+            renamed.insert(id, new);
+            new
+        };
+        bound.iter().map(renew).collect()
+    }
 }
 
-fn rename(read: &Read, renamed: &BTreeMap<IndexId, IndexId>) -> Read {
-    let subscript = |int: &crate::ast::Int| {
-        int.map(&mut |leaf| match leaf.as_index().and_then(|id| renamed.get(&id)) {
-            Some(&new) => crate::ast::Int::new(crate::ast::IntKind::Index(new), leaf.span),
-            None => leaf.clone(),
-        })
-    };
-    Read { subscripts: read.subscripts.iter().map(subscript).collect(), ..read.clone() }
+fn rename(leaf: &Int, renamed: &BTreeMap<IndexId, IndexId>) -> Int {
+    match leaf.as_index().and_then(|id| renamed.get(&id)) {
+        Some(&new) => Int::new(IntKind::Index(new), leaf.span),
+        None => leaf.clone(),
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::exec::AMBIGUOUS;
 use crate::span::Span;
 
 /// What is wrong with a formula, a shape or a size expression.
@@ -19,6 +20,12 @@ pub struct Error {
 impl Error {
     pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
         Self { span, message: message.into(), help: None }
+    }
+
+    /// Do the data lie so that rounding decides the result, for example because the two greatest of computed
+    /// values are nearly equal? Then other data may do.
+    pub fn is_ambiguous(&self) -> bool {
+        self.message.starts_with(AMBIGUOUS)
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {

@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 
 use crate::affine::{Affine, Sub};
-use crate::bound::{Approx, Facts, Sum, store};
+use crate::bound::{Ambiguity, Approx, Sum, store};
+use crate::error::{Error, Result};
+use crate::facts::Facts;
 use crate::ir::IndexId;
 use crate::lower::{Array, Lowered, Nests, PartNests, strides};
 use crate::runner::Runner;
 use crate::shape::DType;
+use crate::span::Span;
 
 /// A tensor's values, and what they may be off.
 #[derive(Clone, Debug)]
@@ -47,15 +50,18 @@ pub(crate) struct Sums {
     pub most_terms: f64,
     /// For a temporary: its axes, the first value of each, and the strides.
     pub axes: Vec<(IndexId, i64, i64)>,
-    /// Of the statement's target.
-    pub dtype: DType,
+    /// In which a kernel computes.
+    pub work: DType,
+    /// Why a value may have an infinite error.
+    pub ambiguity: Option<Ambiguity>,
 }
 
 impl Sums {
-    fn new(len: usize, axes: Vec<(IndexId, i64, i64)>, dtype: DType) -> Self {
+    fn new(len: usize, axes: Vec<(IndexId, i64, i64)>, work: DType) -> Self {
         let zero = vec![0.0; len];
         Self {
-            value: zero.clone(),
+            // What is added to -0.0 keeps its sign.
+            value: vec![-0.0; len],
             magnitude: zero.clone(),
             terms: zero.clone(),
             inherited: zero,
@@ -63,8 +69,13 @@ impl Sums {
             regular: false,
             most_terms: 0.0,
             axes,
-            dtype,
+            work,
+            ambiguity: None,
         }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.value.len()
     }
 
     pub(crate) fn address(&self) -> Affine {
@@ -76,31 +87,52 @@ impl Sums {
 }
 
 /// Runs a statement: all elements of its target, or only the one at `element`.
+///
+/// # Errors
+/// A subscript that an integer tensor leads astray, and data that leave a result open.
 pub(crate) fn run(
     lowered: &Lowered,
     nests: &Nests,
     tensors: &[Option<Data<'_>>],
     element: Option<&[i64]>,
-) -> Vec<Approx> {
+) -> Result<Vec<Approx>> {
     let layout = &lowered.tensors[nests.target];
     let len = if element.is_some() { 1 } else { layout.len };
-    let mut target = Sums::new(len, Vec::new(), layout.dtype);
+    let mut target = Sums::new(len, Vec::new(), nests.work);
     for part in &nests.parts {
-        run_part(lowered, part, tensors, element, &mut target);
+        run_part(lowered, part, tensors, element, &mut target)?;
     }
     let facts = &target.facts;
-    (0..len)
+    let elements: Vec<Approx> = (0..len)
         .map(|place| {
             let sum = Sum {
-                value: target.value[place],
+                value: if target.terms[place] == 0.0 { 0.0 } else { target.value[place] },
                 magnitude: target.magnitude[place],
                 terms: target.terms[place],
                 inherited: target.inherited[place],
             };
             store(sum, facts, target.regular, layout.dtype)
         })
-        .collect()
+        .collect();
+    match target.ambiguity {
+        Some(ambiguity) if elements.iter().any(|element| !element.bound.is_finite()) => {
+            Err(ambiguous(&layout.name, ambiguity))
+        }
+        _ => Ok(elements),
+    }
 }
+
+fn ambiguous(name: &str, ambiguity: Ambiguity) -> Error {
+    let message = format!(
+        "{AMBIGUOUS}: for `{name}`, values are compared that are nearer to each other than rounding may move them ({:.1e})",
+        ambiguity.doubt
+    );
+    Error::new(Span::default(), message)
+        .help("draw other data, or compare values that are exact: given ones, or small integers")
+}
+
+/// How the message of such an error starts; [`Error::is_ambiguous`] looks for it.
+pub(crate) const AMBIGUOUS: &str = "the data leave the result open";
 
 fn run_part(
     lowered: &Lowered,
@@ -108,30 +140,30 @@ fn run_part(
     tensors: &[Option<Data<'_>>],
     element: Option<&[i64]>,
     target: &mut Sums,
-) {
+) -> Result<()> {
     let mut temporaries: Vec<Sums> = Vec::new();
     let ranges = ranges(lowered, part, element);
     for axes in &part.temporaries {
         let shape: Vec<usize> =
             axes.iter().map(|&id| (ranges[id].1 - ranges[id].0) as usize).collect();
         let axes = axes.iter().zip(strides(&shape)).map(|(&id, stride)| (id, ranges[id].0, stride));
-        temporaries.push(Sums::new(shape.iter().product(), axes.collect(), target.dtype));
+        temporaries.push(Sums::new(shape.iter().product(), axes.collect(), target.work));
     }
     for nest in &part.nests {
         let runner = Runner { lowered, nest, tensors, ranges: &ranges };
         match nest.target.array {
-            Array::Tensor(_) => runner.run(target, &temporaries, element),
+            Array::Tensor(_) => runner.run(target, &temporaries, element)?,
             Array::Temporary(place) => {
                 // A temporary reads only those that were complete before it: the later ones.
-                let mut own = std::mem::replace(
-                    &mut temporaries[place],
-                    Sums::new(0, Vec::new(), target.dtype),
-                );
-                runner.run(&mut own, &temporaries, None);
+                let none = Sums::new(0, Vec::new(), target.work);
+                let mut own = std::mem::replace(&mut temporaries[place], none);
+                runner.run(&mut own, &temporaries, None)?;
+                target.ambiguity = target.ambiguity.or(own.ambiguity);
                 temporaries[place] = own;
             }
         }
     }
+    Ok(())
 }
 
 /// The values of each index that matter for `element`: one, where it is a subscript of the target.

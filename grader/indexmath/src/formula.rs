@@ -74,7 +74,7 @@ impl Formula {
     fn each_read(&self, f: &mut impl FnMut(&str)) {
         for statement in &self.program.statements {
             for part in &statement.parts {
-                part.body.reads(&mut |read| f(&read.tensor));
+                part.reads(&mut |read| f(&read.tensor));
             }
         }
     }

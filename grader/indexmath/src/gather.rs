@@ -3,12 +3,14 @@
 //! Each axis gives one equation `h = r`. It is solved for an index that stands in it with the factor
 //! 1 or -1, or for both indices of `s*a + p` where p runs over `0 .. s`: `a = div(h, s)`, `p = mod(h, s)`.
 //! A solved index may then leave its range; a factor of the body that is read at this very
-//! index makes the product 0 there, once its read is padded.
+//! index makes the product 0 there, once its read is padded. What cannot be solved stays a condition:
+//! `x[h] = sum[i] select(index(h) == index(r), body, 0)`.
 
 use std::collections::BTreeMap;
 
-use crate::ast::{Int, IntKind, IntOp, Op, Read};
+use crate::ast::{Int, IntKind, IntOp, Read};
 use crate::ir::{IndexId, Node, Part, Program};
+use crate::ops::{Cond, Func, Junction, Op, Reduction};
 use crate::poly::same_size;
 use crate::span::Span;
 
@@ -20,33 +22,18 @@ pub(crate) struct Gathered {
     pub body: Node,
 }
 
-/// Solves `part` of `target` for the indices `axes`, one for each axis. `None`: not in this form.
-pub(crate) fn gather(
-    program: &Program,
-    target: &str,
-    part: &Part,
-    axes: &[IndexId],
-) -> Option<Gathered> {
-    let shape = &program.tensors.get(target)?.shape;
-    let mut solver = Solver { program, part, solved: BTreeMap::new(), guarded: Vec::new() };
-    let mut open = Vec::new();
-    for (axis, subscript) in part.subscripts.iter().enumerate() {
-        match subscript.as_index().filter(|id| !solver.solved.contains_key(id)) {
-            Some(id) => {
-                solver.solved.insert(id, Int::index(axes[axis]));
-                let range = &program.indices[id].range;
-                if same_size(range, &shape[axis].int) != Some(true) {
-                    solver.guard(id)?;
-                }
-            }
-            None => open.push(axis),
-        }
+/// Solves `part` of `target` for the indices `axes`, one for each axis.
+pub(crate) fn gather(program: &Program, target: &str, part: &Part, axes: &[IndexId]) -> Gathered {
+    let mut solver = Solver::new(program, part);
+    solver.solve_all(target, axes, true);
+    if let Some(gathered) = solver.finish(axes) {
+        return gathered;
     }
-    for axis in open {
-        solver.solve(&part.subscripts[axis], axes[axis])?;
-    }
-    let sum = part.loops.iter().copied().filter(|id| !solver.solved.contains_key(id)).collect();
-    Some(Gathered { sum, body: solver.rewrite(&part.body, false)? })
+    // Some read cannot be moved outside its tensor: only what stays inside is solved.
+    let mut solver = Solver::new(program, part);
+    solver.solve_all(target, axes, false);
+    let body = part.body.clone();
+    solver.finish(axes).unwrap_or(Gathered { sum: part.loops.clone(), body })
 }
 
 struct Solver<'a> {
@@ -56,9 +43,68 @@ struct Solver<'a> {
     solved: BTreeMap<IndexId, Int>,
     /// Solved indices that can leave their range.
     guarded: Vec<IndexId>,
+    /// Axes whose equation is not solved.
+    open: Vec<usize>,
 }
 
-impl Solver<'_> {
+impl<'a> Solver<'a> {
+    fn new(program: &'a Program, part: &'a Part) -> Self {
+        Self { program, part, solved: BTreeMap::new(), guarded: Vec::new(), open: Vec::new() }
+    }
+
+    /// Solves what it can; with `moves`, also for indices that can leave their range.
+    fn solve_all(&mut self, target: &str, axes: &[IndexId], moves: bool) {
+        let shape = self.program.tensors.get(target).map(|tensor| &tensor.shape);
+        let mut rest = Vec::new();
+        for (axis, subscript) in self.part.subscripts.iter().enumerate() {
+            let Some(id) = subscript.as_index().filter(|id| !self.solved.contains_key(id)) else {
+                rest.push(axis);
+                continue;
+            };
+            let range = &self.program.indices[id].range;
+            let size = shape.and_then(|shape| shape.get(axis));
+            let whole = size.is_some_and(|size| same_size(range, &size.int) == Some(true));
+            let guarded = moves && self.has_guard(id);
+            if !whole && !guarded {
+                self.open.push(axis);
+                continue;
+            }
+            self.solved.insert(id, Int::index(axes[axis]));
+            if !whole {
+                self.guarded.push(id);
+            }
+        }
+        for axis in rest {
+            let subscript = &self.part.subscripts[axis];
+            if !moves || self.solve(subscript, axes[axis]).is_none() {
+                self.open.push(axis);
+            }
+        }
+    }
+
+    /// The body in the new indices, under the conditions that are left. `None` if a read would have to move.
+    fn finish(mut self, axes: &[IndexId]) -> Option<Gathered> {
+        let mut body = self.rewrite(&self.part.body, false)?;
+        self.open.sort_unstable();
+        let mut all: Option<Cond<Node>> = None;
+        for &axis in &self.open {
+            let subscript = &self.part.subscripts[axis];
+            if self.moves_element(subscript) {
+                return None;
+            }
+            let equal = Node::same_int(Int::index(axes[axis]), self.substitute(subscript));
+            all = Some(match all {
+                Some(before) => Cond::join(Junction::And, before, equal),
+                None => equal,
+            });
+        }
+        if let Some(cond) = all {
+            body = Node::select(cond, body, Node::Number(0.0));
+        }
+        let loops = self.part.loops.iter().copied();
+        Some(Gathered { sum: loops.filter(|id| !self.solved.contains_key(id)).collect(), body })
+    }
+
     /// Solves `axis = subscript` for one more index.
     fn solve(&mut self, subscript: &Int, axis: IndexId) -> Option<()> {
         let subscript = self.substitute(subscript);
@@ -119,11 +165,6 @@ impl Solver<'_> {
         self.solved.insert(id, value.clone());
     }
 
-    fn guard(&mut self, id: IndexId) -> Option<()> {
-        self.guarded.push(id);
-        self.has_guard(id).then_some(())
-    }
-
     /// Is some factor of the body read at `id`, on an axis as long as its range?
     fn has_guard(&self, id: IndexId) -> bool {
         let range = &self.program.indices[id].range;
@@ -146,25 +187,55 @@ impl Solver<'_> {
         })
     }
 
-    /// The body in the new indices. A divisor must not become padded: it would divide by 0.
-    fn rewrite(&self, node: &Node, divisor: bool) -> Option<Node> {
+    /// Does an index that can leave its range stand in it?
+    fn moves(&self, int: &Int) -> bool {
+        int.indices().iter().any(|id| self.guarded.contains(id))
+    }
+
+    /// Does such an index stand in an element that is a subscript? It cannot be padded.
+    fn moves_element(&self, int: &Int) -> bool {
+        let mut found = false;
+        int.elements(&mut |read| found |= read.subscripts.iter().any(|int| self.moves(int)));
+        found
+    }
+
+    /// The body in the new indices. `fragile`: around the node is what makes an infinity or NaN of the
+    /// value that a padded read has outside, as a division does; nothing must become padded there.
+    fn rewrite(&self, node: &Node, fragile: bool) -> Option<Node> {
         Some(match node {
             Node::Number(_) | Node::Size(..) => node.clone(),
-            Node::Neg(inner) => Node::Neg(Box::new(self.rewrite(inner, divisor)?)),
-            Node::Sum(bound, body) => {
-                Node::Sum(bound.clone(), Box::new(self.rewrite(body, divisor)?))
+            Node::Index(int) if self.moves_element(int) => return None,
+            Node::Index(int) => Node::Index(self.substitute(int)),
+            Node::Neg(inner) => Node::negate(self.rewrite(inner, fragile)?),
+            Node::Reduce(reduction, bound, body) => {
+                // Outside there is no sum, but a maximum that is infinite; a place is always a number.
+                let fragile = match reduction {
+                    Reduction::Sum => fragile,
+                    Reduction::Max | Reduction::Min => true,
+                    Reduction::ArgMax | Reduction::ArgMin => false,
+                };
+                let body = self.rewrite(body, fragile)?;
+                Node::Reduce(*reduction, bound.clone(), Box::new(body))
             }
             Node::Binary(op, left, right) => Node::binary(
                 *op,
-                self.rewrite(left, divisor)?,
-                self.rewrite(right, divisor || *op == Op::Div)?,
+                self.rewrite(left, fragile)?,
+                self.rewrite(right, fragile || *op == Op::Div)?,
             ),
+            Node::Call(func, values) => {
+                let fragile = fragile || matches!(func, Func::Log | Func::Rsqrt | Func::Pow);
+                let values = values.iter().map(|value| self.rewrite(value, fragile));
+                Node::Call(*func, values.collect::<Option<Vec<_>>>()?)
+            }
+            Node::Select(cond, yes, no) => {
+                // Whatever is compared, both branches are numbers.
+                let cond = cond.try_map(&mut |value| self.rewrite(value, false).ok_or(())).ok()?;
+                Node::select(cond, self.rewrite(yes, fragile)?, self.rewrite(no, fragile)?)
+            }
             Node::Read(read) => {
-                let moved = read
-                    .subscripts
-                    .iter()
-                    .any(|int| int.indices().iter().any(|id| self.guarded.contains(id)));
-                if moved && divisor {
+                let moved = read.subscripts.iter().any(|int| self.moves(int));
+                let stuck = read.subscripts.iter().any(|int| self.moves_element(int));
+                if stuck || (moved && fragile) {
                     return None;
                 }
                 let subscripts = read.subscripts.iter().map(|int| self.substitute(int)).collect();
@@ -184,6 +255,8 @@ fn product_reads<'a>(node: &'a Node, into: &mut Vec<&'a Read>) {
             product_reads(right, into);
         }
         Node::Binary(Op::Div, left, _) => product_reads(left, into),
+        Node::Select(_, yes, no) if no.is_zero() => product_reads(yes, into),
+        Node::Select(_, yes, no) if yes.is_zero() => product_reads(no, into),
         _ => {}
     }
 }

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{Bound, Expr, ExprKind, Int, IntKind, Read, Statement};
 use crate::error::{Error, Result, list};
-use crate::ir::{Assign, Axis, Index, IndexId, Node, Part, Program, SameSize};
+use crate::ir::{Assign, Axis, Index, IndexId, Node, Part, Program, SameSize, like};
+use crate::ops::Reduction;
 use crate::parser::RESERVED;
 use crate::poly::same_size;
-use crate::shape::TensorType;
+use crate::shape::{DType, TensorType};
 use crate::span::Span;
 
 /// Resolves `statements` over `tensors`; `extra` are sizes that stand in no shape.
@@ -80,15 +81,20 @@ impl Resolver {
         Ok(())
     }
 
-    /// The tensor `name`; a cotangent `grad(X)` is like X.
+    /// The tensor `name`; a cotangent `grad(X)` and a new value `X'` are like X.
     fn tensor(&mut self, name: &str, span: Span) -> Result<&TensorType> {
         if !self.program.tensors.contains_key(name) {
-            let primal = name.strip_prefix("grad(").and_then(|rest| rest.strip_suffix(')'));
-            let Some(like) = primal.and_then(|primal| self.program.tensors.get(primal)) else {
-                return Err(self.unknown_tensor(primal.unwrap_or(name), span));
+            let mut declared = name;
+            let found = loop {
+                let Some(next) = like(declared) else {
+                    return Err(self.unknown_tensor(declared, span));
+                };
+                declared = next;
+                if let Some(found) = self.program.tensors.get(declared) {
+                    break found.clone();
+                }
             };
-            let like = like.clone();
-            self.program.tensors.insert(name.to_owned(), like);
+            self.program.tensors.insert(name.to_owned(), found);
         }
         Ok(&self.program.tensors[name])
     }
@@ -96,7 +102,8 @@ impl Resolver {
     fn unknown_tensor(&self, name: &str, span: Span) -> Error {
         let error = Error::new(span, format!("unknown tensor `{name}`"));
         if self.scope.iter().any(|(index, _)| index == name) {
-            return error.help(format!("`{name}` is an index; indices stand in subscripts only"));
+            return error
+                .help(format!("`{name}` is an index; as a number it is written `index({name})`"));
         }
         let known = list(self.program.tensors.keys().map(String::as_str));
         error.help(format!("declared tensors: {known}"))
@@ -131,7 +138,16 @@ impl Resolver {
             ExprKind::Binary(op, left, right) => {
                 Node::binary(*op, self.expr(left)?, self.expr(right)?)
             }
-            ExprKind::Sum(bounds, body) => self.sum(bounds, body)?,
+            ExprKind::Reduce(reduction, bounds, body) => self.reduce(*reduction, bounds, body)?,
+            ExprKind::Call(func, values) => {
+                let values = values.iter().map(|value| self.expr(value));
+                Node::Call(*func, values.collect::<Result<Vec<_>>>()?)
+            }
+            ExprKind::Select(cond, yes, no) => {
+                let cond = cond.try_map(&mut |value| self.expr(value))?;
+                Node::select(cond, self.expr(yes)?, self.expr(no)?)
+            }
+            ExprKind::Index(int) => Node::Index(self.int(int)?),
         })
     }
 
@@ -142,7 +158,7 @@ impl Resolver {
         }
         if is_index && !self.program.tensors.contains_key(name) {
             return Err(Error::new(span, format!("the index `{name}` stands outside a subscript"))
-                .help("only sizes and tensors are numbers"));
+                .help(format!("as a number it is written `index({name})`")));
         }
         let read = Read { tensor: name.to_owned(), subscripts: Vec::new(), padded: false, span };
         Ok(Node::Read(self.read(&read)?))
@@ -159,14 +175,22 @@ impl Resolver {
         if let Some(&place) = self.assigned.get(&read.tensor)
             && place >= self.place
         {
+            let name = &read.tensor;
             let (message, help) = if place == self.place {
-                let help = "give the result another name; a tensor cannot be changed in place";
-                (format!("`{}` is read in its own statement", read.tensor), help)
+                let help = format!(
+                    "write `{name}'` on the left for its value after the launches, or give the result another name"
+                );
+                (format!("`{name}` is read in its own statement"), help)
             } else {
                 let help = "move the statement that assigns it before this one";
-                (format!("`{}` is read before it is assigned", read.tensor), help)
+                (format!("`{name}` is read before it is assigned"), help.to_owned())
             };
             return Err(Error::new(name_span, message).help(help));
+        }
+        if read.tensor.ends_with('\'') && !self.assigned.contains_key(&read.tensor) {
+            let message = format!("no statement assigns `{}`", read.tensor);
+            return Err(Error::new(name_span, message)
+                .help("a primed name is the value that the formula gives a tensor"));
         }
         check_rank(&read.tensor, read.span, read.subscripts.len(), rank)?;
         let subscripts =
@@ -174,29 +198,52 @@ impl Resolver {
         Ok(Read { subscripts, ..read.clone() })
     }
 
-    /// Names in a subscript: indices and sizes.
-    fn int(&self, int: &Int) -> Result<Int> {
-        int.try_map(&mut |leaf| {
-            let IntKind::Name(name) = &leaf.kind else { return Ok(leaf.clone()) };
-            if let Some((_, id)) = self.scope.iter().find(|(index, _)| index == name) {
-                return Ok(Int::new(IntKind::Index(*id), leaf.span));
+    /// Names in a subscript: indices and sizes, and elements of integer tensors.
+    fn int(&mut self, int: &Int) -> Result<Int> {
+        let kind = match &int.kind {
+            IntKind::Name(name) => {
+                if let Some((_, id)) = self.scope.iter().find(|(index, _)| index == name) {
+                    IntKind::Index(*id)
+                } else if self.program.sizes.contains(name) {
+                    return Ok(int.clone());
+                } else if self.program.tensors.contains_key(name) {
+                    let (tensor, span) = (name.clone(), int.span);
+                    let scalar = Read { tensor, subscripts: Vec::new(), padded: false, span };
+                    IntKind::Element(Box::new(self.element(&scalar)?))
+                } else {
+                    return Err(self.unbound_index(name, int.span));
+                }
             }
-            if self.program.sizes.contains(name) {
-                return Ok(leaf.clone());
+            IntKind::Element(read) => IntKind::Element(Box::new(self.element(read)?)),
+            IntKind::Const(_) | IntKind::Index(_) => int.kind.clone(),
+            IntKind::Neg(inner) => IntKind::Neg(Box::new(self.int(inner)?)),
+            IntKind::Binary(op, left, right) => {
+                IntKind::Binary(*op, Box::new(self.int(left)?), Box::new(self.int(right)?))
             }
-            Err(self.unbound_index(name, leaf.span))
-        })
+        };
+        Ok(Int::new(kind, int.span))
+    }
+
+    /// An element that is a subscript, or a part of one.
+    fn element(&mut self, read: &Read) -> Result<Read> {
+        let element = self.read(read)?;
+        let dtype = self.program.tensors[&element.tensor].dtype;
+        if dtype == DType::I32 {
+            return Ok(element);
+        }
+        let message = format!("`{}` has elements of type {dtype}", element.tensor);
+        Err(Error::new(element.span, message).help("only elements of an i32 tensor are subscripts"))
     }
 
     fn unbound_index(&self, name: &str, span: Span) -> Error {
         let indices = list(self.scope.iter().map(|(index, _)| index.as_str()));
         let sizes = list(self.program.sizes.iter().map(String::as_str));
         Error::new(span, format!("`{name}` is neither an index nor a size")).help(format!(
-            "name it on the left side or in a `sum[...]`; indices here: {indices}; sizes: {sizes}"
+            "name it on the left side or in a reduction like `sum[...]`; indices here: {indices}; sizes: {sizes}"
         ))
     }
 
-    fn sum(&mut self, bounds: &[Bound], body: &Expr) -> Result<Node> {
+    fn reduce(&mut self, reduction: Reduction, bounds: &[Bound], body: &Expr) -> Result<Node> {
         let outer = self.scope.len();
         let mut ids = Vec::new();
         for bound in bounds {
@@ -212,14 +259,17 @@ impl Resolver {
         let used = body.used_indices();
         for (bound, &id) in bounds.iter().zip(&ids) {
             if !used.contains(&id) {
-                return Err(Error::new(bound.span, format!("the summation index `{}` is not used", bound.name))
-                    .help("the body of a `sum` ends before `+` and `-`: use brackets, or remove the index"));
+                let word = reduction.name();
+                let message = format!("the index `{}` of this `{word}` is not used", bound.name);
+                return Err(Error::new(bound.span, message).help(format!(
+                    "the body of a `{word}` ends before `+` and `-`: use brackets, or remove the index"
+                )));
             }
             if bound.range.is_none() {
                 self.infer_range(id, bound, &body)?;
             }
         }
-        Ok(Node::Sum(ids, Box::new(body)))
+        Ok(Node::Reduce(reduction, ids, Box::new(body)))
     }
 
     /// A written range: sizes only.

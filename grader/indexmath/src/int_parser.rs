@@ -3,18 +3,21 @@
 //! ```text
 //! int     = product { ( '+' | '-' ) product }
 //! product = atom { ( '*' | '/' | '%' ) atom }
-//! atom    = '-' atom | digits | name | '(' int ')' | function '(' int ',' int ')'
+//! atom    = '-' atom | digits | name | '(' int ')' | function '(' int ',' int ')' | element
 //! function = 'div' | 'mod' | 'ceil_div' | 'min' | 'max'
+//! element = name [ "'" ] '[' int { ',' int } ']'
 //! ```
+//!
+//! An element of an integer tensor stands in subscripts only: `x[b, label[b]]`.
 
-use crate::ast::{Int, IntKind, IntOp};
+use crate::ast::{Int, IntKind, IntOp, Read};
 use crate::error::{Error, Result};
 use crate::lexer::{Tok, Token};
 use crate::parser::{Parser, RESERVED, Tall};
 
 /// Parses a text that is one integer expression.
 pub(crate) fn integer(text: &str) -> Result<Int> {
-    let mut parser = Parser::without_lines(text)?;
+    let mut parser = Parser::of_sizes(text)?;
     let (int, _) = parser.int()?;
     if parser.peek() != Tok::Eof {
         return Err(parser.expected("an operator or the end of the size"));
@@ -23,6 +26,14 @@ pub(crate) fn integer(text: &str) -> Result<Int> {
 }
 
 impl Parser<'_> {
+    /// An integer without elements of tensors.
+    pub(crate) fn size(&mut self) -> Result<Tall<Int>> {
+        let before = std::mem::replace(&mut self.elements, false);
+        let result = self.int();
+        self.elements = before;
+        result
+    }
+
     pub(crate) fn int(&mut self) -> Result<Tall<Int>> {
         let mut left = self.int_product()?;
         loop {
@@ -92,16 +103,31 @@ impl Parser<'_> {
             return Err(Error::new(span, format!("`{name}` in a size or subscript"))
                 .help("integer expressions know + - * / %, div, mod, ceil_div, min and max"));
         }
-        self.next();
-        match self.peek() {
+        match self.peek_at(1) {
             Tok::Open => Err(Error::new(span, format!("`{name}` is no function"))
                 .help("integer expressions know div, mod, ceil_div, min and max")),
-            Tok::OpenSquare | Tok::Question => {
-                Err(Error::new(span, "a tensor element as a subscript")
-                    .help("subscripts are made of indices, sizes and integers"))
+            Tok::OpenSquare if self.elements => self.element(),
+            Tok::OpenSquare => Err(Error::new(span, "a tensor element in a size")
+                .help("sizes and ranges are made of sizes and integers")),
+            Tok::Question => Err(Error::new(span, "a padded read as a subscript")
+                .help("an element that is a subscript must lie inside its tensor")),
+            _ if name.ends_with('\'') => Err(Error::new(span, format!("`{name}` is no index"))
+                .help("only tensors have a primed name")),
+            _ => {
+                self.next();
+                Ok((Int::new(IntKind::Name(name.to_owned()), span), 1))
             }
-            _ => Ok((Int::new(IntKind::Name(name.to_owned()), span), 1)),
         }
+    }
+
+    /// `label[b]`.
+    fn element(&mut self) -> Result<Tall<Int>> {
+        let (tensor, start) = self.plain_name("a tensor")?;
+        let ((subscripts, end), height) = self.nested(Self::subscripts)?;
+        let span = start.to(end);
+        let read = Read { tensor, subscripts, padded: false, span };
+        let int = Int::new(IntKind::Element(Box::new(read)), span);
+        Ok((int, Self::taller(span, height, 0)?))
     }
 
     fn int_call(&mut self, name: &str, op: IntOp, start: crate::span::Span) -> Result<Tall<Int>> {

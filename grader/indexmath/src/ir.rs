@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{Int, Op, Read};
+use crate::ast::{Int, IntKind, Read};
+use crate::ops::{Cmp, Cond, Func, Op, Reduction};
 use crate::shape::TensorType;
 use crate::span::Span;
 
@@ -62,16 +63,21 @@ pub(crate) struct Part {
     pub body: Node,
 }
 
-/// A real-valued expression. Functions will be a further variant.
+/// A real-valued expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Number(f64),
     /// A size as a number.
     Size(String, Span),
+    /// An integer expression over indices and sizes as a number.
+    Index(Int),
     Read(Read),
     Neg(Box<Node>),
     Binary(Op, Box<Node>, Box<Node>),
-    Sum(Vec<IndexId>, Box<Node>),
+    Reduce(Reduction, Vec<IndexId>, Box<Node>),
+    /// As many values as the function takes.
+    Call(Func, Vec<Node>),
+    Select(Box<Cond<Node>>, Box<Node>, Box<Node>),
 }
 
 impl Node {
@@ -79,28 +85,77 @@ impl Node {
         Self::Binary(op, Box::new(left), Box::new(right))
     }
 
-    /// Calls `f` on every read, left to right.
-    pub(crate) fn reads<'a>(&'a self, f: &mut impl FnMut(&'a Read)) {
+    pub(crate) fn negate(node: Self) -> Self {
+        Self::Neg(Box::new(node))
+    }
+
+    /// The sum over `bound`, which may be none.
+    pub(crate) fn sum(bound: Vec<IndexId>, body: Self) -> Self {
+        if bound.is_empty() { body } else { Self::Reduce(Reduction::Sum, bound, Box::new(body)) }
+    }
+
+    pub(crate) fn select(cond: Cond<Self>, yes: Self, no: Self) -> Self {
+        Self::Select(Box::new(cond), Box::new(yes), Box::new(no))
+    }
+
+    /// `left == right` of two integer expressions. Elements, sizes and constants are numbers as they are.
+    pub(crate) fn same_int(left: Int, right: Int) -> Cond<Self> {
+        let number = |int: Int| match int.kind {
+            IntKind::Element(read) => Self::Read(*read),
+            IntKind::Name(name) => Self::Size(name, int.span),
+            IntKind::Const(value) if value.unsigned_abs() < 1 << 53 => Self::Number(value as f64),
+            _ => Self::Index(int),
+        };
+        Cond::compare(Cmp::Equal, number(left), number(right))
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        matches!(self, Self::Number(value) if *value == 0.0)
+    }
+
+    /// The nodes directly below, left to right.
+    pub(crate) fn children<'a>(&'a self, f: &mut impl FnMut(&'a Node)) {
         match self {
-            Self::Number(_) | Self::Size(..) => {}
-            Self::Read(read) => f(read),
-            Self::Neg(inner) | Self::Sum(_, inner) => inner.reads(f),
+            Self::Number(_) | Self::Size(..) | Self::Index(_) | Self::Read(_) => {}
+            Self::Neg(inner) | Self::Reduce(_, _, inner) => f(inner),
             Self::Binary(_, left, right) => {
-                left.reads(f);
-                right.reads(f);
+                f(left);
+                f(right);
+            }
+            Self::Call(_, values) => values.iter().for_each(f),
+            Self::Select(cond, yes, no) => {
+                cond.values(f);
+                f(yes);
+                f(no);
             }
         }
     }
 
-    /// The indices that occur in subscripts, bound inside or not, each once.
+    /// Calls `f` on every read, left to right; elements in subscripts are reads too.
+    pub(crate) fn reads<'a>(&'a self, f: &mut dyn FnMut(&'a Read)) {
+        if let Self::Read(read) = self {
+            read.with_elements(&mut |read| f(read));
+        }
+        self.children(&mut |child| child.reads(f));
+    }
+
+    /// Calls `f` on every integer expression: subscripts and indices as numbers.
+    fn ints<'a>(&'a self, f: &mut dyn FnMut(&'a Int)) {
+        match self {
+            Self::Read(read) => read.subscripts.iter().for_each(&mut *f),
+            Self::Index(int) => f(int),
+            _ => {}
+        }
+        self.children(&mut |child| child.ints(f));
+    }
+
+    /// The indices that occur in integer expressions, bound inside or not, each once.
     pub(crate) fn used_indices(&self) -> Vec<IndexId> {
         let mut used = Vec::new();
-        self.reads(&mut |read| {
-            for subscript in &read.subscripts {
-                for id in subscript.indices() {
-                    if !used.contains(&id) {
-                        used.push(id);
-                    }
+        self.ints(&mut |int| {
+            for id in int.indices() {
+                if !used.contains(&id) {
+                    used.push(id);
                 }
             }
         });
@@ -108,7 +163,20 @@ impl Node {
     }
 }
 
+impl Part {
+    /// Calls `f` on every read, those in the subscripts of the target first.
+    pub(crate) fn reads<'a>(&'a self, f: &mut impl FnMut(&'a Read)) {
+        self.subscripts.iter().for_each(|int| int.elements(f));
+        self.body.reads(f);
+    }
+}
+
 /// The name of the cotangent of `tensor`.
 pub(crate) fn grad(tensor: &str) -> String {
     format!("grad({tensor})")
+}
+
+/// The tensor that one of this name is like: X for `grad(X)` and for `X'`.
+pub(crate) fn like(name: &str) -> Option<&str> {
+    name.strip_prefix("grad(").and_then(|rest| rest.strip_suffix(')')).or(name.strip_suffix('\''))
 }

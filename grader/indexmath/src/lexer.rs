@@ -5,6 +5,7 @@ use crate::span::Span;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Tok<'a> {
+    /// Letters, digits and `_`; one prime may end it: `weights'`.
     Name(&'a str),
     /// Digits, with or without fraction and exponent; its reader decides what it may be.
     Number(&'a str),
@@ -15,6 +16,11 @@ pub(crate) enum Tok<'a> {
     Percent,
     Equals,
     Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    EqualEqual,
+    NotEqual,
     Comma,
     Question,
     Open,
@@ -39,6 +45,11 @@ impl Tok<'_> {
             Tok::Percent => "%",
             Tok::Equals => "=",
             Tok::Less => "<",
+            Tok::LessEqual => "<=",
+            Tok::Greater => ">",
+            Tok::GreaterEqual => ">=",
+            Tok::EqualEqual => "==",
+            Tok::NotEqual => "!=",
             Tok::Comma => ",",
             Tok::Question => "?",
             Tok::Open => "(",
@@ -97,6 +108,7 @@ pub(crate) fn lex(text: &str) -> Result<Vec<Token<'_>>> {
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
                 at += count(bytes, at, |b| b.is_ascii_alphanumeric() || b == b'_');
+                at += usize::from(bytes.get(at) == Some(&b'\''));
                 Tok::Name(&text[start..at])
             }
             b'0'..=b'9' | b'.' => {
@@ -108,8 +120,9 @@ pub(crate) fn lex(text: &str) -> Result<Vec<Token<'_>>> {
                 Tok::Number(&text[start..at])
             }
             _ => {
-                let tok = symbol(byte).ok_or_else(|| unexpected(text, start))?;
-                at += 1;
+                let (tok, len) = symbol(byte, bytes.get(at + 1).copied())
+                    .ok_or_else(|| unexpected(text, start))?;
+                at += len;
                 tok
             }
         };
@@ -125,24 +138,32 @@ pub(crate) fn lex(text: &str) -> Result<Vec<Token<'_>>> {
     Ok(drop_continued(&tokens, &soft))
 }
 
-fn symbol(byte: u8) -> Option<Tok<'static>> {
-    Some(match byte {
-        b'+' => Tok::Plus,
-        b'-' => Tok::Minus,
-        b'*' => Tok::Star,
-        b'/' => Tok::Slash,
-        b'%' => Tok::Percent,
-        b'=' => Tok::Equals,
-        b'<' => Tok::Less,
-        b',' => Tok::Comma,
-        b'?' => Tok::Question,
-        b'(' => Tok::Open,
-        b')' => Tok::Close,
-        b'[' => Tok::OpenSquare,
-        b']' => Tok::CloseSquare,
-        b';' => Tok::End,
-        _ => return None,
-    })
+/// The symbol that starts with `byte`, and its length.
+fn symbol(byte: u8, next: Option<u8>) -> Option<(Tok<'static>, usize)> {
+    let one = |tok| Some((tok, 1));
+    let two = |tok| Some((tok, 2));
+    match (byte, next) {
+        (b'=', Some(b'=')) => two(Tok::EqualEqual),
+        (b'<', Some(b'=')) => two(Tok::LessEqual),
+        (b'>', Some(b'=')) => two(Tok::GreaterEqual),
+        (b'!', Some(b'=')) => two(Tok::NotEqual),
+        (b'+', _) => one(Tok::Plus),
+        (b'-', _) => one(Tok::Minus),
+        (b'*', _) => one(Tok::Star),
+        (b'/', _) => one(Tok::Slash),
+        (b'%', _) => one(Tok::Percent),
+        (b'=', _) => one(Tok::Equals),
+        (b'<', _) => one(Tok::Less),
+        (b'>', _) => one(Tok::Greater),
+        (b',', _) => one(Tok::Comma),
+        (b'?', _) => one(Tok::Question),
+        (b'(', _) => one(Tok::Open),
+        (b')', _) => one(Tok::Close),
+        (b'[', _) => one(Tok::OpenSquare),
+        (b']', _) => one(Tok::CloseSquare),
+        (b';', _) => one(Tok::End),
+        _ => None,
+    }
 }
 
 fn unexpected(text: &str, at: usize) -> Error {
@@ -152,9 +173,12 @@ fn unexpected(text: &str, at: usize) -> Error {
         '·' | '×' | '⋅' => "write products with `*`",
         '−' | '–' => "write the minus sign of the keyboard, `-`",
         'Σ' | '∑' => "write sums as `sum[i] body`",
-        '^' => "there are no powers; write the product out",
+        '^' => "write powers as `pow(a, b)`, or as products",
+        '≤' | '≥' | '≠' => "write comparisons as `<=`, `>=` and `!=`",
+        '&' | '|' | '!' => "conditions know `and`, `or` and the six comparisons",
+        '\'' | '′' => "one prime, and after a name: `weights'`",
         '{' | '}' => "subscripts stand in `[...]`, groups in `(...)`",
-        _ => "formulas are made of names, numbers and + - * / % = < ? ( ) [ ] , ; #",
+        _ => "formulas are made of names, numbers and + - * / % = < > ? ( ) [ ] , ; #",
     };
     Error::new(Span::new(at, at + found.len_utf8()), format!("unexpected character `{found}`"))
         .help(help)

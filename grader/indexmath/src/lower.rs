@@ -1,24 +1,23 @@
 //! Fixed sizes: a resolved program becomes loop nests over flat arrays.
 //!
-//! Every nest adds a body without sums to an array: `target[subscripts] += body`. The sums of a body
-//! that are added to the result become nests of their own; a sum inside a product or a quotient is
-//! first computed for all values of its free indices, into a temporary.
+//! Every nest adds a body without reductions to an array: `target[subscripts] += body`. The sums of a body
+//! that are added to the result become nests of their own; a sum elsewhere, and every other reduction, is
+//! first computed for all values of its free indices, into a temporary. `emit` makes the code of the bodies.
 
 use std::collections::BTreeMap;
 
 use crate::affine::{Affine, Sub};
-use crate::ast::{Int, IntKind, Op, Read};
+use crate::ast::{Int, IntKind};
+use crate::emit::Lowering;
 use crate::error::{Error, Result};
 use crate::infer::different_sizes;
-use crate::ir::{IndexId, Node, Part, Program};
-use crate::prove::{Place, check};
-use crate::shape::{DType, DimExpr, Dims, eval};
+use crate::ir::{IndexId, Node, Program};
+use crate::ops::{Cmp, Func, Junction, Op, Reduction};
+use crate::shape::{DType, Dims, eval};
 use crate::span::Span;
 
 /// Elements of one tensor, and iterations of one index: less than this.
 const MAX_ELEMENTS: i64 = 1 << 31;
-/// Values of one temporary: less than this.
-const MAX_TEMPORARY: i64 = 1 << 28;
 
 /// A tensor at fixed sizes.
 #[derive(Clone, Debug)]
@@ -28,6 +27,14 @@ pub(crate) struct Layout {
     pub shape: Vec<usize>,
     pub strides: Vec<i64>,
     pub len: usize,
+}
+
+impl Layout {
+    /// The coordinates of an element.
+    pub(crate) fn coords(&self, flat: usize) -> Vec<i64> {
+        let axes = self.strides.iter().zip(&self.shape);
+        axes.map(|(stride, &size)| flat as i64 / stride % size as i64).collect()
+    }
 }
 
 /// All that evaluation needs.
@@ -49,6 +56,9 @@ pub(crate) struct Nests {
     pub parts: Vec<PartNests>,
     /// Tensors that are read, each once.
     pub reads: Vec<usize>,
+    /// In which a kernel computes the body: f64, i32, or f32 for all else. Integers that come from
+    /// floating-point numbers are computed as such.
+    pub work: DType,
 }
 
 /// A part of a statement. Parts may share indices, but not the values that reach an element.
@@ -72,27 +82,54 @@ pub(crate) struct Access {
     pub array: Array,
     pub subs: Vec<Sub>,
     pub padded: bool,
+    /// What a padded read gives outside.
+    pub outside: f64,
 }
 
-/// For all values of `loops`: `target += code`.
+/// For all values of `loops`: `target += code`, or the winner of all.
 #[derive(Clone, Debug)]
 pub(crate) struct Nest {
     pub loops: Vec<IndexId>,
     pub target: Access,
     pub reads: Vec<Access>,
+    /// Integer expressions that stand as numbers.
+    pub ints: Vec<Sub>,
     /// In postfix order.
     pub code: Vec<Instr>,
     /// The body is this number times the product of all `reads`.
     pub product: Option<f64>,
+    /// `None`: a sum.
+    pub contest: Option<Contest>,
+}
+
+/// A reduction in which one iteration wins.
+#[derive(Clone, Debug)]
+pub(crate) struct Contest {
+    pub reduction: Reduction,
+    /// The place of an iteration, row-major.
+    pub place: Affine,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Instr {
     Const(f64),
+    /// 0, as no term at all.
+    Nothing,
     /// A place in [`Nest::reads`].
     Load(usize),
+    /// A place in [`Nest::ints`].
+    Int(usize),
     Neg,
     Binary(Op),
+    /// From here on, what rounding did so far is an error that the value has.
+    Settle,
+    /// Of settled values, except for `abs`.
+    Call(Func),
+    /// Of settled values.
+    Compare(Cmp),
+    Join(Junction),
+    /// Condition, value if it holds, value if not.
+    Select,
 }
 
 impl Lowered {
@@ -127,16 +164,29 @@ impl Lowered {
         let mut lowered = Self { tensors, by_name, names, ranges, statements: Vec::new() };
         for statement in &program.statements {
             let target = lowered.by_name[&statement.target];
-            let nests = Nests { target, parts: Vec::new(), reads: Vec::new() };
+            let work = lowered.tensors[target].dtype;
+            let nests = Nests { target, parts: Vec::new(), reads: Vec::new(), work };
             let own = PartNests::default();
             let mut lowering = Lowering { program, dims, all: &lowered, nests, own };
             for part in &statement.parts {
                 lowering.part(&statement.target, part)?;
             }
-            let nests = lowering.nests;
+            let mut nests = lowering.nests;
+            nests.work = lowered.work(&nests);
             lowered.statements.push(nests);
         }
         Ok(lowered)
+    }
+
+    fn work(&self, nests: &Nests) -> DType {
+        let read = |dtype| nests.reads.iter().any(|&id| self.tensors[id].dtype == dtype);
+        let floats = nests.reads.iter().any(|&id| self.tensors[id].dtype.is_float());
+        match self.tensors[nests.target].dtype {
+            DType::I32 if read(DType::F64) => DType::F64,
+            DType::I32 if floats => DType::F32,
+            DType::F16 | DType::BF16 => DType::F32,
+            own => own,
+        }
     }
 }
 
@@ -180,125 +230,6 @@ pub(crate) struct Summand<'a> {
     pub node: &'a Node,
 }
 
-struct Lowering<'a> {
-    program: &'a Program,
-    dims: &'a Dims,
-    all: &'a Lowered,
-    nests: Nests,
-    /// The part at hand.
-    own: PartNests,
-}
-
-impl Lowering<'_> {
-    fn part(&mut self, target: &str, part: &Part) -> Result<()> {
-        let subs = self.subs(target, &part.subscripts, part.padded)?;
-        let array = Array::Tensor(self.nests.target);
-        let target = Access { array, subs, padded: part.padded };
-        self.add(&target, &part.loops, &part.body)?;
-        self.nests.parts.push(std::mem::take(&mut self.own));
-        Ok(())
-    }
-
-    /// Nests that add `node` to `target` for all values of `loops`.
-    fn add(&mut self, target: &Access, loops: &[IndexId], node: &Node) -> Result<()> {
-        let mut summands = Vec::new();
-        split(node, false, loops.to_vec(), &mut summands);
-        for Summand { loops, negative, node } in summands {
-            let mut nest = Nest {
-                loops,
-                target: target.clone(),
-                reads: Vec::new(),
-                code: Vec::new(),
-                product: None,
-            };
-            self.emit(node, &mut nest)?;
-            if negative {
-                nest.code.push(Instr::Neg);
-            }
-            nest.product = product(&nest);
-            self.own.nests.push(nest);
-        }
-        Ok(())
-    }
-
-    fn emit(&mut self, node: &Node, nest: &mut Nest) -> Result<()> {
-        match node {
-            Node::Number(value) => nest.code.push(Instr::Const(*value)),
-            Node::Size(name, span) => {
-                nest.code.push(Instr::Const(size(name, *span, self.dims)? as f64));
-            }
-            Node::Read(read) => {
-                let access = self.access(read)?;
-                nest.code.push(Instr::Load(nest.reads.len()));
-                nest.reads.push(access);
-            }
-            Node::Neg(inner) => {
-                self.emit(inner, nest)?;
-                nest.code.push(Instr::Neg);
-            }
-            Node::Binary(op, left, right) => {
-                self.emit(left, nest)?;
-                self.emit(right, nest)?;
-                nest.code.push(Instr::Binary(*op));
-            }
-            Node::Sum(bound, body) => {
-                let access = self.temporary(bound, body, &nest.loops)?;
-                nest.code.push(Instr::Load(nest.reads.len()));
-                nest.reads.push(access);
-            }
-        }
-        Ok(())
-    }
-
-    /// Nests that compute a sum for all values of its free indices; gives how to read it.
-    fn temporary(&mut self, bound: &[IndexId], body: &Node, loops: &[IndexId]) -> Result<Access> {
-        let used = body.used_indices();
-        let free: Vec<IndexId> = loops.iter().copied().filter(|id| used.contains(id)).collect();
-        let size = free.iter().try_fold(1_i64, |size, &id| size.checked_mul(self.all.ranges[id]));
-        if size.is_none_or(|size| size >= MAX_TEMPORARY) {
-            let message = "a sum in a product or quotient would need 2^28 values or more";
-            return Err(Error::new(Span::default(), message)
-                .help("compute the sum in a statement of its own, or choose smaller sizes"));
-        }
-        let array = Array::Temporary(self.own.temporaries.len());
-        self.own.temporaries.push(free.clone());
-        let subs = free.iter().map(|&id| Sub::Affine(Affine::index(id))).collect();
-        let access = Access { array, subs, padded: false };
-        let all = [free.as_slice(), bound].concat();
-        self.add(&access, &all, body)?;
-        Ok(access)
-    }
-
-    fn access(&mut self, read: &Read) -> Result<Access> {
-        let tensor = self.all.by_name[&read.tensor];
-        if !self.nests.reads.contains(&tensor) {
-            self.nests.reads.push(tensor);
-        }
-        let subs = self.subs(&read.tensor, &read.subscripts, read.padded)?;
-        Ok(Access { array: Array::Tensor(tensor), subs, padded: read.padded })
-    }
-
-    fn subs(&self, tensor: &str, subscripts: &[Int], padded: bool) -> Result<Vec<Sub>> {
-        let layout = &self.all.tensors[self.all.by_name[tensor]];
-        let declared: &[DimExpr] = &self.program.tensors[tensor].shape;
-        let mut subs = Vec::new();
-        for (axis, subscript) in subscripts.iter().enumerate() {
-            let sub = Sub::new(subscript, self.dims)?;
-            let place = Place {
-                tensor,
-                axis,
-                size: layout.shape[axis] as i64,
-                size_text: &declared[axis].to_string(),
-                padded,
-                names: &self.all.names,
-            };
-            check(subscript, &sub, &place, &self.all.ranges)?;
-            subs.push(sub);
-        }
-        Ok(subs)
-    }
-}
-
 /// The value of a size that stands as a number.
 pub(crate) fn size(name: &str, span: Span, dims: &Dims) -> Result<i64> {
     eval(&Int::new(IntKind::Name(name.to_owned()), span), dims, &|_| None)
@@ -316,41 +247,10 @@ pub(crate) fn split<'a>(
             split(left, negative, loops.clone(), into);
             split(right, negative != (*op == Op::Sub), loops, into);
         }
-        Node::Sum(bound, body) => {
+        Node::Reduce(Reduction::Sum, bound, body) => {
             let loops = [loops.as_slice(), bound].concat();
             split(body, negative, loops, into);
         }
         _ => into.push(Summand { loops, negative, node }),
     }
-}
-
-/// The constant factor, if the code is one times a product of all reads.
-fn product(nest: &Nest) -> Option<f64> {
-    // Constant parts of the operands; reads are left out.
-    let mut stack: Vec<(f64, bool)> = Vec::new();
-    for instr in &nest.code {
-        let value = match instr {
-            Instr::Const(value) => (*value, true),
-            Instr::Load(_) => (1.0, false),
-            Instr::Neg => {
-                let (value, constant) = stack.pop()?;
-                (-value, constant)
-            }
-            Instr::Binary(op) => {
-                let ((b, b_constant), (a, a_constant)) = (stack.pop()?, stack.pop()?);
-                let constant = a_constant && b_constant;
-                match op {
-                    Op::Mul => (a * b, constant),
-                    Op::Div if b_constant => (a / b, constant),
-                    Op::Add if constant => (a + b, true),
-                    Op::Sub if constant => (a - b, true),
-                    _ => return None,
-                }
-            }
-        };
-        stack.push(value);
-    }
-    let (factor, _) = stack.pop()?;
-    let tensors = nest.reads.iter().all(|read| matches!(read.array, Array::Tensor(_)));
-    (tensors && factor.is_finite()).then_some(factor)
 }

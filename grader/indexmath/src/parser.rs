@@ -5,17 +5,21 @@
 //! statement = tensor [ '[' [ int { ',' int } ] ']' ] '=' expr
 //! expr      = term { ( '+' | '-' ) term }
 //! term      = factor { ( '*' | '/' ) factor }
-//! factor    = '-' factor | 'sum' '[' bound { ',' bound } ']' term | primary
+//! factor    = '-' factor | reduction '[' bound { ',' bound } ']' term | primary
+//! reduction = 'sum' | 'max' | 'min' | 'argmax' | 'argmin'
 //! bound     = name [ '<' int ]
-//! primary   = number | '(' expr ')' | tensor [ [ '?' ] '[' [ int { ',' int } ] ']' ]
-//! tensor    = name | 'grad' '(' name ')'
+//! primary   = number | '(' expr ')' | tensor [ [ '?' ] '[' [ int { ',' int } ] ']' ] | call
+//! tensor    = plain | 'grad' '(' plain ')'
+//! plain     = name [ "'" ]
 //! ```
 //!
-//! The body of a `sum` is a *term*: it extends over `*` and `/`, and ends before `+` and `-`.
+//! The body of a reduction is a *term*: it extends over `*` and `/`, and ends before `+` and `-`. The calls are
+//! in `call_parser`, the integers in `int_parser`.
 
-use crate::ast::{Bound, Expr, ExprKind, Form, Int, Op, Read, Statement};
+use crate::ast::{Bound, Expr, ExprKind, Int, Read, Statement};
 use crate::error::{Error, Result};
 use crate::lexer::{Tok, Token, lex};
+use crate::ops::{Op, Reduction};
 use crate::span::Span;
 
 /// Brackets, signs and sums inside each other: what the recursion of the parser may use.
@@ -24,12 +28,17 @@ const MAX_NESTING: u32 = 64;
 pub(crate) const MAX_HEIGHT: u32 = 256;
 
 /// Names that no tensor, index or size may have.
-pub(crate) const RESERVED: [&str; 7] = ["sum", "grad", "div", "mod", "ceil_div", "min", "max"];
+pub(crate) const RESERVED: [&str; 23] = [
+    "sum", "grad", "div", "mod", "ceil_div", "min", "max", "argmax", "argmin", "select", "index",
+    "and", "or", "exp", "log", "sqrt", "rsqrt", "tanh", "abs", "pow", "f16", "bf16", "f32",
+];
 
 pub(crate) struct Parser<'a> {
     tokens: Vec<Token<'a>>,
     at: usize,
     nesting: u32,
+    /// May integers be elements of tensors here? Not in sizes.
+    pub(crate) elements: bool,
 }
 
 /// A node and the height of its tree.
@@ -53,12 +62,13 @@ pub(crate) fn program(text: &str) -> Result<Vec<Statement>> {
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a str) -> Result<Self> {
-        Ok(Self { tokens: lex(text)?, at: 0, nesting: 0 })
+        Ok(Self { tokens: lex(text)?, at: 0, nesting: 0, elements: true })
     }
 
-    /// Without the line ends: for texts in which they mean nothing.
-    pub(crate) fn without_lines(text: &'a str) -> Result<Self> {
+    /// For sizes and types: line ends mean nothing in them, and there are no elements.
+    pub(crate) fn of_sizes(text: &'a str) -> Result<Self> {
         let mut parser = Self::new(text)?;
+        parser.elements = false;
         parser.tokens.retain(|token| token.tok != Tok::End);
         Ok(parser)
     }
@@ -70,6 +80,11 @@ impl<'a> Parser<'a> {
 
     pub(crate) fn peek(&self) -> Tok<'a> {
         self.token().tok
+    }
+
+    /// The token `ahead` of the next one.
+    pub(crate) fn peek_at(&self, ahead: usize) -> Tok<'a> {
+        self.tokens.get(self.at + ahead).map_or(Tok::Eof, |token| token.tok)
     }
 
     pub(crate) fn next(&mut self) -> Token<'a> {
@@ -100,7 +115,8 @@ impl<'a> Parser<'a> {
     /// Runs `parse` one bracket deeper.
     pub(crate) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting == MAX_NESTING {
-            let message = format!("more than {MAX_NESTING} brackets, signs or sums in each other");
+            let message =
+                format!("more than {MAX_NESTING} brackets, signs or reductions in each other");
             return Err(Error::new(self.token().span, message)
                 .help("split the formula into several statements"));
         }
@@ -129,16 +145,16 @@ impl<'a> Parser<'a> {
         };
         let (target, target_span) = self.tensor_name()?;
         let subscripts =
-            if self.peek() == Tok::OpenSquare { self.subscripts()?.0 } else { Vec::new() };
+            if self.peek() == Tok::OpenSquare { self.subscripts()?.0.0 } else { Vec::new() };
         if self.peek() != Tok::Equals {
             return Err(self.expected("`=`").help("a statement is `tensor[indices] = expression`"));
         }
         self.next();
         let (body, _) = self.expr()?;
-        Ok(Statement { target, target_span, subscripts, form: Form::Assign, body })
+        Ok(Statement { target, target_span, subscripts, body })
     }
 
-    fn expr(&mut self) -> Result<Tall<Expr>> {
+    pub(crate) fn expr(&mut self) -> Result<Tall<Expr>> {
         let mut left = self.term()?;
         loop {
             let op = match self.peek() {
@@ -179,15 +195,24 @@ impl<'a> Parser<'a> {
                 let height = Self::taller(span, height, 0)?;
                 Ok((Expr { kind: ExprKind::Neg(Box::new(inner)), span }, height))
             }
-            Tok::Name("sum") => self.sum(),
+            Tok::Name(name) => match Reduction::named(name) {
+                // `max(a, b)` is a function.
+                Some(Reduction::Max | Reduction::Min) if self.peek_at(1) == Tok::Open => {
+                    self.primary()
+                }
+                Some(reduction) => self.reduction(reduction),
+                None => self.primary(),
+            },
             _ => self.primary(),
         }
     }
 
-    fn sum(&mut self) -> Result<Tall<Expr>> {
+    fn reduction(&mut self, reduction: Reduction) -> Result<Tall<Expr>> {
         let start = self.next().span;
+        let name = reduction.name();
         if self.peek() != Tok::OpenSquare {
-            return Err(self.expected("`[` after `sum`").help("write `sum[i, j] body`"));
+            let message = format!("`[` after `{name}`");
+            return Err(self.expected(&message).help(format!("write `{name}[i, j] body`")));
         }
         self.next();
         let mut bounds = vec![self.bound()?];
@@ -198,13 +223,17 @@ impl<'a> Parser<'a> {
         let (body, height) = self.nested(Self::term)?;
         let span = start.to(body.span);
         let height = Self::taller(span, height, 0)?;
-        Ok((Expr { kind: ExprKind::Sum(bounds, Box::new(body)), span }, height))
+        Ok((Expr { kind: ExprKind::Reduce(reduction, bounds, Box::new(body)), span }, height))
     }
 
     fn bound(&mut self) -> Result<Bound> {
         let (name, mut span) = self.plain_name("an index")?;
+        if name.ends_with('\'') {
+            return Err(Error::new(span, format!("an index named `{name}`"))
+                .help("only tensors have a primed name"));
+        }
         let range = if self.eat(Tok::Less) {
-            let (range, _) = self.int()?;
+            let (range, _) = self.size()?;
             span = span.to(range.span);
             Some(range)
         } else {
@@ -229,7 +258,10 @@ impl<'a> Parser<'a> {
                 inner.span = span.to(self.expect(Tok::Close)?);
                 Ok((inner, height))
             }
-            Tok::Name(_) => self.read(),
+            Tok::Name(name) => match self.call(name)? {
+                Some(call) => Ok(call),
+                None => self.read(),
+            },
             _ => Err(self.expected("a number, a tensor or `(`")),
         }
     }
@@ -243,22 +275,25 @@ impl<'a> Parser<'a> {
             }
             if self.peek() == Tok::Open {
                 return Err(Error::new(span, format!("`{tensor}` is no function"))
-                    .help("elements are read with `[...]`; products are written with `*`"));
+                    .help("functions: exp, log, sqrt, rsqrt, tanh, abs, max, min, pow, select, index, f16, bf16, f32; elements are read with `[...]`, products written with `*`"));
             }
             return Ok((Expr { kind: ExprKind::Name(tensor), span }, 1));
         }
-        let (subscripts, end) = self.subscripts()?;
+        let ((subscripts, end), _) = self.subscripts()?;
         let span = span.to(end);
         Ok((Expr { kind: ExprKind::Read(Read { tensor, subscripts, padded, span }), span }, 1))
     }
 
     /// `[` int, … `]`.
-    pub(crate) fn subscripts(&mut self) -> Result<(Vec<Int>, Span)> {
+    pub(crate) fn subscripts(&mut self) -> Result<Tall<(Vec<Int>, Span)>> {
         self.expect(Tok::OpenSquare)?;
         let mut list = Vec::new();
+        let mut height = 0;
         if self.peek() != Tok::CloseSquare {
             loop {
-                list.push(self.int()?.0);
+                let (int, own) = self.int()?;
+                list.push(int);
+                height = height.max(own);
                 if !self.eat(Tok::Comma) {
                     break;
                 }
@@ -267,10 +302,10 @@ impl<'a> Parser<'a> {
         if self.peek() != Tok::CloseSquare {
             return Err(self.expected("`,` or `]`"));
         }
-        Ok((list, self.next().span))
+        Ok(((list, self.next().span), height))
     }
 
-    /// `X` or `grad(X)`.
+    /// `X`, `X'`, `grad(X)` or `grad(X')`.
     fn tensor_name(&mut self) -> Result<(String, Span)> {
         if self.peek() != Tok::Name("grad") {
             return self.plain_name("a tensor");
@@ -285,7 +320,7 @@ impl<'a> Parser<'a> {
         Ok((format!("grad({name})"), start.to(end)))
     }
 
-    fn plain_name(&mut self, what: &str) -> Result<(String, Span)> {
+    pub(crate) fn plain_name(&mut self, what: &str) -> Result<(String, Span)> {
         let Token { tok: Tok::Name(name), span } = self.token() else {
             return Err(self.expected(what));
         };

@@ -36,7 +36,7 @@ impl Poly {
         match &int.kind {
             IntKind::Const(value) => Some(Self::constant(*value)),
             IntKind::Name(name) => Some(Self::name(name.clone())),
-            IntKind::Index(_) => None,
+            IntKind::Index(_) | IntKind::Element(_) => None,
             IntKind::Neg(inner) => Self::of(inner)?.times(-1),
             IntKind::Binary(op, left, right) => {
                 let (a, b) = (Self::of(left)?, Self::of(right)?);

@@ -5,7 +5,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::ast::{Bound, Expr, ExprKind, Form, Int, IntKind, IntOp, Op, Read, Statement};
+use crate::ast::{Bound, Expr, ExprKind, Int, IntKind, IntOp, Read, Statement};
+use crate::ops::{Cond, Junction, Op};
 
 /// How tightly an operand must hold together to stand without brackets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +43,12 @@ impl IntText<'_> {
                 Some(name) => f.write_str(name)?,
                 None => write!(f, "{id}")?,
             },
+            IntKind::Element(read) => {
+                f.write_str(&read.tensor)?;
+                if !read.subscripts.is_empty() {
+                    write_subscripts(f, &read.subscripts, self.names)?;
+                }
+            }
             IntKind::Neg(inner) => {
                 f.write_str("-")?;
                 self.write(f, inner, Level::Atom)?;
@@ -69,7 +76,11 @@ impl IntText<'_> {
 fn int_level(int: &Int) -> Level {
     match &int.kind {
         // A negative constant is read back as a negation, which is an atom too.
-        IntKind::Const(_) | IntKind::Name(_) | IntKind::Index(_) | IntKind::Neg(_) => Level::Atom,
+        IntKind::Const(_)
+        | IntKind::Name(_)
+        | IntKind::Index(_)
+        | IntKind::Element(_)
+        | IntKind::Neg(_) => Level::Atom,
         IntKind::Binary(op, ..) => match op {
             IntOp::Add | IntOp::Sub => Level::Sum,
             IntOp::Mul => Level::Product,
@@ -106,7 +117,7 @@ impl Display for Expr {
     }
 }
 
-/// `last`: nothing follows on the same level, so an open-ended `sum` needs no brackets.
+/// `last`: nothing follows on the same level, so an open-ended reduction needs no brackets.
 fn write_expr(f: &mut Formatter<'_>, expr: &Expr, level: Level, last: bool) -> fmt::Result {
     let own = match &expr.kind {
         ExprKind::Binary(Op::Add | Op::Sub, ..) => Level::Sum,
@@ -127,7 +138,7 @@ fn write_expr(f: &mut Formatter<'_>, expr: &Expr, level: Level, last: bool) -> f
             write_expr(f, inner, Level::Atom, last)?;
         }
         ExprKind::Binary(op @ (Op::Add | Op::Sub), left, right) => {
-            // A `sum` ends before `+` and `-`.
+            // A reduction ends before `+` and `-`.
             write_expr(f, left, Level::Sum, true)?;
             f.write_str(if *op == Op::Add { " + " } else { " - " })?;
             write_expr(f, right, Level::Product, true)?;
@@ -137,14 +148,29 @@ fn write_expr(f: &mut Formatter<'_>, expr: &Expr, level: Level, last: bool) -> f
             f.write_str(if *op == Op::Mul { " * " } else { " / " })?;
             write_expr(f, right, Level::Atom, last)?;
         }
-        ExprKind::Sum(bounds, body) => {
-            f.write_str("sum[")?;
+        ExprKind::Reduce(reduction, bounds, body) => {
+            write!(f, "{}[", reduction.name())?;
             for (place, bound) in bounds.iter().enumerate() {
                 f.write_str(if place == 0 { "" } else { "," })?;
                 write_bound(f, bound)?;
             }
             f.write_str("] ")?;
             write_expr(f, body, Level::Product, true)?;
+        }
+        ExprKind::Call(func, values) => {
+            write!(f, "{}(", func.name())?;
+            for (place, value) in values.iter().enumerate() {
+                write!(f, "{}{value}", if place == 0 { "" } else { ", " })?;
+            }
+            f.write_str(")")?;
+        }
+        ExprKind::Select(cond, yes, no) => {
+            f.write_str("select(")?;
+            write_cond(f, cond, None)?;
+            write!(f, ", {yes}, {no})")?;
+        }
+        ExprKind::Index(int) => {
+            write!(f, "index({})", IntText { int, names: &[], tight: true })?;
         }
     }
     if brackets { f.write_str(")") } else { Ok(()) }
@@ -153,10 +179,36 @@ fn write_expr(f: &mut Formatter<'_>, expr: &Expr, level: Level, last: bool) -> f
 /// Would a following `*` or `/` be read as part of its last operand?
 fn ends_open(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Sum(..) => true,
+        ExprKind::Reduce(..) => true,
         ExprKind::Neg(inner) => ends_open(inner),
         ExprKind::Binary(Op::Mul | Op::Div, _, right) => ends_open(right),
         _ => false,
+    }
+}
+
+/// `around`: what it is an operand of; the right one if so is told.
+fn write_cond(
+    f: &mut Formatter<'_>,
+    cond: &Cond<Expr>,
+    around: Option<(Junction, bool)>,
+) -> fmt::Result {
+    match cond {
+        Cond::Compare(cmp, left, right) => write!(f, "{left} {} {right}", cmp.symbol()),
+        Cond::Join(junction, left, right) => {
+            let brackets = match around {
+                None => false,
+                // `a and b or c` is `(a and b) or c`, and equal ones go from left to right.
+                Some((outer, is_right)) => {
+                    (outer == *junction && is_right)
+                        || (outer, *junction) == (Junction::And, Junction::Or)
+                }
+            };
+            f.write_str(if brackets { "(" } else { "" })?;
+            write_cond(f, left, Some((*junction, false)))?;
+            write!(f, " {} ", junction.name())?;
+            write_cond(f, right, Some((*junction, true)))?;
+            f.write_str(if brackets { ")" } else { "" })
+        }
     }
 }
 
@@ -171,14 +223,14 @@ fn write_bound(f: &mut Formatter<'_>, bound: &Bound) -> fmt::Result {
 fn write_read(f: &mut Formatter<'_>, read: &Read) -> fmt::Result {
     f.write_str(&read.tensor)?;
     f.write_str(if read.padded { "?" } else { "" })?;
-    write_subscripts(f, &read.subscripts)
+    write_subscripts(f, &read.subscripts, &[])
 }
 
-fn write_subscripts(f: &mut Formatter<'_>, subscripts: &[Int]) -> fmt::Result {
+fn write_subscripts(f: &mut Formatter<'_>, subscripts: &[Int], names: &[String]) -> fmt::Result {
     f.write_str("[")?;
     for (place, int) in subscripts.iter().enumerate() {
         f.write_str(if place == 0 { "" } else { "," })?;
-        write!(f, "{}", IntText { int, names: &[], tight: true })?;
+        write!(f, "{}", IntText { int, names, tight: true })?;
     }
     f.write_str("]")
 }
@@ -186,11 +238,10 @@ fn write_subscripts(f: &mut Formatter<'_>, subscripts: &[Int]) -> fmt::Result {
 impl Display for Statement {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.target)?;
-        f.write_str(if self.form == Form::PaddedScatter { "?" } else { "" })?;
         if !self.subscripts.is_empty() {
-            write_subscripts(f, &self.subscripts)?;
+            write_subscripts(f, &self.subscripts, &[])?;
         }
-        write!(f, " {} {}", if self.form == Form::Assign { "=" } else { "+=" }, self.body)
+        write!(f, " = {}", self.body)
     }
 }
 
@@ -200,7 +251,9 @@ mod tests {
     use proptest::sample::select;
 
     use super::*;
+    use crate::ops::{Cmp, Func, Reduction};
     use crate::parser::program;
+    use crate::shape::DType;
     use crate::span::Span;
 
     fn int() -> impl Strategy<Value = Int> {
@@ -224,14 +277,36 @@ mod tests {
                 1 => inner.clone().prop_map(|int| {
                     Int::new(IntKind::Neg(Box::new(int)), Span::default())
                 }),
-                4 => (select(ops.to_vec()), inner.clone(), inner)
+                4 => (select(ops.to_vec()), inner.clone(), inner.clone())
                     .prop_map(|(op, a, b)| Int::binary(op, a, b)),
+                1 => (select(vec!["n", "label'"]), prop::collection::vec(inner, 1..3))
+                    .prop_map(|(name, subscripts)| {
+                        let (tensor, span) = (name.to_owned(), Span::default());
+                        let read = Read { tensor, subscripts, padded: false, span };
+                        Int::new(IntKind::Element(Box::new(read)), span)
+                    }),
             ]
         })
     }
 
+    /// Without elements of tensors.
+    fn size() -> impl Strategy<Value = Int> {
+        int().prop_filter("no size", |int| !int.has_elements())
+    }
+
     fn tensor() -> impl Strategy<Value = String> {
-        select(vec!["x", "y_2", "grad(x)", "Big"]).prop_map(str::to_owned)
+        select(vec!["x", "y_2", "grad(x)", "Big", "x'", "grad(x')"]).prop_map(str::to_owned)
+    }
+
+    fn cond(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Cond<Expr>> {
+        let all =
+            [Cmp::Less, Cmp::LessEqual, Cmp::Greater, Cmp::GreaterEqual, Cmp::Equal, Cmp::NotEqual];
+        let leaf = (select(all.to_vec()), inner.clone(), inner)
+            .prop_map(|(cmp, a, b)| Cond::compare(cmp, a, b));
+        leaf.prop_recursive(3, 8, 2, |inner| {
+            (select(vec![Junction::And, Junction::Or]), inner.clone(), inner)
+                .prop_map(|(junction, a, b)| Cond::join(junction, a, b))
+        })
     }
 
     fn expr() -> impl Strategy<Value = Expr> {
@@ -246,17 +321,46 @@ mod tests {
         ];
         let node = |kind| Expr { kind, span: Span::default() };
         leaf.prop_map(node).prop_recursive(5, 32, 2, move |inner| {
-            let bound =
-                (select(vec!["p", "q", "r"]), prop::option::of(int())).prop_map(|(name, range)| {
-                    Bound { name: name.to_owned(), range, span: Span::default() }
-                });
+            let bound = (select(vec!["p", "q", "r"]), prop::option::of(size())).prop_map(
+                |(name, range)| Bound { name: name.to_owned(), range, span: Span::default() },
+            );
             let ops = vec![Op::Add, Op::Sub, Op::Mul, Op::Div];
+            let reductions = vec![
+                Reduction::Sum,
+                Reduction::Max,
+                Reduction::Min,
+                Reduction::ArgMax,
+                Reduction::ArgMin,
+            ];
+            let unary = vec![
+                Func::Exp,
+                Func::Log,
+                Func::Sqrt,
+                Func::Rsqrt,
+                Func::Tanh,
+                Func::Abs,
+                Func::Cast(DType::F16),
+                Func::Cast(DType::BF16),
+                Func::Cast(DType::F32),
+            ];
+            let binary = vec![Func::Max, Func::Min, Func::Pow];
             prop_oneof![
                 1 => inner.clone().prop_map(|expr| ExprKind::Neg(Box::new(expr))),
                 4 => (select(ops), inner.clone(), inner.clone())
                     .prop_map(|(op, a, b)| ExprKind::Binary(op, Box::new(a), Box::new(b))),
-                2 => (prop::collection::vec(bound, 1..3), inner)
-                    .prop_map(|(bounds, body)| ExprKind::Sum(bounds, Box::new(body))),
+                2 => (select(reductions), prop::collection::vec(bound, 1..3), inner.clone())
+                    .prop_map(|(reduction, bounds, body)| {
+                        ExprKind::Reduce(reduction, bounds, Box::new(body))
+                    }),
+                1 => (select(unary), inner.clone())
+                    .prop_map(|(func, x)| ExprKind::Call(func, vec![x])),
+                1 => (select(binary), inner.clone(), inner.clone())
+                    .prop_map(|(func, a, b)| ExprKind::Call(func, vec![a, b])),
+                1 => (cond(inner.clone().boxed()), inner.clone(), inner)
+                    .prop_map(|(cond, a, b)| {
+                        ExprKind::Select(Box::new(cond), Box::new(a), Box::new(b))
+                    }),
+                1 => int().prop_map(ExprKind::Index),
             ]
             .prop_map(node)
         })
@@ -268,7 +372,6 @@ mod tests {
             target,
             target_span: Span::default(),
             subscripts,
-            form: Form::Assign,
             body,
         })
     }
@@ -278,29 +381,40 @@ mod tests {
         let kind = match &int.kind {
             IntKind::Neg(inner) => IntKind::Neg(bare(inner)),
             IntKind::Binary(op, a, b) => IntKind::Binary(*op, bare(a), bare(b)),
+            IntKind::Element(read) => IntKind::Element(Box::new(bare_read(read))),
             leaf => leaf.clone(),
         };
         Int::new(kind, Span::default())
+    }
+
+    fn bare_read(read: &Read) -> Read {
+        let subscripts = read.subscripts.iter().map(bare_int).collect();
+        Read { subscripts, span: Span::default(), ..read.clone() }
     }
 
     fn bare_expr(expr: &Expr) -> Expr {
         let bare = |expr: &Expr| Box::new(bare_expr(expr));
         let span = Span::default();
         let kind = match &expr.kind {
-            ExprKind::Read(read) => {
-                let subscripts = read.subscripts.iter().map(bare_int).collect();
-                ExprKind::Read(Read { subscripts, span, ..read.clone() })
-            }
+            ExprKind::Read(read) => ExprKind::Read(bare_read(read)),
             ExprKind::Neg(inner) => ExprKind::Neg(bare(inner)),
             ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, bare(a), bare(b)),
-            ExprKind::Sum(bounds, body) => {
+            ExprKind::Reduce(reduction, bounds, body) => {
                 let bounds = bounds.iter().map(|bound| Bound {
                     range: bound.range.as_ref().map(bare_int),
                     span,
                     ..bound.clone()
                 });
-                ExprKind::Sum(bounds.collect(), bare(body))
+                ExprKind::Reduce(*reduction, bounds.collect(), bare(body))
             }
+            ExprKind::Call(func, values) => {
+                ExprKind::Call(*func, values.iter().map(bare_expr).collect())
+            }
+            ExprKind::Select(cond, yes, no) => {
+                let cond = cond.map(&mut bare_expr);
+                ExprKind::Select(Box::new(cond), bare(yes), bare(no))
+            }
+            ExprKind::Index(int) => ExprKind::Index(bare_int(int)),
             leaf => leaf.clone(),
         };
         Expr { kind, span }
@@ -312,7 +426,6 @@ mod tests {
             target: statement.target.clone(),
             target_span: Span::default(),
             subscripts: statement.subscripts.iter().map(bare_int).collect(),
-            form: statement.form,
             body: bare_expr(&statement.body),
         }
     }
@@ -340,6 +453,9 @@ mod tests {
             "y[i] = (sum[k] x[k]) / sum[k] x[k]",
             "y[i] = x[2*h+p,div(w,2),mod(-w,2)] * x?[h-(p-1)]",
             "loss = -(a + b) * 0.5",
+            "y[i] = max(x[i], 0) + max[k] x[k] / 2 - pow(x[i], 2)",
+            "y[i] = select((a < b or c == d) and e != f or a <= b, argmax[k] x[k], index(2*i+1))",
+            "y[i] = select((a + b) * 2 >= c, x'[label[i]+1], f16(x[n[n[i]],i]))",
         ] {
             let printed = program(text).map(|statements| statements[0].to_string());
             assert_eq!(printed.as_deref(), Ok(text));

@@ -1,6 +1,6 @@
 //! The proof that plain subscripts stay inside their tensors, at fixed sizes.
 
-use crate::affine::{Affine, Sub, interval, value};
+use crate::affine::{Affine, ELEMENT, Sub, interval, value};
 use crate::ast::{Int, IntKind, IntOp};
 use crate::error::{Error, Result};
 use crate::ir::IndexId;
@@ -11,6 +11,9 @@ use crate::span::Span;
 const MAX_POINTS: i64 = 1 << 20;
 /// Beyond this no subscript can be meant; keeps all later arithmetic inside 64 bits.
 const MAX_SUBSCRIPT: i64 = 1 << 40;
+
+/// The same for subscripts with elements of tensors, which are checked when they are read.
+const MAX_GATHER: i64 = 1 << 62;
 
 /// What a subscript belongs to.
 pub(crate) struct Place<'a> {
@@ -24,18 +27,11 @@ pub(crate) struct Place<'a> {
     pub names: &'a [String],
 }
 
-/// Checks one subscript; index `i` runs over `0 .. ranges[i]`.
+/// Checks one subscript; index `i` runs over `0 .. ranges[i]`. One with elements in it must only be small
+/// enough to be computed: where it lies is seen when it is read.
 pub(crate) fn check(written: &Int, sub: &Sub, place: &Place<'_>, ranges: &[i64]) -> Result<()> {
-    let plain = match sub {
-        Sub::Affine(affine) => plain(affine, written.span)?,
-        Sub::General(int) => int.clone(),
-    };
-    let range = |id: IndexId| (0, ranges[id] - 1);
-    let (mut low, mut high) = interval(&plain, &range)?;
-    if low < -MAX_SUBSCRIPT || high > MAX_SUBSCRIPT {
-        return Err(too_large(written.span));
-    }
-    if place.padded || (low >= 0 && high < place.size) {
+    let (mut low, mut high) = reach(written, sub, ranges)?;
+    if matches!(sub, Sub::Gather(_)) || place.padded || (low >= 0 && high < place.size) {
         return Ok(());
     }
     if let Sub::General(int) = sub
@@ -47,6 +43,24 @@ pub(crate) fn check(written: &Int, sub: &Sub, place: &Place<'_>, ranges: &[i64])
         }
     }
     Err(outside(written, place, low, high))
+}
+
+/// Checks an integer expression that stands as a number: it can be computed at all iterations.
+pub(crate) fn check_number(written: &Int, sub: &Sub, ranges: &[i64]) -> Result<()> {
+    reach(written, sub, ranges).map(|_| ())
+}
+
+/// An interval that holds all values.
+fn reach(written: &Int, sub: &Sub, ranges: &[i64]) -> Result<(i64, i64)> {
+    let plain = match sub {
+        Sub::Affine(affine) => plain(affine, written.span)?,
+        Sub::General(int) => int.clone(),
+        Sub::Gather(gather) => gather.int.clone(),
+    };
+    let range = |id: IndexId| ranges.get(id).map_or(ELEMENT, |range| (0, range - 1));
+    let (low, high) = interval(&plain, &range)?;
+    let most = if matches!(sub, Sub::Gather(_)) { MAX_GATHER } else { MAX_SUBSCRIPT };
+    if low < -most || high > most { Err(too_large(written.span)) } else { Ok((low, high)) }
 }
 
 fn too_large(span: Span) -> Error {

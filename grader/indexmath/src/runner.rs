@@ -1,23 +1,19 @@
-//! Runs one loop nest.
+//! Runs one loop nest: in what order, and on which way.
 
 use std::ops::ControlFlow;
 
-use crate::address::{Address, Chunk, all_affine, axes, flat, positions};
+use crate::address::{Address, all_affine, axes, flat};
 use crate::affine::{Affine, Sub};
-use crate::ast::Op;
-use crate::bound::Facts;
+use crate::bound::FEW_TERMS;
+use crate::error::Result;
 use crate::exec::{Data, Sums};
+use crate::facts::Facts;
 use crate::ir::IndexId;
-use crate::lanes::{LANES, Lanes, Machine};
-use crate::lower::{Access, Array, Instr, Lowered, Nest};
-use crate::shape::DType;
+use crate::lower::{Access, Array, Lowered, Nest};
 use crate::space::{Loop, Row, Space};
 
 /// What starting a row costs, in iterations.
 const ROW_COST: f64 = 30.0;
-
-/// Up to this many terms the deterministic bound is the smaller one anyway.
-const FEW_TERMS: f64 = 16.0;
 
 pub(crate) struct Runner<'a> {
     pub lowered: &'a Lowered,
@@ -27,8 +23,13 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    pub(crate) fn run(&self, target: &mut Sums, temporaries: &[Sums], element: Option<&[i64]>) {
-        let facts = self.facts(temporaries, target.dtype);
+    pub(crate) fn run(
+        &self,
+        target: &mut Sums,
+        temporaries: &[Sums],
+        element: Option<&[i64]>,
+    ) -> Result<()> {
+        let (facts, settlings) = self.facts(temporaries, target.work);
         let mut space = self.space();
         self.add_facts(target, facts);
         let flat = self.flat_target(&mut space, element);
@@ -43,8 +44,9 @@ impl Runner<'_> {
             (self.nest.product, exact, affine, &flat)
         {
             self.products(&mut space, factor, *to, target);
+            Ok(())
         } else {
-            self.general(&mut space, &flat, target, temporaries, element);
+            self.general(&mut space, &flat, target, temporaries, element, &settlings)
         }
     }
 
@@ -76,36 +78,6 @@ impl Runner<'_> {
         ROW_COST / (l.high - l.low).max(1) as f64 + spread / 16.0
     }
 
-    fn facts(&self, temporaries: &[Sums], dtype: DType) -> Facts {
-        let mut stack: Vec<Facts> = Vec::new();
-        for instr in &self.nest.code {
-            let facts = match instr {
-                Instr::Const(value) => Facts::number(*value, dtype),
-                Instr::Load(place) => match self.nest.reads[*place].array {
-                    Array::Tensor(id) => {
-                        self.tensors[id].as_ref().map_or(Facts::NOTHING, |data| data.facts)
-                    }
-                    Array::Temporary(id) => {
-                        let sums = &temporaries[id];
-                        let additions = (sums.most_terms - 1.0).max(0.0);
-                        Facts { additions, conspiring: sums.regular, ..sums.facts }
-                    }
-                },
-                Instr::Neg => {
-                    let facts = stack.pop().unwrap_or(Facts::NOTHING);
-                    Facts { constant: facts.constant.map(|value| -value), ..facts }
-                }
-                Instr::Binary(op) => {
-                    let b = stack.pop().unwrap_or(Facts::NOTHING);
-                    let a = stack.pop().unwrap_or(Facts::NOTHING);
-                    Facts::binary(*op, a, b)
-                }
-            };
-            stack.push(facts);
-        }
-        stack.pop().unwrap_or(Facts::NOTHING)
-    }
-
     fn add_facts(&self, target: &mut Sums, facts: Facts) {
         // Terms of an element: exact for a temporary, the mean for a tensor.
         let count = |id: &IndexId| self.lowered.ranges[*id] as f64;
@@ -119,12 +91,18 @@ impl Runner<'_> {
         sum.spread = sum.spread.min(facts.spread);
         sum.roundings = sum.roundings.max(facts.roundings);
         sum.grain = sum.grain.zip(facts.grain).map(|(a, b)| a.max(b));
+        if let Some(contest) = &self.nest.contest {
+            // One of the values, or a place; how irregular the winners are is not known.
+            sum.spread = 0.0;
+            sum.grain = if contest.reduction.is_place() { Some(0) } else { facts.grain };
+            return;
+        }
         let terms = each + facts.roundings;
         target.regular |= facts.is_regular(terms) && terms > FEW_TERMS;
         target.most_terms += each.max(1.0) * (facts.additions + 1.0);
     }
 
-    fn array_address(&self, access: &Access) -> (Vec<i64>, Vec<i64>) {
+    pub(crate) fn array_address(&self, access: &Access) -> (Vec<i64>, Vec<i64>) {
         match access.array {
             Array::Tensor(id) => {
                 let layout = &self.lowered.tensors[id];
@@ -155,7 +133,7 @@ impl Runner<'_> {
         match (all_affine(access), element) {
             (Some(_), Some(_)) => Address::Flat(space.follow(&Affine::default())),
             (Some(affine), None) => Address::Flat(space.follow(&flat(&affine, &strides))),
-            (None, _) => Address::Axes(axes(space, access, &shape, &strides)),
+            (None, _) => Address::Axes(axes(space, access, &self.lowered.tensors)),
         }
     }
 
@@ -186,109 +164,6 @@ impl Runner<'_> {
             ControlFlow::Continue(())
         });
     }
-
-    fn general(
-        &self,
-        space: &mut Space,
-        to: &Address,
-        target: &mut Sums,
-        temporaries: &[Sums],
-        element: Option<&[i64]>,
-    ) {
-        let own;
-        let to = match (to, self.nest.target.array) {
-            (_, Array::Temporary(_)) => {
-                own = Address::Flat(space.follow(&target.address()));
-                &own
-            }
-            (to, _) => to,
-        };
-        let reads: Vec<Address> =
-            self.nest.reads.iter().map(|read| self.read(space, read, temporaries)).collect();
-        let positions = positions(space, self.lowered.ranges.len());
-        let wanted = element.map(|element| {
-            let strides = &self.array_address(&self.nest.target).1;
-            element.iter().zip(strides).map(|(at, stride)| at * stride).sum::<i64>()
-        });
-        let mut machine = Machine::default();
-        let _ = space.rows(&mut |row| {
-            let mut first = 0;
-            while first < row.count {
-                let chunk = Chunk {
-                    row,
-                    first,
-                    count: LANES.min(row.count - first),
-                    positions: &positions,
-                };
-                for instr in &self.nest.code {
-                    match instr {
-                        Instr::Const(value) => machine.push().constant(*value),
-                        Instr::Neg => machine.negate(),
-                        Instr::Binary(Op::Add) => machine.add(1.0),
-                        Instr::Binary(Op::Sub) => machine.add(-1.0),
-                        Instr::Binary(Op::Mul) => machine.multiply(),
-                        Instr::Binary(Op::Div) => machine.divide(),
-                        Instr::Load(place) => {
-                            let lanes = machine.push();
-                            let source = self.nest.reads[*place].array;
-                            self.load(source, &reads[*place], &chunk, temporaries, lanes);
-                        }
-                    }
-                }
-                if let Some(lanes) = machine.pop() {
-                    scatter(lanes, to, &chunk, wanted, target);
-                }
-                first += chunk.count;
-            }
-            ControlFlow::Continue(())
-        });
-    }
-
-    fn read(&self, space: &mut Space, read: &Access, temporaries: &[Sums]) -> Address {
-        if let Array::Temporary(id) = read.array {
-            return Address::Flat(space.follow(&temporaries[id].address()));
-        }
-        let (shape, strides) = self.array_address(read);
-        match all_affine(read) {
-            Some(affine) if !read.padded => Address::Flat(space.follow(&flat(&affine, &strides))),
-            _ => Address::Axes(axes(space, read, &shape, &strides)),
-        }
-    }
-
-    fn load(
-        &self,
-        source: Array,
-        address: &Address,
-        chunk: &Chunk<'_>,
-        temporaries: &[Sums],
-        lanes: &mut Lanes,
-    ) {
-        match source {
-            Array::Tensor(id) => {
-                let Some(data) = &self.tensors[id] else { return };
-                for lane in 0..chunk.count {
-                    match chunk.address(address, lane) {
-                        Some(at) => {
-                            let error = data.errors.get(at).copied().unwrap_or(0.0);
-                            lanes.element(lane, data.values[at], error);
-                        }
-                        None => lanes.nothing(lane),
-                    }
-                }
-            }
-            Array::Temporary(id) => {
-                let sums = &temporaries[id];
-                for lane in 0..chunk.count {
-                    if let Some(at) = chunk.address(address, lane) {
-                        lanes.value[lane] = sums.value[at];
-                        lanes.magnitude[lane] = sums.magnitude[at];
-                        lanes.terms[lane] = sums.terms[at];
-                        lanes.inherited[lane] = sums.inherited[at];
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// Adds `term(lane)` for a whole row.
@@ -313,21 +188,5 @@ fn accumulate(target: &mut Sums, row: &Row<'_>, to: usize, term: impl Fn(usize) 
             target.magnitude[at] += term.abs();
             target.terms[at] += 1.0;
         }
-    }
-}
-
-fn scatter(lanes: &Lanes, to: &Address, chunk: &Chunk<'_>, wanted: Option<i64>, target: &mut Sums) {
-    for lane in 0..chunk.count {
-        let Some(mut at) = chunk.address(to, lane) else { continue };
-        if let (Address::Axes(_), Some(wanted)) = (to, wanted) {
-            if at as i64 != wanted {
-                continue;
-            }
-            at = 0;
-        }
-        target.value[at] += lanes.value[lane];
-        target.magnitude[at] += lanes.magnitude[lane];
-        target.terms[at] += lanes.terms[lane];
-        target.inherited[at] += lanes.inherited[lane];
     }
 }

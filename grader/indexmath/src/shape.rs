@@ -64,6 +64,9 @@ pub(crate) fn eval(int: &Int, dims: &Dims, index: &impl Fn(usize) -> Option<i64>
         IntKind::Index(id) => {
             index(*id).ok_or_else(|| Error::new(int.span, "an index where a size must stand"))
         }
+        IntKind::Element(_) => {
+            Err(Error::new(int.span, "a tensor element where a size must stand"))
+        }
         IntKind::Neg(inner) => {
             let value = eval(inner, dims, index)?;
             value.checked_neg().ok_or_else(|| overflow(int.span))
@@ -184,7 +187,7 @@ impl TensorType {
     /// # Errors
     /// Where the text is no such type.
     pub fn parse(text: &str) -> Result<Self> {
-        let mut parser = Parser::without_lines(text)?;
+        let mut parser = Parser::of_sizes(text)?;
         let known = list(DType::ALL.map(DType::name));
         let example = "a tensor's type is written like `f32[batch, H, W]`";
         let Tok::Name(name) = parser.peek() else {
@@ -198,7 +201,7 @@ impl TensorType {
         if parser.peek() != Tok::OpenSquare {
             return Err(parser.expected("`[` and the sizes").help(example));
         }
-        let shape = parser.subscripts()?.0.into_iter().map(|int| DimExpr { int }).collect();
+        let shape = parser.subscripts()?.0.0.into_iter().map(|int| DimExpr { int }).collect();
         if parser.peek() != Tok::Eof {
             return Err(parser.expected("the end of the type").help(example));
         }

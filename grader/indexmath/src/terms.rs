@@ -1,15 +1,17 @@
 //! The terms of one element: the sum of products of input elements that it is.
+//!
+//! Where the value of an element decides what another one is made of (a maximum, a `select`, an element that is a
+//! subscript), the branch that the data take is followed: `resolve` says which it is.
 
 use std::ops::ControlFlow;
 
 use crate::affine::Sub;
-use crate::ast::{Int, Op, Read};
-use crate::concrete::{Concrete, ElementRef, Values};
-use crate::error::Result;
+use crate::ast::Read;
+use crate::concrete::{Computed, Concrete, ElementRef, Values};
 use crate::gather::gather;
 use crate::ir::{IndexId, Node, Part};
 use crate::lower::{Summand, size, split};
-use crate::shape::eval;
+use crate::ops::{Func, Op, Reduction};
 use crate::space::{Loop, Space};
 
 /// One product in the expansion of an element.
@@ -26,15 +28,17 @@ pub struct Term {
     pub indices: Vec<(String, i64)>,
 }
 
-/// The terms of an element; `None` if they are more than `limit`, or if it is no sum of products.
+/// The terms of an element; `None` if they are more than `limit`, if they take too long to find, or if it is
+/// no sum of products.
 pub(crate) fn expand(
     concrete: &Concrete,
     known: &Values,
     tensor: usize,
     coords: &[i64],
     limit: usize,
-) -> Result<Option<Vec<Term>>> {
-    let mut expander = Expander { concrete, known, limit, depth: 0 };
+) -> crate::error::Result<Option<Vec<Term>>> {
+    let mut expander =
+        Expander { concrete, known, limit, tensor, depth: 0, steps: 0, computed: None };
     let mut terms = match expander.element(tensor, coords) {
         Ok(terms) => terms,
         Err(Stop::NoSum) => return Ok(None),
@@ -47,8 +51,8 @@ pub(crate) fn expand(
 }
 
 /// Why an expansion ended early.
-enum Stop {
-    /// Too many terms, or not a sum of products.
+pub(crate) enum Stop {
+    /// Too many terms, too much work, or not a sum of products.
     NoSum,
     Error(crate::error::Error),
 }
@@ -59,26 +63,43 @@ impl From<crate::error::Error> for Stop {
     }
 }
 
-struct Expander<'a> {
-    concrete: &'a Concrete,
-    known: &'a Values,
+/// The result of a step on the way.
+pub(crate) type Step<T> = Result<T, Stop>;
+
+pub(crate) struct Expander<'a> {
+    pub concrete: &'a Concrete,
+    pub known: &'a Values,
     limit: usize,
+    /// Of which the element is.
+    pub tensor: usize,
     /// Tensors inside each other.
     depth: usize,
+    steps: usize,
+    /// The tensors that the element is made of, once a value of them is asked for.
+    pub computed: Option<Computed<'a>>,
 }
+
+/// Iterations and values, at most: what is padded or zero costs work and gives no terms.
+const MAX_STEPS: usize = 1 << 18;
 
 /// More intermediate tensors inside each other than this are not expanded.
 const MAX_DEPTH: usize = 64;
 
 /// Values of the indices that are bound here.
-type Bindings = Vec<(IndexId, i64)>;
+pub(crate) type Bindings = Vec<(IndexId, i64)>;
 
-fn lookup(bindings: &Bindings, id: IndexId) -> Option<i64> {
+pub(crate) fn lookup(bindings: &Bindings, id: IndexId) -> Option<i64> {
     bindings.iter().rev().find(|(other, _)| *other == id).map(|(_, value)| *value)
 }
 
 impl Expander<'_> {
-    fn element(&mut self, tensor: usize, coords: &[i64]) -> std::result::Result<Vec<Term>, Stop> {
+    /// Counts one iteration or value.
+    pub(crate) fn step(&mut self) -> Step<()> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS { Err(Stop::NoSum) } else { Ok(()) }
+    }
+
+    fn element(&mut self, tensor: usize, coords: &[i64]) -> Step<Vec<Term>> {
         let concrete = self.concrete;
         let Some(place) = concrete.statement(tensor) else {
             let values = concrete.input(self.known, tensor)?;
@@ -114,11 +135,7 @@ impl Expander<'_> {
         // Stand-ins for the axes: only which loops are left is asked for.
         let first = program.indices.len();
         let axes: Vec<IndexId> = (first..first + part.subscripts.len()).collect();
-        if let Some(gathered) = gather(program, name, part, &axes) {
-            return gathered.sum;
-        }
-        let settled = |id: &&IndexId| part.subscripts.iter().any(|s| s.as_index() == Some(**id));
-        part.loops.iter().filter(|id| !settled(id)).copied().collect()
+        gather(program, name, part, &axes).sum
     }
 
     fn summand(
@@ -129,12 +146,14 @@ impl Expander<'_> {
         summand: &Summand<'_>,
         shown: &[IndexId],
         into: &mut Vec<Term>,
-    ) -> std::result::Result<(), Stop> {
+    ) -> Step<()> {
         let ranges = &self.concrete.lowered.ranges;
         let loops = summand.loops.iter().map(|&index| Loop { index, low: 0, high: ranges[index] });
         let mut space = Space::new(loops.collect());
         for (subscript, &at) in part.subscripts.iter().zip(coords) {
-            if let Sub::Affine(affine) = Sub::new(subscript, &self.concrete.dims)? {
+            if !subscript.has_elements()
+                && let Sub::Affine(affine) = Sub::new(subscript, &self.concrete.dims)?
+            {
                 space.limit(&affine, at, at);
             }
         }
@@ -166,8 +185,9 @@ impl Expander<'_> {
         shown: &[IndexId],
         bindings: &mut Bindings,
         into: &mut Vec<Term>,
-    ) -> std::result::Result<(), Stop> {
+    ) -> Step<()> {
         debug_assert_eq!(coords.len(), self.concrete.lowered.tensors[tensor].shape.len());
+        self.step()?;
         for (subscript, at) in part.subscripts.iter().zip(coords) {
             if self.int(subscript, bindings)? != *at {
                 return Ok(());
@@ -178,7 +198,7 @@ impl Expander<'_> {
             .filter(|(id, _)| shown.contains(id) || !part.loops.contains(id))
             .map(|(id, value)| (self.concrete.lowered.names[*id].clone(), *value))
             .collect();
-        for mut term in self.node(summand.node, bindings)? {
+        for mut term in self.node(summand.node, bindings, Reduction::Sum)? {
             if summand.negative {
                 term.coefficient = -term.coefficient;
                 term.value = -term.value;
@@ -189,41 +209,77 @@ impl Expander<'_> {
         if into.len() > self.limit { Err(Stop::NoSum) } else { Ok(()) }
     }
 
-    fn int(&self, int: &Int, bindings: &Bindings) -> Result<i64> {
-        eval(int, &self.concrete.dims, &|id| lookup(bindings, id))
-    }
-
-    fn node(
-        &mut self,
-        node: &Node,
-        bindings: &mut Bindings,
-    ) -> std::result::Result<Vec<Term>, Stop> {
+    /// The terms of a value; `around` is the reduction that encloses it.
+    fn node(&mut self, node: &Node, bindings: &mut Bindings, around: Reduction) -> Step<Vec<Term>> {
+        self.step()?;
         match node {
             Node::Number(value) => Ok(vec![constant(*value)]),
             Node::Size(name, span) => {
                 Ok(vec![constant(size(name, *span, &self.concrete.dims)? as f64)])
             }
-            Node::Read(read) => self.read(read, bindings),
-            Node::Neg(inner) => Ok(scale(self.node(inner, bindings)?, |x| -x)),
+            Node::Index(int) => Ok(vec![constant(self.int(int, bindings)? as f64)]),
+            Node::Read(read) => self.read(read, bindings, around),
+            Node::Neg(inner) => Ok(scale(self.node(inner, bindings, around)?, |x| -x)),
             Node::Binary(op, left, right) => {
-                let left = self.node(left, bindings)?;
-                let right = self.node(right, bindings)?;
+                let left = self.node(left, bindings, around)?;
+                let right = self.node(right, bindings, around)?;
                 self.binary(*op, left, right)
             }
-            Node::Sum(bound, body) => {
+            Node::Reduce(Reduction::Sum, bound, body) => {
                 let mut terms = Vec::new();
                 self.sum(bound, body, bindings, &mut terms)?;
                 Ok(terms)
             }
+            Node::Reduce(reduction, bound, body) => {
+                let winner = self.winner(*reduction, bound, body, bindings)?;
+                if reduction.is_place() {
+                    return Ok(vec![constant(winner.place as f64)]);
+                }
+                let before = bindings.len();
+                bindings.extend(bound.iter().copied().zip(winner.at));
+                let terms = self.node(body, bindings, *reduction);
+                bindings.truncate(before);
+                terms
+            }
+            Node::Call(func, values) => self.call(*func, node, values, bindings, around),
+            Node::Select(cond, yes, no) => {
+                let taken = if self.truth(cond, bindings, around)? { yes } else { no };
+                if taken.is_zero() { Ok(Vec::new()) } else { self.node(taken, bindings, around) }
+            }
         }
     }
 
-    fn binary(
-        &self,
-        op: Op,
-        mut left: Vec<Term>,
-        right: Vec<Term>,
-    ) -> std::result::Result<Vec<Term>, Stop> {
+    /// A function of constants is a constant; of other values there are terms where it takes one of them.
+    fn call(
+        &mut self,
+        func: Func,
+        node: &Node,
+        values: &[Node],
+        bindings: &mut Bindings,
+        around: Reduction,
+    ) -> Step<Vec<Term>> {
+        let result = self.value(node, bindings, around)?;
+        let mut constants = true;
+        node.reads(&mut |_| constants = false);
+        if constants {
+            return Ok(vec![constant(result)]);
+        }
+        for value in values {
+            let given = self.value(value, bindings, around)?;
+            match func {
+                Func::Abs if given < 0.0 => {
+                    return Ok(scale(self.node(value, bindings, around)?, |x| -x));
+                }
+                Func::Abs | Func::Max | Func::Min | Func::Cast(_) if given == result => {
+                    return self.node(value, bindings, around);
+                }
+                _ => {}
+            }
+        }
+        Err(Stop::NoSum)
+    }
+
+    fn binary(&self, op: Op, mut left: Vec<Term>, right: Vec<Term>) -> Step<Vec<Term>> {
         match op {
             Op::Add => left.extend(right),
             Op::Sub => left.extend(scale(right, |x| -x)),
@@ -254,9 +310,10 @@ impl Expander<'_> {
         body: &Node,
         bindings: &mut Bindings,
         into: &mut Vec<Term>,
-    ) -> std::result::Result<(), Stop> {
+    ) -> Step<()> {
+        self.step()?;
         let Some((&id, rest)) = bound.split_first() else {
-            into.extend(self.node(body, bindings)?);
+            into.extend(self.node(body, bindings, Reduction::Sum)?);
             return if into.len() > self.limit { Err(Stop::NoSum) } else { Ok(()) };
         };
         for value in 0..self.concrete.lowered.ranges[id] {
@@ -272,18 +329,13 @@ impl Expander<'_> {
         Ok(())
     }
 
-    fn read(&mut self, read: &Read, bindings: &Bindings) -> std::result::Result<Vec<Term>, Stop> {
-        let tensor = self.concrete.tensor(&read.tensor)?;
-        let shape = &self.concrete.lowered.tensors[tensor].shape;
-        let mut coords = Vec::with_capacity(shape.len());
-        for (subscript, &size) in read.subscripts.iter().zip(shape) {
-            let at = self.int(subscript, bindings)?;
-            if read.padded && (at < 0 || at >= size as i64) {
-                return Ok(Vec::new());
-            }
-            coords.push(at);
+    fn read(&mut self, read: &Read, bindings: &Bindings, around: Reduction) -> Step<Vec<Term>> {
+        match self.coords(read, bindings)? {
+            Some((tensor, coords)) => self.element(tensor, &coords),
+            // Outside is nothing in a sum, and the worst candidate of all elsewhere.
+            None if around == Reduction::Sum => Ok(Vec::new()),
+            None => Err(Stop::NoSum),
         }
-        self.element(tensor, &coords)
     }
 }
 

@@ -1,26 +1,20 @@
 //! Resolved statements back to text.
 
-use crate::ast::{Bound, Expr, ExprKind, Form, Int, IntKind, Op, Read, Statement};
+use crate::ast::{Bound, Expr, ExprKind, Int, IntKind, Read, Statement};
 use crate::gather::gather;
 use crate::infer::lone_axes;
 use crate::ir::{Assign, Index, IndexId, Node, Program};
+use crate::ops::Op;
 use crate::poly::same_size;
 use crate::shape::DimExpr;
 use crate::span::Span;
 
-/// The statement as text, in gather form if all its parts have one; else a line `+=` for each part,
-/// meant for all values of its indices.
+/// The statement as text, in gather form.
 pub(crate) fn text(program: &Program, statement: &Assign) -> String {
-    let lines =
-        gathered(program, statement).map_or_else(|| scattered(program, statement), |s| vec![s]);
-    lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-}
-
-fn gathered(program: &Program, statement: &Assign) -> Option<Statement> {
-    let shape = &program.tensors.get(&statement.target)?.shape;
+    let Some(tensor) = program.tensors.get(&statement.target) else { return String::new() };
     let mut program = program.clone();
     let first = program.indices.len();
-    for (axis, size) in shape.iter().enumerate() {
+    for (axis, size) in tensor.shape.iter().enumerate() {
         let name = axis_name(&program, statement, axis, size);
         program.indices.push(Index { name, range: size.int.clone() });
     }
@@ -30,42 +24,16 @@ fn gathered(program: &Program, statement: &Assign) -> Option<Statement> {
         axes.iter().map(|&id| Int::new(name(printer.bind(id)), Span::default())).collect();
     let mut body: Option<Node> = None;
     for part in &statement.parts {
-        let gathered = gather(&program, &statement.target, part, &axes)?;
-        let summand = if gathered.sum.is_empty() {
-            gathered.body
-        } else {
-            Node::Sum(gathered.sum, Box::new(gathered.body))
-        };
+        let gathered = gather(&program, &statement.target, part, &axes);
+        let summand = Node::sum(gathered.sum, gathered.body);
         body = Some(match body {
             Some(sum) => Node::binary(Op::Add, sum, summand),
             None => summand,
         });
     }
     let body = printer.node(&body.unwrap_or(Node::Number(0.0)));
-    Some(Statement {
-        target: statement.target.clone(),
-        target_span: Span::default(),
-        subscripts,
-        form: Form::Assign,
-        body,
-    })
-}
-
-fn scattered(program: &Program, statement: &Assign) -> Vec<Statement> {
-    let lines = statement.parts.iter().map(|part| {
-        let mut printer = Printer { program, scope: Vec::new() };
-        for &id in &part.loops {
-            printer.bind(id);
-        }
-        Statement {
-            target: statement.target.clone(),
-            target_span: Span::default(),
-            subscripts: part.subscripts.iter().map(|int| printer.int(int)).collect(),
-            form: if part.padded { Form::PaddedScatter } else { Form::Scatter },
-            body: printer.node(&part.body),
-        }
-    });
-    lines.collect()
+    let target = statement.target.clone();
+    Statement { target, target_span: Span::default(), subscripts, body }.to_string()
 }
 
 /// A name for an axis: that of an index that stands alone there, else the size's in lower case.
@@ -109,37 +77,49 @@ impl Printer<'_> {
         name
     }
 
-    fn int(&self, int: &Int) -> Int {
-        int.map(&mut |leaf| {
-            let found = leaf.as_index().and_then(|id| {
-                self.scope.iter().rev().find(|(other, _)| *other == id).map(|(_, name)| name)
-            });
-            match found {
-                Some(found) => Int::new(name(found.clone()), leaf.span),
-                None => leaf.clone(),
-            }
-        })
+    /// The leaf of an integer with a name in the place of an index.
+    fn leaf(&self, leaf: &Int) -> Int {
+        let found = leaf.as_index().and_then(|id| {
+            self.scope.iter().rev().find(|(other, _)| *other == id).map(|(_, name)| name)
+        });
+        match found {
+            Some(found) => Int::new(name(found.clone()), leaf.span),
+            None => leaf.clone(),
+        }
+    }
+
+    fn read(&self, read: &Read) -> Read {
+        read.map(&mut |leaf| self.leaf(leaf))
+    }
+
+    fn boxed(&mut self, node: &Node) -> Box<Expr> {
+        Box::new(self.node(node))
     }
 
     fn node(&mut self, node: &Node) -> Expr {
         let kind = match node {
             Node::Number(value) => ExprKind::Number(*value),
             Node::Size(name, _) => ExprKind::Name(name.clone()),
+            Node::Index(int) => ExprKind::Index(int.map(&mut |leaf| self.leaf(leaf))),
             Node::Read(read) if read.subscripts.is_empty() => ExprKind::Name(read.tensor.clone()),
-            Node::Read(read) => ExprKind::Read(Read {
-                subscripts: read.subscripts.iter().map(|int| self.int(int)).collect(),
-                ..read.clone()
-            }),
-            Node::Neg(inner) => ExprKind::Neg(Box::new(self.node(inner))),
+            Node::Read(read) => ExprKind::Read(self.read(read)),
+            Node::Neg(inner) => ExprKind::Neg(self.boxed(inner)),
             Node::Binary(op, left, right) => {
-                ExprKind::Binary(*op, Box::new(self.node(left)), Box::new(self.node(right)))
+                ExprKind::Binary(*op, self.boxed(left), self.boxed(right))
             }
-            Node::Sum(bound, body) => {
+            Node::Reduce(reduction, bound, body) => {
                 let outer = self.scope.len();
                 let bounds = bound.iter().map(|&id| self.bound(id, body)).collect();
                 let body = self.node(body);
                 self.scope.truncate(outer);
-                ExprKind::Sum(bounds, Box::new(body))
+                ExprKind::Reduce(*reduction, bounds, Box::new(body))
+            }
+            Node::Call(func, values) => {
+                ExprKind::Call(*func, values.iter().map(|value| self.node(value)).collect())
+            }
+            Node::Select(cond, yes, no) => {
+                let cond = cond.map(&mut |value| self.node(value));
+                ExprKind::Select(Box::new(cond), self.boxed(yes), self.boxed(no))
             }
         };
         Expr { kind, span: Span::default() }

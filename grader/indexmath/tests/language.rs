@@ -121,9 +121,15 @@ fn gradients_of_texts() {
     };
     assert_eq!(gradient("y[i] = big[i+2]", "big"), "grad(big)[i] = grad(y)?[i-2]");
     assert_eq!(gradient("y[i] = v[N-1-i]", "v"), "grad(v)[n] = grad(y)?[N-n-1]");
-    assert_eq!(gradient("y[i] = x[i,0]", "x"), "grad(x)[i,0] += grad(y)[i]");
+    assert_eq!(
+        gradient("y[i] = x[i,0]", "x"),
+        "grad(x)[i,m] = select(index(m) == 0, grad(y)[i], 0)"
+    );
     assert_eq!(gradient("y[i] = v?[i-1] * w[0]", "v"), "grad(v)[n] = grad(y)?[n+1] * w[0]");
-    assert_eq!(gradient("y[i] = v?[2*i-1]", "v"), "grad(v)?[2*i-1] += grad(y)[i]");
+    assert_eq!(
+        gradient("y[i] = v?[2*i-1]", "v"),
+        "grad(v)[n] = sum[i] select(index(n) == index(2*i-1), grad(y)[i], 0)"
+    );
     assert_eq!(
         gradient("s = sum[i,k] v[i] * v[i] / w[k]", "w"),
         "grad(w)[k] = sum[i] -(grad(s) * (v[i] * v[i]) / (w[k] * w[k]))"
@@ -175,11 +181,11 @@ fn errors_of_names() {
     );
     assert_eq!(
         error("y[i] = v[i] * i"),
-        "i: the index `i` stands outside a subscript | only sizes and tensors are numbers"
+        "i: the index `i` stands outside a subscript | as a number it is written `index(i)`"
     );
     assert_eq!(
         error("y[i] = v[k]"),
-        "k: `k` is neither an index nor a size | name it on the left side or in a `sum[...]`; indices here: `i`; sizes: `M` and `N`"
+        "k: `k` is neither an index nor a size | name it on the left side or in a reduction like `sum[...]`; indices here: `i`; sizes: `M` and `N`"
     );
     assert_eq!(
         error("y[i] = sum[i] v[i]"),
@@ -215,7 +221,7 @@ fn errors_of_statements() {
     );
     assert_eq!(
         error("y[i] = y[i] + 1"),
-        "y: `y` is read in its own statement | give the result another name; a tensor cannot be changed in place"
+        "y: `y` is read in its own statement | write `y'` on the left for its value after the launches, or give the result another name"
     );
     assert_eq!(
         error("y[i] = t[i]\nt[i] = v[i]"),
@@ -239,11 +245,11 @@ fn errors_of_ranges() {
     );
     assert_eq!(
         error("y[i] = sum[k] v[k] + w[k]"),
-        "k: `k` is neither an index nor a size | name it on the left side or in a `sum[...]`; indices here: `i`; sizes: `M` and `N`"
+        "k: `k` is neither an index nor a size | name it on the left side or in a reduction like `sum[...]`; indices here: `i`; sizes: `M` and `N`"
     );
     assert_eq!(
         error("y[i] = sum[k] v[i]"),
-        "k: the summation index `k` is not used | the body of a `sum` ends before `+` and `-`: use brackets, or remove the index"
+        "k: the index `k` of this `sum` is not used | the body of a `sum` ends before `+` and `-`: use brackets, or remove the index"
     );
     assert_eq!(
         error("y[i] = sum[k] v[k] * big[k]"),
@@ -283,7 +289,7 @@ fn errors_of_syntax() {
     );
     assert_eq!(
         error("y[i] = v(i)"),
-        "v: `v` is no function | elements are read with `[...]`; products are written with `*`"
+        "v: `v` is no function | functions: exp, log, sqrt, rsqrt, tanh, abs, max, min, pow, select, index, f16, bf16, f32; elements are read with `[...]`, products written with `*`"
     );
     assert_eq!(
         error("y[i] = v[i] % 2"),
@@ -295,8 +301,8 @@ fn errors_of_syntax() {
         "1.5: `1.5` is no 64-bit integer | sizes and subscripts are integers"
     );
     assert_eq!(
-        error("y[i] = v[n[i]]"),
-        "n: a tensor element as a subscript | subscripts are made of indices, sizes and integers"
+        error("y[i] = v[v[i]]"),
+        "v[i]: `v` has elements of type f32 | only elements of an i32 tensor are subscripts"
     );
     assert_eq!(error("y[i] = 1e999"), "1e999: `1e999` is no finite number");
     assert_eq!(
@@ -310,12 +316,12 @@ fn errors_of_depth() {
     let deep = format!("y[i] = {}1{}", "(".repeat(100_000), ")".repeat(100_000));
     assert_eq!(
         parse(&deep).unwrap_err().message,
-        "more than 64 brackets, signs or sums in each other"
+        "more than 64 brackets, signs or reductions in each other"
     );
     let signs = format!("y[i] = {}1", "-".repeat(100_000));
     assert_eq!(
         parse(&signs).unwrap_err().message,
-        "more than 64 brackets, signs or sums in each other"
+        "more than 64 brackets, signs or reductions in each other"
     );
     let long = format!("y[i] = v[i]{}", " + v[i]".repeat(100_000));
     assert_eq!(parse(&long).unwrap_err().message, "an expression of more than 256 steps");

@@ -1,0 +1,130 @@
+//! Number formats: what storing and accumulating in them does to a value.
+
+use crate::shape::DType;
+
+/// What storing and accumulating does to a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Format {
+    /// Unit roundoff of the accumulator.
+    pub accumulator: f64,
+    /// Integers up to this are exact in the accumulator.
+    pub exact: f64,
+    /// Unit roundoff of the store, 0 if the accumulator's type is stored.
+    pub unit: f64,
+    /// Half the distance of subnormal numbers of the store; 1 for integers.
+    pub step: f64,
+    /// What an operation may lose to underflow, subnormal numbers flushed to zero included.
+    pub tiny: f64,
+    /// The greatest finite value.
+    pub max: f64,
+    pub significand: i32,
+    /// The lowest bit of the smallest number.
+    pub lowest: i32,
+}
+
+impl Format {
+    pub(crate) fn of(dtype: DType) -> Self {
+        let single = Self {
+            accumulator: 2_f64.powi(-24),
+            exact: 2_f64.powi(24),
+            unit: 0.0,
+            step: 0.0,
+            tiny: 2_f64.powi(-126),
+            max: f64::from(f32::MAX),
+            significand: 24,
+            lowest: -149,
+        };
+        match dtype {
+            DType::F32 => single,
+            DType::F64 => Self {
+                accumulator: 2_f64.powi(-53),
+                exact: 2_f64.powi(53),
+                tiny: f64::MIN_POSITIVE,
+                max: f64::MAX,
+                significand: 53,
+                lowest: -1074,
+                ..single
+            },
+            DType::F16 => Self {
+                unit: 2_f64.powi(-11),
+                step: 2_f64.powi(-25),
+                max: 65504.0,
+                significand: 11,
+                lowest: -24,
+                ..single
+            },
+            DType::BF16 => Self {
+                unit: 2_f64.powi(-8),
+                step: 2_f64.powi(-134),
+                max: 255.0 * 2_f64.powi(120),
+                significand: 8,
+                lowest: -133,
+                ..single
+            },
+            DType::I32 => Self {
+                exact: f64::from(i32::MAX),
+                step: 1.0,
+                max: f64::from(i32::MAX),
+                significand: 32,
+                lowest: 0,
+                ..single
+            },
+        }
+    }
+
+    /// Can the value be stored without rounding?
+    pub(crate) fn holds(&self, value: f64) -> bool {
+        value.is_finite() && self.round(value) == value
+    }
+
+    /// The nearest value that can be stored, ties to even; beyond the greatest one, infinity.
+    pub(crate) fn round(&self, value: f64) -> f64 {
+        if value == 0.0 || !value.is_finite() {
+            return value;
+        }
+        // Of a subnormal f64 the exponent is too low, and then the lowest bit decides.
+        let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+        let step = (exponent - self.significand + 1).max(self.lowest);
+        // Scaling by a power of two is exact here; two steps, since 2^-step may overflow.
+        let half = step / 2;
+        let scaled = value * 2_f64.powi(-half) * 2_f64.powi(half - step);
+        let rounded = scaled.round_ties_even() * 2_f64.powi(half) * 2_f64.powi(step - half);
+        if rounded.abs() > self.max { f64::INFINITY.copysign(value) } else { rounded }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_hold_what_they_can_store() {
+        let holds = |dtype, value| Format::of(dtype).holds(value);
+        for (value, f32, f16, bf16, i32) in [
+            (0.0, true, true, true, true),
+            (1.0, true, true, true, true),
+            (-255.0, true, true, true, true),
+            (257.0, true, true, false, true),
+            (2049.0, true, false, false, true),
+            (65_504.0, true, true, false, true),
+            (65_536.0, true, false, true, true),
+            (16_777_217.0, false, false, false, true),
+            (4_294_967_296.0, true, false, true, false),
+            (0.5, true, true, true, false),
+            (2_f64.powi(-24), true, true, true, false),
+            (2_f64.powi(-25), true, false, true, false),
+            (3.0 * 2_f64.powi(-25), true, false, true, false),
+            (2_f64.powi(-133), true, false, true, false),
+            (2_f64.powi(-149), true, false, false, false),
+            (2_f64.powi(-150), false, false, false, false),
+            (2_f64.powi(-1074), false, false, false, false),
+            (0.1, false, false, false, false),
+            (f64::INFINITY, false, false, false, false),
+            (f64::NAN, false, false, false, false),
+        ] {
+            let got = [DType::F32, DType::F16, DType::BF16, DType::I32].map(|d| holds(d, value));
+            assert_eq!(got, [f32, f16, bf16, i32], "{value:e}");
+            assert_eq!(holds(DType::F64, value), value.is_finite(), "{value:e}");
+        }
+    }
+}
