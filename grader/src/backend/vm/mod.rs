@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::finding::{Place, ThreadId};
 use crate::tensor::{decode, encode, size_of};
 use findings::ends_the_case;
-use ptxvm::{BufferId, Init, Kernel, Memory, Module, Options, Outcome};
+use ptxvm::{BufferId, Init, Kernel, Memory, Module, Options, Outcome, Watch};
 use refusals::{cannot_launch, cannot_load};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -61,6 +61,16 @@ fn budget(tensors: &[CaseTensor]) -> u64 {
     work.saturating_mul(64).clamp(4 << 20, 64 << 20)
 }
 
+/// What to look at while a kernel runs, besides its mistakes.
+#[derive(Clone, Copy, Debug)]
+enum Follow {
+    Nothing,
+    /// All its accesses.
+    Thread(ThreadId),
+    /// Its last writer.
+    Place(Watch),
+}
+
 /// A case in the machine's memory.
 struct Session<'a> {
     backend: &'a VmBackend,
@@ -85,7 +95,7 @@ impl<'a> Session<'a> {
         Self { backend, tensors, memory, buffers }
     }
 
-    fn launch(&mut self, launch: &CaseLaunch, trace: Option<ThreadId>) -> Result<Outcome, Failure> {
+    fn launch(&mut self, launch: &CaseLaunch, follow: Follow) -> Result<Outcome, Failure> {
         let kernel = self
             .backend
             .kernels
@@ -94,7 +104,8 @@ impl<'a> Session<'a> {
         let kernel = kernel.ok_or_else(|| no_such_kernel(&launch.kernel))?;
         let options = Options {
             budget: self.backend.budget.unwrap_or_else(|| budget(self.tensors)),
-            trace: trace.map(|t| (t.block, t.thread)),
+            trace: if let Follow::Thread(t) = follow { Some((t.block, t.thread)) } else { None },
+            watch: if let Follow::Place(place) = follow { Some(place) } else { None },
             max_findings: MAX_FINDINGS,
         };
         let params = self.params(kernel, &launch.args);
@@ -147,10 +158,10 @@ impl VmBackend {
         let mut session = Session::new(self, tensors);
         let mut findings = Vec::new();
         for launch in launches {
-            let outcome = session.launch(launch, None)?;
-            findings
-                .extend(outcome.findings.into_iter().map(|f| session.finding(&launch.kernel, f)));
-            if findings.iter().any(|f| ends_the_case(&f.kind)) {
+            let found = session.launch(launch, Follow::Nothing)?.findings;
+            let ended = found.iter().any(|f| ends_the_case(&f.kind));
+            findings.extend(found.into_iter().map(|f| session.finding(&launch.kernel, f)));
+            if ended {
                 break;
             }
         }
@@ -174,3 +185,6 @@ impl Backend for VmBackend {
         self.run_tensors(&case.tensors, &case.launches)
     }
 }
+
+#[cfg(test)]
+mod tests;
