@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `finding`, `case`, `verdict`, `npy`,
-//! `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `module`, `backend`, `judge`, `report`, `cli`.
+//! `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `module`, `backend`, `judge`,
+//! `wrong`, `grade`, `report`, `cli`.
 
 pub mod backend;
 pub mod case;
@@ -17,6 +18,7 @@ pub mod cli;
 pub mod diagnostic;
 pub mod failure;
 pub mod finding;
+pub mod grade;
 pub mod judge;
 pub mod module;
 pub mod npy;

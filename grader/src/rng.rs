@@ -65,7 +65,9 @@ mod tests {
     fn the_values_of_a_seed_never_change() {
         let mut s = Stream::new(7, "tiny", "input");
         let integers: Vec<f64> = (0..8).map(|_| s.integer(9)).collect();
-        insta::assert_snapshot!(format!("{integers:?} {:?} {:?}", s.normal(), s.permutation(5)), @"");
+        insta::assert_snapshot!(format!("{integers:?} {:?} {:?}", s.normal(), s.permutation(5)), @r"
+        [-2.0, -7.0, 5.0, 9.0, 1.0, -5.0, 6.0, 9.0] 1.5728817807976156 [1.0, 0.0, 4.0, 3.0, 2.0]
+        ");
     }
 
     #[test]

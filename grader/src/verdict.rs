@@ -29,11 +29,6 @@ impl TestVerdict {
     pub fn passed(&self) -> bool {
         self.findings.is_empty() && self.diffs.is_empty()
     }
-
-    /// Tensor and position of the element whose [`Provenance`] the report can use.
-    pub fn element_to_trace(&self) -> Option<(&str, usize)> {
-        self.diffs.first().map(|diff| (diff.tensor.name.as_str(), diff.terms.mismatch.flat))
-    }
 }
 
 /// How an output differs from what is right.

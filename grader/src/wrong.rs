@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
 use crate::failure::{Failure, FailureKind};
+use crate::verdict::TestVerdict;
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -16,6 +17,18 @@ pub struct WrongKernel {
     pub caught_by: String,
     /// The whole source.
     pub source: String,
+}
+
+impl WrongKernel {
+    /// Did what must catch this kernel catch it?
+    pub fn is_caught(&self, verdicts: &[TestVerdict]) -> bool {
+        verdicts.iter().any(|verdict| {
+            (verdict.test == self.caught_by && !verdict.passed())
+                || verdict.findings.iter().any(|finding| finding.kind.name() == self.caught_by)
+                || (self.caught_by == "unwritten"
+                    && verdict.diffs.iter().any(|diff| diff.unwritten_count > 0))
+        })
+    }
 }
 
 #[derive(Deserialize)]

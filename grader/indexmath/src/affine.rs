@@ -201,3 +201,61 @@ pub(crate) fn value(int: &Int, index: &impl Fn(IndexId) -> i64) -> i64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+    use crate::span::Span;
+
+    fn int() -> impl Strategy<Value = Int> {
+        let leaf =
+            prop_oneof![(-5_i64..6).prop_map(Int::constant), (0_usize..3).prop_map(Int::index),];
+        leaf.prop_recursive(4, 16, 2, |inner| {
+            let ops = [
+                IntOp::Add,
+                IntOp::Sub,
+                IntOp::Mul,
+                IntOp::Div,
+                IntOp::Mod,
+                IntOp::CeilDiv,
+                IntOp::Min,
+                IntOp::Max,
+            ];
+            prop_oneof![
+                1 => inner.clone().prop_map(|int| {
+                    Int::new(IntKind::Neg(Box::new(int)), Span::default())
+                }),
+                4 => (select(ops.to_vec()), inner.clone(), inner)
+                    .prop_map(|(op, a, b)| Int::binary(op, a, b)),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn intervals_hold_every_value(int in int(), ends in prop::array::uniform3(0_i64..5)) {
+            let Ok((low, high)) = interval(&int, &|id| (0, ends[id])) else { return Ok(()) };
+            let (mut least, mut most) = (i64::MAX, i64::MIN);
+            for a in 0..=ends[0] {
+                for b in 0..=ends[1] {
+                    for c in 0..=ends[2] {
+                        let found = value(&int, &|id| [a, b, c][id]);
+                        (least, most) = (least.min(found), most.max(found));
+                        // A divisor that can be 0 was refused.
+                        let checked = eval(&int, &Dims::new(), &|id| Some([a, b, c][id]));
+                        prop_assert_eq!(checked, Ok(found));
+                    }
+                }
+            }
+            prop_assert!(low <= least && most <= high, "{low}..{high} for {least}..{most}");
+            if affine(&int).is_ok_and(|affine| affine.is_some()) {
+                prop_assert_eq!((low, high), (least, most));
+            }
+        }
+    }
+}

@@ -5,8 +5,8 @@
 //! products. Then the error is at most `γ(k)·m` with `γ(k) = k·u / (1 - k·u)`, always; and because
 //! roundings of unrelated values do not conspire, in practice at most `λ·√k·u·m` (Higham and Mary,
 //! "A new approach to probabilistic rounding error analysis", 2019). The smaller one is taken, unless
-//! the data repeat a few values: then roundings can conspire (0.1 added a thousand times is off in
-//! one direction), and only `γ` is safe.
+//! the data are regular: 0.1 added a thousand times is off in one direction, and a ramp or values that
+//! differ by less than the last bit of the partial sum are no better. Then only `γ` is safe.
 //!
 //! Where everything is a multiple of some `2^-g` and the magnitude fits the accumulator's precision,
 //! every partial sum in every order is exact, and so the bound is 0.
@@ -14,11 +14,18 @@
 use crate::ast::Op;
 use crate::shape::DType;
 
-/// λ of the probabilistic bound. The tests of this file show how much room that leaves.
-pub(crate) const LAMBDA: f64 = 2.0;
+/// λ of the probabilistic bound. Right results of irregular data were seen to need 2 (lognormal products,
+/// nine terms) and less for longer sums; `tests/rounding.rs` repeats that.
+pub(crate) const LAMBDA: f64 = 4.0;
 
 /// So few different values count as a repeating pattern.
 const PATTERN: usize = 16;
+
+/// Neighbours that differ by less than this part of the standard deviation make a smooth curve.
+const SMOOTH: f64 = 0.25;
+
+/// Data are irregular enough for a sum of `n` terms if their relative spread is `n` times this.
+const SPREAD_PER_TERM: f64 = 1.0 / (1 << 20) as f64;
 
 /// An element's value and what rounding may do to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,20 +50,28 @@ pub(crate) struct Facts {
     pub additions: f64,
     /// All terms are multiples of `2^-grain`.
     pub grain: Option<i32>,
-    /// All terms are made of a few values.
-    pub patterned: bool,
+    /// Standard deviation of the terms' sizes, relative to their mean; 0 for regular data.
+    pub spread: f64,
+    /// A factor is a sum whose roundings may conspire.
+    pub conspiring: bool,
     /// The value, where it is a constant.
     pub constant: Option<f64>,
 }
 
 impl Facts {
     /// Before anything was added.
-    pub(crate) const NOTHING: Self =
-        Self { roundings: 0.0, additions: 0.0, grain: Some(0), patterned: false, constant: None };
+    pub(crate) const NOTHING: Self = Self {
+        roundings: 0.0,
+        additions: 0.0,
+        grain: Some(0),
+        spread: f64::INFINITY,
+        conspiring: false,
+        constant: None,
+    };
 
     /// Values as they lie in memory.
     pub(crate) fn data(values: &[f64]) -> Self {
-        Self { grain: grain(values), patterned: is_patterned(values), ..Self::NOTHING }
+        Self { grain: grain(values), spread: spread(values), ..Self::NOTHING }
     }
 
     /// A number in a formula, which a kernel of type `dtype` may have to round.
@@ -65,10 +80,15 @@ impl Facts {
         Self {
             roundings: if exact { 0.0 } else { 1.0 },
             grain: grain(&[value]),
-            patterned: true,
+            spread: 0.0,
             constant: Some(value),
             ..Self::NOTHING
         }
+    }
+
+    /// May the roundings of a sum of `terms` such terms conspire?
+    pub(crate) fn is_regular(&self, terms: f64) -> bool {
+        self.conspiring || self.spread < terms * SPREAD_PER_TERM
     }
 
     /// All roundings on the way to the value of a factor.
@@ -82,14 +102,16 @@ impl Facts {
                 roundings: a.roundings.max(b.roundings),
                 additions: a.additions + b.additions + 1.0,
                 grain: a.grain.zip(b.grain).map(|(a, b)| a.max(b)),
-                patterned: a.patterned || b.patterned,
+                spread: a.spread.min(b.spread),
+                conspiring: a.conspiring || b.conspiring,
                 constant: None,
             },
             Op::Mul => Self {
                 roundings: a.path() + b.path() + 1.0,
                 additions: 0.0,
                 grain: a.grain.zip(b.grain).map(|(a, b)| a + b).filter(|g| *g <= MAX_GRAIN),
-                patterned: a.patterned && b.patterned,
+                spread: a.spread.max(b.spread),
+                conspiring: a.conspiring || b.conspiring,
                 constant: a.constant.zip(b.constant).map(|(a, b)| a * b),
             },
             Op::Div => Self {
@@ -101,7 +123,8 @@ impl Facts {
                     .and_then(power_of_two)
                     .zip(a.grain)
                     .map(|(power, a)| (a + power).max(0)),
-                patterned: a.patterned && b.patterned,
+                spread: a.spread.max(b.spread),
+                conspiring: a.conspiring || b.conspiring,
                 constant: a.constant.zip(b.constant).map(|(a, b)| a / b),
             },
         }
@@ -137,18 +160,27 @@ fn power_of_two(value: f64) -> Option<i32> {
     (value.is_normal() && mantissa == 0).then(|| ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023)
 }
 
-fn is_patterned(values: &[f64]) -> bool {
-    let mut seen: Vec<f64> = Vec::with_capacity(PATTERN);
-    for value in values {
-        let size = value.abs();
-        if size != 0.0 && !seen.contains(&size) {
-            if seen.len() == PATTERN {
-                return false;
-            }
+/// Standard deviation of the sizes of the values that are not 0, relative to their mean; 0 where they
+/// are a few repeated values or follow a smooth curve.
+fn spread(values: &[f64]) -> f64 {
+    let mut seen: Vec<f64> = Vec::with_capacity(PATTERN + 1);
+    let (mut count, mut sum, mut squares, mut steps) = (0.0, 0.0, 0.0, 0.0);
+    let mut before = None;
+    for size in values.iter().map(|value| value.abs()).filter(|size| *size != 0.0) {
+        if seen.len() <= PATTERN && !seen.contains(&size) {
             seen.push(size);
         }
+        count += 1.0;
+        sum += size;
+        squares += size * size;
+        steps += (size - before.unwrap_or(size)).abs();
+        before = Some(size);
     }
-    true
+    let mean = sum / count;
+    let deviation = (squares / count - mean * mean).max(0.0).sqrt();
+    let spread = deviation / mean;
+    let rough = steps / count >= SMOOTH * deviation;
+    if seen.len() > PATTERN && rough && spread.is_finite() { spread } else { 0.0 }
 }
 
 /// A sum before it is stored.
@@ -163,7 +195,7 @@ pub(crate) struct Sum {
 
 /// The element, stored as `dtype`, of a kernel that accumulates in f32 (f64 for an f64 tensor, and in
 /// 32-bit integers for an integer tensor).
-pub(crate) fn store(sum: Sum, facts: &Facts, dtype: DType) -> Approx {
+pub(crate) fn store(sum: Sum, facts: &Facts, regular: bool, dtype: DType) -> Approx {
     let Sum { value, magnitude, terms, inherited } = sum;
     let done = |bound: f64| Approx { value, bound, magnitude, terms: terms as u64 };
     let format = Format::of(dtype);
@@ -175,7 +207,7 @@ pub(crate) fn store(sum: Sum, facts: &Facts, dtype: DType) -> Approx {
     }
     let mut bound = inherited;
     if !exact {
-        let unit = relative(roundings, format.accumulator, facts.patterned);
+        let unit = relative(roundings, format.accumulator, regular);
         // The second part is the f64 evaluation's own error.
         let own = relative(roundings, f64::EPSILON / 2.0, true);
         bound += (unit + own) * (magnitude + inherited) + (roundings + 1.0) * format.tiny;
@@ -191,9 +223,9 @@ pub(crate) fn store(sum: Sum, facts: &Facts, dtype: DType) -> Approx {
 }
 
 /// Error of a sum relative to its magnitude, after `roundings`.
-fn relative(roundings: f64, unit: f64, patterned: bool) -> f64 {
+fn relative(roundings: f64, unit: f64, regular: bool) -> f64 {
     let worst = roundings * unit / (1.0 - (roundings * unit).min(0.5));
-    if patterned { worst } else { worst.min(LAMBDA * roundings.sqrt() * unit) }
+    if regular { worst } else { worst.min(LAMBDA * roundings.sqrt() * unit) }
 }
 
 /// What storing and accumulating does to a value.

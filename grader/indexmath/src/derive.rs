@@ -111,22 +111,23 @@ impl Pass<'_> {
             }
             Op::Mul => {
                 if self.has_reads(left) {
-                    let factor = self.fresh(right);
+                    let factor = right.clone();
                     self.walk(left, Node::binary(Op::Mul, seed.clone(), factor), loops);
                 }
                 if self.has_reads(right) {
-                    let factor = self.fresh(left);
+                    let factor = left.clone();
                     self.walk(right, Node::binary(Op::Mul, seed, factor), loops);
                 }
             }
             Op::Div => {
                 if self.has_reads(left) {
-                    let divisor = self.fresh(right);
+                    let divisor = right.clone();
                     self.walk(left, Node::binary(Op::Div, seed.clone(), divisor), loops);
                 }
                 if self.has_reads(right) {
                     // d(a/b) = -(a / (b·b)) db
-                    let (dividend, b, c) = (self.fresh(left), self.fresh(right), self.fresh(right));
+                    // The copies end up inside the loops of `right`'s own sums.
+                    let (dividend, b, c) = (left.clone(), self.fresh(right), self.fresh(right));
                     let square = Node::binary(Op::Mul, b, c);
                     let product = Node::binary(Op::Mul, seed, dividend);
                     let quotient = Node::binary(Op::Div, product, square);
@@ -154,7 +155,7 @@ impl Pass<'_> {
         });
     }
 
-    /// A copy in which every sum has indices of its own: it may end up inside the loops of the original.
+    /// A copy in which every sum has indices of its own.
     fn fresh(&mut self, node: &Node) -> Node {
         self.copy(node, &mut BTreeMap::new())
     }

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use crate::affine::{Affine, Sub};
 use crate::bound::{Approx, Facts, Sum, store};
 use crate::ir::IndexId;
-use crate::lower::{Array, Lowered, Nests, strides};
+use crate::lower::{Array, Lowered, Nests, PartNests, strides};
 use crate::runner::Runner;
+use crate::shape::DType;
 
 /// A tensor's values, and what they may be off.
 #[derive(Clone, Debug)]
@@ -40,14 +41,18 @@ pub(crate) struct Sums {
     pub terms: Vec<f64>,
     pub inherited: Vec<f64>,
     pub facts: Facts,
+    /// Roundings may conspire.
+    pub regular: bool,
     /// Terms of one element, at most, and additions on the way to it.
     pub most_terms: f64,
     /// For a temporary: its axes, the first value of each, and the strides.
-    axes: Vec<(IndexId, i64, i64)>,
+    pub axes: Vec<(IndexId, i64, i64)>,
+    /// Of the statement's target.
+    pub dtype: DType,
 }
 
 impl Sums {
-    fn new(len: usize, axes: Vec<(IndexId, i64, i64)>) -> Self {
+    fn new(len: usize, axes: Vec<(IndexId, i64, i64)>, dtype: DType) -> Self {
         let zero = vec![0.0; len];
         Self {
             value: zero.clone(),
@@ -55,8 +60,10 @@ impl Sums {
             terms: zero.clone(),
             inherited: zero,
             facts: Facts::NOTHING,
+            regular: false,
             most_terms: 0.0,
             axes,
+            dtype,
         }
     }
 
@@ -77,26 +84,9 @@ pub(crate) fn run(
 ) -> Vec<Approx> {
     let layout = &lowered.tensors[nests.target];
     let len = if element.is_some() { 1 } else { layout.len };
-    let mut target = Sums::new(len, Vec::new());
-    let mut temporaries: Vec<Sums> = Vec::new();
-    let ranges = ranges(lowered, nests, element);
-    for axes in &nests.temporaries {
-        let shape: Vec<usize> =
-            axes.iter().map(|&id| (ranges[id].1 - ranges[id].0) as usize).collect();
-        let axes = axes.iter().zip(strides(&shape)).map(|(&id, stride)| (id, ranges[id].0, stride));
-        temporaries.push(Sums::new(shape.iter().product(), axes.collect()));
-    }
-    for nest in &nests.list {
-        let runner = Runner { lowered, nest, tensors, ranges: &ranges, dtype: layout.dtype };
-        match nest.target.array {
-            Array::Tensor(_) => runner.run(&mut target, &temporaries, element),
-            Array::Temporary(place) => {
-                // A temporary reads only those that were complete before it: the later ones.
-                let mut own = std::mem::replace(&mut temporaries[place], Sums::new(0, Vec::new()));
-                runner.run(&mut own, &temporaries, None);
-                temporaries[place] = own;
-            }
-        }
+    let mut target = Sums::new(len, Vec::new(), layout.dtype);
+    for part in &nests.parts {
+        run_part(lowered, part, tensors, element, &mut target);
     }
     let facts = &target.facts;
     (0..len)
@@ -107,16 +97,48 @@ pub(crate) fn run(
                 terms: target.terms[place],
                 inherited: target.inherited[place],
             };
-            store(sum, facts, layout.dtype)
+            store(sum, facts, target.regular, layout.dtype)
         })
         .collect()
 }
 
+fn run_part(
+    lowered: &Lowered,
+    part: &PartNests,
+    tensors: &[Option<Data<'_>>],
+    element: Option<&[i64]>,
+    target: &mut Sums,
+) {
+    let mut temporaries: Vec<Sums> = Vec::new();
+    let ranges = ranges(lowered, part, element);
+    for axes in &part.temporaries {
+        let shape: Vec<usize> =
+            axes.iter().map(|&id| (ranges[id].1 - ranges[id].0) as usize).collect();
+        let axes = axes.iter().zip(strides(&shape)).map(|(&id, stride)| (id, ranges[id].0, stride));
+        temporaries.push(Sums::new(shape.iter().product(), axes.collect(), target.dtype));
+    }
+    for nest in &part.nests {
+        let runner = Runner { lowered, nest, tensors, ranges: &ranges };
+        match nest.target.array {
+            Array::Tensor(_) => runner.run(target, &temporaries, element),
+            Array::Temporary(place) => {
+                // A temporary reads only those that were complete before it: the later ones.
+                let mut own = std::mem::replace(
+                    &mut temporaries[place],
+                    Sums::new(0, Vec::new(), target.dtype),
+                );
+                runner.run(&mut own, &temporaries, None);
+                temporaries[place] = own;
+            }
+        }
+    }
+}
+
 /// The values of each index that matter for `element`: one, where it is a subscript of the target.
-fn ranges(lowered: &Lowered, nests: &Nests, element: Option<&[i64]>) -> Vec<(i64, i64)> {
+fn ranges(lowered: &Lowered, part: &PartNests, element: Option<&[i64]>) -> Vec<(i64, i64)> {
     let mut ranges: Vec<(i64, i64)> = lowered.ranges.iter().map(|&range| (0, range)).collect();
     let Some(element) = element else { return ranges };
-    let targets = nests.list.iter().filter(|nest| matches!(nest.target.array, Array::Tensor(_)));
+    let targets = part.nests.iter().filter(|nest| matches!(nest.target.array, Array::Tensor(_)));
     for nest in targets {
         for (sub, &coordinate) in nest.target.subs.iter().zip(element) {
             if let Sub::Affine(affine) = sub

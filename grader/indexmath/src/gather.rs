@@ -1,7 +1,8 @@
 //! Gather form: a scattered contribution `x[r] += body` solved for its target, `x[h] = sum body`.
 //!
 //! Each axis gives one equation `h = r`. It is solved for an index that stands in it with the factor
-//! 1 or -1. A solved index may then leave its range; a factor of the body that is read at this very
+//! 1 or -1, or for both indices of `s*a + p` where p runs over `0 .. s`: `a = div(h, s)`, `p = mod(h, s)`.
+//! A solved index may then leave its range; a factor of the body that is read at this very
 //! index makes the product 0 there, once its read is padded.
 
 use std::collections::BTreeMap;
@@ -77,14 +78,45 @@ impl Solver<'_> {
                 terms.iter().copied().filter(|(_, term)| term.as_index() != Some(id)).collect();
             let value = solution(axis, &rest, sign);
             self.guarded.push(id);
-            // What was solved before in terms of this index follows.
-            for other in self.solved.values_mut() {
-                *other = replace(other, id, &value);
-            }
-            self.solved.insert(id, value);
+            self.settle(id, &value);
             return Some(());
         }
-        None
+        self.solve_blocks(&terms, axis)
+    }
+
+    /// Solves `axis = s*a + p + rest`, where p has the range s.
+    fn solve_blocks(&mut self, terms: &[(i64, &Int)], axis: IndexId) -> Option<()> {
+        let open = |id: &IndexId| self.part.loops.contains(id) && !self.solved.contains_key(id);
+        let (block, (step, outer)) =
+            terms.iter().enumerate().find_map(|(place, (sign, term))| {
+                let (step, index) = scaled_index(term)?;
+                (*sign == 1 && open(&index) && self.has_guard(index))
+                    .then_some((place, (step, index)))
+            })?;
+        let (place, inner) = terms.iter().enumerate().find_map(|(place, (sign, term))| {
+            let index = term.as_index().filter(|id| *sign == 1 && open(id))?;
+            let range = &self.program.indices[index].range;
+            (same_size(range, step) == Some(true)).then_some((place, index))
+        })?;
+        let others = terms.iter().enumerate().filter(|(other, _)| ![block, place].contains(other));
+        let rest: Vec<(i64, &Int)> = others.map(|(_, term)| *term).collect();
+        let uses = |id: IndexId| rest.iter().any(|(_, term)| term.indices().contains(&id));
+        if uses(outer) || uses(inner) || outer == inner {
+            return None;
+        }
+        let value = solution(axis, &rest, 1);
+        self.guarded.push(outer);
+        self.settle(outer, &Int::binary(IntOp::Div, value.clone(), step.clone()));
+        self.settle(inner, &Int::binary(IntOp::Mod, value, step.clone()));
+        Some(())
+    }
+
+    /// Notes a solution; what was solved before in terms of this index follows.
+    fn settle(&mut self, id: IndexId, value: &Int) {
+        for other in self.solved.values_mut() {
+            *other = replace(other, id, value);
+        }
+        self.solved.insert(id, value.clone());
     }
 
     fn guard(&mut self, id: IndexId) -> Option<()> {
@@ -154,6 +186,14 @@ fn product_reads<'a>(node: &'a Node, into: &mut Vec<&'a Read>) {
         Node::Binary(Op::Div, left, _) => product_reads(left, into),
         _ => {}
     }
+}
+
+/// `s` and `a` of `s*a` or `a*s`, where `s` is free of indices.
+fn scaled_index(int: &Int) -> Option<(&Int, IndexId)> {
+    let IntKind::Binary(IntOp::Mul, left, right) = &int.kind else { return None };
+    let pair = |index: &Int, step| index.as_index().map(|id| (step, id));
+    let (step, id) = pair(right, left).or_else(|| pair(left, right))?;
+    step.indices().is_empty().then_some((step, id))
 }
 
 /// Summands with their signs.

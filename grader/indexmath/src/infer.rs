@@ -310,7 +310,9 @@ fn check_rank(tensor: &str, span: Span, got: usize, want: usize) -> Result<()> {
     if got == want {
         return Ok(());
     }
-    let plural = if want == 1 { "" } else { "s" };
-    Err(Error::new(span, format!("`{tensor}` has {want} axes, but {got} subscripts"))
-        .help(format!("write {want} subscript{plural}")))
+    let subscripts =
+        |count: usize| format!("{count} subscript{}", if count == 1 { "" } else { "s" });
+    let axes = if want == 1 { "axis" } else { "axes" };
+    let message = format!("`{tensor}` has {want} {axes}, but {}", subscripts(got));
+    Err(Error::new(span, message).help(format!("write {}", subscripts(want))))
 }

@@ -92,6 +92,7 @@ mod space;
 mod span;
 mod terms;
 mod unparse;
+mod work;
 
 pub use bound::Approx;
 pub use concrete::{Concrete, ElementRef, Values};
@@ -100,3 +101,4 @@ pub use formula::Formula;
 pub use shape::{DType, DimExpr, Dims, TensorType};
 pub use span::Span;
 pub use terms::Term;
+pub use work::Work;

@@ -17,6 +17,8 @@ use crate::span::Span;
 
 /// Elements of one tensor, and iterations of one index: less than this.
 const MAX_ELEMENTS: i64 = 1 << 31;
+/// Values of one temporary: less than this.
+const MAX_TEMPORARY: i64 = 1 << 28;
 
 /// A tensor at fixed sizes.
 #[derive(Clone, Debug)]
@@ -44,12 +46,18 @@ pub(crate) struct Lowered {
 pub(crate) struct Nests {
     /// A tensor.
     pub target: usize,
-    /// In an order in which temporaries are complete before they are read.
-    pub list: Vec<Nest>,
-    /// The free indices of each temporary: its axes.
-    pub temporaries: Vec<Vec<IndexId>>,
+    pub parts: Vec<PartNests>,
     /// Tensors that are read, each once.
     pub reads: Vec<usize>,
+}
+
+/// A part of a statement. Parts may share indices, but not the values that reach an element.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartNests {
+    /// In an order in which temporaries are complete before they are read.
+    pub nests: Vec<Nest>,
+    /// The free indices of each temporary: its axes.
+    pub temporaries: Vec<Vec<IndexId>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,9 +127,9 @@ impl Lowered {
         let mut lowered = Self { tensors, by_name, names, ranges, statements: Vec::new() };
         for statement in &program.statements {
             let target = lowered.by_name[&statement.target];
-            let nests =
-                Nests { target, list: Vec::new(), temporaries: Vec::new(), reads: Vec::new() };
-            let mut lowering = Lowering { program, dims, all: &lowered, nests };
+            let nests = Nests { target, parts: Vec::new(), reads: Vec::new() };
+            let own = PartNests::default();
+            let mut lowering = Lowering { program, dims, all: &lowered, nests, own };
             for part in &statement.parts {
                 lowering.part(&statement.target, part)?;
             }
@@ -177,6 +185,8 @@ struct Lowering<'a> {
     dims: &'a Dims,
     all: &'a Lowered,
     nests: Nests,
+    /// The part at hand.
+    own: PartNests,
 }
 
 impl Lowering<'_> {
@@ -184,7 +194,9 @@ impl Lowering<'_> {
         let subs = self.subs(target, &part.subscripts, part.padded)?;
         let array = Array::Tensor(self.nests.target);
         let target = Access { array, subs, padded: part.padded };
-        self.add(&target, &part.loops, &part.body)
+        self.add(&target, &part.loops, &part.body)?;
+        self.nests.parts.push(std::mem::take(&mut self.own));
+        Ok(())
     }
 
     /// Nests that add `node` to `target` for all values of `loops`.
@@ -204,7 +216,7 @@ impl Lowering<'_> {
                 nest.code.push(Instr::Neg);
             }
             nest.product = product(&nest);
-            self.nests.list.push(nest);
+            self.own.nests.push(nest);
         }
         Ok(())
     }
@@ -242,8 +254,14 @@ impl Lowering<'_> {
     fn temporary(&mut self, bound: &[IndexId], body: &Node, loops: &[IndexId]) -> Result<Access> {
         let used = body.used_indices();
         let free: Vec<IndexId> = loops.iter().copied().filter(|id| used.contains(id)).collect();
-        let array = Array::Temporary(self.nests.temporaries.len());
-        self.nests.temporaries.push(free.clone());
+        let size = free.iter().try_fold(1_i64, |size, &id| size.checked_mul(self.all.ranges[id]));
+        if size.is_none_or(|size| size >= MAX_TEMPORARY) {
+            let message = "a sum in a product or quotient would need 2^28 values or more";
+            return Err(Error::new(Span::default(), message)
+                .help("compute the sum in a statement of its own, or choose smaller sizes"));
+        }
+        let array = Array::Temporary(self.own.temporaries.len());
+        self.own.temporaries.push(free.clone());
         let subs = free.iter().map(|&id| Sub::Affine(Affine::index(id))).collect();
         let access = Access { array, subs, padded: false };
         let all = [free.as_slice(), bound].concat();

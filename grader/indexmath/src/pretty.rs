@@ -193,3 +193,156 @@ impl Display for Statement {
         write!(f, " {} {}", if self.form == Form::Assign { "=" } else { "+=" }, self.body)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+    use crate::parser::program;
+    use crate::span::Span;
+
+    fn int() -> impl Strategy<Value = Int> {
+        let leaf = prop_oneof![
+            (0..=i64::MAX).prop_map(IntKind::Const),
+            select(vec!["i", "j", "H", "C_in"]).prop_map(|name| IntKind::Name(name.to_owned())),
+        ];
+        let leaf = leaf.prop_map(|kind| Int::new(kind, Span::default()));
+        leaf.prop_recursive(4, 16, 2, |inner| {
+            let ops = [
+                IntOp::Add,
+                IntOp::Sub,
+                IntOp::Mul,
+                IntOp::Div,
+                IntOp::Mod,
+                IntOp::CeilDiv,
+                IntOp::Min,
+                IntOp::Max,
+            ];
+            prop_oneof![
+                1 => inner.clone().prop_map(|int| {
+                    Int::new(IntKind::Neg(Box::new(int)), Span::default())
+                }),
+                4 => (select(ops.to_vec()), inner.clone(), inner)
+                    .prop_map(|(op, a, b)| Int::binary(op, a, b)),
+            ]
+        })
+    }
+
+    fn tensor() -> impl Strategy<Value = String> {
+        select(vec!["x", "y_2", "grad(x)", "Big"]).prop_map(str::to_owned)
+    }
+
+    fn expr() -> impl Strategy<Value = Expr> {
+        let read = (tensor(), prop::collection::vec(int(), 0..3), any::<bool>());
+        let leaf = prop_oneof![
+            (0.0..f64::MAX).prop_map(ExprKind::Number),
+            (0_u32..100).prop_map(|value| ExprKind::Number(f64::from(value) / 8.0)),
+            tensor().prop_map(ExprKind::Name),
+            read.prop_map(|(tensor, subscripts, padded)| {
+                ExprKind::Read(Read { tensor, subscripts, padded, span: Span::default() })
+            }),
+        ];
+        let node = |kind| Expr { kind, span: Span::default() };
+        leaf.prop_map(node).prop_recursive(5, 32, 2, move |inner| {
+            let bound =
+                (select(vec!["p", "q", "r"]), prop::option::of(int())).prop_map(|(name, range)| {
+                    Bound { name: name.to_owned(), range, span: Span::default() }
+                });
+            let ops = vec![Op::Add, Op::Sub, Op::Mul, Op::Div];
+            prop_oneof![
+                1 => inner.clone().prop_map(|expr| ExprKind::Neg(Box::new(expr))),
+                4 => (select(ops), inner.clone(), inner.clone())
+                    .prop_map(|(op, a, b)| ExprKind::Binary(op, Box::new(a), Box::new(b))),
+                2 => (prop::collection::vec(bound, 1..3), inner)
+                    .prop_map(|(bounds, body)| ExprKind::Sum(bounds, Box::new(body))),
+            ]
+            .prop_map(node)
+        })
+    }
+
+    fn statement() -> impl Strategy<Value = Statement> {
+        let subscripts = prop::collection::vec(int(), 0..3);
+        (tensor(), subscripts, expr()).prop_map(|(target, subscripts, body)| Statement {
+            target,
+            target_span: Span::default(),
+            subscripts,
+            form: Form::Assign,
+            body,
+        })
+    }
+
+    fn bare_int(int: &Int) -> Int {
+        let bare = |int: &Int| Box::new(bare_int(int));
+        let kind = match &int.kind {
+            IntKind::Neg(inner) => IntKind::Neg(bare(inner)),
+            IntKind::Binary(op, a, b) => IntKind::Binary(*op, bare(a), bare(b)),
+            leaf => leaf.clone(),
+        };
+        Int::new(kind, Span::default())
+    }
+
+    fn bare_expr(expr: &Expr) -> Expr {
+        let bare = |expr: &Expr| Box::new(bare_expr(expr));
+        let span = Span::default();
+        let kind = match &expr.kind {
+            ExprKind::Read(read) => {
+                let subscripts = read.subscripts.iter().map(bare_int).collect();
+                ExprKind::Read(Read { subscripts, span, ..read.clone() })
+            }
+            ExprKind::Neg(inner) => ExprKind::Neg(bare(inner)),
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, bare(a), bare(b)),
+            ExprKind::Sum(bounds, body) => {
+                let bounds = bounds.iter().map(|bound| Bound {
+                    range: bound.range.as_ref().map(bare_int),
+                    span,
+                    ..bound.clone()
+                });
+                ExprKind::Sum(bounds.collect(), bare(body))
+            }
+            leaf => leaf.clone(),
+        };
+        Expr { kind, span }
+    }
+
+    /// Without spans.
+    fn bare(statement: &Statement) -> Statement {
+        Statement {
+            target: statement.target.clone(),
+            target_span: Span::default(),
+            subscripts: statement.subscripts.iter().map(bare_int).collect(),
+            form: statement.form,
+            body: bare_expr(&statement.body),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_printed_is_read_back(statements in prop::collection::vec(statement(), 0..3)) {
+            let text = statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            let read: Vec<Statement> = match program(&text) {
+                Ok(read) => read.iter().map(bare).collect(),
+                Err(error) => panic!("{text}\n{error:?}"),
+            };
+            prop_assert_eq!(read, statements, "{}", text);
+        }
+    }
+
+    #[test]
+    fn brackets_only_where_they_are_needed() {
+        for text in [
+            "y[i] = a + b - (c - d)",
+            "y[i] = a * b / (c / d) * -e",
+            "y[i] = sum[k,p < K*K] x[i,k] * x[p,k] + 2",
+            "y[i] = (sum[k] x[k]) / sum[k] x[k]",
+            "y[i] = x[2*h+p,div(w,2),mod(-w,2)] * x?[h-(p-1)]",
+            "loss = -(a + b) * 0.5",
+        ] {
+            let printed = program(text).map(|statements| statements[0].to_string());
+            assert_eq!(printed.as_deref(), Ok(text));
+        }
+    }
+}

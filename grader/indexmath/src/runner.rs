@@ -13,7 +13,7 @@ use crate::lower::{Access, Array, Instr, Lowered, Nest};
 use crate::shape::DType;
 use crate::space::{Loop, Row, Space};
 
-/// More terms for each element than this make the distinction of patterned data matter.
+/// Up to this many terms the deterministic bound is the smaller one anyway.
 const FEW_TERMS: f64 = 16.0;
 
 pub(crate) struct Runner<'a> {
@@ -21,16 +21,13 @@ pub(crate) struct Runner<'a> {
     pub nest: &'a Nest,
     pub tensors: &'a [Option<Data<'a>>],
     pub ranges: &'a [(i64, i64)],
-    pub dtype: DType,
 }
 
 impl Runner<'_> {
     pub(crate) fn run(&self, target: &mut Sums, temporaries: &[Sums], element: Option<&[i64]>) {
-        let facts = self.facts(temporaries);
+        let facts = self.facts(temporaries, target.dtype);
         let mut space = self.space();
-        let iterations: f64 =
-            space.loops().iter().map(|l| (l.high - l.low).max(0) as f64).product();
-        Self::add_facts(target, facts, iterations);
+        self.add_facts(target, facts);
         let flat = self.flat_target(&mut space, element);
         let exact = self.nest.reads.iter().all(|read| match read.array {
             Array::Tensor(id) => {
@@ -63,11 +60,11 @@ impl Runner<'_> {
         Space::new(loops)
     }
 
-    fn facts(&self, temporaries: &[Sums]) -> Facts {
+    fn facts(&self, temporaries: &[Sums], dtype: DType) -> Facts {
         let mut stack: Vec<Facts> = Vec::new();
         for instr in &self.nest.code {
             let facts = match instr {
-                Instr::Const(value) => Facts::number(*value, self.dtype),
+                Instr::Const(value) => Facts::number(*value, dtype),
                 Instr::Load(place) => match self.nest.reads[*place].array {
                     Array::Tensor(id) => {
                         self.tensors[id].as_ref().map_or(Facts::NOTHING, |data| data.facts)
@@ -75,7 +72,7 @@ impl Runner<'_> {
                     Array::Temporary(id) => {
                         let sums = &temporaries[id];
                         let additions = (sums.most_terms - 1.0).max(0.0);
-                        Facts { additions, ..sums.facts }
+                        Facts { additions, conspiring: sums.regular, ..sums.facts }
                     }
                 },
                 Instr::Neg => {
@@ -93,12 +90,21 @@ impl Runner<'_> {
         stack.pop().unwrap_or(Facts::NOTHING)
     }
 
-    fn add_facts(target: &mut Sums, facts: Facts, iterations: f64) {
-        let each = iterations / target.value.len().max(1) as f64;
+    fn add_facts(&self, target: &mut Sums, facts: Facts) {
+        // Terms of an element: exact for a temporary, the mean for a tensor.
+        let count = |id: &IndexId| self.lowered.ranges[*id] as f64;
+        let iterations: f64 = self.nest.loops.iter().map(count).product();
+        let elements = match self.nest.target.array {
+            Array::Tensor(id) => self.lowered.tensors[id].len as f64,
+            Array::Temporary(_) => target.axes.iter().map(|(id, ..)| count(id)).product(),
+        };
+        let each = iterations / elements;
         let sum = &mut target.facts;
+        sum.spread = sum.spread.min(facts.spread);
         sum.roundings = sum.roundings.max(facts.roundings);
         sum.grain = sum.grain.zip(facts.grain).map(|(a, b)| a.max(b));
-        sum.patterned |= facts.patterned && each > FEW_TERMS;
+        let terms = each + facts.roundings;
+        target.regular |= facts.is_regular(terms) && terms > FEW_TERMS;
         target.most_terms += each.max(1.0) * (facts.additions + 1.0);
     }
 

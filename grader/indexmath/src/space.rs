@@ -182,3 +182,83 @@ impl Walker<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn affine() -> impl Strategy<Value = Affine> {
+        (-6_i64..7, prop::array::uniform3(-3_i64..4)).prop_map(|(constant, coefficients)| Affine {
+            constant,
+            terms: coefficients.into_iter().enumerate().filter(|(_, c)| *c != 0).collect(),
+        })
+    }
+
+    fn at(affine: &Affine, point: &[i64]) -> i64 {
+        affine.constant + affine.terms.iter().map(|(id, c)| c * point[*id]).sum::<i64>()
+    }
+
+    proptest! {
+        #[test]
+        fn walks_exactly_the_points_inside_the_limits(
+            loops in prop::collection::vec((-2_i64..3, 0_i64..5), 3),
+            order in Just([0, 1, 2]).prop_shuffle(),
+            limits in prop::collection::vec((affine(), -5_i64..6, 0_i64..6), 0..4),
+            followed in affine(),
+        ) {
+            let loops: Vec<Loop> = order
+                .iter()
+                .map(|&index| Loop { index, low: loops[index].0, high: loops[index].0 + loops[index].1 })
+                .collect();
+            let mut space = Space::new(loops.clone());
+            let form = space.follow(&followed);
+            for (affine, low, width) in &limits {
+                space.limit(affine, *low, low + width);
+            }
+            let mut got = Vec::new();
+            let _ = space.rows(&mut |row| {
+                for lane in 0..row.count as i64 {
+                    let mut point = vec![0; 3];
+                    for (l, value) in loops.iter().zip(row.at) {
+                        point[l.index] = *value;
+                    }
+                    point[loops[2].index] += lane;
+                    assert_eq!(row.values[form] + lane * row.steps[form], at(&followed, &point));
+                    got.push(point);
+                }
+                ControlFlow::Continue(())
+            });
+            let mut want = Vec::new();
+            for a in loops[0].low..loops[0].high {
+                for b in loops[1].low..loops[1].high {
+                    for c in loops[2].low..loops[2].high {
+                        let mut point = vec![0; 3];
+                        point[loops[0].index] = a;
+                        point[loops[1].index] = b;
+                        point[loops[2].index] = c;
+                        if limits.iter().all(|(affine, low, width)| {
+                            (*low..=low + width).contains(&at(affine, &point))
+                        }) {
+                            want.push(point);
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(got, want);
+        }
+    }
+
+    #[test]
+    fn no_loops_are_one_point() {
+        let mut space = Space::new(Vec::new());
+        space.limit(&Affine { constant: 3, terms: Vec::new() }, 0, 3);
+        let mut count = 0;
+        let _ = space.rows(&mut |row| {
+            count += row.count;
+            ControlFlow::Continue(())
+        });
+        assert_eq!(count, 1);
+    }
+}

@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 use crate::verdict::{Provenance, TensorDiff, TestVerdict};
 use indexmath::{Dims, ElementRef, Term};
 
-/// An element with more terms than this is not listed: LeNet's conv2 has 400, a weight gradient at batch 64 has 4,096.
+/// An element with more terms than this is not listed: `LeNet`'s conv2 has 400, a weight gradient at batch 64 has 4,096.
 const MAX_TERMS: usize = 5_000;
 
 /// Compares every element of every output with what is right, and every input with what it was.
@@ -34,7 +34,14 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
     }
 }
 
-/// Adds what the thread that wrote [`TestVerdict::element_to_trace`] read, compared with the formula.
+/// Index in `case.tensors` and position of the element whose [`Provenance`] the report can use.
+pub fn element_to_trace(case: &Case, verdict: &TestVerdict) -> Option<(usize, usize)> {
+    let diff = verdict.diffs.first()?;
+    let index = case.tensors.iter().position(|t| t.tensor == diff.tensor)?;
+    Some((index, diff.terms.mismatch.flat))
+}
+
+/// Adds what the thread that wrote the element of [`element_to_trace`] read, compared with the formula.
 pub fn with_provenance(
     mut verdict: TestVerdict,
     case: &Case,

@@ -18,11 +18,14 @@ pub(super) fn evaluate(spec: &Spec, test: &Test, known: &Values) -> Checked<Expe
     let expected = test.formula.evaluate(known, &wanted).map_err(|e| math(spec, test, e))?;
     for tensor in test.tensors.iter().filter(|t| spec.tensors.is_computed(&t.name)) {
         let values = expected.get(&tensor.name).map_or(&[][..], Vec::as_slice);
-        let fit = |a: &&Approx| !(a.value.is_finite() && a.bound.is_finite() && a.bound >= 0.0);
-        if let Some(bad) = values.iter().position(|a| fit(&a)) {
-            let title = format!("{} would be {}", tensor.element_name(bad), values[bad].value);
-            return Err(at_formula(spec, test, title)
-                .help("give the test data for which every value is a number"));
+        let unfit = |a: &Approx| !a.value.is_finite() || !a.bound.is_finite();
+        if let Some(bad) = values.iter().position(unfit) {
+            let title = format!(
+                "{} would be {:?}, out of the range of its type",
+                tensor.element_name(bad),
+                values[bad].value
+            );
+            return Err(at_formula(spec, test, title).help("give the test smaller or other data"));
         }
         if values.len() != tensor.len() {
             return Err(at_formula(spec, test, format!("`{}` cannot be computed", tensor.name)));

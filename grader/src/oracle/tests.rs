@@ -30,7 +30,7 @@ fn bounds(case: &Case, name: &str) -> Vec<f64> {
 const BACKWARD: [(&str, &str); 4] = [
     ("\"x\", \"w\", \"y\", \"B\"", "\"grad(y)\", \"w\", \"grad(x)\", \"B\""),
     ("B*N_out", "B*N"),
-    ("expect = { y = [321, 432, 543] }", "expect = { \"grad(x)\" = [1, 12, 123, 230, 300] }"),
+    ("expect = { y = [321, 432, 543] }", "expect = { \"grad(x)\" = [0, 1, 12, 120, 200] }"),
     ("data   = { x = [1, 2, 3, 4, 5], w", "data = { \"grad(y)\" = \"arange\", w"),
 ];
 
@@ -65,12 +65,8 @@ fn random_integers_are_exact_and_repeat_with_their_seed() {
 
 #[test]
 fn integers_shrink_until_half_precision_is_exact() {
-    // Sums of 64 products of two factors: up to 64 * 81 = 5184 with ±9, beyond the 2048 up to which f16 counts.
-    let half = [
-        ("y = \"f32", "y = \"f16"),
-        ("N = 9, F = 2", "N = 70, F = 64"),
-        ("321, 432, 543", "321, 432, 543"),
-    ];
+    // 8,000 products of ±9 add up to some 2,600 either way, beyond the 2,048 up to which f16 counts.
+    let half = [("y = \"f32", "y = \"f16"), ("N = 9, F = 2", "N = 8010, F = 8000")];
     let spec = spec(&half);
     let case = case(&spec, "batch", 1);
     let largest = values(&case, "x").iter().fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -147,6 +143,62 @@ fn a_numerical_gradient_of_normal_values_adds_only_its_own_error() {
     }
 }
 
+#[test]
+fn a_numerical_gradient_is_for_inputs() {
+    let mut changes = BACKWARD.to_vec();
+    changes[0].1 = "\"grad(y)\", \"w\", \"grad(h)\", \"B\"";
+    changes[2].1 = "";
+    changes.extend([
+        ("x = \"f32[B, N]\"", "x = \"f32[B, N]\"\nh = \"f32[B, N]\""),
+        ("\"y[b,i] = sum[f] x", "\"h[b,i] = 3 * x[b,i]; y[b,i] = sum[f] h"),
+        (
+            "name = \"batch\"",
+            "name = \"batch\"\ncheck = { kind = \"numerical-gradient\", epsilon = 0.5, rtol = 1e-2 }",
+        ),
+    ]);
+    let failure = Spec::parse(&changed(&changes), Path::new("x.toml")).unwrap_err();
+    let title = &failure.diagnostics[0].title;
+    assert_eq!(title, "`h` is computed, so it cannot be moved a little");
+}
+
+#[test]
+fn a_numerical_gradient_is_for_small_tests() {
+    let mut changes = BACKWARD.to_vec();
+    changes.push((
+        "name = \"batch\"\ndims = { B = 3, N = 9",
+        "name = \"batch\"\ncheck = { kind = \"numerical-gradient\", epsilon = 0.5, rtol = 1e-2 }\n\
+         dims = { B = 3, N = 4000",
+    ));
+    let failure = Spec::parse(&changed(&changes), Path::new("x.toml")).unwrap_err();
+    let title = &failure.diagnostics[0].title;
+    assert!(title.starts_with("the numerical gradient takes 575"), "{title}");
+}
+
+#[test]
+fn the_workbooks_specs_hold_and_their_integers_are_exact() {
+    let puzzles = Path::new(env!("CARGO_MANIFEST_DIR")).join("../puzzles");
+    let mut tests = 0;
+    for entry in std::fs::read_dir(puzzles).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        let spec = load(&path, &path).unwrap_or_else(|failure| panic!("{}", failure.render(false)));
+        for test in &spec.tests {
+            let case = build_case(&spec, test, 11).unwrap();
+            let normal = test.data.values().any(|d| *d == Data::Kind(DataKind::Normal));
+            for tensor in &case.tensors {
+                if let Role::Output(values) = &tensor.role {
+                    assert_eq!(values.len(), tensor.tensor.len());
+                    assert!(normal || values.iter().all(|v| v.bound == 0.0), "{}", test.name);
+                }
+            }
+            tests += 1;
+        }
+    }
+    assert!(tests >= 29, "{tests}");
+}
+
 fn verify_error(replacements: &[(&str, &str)]) -> String {
     match verify(&spec(replacements)) {
         Ok(()) => "no error".into(),
@@ -156,8 +208,31 @@ fn verify_error(replacements: &[(&str, &str)]) -> String {
 
 #[test]
 fn values_by_hand_are_compared_with_the_formula() {
-    insta::assert_snapshot!(verify_error(&[("321, 432, 543", "321, 423, 543")]), @"");
-    insta::assert_snapshot!(verify_error(&[("x = [1, 2, 3, 4, 5], ", "")]), @"");
+    insta::assert_snapshot!(verify_error(&[("321, 432, 543", "321, 423, 543")]), @r#"
+    error: y[0, 1] is expected to be 423, the formula gives 432
+      --> puzzles/01_x.toml:25:22
+       |
+    13 | forward = "y[b,i] = sum[f] x[b,i+f] * w[f]"
+       |           --------------------------------- the formula
+    ...
+    25 | expect = { y = [321, 423, 543] }
+       |                      ^^^
+       |
+       = help: compute this element again by hand: one of the two is wrong
+    "#);
+    insta::assert_snapshot!(verify_error(&[("x = [1, 2, 3, 4, 5], ", "")]), @r#"
+    error: y[0, 0] is expected to be 321, the formula gives 284
+      --> puzzles/01_x.toml:25:17
+       |
+    13 | forward = "y[b,i] = sum[f] x[b,i+f] * w[f]"
+       |           --------------------------------- the formula
+    ...
+    25 | expect = { y = [321, 432, 543] }
+       |                 ^^^
+       |
+       = help: it depends on data that are drawn anew in each run
+       = help: give the values of all inputs that it depends on
+    "#);
 }
 
 #[test]
@@ -165,5 +240,13 @@ fn outputs_must_tell_their_elements_apart() {
     insta::assert_snapshot!(verify_error(&[
         ("data   = { x = [1, 2, 3, 4, 5], w = [1, 10, 100] }\nexpect = { y = [321, 432, 543] }", "data = \"ones\""),
         ("name = \"batch\"", "name = \"batch\"\ndata = { w = \"zeros\" }"),
-    ]), @"");
+    ]), @r#"
+    error: in every test, all elements of `y` are equal
+      --> puzzles/01_x.toml:13:11
+       |
+    13 | forward = "y[b,i] = sum[f] x[b,i+f] * w[f]"
+       |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = help: a kernel that mixes them up would pass: give one test data that tell them apart
+    "#);
 }

@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Role};
 use crate::spec::{Checked, Fault, Spec, Test};
+use crate::tensor::Tensor;
 use indexmath::Approx;
 
 /// Any seed does: hand-computed values must not depend on it.
@@ -17,7 +18,7 @@ pub(super) fn verify(spec: &Spec) -> Checked<()> {
     // Small tests first: they decide nearly everything.
     let mut tests: Vec<&Test> = spec.tests.iter().collect();
     tests.sort_by_key(|test| {
-        test.inputs.iter().chain(&test.tensors).map(|t| t.len()).sum::<usize>()
+        test.inputs.iter().chain(&test.tensors).map(Tensor::len).sum::<usize>()
     });
     for test in tests {
         if test.expect.is_empty() && undecided.is_empty() {
@@ -30,9 +31,10 @@ pub(super) fn verify(spec: &Spec) -> Checked<()> {
     match undecided.first() {
         None => Ok(()),
         Some(name) => {
-            let title = format!("in every test, all elements of `{name}` are right with one value");
-            Err(Fault::at(spec.tensors.place.clone(), title)
-                .help("give one test data that tell the elements apart"))
+            let title = format!("in every test, all elements of `{name}` are equal");
+            Err(Fault::at(spec.tensors.place.clone(), title).help(
+                "a kernel that mixes them up would pass: give one test data that tell them apart",
+            ))
         }
     }
 }

@@ -87,7 +87,7 @@ pub(crate) fn read_data(
             }
         }
     }
-    for (key, _) in table {
+    for key in table.keys() {
         let name = key.get_ref();
         if tensors.is_computed(name) {
             return Err(Fault::at(key.span(), format!("`{name}` is computed, it cannot be given"))
@@ -179,7 +179,7 @@ fn stored(values: &[f64], list: &[Spanned<Value>], tensor: &Tensor) -> Checked<V
             _ => kept.is_finite(),
         };
         if !fits {
-            let title = format!("{given} does not fit into `{}`", tensor.name);
+            let title = format!("{given:?} does not fit into `{}`", tensor.name);
             let holds = match tensor.dtype {
                 DType::I32 => "it holds integers of 32 bits",
                 DType::F16 => "f16 ends at 65504",

@@ -8,7 +8,12 @@ use std::path::Path;
 
 /// An error with its places in the text.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fault(Box<Diagnostic>);
+pub(crate) struct Fault {
+    title: String,
+    /// The first is the primary one.
+    marks: Vec<Mark>,
+    help: Vec<String>,
+}
 
 /// A result of the loader's inner functions.
 pub(crate) type Checked<T> = Result<T, Fault>;
@@ -16,28 +21,25 @@ pub(crate) type Checked<T> = Result<T, Fault>;
 impl Fault {
     /// What is wrong, a lower-case fragment, and where.
     pub(crate) fn at(span: Range<usize>, title: impl Into<String>) -> Self {
-        Self(Box::new(Diagnostic {
-            severity: Severity::Error,
-            title: title.into(),
-            source: Some(Source {
-                path: "".into(),
-                text: String::new(),
-                marks: vec![Mark { span, label: String::new() }],
-            }),
-            help: Vec::new(),
-        }))
+        let marks = vec![Mark { span, label: String::new() }];
+        Self { title: title.into(), marks, help: Vec::new() }
     }
 
     /// An error of `indexmath` inside the string value whose quotes span `value` in `text`.
     pub(crate) fn math(text: &str, value: &Range<usize>, error: indexmath::Error) -> Self {
-        let inner = error.span.start..error.span.end;
-        let fault = Self::at(inner_span(text, value, &inner), error.message);
+        // An error without a place is about the whole text.
+        let place = if error.span == indexmath::Span::default() {
+            value.clone()
+        } else {
+            inner_span(text, value, &(error.span.start..error.span.end))
+        };
+        let fault = Self::at(place, error.message);
         error.help.into_iter().fold(fault, Self::help)
     }
 
     /// Says something at the primary place.
     pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
-        if let Some(mark) = self.marks().first_mut() {
+        if let Some(mark) = self.marks.first_mut() {
             mark.label = label.into();
         }
         self
@@ -45,13 +47,13 @@ impl Fault {
 
     /// Points at another place too.
     pub(crate) fn also(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
-        self.marks().push(Mark { span, label: label.into() });
+        self.marks.push(Mark { span, label: label.into() });
         self
     }
 
     /// Says what would be right.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.0.help.push(help.into());
+        self.help.push(help.into());
         self
     }
 
@@ -74,22 +76,9 @@ impl Fault {
         }
     }
 
-    fn marks(&mut self) -> &mut Vec<Mark> {
-        // `source` is set by every constructor.
-        &mut self
-            .0
-            .source
-            .get_or_insert_with(|| Source {
-                path: "".into(),
-                text: String::new(),
-                marks: Vec::new(),
-            })
-            .marks
-    }
-
     /// The failure of the command. Places that go over several lines (a whole table) are cut to the first.
     pub(crate) fn in_file(mut self, path: &Path, text: &str) -> Failure {
-        for mark in self.marks() {
+        for mark in &mut self.marks {
             let end = mark.span.end.min(text.len());
             if let Some(shown) = text.as_bytes().get(mark.span.start..end)
                 && let Some(line_end) = shown.iter().position(|&b| b == b'\n' || b == b'\r')
@@ -97,16 +86,19 @@ impl Fault {
                 mark.span.end = mark.span.start + line_end;
             }
         }
-        if let Some(source) = &mut self.0.source {
-            source.path = path.to_path_buf();
-            text.clone_into(&mut source.text);
-        }
-        Failure::at(FailureKind::Usage, *self.0)
+        let source = Source { path: path.to_path_buf(), text: text.to_owned(), marks: self.marks };
+        let diagnostic = Diagnostic {
+            severity: Severity::Error,
+            title: self.title,
+            source: Some(source),
+            help: self.help,
+        };
+        Failure::at(FailureKind::Usage, diagnostic)
     }
 }
 
 /// The candidate that a typing mistake may have meant.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let allowed = (name.chars().count() / 3).max(1);
     known
         .iter()

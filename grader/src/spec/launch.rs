@@ -103,16 +103,16 @@ impl Launch {
         &self.grid
     }
 
-    /// Evaluates everything at the sizes of a test. `position` finds a tensor in the case, `test` is where the sizes
-    /// are given.
+    /// Evaluates everything at the sizes of a test. `position` finds a tensor in the case, `sizes_at` is where the
+    /// sizes are given.
     pub(crate) fn at(
         &self,
         text: &str,
         dims: &Dims,
         position: impl Fn(&str) -> Option<usize>,
-        test: &Range<usize>,
+        sizes_at: &Range<usize>,
     ) -> Checked<CaseLaunch> {
-        let place = Place { text, dims, test };
+        let place = Place { text, dims, sizes_at };
         let mut args = Vec::new();
         for (arg, span) in self.args.iter().zip(&self.arg_places) {
             args.push(match arg {
@@ -128,7 +128,7 @@ impl Launch {
                             span.clone(),
                             format!("this is {value} in a test: too large for an int"),
                         )
-                        .also(test.clone(), "at these sizes")
+                        .also(sizes_at.clone(), "at these sizes")
                     })?;
                     CaseArg::Int(value)
                 }
@@ -163,12 +163,16 @@ fn product(axes: [u32; 3]) -> i64 {
 struct Place<'a> {
     text: &'a str,
     dims: &'a Dims,
-    test: &'a Range<usize>,
+    sizes_at: &'a Range<usize>,
 }
 
 impl Place<'_> {
     fn fault(&self, extent: &Extent, title: String) -> Fault {
-        Fault::at(extent.place.clone(), title).also(self.test.clone(), "at these sizes")
+        let fault = Fault::at(extent.place.clone(), title);
+        if extent.expr.names().is_empty() {
+            return fault;
+        }
+        fault.also(self.sizes_at.clone(), "at these sizes")
     }
 
     fn number(&self, extent: &Extent, what: &str, unit: &str, min: i64, max: i64) -> Checked<u32> {

@@ -15,6 +15,8 @@ mod wording;
 
 #[cfg(test)]
 pub(crate) mod errors;
+#[cfg(test)]
+mod fuzz;
 
 pub use data::{Data, DataKind, Expect};
 pub(crate) use fault::{Checked, Fault};
@@ -48,8 +50,11 @@ pub struct Spec {
     pub tests: Vec<Test>,
 }
 
-/// Bytes of a spec. The parser of TOML is linear, but its trees are not small.
-const MAX_BYTES: usize = 4 << 20;
+/// Bytes of a spec. The reader of TOML is linear, but its trees are not small.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Sizes, tensors, launches or tests of a spec. Some checks are quadratic in them.
+const MAX_ENTRIES: usize = 256;
 
 impl Spec {
     /// Reads the spec at `path`, called `shown_as` in messages.
@@ -63,7 +68,7 @@ impl Spec {
         })?;
         let text = String::from_utf8(bytes).map_err(|e| {
             let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-            let line = valid.iter().filter(|&&b| b == b'\n').count() + 1;
+            let line = valid.split(|&b| b == b'\n').count();
             let title = format!("`{}` is not UTF-8 in line {line}", shown_as.display());
             Failure::new(FailureKind::Usage, title, "save the file as UTF-8")
         })?;
@@ -106,6 +111,7 @@ fn read(text: &str, path: &Path) -> Checked<Spec> {
     if raw.title.get_ref().trim().is_empty() {
         return Err(Fault::at(raw.title.span(), "the title is empty"));
     }
+    check_counts(&raw)?;
     let sizes = Sizes::read(text, &raw.dims)?;
     let tensors = Tensors::read(text, &raw, &sizes)?;
     let mut launches = Vec::new();
@@ -115,18 +121,40 @@ fn read(text: &str, path: &Path) -> Checked<Spec> {
     check_outputs(&tensors, &launches)?;
     let mut tests: Vec<Test> = Vec::new();
     for raw in &raw.test {
-        let test = Test::read(text, raw, &sizes, &tensors, &launches)?;
-        if let Some(first) = tests.iter().find(|t| t.name == test.name) {
-            return Err(Fault::at(test.place, format!("two tests are named `{}`", test.name))
+        let next = Test::read(text, raw, &sizes, &tensors, &launches)?;
+        if let Some(first) = tests.iter().find(|t| t.name == next.name) {
+            return Err(Fault::at(next.place, format!("two tests are named `{}`", next.name))
                 .also(first.place.clone(), "the first one")
                 .help("give each its own name"));
         }
-        tests.push(test);
+        tests.push(next);
     }
     rounding::check(text, &launches, &tests)?;
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());
     Ok(Spec { path, text, title, needs: raw.needs, sizes, tensors, launches, tests })
+}
+
+fn check_counts(raw: &RawSpec) -> Checked<()> {
+    let (dims, tensors) = (raw.dims.get_ref().len(), raw.tensors.get_ref().len());
+    for (count, place, what) in [
+        (dims, raw.dims.span(), "sizes"),
+        (tensors, raw.tensors.span(), "tensors"),
+        (raw.launch.len(), raw.title.span(), "launches"),
+        (raw.test.len(), raw.title.span(), "tests"),
+    ] {
+        if count > MAX_ENTRIES {
+            return Err(Fault::at(place, format!("this spec has {count} {what}"))
+                .help(format!("{MAX_ENTRIES} at most: make two puzzles of it")));
+        }
+    }
+    for (list, what) in [(raw.launch.is_empty(), "launch"), (raw.test.is_empty(), "test")] {
+        if list {
+            return Err(Fault::at(raw.title.span(), format!("this spec has no {what}"))
+                .help(format!("add a [[{what}]]")));
+        }
+    }
+    Ok(())
 }
 
 /// A forward puzzle must compute all that its formula does; a backward puzzle picks its gradients.

@@ -66,7 +66,7 @@ impl Sizes {
             return Err(Fault::at(table.span(), "the free sizes are missing")
                 .help("name the sizes that each test gives: free = [\"batch\", \"N\"]"));
         }
-        for (key, _) in table.get_ref() {
+        for key in table.get_ref().keys() {
             if free.contains(key.get_ref()) {
                 let title = format!("`{}` is both free and derived", key.get_ref());
                 return Err(Fault::at(key.span(), title).help("remove one of the two"));

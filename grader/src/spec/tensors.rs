@@ -1,6 +1,6 @@
 //! `[tensors]` and `[math]`: element types, shapes and the formula, differentiated where the spec speaks of gradients.
 
-use super::fault::{Checked, Fault};
+use super::fault::{Checked, Fault, nearest};
 use super::raw::RawSpec;
 use super::sizes::{Sizes, check_name};
 use crate::tensor::Tensor;
@@ -47,8 +47,17 @@ impl Tensors {
             places.insert(name.clone(), (key.span(), place));
         }
         let place = raw.math.forward.span();
-        let math = |e| Fault::math(text, &place, e);
-        let forward = Formula::parse(raw.math.forward.get_ref(), &types).map_err(math)?;
+        let math = |e: indexmath::Error| {
+            let unknown =
+                e.message.strip_prefix("unknown tensor `").and_then(|m| m.strip_suffix('`'));
+            let declared: Vec<&str> = types.keys().map(String::as_str).collect();
+            let near = unknown.and_then(|name| nearest(name, &declared));
+            let fault = Fault::math(text, &place, e.clone());
+            near.into_iter().fold(fault, |f, near| f.help(format!("did you mean `{near}`?")))
+        };
+        let names: Vec<&str> = sizes.names().collect();
+        let forward =
+            Formula::parse_with(raw.math.forward.get_ref(), &types, &names).map_err(math)?;
         let outputs = forward.outputs();
         let backward =
             raw.launch.iter().flat_map(|l| &l.args).any(|a| grad_of(a.get_ref()).is_some());
@@ -101,12 +110,12 @@ impl Tensors {
     }
 
     /// Every axis has at least one element and all tensors together at most `limit`.
-    /// `test` is where the sizes are given.
+    /// `sizes_at` is where the sizes are given.
     pub(crate) fn check_shapes(
         &self,
         text: &str,
         dims: &Dims,
-        test: &Range<usize>,
+        sizes_at: &Range<usize>,
         limit: u64,
     ) -> Checked<()> {
         let mut total: u64 = 0;
@@ -117,7 +126,7 @@ impl Tensors {
                 let size = axis.eval(dims).map_err(|e| self.in_shape(text, name, e))?;
                 let Ok(size @ 1..) = u64::try_from(size) else {
                     let title = format!("axis {i} of `{name}` has size {size} in this test");
-                    return Err(Fault::at(test.clone(), title)
+                    return Err(Fault::at(sizes_at.clone(), title)
                         .label("these sizes")
                         .also(place.clone(), "the shape")
                         .help("every axis needs at least one element"));
@@ -128,7 +137,7 @@ impl Tensors {
         }
         if total > limit {
             let title = format!("the tensors of this test have {} elements", readable(total));
-            return Err(Fault::at(test.clone(), title).label("these sizes").help(format!(
+            return Err(Fault::at(sizes_at.clone(), title).label("these sizes").help(format!(
                 "a test may have {limit} at most; smaller sizes find the same mistakes"
             )));
         }

@@ -16,6 +16,12 @@ use toml::Spanned;
 /// Elements of all tensors of a test together. Bounds the memory that a spec can ask for.
 const MAX_ELEMENTS: u64 = 1 << 23;
 
+/// Multiplications and additions of a test: about a second.
+const MAX_STEPS: u64 = 1 << 30;
+
+/// Multiplications and additions of a numerical gradient.
+const MAX_NUMERICAL_STEPS: u64 = 1 << 28;
+
 /// A test of a spec: everything but the random data.
 #[derive(Clone, Debug)]
 pub struct Test {
@@ -42,8 +48,6 @@ pub struct Test {
     /// Replaces the derived bound.
     pub tolerance: Option<Tolerance>,
     pub(crate) place: Range<usize>,
-    pub(crate) dims_place: Range<usize>,
-    pub(crate) check_place: Range<usize>,
 }
 
 /// How right values are found.
@@ -113,8 +117,12 @@ impl Test {
             taken.iter().map(|t| t.name.as_str()).filter(|n| tensors.is_computed(n)).collect();
         let check = match &raw.check {
             None => Check::Formula,
-            Some(check) => read_check(check, &outputs)?,
+            Some(check) => read_check(check, &outputs, tensors)?,
         };
+        check_work(&formula, &outputs, &dims_place)?;
+        if let Check::NumericalGradient { .. } = check {
+            check_numerical_work(&formula, tensors, &taken, &dims_place)?;
+        }
         Ok(Self {
             name: name.clone(),
             about: raw.about.clone(),
@@ -128,10 +136,47 @@ impl Test {
             tensors: taken,
             launches: called,
             place: raw.name.span(),
-            check_place: raw.check.as_ref().map_or(raw.name.span(), Spanned::span),
-            dims_place,
         })
     }
+}
+
+/// Bounds the time and the memory that a spec can ask for.
+fn check_work(formula: &Concrete, outputs: &[&str], dims_place: &Range<usize>) -> Checked<()> {
+    let work = formula.work(outputs);
+    for (amount, limit, what) in [
+        (work.steps, MAX_STEPS, "multiplications and additions"),
+        (work.elements, 2 * MAX_ELEMENTS, "intermediate values"),
+    ] {
+        if amount > limit {
+            let title = format!("the formula takes {amount} {what} in this test");
+            return Err(Fault::at(dims_place.clone(), title)
+                .label("these sizes")
+                .help(format!("{limit} at most; smaller sizes find the same mistakes")));
+        }
+    }
+    Ok(())
+}
+
+/// Each element of X costs two evaluations of the forward formula.
+fn check_numerical_work(
+    formula: &Concrete,
+    tensors: &Tensors,
+    taken: &[Tensor],
+    dims_place: &Range<usize>,
+) -> Checked<()> {
+    let forward: Vec<&str> = tensors.outputs.iter().map(String::as_str).collect();
+    let once = formula.work(&forward).steps;
+    let moved = taken.iter().filter(|t| tensors.is_computed(&t.name) && grad_of(&t.name).is_some());
+    let steps = moved.fold(0_u64, |steps, tensor| {
+        steps.saturating_add(once.saturating_mul(2 * tensor.len() as u64))
+    });
+    if steps > MAX_NUMERICAL_STEPS {
+        let title = format!("the numerical gradient takes {steps} multiplications and additions");
+        return Err(Fault::at(dims_place.clone(), title)
+            .label("these sizes")
+            .help(format!("{MAX_NUMERICAL_STEPS} at most: give this test smaller sizes")));
+    }
+    Ok(())
 }
 
 /// The values of the free sizes: all of them, no others.
@@ -167,7 +212,7 @@ fn free_dims(
     Ok(dims)
 }
 
-fn read_check(raw: &Spanned<RawCheck>, outputs: &[&str]) -> Checked<Check> {
+fn read_check(raw: &Spanned<RawCheck>, outputs: &[&str], tensors: &Tensors) -> Checked<Check> {
     let RawCheck { kind, epsilon, rtol } = raw.get_ref();
     let numbers = "write check = { kind = \"numerical-gradient\", epsilon = 0.5, rtol = 1e-2 }";
     match kind.get_ref().as_str() {
@@ -190,9 +235,15 @@ fn read_check(raw: &Spanned<RawCheck>, outputs: &[&str]) -> Checked<Check> {
                 epsilon: number(epsilon, "epsilon", 1e6)?,
                 rtol: number(rtol, "rtol", 0.1)?,
             };
-            if !outputs.iter().any(|o| grad_of(o).is_some()) {
+            let mut of = outputs.iter().filter_map(|output| grad_of(output)).peekable();
+            if of.peek().is_none() {
                 return Err(Fault::at(kind.span(), "no kernel of this spec computes a gradient")
                     .help("check a `grad(..)`, or leave the check out"));
+            }
+            if let Some(between) = of.find(|of| !tensors.inputs.iter().any(|i| i == of)) {
+                let title = format!("`{between}` is computed, so it cannot be moved a little");
+                return Err(Fault::at(kind.span(), title)
+                    .help("check the gradients of inputs numerically, others by the formula"));
             }
             Ok(check)
         }

@@ -36,6 +36,10 @@ pub(crate) fn fault(text: &str, error: &toml::de::Error) -> Fault {
             None => fault,
         };
     }
+    if message.starts_with("invalid type: map, expected a sequence") {
+        return Fault::at(span, "this is one table, here is a list of them")
+            .help("write it with two brackets, such as [[launch]] and [[test]]");
+    }
     if let Some((found, wanted)) =
         message.strip_prefix("invalid type: ").and_then(|m| m.split_once(", expected "))
     {

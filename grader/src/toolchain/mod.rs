@@ -1,1 +1,81 @@
-//! To be written.
+//! From a `.cu` file to PTX and machine code: finds or installs a compiler, runs it, remembers what it gave, and
+//! explains what it says.
+
+pub mod cache;
+mod compile;
+pub mod env;
+pub mod explain;
+pub mod find;
+mod includes;
+mod messages;
+mod nvcc;
+pub mod similar;
+pub mod source;
+mod tokens;
+pub mod wheels;
+
+pub use compile::{Compiled, Request, SourceFile, Toolchain};
+
+use crate::failure::Failure;
+use messages::Message;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The virtual architecture that PTX is made for: 75 for `compute_75`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VirtualArch(pub u32);
+
+impl Default for VirtualArch {
+    /// The oldest that CUDA 13 knows; runs on every GPU since Turing, and on the virtual machine.
+    fn default() -> Self {
+        Self(75)
+    }
+}
+
+/// A compiler. nvcc is the one there is; NVRTC and clang give the same PTX and can stand beside it.
+trait FrontEnd: std::fmt::Debug + Send + Sync {
+    /// Name and version.
+    fn describe(&self) -> String;
+    /// Everything about the compiler itself that its output depends on; `None` if that cannot be known.
+    fn identity(&self) -> Option<Vec<u8>>;
+    /// The options that its output depends on.
+    fn flags(&self, job: &Job<'_>) -> Vec<OsString>;
+    /// Compiles to PTX.
+    fn ptx(&self, job: &Job<'_>) -> Result<Output, Failure>;
+    /// Turns PTX into machine code for `sm_NN`.
+    fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure>;
+}
+
+/// What a front end is to compile.
+#[derive(Clone, Copy, Debug)]
+struct Job<'a> {
+    /// The folder of the source; the compiler runs there.
+    folder: &'a Path,
+    /// The source's name in it.
+    file: &'a OsStr,
+    /// Absolute.
+    include_dirs: &'a [PathBuf],
+    /// The source, and all headers that are not the compiler's.
+    students: &'a [PathBuf],
+    /// Virtual architecture.
+    arch: VirtualArch,
+    /// See [`includes::Inputs::plain`].
+    plain: bool,
+}
+
+impl Job<'_> {
+    /// Is this file, as the compiler named it, one of the student's (or the workbook's)?
+    fn is_students(&self, file: &str) -> bool {
+        !file.is_empty()
+            && self.folder.join(file).canonicalize().is_ok_and(|path| self.students.contains(&path))
+    }
+}
+
+/// What a front end gives.
+#[derive(Clone, Debug)]
+struct Output {
+    /// `None` if there are errors.
+    ptx: Option<String>,
+    /// Errors and warnings.
+    messages: Vec<Message>,
+}

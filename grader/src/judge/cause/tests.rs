@@ -1,6 +1,6 @@
 use super::*;
 
-/// Nine values that no pattern repeats.
+/// Values without a pattern among them.
 const VALUES: [f64; 24] = [
     3.0, 1.0, 4.0, -2.0, 5.0, 9.0, 2.0, 6.0, -5.0, 7.0, 8.0, -9.0, 11.0, -3.0, 12.0, 10.0, -7.0,
     13.0, -8.0, 17.0, 14.0, -1.0, 15.0, -4.0,

@@ -1,0 +1,143 @@
+//! The way of a verdict: spec and kernel file in, verdicts out. Every command that judges goes this way.
+
+use crate::backend::Backend;
+use crate::backend::gpu::{Gpu, GpuBackend};
+use crate::backend::vm::VmBackend;
+use crate::case::Case;
+use crate::failure::Failure;
+use crate::judge;
+use crate::module;
+use crate::oracle;
+use crate::spec::{Arg, Launch, Spec, Test};
+use crate::tensor::DType;
+use crate::toolchain::{Compiled, Request, Toolchain, VirtualArch};
+use crate::verdict::TestVerdict;
+use crate::workbook::Workbook;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A kernel file that is compiled, and whose kernels are those of the spec.
+#[derive(Debug)]
+pub struct Program {
+    /// PTX and, for a GPU, machine code.
+    pub compiled: Compiled,
+    /// Name in the module (mangled) of each kernel by its source name.
+    pub kernels: BTreeMap<String, String>,
+}
+
+/// Where the launches of a spec run.
+pub enum Machine {
+    /// On the virtual machine.
+    Vm(VmBackend),
+    /// On a GPU.
+    Gpu(GpuBackend),
+}
+
+/// Compiles `source` and checks that it has the kernels of `spec`, with their signatures.
+///
+/// # Errors
+/// It does not compile, a kernel is missing or has another signature, or the compiler cannot work.
+pub fn compile(
+    toolchain: &Toolchain,
+    workbook: &Workbook,
+    spec: &Spec,
+    source: &Path,
+    gpu: Option<&Gpu>,
+) -> Result<Program, Failure> {
+    let compiled = toolchain.compile(&Request {
+        source,
+        include_dirs: &[workbook.include_dir()],
+        base: workbook.root(),
+        arch: VirtualArch::default(),
+        gpu: gpu.map(|gpu| gpu.info.compute_capability.0 * 10 + gpu.info.compute_capability.1),
+    })?;
+    let declared = module::kernels(&compiled.ptx);
+    let mut kernels = BTreeMap::new();
+    for launch in &spec.launches {
+        let kernel = module::find_kernel(&declared, &launch.kernel, &compiled.source)?;
+        module::check_signature(kernel, &arguments(spec, launch), &compiled.source)?;
+        kernels.insert(launch.kernel.clone(), kernel.symbol.clone());
+    }
+    Ok(Program { compiled, kernels })
+}
+
+fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {
+    let declaration = |arg: &Arg| match arg {
+        Arg::Size(size) => module::ArgDecl { name: size.to_string(), kind: module::ArgKind::Int },
+        Arg::Tensor(name) => {
+            let dtype = spec.tensors.type_of(name).map_or(DType::F32, |ty| ty.dtype);
+            let constant = !spec.tensors.is_computed(name);
+            module::ArgDecl {
+                name: name.clone(),
+                kind: module::ArgKind::Pointer { dtype, constant },
+            }
+        }
+    };
+    launch.args.iter().map(declaration).collect()
+}
+
+/// The cases of `tests`, with the data of `seed`.
+///
+/// # Errors
+/// See [`oracle::build_case`].
+pub fn cases(spec: &Spec, tests: &[&Test], seed: u64) -> Result<Vec<Case>, Failure> {
+    tests.iter().map(|test| oracle::build_case(spec, test, seed)).collect()
+}
+
+impl Machine {
+    /// The machine for `program`: the GPU if there is one, else the virtual machine.
+    ///
+    /// # Errors
+    /// The virtual machine cannot run an instruction of the program.
+    pub fn new(program: &Program, gpu: Option<Gpu>) -> Result<Self, Failure> {
+        let kernels = program.kernels.clone();
+        let ptx = &program.compiled.ptx;
+        Ok(match gpu {
+            None => Self::Vm(VmBackend::new(ptx, kernels)?),
+            Some(gpu) => {
+                let code = program.compiled.machine_code.clone();
+                Self::Gpu(GpuBackend::new(
+                    gpu,
+                    code.unwrap_or_else(|| ptx.clone().into_bytes()),
+                    kernels,
+                ))
+            }
+        })
+    }
+
+    /// The backend behind it.
+    pub fn backend(&self) -> &dyn Backend {
+        match self {
+            Self::Vm(vm) => vm,
+            Self::Gpu(gpu) => gpu,
+        }
+    }
+}
+
+/// Runs one case and judges it. A failed one is run again on the virtual machine, wherever it failed, to find what
+/// the thread of the first wrong element read.
+///
+/// # Errors
+/// The backend cannot run the case.
+pub fn judge_case(
+    machine: &Machine,
+    program: &Program,
+    case: &Case,
+) -> Result<(crate::backend::Run, TestVerdict), Failure> {
+    let run = machine.backend().run(case)?;
+    let verdict = judge::judge(case, &run);
+    let Some((tensor, flat)) = judge::element_to_trace(case, &verdict) else {
+        return Ok((run, verdict));
+    };
+    // The explanation is an extra: where the virtual machine cannot run the program, the verdict stands without it.
+    let provenance = match machine {
+        Machine::Vm(vm) => vm.provenance(case, tensor, flat),
+        Machine::Gpu(_) => VmBackend::new(&program.compiled.ptx, program.kernels.clone())
+            .and_then(|vm| vm.provenance(case, tensor, flat)),
+    };
+    let verdict = match provenance {
+        Ok(provenance) => judge::with_provenance(verdict, case, &provenance),
+        Err(_) => verdict,
+    };
+    Ok((run, verdict))
+}

@@ -1,0 +1,114 @@
+//! What to say when a kernel cannot be found.
+
+use super::{KernelDecl, without_arguments, without_namespaces};
+use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
+use crate::failure::{Failure, FailureKind};
+use crate::toolchain::SourceFile;
+use crate::toolchain::similar::nearest;
+use crate::toolchain::source::{Function, functions};
+
+/// No kernel of this name was compiled.
+pub fn none(kernels: &[KernelDecl], wanted: &str, source: &SourceFile) -> Failure {
+    let base = without_arguments(without_namespaces(wanted));
+    let found = functions(&source.text);
+    let written = found.iter().filter(|f| f.name == base).max_by_key(|f| f.has_body);
+    if let Some(function) = written {
+        let (title, label, help) = not_a_kernel(function, wanted);
+        return at(source, function, title, label, vec![help]);
+    }
+    let mut help = vec![match kernels {
+        [] => "the file has no __global__ function".to_owned(),
+        _ => format!("the file has {}", list(kernels)),
+    }];
+    let meant = nearest(base, found.iter().map(|f| f.name));
+    if let Some(name) = meant {
+        help.insert(0, format!("did you mean `{name}`? The puzzle launches the kernel by its name: rename it to `{base}`"));
+    }
+    let title = format!("there is no kernel `{wanted}` in {}", source.path.display());
+    match meant.and_then(|name| found.iter().find(|f| f.name == name)) {
+        Some(function) => at(source, function, title, String::new(), help),
+        None => {
+            let diagnostic = Diagnostic { severity: Severity::Error, title, source: None, help };
+            Failure::at(FailureKind::Kernel, diagnostic)
+        }
+    }
+}
+
+/// Several kernels answer to the name.
+pub fn several(kernels: &[&KernelDecl], wanted: &str, source: &SourceFile) -> Failure {
+    let kernels: Vec<KernelDecl> = kernels.iter().map(|&k| k.clone()).collect();
+    let title = format!("several kernels are called `{wanted}`: {}", list(&kernels));
+    let help = format!(
+        "keep one of them, so that the puzzle knows which to launch, in {}",
+        source.path.display()
+    );
+    Failure::new(FailureKind::Kernel, title, help)
+}
+
+/// Title, label and help for a function of the right name that was not compiled as a kernel.
+fn not_a_kernel(function: &Function<'_>, wanted: &str) -> (String, String, String) {
+    let name = function.name;
+    if function.is_template && function.has("__global__") {
+        return (
+            format!(
+                "the template `{name}` was never instantiated, so there is no kernel `{wanted}`"
+            ),
+            "a template makes no kernel by itself".into(),
+            format!(
+                "instantiate it below its definition: `template __global__ void {name}<float>(...);`"
+            ),
+        );
+    }
+    if !function.has_body {
+        return (
+            format!("`{name}` is declared, but has no body"),
+            String::new(),
+            "write its body between { and } instead of the semicolon".into(),
+        );
+    }
+    if function.has("__global__") {
+        return (
+            format!("the compiler left `{name}` out"),
+            "this function is not in the compiled file".into(),
+            "is it inside an #if that is switched off, or a member of a class?".into(),
+        );
+    }
+    let (kind, place) = if function.has("__device__") {
+        ("a __device__ function, which only other GPU code can call", "`__device__`")
+    } else {
+        ("an ordinary function, which runs on the CPU", "nothing")
+    };
+    (
+        format!("`{name}` is not a kernel"),
+        format!("this is {kind}"),
+        format!("a kernel is declared with `__global__ void`; here stands {place} in front of it"),
+    )
+}
+
+fn at(
+    source: &SourceFile,
+    function: &Function<'_>,
+    title: String,
+    label: String,
+    help: Vec<String>,
+) -> Failure {
+    let diagnostic = Diagnostic {
+        severity: Severity::Error,
+        title,
+        source: Some(Source {
+            path: source.path.clone(),
+            text: source.text.clone(),
+            marks: vec![Mark { span: function.name_span.clone(), label }],
+        }),
+        help,
+    };
+    Failure::at(FailureKind::Kernel, diagnostic)
+}
+
+fn list(kernels: &[KernelDecl]) -> String {
+    let names: Vec<String> = kernels.iter().map(|k| format!("`{}`", k.name)).collect();
+    match &names[..] {
+        [one] => format!("the kernel {one}"),
+        names => format!("the kernels {}", names.join(", ")),
+    }
+}

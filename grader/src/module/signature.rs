@@ -1,0 +1,251 @@
+//! Does a kernel take what the puzzle gives it?
+
+use super::{KernelDecl, Param};
+use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
+use crate::failure::{Failure, FailureKind};
+use crate::tensor::DType;
+use crate::toolchain::SourceFile;
+use crate::toolchain::source::{Function, functions};
+
+/// An argument that a puzzle launches a kernel with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgDecl {
+    /// As in the spec: `grad(output)`, `batch`.
+    pub name: String,
+    /// What it is.
+    pub kind: ArgKind,
+}
+
+/// Kinds of arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgKind {
+    /// The address of a tensor.
+    Pointer {
+        /// Its element type.
+        dtype: DType,
+        /// The kernel only reads it; the expected signature shows `const`. Nothing depends on it.
+        constant: bool,
+    },
+    /// An `int`.
+    Int,
+}
+
+impl ArgKind {
+    /// As C++ text.
+    fn cpp(self) -> String {
+        match self {
+            Self::Pointer { dtype, constant } => {
+                format!("{}{}*", if constant { "const " } else { "" }, element(dtype))
+            }
+            Self::Int => "int".into(),
+        }
+    }
+
+    fn size(self) -> u64 {
+        match self {
+            Self::Pointer { .. } => 8,
+            Self::Int => 4,
+        }
+    }
+
+    /// Why this type cannot take the argument; `None` if it can.
+    fn objection(self, size: u64, cpp_type: Option<&str>) -> Option<String> {
+        let bare = cpp_type.map(bare);
+        let bare = bare.as_deref();
+        let wanted = self.cpp();
+        match (self, bare) {
+            (Self::Pointer { .. }, Some(t)) if t.ends_with('&') => {
+                Some(format!("a reference; the puzzle passes an address: `{wanted}`"))
+            }
+            (Self::Pointer { dtype, .. }, Some(t)) => match t.strip_suffix('*') {
+                None => Some(format!("no pointer; the puzzle passes `{wanted}`")),
+                Some(element) if !may_point_to(element, dtype) => {
+                    Some(format!("points to {element}; the puzzle passes `{wanted}`"))
+                }
+                Some(_) => None,
+            },
+            (Self::Int, Some("int" | "unsigned int" | "unsigned")) => None,
+            (Self::Int, Some(t)) if is_scalar(t) || t.ends_with(['*', '&']) => Some(format!(
+                "`{t}` has {size} byte{}; the puzzle passes an `int` of 4",
+                if size == 1 { "" } else { "s" }
+            )),
+            _ if size != self.size() => {
+                Some(format!("has {size} bytes; the puzzle passes `{wanted}` of {}", self.size()))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn element(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F64 => "double",
+        DType::F32 => "float",
+        DType::I32 => "int",
+        DType::F16 => "__half",
+        DType::BF16 => "__nv_bfloat16",
+    }
+}
+
+/// Types of one number, whose kind is certain. Others (vectors, structures, `void`) are left to the student.
+fn is_scalar(name: &str) -> bool {
+    const SCALARS: [&str; 19] = [
+        "float",
+        "double",
+        "int",
+        "unsigned int",
+        "unsigned",
+        "long",
+        "unsigned long",
+        "long long",
+        "unsigned long long",
+        "short",
+        "unsigned short",
+        "char",
+        "signed char",
+        "unsigned char",
+        "bool",
+        "__half",
+        "__nv_bfloat16",
+        "half",
+        "size_t",
+    ];
+    SCALARS.contains(&name)
+}
+
+fn may_point_to(name: &str, dtype: DType) -> bool {
+    let same = match dtype {
+        DType::I32 => matches!(name, "int" | "unsigned int" | "unsigned"),
+        DType::F16 => matches!(name, "__half" | "half"),
+        _ => name == element(dtype),
+    };
+    same || !(is_scalar(name) || name.ends_with('*'))
+}
+
+/// A type without `const`, `volatile`, `__restrict__` and needless blanks.
+fn bare(cpp_type: &str) -> String {
+    let spaced = cpp_type.replace('*', " * ").replace('&', " & ");
+    let words = spaced.split_whitespace();
+    let kept: Vec<&str> = words
+        .filter(|w| {
+            !matches!(*w, "const" | "volatile" | "__restrict__" | "__restrict" | "restrict")
+        })
+        .collect();
+    kept.join(" ").replace(" *", "*").replace(" &", "&")
+}
+
+/// Compares a kernel's parameters with what the puzzle passes, by number, size and, where the symbol or the source
+/// tells, by type. The order of two `int`s cannot be checked.
+///
+/// # Errors
+/// A kernel failure that points at the parameters and shows both signatures.
+pub fn check_signature(
+    kernel: &KernelDecl,
+    args: &[ArgDecl],
+    source: &SourceFile,
+) -> Result<(), Failure> {
+    let found = functions(&source.text);
+    let base = super::without_arguments(super::without_namespaces(&kernel.name));
+    let written = found
+        .iter()
+        .filter(|f| f.name == base && f.has("__global__") && f.params.len() == kernel.params.len());
+    let written = written.max_by_key(|f| f.has_body);
+    let objections: Vec<(usize, String)> = kernel
+        .params
+        .iter()
+        .zip(args)
+        .enumerate()
+        .filter_map(|(i, (param, arg))| {
+            Some((i, arg.kind.objection(param.size, type_of(param, written, i).as_deref())?))
+        })
+        .collect();
+    let (have, want) = (kernel.params.len(), args.len());
+    if have == want && objections.is_empty() {
+        return Ok(());
+    }
+    let title = if have == want {
+        let (i, _) = objections[0];
+        format!("parameter {} of `{base}`, for `{}`, has the wrong type", i + 1, args[i].name)
+    } else {
+        format!(
+            "`{base}` has {have} parameter{}, but the puzzle passes {want}",
+            if have == 1 { "" } else { "s" }
+        )
+    };
+    let mut marks = Vec::new();
+    if let Some(function) = written {
+        for (i, objection) in &objections {
+            marks.push(Mark { span: function.params[*i].span.clone(), label: objection.clone() });
+        }
+        for param in function.params.iter().skip(want) {
+            marks.push(Mark {
+                span: param.span.clone(),
+                label: "the puzzle passes nothing here".into(),
+            });
+        }
+        if have < want || marks.is_empty() {
+            let missing: Vec<&str> = args.iter().skip(have).map(|a| a.name.as_str()).collect();
+            marks.push(Mark {
+                span: function.name_span.clone(),
+                label: format!("no parameter for {}", missing.join(", ")),
+            });
+        }
+    }
+    let help = vec![
+        format!("expected: {}", expected(base, args)),
+        format!("found:    {}", actual(kernel, base, written)),
+    ];
+    let source = (!marks.is_empty()).then(|| Source {
+        path: source.path.clone(),
+        text: source.text.clone(),
+        marks,
+    });
+    Err(Failure::at(
+        FailureKind::Kernel,
+        Diagnostic { severity: Severity::Error, title, source, help },
+    ))
+}
+
+/// From the symbol, else from the source where it names no template parameter or alias that would need a compiler.
+fn type_of(param: &Param, written: Option<&Function<'_>>, index: usize) -> Option<String> {
+    if let Some(cpp_type) = &param.cpp_type {
+        return Some(cpp_type.clone());
+    }
+    let parameter = written?.params.get(index)?;
+    let cpp_type = match parameter.name {
+        Some(name) => parameter.text.strip_suffix(name)?,
+        None => parameter.text,
+    };
+    let bare = bare(cpp_type);
+    let known = is_scalar(bare.trim_end_matches(['*', '&']));
+    known.then_some(bare)
+}
+
+fn expected(name: &str, args: &[ArgDecl]) -> String {
+    let params: Vec<String> =
+        args.iter().map(|a| format!("{} {}", a.kind.cpp(), identifier(&a.name))).collect();
+    format!("__global__ void {name}({})", params.join(", "))
+}
+
+/// As written, or from the symbol and the sizes.
+fn actual(kernel: &KernelDecl, name: &str, written: Option<&Function<'_>>) -> String {
+    let params: Vec<String> = match written {
+        Some(function) => function
+            .params
+            .iter()
+            .map(|p| p.text.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect(),
+        None => {
+            let text =
+                |p: &Param| p.cpp_type.clone().unwrap_or_else(|| format!("{} bytes", p.size));
+            kernel.params.iter().map(text).collect()
+        }
+    };
+    format!("__global__ void {name}({})", params.join(", "))
+}
+
+/// `grad_output` for `grad(output)`.
+fn identifier(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty());
+    words.collect::<Vec<_>>().join("_")
+}

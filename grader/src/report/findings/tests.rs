@@ -1,0 +1,214 @@
+use super::*;
+use crate::finding::ThreadId;
+use crate::report::examples::{SOURCE, line};
+use std::fmt::Write;
+
+const FILE: &str = "puzzles/10_conv_backward_input.cu";
+
+fn finding(kind: FindingKind) -> Finding {
+    let thread = ThreadId { block: [1, 0, 0], thread: [3, 0, 0] };
+    Finding { kind, kernel: "conv".into(), line: Some(line(4, 26)), thread: Some(thread), count: 1 }
+}
+
+fn place(flat: i64) -> Place {
+    Place { tensor: "filters".into(), shape: vec![1, 1, 3, 3], flat }
+}
+
+fn out_of_bounds(access: Access, space: Space, place: Option<Place>, address: u64) -> FindingKind {
+    FindingKind::OutOfBounds { access, space, place, address }
+}
+
+#[test]
+fn every_kind_has_a_title_and_help() {
+    let other_thread = Some(ThreadId { block: [0; 3], thread: [4, 0, 0] });
+    let race = FindingKind::SharedRace {
+        other_line: Some(line(5, 0)),
+        other_thread,
+        access: Access::Read,
+        other_access: Access::Write,
+        offset: 16,
+    };
+    let global = Space::Global;
+    let kinds = [
+        out_of_bounds(Access::Read, global, Some(place(9)), 0x7000_0000),
+        out_of_bounds(Access::Write, global, Some(place(-3)), 0x7000_0000),
+        out_of_bounds(Access::Atomic, global, None, 0x40),
+        out_of_bounds(Access::Read, global, None, 0x7fff_0000_0000),
+        out_of_bounds(Access::Write, Space::Shared, None, 1024),
+        FindingKind::Misaligned {
+            access: Access::Read,
+            space: global,
+            size: 16,
+            place: Some(place(1)),
+        },
+        FindingKind::Misaligned {
+            access: Access::Write,
+            space: Space::Shared,
+            size: 8,
+            place: None,
+        },
+        FindingKind::Uninitialised { space: global, place: Some(place(4)), offset: 0 },
+        FindingKind::Uninitialised { space: Space::Shared, place: None, offset: 12 },
+        FindingKind::Uninitialised { space: Space::Local, place: None, offset: 8 },
+        FindingKind::WriteToInput { place: place(0) },
+        FindingKind::InputChanged { place: place(8) },
+        race,
+        FindingKind::BarrierDivergence { other_line: None },
+        FindingKind::BarrierDivergence { other_line: Some(line(5, 0)) },
+        FindingKind::EndlessLoop { instructions: 20_000_000 },
+        FindingKind::TimeOut { seconds: 10.0 },
+        FindingKind::Trap { message: None },
+        FindingKind::Trap { message: Some("i < n".into()) },
+        FindingKind::GuardOverwritten { place: place(11) },
+        FindingKind::Driver {
+            code: "CUDA_ERROR_ILLEGAL_ADDRESS".into(),
+            meaning: "it left its memory".into(),
+        },
+        FindingKind::Grader { message: "2 tensors of 3 came back".into() },
+    ];
+    let mut text = String::new();
+    for kind in kinds {
+        let without_place = Finding { line: None, thread: None, ..finding(kind) };
+        let d = diagnostic(&without_place, Path::new(FILE), SOURCE);
+        writeln!(text, "{}\n    {}", d.title, d.help.join("\n    ")).unwrap();
+    }
+    insta::assert_snapshot!(text, @r#"
+    out-of-bounds read of filters, 1 past its last element
+        filters has 9 elements, shape [1, 1, 3, 3]: the last is number 8, filters[0, 0, 2, 2]; this is number 9
+    out-of-bounds write to filters, 3 before its first element
+        filters has 9 elements, shape [1, 1, 3, 3]: the first is number 0, filters[0, 0, 0, 0]; this is number -3
+    out-of-bounds atomic update of global memory, at address 0x40
+        an address this small comes from a null pointer: is the pointer ever set?
+    out-of-bounds read of global memory, at address 0x7fff00000000
+        no tensor lies near this address: is the index far too large, or the pointer overwritten?
+    out-of-bounds write to shared memory, at address 0x400
+        the array ends before this address
+    misaligned read of 16 bytes at filters[0, 0, 0, 1]
+        16 bytes at once need an address that is a multiple of 16
+    misaligned write of 8 bytes in shared memory
+        8 bytes at once need an address that is a multiple of 8
+    read of filters[0, 0, 1, 1], which nothing has written
+        an output holds nothing before the kernel stores to it: start from a variable set to 0
+    read of byte 12 of shared memory, which nothing has written
+        shared memory starts undefined: has a thread stored here, with a __syncthreads() after it?
+    read of byte 8 of a thread's local memory, which nothing has written
+        a variable or array is read before it is set
+    write to filters[0, 0, 0, 0], which is an input
+        a kernel must leave its inputs as they are: is this the right pointer?
+    the input filters[0, 0, 2, 2] is not what it was before the launch
+        a kernel must leave its inputs as they are: does it store through the right pointer?
+    shared-memory race between (1) a write and (2) a read of byte 16
+        no __syncthreads() lies between the two: their order is chance
+        (1) write here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
+    __syncthreads() that only a part of the block reaches
+        the other threads have returned: all of a block must reach every __syncthreads()
+    __syncthreads() that only a part of the block reaches
+        all threads of a block must reach the same __syncthreads()
+        the other threads are here: 10_conv_backward_input.cu:5
+    conv was still running after 20,000,000 instructions
+        does the loop's variable move towards its end in every case?
+    the kernel was still running after 10 s and was stopped
+        a loop that never ends is likely; `--backend vm` shows the line
+    the kernel stopped itself with a trap
+        
+    assertion failed: i < n
+        
+    out-of-bounds write to filters, 3 past its last element
+        filters has 9 elements, shape [1, 1, 3, 3]: the last is number 8, filters[0, 0, 2, 2]; this is number 11
+        `--backend vm` shows the line
+    the GPU's driver stopped the kernel: it left its memory
+        CUDA_ERROR_ILLEGAL_ADDRESS
+    the grader contradicts itself: 2 tensors of 3 came back
+        this is a mistake of the grader, not yours: please report it
+    "#);
+}
+
+fn rendered(finding: &Finding) -> String {
+    diagnostic(finding, Path::new(FILE), SOURCE).render(false)
+}
+
+#[test]
+fn the_line_is_shown_with_the_expression_marked() {
+    let kind = || out_of_bounds(Access::Read, Space::Global, Some(place(9)), 0);
+    insta::assert_snapshot!(rendered(&Finding { count: 25, ..finding(kind()) }), @r#"
+    error: out-of-bounds read of filters, 1 past its last element
+     --> puzzles/10_conv_backward_input.cu:4:26
+      |
+    4 |     float sum = g[idx] * filters[idx + 5]; // the mistake
+      |                          ^^^^^^^^^^^^^^^^
+      |
+      = help: filters has 9 elements, shape [1, 1, 3, 3]: the last is number 8, filters[0, 0, 2, 2]; this is number 9
+      = help: first in block (1,0,0) thread (3,0,0) of conv; 24 more such at this line
+    "#);
+    let whole_line = Finding {
+        line: Some(line(6, 0)),
+        ..finding(FindingKind::EndlessLoop { instructions: 1_000 })
+    };
+    insta::assert_snapshot!(rendered(&whole_line), @r#"
+    error: block (1,0,0) thread (3,0,0) was still running after 1,000 instructions, at line 6
+     --> puzzles/10_conv_backward_input.cu:6:5
+      |
+    6 |     grad_input[idx] = sum;
+      |     ^^^^^^^^^^^^^^^^^^^^^^ was here
+      |
+      = help: does the loop's variable move towards its end in every case?
+      = help: first in block (1,0,0) thread (3,0,0) of conv
+    "#);
+}
+
+#[test]
+fn both_sides_are_marked() {
+    let other_line = Some(line(5, 5));
+    insta::assert_snapshot!(rendered(&finding(FindingKind::BarrierDivergence { other_line })), @r#"
+    error: __syncthreads() that only a part of the block reaches
+     --> puzzles/10_conv_backward_input.cu:4:26
+      |
+    4 |     float sum = g[idx] * filters[idx + 5]; // the mistake
+      |                          ^^^^^^^^^^^^^^^^ some threads wait here
+    5 |     if (idx >= 25) return;
+      |     -- the other threads are here
+      |
+      = help: all threads of a block must reach the same __syncthreads()
+      = help: first in block (1,0,0) thread (3,0,0) of conv
+    "#);
+}
+
+#[test]
+fn a_line_of_another_file_or_past_the_end_is_named() {
+    let mut there = finding(FindingKind::Trap { message: None });
+    there.line = Some(SourceLine { file: "/x/include/tile.cuh".into(), line: 7, column: 3 });
+    insta::assert_snapshot!(rendered(&there), @r#"
+    error: the kernel stopped itself with a trap
+     |
+     = help: at tile.cuh:7
+     = help: first in block (1,0,0) thread (3,0,0) of conv
+    "#);
+    there.line = Some(line(99, 3));
+    insta::assert_snapshot!(rendered(&there), @r#"
+    error: the kernel stopped itself with a trap
+     |
+     = help: at 10_conv_backward_input.cu:99
+     = help: first in block (1,0,0) thread (3,0,0) of conv
+    "#);
+}
+
+#[test]
+fn an_expression_ends_with_its_brackets() {
+    let marked = |text: &'static str| &text[..expression(text)];
+    assert_eq!(marked("g[(a + b[i]) * 2] * w[0];"), "g[(a + b[i]) * 2]");
+    assert_eq!(marked("m[i][j] = 1;"), "m[i]");
+    assert_eq!(marked("x = y;"), "x");
+    assert_eq!(marked("= y;"), "=");
+    assert_eq!(marked("f[i // no end"), "f");
+    assert_eq!(marked("é"), "é");
+}
+
+#[test]
+fn a_column_outside_the_line_marks_the_line() {
+    for column in [0, 200] {
+        let span = span(SOURCE, &line(5, column)).unwrap();
+        assert_eq!(&SOURCE[span], "if (idx >= 25) return;");
+    }
+    assert_eq!(span(SOURCE, &line(0, 1)), None);
+    assert_eq!(span("", &line(1, 1)), None);
+}

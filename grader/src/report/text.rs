@@ -1,0 +1,186 @@
+//! The report for people: a line for each test as it ends, then the first failing test in full.
+
+use super::number::time;
+use super::style::{Style, Tone};
+use super::{Reporter, RunInfo, Summary, cause, diff, findings, heatmap, terms};
+use crate::failure::Failure;
+use crate::verdict::TestVerdict;
+use std::io::{self, Write};
+
+/// Findings shown with their source line; of the others the title is shown.
+const FULL_FINDINGS: usize = 1;
+/// Titles of further findings.
+const MORE_FINDINGS: usize = 3;
+/// Sentences are broken to lines of this many characters.
+const WIDTH: usize = 96;
+/// Narrower than this a test's name is padded to.
+const NAME_WIDTH: usize = 32;
+
+/// Writes text as events come in.
+#[derive(Debug)]
+pub struct TextReporter<W> {
+    out: W,
+    style: Style,
+    run: Option<RunInfo>,
+    first_failure: Option<TestVerdict>,
+}
+
+impl<W: Write> TextReporter<W> {
+    /// Writes to `out` what `style` can show.
+    pub fn new(out: W, style: Style) -> Self {
+        Self { out, style, run: None, first_failure: None }
+    }
+
+    fn name_width(&self) -> usize {
+        let names = self.run.iter().flat_map(|run| &run.tests).map(|name| name.chars().count());
+        names.max().unwrap_or(0).max(NAME_WIDTH)
+    }
+}
+
+impl<W: Write> Reporter for TextReporter<W> {
+    fn start(&mut self, run: &RunInfo) -> io::Result<()> {
+        let title = format!("Puzzle {}: {}", run.puzzle, run.title);
+        writeln!(self.out, "{}", self.style.paint(Tone::Strong, &title))?;
+        let compiled = if run.compile.cached {
+            "compiled before".into()
+        } else {
+            format!("compiled in {}", time(run.compile.time))
+        };
+        let facts = format!(
+            "{}, {compiled}; {}; seed {}",
+            run.file.display(),
+            run.backend_description,
+            run.seed
+        );
+        writeln!(self.out, "{}\n", self.style.paint(Tone::Faint, &facts))?;
+        self.run = Some(run.clone());
+        self.out.flush()
+    }
+
+    fn test_finished(&mut self, verdict: &TestVerdict) -> io::Result<()> {
+        let (tone, mark) = if verdict.passed() {
+            (Tone::Good, self.style.either("✔", "pass"))
+        } else {
+            (Tone::Bad, self.style.either("✘", "FAIL"))
+        };
+        let mark = self.style.paint(tone, mark);
+        let width = self.name_width();
+        let took = time(verdict.time);
+        let why = reason(verdict).map(|why| format!("   {why}")).unwrap_or_default();
+        writeln!(self.out, "  {mark} {:<width$} {took:>8}{why}", verdict.test)?;
+        if !verdict.passed() && self.first_failure.is_none() {
+            self.first_failure = Some(verdict.clone());
+        }
+        self.out.flush()
+    }
+
+    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        let style = self.style;
+        if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
+            for line in full(run, verdict, style) {
+                writeln!(self.out, "{line}")?;
+            }
+        }
+        let tone = if summary.passed == summary.total { Tone::Good } else { Tone::Bad };
+        let line = format!("{} of {} tests passed", summary.passed, summary.total);
+        writeln!(self.out, "\n{}", style.paint(tone, &line))?;
+        if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
+            writeln!(
+                self.out,
+                "to repeat:  {} --test {} --seed {}",
+                run.command, verdict.test, run.seed
+            )?;
+            writeln!(self.out, "to read:    {}", run.chapter.display())?;
+        }
+        self.out.flush()
+    }
+
+    fn failed(&mut self, failure: &Failure) -> io::Result<()> {
+        for diagnostic in &failure.diagnostics {
+            writeln!(self.out, "{}", diagnostic.render(self.style.colour))?;
+        }
+        self.out.flush()
+    }
+}
+
+/// Why a test failed, in a few words.
+fn reason(verdict: &TestVerdict) -> Option<String> {
+    let finding = verdict.findings.first().map(|f| f.kind.name().to_owned());
+    finding.or_else(|| verdict.diffs.first().map(diff::in_short))
+}
+
+/// Everything known about a failing test.
+fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
+    let rule = style.either("──", "--");
+    let mut lines = vec![String::new()];
+    lines.push(style.paint(Tone::Strong, &format!("{rule} {} {rule}", verdict.test)));
+    lines.extend(verdict.about.clone());
+    let sizes: Vec<String> =
+        verdict.dims.iter().map(|(name, size)| format!("{name}={size}")).collect();
+    lines.push(style.paint(Tone::Faint, &sizes.join(" ")));
+    lines.extend(finding_lines(run, verdict, style));
+    let Some((first, others)) = verdict.diffs.split_first() else {
+        return lines;
+    };
+    lines.push(String::new());
+    lines.push(style.paint(Tone::Strong, &diff::headline(first)));
+    lines.extend(diff::table(first, style));
+    // A finding is the mistake itself; the picture of what follows from it can wait.
+    if verdict.findings.is_empty() {
+        lines.extend(block(heatmap::lines(first, style)));
+    }
+    lines.extend(block(terms::lines(&first.tensor, &first.terms, &run.source, style)));
+    if let Some(cause) = &first.cause {
+        let sentence = cause::sentence(cause, &first.tensor, &run.source);
+        let title = "likely cause:";
+        let painted = style.paint(Tone::Warn, title);
+        let sentence = wrap(&format!("{title} {sentence}")).into_iter();
+        lines.extend(block(sentence.map(|line| line.replace(title, &painted)).collect()));
+    }
+    lines.extend(block(diff::others(others).as_deref().map(wrap).unwrap_or_default()));
+    lines
+}
+
+/// Lines of at most [`WIDTH`] characters, broken between words.
+fn wrap(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(line);
+            line = format!("    {word}");
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// After an empty line, if there is anything.
+fn block(lines: Vec<String>) -> Vec<String> {
+    if lines.is_empty() { lines } else { [vec![String::new()], lines].concat() }
+}
+
+fn finding_lines(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (index, finding) in verdict.findings.iter().enumerate() {
+        let diagnostic = findings::diagnostic(finding, &run.file, &run.source);
+        if index < FULL_FINDINGS {
+            lines.push(String::new());
+            lines.extend(diagnostic.render(style.colour).lines().map(String::from));
+        } else if index < FULL_FINDINGS + MORE_FINDINGS {
+            let line =
+                finding.line.as_ref().map(|l| format!(" (line {})", l.line)).unwrap_or_default();
+            lines.push(format!("{} {}{line}", style.paint(Tone::Bad, "also:"), diagnostic.title));
+        }
+    }
+    let more = verdict.findings.len().saturating_sub(FULL_FINDINGS + MORE_FINDINGS);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines
+}

@@ -1,0 +1,305 @@
+//! What a source includes, found without a compiler, so that the key of the compile cache is known before compiling.
+//!
+//! nvcc can list dependencies (`-MD`), but that costs a quarter of a compile, and says nothing of a header that would
+//! be found *earlier* had it existed. Here every file that a directive could mean is hashed: all folders of the search
+//! path are tried, not only up to the first hit, and directives in comments or switched-off branches count as well.
+//! What is not found there belongs to CUDA or to the host compiler, whose identities are part of the key. A source
+//! whose includes cannot be known (`#include MACRO`) or that asks for the time is not cached.
+
+use super::cache::Key;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// More files than any kernel includes: beyond it, compiling is cheaper than looking.
+const MAX_FILES: usize = 500;
+
+/// Headers that do not bring any of the C++ standard library's namespace into a kernel's text.
+const PLAIN_HEADERS: [&str; 13] = [
+    "cuda_runtime.h",
+    "cuda.h",
+    "device_launch_parameters.h",
+    "cuda_fp16.h",
+    "cuda_bf16.h",
+    "mma.h",
+    "math_constants.h",
+    "math.h",
+    "stdio.h",
+    "float.h",
+    "limits.h",
+    "assert.h",
+    "stdint.h",
+];
+
+/// All that a compilation reads, apart from what comes with the compilers.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// Hash of the source, of the files it may include, and of where they were found. `None`: do not cache.
+    pub key: Option<Key>,
+    /// The files that it may include, in the order of their paths.
+    pub headers: Vec<PathBuf>,
+    /// True if no text here can notice which parts of the C++ standard library are there: nothing says `std`, and
+    /// only CUDA's and C's own headers are included.
+    pub plain: bool,
+}
+
+/// Where headers are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchPath<'a> {
+    /// In the order of the `-I` options, then of the variables that the host compiler reads.
+    pub folders: &'a [PathBuf],
+}
+
+impl Inputs {
+    /// Follows the includes of `text`, which stands in `folder`.
+    pub fn of(text: &[u8], folder: &Path, search: SearchPath<'_>) -> Self {
+        // Real folders, so that `a/../a/x.cuh` is not a new file each time it includes itself.
+        let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let roots: Vec<PathBuf> = [folder]
+            .into_iter()
+            .chain(search.folders.iter().map(PathBuf::as_path))
+            .map(real)
+            .collect();
+        let mut found = BTreeMap::new();
+        let mut known = true;
+        let mut plain = true;
+        let mut queue = vec![(roots[0].clone(), text.to_vec())];
+        while let Some((folder, text)) = queue.pop() {
+            let text = splice(&text);
+            plain &= !has_word(&text, b"std") && !contains(&text, b"__gnu");
+            known &= ![&b"__DATE__"[..], b"__TIME__", b"__TIMESTAMP__", b"__has_include"]
+                .iter()
+                .any(|word| contains(&text, word));
+            for directive in directives(&text) {
+                let Some(name) = directive else {
+                    known = false;
+                    plain = false;
+                    continue;
+                };
+                let mut local = false;
+                for place in [&folder].into_iter().chain(&roots[1..]) {
+                    let path = place.join(name);
+                    let (Some(parent), Some(file)) = (path.parent(), path.file_name()) else {
+                        continue;
+                    };
+                    let Ok(parent) = parent.canonicalize() else { continue };
+                    let path = parent.join(file);
+                    if found.contains_key(&path) {
+                        local = true;
+                    } else if let Ok(bytes) = fs::read(&path) {
+                        local = true;
+                        found.insert(path, blake3::hash(&bytes));
+                        queue.push((parent, bytes));
+                    }
+                }
+                plain &= local || PLAIN_HEADERS.iter().any(|h| Path::new(h) == name);
+            }
+            if found.len() > MAX_FILES {
+                known = false;
+                break;
+            }
+        }
+        let headers: Vec<PathBuf> = found.keys().cloned().collect();
+        let key = known.then(|| {
+            // Folders by number, not by name: a copy of the workbook elsewhere has the same key.
+            let names: Vec<String> = headers.iter().map(|h| relative(h, &roots)).collect();
+            let hashes = found.values().map(|hash| hash.as_bytes().as_slice());
+            let parts = names
+                .iter()
+                .map(String::as_bytes)
+                .zip(hashes)
+                .flat_map(|(name, hash)| [name, hash]);
+            Key::of("inputs", [text].into_iter().chain(parts))
+        });
+        Self { key, headers, plain }
+    }
+}
+
+/// `#1/tile.cuh` for `tile.cuh` in the second root; the path itself outside all roots.
+fn relative(path: &Path, roots: &[PathBuf]) -> String {
+    for (number, root) in roots.iter().enumerate() {
+        if let Ok(rest) = path.strip_prefix(root) {
+            return format!("#{number}/{}", rest.display());
+        }
+    }
+    path.display().to_string()
+}
+
+/// Joins lines that end in a backslash, as the compiler does before anything else.
+fn splice(text: &[u8]) -> Vec<u8> {
+    let mut joined = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        let line_end = after.strip_prefix(b"\r\n").or_else(|| after.strip_prefix(b"\n"));
+        match line_end {
+            Some(next_line) if byte == b'\\' => rest = next_line,
+            _ => {
+                joined.push(byte);
+                rest = after;
+            }
+        }
+    }
+    joined
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|w| w == word)
+}
+
+/// Does the word occur, and not only as part of a longer name?
+fn has_word(text: &[u8], word: &[u8]) -> bool {
+    let inside = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    text.windows(word.len()).enumerate().any(|(at, w)| {
+        w == word
+            && !inside(at.checked_sub(1).and_then(|i| text.get(i)))
+            && !inside(text.get(at + word.len()))
+    })
+}
+
+/// The names in all include directives; `None` for one whose name is not written out.
+fn directives(text: &[u8]) -> Vec<Option<&Path>> {
+    let mut names = Vec::new();
+    for word in [&b"include"[..], b"import", b"embed"] {
+        let mut from = 0;
+        while let Some(at) = text[from..].windows(word.len()).position(|w| w == word) {
+            let start = from + at;
+            from = start + word.len();
+            if is_directive(&text[..start]) {
+                let after = &text[from..];
+                names.push(name(after.strip_prefix(b"_next").unwrap_or(after)));
+            }
+        }
+    }
+    names
+}
+
+/// Is there a `#` (or `%:`) before this, with nothing but blanks and comments between?
+fn is_directive(before: &[u8]) -> bool {
+    let mut before = before.trim_ascii_end();
+    while let Some(comment) = before.strip_suffix(b"*/") {
+        let Some(start) = comment.windows(2).rposition(|w| w == b"/*") else { break };
+        before = comment[..start].trim_ascii_end();
+    }
+    before.ends_with(b"#") || before.ends_with(b"%:")
+}
+
+/// The `name` of `"name"` or `<name>`.
+fn name(after: &[u8]) -> Option<&Path> {
+    let mut after = after.trim_ascii_start();
+    while let Some(comment) = after.strip_prefix(b"/*") {
+        let end = comment.windows(2).position(|w| w == b"*/")?;
+        after = comment[end + 2..].trim_ascii_start();
+    }
+    let (&open, rest) = after.split_first()?;
+    let close = match open {
+        b'"' => b'"',
+        b'<' => b'>',
+        _ => return None,
+    };
+    let end =
+        rest.iter().position(|&b| b == close || b == b'\n').filter(|&end| rest[end] == close)?;
+    Some(Path::new(std::str::from_utf8(&rest[..end]).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with these files.
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    fn scan(dir: &Path, text: &str) -> Inputs {
+        let folders = [dir.join("first"), dir.join("second")];
+        Inputs::of(text.as_bytes(), &dir.join("src"), SearchPath { folders: &folders })
+    }
+
+    fn key(dir: &Path, text: &str) -> Key {
+        scan(dir, text).key.expect("its includes are known")
+    }
+
+    #[test]
+    fn directives_are_seen_in_all_their_forms() {
+        let text = br#"
+            #include "a.h"
+            # include<b.h>
+            #/* c */include /* d */ <c.h>
+            %:include "d.h"
+            // #include "e.h"
+            #include_next "f.h"
+            #import "g.h"
+            int include = 1; include("x.h"); "include <y.h>"
+        "#;
+        let names: Vec<_> =
+            directives(text).into_iter().map(|n| n.unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["a.h", "b.h", "c.h", "d.h", "e.h", "f.h", "g.h"]);
+        assert_eq!(directives(b"#include TILE_HEADER\n"), [None]);
+        assert_eq!(directives(b"#include \"open\n"), [None]);
+        assert_eq!(directives(&splice(b"#inc\\\nlude \\\r\n\"a.h\"")), [Some(Path::new("a.h"))]);
+    }
+
+    #[test]
+    fn a_changed_header_of_a_header_changes_the_key() {
+        let dir = folder(&[("src/a.cuh", "#include <b.cuh>"), ("second/b.cuh", "1")]);
+        let before = scan(dir.path(), "#include \"a.cuh\"");
+        let real = dir.path().canonicalize().unwrap();
+        assert_eq!(before.headers, [real.join("second/b.cuh"), real.join("src/a.cuh")]);
+        fs::write(dir.path().join("second/b.cuh"), "2").unwrap();
+        assert_ne!(before.key.unwrap(), key(dir.path(), "#include \"a.cuh\""));
+    }
+
+    #[test]
+    fn a_new_header_earlier_on_the_path_changes_the_key() {
+        let dir = folder(&[("second/a.cuh", "1"), ("first/other.cuh", ""), ("src/k.cu", "")]);
+        let before = key(dir.path(), "#include <a.cuh>");
+        assert_eq!(before, key(dir.path(), "#include <a.cuh>"));
+        fs::write(dir.path().join("first/a.cuh"), "1").unwrap();
+        assert_ne!(before, key(dir.path(), "#include <a.cuh>"));
+    }
+
+    #[test]
+    fn the_same_files_elsewhere_have_the_same_key() {
+        let files = [("src/a.cuh", "#include <b.cuh>"), ("first/b.cuh", "1")];
+        let (one, two) = (folder(&files), folder(&files));
+        assert_eq!(key(one.path(), "#include \"a.cuh\""), key(two.path(), "#include \"a.cuh\""));
+        assert_ne!(key(one.path(), "#include \"a.cuh\""), key(one.path(), "#include \"a.cuh\" "));
+    }
+
+    #[test]
+    fn headers_that_include_themselves_end() {
+        let dir = folder(&[("src/a.cuh", "#include \"../src/a.cuh\"\n#include \"a.cuh\"")]);
+        assert_eq!(scan(dir.path(), "#include \"a.cuh\"").headers.len(), 1);
+        assert!(scan(dir.path(), "#include \"a.cuh\"").key.is_some());
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_not_cached() {
+        let dir = folder(&[("src/a.cuh", "int t = __TIME__;")]);
+        for text in ["#include HEADER", "#if __has_include(<x.h>)", "#include \"a.cuh\""] {
+            assert_eq!(scan(dir.path(), text).key, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn plain_means_that_nothing_of_the_standard_library_is_named() {
+        let dir =
+            folder(&[("first/help.cuh", "int stdev;"), ("first/std.cuh", "using namespace std;")]);
+        for (text, plain) in [
+            ("__global__ void k() {}", true),
+            ("#include <cuda_fp16.h>\n#include <help.cuh>", true),
+            ("int x = std :: max(1, 2);", false),
+            ("#include <std.cuh>", false),
+            ("#include <vector>", false),
+            ("#include <cub/cub.cuh>", false),
+        ] {
+            assert_eq!(scan(dir.path(), text).plain, plain, "{text}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Runs nvcc.
+
+use super::env::Env;
+use super::find::{Nvcc, identity};
+use super::messages::{Level, Message, parse};
+use super::{FrontEnd, Job, Output};
+use crate::failure::{Failure, FailureKind};
+use crate::process::{Ending, Finished, Limits, run};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Kernels compile in a second; what takes longer than this never ends.
+const TIME_OUT: Duration = Duration::from_secs(120);
+
+/// Enough for the first hundred errors, after which nvcc stops by itself.
+const OUTPUT: usize = 1 << 20;
+
+/// For sources that cannot notice: leaves out libstdc++'s special functions (`std::beta` and the like), which
+/// `cuda_runtime.h` brings in and which take a fifth of the whole compile. The PTX is the same byte for byte.
+const WITHOUT_SPECIAL_FUNCTIONS: &str = "-D_GLIBCXX_BITS_SPECFUN_H=1";
+
+/// Variables that change what nvcc does.
+const VARIABLES: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"];
+
+/// nvcc, as a front end.
+#[derive(Clone, Debug)]
+pub struct NvccFrontEnd {
+    nvcc: Nvcc,
+    env: Env,
+    time_out: Duration,
+}
+
+impl NvccFrontEnd {
+    /// This nvcc, with these variables around it.
+    pub fn new(nvcc: Nvcc, env: Env) -> Self {
+        Self { nvcc, env, time_out: TIME_OUT }
+    }
+
+    fn run(
+        &self,
+        folder: &Path,
+        scratch: &Path,
+        arguments: &[OsString],
+    ) -> Result<Finished, Failure> {
+        let mut command = self.env.command(&self.nvcc.path);
+        // English messages; and all temporary files where they are removed even when nvcc is killed.
+        command.args(arguments).current_dir(folder).env("LC_ALL", "C").env("TMPDIR", scratch);
+        let limits = Limits { timeout: self.time_out, output: OUTPUT };
+        run(command, Vec::new(), &limits).map_err(|e| {
+            let title = format!("cannot start {}: {e}", self.nvcc.path.display());
+            Failure::new(FailureKind::Environment, title, "`grader doctor` shows what is installed")
+        })
+    }
+
+    /// Compiles an empty file: is it this machine or the student's file that nvcc stumbles over?
+    fn works(&self, scratch: &Path) -> bool {
+        let source = scratch.join("empty.cu");
+        let output = scratch.join("empty.ptx");
+        let arguments = ["-ptx", "-arch=sm_75", "-std=c++17", "empty.cu", "-o", "empty.ptx"]
+            .map(OsString::from);
+        std::fs::write(source, "").is_ok()
+            && self.run(scratch, scratch, &arguments).is_ok_and(|done| done.success())
+            && output.exists()
+    }
+
+    /// What to say when nvcc failed without a word about the student's file.
+    fn broken(&self, done: &Finished) -> Failure {
+        let text = done.stderr_text();
+        let (title, help) = match cause(&text) {
+            Some((title, help)) => (title.to_owned(), help.to_owned()),
+            None => {
+                let said = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("nothing").trim();
+                (
+                    format!("nvcc does not work here; it says: {said}"),
+                    "`grader doctor` shows what is installed; another nvcc can be named with --nvcc".to_owned(),
+                )
+            }
+        };
+        let mut failure = Failure::new(FailureKind::Environment, title, help);
+        let nvcc = format!("the compiler is {} ({})", self.nvcc.path.display(), self.nvcc.origin);
+        failure.diagnostics[0].help.push(nvcc);
+        failure
+    }
+}
+
+impl FrontEnd for NvccFrontEnd {
+    fn describe(&self) -> String {
+        format!("nvcc {}", self.nvcc.version)
+    }
+
+    fn identity(&self) -> Option<Vec<u8>> {
+        let mut parts = identity(&self.nvcc.path);
+        parts.extend(self.nvcc.version.to_string().bytes());
+        for name in VARIABLES {
+            let value = self.env.get(name).unwrap_or_default().as_bytes();
+            // Folders and files named there are not followed.
+            let reads_files = ["-I", "include", "-isystem", "optf", "options-file", "-X"];
+            if reads_files.iter().any(|f| value.windows(f.len()).any(|w| w == f.as_bytes())) {
+                return None;
+            }
+            parts.push(0);
+            parts.extend(value);
+        }
+        // The host compiler's headers come with it.
+        let host = self.env.get("NVCC_CCBIN").and_then(OsStr::to_str).unwrap_or("gcc");
+        parts.extend(self.env.find_program(host).map(|path| identity(&path)).unwrap_or_default());
+        Some(parts)
+    }
+
+    fn flags(&self, job: &Job<'_>) -> Vec<OsString> {
+        let mut flags = Vec::new();
+        flags.push(format!("-arch=sm_{}", job.arch.0).into());
+        // Only the preprocessor of the host compiler is used, so a version that nvcc does not know yet may well do.
+        // Naming the C++ version spares a question to the host compiler.
+        flags
+            .extend(["-lineinfo", "-std=c++17", "-allow-unsupported-compiler"].map(OsString::from));
+        if job.plain {
+            flags.push(WITHOUT_SPECIAL_FUNCTIONS.into());
+        }
+        flags
+    }
+
+    fn ptx(&self, job: &Job<'_>) -> Result<Output, Failure> {
+        let scratch = scratch()?;
+        let ptx = scratch.path().join("out.ptx");
+        let mut arguments: Vec<OsString> = vec!["-ptx".into(), "-x".into(), "cu".into()];
+        arguments.extend(self.flags(job));
+        for folder in job.include_dirs {
+            arguments.extend(["-I".into(), folder.clone().into()]);
+        }
+        arguments.extend([job.file.to_owned(), "-o".into(), ptx.clone().into()]);
+        let done = self.run(job.folder, scratch.path(), &arguments)?;
+        let messages = parse(&done.stderr_text());
+        if done.success()
+            && let Ok(ptx) = std::fs::read_to_string(&ptx)
+        {
+            return Ok(Output { ptx: Some(ptx), messages });
+        }
+        if done.ending == Ending::TimedOut {
+            let seconds = self.time_out.as_secs();
+            let title = format!("nvcc was still compiling after {seconds} s and was stopped");
+            let help = "templates that instantiate each other without end, or a huge unrolled loop, can do that";
+            return Err(Failure::new(FailureKind::Kernel, title, help));
+        }
+        let blames_student = |m: &Message| m.level == Level::Error && job.is_students(&m.file);
+        if cause(&done.stderr_text()).is_none() && messages.iter().any(blames_student) {
+            return Ok(Output { ptx: None, messages });
+        }
+        if self.works(scratch.path()) && messages.iter().any(|m| m.level == Level::Error) {
+            return Ok(Output { ptx: None, messages });
+        }
+        Err(self.broken(&done))
+    }
+
+    fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure> {
+        let scratch = scratch()?;
+        let (input, output) = (scratch.path().join("in.ptx"), scratch.path().join("out.cubin"));
+        std::fs::write(&input, ptx).map_err(|e| no_scratch(&e))?;
+        let mut arguments =
+            vec!["-cubin".into(), format!("-arch=sm_{sm}").into(), "-lineinfo".into()];
+        arguments.extend([input.into(), "-o".into(), OsString::from(&output)]);
+        let done = self.run(scratch.path(), scratch.path(), &arguments)?;
+        if done.success()
+            && let Ok(code) = std::fs::read(&output)
+        {
+            return Ok(code);
+        }
+        let text = done.stderr_text();
+        if text.contains("nsupported gpu architecture")
+            || text.contains("is not defined for option 'gpu-architecture'")
+        {
+            let title = format!(
+                "nvcc {} cannot make machine code for this GPU (sm_{sm})",
+                self.nvcc.version
+            );
+            let help = "run on the virtual machine (--backend vm), or name an nvcc that knows this GPU with --nvcc";
+            return Err(Failure::new(FailureKind::Environment, title, help));
+        }
+        match parse(&text)
+            .into_iter()
+            .find(|m| m.level == Level::Error && m.text.starts_with("Entry function"))
+        {
+            Some(message) => {
+                let help = "a block has 48 KB of shared memory unless it asks for more";
+                Err(Failure::new(FailureKind::Kernel, message.text, help))
+            }
+            None => Err(self.broken(&done)),
+        }
+    }
+}
+
+/// A folder for one compilation, removed afterwards.
+fn scratch() -> Result<tempfile::TempDir, Failure> {
+    tempfile::Builder::new().prefix("gradient-puzzles-").tempdir().map_err(|e| no_scratch(&e))
+}
+
+fn no_scratch(error: &std::io::Error) -> Failure {
+    let title = format!("cannot write to the folder for temporary files: {error}");
+    Failure::new(
+        FailureKind::Environment,
+        title,
+        "free some room there, or set TMPDIR to another folder",
+    )
+}
+
+/// What stops nvcc on any file, and what to do then.
+fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
+    let no_host = (
+        "nvcc needs a C++ compiler on this machine, and there is none",
+        "install one: `sudo apt install g++` (Debian, Ubuntu), `sudo dnf install gcc-c++` (Fedora), \
+         `sudo pacman -S gcc` (Arch)",
+    );
+    let table = [
+        (
+            "No space left on device",
+            (
+                "the disk is full",
+                "free some room in the folder for temporary files, or set TMPDIR to another folder",
+            ),
+        ),
+        ("Failed to preprocess host compiler properties", no_host),
+        ("gcc: not found", no_host),
+        ("No supported gcc/g++ host compiler found", no_host),
+        ("cannot execute 'cc1plus'", no_host),
+        ("cannot execute ‘cc1plus’", no_host),
+        (
+            "cicc: not found",
+            (
+                "this nvcc is not complete: its compiler proper (cicc) is missing",
+                "install the whole CUDA toolkit, or name another nvcc with --nvcc",
+            ),
+        ),
+        (
+            "cuda_runtime.h: No such file",
+            (
+                "this nvcc is not complete: cuda_runtime.h is missing",
+                "install the whole CUDA toolkit, or name another nvcc with --nvcc",
+            ),
+        ),
+        (
+            "Unsupported gpu architecture",
+            (
+                "this nvcc cannot compile for the architecture that the grader uses",
+                "install CUDA 11 to 13, or name another nvcc with --nvcc",
+            ),
+        ),
+        (
+            "catastrophic error: out of memory",
+            (
+                "nvcc ran out of memory",
+                "close other programs; templates that instantiate each other without end can also do that",
+            ),
+        ),
+    ];
+    table.into_iter().find(|(pattern, _)| stderr.contains(pattern)).map(|(_, cause)| cause)
+}

@@ -1,0 +1,5 @@
+//! Tests of the whole: the workbook through the grader's library and its binary.
+
+mod cli;
+mod layers;
+mod puzzles;
