@@ -34,7 +34,8 @@ pub struct Launch {
 /// Limits and extras of a launch.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Instructions that one warp may execute before it counts as endless.
+    /// Instructions that one warp may execute before it counts as endless; the warps of a block together may execute
+    /// twice as many.
     pub budget: u64,
     /// Record every global access of this thread: (block, thread).
     pub trace: Option<([u32; 3], [u32; 3])>,

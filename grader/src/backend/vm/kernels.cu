@@ -1,6 +1,8 @@
 // Kernels for the tests of the virtual machine as a backend: the first is right, the others make one mistake each, the last
 // writes where its number does not suggest. After a change: nvcc -ptx -arch=sm_75 -lineinfo kernels.cu -o kernels.ptx,
 // then shorten the path in the line `.file`.
+#include <cstdio>
+
 extern "C" {
 __global__ void twice(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -29,5 +31,9 @@ __global__ void never_ends(const float* x, float* y, int n) {
 __global__ void backwards(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[n - 1 - i] = x[0] + x[i] * x[i] + x[0];
+}
+__global__ void prints(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && i % 20 == 5) printf("x[%d] is %g\n", i, x[i]);
 }
 }

@@ -44,12 +44,12 @@ impl VmBackend {
     }
 }
 
-/// Instructions that one warp may execute before its loop counts as endless.
+/// Instructions that one warp may execute before its loop counts as endless; a block may execute twice as many.
 ///
 /// A single thread that does all the work of the case serially takes some 40 instructions for each term of each output
-/// element, and a few for each element of each tensor: 64 for each of either leaves room. At least 4 million, a tenth of
-/// a second; at most 64 million, about two seconds. A kernel that is launched as the spec says spreads its work over
-/// many warps and stays far below.
+/// element, and a few for each element of each tensor: 64 for each of either leaves room. At least 4 million, which
+/// take a twentieth of a second; at most 64 million, so that an endless loop is found in one or two seconds. A kernel
+/// that is launched as the spec says spreads its work over many blocks and stays far below.
 fn budget(tensors: &[CaseTensor]) -> u64 {
     let work = |tensor: &CaseTensor| match &tensor.role {
         Role::Input(values) => values.len() as u64,
@@ -156,9 +156,11 @@ impl VmBackend {
     fn run_tensors(&self, tensors: &[CaseTensor], launches: &[CaseLaunch]) -> Result<Run, Failure> {
         let begin = Instant::now();
         let mut session = Session::new(self, tensors);
-        let mut findings = Vec::new();
+        let (mut findings, mut printed) = (Vec::new(), String::new());
         for launch in launches {
-            let found = session.launch(launch, Follow::Nothing)?.findings;
+            let outcome = session.launch(launch, Follow::Nothing)?;
+            printed.push_str(&outcome.printed);
+            let found = outcome.findings;
             let ended = found.iter().any(|f| ends_the_case(&f.kind));
             findings.extend(found.into_iter().map(|f| session.finding(&launch.kernel, f)));
             if ended {
@@ -166,7 +168,7 @@ impl VmBackend {
             }
         }
         let contents = (0..tensors.len()).map(|i| session.contents(i)).collect();
-        Ok(Run { tensors: contents, findings, time: begin.elapsed() })
+        Ok(Run { tensors: contents, findings, printed, time: begin.elapsed() })
     }
 }
 

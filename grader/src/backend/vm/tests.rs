@@ -33,6 +33,7 @@ fn backend() -> VmBackend {
         "writes_input",
         "never_ends",
         "backwards",
+        "prints",
     ];
     let kernels = names.iter().map(|n| ((*n).to_owned(), (*n).to_owned())).collect();
     VmBackend::new(include_str!("kernels.ptx"), kernels).unwrap()
@@ -114,6 +115,24 @@ fn an_endless_loop_ends_the_case_at_its_line() {
         "{finding:?}"
     );
     assert_eq!(finding.line.as_ref().map(|l| l.line), Some(line_of("while").line));
+}
+
+#[test]
+fn a_block_of_many_warps_that_loop_does_not_take_many_times_as_long() {
+    let launch = CaseLaunch { grid: [1, 1, 1], block: [1024, 1, 1], ..launch("never_ends", 1024) };
+    let run = backend().with_budget(1 << 20).run_tensors(&tensors(), &[launch]).unwrap();
+    let endless = run.findings.iter().find_map(|f| match f.kind {
+        FindingKind::EndlessLoop { instructions } => Some(instructions),
+        _ => None,
+    });
+    assert!(endless.is_some_and(|n| n < 1 << 17), "{endless:?}: 32 warps share 2 << 20");
+}
+
+#[test]
+fn what_kernels_print_is_kept() {
+    let run =
+        backend().run_tensors(&tensors(), &[launch("prints", N), launch("prints", 6)]).unwrap();
+    assert_eq!(run.printed, "x[5] is 5\nx[25] is 25\nx[5] is 5\n");
 }
 
 #[test]
