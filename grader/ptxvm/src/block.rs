@@ -9,6 +9,10 @@ use crate::warp::{Status, Warp};
 /// PTX ISA 9.7.13.1: 16 barriers for a block.
 const BARRIERS: usize = 16;
 
+/// How many budgets the warps of a block may spend together, so that a block of many warps that all loop is found out as
+/// soon as a block of two.
+const BUDGETS_OF_A_BLOCK: u64 = 2;
+
 /// One barrier between two releases.
 #[derive(Clone, Debug, Default)]
 struct Barrier {
@@ -46,6 +50,10 @@ impl<M: Monitor> Turns<'_, '_, M> {
         let mut barriers: [Barrier; BARRIERS] =
             std::array::from_fn(|_| Barrier { all: true, ..Barrier::default() });
         loop {
+            if let Some(index) = self.overspent() {
+                self.endless(index);
+                return Ended::Endless;
+            }
             let mut ran = false;
             for index in 0..self.warps.len() {
                 while self.warps[index].status == Status::Ready {
@@ -150,6 +158,15 @@ impl<M: Monitor> Turns<'_, '_, M> {
         let mask = if warp.now.mask == 0 { warp.live } else { warp.now.mask };
         let thread = warp.index * 32 + mask.trailing_zeros().min(31);
         self.state.log.record(kind, pc, thread, mask.count_ones());
+    }
+
+    /// A running warp, if the block has spent its budgets.
+    fn overspent(&self) -> Option<usize> {
+        let executed: u64 = self.warps.iter().map(|warp| warp.executed).sum();
+        if executed < self.env.budget.saturating_mul(BUDGETS_OF_A_BLOCK) {
+            return None;
+        }
+        self.warps.iter().position(|warp| warp.status != Status::Done)
     }
 
     fn endless(&mut self, index: usize) {

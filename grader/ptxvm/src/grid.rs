@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::block::{Ended, Turns};
 use crate::check::trace::{Traced, Tracer};
+use crate::check::watch::{Watch, Watcher, Writer};
 use crate::error::LaunchError;
 use crate::exec::{BlockState, Env};
 use crate::finding::{Finding, Log, Raw, merge};
 use crate::hooks::Monitor;
-use crate::ir::{Slot, Special, Uniform};
+use crate::ir::{Pc, Slot, Special, Uniform};
 use crate::memory::flat::Flat;
 use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
@@ -33,18 +34,21 @@ pub struct Launch {
 /// Limits and extras of a launch.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Instructions that one warp may execute before it counts as endless.
+    /// Instructions that one warp may execute before it counts as endless; the warps of a block together may execute
+    /// twice as many.
     pub budget: u64,
     /// Record every global access of this thread: (block, thread).
     pub trace: Option<([u32; 3], [u32; 3])>,
+    /// Find who wrote this place last.
+    pub watch: Option<Watch>,
     /// At most this many findings are kept apart (by kind and source line); each counts its repetitions.
     pub max_findings: usize,
 }
 
 impl Default for Options {
-    /// A budget of 2^28 instructions, no trace, 64 findings.
+    /// A budget of 2^28 instructions, no trace, no watch, 64 findings.
     fn default() -> Self {
-        Self { budget: 1 << 28, trace: None, max_findings: 64 }
+        Self { budget: 1 << 28, trace: None, watch: None, max_findings: 64 }
     }
 }
 
@@ -55,6 +59,8 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// The accesses of the traced thread, in program order.
     pub trace: Vec<Traced>,
+    /// Who wrote the watched place last: of several blocks, the one with the highest index.
+    pub writer: Option<Writer>,
     /// Instructions executed, counted once for each active lane.
     pub lane_instructions: u64,
     /// What the kernel printed, block after block.
@@ -100,8 +106,14 @@ pub fn launch(
         .trace
         .filter(|(_, thread)| (0..3).all(|axis| thread[axis] < launch.block[axis]))
         .map(|(block, thread)| (block, index(thread, launch.block)));
-    let run =
-        Run { env: &env, start: &start, grid: launch.grid, tracer, stop: AtomicU64::new(u64::MAX) };
+    let run = Run {
+        env: &env,
+        start: &start,
+        grid: launch.grid,
+        tracer,
+        watch: options.watch,
+        stop: AtomicU64::new(u64::MAX),
+    };
     Ok(run.all(options.max_findings))
 }
 
@@ -314,6 +326,8 @@ struct BlockResult {
     raw: Vec<Raw>,
     printed: String,
     trace: Vec<Traced>,
+    /// Instruction and thread.
+    written: Option<(Pc, u32)>,
 }
 
 /// One launch.
@@ -322,13 +336,14 @@ struct Run<'r, 'e> {
     start: &'r Start,
     grid: [u32; 3],
     tracer: Option<([u32; 3], u32)>,
+    watch: Option<Watch>,
     /// Blocks behind this one need not run.
     stop: AtomicU64,
 }
 
 /// Storage that one host thread reuses from block to block.
 struct Worker {
-    state: BlockState<Option<Tracer>>,
+    state: BlockState<(Option<Tracer>, Option<Watcher>)>,
     warps: Vec<Warp>,
 }
 
@@ -389,7 +404,10 @@ impl Run<'_, '_> {
             shared: Flat::default(),
             log: Log::default(),
             printed: String::new(),
-            monitor: self.tracer.map(|(block, thread)| Tracer::new(block, thread)),
+            monitor: (
+                self.tracer.map(|(block, thread)| Tracer::new(block, thread)),
+                self.watch.map(Watcher::new),
+            ),
             coordinates: [0; 3],
             lane_instructions: 0,
         };
@@ -412,14 +430,19 @@ impl Run<'_, '_> {
         if turns.run(|| self.stop.load(Relaxed) < index) == Ended::Endless {
             self.stop.fetch_min(index, Relaxed);
         }
-        let trace = state.monitor.as_mut().map(|tracer| tracer.take(self.env.program));
+        let (tracer, watcher) = &mut state.monitor;
+        let trace = tracer.as_mut().map(|tracer| tracer.take(self.env.program));
         let result = BlockResult {
             index,
             raw: std::mem::take(&mut state.log.raw),
             printed: std::mem::take(&mut state.printed),
             trace: trace.unwrap_or_default(),
+            written: watcher.as_mut().and_then(Watcher::take),
         };
-        let silent = result.raw.is_empty() && result.printed.is_empty() && result.trace.is_empty();
+        let silent = result.raw.is_empty()
+            && result.printed.is_empty()
+            && result.trace.is_empty()
+            && result.written.is_none();
         (!silent).then_some(result)
     }
 
@@ -449,6 +472,13 @@ impl Run<'_, '_> {
             }
             outcome.printed.push_str(&result.printed);
             outcome.trace.extend(result.trace);
+            if let Some((pc, thread)) = result.written {
+                outcome.writer = Some(Writer {
+                    block: block_coordinates(result.index, self.grid),
+                    thread: coordinates(thread, self.env.block_size),
+                    loc: self.env.program.place(pc).cloned(),
+                });
+            }
         }
         outcome
     }

@@ -20,6 +20,7 @@ mod types;
 mod warp;
 
 pub use check::trace::Traced;
+pub use check::watch::{Watch, Writer};
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, Space};
 pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};

@@ -1,3 +1,4 @@
 //! Checkers: each watches a run through [`crate::hooks::Monitor`].
 
 pub(crate) mod trace;
+pub(crate) mod watch;

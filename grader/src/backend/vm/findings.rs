@@ -55,12 +55,12 @@ impl Session<'_> {
 }
 
 /// After these the kernel has not run to its end, so a launch that builds on it would only repeat the complaint.
-pub fn ends_the_case(kind: &FindingKind) -> bool {
+pub fn ends_the_case(kind: &ptxvm::FindingKind) -> bool {
     matches!(
         kind,
-        FindingKind::EndlessLoop { .. }
-            | FindingKind::BarrierDivergence { .. }
-            | FindingKind::Trap { .. }
+        ptxvm::FindingKind::EndlessLoop { .. }
+            | ptxvm::FindingKind::BarrierDivergence { .. }
+            | ptxvm::FindingKind::Trap { .. }
     )
 }
 
