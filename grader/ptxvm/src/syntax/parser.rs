@@ -6,6 +6,7 @@ use super::ast::{
 };
 use super::lexer::{Kind, Token, tokens};
 use crate::error::LoadError;
+use crate::loc::SourceLoc;
 use crate::types::Type;
 
 type Result<T> = std::result::Result<T, LoadError>;
@@ -16,7 +17,28 @@ const MAX_DEPTH: usize = 64;
 /// Parses a whole file.
 pub fn parse(text: &str) -> Result<File<'_>> {
     let tokens = tokens(text);
-    Parser { tokens: &tokens, at: 0 }.file()
+    Parser { tokens: &tokens, at: 0 }.file().map_err(|mut error| {
+        error.source_loc = source_of(&tokens, error.ptx_line);
+        error
+    })
+}
+
+/// The place that the last `.loc` before a line names. `.file` may come later.
+fn source_of(tokens: &[Token], line: usize) -> Option<SourceLoc> {
+    let numbers = |at: usize| {
+        [1, 2, 3].map(|next| match tokens.get(at + next).map(|token| token.kind) {
+            Some(Kind::Int(value)) => Some(value as u32),
+            _ => None,
+        })
+    };
+    let is = |token: &Token, name| token.kind == Kind::Directive && token.text == name;
+    let at = tokens.iter().rposition(|token| token.line < line && is(token, ".loc"))?;
+    let [file, line, column] = numbers(at);
+    let name = tokens.iter().enumerate().find_map(|(at, token)| {
+        let named = is(token, ".file") && numbers(at)[0] == file;
+        tokens.get(at + 2).filter(|name| named && name.kind == Kind::Str)
+    })?;
+    Some(SourceLoc { file: name.text.into(), line: line?, column: column? })
 }
 
 struct Parser<'t, 'a> {

@@ -1,0 +1,67 @@
+//! The host's side of memory, traces and order.
+
+use ptxvm::{Access, AccessKind, BufferId, Init, Memory};
+
+use crate::support::{Device, Plain, integers};
+
+#[test]
+fn host_access() {
+    let mut memory = Memory::default();
+    let a = memory.alloc(Init::Bytes(vec![1, 2, 3]), Access::ReadOnly);
+    let b = memory.alloc(Init::Undefined { len: 5 }, Access::ReadWrite);
+    assert_eq!(memory.bytes(a), [1, 2, 3]);
+    assert_eq!(memory.defined(a), [true; 3]);
+    assert_eq!(memory.bytes(b), [0xFF; 5]);
+    assert_eq!(memory.defined(b), [false; 5]);
+    assert_eq!(memory.size(b), 5);
+    assert_eq!(memory.address(b) % 256, 0);
+    assert_eq!(memory.locate(memory.address(b) + 7), Some((b, 7)));
+    assert_eq!(memory.bytes(BufferId(9)), []);
+}
+
+#[test]
+fn trace_of_one_thread() {
+    let mut device = Device::new(include_str!("../fixtures/bad.ptx"));
+    let (from, to) = (device.input(&integers(40, 1)), device.output::<f32>(40));
+    let params = vec![device.pointer(from), device.pointer(to), 40i32.bytes()];
+    device.options.trace = Some(([1, 0, 0], [7, 0, 0]));
+    let outcome = device.launch("off_by_one", [2, 1, 1], [32, 1, 1], 0, params.clone());
+    let seen: Vec<_> = outcome
+        .trace
+        .iter()
+        .map(|t| (t.kind, t.buffer, t.offset, t.size, t.loc.as_ref().unwrap().line))
+        .collect();
+    assert_eq!(
+        seen,
+        [(AccessKind::Read, Some(from), 156, 4, 6), (AccessKind::Write, Some(to), 156, 4, 7)]
+    );
+    // A thread that misses is traced as well, and one that does not exist traces nothing.
+    device.options.trace = Some(([1, 0, 0], [8, 0, 0]));
+    let outcome = device.launch("off_by_one", [2, 1, 1], [32, 1, 1], 0, params.clone());
+    assert_eq!(outcome.trace[0].offset, 160);
+    device.options.trace = Some(([1, 0, 0], [32, 0, 0]));
+    assert_eq!(device.launch("off_by_one", [2, 1, 1], [32, 1, 1], 0, params).trace, []);
+}
+
+#[test]
+fn findings_do_not_depend_on_the_number_of_host_threads() {
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut device = Device::new(include_str!("../fixtures/bad.ptx"));
+            let (from, to) = (device.input(&integers(3000, 1)), device.output::<f32>(90_000));
+            let params = vec![device.pointer(from), device.pointer(to), 100_000i32.bytes()];
+            let outcome = device.launch("off_by_one", [400, 1, 1], [256, 1, 1], 0, params);
+            (outcome.findings, outcome.lane_instructions, device.memory.bytes(to))
+        })
+    };
+    let one = run(1);
+    assert_eq!(one.0.len(), 2);
+    assert_eq!(
+        (one.0[0].block, one.0[0].thread, one.0[0].count),
+        ([11, 0, 0], [184, 0, 0], 97_001)
+    );
+    for _ in 0..3 {
+        assert_eq!(run(4), one);
+    }
+}
