@@ -2,7 +2,7 @@
 
 use super::cache::{Cache, Key};
 use super::env::Env;
-use super::explain;
+use super::explain::{self, Sources};
 use super::find::{Finder, Nvcc};
 use super::includes::{Inputs, SearchPath};
 use super::messages::{Level, Message};
@@ -149,9 +149,10 @@ impl Toolchain {
             arch: request.arch,
             plain: inputs.plain,
         };
-        let mut reader = explain::Sources::new(folder, request.base);
         let source = SourceFile { path: shown, text: String::from_utf8_lossy(&bytes).into_owned() };
-        reader.add(file, &source);
+        let mut reader =
+            Sources::new(folder, request.base, &roots.folders[1..], Path::new(file), &source);
+        let main = file.to_string_lossy();
 
         let mut warnings = Vec::new();
         let key = self.key(&job, inputs.key);
@@ -164,7 +165,7 @@ impl Toolchain {
             None => {
                 let Output { ptx, mut messages } = self.front_end.ptx(&job)?;
                 let Some(ptx) = ptx else {
-                    return Err(explain::failure(&messages, &mut reader));
+                    return Err(explain::failure(&messages, &main, &mut reader));
                 };
                 messages.retain(|m| m.level == Level::Warning && job.is_students(&m.file));
                 for message in &mut messages {
@@ -182,10 +183,10 @@ impl Toolchain {
         }
         let mut compiled = Compiled {
             ptx: files(&kept.ptx, |file| {
-                super::compile::shown(&roots.unhide(file), request.base).display().to_string()
+                self::shown(&roots.unhide(file), request.base).display().to_string()
             }),
             machine_code: None,
-            warnings: [explain::warnings(&kept.messages, &mut reader), warnings].concat(),
+            warnings: [explain::warnings(&kept.messages, &main, &mut reader), warnings].concat(),
             source,
             headers: inputs.headers,
             from_cache,
@@ -255,7 +256,7 @@ pub fn cache_folder(env: &Env) -> Result<PathBuf, Failure> {
 }
 
 /// A path as it is shown: relative to `base` where it is inside, else as it is.
-fn shown(path: &Path, base: &Path) -> PathBuf {
+pub(super) fn shown(path: &Path, base: &Path) -> PathBuf {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     real(path).strip_prefix(real(base)).map_or_else(|_| path.to_owned(), Path::to_owned)
 }

@@ -31,7 +31,7 @@ pub struct Message {
 pub struct Shown {
     /// Without the two blanks that the compiler puts in front.
     pub line: String,
-    /// 0-based byte of `line` under which the caret stands; may be its length.
+    /// 0-based character of `line` under which the caret stands; may be its length.
     pub caret: usize,
 }
 
@@ -161,7 +161,7 @@ fn read_front_end(message: &mut Message, body: &[&str]) {
         message.text.push_str("; ");
         message.text.push_str(more.trim());
     }
-    let column = body[caret].len() - 1;
+    let column = body[caret].chars().count() - 1;
     message.shown = Some(Shown {
         line: body[source].strip_prefix("  ").unwrap_or(body[source]).to_owned(),
         caret: column.saturating_sub(2),

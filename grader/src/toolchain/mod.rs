@@ -4,11 +4,13 @@
 pub mod cache;
 mod compile;
 pub mod env;
-pub mod explain;
+mod explain;
 pub mod find;
 mod includes;
 mod messages;
 mod nvcc;
+mod place;
+mod rules;
 pub mod similar;
 pub mod source;
 mod tokens;
