@@ -10,12 +10,13 @@
 //!
 //! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `finding`, `case`, `verdict`, `npy`,
 //! `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `module`, `backend`, `judge`,
-//! `wrong`, `grade`, `report`, `cli`.
+//! `wrong`, `grade`, `doctor`, `report`, `cli`.
 
 pub mod backend;
 pub mod case;
 pub mod cli;
 pub mod diagnostic;
+pub mod doctor;
 pub mod failure;
 pub mod finding;
 pub mod grade;

@@ -4,6 +4,7 @@
 
 mod cause;
 mod diff;
+pub mod doctor;
 mod findings;
 mod heatmap;
 mod json;

@@ -369,7 +369,7 @@ mod tests {
         let mut out = String::new();
         for diagnostic in diagnostics {
             writeln!(out, "{:?}: {}", diagnostic.severity, diagnostic.title).unwrap();
-            for source in &diagnostic.source {
+            if let Some(source) = &diagnostic.source {
                 for mark in &source.marks {
                     let line = source.text[..mark.span.start].matches('\n').count() + 1;
                     let marked = &source.text[mark.span.clone()];

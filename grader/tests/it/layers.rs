@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 21] = [
+const ORDER: [&str; 22] = [
     "tensor",
     "diagnostic",
     "failure",
@@ -23,6 +23,7 @@ const ORDER: [&str; 21] = [
     "judge",
     "wrong",
     "grade",
+    "doctor",
     "report",
     "cli",
 ];
