@@ -160,23 +160,20 @@ impl Toolchain {
             .and_then(|key| self.cache.get(&key))
             .and_then(|entry| serde_json::from_slice(&entry).ok());
         let from_cache = kept.is_some();
-        let mut kept: Kept = match kept {
-            Some(kept) => kept,
-            None => {
-                let Output { ptx, mut messages } = self.front_end.ptx(&job)?;
-                let Some(ptx) = ptx else {
-                    return Err(explain::failure(&messages, &main, &mut reader));
-                };
-                messages.retain(|m| m.level == Level::Warning && job.is_students(&m.file));
-                for message in &mut messages {
-                    message.file = roots.hide(Path::new(&message.file));
-                }
-                let kept = Kept { ptx: files(&ptx, |file| roots.hide(Path::new(file))), messages };
-                if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
-                    warnings.extend(self.keep(&key, &entry));
-                }
-                kept
+        let mut kept: Kept = if let Some(kept) = kept { kept } else {
+            let Output { ptx, mut messages } = self.front_end.ptx(&job)?;
+            let Some(ptx) = ptx else {
+                return Err(explain::failure(&messages, &main, &mut reader));
+            };
+            messages.retain(|m| m.level == Level::Warning && job.is_students(&m.file));
+            for message in &mut messages {
+                message.file = roots.hide(Path::new(&message.file));
             }
+            let kept = Kept { ptx: files(&ptx, |file| roots.hide(Path::new(file))), messages };
+            if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
+                warnings.extend(self.keep(&key, &entry));
+            }
+            kept
         };
         for message in &mut kept.messages {
             message.file = roots.unhide(&message.file).display().to_string();
