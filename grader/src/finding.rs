@@ -168,6 +168,17 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// True if the run broke off, so that what the outputs hold says nothing.
+    pub fn ends_the_run(&self) -> bool {
+        matches!(
+            self,
+            Self::EndlessLoop { .. }
+                | Self::TimeOut { .. }
+                | Self::Trap { .. }
+                | Self::Driver { .. }
+        )
+    }
+
     /// The name used in `caught_by` and in JSON.
     pub fn name(&self) -> &'static str {
         match self {

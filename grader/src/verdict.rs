@@ -18,6 +18,8 @@ pub struct TestVerdict {
     pub seed: u64,
     /// Launch and checks, without the compiler.
     pub time: Duration,
+    /// What the kernels printed.
+    pub printed: String,
     /// What the checkers saw; any of them fails the test.
     pub findings: Vec<Finding>,
     /// Outputs that are not right.

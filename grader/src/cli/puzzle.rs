@@ -2,7 +2,8 @@
 
 use super::args::{BackendChoice, Format, PuzzleArgs};
 use crate::backend::gpu::{self, Gpu};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
+use crate::finding::FindingKind;
 use crate::grade::{self, Machine};
 use crate::npy;
 use crate::oracle;
@@ -29,7 +30,14 @@ pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path
             summary.exit_code()
         }
         Err(failure) => {
-            reporter.failed(&failure).ok();
+            // A kernel that does not compile is a verdict; what keeps the grader from one is an error.
+            if args.format == Format::Text && failure.kind != FailureKind::Kernel {
+                let stderr = io::stderr();
+                let style = Style::detect(&stderr);
+                TextReporter::new(stderr.lock(), style).failed(&failure).ok();
+            } else {
+                reporter.failed(&failure).ok();
+            }
             failure.kind.exit_code()
         }
     }
@@ -68,6 +76,7 @@ fn grade(
             title: spec.title.clone(),
             file: program.compiled.source.path.clone(),
             source: program.compiled.source.text.clone(),
+            warnings: program.compiled.warnings.clone(),
             backend: backend.name().to_owned(),
             backend_description: backend.describe(),
             seed,
@@ -78,11 +87,18 @@ fn grade(
         })
         .ok();
     let mut passed = 0;
+    let mut hung = false;
     for case in &cases {
+        if hung {
+            reporter.not_run(&case.test, "the kernel does not end").ok();
+            continue;
+        }
         let (run, verdict) = grade::judge_case(&machine, &program, case)?;
         if let Some(dir) = &args.dump {
             npy::dump(dir, case, &run)?;
         }
+        // On a GPU each such test costs the whole time-out.
+        hung = run.findings.iter().any(|f| matches!(f.kind, FindingKind::TimeOut { .. }));
         passed += usize::from(verdict.passed());
         reporter.test_finished(&verdict).ok();
     }
@@ -112,13 +128,14 @@ fn command(args: &PuzzleArgs) -> String {
         command.push_str(" --solution");
     }
     if let Some(file) = &args.file {
-        command.push_str(&format!(" --file {}", file.display()));
+        command.push_str(" --file ");
+        command.push_str(&file.display().to_string());
     }
-    match args.backend {
-        BackendChoice::Auto => {}
-        BackendChoice::Gpu => command.push_str(" --backend gpu"),
-        BackendChoice::Vm => command.push_str(" --backend vm"),
-    }
+    command.push_str(match args.backend {
+        BackendChoice::Auto => "",
+        BackendChoice::Gpu => " --backend gpu",
+        BackendChoice::Vm => " --backend vm",
+    });
     command
 }
 

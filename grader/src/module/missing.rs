@@ -25,7 +25,9 @@ pub fn none(kernels: &[KernelDecl], wanted: &str, source: &SourceFile) -> Failur
         help.insert(0, format!("did you mean `{name}`? The puzzle launches the kernel by its name: rename it to `{base}`"));
     }
     let title = format!("there is no kernel `{wanted}` in {}", source.path.display());
-    if let Some(function) = meant.and_then(|name| found.iter().find(|f| f.name == name)) { at(source, function, title, String::new(), help) } else {
+    if let Some(function) = meant.and_then(|name| found.iter().find(|f| f.name == name)) {
+        at(source, function, title, String::new(), help)
+    } else {
         let diagnostic = Diagnostic { severity: Severity::Error, title, source: None, help };
         Failure::at(FailureKind::Kernel, diagnostic)
     }

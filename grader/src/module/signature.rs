@@ -229,13 +229,14 @@ fn expected(name: &str, args: &[ArgDecl]) -> String {
 
 /// As written, or from the symbol and the sizes.
 fn actual(kernel: &KernelDecl, name: &str, written: Option<&Function<'_>>) -> String {
-    let params: Vec<String> = if let Some(function) = written { function
-    .params
-    .iter()
-    .map(|p| p.text.split_whitespace().collect::<Vec<_>>().join(" "))
-    .collect() } else {
-        let text =
-            |p: &Param| p.cpp_type.clone().unwrap_or_else(|| format!("{} bytes", p.size));
+    let params: Vec<String> = if let Some(function) = written {
+        function
+            .params
+            .iter()
+            .map(|p| p.text.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect()
+    } else {
+        let text = |p: &Param| p.cpp_type.clone().unwrap_or_else(|| format!("{} bytes", p.size));
         kernel.params.iter().map(text).collect()
     };
     format!("__global__ void {name}({})", params.join(", "))

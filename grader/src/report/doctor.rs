@@ -6,7 +6,7 @@ use crate::doctor::{Check, State};
 /// One line for each check, with the help under what can be mended.
 pub fn page(checks: &[Check], style: Style) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
-    let mut page = String::new();
+    let mut lines: Vec<String> = Vec::new();
     for check in checks {
         let (tone, mark) = match check.state {
             State::Good => (Tone::Good, style.either("✔", "ok     ")),
@@ -14,13 +14,13 @@ pub fn page(checks: &[Check], style: Style) -> String {
             State::Missing => (Tone::Bad, style.either("✘", "MISSING")),
         };
         let Check { name, found, help, .. } = check;
-        page.push_str(&format!("{} {name:width$}  {found}\n", style.paint(tone, mark)));
+        lines.push(format!("{} {name:width$}  {found}\n", style.paint(tone, mark)));
         if !help.is_empty() {
             let indent = style.either(1, 7) + width + 3;
-            page.push_str(&format!("{:indent$}{help}\n", ""));
+            lines.push(format!("{:indent$}{help}\n", ""));
         }
     }
-    page
+    lines.concat()
 }
 
 #[cfg(test)]

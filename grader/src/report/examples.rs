@@ -58,6 +58,7 @@ pub(super) fn run_info() -> RunInfo {
     RunInfo {
         puzzle: 10,
         title: "Conv2D backward: input gradient".into(),
+        warnings: Vec::new(),
         file: "puzzles/10_conv_backward_input.cu".into(),
         source: SOURCE.into(),
         backend: "vm".into(),

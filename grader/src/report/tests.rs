@@ -427,3 +427,60 @@ fn no_test_at_all_is_no_pass() {
     assert_eq!(Summary { total: 2, passed: 1 }.exit_code(), 1);
     assert_eq!(Summary { total: 2, passed: 2 }.exit_code(), 0);
 }
+
+#[test]
+fn warnings_prints_and_tests_that_do_not_run() {
+    let mut run = run_info();
+    run.warnings.push(Diagnostic {
+        severity: Severity::Warning,
+        title: "expression has no effect".into(),
+        source: Some(Source {
+            path: run.file.clone(),
+            text: SOURCE.into(),
+            marks: vec![Mark { span: 167..173, label: "no effect".into() }],
+        }),
+        help: Vec::new(),
+    });
+    let mut verdict = right("tiny");
+    verdict.printed = (0..20).map(|i| format!("x[{i}] is 1\n")).collect();
+    let mut out = Vec::new();
+    let mut reporter = TextReporter::new(&mut out, Style::PLAIN);
+    reporter.start(&run).unwrap();
+    reporter.test_finished(&verdict).unwrap();
+    reporter.not_run("asymmetric", "the kernel does not end").unwrap();
+    reporter.finish(&Summary { total: 2, passed: 1 }).unwrap();
+    assert_snapshot!(String::from_utf8(out).unwrap(), @r"
+    Puzzle 10: Conv2D backward: input gradient
+    puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
+
+    warning: expression has no effect
+     --> puzzles/10_conv_backward_input.cu:4:18
+      |
+    4 |     float sum = g[idx] * filters[idx + 5]; // the mistake
+      |                  ^^^^^^ no effect
+
+      pass tiny                               3.2 ms
+           asymmetric                                  not run: the kernel does not end
+
+    printed by the kernel:
+        x[0] is 1
+        x[1] is 1
+        x[2] is 1
+        x[3] is 1
+        x[4] is 1
+        x[5] is 1
+        x[6] is 1
+        x[7] is 1
+        x[8] is 1
+        x[9] is 1
+        x[10] is 1
+        x[11] is 1
+        x[12] is 1
+        x[13] is 1
+        x[14] is 1
+        x[15] is 1
+        and 4 more lines
+
+    1 of 2 tests passed
+    ");
+}

@@ -11,6 +11,8 @@ use std::io::{self, Write};
 const FULL_FINDINGS: usize = 1;
 /// Titles of further findings.
 const MORE_FINDINGS: usize = 3;
+/// Lines shown of what a kernel prints.
+const PRINTED_LINES: usize = 16;
 /// Sentences are broken to lines of this many characters.
 const WIDTH: usize = 96;
 /// Narrower than this a test's name is padded to.
@@ -23,12 +25,14 @@ pub struct TextReporter<W> {
     style: Style,
     run: Option<RunInfo>,
     first_failure: Option<TestVerdict>,
+    /// What the first test printed that printed anything.
+    first_printed: String,
 }
 
 impl<W: Write> TextReporter<W> {
     /// Writes to `out` what `style` can show.
     pub fn new(out: W, style: Style) -> Self {
-        Self { out, style, run: None, first_failure: None }
+        Self { out, style, run: None, first_failure: None, first_printed: String::new() }
     }
 
     fn name_width(&self) -> usize {
@@ -53,6 +57,9 @@ impl<W: Write> Reporter for TextReporter<W> {
             run.seed
         );
         writeln!(self.out, "{}\n", self.style.paint(Tone::Faint, &facts))?;
+        for warning in &run.warnings {
+            writeln!(self.out, "{}\n", warning.render(self.style.colour).trim_end())?;
+        }
         self.run = Some(run.clone());
         self.out.flush()
     }
@@ -71,13 +78,26 @@ impl<W: Write> Reporter for TextReporter<W> {
         if !verdict.passed() && self.first_failure.is_none() {
             self.first_failure = Some(verdict.clone());
         }
+        if self.first_printed.is_empty() {
+            self.first_printed.clone_from(&verdict.printed);
+        }
         self.out.flush()
+    }
+
+    fn not_run(&mut self, test: &str, why: &str) -> io::Result<()> {
+        let mark = self.style.paint(Tone::Faint, self.style.either("–", "    "));
+        let width = self.name_width();
+        writeln!(self.out, "  {mark} {test:<width$} {:>8}   not run: {why}", "")
     }
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let style = self.style;
         if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
             for line in full(run, verdict, style) {
+                writeln!(self.out, "{line}")?;
+            }
+        } else {
+            for line in printed_lines(&self.first_printed, style) {
                 writeln!(self.out, "{line}")?;
             }
         }
@@ -118,6 +138,7 @@ fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
     let sizes: Vec<String> =
         verdict.dims.iter().map(|(name, size)| format!("{name}={size}")).collect();
     lines.push(style.paint(Tone::Faint, &sizes.join(" ")));
+    lines.extend(printed_lines(&verdict.printed, style));
     lines.extend(finding_lines(run, verdict, style));
     let Some((first, others)) = verdict.diffs.split_first() else {
         return lines;
@@ -163,6 +184,21 @@ fn wrap(text: &str) -> Vec<String> {
 /// After an empty line, if there is anything.
 fn block(lines: Vec<String>) -> Vec<String> {
     if lines.is_empty() { lines } else { [vec![String::new()], lines].concat() }
+}
+
+/// The first lines that the kernels of a test printed.
+fn printed_lines(printed: &str, style: Style) -> Vec<String> {
+    if printed.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), style.paint(Tone::Strong, "printed by the kernel:")];
+    let shown = printed.lines().take(PRINTED_LINES);
+    lines.extend(shown.map(|line| format!("    {}", line.chars().take(WIDTH).collect::<String>())));
+    let more = printed.lines().count().saturating_sub(PRINTED_LINES);
+    if more > 0 {
+        lines.push(format!("    and {more} more lines"));
+    }
+    lines
 }
 
 fn finding_lines(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {

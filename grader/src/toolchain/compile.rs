@@ -160,7 +160,9 @@ impl Toolchain {
             .and_then(|key| self.cache.get(&key))
             .and_then(|entry| serde_json::from_slice(&entry).ok());
         let from_cache = kept.is_some();
-        let mut kept: Kept = if let Some(kept) = kept { kept } else {
+        let mut kept: Kept = if let Some(kept) = kept {
+            kept
+        } else {
             let Output { ptx, mut messages } = self.front_end.ptx(&job)?;
             let Some(ptx) = ptx else {
                 return Err(explain::failure(&messages, &main, &mut reader));

@@ -237,11 +237,15 @@ fn explain_undefined(name: &str, all: &[Token<'_>], span: &Range<usize>, text: &
     }
     if let Some(declared) = declaration(all, name) {
         let line = text[..all[declared].span.start].matches('\n').count() + 1;
-        return if all[declared].span.start < span.start { format!(
-            "the `{name}` of line {line} lives only in its own loop, block or function: declare it before that block"
-        ) } else { format!(
-            "`{name}` is declared further down, at line {line}: declare it before it is used"
-        ) };
+        return if all[declared].span.start < span.start {
+            format!(
+                "the `{name}` of line {line} lives only in its own loop, block or function: declare it before that block"
+            )
+        } else {
+            format!(
+                "`{name}` is declared further down, at line {line}: declare it before it is used"
+            )
+        };
     }
     // A name that occurs only as often as this mistake is no candidate.
     let words = all.iter().filter(|t| t.kind == Kind::Word && t.text.len() > 1).map(|t| t.text);
@@ -325,7 +329,11 @@ fn explain_assignment(all: &[Token<'_>], span: &Range<usize>) -> String {
             .map_or(0, |i| i + 1);
         all[start..at].iter().any(|t| t.is("const") || t.is("constexpr"))
     });
-    if constant { format!("`{name}` is declared const: the kernel may read it, not write it") } else { "only a variable or an element of an array can be assigned to".to_owned() }
+    if constant {
+        format!("`{name}` is declared const: the kernel may read it, not write it")
+    } else {
+        "only a variable or an element of an array can be assigned to".to_owned()
+    }
 }
 
 /// What to do about an array whose size is a variable.

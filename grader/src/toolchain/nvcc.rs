@@ -68,11 +68,14 @@ impl NvccFrontEnd {
     /// What to say when nvcc failed without a word about the student's file.
     fn broken(&self, done: &Finished) -> Failure {
         let text = done.stderr_text();
-        let (title, help) = if let Some((title, help)) = cause(&text) { (title.to_owned(), help.to_owned()) } else {
+        let (title, help) = if let Some((title, help)) = cause(&text) {
+            (title.to_owned(), help.to_owned())
+        } else {
             let said = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("nothing").trim();
             (
                 format!("nvcc does not work here; it says: {said}"),
-                "`grader doctor` shows what is installed; another nvcc can be named with --nvcc".to_owned(),
+                "`grader doctor` shows what is installed; another nvcc can be named with --nvcc"
+                    .to_owned(),
             )
         };
         let mut failure = Failure::new(FailureKind::Environment, title, help);

@@ -262,11 +262,13 @@ fn a_pass() {
           "millis": 3.21,
           "name": "tiny",
           "passed": true,
+          "printed": "",
           "seed": 42,
           "tensors": []
         }
       ],
-      "title": "Conv2D backward: input gradient"
+      "title": "Conv2D backward: input gradient",
+      "warnings": []
     }
     "#);
 }
