@@ -94,7 +94,7 @@ pub fn launch(
         budget: options.budget,
         run_arithmetic: simd::best(),
     };
-    let start = Start::new(&env, launch, shared, first_variable);
+    let start = Start::new(&env, launch, &shared, first_variable);
     let index = |at: [u32; 3], of: [u32; 3]| (at[2] * of[1] + at[1]) * of[0] + at[0];
     let tracer = options
         .trace
@@ -201,12 +201,12 @@ struct Start {
 }
 
 impl Start {
-    fn new(env: &Env, launch: &Launch, shared: Layout, first_variable: BufferId) -> Self {
+    fn new(env: &Env, launch: &Launch, shared: &Layout, first_variable: BufferId) -> Self {
         let threads: u32 = launch.block.iter().product();
         let mut start = Self {
             registers: Registers::new(env.program),
             shared_bytes: shared.end,
-            shared: Flat::undefined(&shared),
+            shared: Flat::undefined(shared),
             varying: Vec::new(),
             warps: threads.div_ceil(32),
             threads,
@@ -222,13 +222,13 @@ impl Start {
                 Uniform::Param { offset, bytes } => param_value(env.params, offset, bytes),
                 Uniform::Global(index, addend) => variable_address(first_variable, index, addend),
                 Uniform::DynamicShared(addend) => u64::from(dynamic).wrapping_add_signed(addend),
-                Uniform::Special(special) => match start.fixed(special, launch, shared.packed) {
-                    Some(value) => value.into(),
-                    None => {
+                Uniform::Special(special) => {
+                    let Some(value) = start.fixed(special, launch, shared.packed) else {
                         start.varying.push((special, slot));
                         continue;
-                    }
-                },
+                    };
+                    value.into()
+                }
             };
             for lane in 0..32 {
                 start.registers.set_lane(slot, lane, value);

@@ -1,5 +1,17 @@
 //! A SIMT virtual machine for PTX.
 
+#![expect(
+    clippy::inline_always,
+    reason = "lane functions must be inlined, to be vectorised and to be compiled for the processor of their caller"
+)]
+#![expect(
+    clippy::many_single_char_names,
+    clippy::similar_names,
+    clippy::upper_case_acronyms,
+    clippy::verbose_bit_mask,
+    reason = "operands are called a, b, c and d, as in the ISA; classes of operations by their register files; and masks are masks"
+)]
+
 mod block;
 mod check;
 mod error;

@@ -1,5 +1,10 @@
 //! Tests of the virtual machine on whole kernels, on single operations and on broken input.
 
+#![expect(
+    clippy::many_single_char_names,
+    reason = "operands and dimensions are called as in the kernels"
+)]
+
 mod bad;
 mod fuzz;
 mod kernels;
