@@ -4,12 +4,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::block::{Ended, Turns};
+use crate::check::race::SharedRaces;
 use crate::check::trace::{Traced, Tracer};
 use crate::error::LaunchError;
 use crate::exec::{BlockState, Env};
-use crate::finding::{Finding, Log, Raw, merge};
-use crate::hooks::Monitor;
+use crate::finding::{Finding, FindingKind, Log, Raw, Space, merge};
+use crate::hooks::{Monitor, coordinates};
 use crate::ir::{Slot, Special, Uniform};
+use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
@@ -299,10 +301,6 @@ fn param_value(params: &Flat, offset: u32, bytes: u32) -> u64 {
     }
 }
 
-fn coordinates(index: u32, size: [u32; 3]) -> [u32; 3] {
-    [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
-}
-
 fn block_coordinates(index: u64, grid: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(grid[0]), u64::from(grid[1]));
     [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
@@ -328,7 +326,7 @@ struct Run<'r, 'e> {
 
 /// Storage that one host thread reuses from block to block.
 struct Worker {
-    state: BlockState<Option<Tracer>>,
+    state: BlockState<(SharedRaces, Option<Tracer>)>,
     warps: Vec<Warp>,
 }
 
@@ -389,7 +387,10 @@ impl Run<'_, '_> {
             shared: Flat::default(),
             log: Log::default(),
             printed: String::new(),
-            monitor: self.tracer.map(|(block, thread)| Tracer::new(block, thread)),
+            monitor: (
+                SharedRaces::default(),
+                self.tracer.map(|(block, thread)| Tracer::new(block, thread)),
+            ),
             coordinates: [0; 3],
             lane_instructions: 0,
         };
@@ -402,7 +403,7 @@ impl Run<'_, '_> {
         let Worker { state, warps } = worker;
         state.coordinates = block_coordinates(index, self.grid);
         state.shared.reset_from(&self.start.shared);
-        state.monitor.block_start(self.start.shared_bytes);
+        state.monitor.block_start(self.start.shared_bytes, self.start.warps);
         for (warp, number) in warps.iter_mut().zip(0u32..) {
             let threads = (self.start.threads - number * 32).min(32);
             warp.restart(&self.start.registers, number, u32::MAX >> (32 - threads));
@@ -412,7 +413,7 @@ impl Run<'_, '_> {
         if turns.run(|| self.stop.load(Relaxed) < index) == Ended::Endless {
             self.stop.fetch_min(index, Relaxed);
         }
-        let trace = state.monitor.as_mut().map(|tracer| tracer.take(self.env.program));
+        let trace = state.monitor.1.as_mut().map(|tracer| tracer.take(self.env.program));
         let result = BlockResult {
             index,
             raw: std::mem::take(&mut state.log.raw),
@@ -421,6 +422,26 @@ impl Run<'_, '_> {
         };
         let silent = result.raw.is_empty() && result.printed.is_empty() && result.trace.is_empty();
         (!silent).then_some(result)
+    }
+
+    /// Where threads race, that one of them read too early says nothing new.
+    fn drop_consequences(&self, raw: &mut Vec<Raw>) {
+        let place = |raw: &Raw| self.env.program.place(raw.pc);
+        let racing: Vec<Option<SourceLoc>> = raw
+            .iter()
+            .filter_map(|finding| match &finding.kind {
+                FindingKind::SharedRace { other, .. } => {
+                    Some([place(finding).cloned(), other.clone()])
+                }
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let shared = Space::Shared;
+        raw.retain(|finding| {
+            !matches!(finding.kind, FindingKind::Uninitialised { space, .. } if space == shared)
+                || !racing.iter().any(|line| line.as_ref() == place(finding))
+        });
     }
 
     /// Findings in the order of blocks, equal ones counted together.
@@ -436,6 +457,7 @@ impl Run<'_, '_> {
             if result.index > last {
                 break;
             }
+            self.drop_consequences(&mut result.raw);
             result.raw.sort_by_key(|raw| raw.thread);
             for raw in result.raw {
                 let finding = Finding {

@@ -1,3 +1,4 @@
 //! Checkers: each watches a run through [`crate::hooks::Monitor`].
 
+pub(crate) mod race;
 pub(crate) mod trace;

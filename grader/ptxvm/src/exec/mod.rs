@@ -174,6 +174,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     pc = self.warp.now.pc;
                     continue;
                 }
+                Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
                 // A run of arithmetic never stops at arithmetic.
                 Op::Alu(_) | Op::Nop => {}
                 other => self.warp_operation(active, other),

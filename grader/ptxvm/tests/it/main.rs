@@ -11,4 +11,5 @@ mod kernels;
 mod limits;
 mod memory;
 mod one_op;
+mod race;
 mod support;
