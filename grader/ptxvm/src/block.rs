@@ -20,6 +20,8 @@ struct Barrier {
     waiting: Vec<(usize, Pc)>,
     /// Threads that arrived, in whole warps.
     arrived: u32,
+    /// Warps that arrived without waiting.
+    arrivals: u32,
     /// None: the whole block.
     threads: Option<u32>,
     /// Threads whose predicate held (`bar.red`), and whether all did.
@@ -98,7 +100,9 @@ impl<M: Monitor> Turns<'_, '_, M> {
         let warp = &self.warps[index];
         barrier.arrived += 32;
         barrier.threads = threads;
-        if warp.status != Status::Ready {
+        if warp.status == Status::Ready {
+            barrier.arrivals |= 1 << index;
+        } else {
             barrier.waiting.push((index, at));
         }
         if let Some(Op::Bar(bar)) = instruction(self.env.program, at).map(|instr| &instr.op)
@@ -126,8 +130,15 @@ impl<M: Monitor> Turns<'_, '_, M> {
         }
         if barrier.threads.is_none() {
             self.check_same_barrier(barrier);
-            self.state.monitor.barrier();
         }
+        let mut there = barrier.waiting.iter().fold(0, |all, &(index, _)| all | 1 << index);
+        there |= barrier.arrivals;
+        if barrier.threads.is_none() {
+            let done = |&(_, warp): &(usize, &Warp)| warp.status == Status::Done;
+            let ended = self.warps.iter().enumerate().filter(done);
+            there = ended.fold(there, |all, (index, _)| all | 1 << index);
+        }
+        self.state.monitor.barrier(there);
         for &(index, at) in &barrier.waiting {
             let warp = &mut self.warps[index];
             warp.status = Status::Ready;

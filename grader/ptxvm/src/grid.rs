@@ -4,13 +4,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::block::{Ended, Turns};
+use crate::check::race::SharedRaces;
 use crate::check::trace::{Traced, Tracer};
 use crate::check::watch::{Watch, Watcher, Writer};
 use crate::error::LaunchError;
 use crate::exec::{BlockState, Env};
-use crate::finding::{Finding, Log, Raw, merge};
-use crate::hooks::Monitor;
+use crate::finding::{Finding, FindingKind, Log, Raw, Space, merge};
+use crate::hooks::{Monitor, coordinates};
 use crate::ir::{Pc, Slot, Special, Uniform};
+use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
@@ -100,7 +102,7 @@ pub fn launch(
         budget: options.budget,
         run_arithmetic: simd::best(),
     };
-    let start = Start::new(&env, launch, shared, first_variable);
+    let start = Start::new(&env, launch, &shared, first_variable);
     let index = |at: [u32; 3], of: [u32; 3]| (at[2] * of[1] + at[1]) * of[0] + at[0];
     let tracer = options
         .trace
@@ -213,12 +215,12 @@ struct Start {
 }
 
 impl Start {
-    fn new(env: &Env, launch: &Launch, shared: Layout, first_variable: BufferId) -> Self {
+    fn new(env: &Env, launch: &Launch, shared: &Layout, first_variable: BufferId) -> Self {
         let threads: u32 = launch.block.iter().product();
         let mut start = Self {
             registers: Registers::new(env.program),
             shared_bytes: shared.end,
-            shared: Flat::undefined(&shared),
+            shared: Flat::undefined(shared),
             varying: Vec::new(),
             warps: threads.div_ceil(32),
             threads,
@@ -234,13 +236,13 @@ impl Start {
                 Uniform::Param { offset, bytes } => param_value(env.params, offset, bytes),
                 Uniform::Global(index, addend) => variable_address(first_variable, index, addend),
                 Uniform::DynamicShared(addend) => u64::from(dynamic).wrapping_add_signed(addend),
-                Uniform::Special(special) => match start.fixed(special, launch, shared.packed) {
-                    Some(value) => value.into(),
-                    None => {
+                Uniform::Special(special) => {
+                    let Some(value) = start.fixed(special, launch, shared.packed) else {
                         start.varying.push((special, slot));
                         continue;
-                    }
-                },
+                    };
+                    value.into()
+                }
             };
             for lane in 0..32 {
                 start.registers.set_lane(slot, lane, value);
@@ -311,10 +313,6 @@ fn param_value(params: &Flat, offset: u32, bytes: u32) -> u64 {
     }
 }
 
-fn coordinates(index: u32, size: [u32; 3]) -> [u32; 3] {
-    [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
-}
-
 fn block_coordinates(index: u64, grid: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(grid[0]), u64::from(grid[1]));
     [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
@@ -343,7 +341,7 @@ struct Run<'r, 'e> {
 
 /// Storage that one host thread reuses from block to block.
 struct Worker {
-    state: BlockState<(Option<Tracer>, Option<Watcher>)>,
+    state: BlockState<(SharedRaces, (Option<Tracer>, Option<Watcher>))>,
     warps: Vec<Warp>,
 }
 
@@ -405,8 +403,11 @@ impl Run<'_, '_> {
             log: Log::default(),
             printed: String::new(),
             monitor: (
-                self.tracer.map(|(block, thread)| Tracer::new(block, thread)),
-                self.watch.map(Watcher::new),
+                SharedRaces::default(),
+                (
+                    self.tracer.map(|(block, thread)| Tracer::new(block, thread)),
+                    self.watch.map(Watcher::new),
+                ),
             ),
             coordinates: [0; 3],
             lane_instructions: 0,
@@ -420,7 +421,7 @@ impl Run<'_, '_> {
         let Worker { state, warps } = worker;
         state.coordinates = block_coordinates(index, self.grid);
         state.shared.reset_from(&self.start.shared);
-        state.monitor.block_start(self.start.shared_bytes);
+        state.monitor.block_start(self.start.shared_bytes, self.start.warps);
         for (warp, number) in warps.iter_mut().zip(0u32..) {
             let threads = (self.start.threads - number * 32).min(32);
             warp.restart(&self.start.registers, number, u32::MAX >> (32 - threads));
@@ -430,7 +431,7 @@ impl Run<'_, '_> {
         if turns.run(|| self.stop.load(Relaxed) < index) == Ended::Endless {
             self.stop.fetch_min(index, Relaxed);
         }
-        let (tracer, watcher) = &mut state.monitor;
+        let (_, (tracer, watcher)) = &mut state.monitor;
         let trace = tracer.as_mut().map(|tracer| tracer.take(self.env.program));
         let result = BlockResult {
             index,
@@ -446,6 +447,26 @@ impl Run<'_, '_> {
         (!silent).then_some(result)
     }
 
+    /// Where threads race, that one of them read too early says nothing new.
+    fn drop_consequences(&self, raw: &mut Vec<Raw>) {
+        let place = |raw: &Raw| self.env.program.place(raw.pc);
+        let racing: Vec<Option<SourceLoc>> = raw
+            .iter()
+            .filter_map(|finding| match &finding.kind {
+                FindingKind::SharedRace { other, .. } => {
+                    Some([place(finding).cloned(), other.clone()])
+                }
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let shared = Space::Shared;
+        raw.retain(|finding| {
+            !matches!(finding.kind, FindingKind::Uninitialised { space, .. } if space == shared)
+                || !racing.iter().any(|line| line.as_ref() == place(finding))
+        });
+    }
+
     /// Findings in the order of blocks, equal ones counted together.
     fn merged(
         &self,
@@ -459,6 +480,7 @@ impl Run<'_, '_> {
             if result.index > last {
                 break;
             }
+            self.drop_consequences(&mut result.raw);
             result.raw.sort_by_key(|raw| raw.thread);
             for raw in result.raw {
                 let finding = Finding {

@@ -442,7 +442,8 @@ fn warnings_prints_and_tests_that_do_not_run() {
         help: Vec::new(),
     });
     let mut verdict = right("tiny");
-    verdict.printed = (0..20).map(|i| format!("x[{i}] is 1\n")).collect();
+    let prints: Vec<String> = (0..20).map(|i| format!("x[{i}] is 1\n")).collect();
+    verdict.printed = prints.concat();
     let mut out = Vec::new();
     let mut reporter = TextReporter::new(&mut out, Style::PLAIN);
     reporter.start(&run).unwrap();

@@ -162,9 +162,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         return pause;
                     }
                 }
-                Op::Alu(_) => {
-                    // Arithmetic never stops at arithmetic.
-                }
                 &Op::System(System::Printf { format, arguments, result }) => {
                     self.printf(mask, format, arguments, result);
                 }
@@ -177,7 +174,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     pc = self.warp.now.pc;
                     continue;
                 }
-                Op::Nop => {}
+                Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
+                // A run of arithmetic never stops at arithmetic.
+                Op::Alu(_) | Op::Nop => {}
                 other => self.warp_operation(active, other),
             }
             pc += 1;

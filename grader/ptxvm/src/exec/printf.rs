@@ -170,14 +170,12 @@ impl Spec {
 
     fn float(&self, value: f64) -> String {
         let precision = self.precision.unwrap_or(6);
-        let text = if !value.is_finite() {
-            if value.is_nan() { "nan".to_owned() } else { format!("{value}") }
-        } else {
-            match self.conversion {
-                'f' | 'F' => format!("{value:.precision$}"),
-                'e' | 'E' => exponential(value, precision),
-                _ => general(value, precision.max(1)),
-            }
+        let text = match self.conversion {
+            _ if value.is_nan() => "nan".to_owned(),
+            _ if value.is_infinite() => format!("{value}"),
+            'f' | 'F' => format!("{value:.precision$}"),
+            'e' | 'E' => exponential(value, precision),
+            _ => general(value, precision.max(1)),
         };
         let text = if self.conversion.is_ascii_uppercase() { text.to_uppercase() } else { text };
         if self.plus && !text.starts_with('-') { format!("+{text}") } else { text }

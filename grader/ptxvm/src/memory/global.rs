@@ -211,7 +211,6 @@ impl Memory {
     }
 
     /// The address kernels see. Every buffer has one, aligned to 256 bytes and more.
-    #[expect(clippy::unused_self, reason = "where buffers lie is the memory's business")]
     pub fn address(&self, id: BufferId) -> u64 {
         id.address()
     }

@@ -2,26 +2,14 @@
 
 use ptxvm::{AccessKind, BufferId, FindingKind, Outcome, Space};
 
-use crate::support::{Device, Plain, integers};
+use crate::support::{Device, Plain, integers, marks};
 
 const PTX: &str = include_str!("../fixtures/bad.ptx");
 const SOURCE: &str = include_str!("../fixtures/bad.cu");
 
-/// The marked lines of a kernel: number and mark.
-fn marks(kernel: &str) -> Vec<(u32, &'static str)> {
-    let head = format!("void {kernel}(");
-    SOURCE
-        .lines()
-        .zip(1..)
-        .skip_while(|(line, _)| !line.contains(&head))
-        .take_while(|(line, _)| *line != "}")
-        .filter_map(|(line, number)| Some((number, line.split_once("//~ ")?.1)))
-        .collect()
-}
-
 /// Checks that exactly the marked findings are there, and returns them.
 fn expect(kernel: &str, outcome: Outcome) -> Vec<ptxvm::Finding> {
-    let marks = marks(kernel);
+    let marks = marks(SOURCE, kernel);
     assert!(!marks.is_empty(), "{kernel} has no mark");
     let mut found: Vec<(u32, String)> = outcome
         .findings
@@ -55,6 +43,7 @@ fn describe(kind: &FindingKind) -> String {
         FindingKind::BarrierDivergence { .. } => "BarrierDivergence".into(),
         FindingKind::EndlessLoop { .. } => "EndlessLoop".into(),
         FindingKind::Trap { .. } => "Trap".into(),
+        FindingKind::SharedRace { .. } => "SharedRace".into(),
     }
 }
 

@@ -27,7 +27,7 @@ fn convolution_backward_by_input() {
         params.extend([batch, c_in, h, w, c_out, f].map(|dim| (dim as i32).bytes()));
         device.run("conv2d_backward_input", count.div_ceil(256) as u32, 256, params);
         let got = device.read::<f32>(out);
-        for index in 0..count {
+        for (index, &got) in got.iter().enumerate() {
             let (x, y) = (index % w, index / w % h);
             let (c, b) = (index / (w * h) % c_in, index / (w * h * c_in));
             let mut sum = 0.0;
@@ -39,7 +39,7 @@ fn convolution_backward_by_input() {
                     }
                 }
             }
-            assert_eq!(got[index], sum, "element {index}");
+            assert_eq!(got, sum, "element {index}");
         }
     }
 }
@@ -432,7 +432,9 @@ fn atomics() {
     let params = vec![device.pointer(from), device.pointer(bins), 1000i32.bytes()];
     device.run("histogram", 4, 256, params);
     let mut want = [0u32; 16];
-    data.iter().for_each(|&value| want[usize::from(value % 16)] += 1);
+    for value in data {
+        want[usize::from(value % 16)] += 1;
+    }
     assert_eq!(device.read::<u32>(bins), want);
 
     let m = device.in_out(&[0i32, 0, -1, 0, 0, 1000]);

@@ -4,11 +4,11 @@ use ptxvm::{Launch, LaunchError, Module, Options};
 
 use crate::support::{Device, Plain};
 
-fn refused(launch: Launch) -> String {
+fn refused(launch: &Launch) -> String {
     let mut device = Device::new(include_str!("../fixtures/tiled.ptx"));
     let kernel = device.module.kernel("reverse").unwrap();
     let done =
-        ptxvm::launch(&device.module, kernel, &launch, &mut device.memory, &Options::default());
+        ptxvm::launch(&device.module, kernel, launch, &mut device.memory, &Options::default());
     match done {
         Err(LaunchError::Configuration(message) | LaunchError::Parameters(message)) => message,
         Ok(outcome) => panic!("{outcome:?}"),
@@ -22,16 +22,16 @@ fn launch() -> Launch {
 #[test]
 fn configurations_out_of_the_device_limits() {
     assert_eq!(
-        refused(Launch { grid: [1, 0, 1], ..launch() }),
+        refused(&Launch { grid: [1, 0, 1], ..launch() }),
         "the grid has 0 blocks in y; 1 to 65535 are possible"
     );
     assert_eq!(
-        refused(Launch { block: [64, 32, 1], ..launch() }),
+        refused(&Launch { block: [64, 32, 1], ..launch() }),
         "the block has 2048 threads; 1024 are possible"
     );
-    assert!(refused(Launch { block: [1, 1, 65], ..launch() }).contains("1 to 64"));
+    assert!(refused(&Launch { block: [1, 1, 65], ..launch() }).contains("1 to 64"));
     assert_eq!(
-        refused(Launch { dynamic_shared: 49_153, ..launch() }),
+        refused(&Launch { dynamic_shared: 49_153, ..launch() }),
         "the block needs 0 bytes of static and 49153 of dynamic shared memory; 49152 are possible"
     );
 }
@@ -39,11 +39,11 @@ fn configurations_out_of_the_device_limits() {
 #[test]
 fn parameters_that_do_not_match() {
     assert_eq!(
-        refused(Launch { params: vec![], ..launch() }),
+        refused(&Launch { params: vec![], ..launch() }),
         "0 parameters given, but the kernel has 1"
     );
     assert_eq!(
-        refused(Launch { params: vec![0u32.bytes()], ..launch() }),
+        refused(&Launch { params: vec![0u32.bytes()], ..launch() }),
         "parameter 0 has 8 bytes, but 4 were given"
     );
 }

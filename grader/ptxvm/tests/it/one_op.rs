@@ -5,13 +5,15 @@ use crate::support::Device;
 /// Runs `d = op a, b ...` for each row of source bits, one row for each lane. `file` and `width` tell the registers.
 fn run(instruction: &str, rows: &[Vec<u64>]) -> Vec<u64> {
     let sources = rows[0].len();
-    let mut body = String::new();
-    for index in 0..sources {
-        body += &format!("ld.global.u64 %rd{}, [%rd20+{}];\n", index + 1, index * 8);
-        body += &format!("cvt.u32.u64 %r{0}, %rd{0};\ncvt.u16.u64 %rs{0}, %rd{0};\n", index + 1);
-        body += &format!("mov.b32 %f{0}, %r{0};\nmov.b64 %fd{0}, %rd{0};\n", index + 1);
-        body += &format!("setp.ne.u64 %p{0}, %rd{0}, 0;\n", index + 1);
-    }
+    let load = |index: usize| {
+        format!(
+            "ld.global.u64 %rd{0}, [%rd20+{1}];\ncvt.u32.u64 %r{0}, %rd{0};\ncvt.u16.u64 %rs{0}, %rd{0};\n\
+             mov.b32 %f{0}, %r{0};\nmov.b64 %fd{0}, %rd{0};\nsetp.ne.u64 %p{0}, %rd{0}, 0;\n",
+            index + 1,
+            index * 8
+        )
+    };
+    let body: String = (0..sources).map(load).collect();
     let text = format!(
         ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{{\n\
          .reg .b16 %rs<9>; .reg .b32 %r<30>; .reg .b64 %rd<30>; .reg .f32 %f<9>; .reg .f64 %fd<9>; .reg .pred %p<9>;\n\
@@ -88,7 +90,7 @@ fn integer_arithmetic() {
     check("mad.lo.s32 %r0, %r1, %r2, %r3;", &[(&[3, u(-4), 5], u(-7))]);
     check("mad.hi.u32 %r0, %r1, %r2, %r3;", &[(&[1 << 31, 4, u(-1)], 1)]);
     check("mad.wide.s32 %rd0, %r1, %r2, %rd3;", &[(&[u(-2), 3, 10], 4)]);
-    check("mad.lo.s16 %rs0, %rs1, %rs2, %rs3;", &[(&[300, 300, 1], 90_001 & 0xFFFF)]);
+    check("mad.lo.s16 %rs0, %rs1, %rs2, %rs3;", &[(&[300, 300, 1], 90_001 % 65_536)]);
     check("div.s32 %r0, %r1, %r2;", &[(&[u(-7), 2], u(-3)), (&[min, u(-1)], min)]);
     check("rem.s32 %r0, %r1, %r2;", &[(&[u(-7), 2], u(-1)), (&[min, u(-1)], 0)]);
     check("div.u16 %rs0, %rs1, %rs2;", &[(&[0xFFFF, 2], 0x7FFF)]);
@@ -325,7 +327,7 @@ fn conversions_to_float() {
     check("cvt.rz.f32.f64 %f0, %fd1;", &[(&[d(1e300)], f(f32::MAX))]);
     check(
         "cvt.f64.f32 %fd0, %f1;",
-        &[(&[f(0.1)], d(f64::from(0.1f32))), (&[TINY], d(1.401_298_464_324_817_1e-45))],
+        &[(&[f(0.1)], d(f64::from(0.1f32))), (&[TINY], d(f64::from(f32::from_bits(1))))],
     );
     check(
         "cvt.rn.f16.f32 %rs0, %f1;",

@@ -105,3 +105,15 @@ pub fn integers(count: usize, seed: u32) -> Vec<f32> {
         })
         .collect()
 }
+
+/// The marked lines (`//~ text`) of a kernel: number and text.
+pub fn marks<'a>(source: &'a str, kernel: &str) -> Vec<(u32, &'a str)> {
+    let head = format!("void {kernel}(");
+    source
+        .lines()
+        .zip(1..)
+        .skip_while(|(line, _)| !line.contains(&head))
+        .take_while(|(line, _)| *line != "}")
+        .filter_map(|(line, number)| Some((number, line.split_once("//~ ")?.1)))
+        .collect()
+}
