@@ -339,9 +339,12 @@ struct Run<'r, 'e> {
     stop: AtomicU64,
 }
 
+/// All that looks on while a block runs.
+type Monitors = (SharedRaces, (Option<Tracer>, Option<Watcher>));
+
 /// Storage that one host thread reuses from block to block.
 struct Worker {
-    state: BlockState<(SharedRaces, (Option<Tracer>, Option<Watcher>))>,
+    state: BlockState<Monitors>,
     warps: Vec<Warp>,
 }
 
