@@ -115,8 +115,9 @@ impl Machine {
     }
 }
 
-/// Runs one case and judges it. A case that fails on a GPU runs on the virtual machine too, which sees lines, indices
-/// and threads; and the thread of the first wrong element is traced there.
+/// Runs one case and judges it. A case that runs on a GPU runs on the virtual machine too: it sees races and reads
+/// outside that a GPU lets pass, and tells lines, indices and threads. There, too, the thread of the first wrong element
+/// is traced.
 ///
 /// # Errors
 /// The backend cannot run the case.
@@ -127,18 +128,15 @@ pub fn judge_case(
 ) -> Result<(Run, TestVerdict), Failure> {
     let run = machine.backend().run(case)?;
     let verdict = judge::judge(case, &run);
-    if verdict.passed() {
-        return Ok((run, verdict));
-    }
-    // The explanation is an extra: where the virtual machine cannot run the program, the verdict stands without it.
-    let explained = match machine {
+    let verdict = match machine {
         Machine::Vm(vm) => trace(vm, case, verdict),
         Machine::Gpu(_) => match VmBackend::new(&program.compiled.ptx, program.kernels.clone()) {
             Ok(vm) => trace(&vm, case, see_more(&vm, case, verdict)),
+            // Where the virtual machine cannot run the program, the GPU's word stands alone.
             Err(_) => verdict,
         },
     };
-    Ok((run, explained))
+    Ok((run, verdict))
 }
 
 /// Adds what the virtual machine finds; where it finds the same mistake as the GPU, or one that explains why the GPU
