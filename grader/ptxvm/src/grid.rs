@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::block::{Ended, Turns};
+use crate::check::order::{Conflicts, OrderWatch};
 use crate::check::race::SharedRaces;
 use crate::check::trace::{Traced, Tracer};
 use crate::error::LaunchError;
@@ -324,9 +325,12 @@ struct Run<'r, 'e> {
     stop: AtomicU64,
 }
 
+/// Everything that watches a block.
+type Watchers<'c> = (SharedRaces, (Option<Tracer>, Option<OrderWatch<'c>>));
+
 /// Storage that one host thread reuses from block to block.
-struct Worker {
-    state: BlockState<(SharedRaces, Option<Tracer>)>,
+struct Worker<'c> {
+    state: BlockState<Watchers<'c>>,
     warps: Vec<Warp>,
 }
 
@@ -336,35 +340,44 @@ const PARALLEL_FROM: u64 = 1 << 20;
 impl Run<'_, '_> {
     fn all(&self, max_findings: usize) -> Outcome {
         let blocks = self.grid.iter().map(|&count| u64::from(count)).product();
-        let mut worker = self.worker();
+        let mut worker = self.worker(None);
         let mut results = Vec::new();
         let mut next = 0;
+        let mut may_fork = !self.env.program.ordered;
         while next < blocks && next <= self.stop.load(Relaxed) {
-            if !self.env.program.ordered && worker.state.lane_instructions > PARALLEL_FROM {
-                break;
+            if may_fork && worker.state.lane_instructions > PARALLEL_FROM {
+                may_fork = false;
+                if let Some((mut rest, lane_instructions)) = self.parallel(next, blocks) {
+                    results.append(&mut rest);
+                    worker.state.lane_instructions += lane_instructions;
+                    break;
+                }
             }
             results.extend(self.block(&mut worker, next));
             next += 1;
         }
-        let mut lane_instructions = worker.state.lane_instructions;
-        if next < blocks {
-            lane_instructions += self.parallel(next, blocks, &mut results);
-        }
-        self.merged(results, lane_instructions, max_findings)
+        self.merged(results, worker.state.lane_instructions, max_findings)
     }
 
-    /// Host threads take the next block in turn; where each one runs makes no difference to what it finds.
-    fn parallel(&self, first: u64, blocks: u64, results: &mut Vec<BlockResult>) -> u64 {
+    /// Host threads take the next block in turn. None, and memory as it was, where the order of blocks makes a difference.
+    fn parallel(&self, first: u64, blocks: u64) -> Option<(Vec<BlockResult>, u64)> {
+        let threads = rayon::current_num_threads();
+        if threads == 1 || blocks >= u64::from(u32::MAX >> 1) {
+            return None;
+        }
+        let before = self.env.memory.snapshot();
+        let conflicts = Conflicts::new(self.env.memory);
         let next = AtomicU64::new(first);
         let collected = Mutex::new((Vec::new(), 0));
         rayon::scope(|scope| {
-            for _ in 0..rayon::current_num_threads() {
+            for _ in 0..threads {
                 scope.spawn(|_| {
-                    let mut worker = self.worker();
+                    let mut worker = self.worker(Some(&conflicts));
                     let mut mine = Vec::new();
                     loop {
                         let index = next.fetch_add(1, Relaxed);
-                        if index >= blocks || index > self.stop.load(Relaxed) {
+                        let over = index >= blocks || index > self.stop.load(Relaxed);
+                        if over || conflicts.found() {
                             break;
                         }
                         mine.extend(self.block(&mut worker, index));
@@ -376,21 +389,25 @@ impl Run<'_, '_> {
                 });
             }
         });
-        let (mut found, lane_instructions) = collected.into_inner().unwrap_or_default();
-        found.sort_by_key(|result| result.index);
-        results.append(&mut found);
-        lane_instructions
+        // Where a block was stopped, how far the others came is chance.
+        if conflicts.found() || self.stop.load(Relaxed) != u64::MAX {
+            self.env.memory.restore(&before);
+            self.stop.store(u64::MAX, Relaxed);
+            return None;
+        }
+        let (mut found, lane_instructions) = collected.into_inner().ok()?;
+        found.sort_by_key(|result: &BlockResult| result.index);
+        Some((found, lane_instructions))
     }
 
-    fn worker(&self) -> Worker {
+    fn worker<'c>(&self, conflicts: Option<&'c Conflicts>) -> Worker<'c> {
+        let tracer = self.tracer.map(|(block, thread)| Tracer::new(block, thread));
+        let order = conflicts.map(|conflicts| OrderWatch { conflicts, block: 0 });
         let state = BlockState {
             shared: Flat::default(),
             log: Log::default(),
             printed: String::new(),
-            monitor: (
-                SharedRaces::default(),
-                self.tracer.map(|(block, thread)| Tracer::new(block, thread)),
-            ),
+            monitor: (SharedRaces::default(), (tracer, order)),
             coordinates: [0; 3],
             lane_instructions: 0,
         };
@@ -401,6 +418,9 @@ impl Run<'_, '_> {
     /// Runs one block; None if there is nothing to report.
     fn block(&self, worker: &mut Worker, index: u64) -> Option<BlockResult> {
         let Worker { state, warps } = worker;
+        if let Some(order) = &mut state.monitor.1.1 {
+            order.block = index as u32 + 1;
+        }
         state.coordinates = block_coordinates(index, self.grid);
         state.shared.reset_from(&self.start.shared);
         state.monitor.block_start(self.start.shared_bytes, self.start.warps);
@@ -413,7 +433,7 @@ impl Run<'_, '_> {
         if turns.run(|| self.stop.load(Relaxed) < index) == Ended::Endless {
             self.stop.fetch_min(index, Relaxed);
         }
-        let trace = state.monitor.1.as_mut().map(|tracer| tracer.take(self.env.program));
+        let trace = state.monitor.1.0.as_mut().map(|tracer| tracer.take(self.env.program));
         let result = BlockResult {
             index,
             raw: std::mem::take(&mut state.log.raw),

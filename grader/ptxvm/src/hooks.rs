@@ -31,6 +31,10 @@ pub(crate) struct Event<'a> {
     pub block_size: [u32; 3],
     /// Atomic or volatile.
     pub strong: bool,
+    /// All lanes are known to hit the buffer that the first one does.
+    pub one_buffer: bool,
+    /// Tells kinds of atomics apart.
+    pub operation: u32,
     /// Registers of the warp, and for a store of single words the one that was stored.
     pub registers: &'a Registers,
     pub stored: Option<R>,

@@ -77,7 +77,6 @@
 //! - Diverged lanes meet at the immediate post-dominator of their branch. Two lanes of one warp that wait for each other (a spin
 //!   lock inside a warp) so never end, though newer GPUs would run them; warps may wait for each other.
 //! - Blocks that wait for blocks with a higher number never end either.
-//! - Where blocks race for global memory without atomics, blocks that run in parallel may leave different bytes from run to run.
 //!
 //! # Structure
 //!

@@ -113,8 +113,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
         }
         self.set_lanes(atom.dst, mask, &olds);
-        let what = What { pc, kind: AccessKind::Atomic, size: bytes, stored: None };
-        self.accessed(what, window, true, mask, addresses, faults);
+        let what = What {
+            pc,
+            kind: AccessKind::Atomic,
+            size: bytes,
+            strong: true,
+            one_buffer: false,
+            stored: None,
+            operation: (atom.op as u32) << 8 | atom.ty as u32,
+        };
+        self.accessed(what, window, mask, addresses, faults);
     }
 }
 

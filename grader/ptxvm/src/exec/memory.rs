@@ -23,6 +23,10 @@ pub(super) struct What {
     pub kind: AccessKind,
     /// Bytes of each lane.
     pub size: u32,
+    pub strong: bool,
+    pub one_buffer: bool,
+    /// Tells kinds of atomics apart.
+    pub operation: u32,
     /// The register that was stored, where it was a single word.
     pub stored: Option<R>,
 }
@@ -87,9 +91,17 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
     pub(super) fn load(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
         self.each_window(mask, address, |machine, window, mask, addresses| {
-            let faults = machine.load_from(mask, window, addresses, elements);
-            let what = What { pc, kind: AccessKind::Read, size: elements.size(), stored: None };
-            machine.accessed(what, window, address.strong, mask, addresses, faults);
+            let (faults, one_buffer) = machine.load_from(mask, window, addresses, elements);
+            let what = What {
+                pc,
+                kind: AccessKind::Read,
+                size: elements.size(),
+                strong: address.strong,
+                one_buffer,
+                stored: None,
+                operation: 0,
+            };
+            machine.accessed(what, window, mask, addresses, faults);
         });
     }
 
@@ -99,7 +111,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         window: Window,
         addresses: &[u64; 32],
         elements: &Elements,
-    ) -> Faults {
+    ) -> (Faults, bool) {
         let registers = &mut self.warp.registers;
         let mut left = mask;
         if let (4, 1, Slot::R(d)) = (elements.element.bytes, elements.count, elements.slots[0]) {
@@ -110,6 +122,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 _ => mask,
             };
         }
+        // Words that were found on the fast way are all of the first lane's buffer.
+        let one_buffer = left == 0;
         let mut faults = Faults::default();
         if left != 0 {
             let env = self.env;
@@ -123,7 +137,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 Window::Param => load_lanes(env.params, registers, left, addresses, elements),
             };
         }
-        faults
+        (faults, one_buffer)
     }
 
     pub(super) fn store(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
@@ -133,8 +147,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 (1, 4, Slot::R(register)) => Some(register),
                 _ => None,
             };
-            let what = What { pc, kind: AccessKind::Write, size: elements.size(), stored };
-            machine.accessed(what, window, address.strong, mask, addresses, faults);
+            let what = What {
+                pc,
+                kind: AccessKind::Write,
+                size: elements.size(),
+                strong: address.strong,
+                one_buffer: false,
+                stored,
+                operation: 0,
+            };
+            machine.accessed(what, window, mask, addresses, faults);
         });
     }
 
@@ -191,7 +213,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
         &mut self,
         what: What,
         window: Window,
-        strong: bool,
         mask: u32,
         addresses: &[u64; 32],
         faults: Faults,
@@ -209,7 +230,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
             memory: self.env.memory,
             program: self.env.program,
             block_size: self.env.block_size,
-            strong,
+            strong: what.strong,
+            one_buffer: what.one_buffer,
+            operation: what.operation,
             registers: &self.warp.registers,
             stored: what.stored,
         };

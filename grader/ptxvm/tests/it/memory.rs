@@ -65,3 +65,38 @@ fn findings_do_not_depend_on_the_number_of_host_threads() {
         assert_eq!(run(4), one);
     }
 }
+
+#[test]
+fn memory_does_not_depend_on_the_number_of_host_threads() {
+    const BLOCKS: usize = 300;
+    let run = |threads: usize, kernel: &str, first_words: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut device = Device::new(include_str!("../fixtures/order.ptx"));
+            let count = device.in_out(&[0i32; 8]);
+            let out = device.in_out(&vec![0i32; (BLOCKS + 1) * 64]);
+            let mut params = vec![device.pointer(out)];
+            if kernel == "commutes" {
+                params.insert(0, device.pointer(count));
+            }
+            let grid = [BLOCKS as u32, 1, 1];
+            let outcome = device.launch(kernel, grid, [64, 1, 1], 0, params);
+            let bytes = device.memory.bytes(out)[..first_words * 4].to_vec();
+            (outcome.findings, outcome.lane_instructions, bytes, device.memory.bytes(count))
+        })
+    };
+    for (kernel, words) in [
+        ("sum_without_atomics", 1),
+        ("from_the_block_before", (BLOCKS + 1) * 64),
+        ("last_writer", 64),
+        ("commutes", BLOCKS * 64),
+        ("endless_later", BLOCKS * 64),
+    ] {
+        let one = run(1, kernel, words);
+        assert_eq!(one.0.len(), usize::from(kernel == "endless_later"), "{kernel}: {:?}", one.0);
+        assert!(one.2.iter().any(|&byte| byte != 0), "{kernel} leaves nothing");
+        for _ in 0..5 {
+            assert_eq!(run(4, kernel, words), one, "{kernel}");
+        }
+    }
+}
