@@ -227,7 +227,7 @@ impl SharedRaces {
     /// Moves a warp's own clock on.
     fn tick(&mut self, warp: usize) {
         let clocks = &mut self.clocks[warp];
-        clocks[warp] += 1;
+        clocks[warp] = clocks[warp].saturating_add(1);
         let own = clocks[warp] - 1;
         let others = clocks.iter().take(self.warps).enumerate().filter(|&(other, _)| other != warp);
         self.floors[warp] = others.map(|(_, &clock)| clock).fold(own, u32::min);
