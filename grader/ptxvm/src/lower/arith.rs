@@ -112,6 +112,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 };
                 self.ternary_r(mods, operands, op)?;
             }
+            "fns" => self.ternary_r(mods, operands, R3::FindNthSet)?,
             "lop3" => {
                 mods.ty();
                 let [d, a, b, c, table] = self.exactly(operands)?;

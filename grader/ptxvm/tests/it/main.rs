@@ -7,6 +7,7 @@
 
 mod bad;
 mod fuzz;
+mod global_race;
 mod kernels;
 mod limits;
 mod memory;

@@ -1,6 +1,6 @@
 //! The host's side of memory, traces and order.
 
-use ptxvm::{Access, AccessKind, BufferId, Init, Memory};
+use ptxvm::{Access, AccessKind, BufferId, FindingKind, Init, Memory};
 
 use crate::support::{Device, Plain, integers};
 
@@ -81,8 +81,11 @@ fn memory_does_not_depend_on_the_number_of_host_threads() {
             }
             let grid = [BLOCKS as u32, 1, 1];
             let outcome = device.launch(kernel, grid, [64, 1, 1], 0, params);
+            // That blocks race is the point of these kernels.
+            let mut findings = outcome.findings;
+            findings.retain(|found| !matches!(found.kind, FindingKind::GlobalRace { .. }));
             let bytes = device.memory.bytes(out)[..first_words * 4].to_vec();
-            (outcome.findings, outcome.lane_instructions, bytes, device.memory.bytes(count))
+            (findings, outcome.lane_instructions, bytes, device.memory.bytes(count))
         })
     };
     for (kernel, words) in [
