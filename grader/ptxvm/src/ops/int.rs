@@ -46,15 +46,15 @@ macro_rules! width {
             pub fn div_s(a: $u, b: $u) -> $u {
                 if b == 0 { <$u>::MAX } else { (a as $s).wrapping_div(b as $s) as $u }
             }
-            /// By zero the ISA leaves it open; the dividend.
+            /// By zero the ISA leaves it open; all ones, as an H200 gives.
             #[inline(always)]
             pub fn rem_u(a: $u, b: $u) -> $u {
-                a.checked_rem(b).unwrap_or(a)
+                a.checked_rem(b).unwrap_or(<$u>::MAX)
             }
-            /// By zero the ISA leaves it open; the dividend. The sign is the dividend's.
+            /// By zero the ISA leaves it open; all ones, as an H200 gives. The sign is the dividend's.
             #[inline(always)]
             pub fn rem_s(a: $u, b: $u) -> $u {
-                if b == 0 { a } else { (a as $s).wrapping_rem(b as $s) as $u }
+                if b == 0 { <$u>::MAX } else { (a as $s).wrapping_rem(b as $s) as $u }
             }
             #[inline(always)]
             pub fn min_u(a: $u, b: $u) -> $u {

@@ -8,6 +8,7 @@
 mod bad;
 mod fuzz;
 mod global_race;
+mod golden;
 mod kernels;
 mod limits;
 mod memory;
