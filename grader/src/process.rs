@@ -241,13 +241,20 @@ fn start_thread(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<
     thread::Builder::new().name(format!("child {name}")).spawn(body).map(drop)
 }
 
-/// The groups of the children that run now.
+/// Adds something to do before a signal ends the grader, such as putting the terminal right.
+pub fn before_interrupt(action: fn()) {
+    registry().actions.push(action);
+    pass_signals_on();
+}
+
+/// The groups of the children that run now, and what else to do before a signal ends the grader.
 #[derive(Default)]
 struct Registry {
     groups: Vec<Pid>,
+    actions: Vec<fn()>,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { groups: Vec::new() });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { groups: Vec::new(), actions: Vec::new() });
 
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -269,6 +276,7 @@ fn pass_signals_on() {
                     // Held to the end: no child can start from here on.
                     let registry = registry();
                     registry.groups.iter().copied().for_each(kill);
+                    registry.actions.iter().for_each(|action| action());
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                     drop(registry);
                 }

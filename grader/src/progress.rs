@@ -2,7 +2,12 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+/// What is done sooner needs no line.
+const LATE: Duration = Duration::from_secs(1);
 
 /// A line on stderr while something long runs. On a terminal it moves; elsewhere there is one line at the start and
 /// one at the end, so that a log shows what happened.
@@ -77,6 +82,42 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if !self.done {
             self.clear();
+        }
+    }
+}
+
+/// A moving line that appears only if something takes long, and only on a terminal: most of the time there is none.
+/// It is gone when this is dropped.
+#[derive(Debug)]
+pub struct Late {
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Late {
+    /// Shows `message` after [`LATE`].
+    pub fn new(message: &str) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self { thread: None };
+        }
+        let (stop, stopped) = channel();
+        let message = message.to_owned();
+        let wait = move || {
+            if stopped.recv_timeout(LATE) == Err(RecvTimeoutError::Timeout) {
+                let _progress = Progress::spinner(&message);
+                // Until the sender is dropped.
+                stopped.recv().ok();
+            }
+        };
+        let thread = std::thread::Builder::new().name("progress".into()).spawn(wait);
+        Self { thread: thread.ok().map(|thread| (stop, thread)) }
+    }
+}
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.thread.take() {
+            drop(stop);
+            thread.join().ok();
         }
     }
 }

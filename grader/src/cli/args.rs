@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 /// Compiles, runs and judges the kernels of the Gradient Puzzles workbook.
 #[derive(Debug, Parser)]
-#[command(name = "grader", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "grader", version, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// What to do
+    /// What to do [default: say where you are and what is next]
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 
     /// The workbook's folder [default: the one around the current folder]
     #[arg(long, global = true, value_name = "DIR")]
@@ -28,8 +28,31 @@ const EXIT_CODES: &str = "Exit codes: 0 all tests pass, 1 a test fails or the ke
 pub enum Command {
     /// Grade a puzzle: compile the kernel, run its tests, show what is wrong
     Puzzle(PuzzleArgs),
+    /// Grade a puzzle again at every save
+    Watch(WatchArgs),
+    /// List the puzzles and how they stand
+    List,
+    /// Name the next puzzle
+    Next,
+    /// Show a hint; each time it is asked, the next stronger one
+    Hint(HintArgs),
+    /// Open the stub in your editor ($VISUAL, $EDITOR) and the chapter in the browser
+    Open(NumberArgs),
+    /// Put the stub back as it was; your version is kept beside it
+    Reset(NumberArgs),
+    /// Set up clangd for this machine, so that editors understand CUDA
+    EditorSetup,
     /// Show what the grader finds on this machine, and how to mend what is missing
     Doctor,
+    /// Show what the grader keeps on this machine, and remove it
+    Clean(CleanArgs),
+    /// Print a script that completes commands in a shell
+    Completions {
+        /// Of this shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man(ManArgs),
     /// Runs kernels for the grader, in a process of its own
     #[command(name = "__gpu-child", hide = true)]
     GpuChild,
@@ -70,6 +93,51 @@ pub struct PuzzleArgs {
     pub dump: Option<PathBuf>,
 }
 
+/// What to watch.
+#[derive(Args, Debug)]
+pub struct WatchArgs {
+    /// Number of the puzzle [default: the last one, or the next if it is solved]
+    pub number: Option<u32>,
+
+    /// Where to run the kernel
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub backend: BackendChoice,
+}
+
+/// Which hint.
+#[derive(Args, Debug)]
+pub struct HintArgs {
+    /// Number of the puzzle
+    pub number: u32,
+
+    /// 1 is mild, 2 medium, 3 strong [default: one more than last time]
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub level: Option<u8>,
+}
+
+/// A puzzle.
+#[derive(Args, Debug)]
+pub struct NumberArgs {
+    /// Number of the puzzle
+    pub number: u32,
+}
+
+/// What to remove.
+#[derive(Args, Debug)]
+pub struct CleanArgs {
+    /// Remove it
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// Where manual pages go.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
 /// Backends by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendChoice {
@@ -88,4 +156,6 @@ pub enum Format {
     Text,
     /// One JSON document
     Json,
+    /// XML as of `JUnit`, for CI systems
+    Junit,
 }

@@ -8,12 +8,14 @@ pub mod doctor;
 mod findings;
 mod heatmap;
 mod json;
+mod junit;
 mod number;
 pub mod style;
 mod terms;
 mod text;
 
 pub use json::JsonReporter;
+pub use junit::JunitReporter;
 pub use text::TextReporter;
 
 use crate::diagnostic::Diagnostic;

@@ -27,12 +27,47 @@ pub struct TextReporter<W> {
     first_failure: Option<TestVerdict>,
     /// What the first test printed that printed anything.
     first_printed: String,
+    /// The lines of the tests, kept back; `None`: they are written as they come.
+    kept_back: Option<Vec<String>>,
 }
 
 impl<W: Write> TextReporter<W> {
     /// Writes to `out` what `style` can show.
     pub fn new(out: W, style: Style) -> Self {
-        Self { out, style, run: None, first_failure: None, first_printed: String::new() }
+        Self {
+            out,
+            style,
+            run: None,
+            first_failure: None,
+            first_printed: String::new(),
+            kept_back: None,
+        }
+    }
+
+    /// Puts the sum of all first and the list of tests last, so that what is wrong stands where a short screen shows it.
+    #[must_use]
+    pub fn failure_first(mut self) -> Self {
+        self.kept_back = Some(Vec::new());
+        self
+    }
+
+    /// The test whose report is shown in full.
+    pub fn first_failure(&self) -> Option<&str> {
+        self.first_failure.as_ref().map(|verdict| verdict.test.as_str())
+    }
+
+    fn test_line(&mut self, line: String) -> io::Result<()> {
+        match &mut self.kept_back {
+            Some(lines) => lines.push(line),
+            None => writeln!(self.out, "{line}")?,
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self, summary: &Summary) -> io::Result<()> {
+        let tone = if summary.passed == summary.total { Tone::Good } else { Tone::Bad };
+        let line = format!("{} of {} tests passed", summary.passed, summary.total);
+        writeln!(self.out, "{}", self.style.paint(tone, &line))
     }
 
     fn name_width(&self) -> usize {
@@ -74,7 +109,7 @@ impl<W: Write> Reporter for TextReporter<W> {
         let width = self.name_width();
         let took = time(verdict.time);
         let why = reason(verdict).map(|why| format!("   {why}")).unwrap_or_default();
-        writeln!(self.out, "  {mark} {:<width$} {took:>8}{why}", verdict.test)?;
+        self.test_line(format!("  {mark} {:<width$} {took:>8}{why}", verdict.test))?;
         if !verdict.passed() && self.first_failure.is_none() {
             self.first_failure = Some(verdict.clone());
         }
@@ -87,11 +122,15 @@ impl<W: Write> Reporter for TextReporter<W> {
     fn not_run(&mut self, test: &str, why: &str) -> io::Result<()> {
         let mark = self.style.paint(Tone::Faint, self.style.either("–", "    "));
         let width = self.name_width();
-        writeln!(self.out, "  {mark} {test:<width$} {:>8}   not run: {why}", "")
+        self.test_line(format!("  {mark} {test:<width$} {:>8}   not run: {why}", ""))
     }
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let style = self.style;
+        let tests = self.kept_back.take();
+        if tests.is_some() {
+            self.sum(summary)?;
+        }
         if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
             for line in full(run, verdict, style) {
                 writeln!(self.out, "{line}")?;
@@ -101,9 +140,11 @@ impl<W: Write> Reporter for TextReporter<W> {
                 writeln!(self.out, "{line}")?;
             }
         }
-        let tone = if summary.passed == summary.total { Tone::Good } else { Tone::Bad };
-        let line = format!("{} of {} tests passed", summary.passed, summary.total);
-        writeln!(self.out, "\n{}", style.paint(tone, &line))?;
+        writeln!(self.out)?;
+        match tests {
+            Some(lines) => lines.iter().try_for_each(|line| writeln!(self.out, "{line}"))?,
+            None => self.sum(summary)?,
+        }
         if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
             writeln!(
                 self.out,
@@ -124,13 +165,13 @@ impl<W: Write> Reporter for TextReporter<W> {
 }
 
 /// Why a test failed, in a few words.
-fn reason(verdict: &TestVerdict) -> Option<String> {
+pub(super) fn reason(verdict: &TestVerdict) -> Option<String> {
     let finding = verdict.findings.first().map(|f| f.kind.name().to_owned());
     finding.or_else(|| verdict.diffs.first().map(diff::in_short))
 }
 
 /// Everything known about a failing test.
-fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
+pub(super) fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
     let rule = style.either("──", "--");
     let mut lines = vec![String::new()];
     lines.push(style.paint(Tone::Strong, &format!("{rule} {} {rule}", verdict.test)));

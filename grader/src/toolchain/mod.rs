@@ -6,7 +6,7 @@ mod compile;
 pub mod env;
 mod explain;
 pub mod find;
-mod includes;
+pub mod includes;
 mod messages;
 mod nvcc;
 mod place;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 22] = [
+const ORDER: [&str; 30] = [
     "tensor",
     "diagnostic",
     "failure",
@@ -25,6 +25,14 @@ const ORDER: [&str; 22] = [
     "grade",
     "doctor",
     "report",
+    "contents",
+    "standing",
+    "chapter",
+    "pristine",
+    "editor",
+    "storage",
+    "terminal",
+    "watcher",
     "cli",
 ];
 
