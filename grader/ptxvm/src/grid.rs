@@ -220,7 +220,7 @@ impl Start {
     fn new(env: &Env, launch: &Launch, shared: &Layout, first_variable: BufferId) -> Self {
         let threads: u32 = launch.block.iter().product();
         let mut start = Self {
-            registers: Registers::new(env.program),
+            registers: Registers::undefined(env.program),
             shared_bytes: shared.end,
             shared: Flat::undefined(shared),
             varying: Vec::new(),
