@@ -7,9 +7,9 @@
 //   B  (K, N)
 //   C  (M, N)
 //
-// One thread computes one element of C. The grader launches blocks of 16x16 threads in a
-// two-dimensional grid: ceil(N / 16) blocks in x, for the columns, and ceil(M / 16) in y,
-// for the rows. At the right and the lower edge there are threads with nothing to do.
+// One thread computes one element of C. The grader launches blocks of 16x16 threads in
+// a two-dimensional grid: ceil(N / 16) blocks in x, for the columns, and ceil(M / 16)
+// in y, for the rows. At the right and the lower edge, threads have nothing to do.
 
 __global__ void matmul(float* A, float* B, float* C, int M, int K, int N)
 {
