@@ -122,6 +122,21 @@ pub enum FindingKind {
         /// Byte offset in shared memory.
         offset: i64,
     },
+    /// Two threads touched the same element, one of them wrote, and nothing orders them.
+    GlobalRace {
+        /// The element.
+        place: Option<Place>,
+        /// The other side: line, thread and access.
+        other_line: Option<SourceLine>,
+        /// The other thread.
+        other_thread: Option<ThreadId>,
+        /// This side's access.
+        access: Access,
+        /// The other side's access.
+        other_access: Access,
+        /// Both threads are of one block.
+        same_block: bool,
+    },
     /// A barrier that part of the block never reaches.
     BarrierDivergence {
         /// Where the other threads are; `None` if they have returned.
@@ -187,6 +202,7 @@ impl FindingKind {
             Self::Uninitialised { .. } => "uninitialised",
             Self::WriteToInput { .. } | Self::InputChanged { .. } => "write-to-input",
             Self::SharedRace { .. } => "shared-race",
+            Self::GlobalRace { .. } => "global-race",
             Self::BarrierDivergence { .. } => "barrier-divergence",
             Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
             Self::Trap { .. } => "trap",

@@ -98,7 +98,7 @@ impl<M: Monitor> Turns<'_, '_, M> {
 
     fn arrive(&mut self, barrier: &mut Barrier, index: usize, at: Pc, threads: Option<u32>) {
         let warp = &self.warps[index];
-        barrier.arrived += 32;
+        barrier.arrived = barrier.arrived.saturating_add(32);
         barrier.threads = threads;
         if warp.status == Status::Ready {
             barrier.arrivals |= 1 << index;

@@ -122,6 +122,28 @@ pub enum FindingKind {
         /// Both threads are lanes of one warp: `__syncwarp()` between them suffices.
         same_warp: bool,
     },
+    /// Two threads access one place of global memory, at least one of them writes, and nothing orders them: threads of one
+    /// block without a barrier between, or threads of two blocks.
+    ///
+    /// The rules of [`SharedRace`](Self::SharedRace) hold. Nothing is reported of programs with fences.
+    GlobalRace {
+        /// What followed what in this run.
+        kind: RaceKind,
+        /// Bytes of the later access.
+        size: u32,
+        /// Buffer and offset.
+        buffer: (BufferId, i64),
+        /// Line of the earlier access.
+        other: Option<SourceLoc>,
+        /// Block of the earlier access.
+        other_block: [u32; 3],
+        /// Thread of the earlier access.
+        other_thread: [u32; 3],
+        /// Both threads are of one block: a barrier between them suffices.
+        same_block: bool,
+        /// Both threads are lanes of one warp.
+        same_warp: bool,
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions of the warp.
@@ -159,6 +181,24 @@ impl FindingKind {
                 Self::SharedRace { kind: a, size: b, other: c, same_warp: d, .. },
                 Self::SharedRace { kind: e, size: f, other: g, same_warp: h, .. },
             ) => (a, b, c, d) == (e, f, g, h),
+            (
+                Self::GlobalRace {
+                    kind: a,
+                    buffer: (b, _),
+                    other: c,
+                    same_block: d,
+                    same_warp: e,
+                    ..
+                },
+                Self::GlobalRace {
+                    kind: f,
+                    buffer: (g, _),
+                    other: h,
+                    same_block: i,
+                    same_warp: j,
+                    ..
+                },
+            ) => (a, b, c, d, e) == (f, g, h, i, j),
             (Self::EndlessLoop { .. }, Self::EndlessLoop { .. }) => true,
             _ => self == other,
         }

@@ -4,8 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::block::{Ended, Turns};
+use crate::check::global_race::GlobalRaces;
 use crate::check::order::{Conflicts, OrderWatch};
-use crate::check::race::SharedRaces;
+use crate::check::race::Races;
 use crate::check::trace::{Traced, Tracer};
 use crate::check::watch::{Watch, Watcher, Writer};
 use crate::error::LaunchError;
@@ -74,6 +75,8 @@ pub struct Outcome {
 pub const MAX_SHARED: u32 = 48 << 10;
 /// Threads of a block at most.
 pub const MAX_THREADS: u32 = 1024;
+/// Once a launch has printed so many bytes, the rest is dropped: as much as the hardware's buffer holds.
+const MAX_PRINTED: usize = 1 << 20;
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
@@ -219,7 +222,7 @@ impl Start {
     fn new(env: &Env, launch: &Launch, shared: &Layout, first_variable: BufferId) -> Self {
         let threads: u32 = launch.block.iter().product();
         let mut start = Self {
-            registers: Registers::new(env.program),
+            registers: Registers::undefined(env.program),
             shared_bytes: shared.end,
             shared: Flat::undefined(shared),
             varying: Vec::new(),
@@ -341,7 +344,7 @@ struct Run<'r, 'e> {
 }
 
 /// All that looks on while a block runs.
-type Monitors<'c> = (SharedRaces, (Option<Tracer>, (Option<Watcher>, Option<OrderWatch<'c>>)));
+type Monitors<'c> = (Races, (Option<Tracer>, (Option<Watcher>, Option<OrderWatch<'c>>)));
 
 /// Storage that one host thread reuses from block to block.
 struct Worker<'c> {
@@ -362,7 +365,7 @@ impl Run<'_, '_> {
         while next < blocks && next <= self.stop.load(Relaxed) {
             if may_fork && worker.state.lane_instructions > PARALLEL_FROM {
                 may_fork = false;
-                if let Some((mut rest, lane_instructions)) = self.parallel(next, blocks) {
+                if let Some((mut rest, lane_instructions)) = self.parallel(next, blocks, &worker) {
                     results.append(&mut rest);
                     worker.state.lane_instructions += lane_instructions;
                     break;
@@ -375,13 +378,19 @@ impl Run<'_, '_> {
     }
 
     /// Host threads take the next block in turn. None, and memory as it was, where the order of blocks makes a difference.
-    fn parallel(&self, first: u64, blocks: u64) -> Option<(Vec<BlockResult>, u64)> {
+    fn parallel(
+        &self,
+        first: u64,
+        blocks: u64,
+        so_far: &Worker,
+    ) -> Option<(Vec<BlockResult>, u64)> {
         let threads = rayon::current_num_threads();
         if threads == 1 || blocks >= u64::from(u32::MAX >> 1) {
             return None;
         }
         let before = self.env.memory.snapshot();
         let conflicts = Conflicts::new(self.env.memory);
+        conflicts.seed(&so_far.state.monitor.0.global);
         let next = AtomicU64::new(first);
         let collected = Mutex::new((Vec::new(), 0));
         rayon::scope(|scope| {
@@ -418,11 +427,13 @@ impl Run<'_, '_> {
     fn worker<'c>(&self, conflicts: Option<&'c Conflicts>) -> Worker<'c> {
         let tracer = self.tracer.map(|(block, thread)| Tracer::new(block, thread));
         let order = conflicts.map(|conflicts| OrderWatch { conflicts, block: 0 });
+        let across_blocks = conflicts.is_none();
+        let races = Races::new(GlobalRaces::new(self.grid, across_blocks, self.env.program.fenced));
         let state = BlockState {
             shared: Flat::default(),
             log: Log::default(),
             printed: String::new(),
-            monitor: (SharedRaces::default(), (tracer, (self.watch.map(Watcher::new), order))),
+            monitor: (races, (tracer, (self.watch.map(Watcher::new), order))),
             coordinates: [0; 3],
             lane_instructions: 0,
         };
@@ -436,6 +447,7 @@ impl Run<'_, '_> {
         if let Some(order) = &mut state.monitor.1.1.1 {
             order.block = index as u32 + 1;
         }
+        state.monitor.0.global.block_start(index);
         state.coordinates = block_coordinates(index, self.grid);
         state.shared.reset_from(&self.start.shared);
         state.monitor.block_start(self.start.shared_bytes, self.start.warps);
@@ -509,7 +521,9 @@ impl Run<'_, '_> {
                 };
                 merge(&mut outcome.findings, finding, max_findings);
             }
-            outcome.printed.push_str(&result.printed);
+            if outcome.printed.len() < MAX_PRINTED {
+                outcome.printed.push_str(&result.printed);
+            }
             outcome.trace.extend(result.trace);
             if let Some((pc, thread)) = result.written {
                 outcome.writer = Some(Writer {

@@ -104,6 +104,21 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
             format!("(2) {} here", noun(*access)),
             vec!["no __syncthreads() lies between the two: their order is chance".into()],
         ),
+        FindingKind::GlobalRace { place, access, other_access, same_block, .. } => (
+            format!(
+                "race between (1) a {} and (2) a {} of {}",
+                noun(*other_access),
+                noun(*access),
+                place.as_ref().map_or_else(|| "a __device__ variable".to_owned(), name)
+            ),
+            format!("(2) {} here", noun(*access)),
+            vec![if *same_block {
+                "no __syncthreads() lies between the two: their order is chance".into()
+            } else {
+                "nothing orders two blocks: add with atomicAdd, or let one block do it all; set to zero before the launch"
+                    .into()
+            }],
+        ),
         FindingKind::BarrierDivergence { other_line } => (
             "__syncthreads() that only a part of the block reaches".into(),
             "some threads wait here".into(),
@@ -173,7 +188,8 @@ fn uninitialised(
 /// The second line of a finding with two sides.
 fn other_side(kind: &FindingKind) -> Option<(&SourceLine, String)> {
     match kind {
-        FindingKind::SharedRace { other_line: Some(line), other_access, other_thread, .. } => {
+        FindingKind::SharedRace { other_line: Some(line), other_access, other_thread, .. }
+        | FindingKind::GlobalRace { other_line: Some(line), other_access, other_thread, .. } => {
             let by = other_thread.map(|t| format!(" by {}", thread_text(t))).unwrap_or_default();
             Some((line, format!("(1) {} here{by}", noun(*other_access))))
         }

@@ -146,12 +146,13 @@ fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
     lines.push(String::new());
     lines.push(style.paint(Tone::Strong, &diff::headline(first)));
     lines.extend(diff::table(first, style));
-    // A finding is the mistake itself; the picture of what follows from it can wait.
-    if verdict.findings.is_empty() {
+    // A finding is the mistake itself; what follows from it, and what its pattern suggests, can wait.
+    let puzzling = verdict.findings.is_empty();
+    if puzzling {
         lines.extend(block(heatmap::lines(first, style)));
     }
     lines.extend(block(terms::lines(&first.tensor, &first.terms, &run.source, style)));
-    if let Some(cause) = &first.cause {
+    if let Some(cause) = first.cause.as_ref().filter(|_| puzzling) {
         let sentence = cause::sentence(cause, &first.tensor, &run.source);
         let title = "likely cause:";
         let painted = style.paint(Tone::Warn, title);

@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use super::global_race::GlobalRaces;
 use crate::finding::{AccessKind, Log};
 use crate::hooks::{Event, Monitor};
 use crate::memory::Window;
@@ -38,6 +39,17 @@ impl Conflicts {
         let words = |bytes: usize| (0..bytes.div_ceil(4)).map(|_| Word::default()).collect();
         let buffers = memory.writable_sizes().map(|size| size.map(words)).collect();
         Self { buffers, found: AtomicBool::new(false) }
+    }
+
+    /// Marks what blocks did before others ran in parallel.
+    pub fn seed(&self, earlier: &GlobalRaces) {
+        for (buffer, offset, block, wrote) in earlier.touched() {
+            let word = self.words(buffer).and_then(|words| words.get(offset as usize / 4));
+            if let Some(word) = word {
+                let kind = if wrote { AccessKind::Write } else { AccessKind::Read };
+                self.touch(word, block, kind, 0);
+            }
+        }
     }
 
     /// Whether the order of blocks may have mattered.

@@ -1,4 +1,5 @@
-//! Races in shared memory: two accesses of one word by different threads, at least one a write, with no barrier between.
+//! Races: two accesses of one word by different threads, at least one a write, with no barrier between. Here those in
+//! shared memory; those in global memory are in [`super::global_race`].
 //!
 //! Happens-before by vector clocks of warps, with one shadow entry for each word (Flanagan and Freund, "`FastTrack`", 2009). A
 //! warp's clock moves on at every barrier it passes. An earlier access by another warp is ordered if this warp has, through
@@ -6,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use super::global_race::GlobalRaces;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, Monitor};
 use crate::ir::Pc;
@@ -37,17 +39,18 @@ struct Entry {
 }
 
 /// What each warp knows of the others' clocks, and its own.
-type Clocks = [[u32; WARPS]; WARPS];
+pub(super) type Clocks = [[u32; WARPS]; WARPS];
 
-/// The checker of one block.
+/// The checker of blocks, one after another.
 #[derive(Debug)]
-pub(crate) struct SharedRaces {
+pub(crate) struct Races {
     clocks: Box<Clocks>,
     /// For each warp, the clock up to which everybody's accesses are ordered before it.
     floors: [u32; WARPS],
     /// Warps of the block.
     warps: usize,
     shadow: Shadow,
+    pub global: GlobalRaces,
 }
 
 /// The entries of shared memory.
@@ -58,13 +61,15 @@ struct Shadow {
     parts: HashMap<u32, Entry>,
 }
 
-impl Default for SharedRaces {
-    fn default() -> Self {
+impl Races {
+    /// A checker that has seen nothing.
+    pub fn new(global: GlobalRaces) -> Self {
         Self {
             clocks: Box::new([[0; WARPS]; WARPS]),
             floors: [0; WARPS],
             warps: 0,
             shadow: Shadow::default(),
+            global,
         }
     }
 }
@@ -173,7 +178,7 @@ impl Shadow {
     }
 }
 
-impl Monitor for SharedRaces {
+impl Monitor for Races {
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
         self.warps = warps as usize;
         let words = (shared_bytes as usize).div_ceil(4);
@@ -201,6 +206,8 @@ impl Monitor for SharedRaces {
     fn access(&mut self, event: &Event, log: &mut Log) {
         if event.window == Window::Shared && event.done != 0 {
             self.shared_access(event, log);
+        } else if event.window == Window::Global {
+            self.global.access(event, &self.clocks, log);
         }
     }
 
@@ -223,11 +230,11 @@ impl Monitor for SharedRaces {
     }
 }
 
-impl SharedRaces {
+impl Races {
     /// Moves a warp's own clock on.
     fn tick(&mut self, warp: usize) {
         let clocks = &mut self.clocks[warp];
-        clocks[warp] += 1;
+        clocks[warp] = clocks[warp].saturating_add(1);
         let own = clocks[warp] - 1;
         let others = clocks.iter().take(self.warps).enumerate().filter(|&(other, _)| other != warp);
         self.floors[warp] = others.map(|(_, &clock)| clock).fold(own, u32::min);

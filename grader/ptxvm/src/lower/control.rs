@@ -32,6 +32,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 mods.drop_all(&[
                     "cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel", "acquire", "release",
                 ]);
+                self.builder.program.fenced = true;
                 self.emit(Op::Nop);
             }
             "nanosleep" | "pmevent" => {

@@ -270,6 +270,20 @@ impl Memory {
         self.buffers.iter().chain(variables).map(|buffer| (!buffer.read_only).then_some(buffer.len))
     }
 
+    /// Whether an address lies in a buffer that kernels may write.
+    #[inline(always)]
+    pub(crate) fn is_writable(&self, address: u64) -> bool {
+        let id = usize::try_from(address >> SLOT_SHIFT).ok().and_then(|slot| slot.checked_sub(1));
+        id.and_then(|id| self.buffer(BufferId(id))).is_some_and(|buffer| !buffer.read_only)
+    }
+
+    /// What lies in a buffer at a byte offset, `bytes` of it, if that is inside.
+    pub(crate) fn value(&self, id: BufferId, offset: u64, bytes: u32) -> Option<u64> {
+        let buffer = self.buffer(id)?;
+        let place = buffer.check(offset, bytes, false).ok()?;
+        Some(buffer.get(place, bytes).0)
+    }
+
     /// Index of an address's buffer in that list.
     #[inline(always)]
     pub(crate) fn writable_index(&self, address: u64) -> Option<usize> {

@@ -44,6 +44,7 @@ fn describe(kind: &FindingKind) -> String {
         FindingKind::EndlessLoop { .. } => "EndlessLoop".into(),
         FindingKind::Trap { .. } => "Trap".into(),
         FindingKind::SharedRace { .. } => "SharedRace".into(),
+        FindingKind::GlobalRace { .. } => "GlobalRace".into(),
     }
 }
 

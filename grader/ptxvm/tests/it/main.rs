@@ -7,6 +7,8 @@
 
 mod bad;
 mod fuzz;
+mod global_race;
+mod golden;
 mod kernels;
 mod limits;
 mod memory;
