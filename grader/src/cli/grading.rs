@@ -6,7 +6,6 @@ use crate::failure::{Failure, FailureKind};
 use crate::finding::FindingKind;
 use crate::grade::{self, Machine};
 use crate::npy;
-use crate::oracle;
 use crate::progress::Late;
 use crate::report::{Compile, Reporter, RunInfo, Summary};
 use crate::spec::{Spec, Test};
@@ -14,18 +13,21 @@ use crate::standing::{Outcome, Standing};
 use crate::toolchain::Toolchain;
 use crate::workbook::{Puzzle, Workbook};
 use std::path::Path;
+use std::time::Duration;
+
+/// After a test that ran longer than this without an end, the others do not run.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What to grade and how.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job<'a> {
     pub workbook: &'a Workbook,
     pub puzzle: &'a Puzzle,
+    pub spec: &'a Spec,
+    /// The tests to run, in this order.
+    pub tests: &'a [&'a Test],
     /// The kernel file.
     pub source: &'a Path,
-    /// Only this test.
-    pub test: Option<&'a str>,
-    /// The test to run before the others.
-    pub first: Option<&'a str>,
     pub seed: u64,
     /// Where to write the tensors.
     pub dump: Option<&'a Path>,
@@ -55,14 +57,12 @@ pub(super) fn grade(
     gpu: Option<Gpu>,
     reporter: &mut dyn Reporter,
 ) -> Result<Summary, Failure> {
-    let Job { workbook, puzzle, .. } = *job;
-    let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
-    let tests = tests(job, &spec)?;
+    let Job { workbook, puzzle, spec, .. } = *job;
     // The data are drawn while the compiler runs.
     let (program, cases) = std::thread::scope(|scope| {
         let _late = Late::new(&format!("compiling {}", workbook.relative(job.source).display()));
-        let cases = scope.spawn(|| grade::cases(&spec, &tests, job.seed));
-        let program = grade::compile(toolchain, workbook, &spec, job.source, gpu.as_ref());
+        let cases = scope.spawn(|| grade::cases(spec, job.tests, job.seed));
+        let program = grade::compile(toolchain, workbook, spec, job.source, gpu.as_ref());
         (program, cases.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     let (program, cases) = (program?, cases?);
@@ -98,21 +98,16 @@ pub(super) fn grade(
         if let Some(dir) = job.dump {
             npy::dump(dir, case, &run)?;
         }
-        // On a GPU each such test costs the whole time-out.
-        hung = run.findings.iter().any(|f| matches!(f.kind, FindingKind::TimeOut { .. }));
+        // Each further test would take as long again.
+        hung = run.time > PATIENCE
+            && run.findings.iter().any(|finding| {
+                let kind = &finding.kind;
+                matches!(kind, FindingKind::TimeOut { .. } | FindingKind::EndlessLoop { .. })
+            });
         passed += usize::from(verdict.passed());
         reporter.test_finished(&verdict).ok();
     }
     Ok(Summary { total: cases.len(), passed })
-}
-
-fn tests<'a>(job: &Job<'_>, spec: &'a Spec) -> Result<Vec<&'a Test>, Failure> {
-    if let Some(name) = job.test {
-        return Ok(vec![spec.test(name)?]);
-    }
-    let mut tests: Vec<&Test> = spec.tests.iter().collect();
-    tests.sort_by_key(|test| Some(test.name.as_str()) != job.first);
-    Ok(tests)
 }
 
 /// As [`grade`], and keeps the verdict if it is one on the student's own file.
@@ -124,11 +119,12 @@ pub(super) fn grade_and_record(
     standing: &Standing<'_>,
 ) -> Result<Summary, Failure> {
     let is_stub = job.source == job.puzzle.stub;
+    let all_tests = job.tests.len() == job.spec.tests.len();
     let before = standing.fingerprint(job.puzzle).filter(|_| is_stub);
     let result = grade(job, toolchain, gpu, reporter);
     // A file that was saved meanwhile may be neither what was compiled nor what is there now.
     if let Some(key) = before.filter(|key| standing.fingerprint(job.puzzle) == Some(*key))
-        && let Some(outcome) = outcome(&result, job.test.is_none())
+        && let Some(outcome) = outcome(&result, all_tests)
     {
         standing.record(job.puzzle, &key, outcome);
     }

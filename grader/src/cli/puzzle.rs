@@ -3,8 +3,10 @@
 use super::args::{BackendChoice, Format, PuzzleArgs};
 use super::grading::{self, Job};
 use crate::failure::{Failure, FailureKind};
+use crate::oracle;
 use crate::report::style::Style;
 use crate::report::{JsonReporter, JunitReporter, Reporter, Summary, TextReporter};
+use crate::spec::Test;
 use crate::standing::Standing;
 use crate::toolchain::Toolchain;
 use crate::toolchain::env::Env;
@@ -48,6 +50,11 @@ fn grade(
 ) -> Result<Summary, Failure> {
     let workbook = super::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
+    let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
+    let tests: Vec<&Test> = match &args.test {
+        Some(name) => vec![spec.test(name)?],
+        None => spec.tests.iter().collect(),
+    };
     let env = Env::current();
     let toolchain = Toolchain::locate(&env, nvcc)?;
     let gpu = grading::choose(args.backend)?;
@@ -55,9 +62,9 @@ fn grade(
     let job = Job {
         workbook: &workbook,
         puzzle,
+        spec: &spec,
+        tests: &tests,
         source: &source,
-        test: args.test.as_deref(),
-        first: None,
         seed: args.seed.unwrap_or_else(grading::fresh_seed),
         dump: args.dump.as_deref(),
         command: &command(args),

@@ -8,7 +8,9 @@ use super::{hint, list, next};
 use crate::backend::gpu::Gpu;
 use crate::contents;
 use crate::failure::{Failure, FailureKind};
-use crate::report::{Reporter, TextReporter};
+use crate::oracle;
+use crate::report::{Reporter, Summary, TextReporter};
+use crate::spec::Test;
 use crate::standing::Standing;
 use crate::terminal::SingleKeys;
 use crate::toolchain::Toolchain;
@@ -210,22 +212,9 @@ impl Session<'_> {
         self.screen.grading(self.puzzle);
         let start = Instant::now();
         self.graded = self.standing.fingerprint(self.puzzle);
-        let command = format!("grader puzzle {}", self.puzzle.number);
         let mut text = Vec::new();
         let mut reporter = TextReporter::new(&mut text, self.screen.style).failure_first();
-        let result = self.gpu.take().and_then(|gpu| {
-            let job = Job {
-                workbook: self.workbook,
-                puzzle: self.puzzle,
-                source: &self.puzzle.stub,
-                test: None,
-                first: self.failed.as_deref(),
-                seed: grading::fresh_seed(),
-                dump: None,
-                command: &command,
-            };
-            grading::grade_and_record(&job, self.toolchain, gpu, &mut reporter, self.standing)
-        });
+        let result = self.judge(&mut reporter);
         // Writing into memory cannot fail.
         match &result {
             Ok(summary) => reporter.finish(summary).ok(),
@@ -235,6 +224,25 @@ impl Session<'_> {
         let took = format!("graded in {:.2} s", start.elapsed().as_secs_f64());
         self.screen.show(&self.with_next(&String::from_utf8_lossy(&text)), &took);
         self.gpu.prepare();
+    }
+
+    fn judge(&mut self, reporter: &mut dyn Reporter) -> Result<Summary, Failure> {
+        let path = &self.puzzle.spec;
+        let spec = oracle::load(path, self.workbook.relative(path))?;
+        let mut tests: Vec<&Test> = spec.tests.iter().collect();
+        tests.sort_by_key(|test| Some(&test.name) != self.failed.as_ref());
+        let job = Job {
+            workbook: self.workbook,
+            puzzle: self.puzzle,
+            spec: &spec,
+            tests: &tests,
+            source: &self.puzzle.stub,
+            seed: grading::fresh_seed(),
+            dump: None,
+            command: &format!("grader puzzle {}", self.puzzle.number),
+        };
+        let gpu = self.gpu.take()?;
+        grading::grade_and_record(&job, self.toolchain, gpu, reporter, self.standing)
     }
 
     /// The report, and where to go on if the puzzle is solved.
