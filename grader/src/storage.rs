@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::standing;
+use crate::toolchain::wheels::folder_size;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -78,12 +79,11 @@ pub fn remove(cache: &Path, kept: &[Kept]) -> Result<(), Failure> {
 
 /// Bytes of a file, or of all files in a folder.
 fn size(path: &Path) -> u64 {
-    let Ok(meta) = path.symlink_metadata() else { return 0 };
-    if !meta.is_dir() {
-        return meta.len();
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => folder_size(path),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
     }
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    entries.map(|entry| size(&entry.path())).sum()
 }
 
 /// "271 MB"; powers of 1000, as in file managers.

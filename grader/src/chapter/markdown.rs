@@ -16,24 +16,22 @@ enum Block {
 
 /// `markdown` in lines of at most `width` characters, but for code and tables.
 pub fn render(markdown: &str, style: Style, width: usize) -> String {
-    let mut page = Page { style, width, lines: Vec::new(), text: String::new(), hang: 0 };
+    let mut page = Page { style, width, ..Page::default() };
     let mut block = Block::Paragraph;
-    let mut formula = Vec::new();
+    let mut fenced = Vec::new();
     for line in markdown.lines() {
         let start = line.trim_start();
         match &block {
             Block::Fence { math } if start.starts_with("```") => {
-                if *math {
-                    let text = math::text(&formula.join("\n"), style.unicode);
-                    page.lines.extend(text.lines().map(|row| format!("    {row}")));
-                    formula.clear();
-                }
+                let formula = math.then(|| math::text(&fenced.join("\n"), style.unicode));
+                let rows =
+                    formula.as_ref().map_or_else(|| dedent(&fenced), |f| f.lines().collect());
+                page.lines
+                    .extend(rows.iter().map(|row| format!("    {row}").trim_end().to_owned()));
+                fenced.clear();
                 block = Block::Paragraph;
             }
-            Block::Fence { math: true } => formula.push(line),
-            Block::Fence { math: false } => {
-                page.lines.push(format!("    {line}").trim_end().into());
-            }
+            Block::Fence { .. } => fenced.push(line),
             Block::Skipped(end) => {
                 if start.contains(end) {
                     block = Block::Paragraph;
@@ -59,6 +57,14 @@ pub fn render(markdown: &str, style: Style, width: usize) -> String {
     text
 }
 
+/// Lines of code without the blanks that all of them begin with.
+fn dedent<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let indent = |line: &&str| line.len() - line.trim_start().len();
+    let written = lines.iter().filter(|line| !line.trim().is_empty());
+    let common = written.map(indent).min().unwrap_or(0);
+    lines.iter().map(|line| line.get(common..).unwrap_or_default()).collect()
+}
+
 struct Page {
     style: Style,
     width: usize,
@@ -67,6 +73,15 @@ struct Page {
     text: String,
     /// By how much its further lines are indented.
     hang: usize,
+    /// The rows of the table so far.
+    table: Vec<Vec<String>>,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        let (lines, text, table) = (Vec::new(), String::new(), Vec::new());
+        Self { style: Style::PLAIN, width: 0, lines, text, hang: 0, table }
+    }
 }
 
 impl Page {
@@ -81,9 +96,14 @@ impl Page {
             self.flush();
             let heading = heading.trim_start_matches('#').trim();
             self.lines.push(self.style.paint(Tone::Strong, heading));
-        } else if start.starts_with('|') {
-            self.flush();
-            self.lines.push(line.to_owned());
+        } else if let Some(row) = start.strip_prefix('|') {
+            if !self.text.is_empty() {
+                self.flush();
+            }
+            let row = row.trim_end().trim_end_matches('|');
+            let cells = row.split('|').map(|cell| plain(cell.trim(), self.style.unicode));
+            let cells = cells.map(|cell| cell.replace(NO_BREAK, " ").replace(STRONG, ""));
+            self.table.push(cells.collect());
         } else if start.starts_with('<') && start.ends_with('>') {
             self.flush();
         } else {
@@ -99,8 +119,9 @@ impl Page {
         }
     }
 
-    /// Ends the paragraph.
+    /// Ends the paragraph or the table.
     fn flush(&mut self) {
+        self.flush_table();
         let text = std::mem::take(&mut self.text);
         let hang = std::mem::take(&mut self.hang);
         if text.trim().is_empty() {
@@ -123,6 +144,23 @@ impl Page {
             first = false;
         }
         self.lines.push(line);
+    }
+}
+
+impl Page {
+    fn flush_table(&mut self) {
+        let mut rows = std::mem::take(&mut self.table);
+        // The line below the head has only dashes and colons.
+        rows.retain(|row| !row.iter().all(|cell| cell.chars().all(|c| "-: ".contains(c))));
+        let length = |row: &Vec<String>, i: usize| row.get(i).map_or(0, |c| c.chars().count());
+        for row in &rows {
+            let cells = row.iter().enumerate().map(|(i, cell)| {
+                let width = rows.iter().map(|row| length(row, i)).max().unwrap_or(0);
+                format!("{cell:<width$}")
+            });
+            let line = cells.collect::<Vec<_>>().join("   ");
+            self.lines.push(format!("    {line}").trim_end().to_owned());
+        }
     }
 }
 
@@ -231,8 +269,10 @@ see [puzzle 07](07.md) and [PTX](https://x.y/ptx); $`\\varepsilon`$ is 0.5.
 2. numbered
 
 ```cpp
-for (int k = 0; k < K; k++) {   // long code lines stay as they are, however long they may be
-}
+  for (int k = 0; k < K; k++) {   // long code lines stay as they are, however long they may be
+
+    x;
+  }
 ```
 
 ```math
@@ -242,7 +282,9 @@ a \\cdot b \\\\
 <figure>
 svg
 </figure>
-| a | b |";
+| element | offset |
+|---|:-:|
+| *x[i]* | `i * 2` |";
         insta::assert_snapshot!(render(text, UNICODE, 40), @r"
         Compute `oh = h - fh` and leave out the
         term, see puzzle 07 and PTX
@@ -255,12 +297,15 @@ svg
         2. numbered
 
             for (int k = 0; k < K; k++) {   // long code lines stay as they are, however long they may be
+
+              x;
             }
 
             a · b
               c
             (a figure: see the chapter)
-        | a | b |
+            element   offset
+            x[i]      `i * 2`
         ");
     }
 
