@@ -53,9 +53,6 @@ pub enum Command {
     },
     /// Print the manual page
     Man(ManArgs),
-    /// Runs kernels for the grader, in a process of its own
-    #[command(name = "__gpu-child", hide = true)]
-    GpuChild,
 }
 
 /// What to grade and how.

@@ -142,7 +142,7 @@ fn pip(env: &Env, python: &Path, staging: &Path) -> Result<(), Failure> {
     if !finished.success() {
         return Err(explain(&finished, staging));
     }
-    progress.finish("installed NVIDIA's CUDA compiler");
+    progress.finish("installed NVIDIA's CUDA compiler; `grader clean` removes it again");
     Ok(())
 }
 

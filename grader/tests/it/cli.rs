@@ -1,5 +1,9 @@
 //! The binary as a person or a script meets it: what it prints, where, and its exit codes.
 
+mod bench;
+mod student;
+mod terminal;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -44,11 +44,14 @@ impl Screen {
 
     /// Shows the page once more.
     pub fn again(&self) {
-        let size = terminal::size().filter(|_| self.single_keys);
-        super::super::print(&match size {
-            Some((rows, columns)) => self.sheet(rows, columns),
-            None if self.note.is_empty() => self.page.clone(),
-            None => format!("{}{}\n", self.page, self.note),
+        super::super::print(&if self.single_keys {
+            // A terminal that does not tell its size shows all and scrolls.
+            let (rows, columns) = terminal::size().unwrap_or((usize::MAX, 80));
+            self.sheet(rows, columns)
+        } else if self.note.is_empty() {
+            self.page.clone()
+        } else {
+            format!("{}{}\n", self.page, self.note)
         });
     }
 
