@@ -88,8 +88,7 @@ impl<'a> Sources<'a> {
 /// The failure of a file that does not compile: the first error on top, a few after it, and warnings that may tell why.
 pub fn failure(messages: &[Message], main: &str, sources: &mut Sources<'_>) -> Failure {
     let errors: Vec<&Message> = distinct(messages.iter().filter(|m| m.level == Level::Error));
-    sources.unknown =
-        errors.iter().filter_map(|m| undefined(&m.text)).map(str::to_owned).collect();
+    sources.unknown = errors.iter().filter_map(|m| undefined(&m.text)).map(str::to_owned).collect();
     let mut diagnostics: Vec<Diagnostic> =
         errors.iter().take(MAX_ERRORS).map(|m| diagnostic(m, main, sources)).collect();
     if let Some(more) = errors.len().checked_sub(MAX_ERRORS).filter(|&n| n > 0) {

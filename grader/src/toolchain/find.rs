@@ -268,8 +268,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let root = dir.path();
             let path = std::env::join_paths([root.join("bin"), "/bin".into()]).unwrap();
-            let env =
-                Env::default().with("PATH", path).with("GRADER_CACHE", root.join("cache"));
+            let env = Env::default().with("PATH", path).with("GRADER_CACHE", root.join("cache"));
             let cache = Cache::new(root.join("cache/compiled"));
             Self { dir, env, cache }
         }
@@ -393,7 +392,13 @@ mod tests {
         let version = Version { major: 11, minor: 8, patch: 89 };
         assert_eq!(Version::parse(text), Some(version));
         assert_eq!(version.to_string(), "11.8.89");
-        for bad in ["", "gcc (Debian) 12.2.0", ", release 13.0", ", release 13.0, V13", ", release a, Va.b.c"] {
+        for bad in [
+            "",
+            "gcc (Debian) 12.2.0",
+            ", release 13.0",
+            ", release 13.0, V13",
+            ", release a, Va.b.c",
+        ] {
             assert_eq!(Version::parse(bad), None, "{bad}");
         }
     }

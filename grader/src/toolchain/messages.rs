@@ -209,9 +209,13 @@ mod tests {
                     \x20   1 | #include \"b.h\"\n      |          ^~~~~\ncompilation terminated.\n\
                     k.cu:2: error: unterminated #if\nnvcc fatal   : Could not open output file '/x'\n\
                     ptxas warning : Stack size\n";
-        let found: Vec<_> =
-            parse(text).into_iter().map(|m| (m.level, m.file, m.line, m.column, m.from_elsewhere)).collect();
-        let message = |level, file: &str, line, column, elsewhere| (level, file.to_owned(), line, column, elsewhere);
+        let found: Vec<_> = parse(text)
+            .into_iter()
+            .map(|m| (m.level, m.file, m.line, m.column, m.from_elsewhere))
+            .collect();
+        let message = |level, file: &str, line, column, elsewhere| {
+            (level, file.to_owned(), line, column, elsewhere)
+        };
         assert_eq!(
             found,
             [

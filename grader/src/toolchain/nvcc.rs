@@ -258,9 +258,9 @@ fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::toolchain::VirtualArch;
     use crate::toolchain::fake::nvcc;
     use crate::toolchain::find::{Origin, Version};
-    use crate::toolchain::VirtualArch;
     use std::fs;
     use std::path::PathBuf;
     use std::time::Instant;
@@ -351,10 +351,19 @@ mod tests {
     #[test]
     fn broken_machines_are_told_apart() {
         let table = [
-            ("gcc: No such file or directory\nnvcc fatal   : Failed to preprocess host compiler properties.", "C++ compiler"),
-            ("<built-in>: fatal error: when writing output to /t/x.ii: No space left on device", "disk is full"),
+            (
+                "gcc: No such file or directory\nnvcc fatal   : Failed to preprocess host compiler properties.",
+                "C++ compiler",
+            ),
+            (
+                "<built-in>: fatal error: when writing output to /t/x.ii: No space left on device",
+                "disk is full",
+            ),
             ("sh: 1: cicc: not found", "not complete"),
-            ("<command-line>: fatal error: cuda_runtime.h: No such file or directory", "not complete"),
+            (
+                "<command-line>: fatal error: cuda_runtime.h: No such file or directory",
+                "not complete",
+            ),
             ("nvcc fatal   : Unsupported gpu architecture 'sm_75'", "architecture"),
             ("k.cu(1): catastrophic error: out of memory", "out of memory"),
         ];
@@ -367,7 +376,9 @@ mod tests {
 
     #[test]
     fn success_without_output_and_crashes_are_no_verdicts() {
-        for body in ["exit 0", "exit 1", "kill -SEGV $$", "head -c 3000000 /dev/urandom >&2; exit 2"] {
+        for body in
+            ["exit 0", "exit 1", "kill -SEGV $$", "head -c 3000000 /dev/urandom >&2; exit 2"]
+        {
             assert_eq!(Bench::new(body).failure().0, FailureKind::Environment, "{body}");
         }
     }
@@ -384,7 +395,8 @@ mod tests {
     fn machine_code_is_made_from_ptx() {
         let code = Bench::new("cat $src > $out").front_end.machine_code("text", 90).unwrap();
         assert_eq!(code, b"text");
-        let refuse = |text: &str| told(Bench::new(&says(text)).front_end.machine_code("", 61).unwrap_err());
+        let refuse =
+            |text: &str| told(Bench::new(&says(text)).front_end.machine_code("", 61).unwrap_err());
         let (kind, title, _) = refuse("nvcc fatal   : Unsupported gpu architecture 'sm_61'");
         assert_eq!(kind, FailureKind::Environment);
         assert!(title.contains("sm_61"), "{title}");
