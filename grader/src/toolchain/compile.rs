@@ -3,7 +3,7 @@
 use super::cache::{Cache, Key};
 use super::env::Env;
 use super::explain::{self, Sources};
-use super::find::{Finder, Nvcc};
+use super::find::{Finder, Nvcc, Rejected};
 use super::includes::{Inputs, SearchPath};
 use super::messages::{Level, Message};
 use super::nvcc::NvccFrontEnd;
@@ -81,21 +81,30 @@ impl Toolchain {
     /// # Errors
     /// There is none, and it cannot be installed: an environment failure that says what to do.
     pub fn locate(env: &Env, explicit: Option<&Path>) -> Result<Self, Failure> {
+        if let (Some(found), _) = Self::find(env, explicit)? {
+            return Ok(found);
+        }
         let folder = cache_folder(env)?;
-        let cache = Cache::new(folder.join("compiled"));
-        let finder = Finder { env, explicit, root: Path::new("/"), cache: &cache };
-        if let Some(nvcc) = finder.search()?.nvcc {
-            return Ok(Self::new(nvcc, env, cache));
-        }
         wheels::install(env, &folder)?;
-        match finder.search()?.nvcc {
-            Some(nvcc) => Ok(Self::new(nvcc, env, cache)),
-            None => Err(Failure::new(
-                FailureKind::Environment,
-                format!("the compiler that was installed in {} does not run", folder.display()),
-                "`grader doctor` says more; remove that folder to install it again",
-            )),
-        }
+        Self::find(env, explicit)?.0.ok_or_else(|| {
+            let title =
+                format!("the compiler that was installed in {} does not run", folder.display());
+            let help = "`grader doctor` says more; remove that folder to install it again";
+            Failure::new(FailureKind::Environment, title, help)
+        })
+    }
+
+    /// As [`Toolchain::locate`], but installs nothing; also gives what was passed over.
+    ///
+    /// # Errors
+    /// What was named explicitly will not do, or there is no place for a cache.
+    pub fn find(
+        env: &Env,
+        explicit: Option<&Path>,
+    ) -> Result<(Option<Self>, Vec<Rejected>), Failure> {
+        let cache = Cache::new(cache_folder(env)?.join("compiled"));
+        let search = Finder { env, explicit, root: Path::new("/"), cache: &cache }.search()?;
+        Ok((search.nvcc.map(|nvcc| Self::new(nvcc, env, cache)), search.rejected))
     }
 
     /// A toolchain around a known nvcc.

@@ -297,11 +297,11 @@ mod tests {
 
         /// Kind, title and help of the failure.
         fn failure(&self) -> (FailureKind, String, String) {
-            told(self.ptx().unwrap_err())
+            told(&self.ptx().unwrap_err())
         }
     }
 
-    fn told(failure: Failure) -> (FailureKind, String, String) {
+    fn told(failure: &Failure) -> (FailureKind, String, String) {
         let diagnostic = &failure.diagnostics[0];
         (failure.kind, diagnostic.title.clone(), diagnostic.help.join("\n"))
     }
@@ -396,7 +396,7 @@ mod tests {
         let code = Bench::new("cat $src > $out").front_end.machine_code("text", 90).unwrap();
         assert_eq!(code, b"text");
         let refuse =
-            |text: &str| told(Bench::new(&says(text)).front_end.machine_code("", 61).unwrap_err());
+            |text: &str| told(&Bench::new(&says(text)).front_end.machine_code("", 61).unwrap_err());
         let (kind, title, _) = refuse("nvcc fatal   : Unsupported gpu architecture 'sm_61'");
         assert_eq!(kind, FailureKind::Environment);
         assert!(title.contains("sm_61"), "{title}");
