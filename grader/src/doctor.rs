@@ -5,8 +5,9 @@ use crate::failure::Failure;
 use crate::process::{Limits, run};
 use crate::toolchain::env::Env;
 use crate::toolchain::find::Nvcc;
+use crate::toolchain::wheels::folder_size;
 use crate::toolchain::{Request, Toolchain, VirtualArch};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// One thing that was looked at.
@@ -182,7 +183,7 @@ fn cache(env: &Env) -> Check {
             format!(
                 "{}, {} MB; it can be removed at any time",
                 folder.display(),
-                size(&folder) >> 20
+                folder_size(&folder) >> 20
             ),
         ),
         Err(e) => Check {
@@ -192,16 +193,6 @@ fn cache(env: &Env) -> Check {
             help: "set GRADER_CACHE to another folder; until then every run compiles anew".into(),
         },
     }
-}
-
-fn size(folder: &PathBuf) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
-    let of = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    };
-    entries.flatten().map(of).sum()
 }
 
 #[cfg(test)]

@@ -75,6 +75,8 @@ pub struct Outcome {
 pub const MAX_SHARED: u32 = 48 << 10;
 /// Threads of a block at most.
 pub const MAX_THREADS: u32 = 1024;
+/// Once a launch has printed so many bytes, the rest is dropped: as much as the hardware's buffer holds.
+const MAX_PRINTED: usize = 1 << 20;
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
@@ -220,7 +222,7 @@ impl Start {
     fn new(env: &Env, launch: &Launch, shared: &Layout, first_variable: BufferId) -> Self {
         let threads: u32 = launch.block.iter().product();
         let mut start = Self {
-            registers: Registers::new(env.program),
+            registers: Registers::undefined(env.program),
             shared_bytes: shared.end,
             shared: Flat::undefined(shared),
             varying: Vec::new(),
@@ -519,7 +521,9 @@ impl Run<'_, '_> {
                 };
                 merge(&mut outcome.findings, finding, max_findings);
             }
-            outcome.printed.push_str(&result.printed);
+            if outcome.printed.len() < MAX_PRINTED {
+                outcome.printed.push_str(&result.printed);
+            }
             outcome.trace.extend(result.trace);
             if let Some((pc, thread)) = result.written {
                 outcome.writer = Some(Writer {

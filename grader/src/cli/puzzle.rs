@@ -15,6 +15,10 @@ use crate::toolchain::env::Env;
 use crate::workbook::Puzzle;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// After a test that ran longer than this without an end, the others do not run.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Grades a puzzle and returns the exit code.
 pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> u8 {
@@ -97,8 +101,12 @@ fn grade(
         if let Some(dir) = &args.dump {
             npy::dump(dir, case, &run)?;
         }
-        // On a GPU each such test costs the whole time-out.
-        hung = run.findings.iter().any(|f| matches!(f.kind, FindingKind::TimeOut { .. }));
+        // Each further test would take as long again.
+        hung = run.time > PATIENCE
+            && run.findings.iter().any(|finding| {
+                let kind = &finding.kind;
+                matches!(kind, FindingKind::TimeOut { .. } | FindingKind::EndlessLoop { .. })
+            });
         passed += usize::from(verdict.passed());
         reporter.test_finished(&verdict).ok();
     }

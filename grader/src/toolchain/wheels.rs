@@ -131,7 +131,7 @@ fn pip(env: &Env, python: &Path, staging: &Path) -> Result<(), Failure> {
         staging.with_extension("").display()
     );
     let progress = Progress::bytes(&message, (DOWNLOAD_MB + INSTALLED_MB) << 20);
-    let mut tick = |_: Duration| progress.position(size(staging));
+    let mut tick = |_: Duration| progress.position(folder_size(staging));
     let finished = run_with_tick(command, Vec::new(), &INSTALL, &mut tick).map_err(|e| {
         Failure::new(
             FailureKind::Environment,
@@ -224,10 +224,10 @@ fn remove(folder: &Path) -> io::Result<()> {
 }
 
 /// Bytes in a folder. Files come and go under pip's hands: those that have gone count nothing.
-fn size(folder: &Path) -> u64 {
+pub fn folder_size(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let size_of = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) if metadata.is_dir() => folder_size(&entry.path()),
         Ok(metadata) => metadata.len(),
         Err(_) => 0,
     };

@@ -103,3 +103,17 @@ fn memory_does_not_depend_on_the_number_of_host_threads() {
         }
     }
 }
+
+#[test]
+fn a_variable_that_was_never_set_does_not_look_like_zero() {
+    let text = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out){\n\
+                .reg .f32 %f<3>;.reg .b64 %rd<3>;\nld.param.u64 %rd1,[out];\n\
+                add.rn.f32 %f2,%f1,0f3F800000;\nst.global.f32 [%rd1],%f2;\nst.global.u64 [%rd1+8],%rd2;\nret;\n}\n";
+    let mut device = Device::new(text);
+    let out = device.output::<u64>(2);
+    let params = vec![device.pointer(out)];
+    device.run("k", 1, 1, params);
+    let words = device.read::<u64>(out);
+    assert!(f32::from_bits(words[0] as u32).is_nan());
+    assert_eq!(words[1], u64::MAX);
+}

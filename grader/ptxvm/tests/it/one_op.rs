@@ -234,6 +234,8 @@ fn half_arithmetic() {
 
 #[test]
 fn comparisons() {
+    check("xor.pred %p0, %p1, -1;", &[(&[1], 0), (&[0], 1)]);
+    check("or.pred %p0, 0, %p1;", &[(&[1], 1), (&[0], 0)]);
     check("setp.lt.s32 %p0, %r1, %r2;", &[(&[u(-1), 0], 1)]);
     check("setp.lo.u32 %p0, %r1, %r2;", &[(&[u(-1), 0], 0)]);
     check("setp.ge.s16 %p0, %rs1, %rs2;", &[(&[h(-1), 0], 0), (&[0, h(-1)], 1)]);
