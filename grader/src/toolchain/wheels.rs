@@ -30,19 +30,32 @@ pub fn nvcc_in(cache: &Path) -> PathBuf {
     cache.join(FOLDER).join("nvidia/cu13/bin/nvcc")
 }
 
+/// What an installation takes, for people.
+pub fn price() -> String {
+    format!("{DOWNLOAD_MB} MB to download, {INSTALLED_MB} MB on disk")
+}
+
+/// The Python whose pip would install nvcc.
+///
+/// # Errors
+/// An environment failure: no wheels for this platform, no Python or pip.
+pub fn installer(env: &Env) -> Result<PathBuf, Failure> {
+    check_platform(std::env::consts::OS, std::env::consts::ARCH)?;
+    find_pip(env)
+}
+
 /// Installs nvcc into `cache`, unless another grader has done so meanwhile.
 ///
 /// # Errors
 /// An environment failure: no wheels for this platform, no Python or pip, no network, no space, no permission.
 pub fn install(env: &Env, cache: &Path) -> Result<(), Failure> {
-    check_platform(std::env::consts::OS, std::env::consts::ARCH)?;
+    let python = installer(env)?;
     fs::create_dir_all(cache).map_err(|e| cannot_write(cache, &e))?;
     // Held until this function returns; the system frees it if the grader is killed.
     let _lock = lock(&cache.join("install.lock"))?;
     if is_program(&nvcc_in(cache)) {
         return Ok(());
     }
-    let python = find_pip(env)?;
     let staging = cache.join(format!("{FOLDER}.partial"));
     // What an interrupted run left is worth nothing: finished downloads are in pip's own cache.
     remove(&staging).map_err(|e| cannot_write(&staging, &e))?;
