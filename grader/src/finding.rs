@@ -122,6 +122,21 @@ pub enum FindingKind {
         /// Byte offset in shared memory.
         offset: i64,
     },
+    /// Two threads touched the same element, one of them wrote, and nothing orders them.
+    GlobalRace {
+        /// The element.
+        place: Option<Place>,
+        /// The other side: line, thread and access.
+        other_line: Option<SourceLine>,
+        /// The other thread.
+        other_thread: Option<ThreadId>,
+        /// This side's access.
+        access: Access,
+        /// The other side's access.
+        other_access: Access,
+        /// Both threads are of one block.
+        same_block: bool,
+    },
     /// A barrier that part of the block never reaches.
     BarrierDivergence {
         /// Where the other threads are; `None` if they have returned.
@@ -168,6 +183,17 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// True if the run broke off, so that what the outputs hold says nothing.
+    pub fn ends_the_run(&self) -> bool {
+        matches!(
+            self,
+            Self::EndlessLoop { .. }
+                | Self::TimeOut { .. }
+                | Self::Trap { .. }
+                | Self::Driver { .. }
+        )
+    }
+
     /// The name used in `caught_by` and in JSON.
     pub fn name(&self) -> &'static str {
         match self {
@@ -176,6 +202,7 @@ impl FindingKind {
             Self::Uninitialised { .. } => "uninitialised",
             Self::WriteToInput { .. } | Self::InputChanged { .. } => "write-to-input",
             Self::SharedRace { .. } => "shared-race",
+            Self::GlobalRace { .. } => "global-race",
             Self::BarrierDivergence { .. } => "barrier-divergence",
             Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
             Self::Trap { .. } => "trap",

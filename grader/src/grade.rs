@@ -1,10 +1,11 @@
 //! The way of a verdict: spec and kernel file in, verdicts out. Every command that judges goes this way.
 
-use crate::backend::Backend;
 use crate::backend::gpu::{Gpu, GpuBackend};
 use crate::backend::vm::VmBackend;
+use crate::backend::{Backend, Run};
 use crate::case::Case;
 use crate::failure::Failure;
+use crate::finding::FindingKind;
 use crate::judge;
 use crate::module;
 use crate::oracle;
@@ -15,12 +16,13 @@ use crate::verdict::TestVerdict;
 use crate::workbook::Workbook;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A kernel file that is compiled, and whose kernels are those of the spec.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     /// PTX and, for a GPU, machine code.
-    pub compiled: Compiled,
+    pub compiled: Arc<Compiled>,
     /// Name in the module (mangled) of each kernel by its source name.
     pub kernels: BTreeMap<String, String>,
 }
@@ -58,7 +60,7 @@ pub fn compile(
         module::check_signature(kernel, &arguments(spec, launch), &compiled.source)?;
         kernels.insert(launch.kernel.clone(), kernel.symbol.clone());
     }
-    Ok(Program { compiled, kernels })
+    Ok(Program { compiled: Arc::new(compiled), kernels })
 }
 
 fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {
@@ -114,8 +116,9 @@ impl Machine {
     }
 }
 
-/// Runs one case and judges it. A failed one is run again on the virtual machine, wherever it failed, to find what
-/// the thread of the first wrong element read.
+/// Runs one case and judges it. A case that runs on a GPU runs on the virtual machine too: it sees races and reads
+/// outside that a GPU lets pass, and tells lines, indices and threads. There, too, the thread of the first wrong element
+/// is traced.
 ///
 /// # Errors
 /// The backend cannot run the case.
@@ -123,21 +126,43 @@ pub fn judge_case(
     machine: &Machine,
     program: &Program,
     case: &Case,
-) -> Result<(crate::backend::Run, TestVerdict), Failure> {
+) -> Result<(Run, TestVerdict), Failure> {
     let run = machine.backend().run(case)?;
     let verdict = judge::judge(case, &run);
-    let Some((tensor, flat)) = judge::element_to_trace(case, &verdict) else {
-        return Ok((run, verdict));
-    };
-    // The explanation is an extra: where the virtual machine cannot run the program, the verdict stands without it.
-    let provenance = match machine {
-        Machine::Vm(vm) => vm.provenance(case, tensor, flat),
-        Machine::Gpu(_) => VmBackend::new(&program.compiled.ptx, program.kernels.clone())
-            .and_then(|vm| vm.provenance(case, tensor, flat)),
-    };
-    let verdict = match provenance {
-        Ok(provenance) => judge::with_provenance(verdict, case, &provenance),
-        Err(_) => verdict,
+    let verdict = match machine {
+        Machine::Vm(vm) => trace(vm, case, verdict),
+        Machine::Gpu(_) => match VmBackend::new(&program.compiled.ptx, program.kernels.clone()) {
+            Ok(vm) => trace(&vm, case, see_more(&vm, case, verdict)),
+            // Where the virtual machine cannot run the program, the GPU's word stands alone.
+            Err(_) => verdict,
+        },
     };
     Ok((run, verdict))
+}
+
+/// Adds what the virtual machine finds; where it finds the same mistake as the GPU, or one that explains why the GPU
+/// stopped, its finding stands alone, for it tells the line. A kernel that is right on the GPU and wrong there was right by
+/// chance: it uses a variable that was never set, say.
+fn see_more(vm: &VmBackend, case: &Case, mut verdict: TestVerdict) -> TestVerdict {
+    let Ok(run) = vm.run(case) else { return verdict };
+    if verdict.passed() {
+        return TestVerdict { time: verdict.time, ..judge::judge(case, &run) };
+    }
+    let seen = run.findings;
+    if !seen.is_empty() {
+        verdict.findings.retain(|finding| {
+            let same = seen.iter().any(|other| other.kind.name() == finding.kind.name());
+            !same && !matches!(finding.kind, FindingKind::Driver { .. })
+        });
+        verdict.findings.splice(0..0, seen);
+    }
+    verdict
+}
+
+fn trace(vm: &VmBackend, case: &Case, verdict: TestVerdict) -> TestVerdict {
+    let Some((tensor, flat)) = judge::element_to_trace(case, &verdict) else { return verdict };
+    match vm.provenance(case, tensor, flat) {
+        Ok(provenance) => judge::with_provenance(verdict, case, &provenance),
+        Err(_) => verdict,
+    }
 }

@@ -9,27 +9,41 @@
 //! ```
 //!
 //! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `finding`, `case`, `verdict`, `npy`,
-//! `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `module`, `backend`, `judge`,
-//! `wrong`, `grade`, `report`, `cli`.
+//! `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`, `backend`, `judge`, `wrong`,
+//! `grade`, `unit`, `doctor`, `report`, `contents`, `standing`, `chapter`, `check`, `pristine`, `editor`, `storage`,
+//! `template`, `terminal`, `watcher`, `cli`.
 
 pub mod backend;
 pub mod case;
+pub mod chapter;
+pub mod check;
 pub mod cli;
+pub mod contents;
 pub mod diagnostic;
+pub mod doctor;
+pub mod editor;
 pub mod failure;
 pub mod finding;
 pub mod grade;
 pub mod judge;
 pub mod module;
+pub mod mutants;
 pub mod npy;
 pub mod oracle;
+pub mod pristine;
 pub mod process;
 pub mod progress;
 pub mod report;
 pub mod rng;
 pub mod spec;
+pub mod standing;
+pub mod storage;
+pub mod template;
 pub mod tensor;
+pub mod terminal;
 pub mod toolchain;
+pub mod unit;
 pub mod verdict;
+pub mod watcher;
 pub mod workbook;
 pub mod wrong;

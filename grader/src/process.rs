@@ -241,13 +241,20 @@ fn start_thread(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<
     thread::Builder::new().name(format!("child {name}")).spawn(body).map(drop)
 }
 
-/// The groups of the children that run now.
+/// Adds something to do before a signal ends the grader, such as putting the terminal right.
+pub fn before_interrupt(action: fn()) {
+    registry().actions.push(action);
+    pass_signals_on();
+}
+
+/// The groups of the children that run now, and what else to do before a signal ends the grader.
 #[derive(Default)]
 struct Registry {
     groups: Vec<Pid>,
+    actions: Vec<fn()>,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { groups: Vec::new() });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { groups: Vec::new(), actions: Vec::new() });
 
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -269,6 +276,7 @@ fn pass_signals_on() {
                     // Held to the end: no child can start from here on.
                     let registry = registry();
                     registry.groups.iter().copied().for_each(kill);
+                    registry.actions.iter().for_each(|action| action());
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                     drop(registry);
                 }
@@ -352,6 +360,44 @@ mod tests {
         let done = run(shell("sleep 60 & echo done"), Vec::new(), &limits(20.0, 1000)).unwrap();
         assert!(done.success() && done.stdout == b"done\n");
         assert!(start.elapsed() < Duration::from_secs(10));
+    }
+
+    /// The grader of the next test: a process that runs a child, which writes its number and waits.
+    #[test]
+    #[ignore = "runs only inside `an_interrupted_grader_leaves_no_child`"]
+    fn grader_that_waits() {
+        let file = std::env::var("GRADER_TEST_PID_FILE").unwrap();
+        let script = format!("sh -c 'echo $$ > {file}.new; mv {file}.new {file}; sleep 60' & wait");
+        run(shell(&script), Vec::new(), &limits(60.0, 10)).unwrap();
+    }
+
+    #[test]
+    fn an_interrupted_grader_leaves_no_child() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("pid");
+        let mut grader = Command::new(std::env::current_exe().unwrap())
+            .args(["process::tests::grader_that_waits", "--exact", "--ignored"])
+            .env("GRADER_TEST_PID_FILE", &file)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !file.exists() {
+            assert!(Instant::now() < deadline, "the child never started");
+            thread::sleep(Duration::from_millis(10));
+        }
+        let pid: i32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+        assert!(runs(pid));
+        rustix::process::kill_process(Pid::from_child(&grader), Signal::TERM).unwrap();
+        assert_eq!(
+            grader.wait().unwrap().signal(),
+            Some(SIGTERM),
+            "it ends as if by the signal itself"
+        );
+        while runs(pid) {
+            assert!(Instant::now() < deadline, "the grandchild was left behind");
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     #[test]

@@ -2,7 +2,12 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+/// What is done sooner needs no line.
+const LATE: Duration = Duration::from_secs(1);
 
 /// A line on stderr while something long runs. On a terminal it moves; elsewhere there is one line at the start and
 /// one at the end, so that a log shows what happened.
@@ -16,24 +21,25 @@ pub struct Progress {
 impl Progress {
     /// A spinner with a message.
     pub fn spinner(message: &str) -> Self {
-        Self::new(message, None)
+        Self::new(message, None, "{spinner} {msg}")
     }
 
     /// A bar that counts bytes up to `total`.
     pub fn bytes(message: &str, total: u64) -> Self {
-        Self::new(message, Some(total))
+        Self::new(message, Some(total), "{spinner} {msg} [{bar:24}] {bytes}/{total_bytes}")
     }
 
-    fn new(message: &str, total: Option<u64>) -> Self {
+    /// A bar that counts steps up to `total`.
+    pub fn steps(message: &str, total: u64) -> Self {
+        Self::new(message, Some(total), "{spinner} {msg} [{bar:24}] {pos}/{len}")
+    }
+
+    fn new(message: &str, total: Option<u64>, template: &str) -> Self {
         let start = Instant::now();
         if !std::io::stderr().is_terminal() {
             line(message);
             return Self { bar: None, start, done: false };
         }
-        let template = match total {
-            Some(_) => "{spinner} {msg} [{bar:24}] {bytes}/{total_bytes}",
-            None => "{spinner} {msg}",
-        };
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
         // A template that does not parse leaves indicatif's own look.
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -51,10 +57,17 @@ impl Progress {
         }
     }
 
-    /// Moves the bar.
-    pub fn position(&self, bytes: u64) {
+    /// Moves the bar to here.
+    pub fn position(&self, position: u64) {
         if let Some(bar) = &self.bar {
-            bar.set_position(bytes.min(bar.length().unwrap_or(bytes)));
+            bar.set_position(position.min(bar.length().unwrap_or(position)));
+        }
+    }
+
+    /// Moves the bar on.
+    pub fn advance(&self, steps: u64) {
+        if let Some(bar) = &self.bar {
+            bar.inc(steps);
         }
     }
 
@@ -77,6 +90,42 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if !self.done {
             self.clear();
+        }
+    }
+}
+
+/// A moving line that appears only if something takes long, and only on a terminal: most of the time there is none.
+/// It is gone when this is dropped.
+#[derive(Debug)]
+pub struct Late {
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Late {
+    /// Shows `message` after [`LATE`].
+    pub fn new(message: &str) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self { thread: None };
+        }
+        let (stop, stopped) = channel();
+        let message = message.to_owned();
+        let wait = move || {
+            if stopped.recv_timeout(LATE) == Err(RecvTimeoutError::Timeout) {
+                let _progress = Progress::spinner(&message);
+                // Until the sender is dropped.
+                stopped.recv().ok();
+            }
+        };
+        let thread = std::thread::Builder::new().name("progress".into()).spawn(wait);
+        Self { thread: thread.ok().map(|thread| (stop, thread)) }
+    }
+}
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.thread.take() {
+            drop(stop);
+            thread.join().ok();
         }
     }
 }

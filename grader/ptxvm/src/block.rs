@@ -9,6 +9,10 @@ use crate::warp::{Status, Warp};
 /// PTX ISA 9.7.13.1: 16 barriers for a block.
 const BARRIERS: usize = 16;
 
+/// How many budgets the warps of a block may spend together, so that a block of many warps that all loop is found out as
+/// soon as a block of two.
+const BUDGETS_OF_A_BLOCK: u64 = 2;
+
 /// One barrier between two releases.
 #[derive(Clone, Debug, Default)]
 struct Barrier {
@@ -16,6 +20,8 @@ struct Barrier {
     waiting: Vec<(usize, Pc)>,
     /// Threads that arrived, in whole warps.
     arrived: u32,
+    /// Warps that arrived without waiting.
+    arrivals: u32,
     /// None: the whole block.
     threads: Option<u32>,
     /// Threads whose predicate held (`bar.red`), and whether all did.
@@ -46,6 +52,10 @@ impl<M: Monitor> Turns<'_, '_, M> {
         let mut barriers: [Barrier; BARRIERS] =
             std::array::from_fn(|_| Barrier { all: true, ..Barrier::default() });
         loop {
+            if let Some(index) = self.overspent() {
+                self.endless(index);
+                return Ended::Endless;
+            }
             let mut ran = false;
             for index in 0..self.warps.len() {
                 while self.warps[index].status == Status::Ready {
@@ -88,9 +98,11 @@ impl<M: Monitor> Turns<'_, '_, M> {
 
     fn arrive(&mut self, barrier: &mut Barrier, index: usize, at: Pc, threads: Option<u32>) {
         let warp = &self.warps[index];
-        barrier.arrived += 32;
+        barrier.arrived = barrier.arrived.saturating_add(32);
         barrier.threads = threads;
-        if warp.status != Status::Ready {
+        if warp.status == Status::Ready {
+            barrier.arrivals |= 1 << index;
+        } else {
             barrier.waiting.push((index, at));
         }
         if let Some(Op::Bar(bar)) = instruction(self.env.program, at).map(|instr| &instr.op)
@@ -118,8 +130,15 @@ impl<M: Monitor> Turns<'_, '_, M> {
         }
         if barrier.threads.is_none() {
             self.check_same_barrier(barrier);
-            self.state.monitor.barrier();
         }
+        let mut there = barrier.waiting.iter().fold(0, |all, &(index, _)| all | 1 << index);
+        there |= barrier.arrivals;
+        if barrier.threads.is_none() {
+            let done = |&(_, warp): &(usize, &Warp)| warp.status == Status::Done;
+            let ended = self.warps.iter().enumerate().filter(done);
+            there = ended.fold(there, |all, (index, _)| all | 1 << index);
+        }
+        self.state.monitor.barrier(there);
         for &(index, at) in &barrier.waiting {
             let warp = &mut self.warps[index];
             warp.status = Status::Ready;
@@ -150,6 +169,15 @@ impl<M: Monitor> Turns<'_, '_, M> {
         let mask = if warp.now.mask == 0 { warp.live } else { warp.now.mask };
         let thread = warp.index * 32 + mask.trailing_zeros().min(31);
         self.state.log.record(kind, pc, thread, mask.count_ones());
+    }
+
+    /// A running warp, if the block has spent its budgets.
+    fn overspent(&self) -> Option<usize> {
+        let executed: u64 = self.warps.iter().map(|warp| warp.executed).sum();
+        if executed < self.env.budget.saturating_mul(BUDGETS_OF_A_BLOCK) {
+            return None;
+        }
+        self.warps.iter().position(|warp| warp.status != Status::Done)
     }
 
     fn endless(&mut self, index: usize) {

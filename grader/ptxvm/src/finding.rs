@@ -15,6 +15,17 @@ pub enum AccessKind {
     Atomic,
 }
 
+/// The order in which a race happened to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RaceKind {
+    /// The reader may come too early.
+    ReadAfterWrite,
+    /// The writer may come too early.
+    WriteAfterRead,
+    /// Either value may stay.
+    WriteAfterWrite,
+}
+
 /// State spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Space {
@@ -93,6 +104,46 @@ pub enum FindingKind {
         /// Where the other threads are: None if they have returned.
         other: Option<SourceLoc>,
     },
+    /// Two threads of a block access one place of shared memory, at least one of them writes, and no barrier lies between.
+    ///
+    /// The finding's line and thread are those of the later access. Writes of the same value, atomics among themselves and
+    /// volatile accesses among themselves are no race.
+    SharedRace {
+        /// What follows what.
+        kind: RaceKind,
+        /// Bytes of the later access.
+        size: u32,
+        /// Offset in shared memory.
+        offset: i64,
+        /// Line of the earlier access.
+        other: Option<SourceLoc>,
+        /// Thread of the earlier access.
+        other_thread: [u32; 3],
+        /// Both threads are lanes of one warp: `__syncwarp()` between them suffices.
+        same_warp: bool,
+    },
+    /// Two threads access one place of global memory, at least one of them writes, and nothing orders them: threads of one
+    /// block without a barrier between, or threads of two blocks.
+    ///
+    /// The rules of [`SharedRace`](Self::SharedRace) hold. Nothing is reported of programs with fences.
+    GlobalRace {
+        /// What followed what in this run.
+        kind: RaceKind,
+        /// Bytes of the later access.
+        size: u32,
+        /// Buffer and offset.
+        buffer: (BufferId, i64),
+        /// Line of the earlier access.
+        other: Option<SourceLoc>,
+        /// Block of the earlier access.
+        other_block: [u32; 3],
+        /// Thread of the earlier access.
+        other_thread: [u32; 3],
+        /// Both threads are of one block: a barrier between them suffices.
+        same_block: bool,
+        /// Both threads are lanes of one warp.
+        same_warp: bool,
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions of the warp.
@@ -126,6 +177,28 @@ impl FindingKind {
                 Self::WriteToReadOnly { buffer: (a, _), size: b },
                 Self::WriteToReadOnly { buffer: (c, _), size: d },
             ) => (a, b) == (c, d),
+            (
+                Self::SharedRace { kind: a, size: b, other: c, same_warp: d, .. },
+                Self::SharedRace { kind: e, size: f, other: g, same_warp: h, .. },
+            ) => (a, b, c, d) == (e, f, g, h),
+            (
+                Self::GlobalRace {
+                    kind: a,
+                    buffer: (b, _),
+                    other: c,
+                    same_block: d,
+                    same_warp: e,
+                    ..
+                },
+                Self::GlobalRace {
+                    kind: f,
+                    buffer: (g, _),
+                    other: h,
+                    same_block: i,
+                    same_warp: j,
+                    ..
+                },
+            ) => (a, b, c, d, e) == (f, g, h, i, j),
             (Self::EndlessLoop { .. }, Self::EndlessLoop { .. }) => true,
             _ => self == other,
         }

@@ -4,12 +4,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::block::{Ended, Turns};
+use crate::check::global_race::GlobalRaces;
+use crate::check::order::{Conflicts, OrderWatch};
+use crate::check::race::Races;
 use crate::check::trace::{Traced, Tracer};
+use crate::check::watch::{Watch, Watcher, Writer};
 use crate::error::LaunchError;
 use crate::exec::{BlockState, Env};
-use crate::finding::{Finding, Log, Raw, merge};
-use crate::hooks::Monitor;
-use crate::ir::{Slot, Special, Uniform};
+use crate::finding::{Finding, FindingKind, Log, Raw, Space, merge};
+use crate::hooks::{Monitor, coordinates};
+use crate::ir::{Pc, Slot, Special, Uniform};
+use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
@@ -33,18 +38,21 @@ pub struct Launch {
 /// Limits and extras of a launch.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Instructions that one warp may execute before it counts as endless.
+    /// Instructions that one warp may execute before it counts as endless; the warps of a block together may execute
+    /// twice as many.
     pub budget: u64,
     /// Record every global access of this thread: (block, thread).
     pub trace: Option<([u32; 3], [u32; 3])>,
+    /// Find who wrote this place last.
+    pub watch: Option<Watch>,
     /// At most this many findings are kept apart (by kind and source line); each counts its repetitions.
     pub max_findings: usize,
 }
 
 impl Default for Options {
-    /// A budget of 2^28 instructions, no trace, 64 findings.
+    /// A budget of 2^28 instructions, no trace, no watch, 64 findings.
     fn default() -> Self {
-        Self { budget: 1 << 28, trace: None, max_findings: 64 }
+        Self { budget: 1 << 28, trace: None, watch: None, max_findings: 64 }
     }
 }
 
@@ -55,6 +63,8 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// The accesses of the traced thread, in program order.
     pub trace: Vec<Traced>,
+    /// Who wrote the watched place last: of several blocks, the one with the highest index.
+    pub writer: Option<Writer>,
     /// Instructions executed, counted once for each active lane.
     pub lane_instructions: u64,
     /// What the kernel printed, block after block.
@@ -65,6 +75,8 @@ pub struct Outcome {
 pub const MAX_SHARED: u32 = 48 << 10;
 /// Threads of a block at most.
 pub const MAX_THREADS: u32 = 1024;
+/// Once a launch has printed so many bytes, the rest is dropped: as much as the hardware's buffer holds.
+const MAX_PRINTED: usize = 1 << 20;
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
@@ -94,14 +106,20 @@ pub fn launch(
         budget: options.budget,
         run_arithmetic: simd::best(),
     };
-    let start = Start::new(&env, launch, shared, first_variable);
+    let start = Start::new(&env, launch, &shared, first_variable);
     let index = |at: [u32; 3], of: [u32; 3]| (at[2] * of[1] + at[1]) * of[0] + at[0];
     let tracer = options
         .trace
         .filter(|(_, thread)| (0..3).all(|axis| thread[axis] < launch.block[axis]))
         .map(|(block, thread)| (block, index(thread, launch.block)));
-    let run =
-        Run { env: &env, start: &start, grid: launch.grid, tracer, stop: AtomicU64::new(u64::MAX) };
+    let run = Run {
+        env: &env,
+        start: &start,
+        grid: launch.grid,
+        tracer,
+        watch: options.watch,
+        stop: AtomicU64::new(u64::MAX),
+    };
     Ok(run.all(options.max_findings))
 }
 
@@ -201,12 +219,12 @@ struct Start {
 }
 
 impl Start {
-    fn new(env: &Env, launch: &Launch, shared: Layout, first_variable: BufferId) -> Self {
+    fn new(env: &Env, launch: &Launch, shared: &Layout, first_variable: BufferId) -> Self {
         let threads: u32 = launch.block.iter().product();
         let mut start = Self {
-            registers: Registers::new(env.program),
+            registers: Registers::undefined(env.program),
             shared_bytes: shared.end,
-            shared: Flat::undefined(&shared),
+            shared: Flat::undefined(shared),
             varying: Vec::new(),
             warps: threads.div_ceil(32),
             threads,
@@ -222,13 +240,13 @@ impl Start {
                 Uniform::Param { offset, bytes } => param_value(env.params, offset, bytes),
                 Uniform::Global(index, addend) => variable_address(first_variable, index, addend),
                 Uniform::DynamicShared(addend) => u64::from(dynamic).wrapping_add_signed(addend),
-                Uniform::Special(special) => match start.fixed(special, launch, shared.packed) {
-                    Some(value) => value.into(),
-                    None => {
+                Uniform::Special(special) => {
+                    let Some(value) = start.fixed(special, launch, shared.packed) else {
                         start.varying.push((special, slot));
                         continue;
-                    }
-                },
+                    };
+                    value.into()
+                }
             };
             for lane in 0..32 {
                 start.registers.set_lane(slot, lane, value);
@@ -299,10 +317,6 @@ fn param_value(params: &Flat, offset: u32, bytes: u32) -> u64 {
     }
 }
 
-fn coordinates(index: u32, size: [u32; 3]) -> [u32; 3] {
-    [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
-}
-
 fn block_coordinates(index: u64, grid: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(grid[0]), u64::from(grid[1]));
     [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
@@ -314,6 +328,8 @@ struct BlockResult {
     raw: Vec<Raw>,
     printed: String,
     trace: Vec<Traced>,
+    /// Instruction and thread.
+    written: Option<(Pc, u32)>,
 }
 
 /// One launch.
@@ -322,13 +338,17 @@ struct Run<'r, 'e> {
     start: &'r Start,
     grid: [u32; 3],
     tracer: Option<([u32; 3], u32)>,
+    watch: Option<Watch>,
     /// Blocks behind this one need not run.
     stop: AtomicU64,
 }
 
+/// All that looks on while a block runs.
+type Monitors<'c> = (Races, (Option<Tracer>, (Option<Watcher>, Option<OrderWatch<'c>>)));
+
 /// Storage that one host thread reuses from block to block.
-struct Worker {
-    state: BlockState<Option<Tracer>>,
+struct Worker<'c> {
+    state: BlockState<Monitors<'c>>,
     warps: Vec<Warp>,
 }
 
@@ -338,35 +358,50 @@ const PARALLEL_FROM: u64 = 1 << 20;
 impl Run<'_, '_> {
     fn all(&self, max_findings: usize) -> Outcome {
         let blocks = self.grid.iter().map(|&count| u64::from(count)).product();
-        let mut worker = self.worker();
+        let mut worker = self.worker(None);
         let mut results = Vec::new();
         let mut next = 0;
+        let mut may_fork = !self.env.program.ordered;
         while next < blocks && next <= self.stop.load(Relaxed) {
-            if !self.env.program.ordered && worker.state.lane_instructions > PARALLEL_FROM {
-                break;
+            if may_fork && worker.state.lane_instructions > PARALLEL_FROM {
+                may_fork = false;
+                if let Some((mut rest, lane_instructions)) = self.parallel(next, blocks, &worker) {
+                    results.append(&mut rest);
+                    worker.state.lane_instructions += lane_instructions;
+                    break;
+                }
             }
             results.extend(self.block(&mut worker, next));
             next += 1;
         }
-        let mut lane_instructions = worker.state.lane_instructions;
-        if next < blocks {
-            lane_instructions += self.parallel(next, blocks, &mut results);
-        }
-        self.merged(results, lane_instructions, max_findings)
+        self.merged(results, worker.state.lane_instructions, max_findings)
     }
 
-    /// Host threads take the next block in turn; where each one runs makes no difference to what it finds.
-    fn parallel(&self, first: u64, blocks: u64, results: &mut Vec<BlockResult>) -> u64 {
+    /// Host threads take the next block in turn. None, and memory as it was, where the order of blocks makes a difference.
+    fn parallel(
+        &self,
+        first: u64,
+        blocks: u64,
+        so_far: &Worker,
+    ) -> Option<(Vec<BlockResult>, u64)> {
+        let threads = rayon::current_num_threads();
+        if threads == 1 || blocks >= u64::from(u32::MAX >> 1) {
+            return None;
+        }
+        let before = self.env.memory.snapshot();
+        let conflicts = Conflicts::new(self.env.memory);
+        conflicts.seed(&so_far.state.monitor.0.global);
         let next = AtomicU64::new(first);
         let collected = Mutex::new((Vec::new(), 0));
         rayon::scope(|scope| {
-            for _ in 0..rayon::current_num_threads() {
+            for _ in 0..threads {
                 scope.spawn(|_| {
-                    let mut worker = self.worker();
+                    let mut worker = self.worker(Some(&conflicts));
                     let mut mine = Vec::new();
                     loop {
                         let index = next.fetch_add(1, Relaxed);
-                        if index >= blocks || index > self.stop.load(Relaxed) {
+                        let over = index >= blocks || index > self.stop.load(Relaxed);
+                        if over || conflicts.found() {
                             break;
                         }
                         mine.extend(self.block(&mut worker, index));
@@ -378,18 +413,27 @@ impl Run<'_, '_> {
                 });
             }
         });
-        let (mut found, lane_instructions) = collected.into_inner().unwrap_or_default();
-        found.sort_by_key(|result| result.index);
-        results.append(&mut found);
-        lane_instructions
+        // Where a block was stopped, how far the others came is chance.
+        if conflicts.found() || self.stop.load(Relaxed) != u64::MAX {
+            self.env.memory.restore(&before);
+            self.stop.store(u64::MAX, Relaxed);
+            return None;
+        }
+        let (mut found, lane_instructions) = collected.into_inner().ok()?;
+        found.sort_by_key(|result: &BlockResult| result.index);
+        Some((found, lane_instructions))
     }
 
-    fn worker(&self) -> Worker {
+    fn worker<'c>(&self, conflicts: Option<&'c Conflicts>) -> Worker<'c> {
+        let tracer = self.tracer.map(|(block, thread)| Tracer::new(block, thread));
+        let order = conflicts.map(|conflicts| OrderWatch { conflicts, block: 0 });
+        let across_blocks = conflicts.is_none();
+        let races = Races::new(GlobalRaces::new(self.grid, across_blocks, self.env.program.fenced));
         let state = BlockState {
             shared: Flat::default(),
             log: Log::default(),
             printed: String::new(),
-            monitor: self.tracer.map(|(block, thread)| Tracer::new(block, thread)),
+            monitor: (races, (tracer, (self.watch.map(Watcher::new), order))),
             coordinates: [0; 3],
             lane_instructions: 0,
         };
@@ -400,9 +444,13 @@ impl Run<'_, '_> {
     /// Runs one block; None if there is nothing to report.
     fn block(&self, worker: &mut Worker, index: u64) -> Option<BlockResult> {
         let Worker { state, warps } = worker;
+        if let Some(order) = &mut state.monitor.1.1.1 {
+            order.block = index as u32 + 1;
+        }
+        state.monitor.0.global.block_start(index);
         state.coordinates = block_coordinates(index, self.grid);
         state.shared.reset_from(&self.start.shared);
-        state.monitor.block_start(self.start.shared_bytes);
+        state.monitor.block_start(self.start.shared_bytes, self.start.warps);
         for (warp, number) in warps.iter_mut().zip(0u32..) {
             let threads = (self.start.threads - number * 32).min(32);
             warp.restart(&self.start.registers, number, u32::MAX >> (32 - threads));
@@ -412,15 +460,40 @@ impl Run<'_, '_> {
         if turns.run(|| self.stop.load(Relaxed) < index) == Ended::Endless {
             self.stop.fetch_min(index, Relaxed);
         }
-        let trace = state.monitor.as_mut().map(|tracer| tracer.take(self.env.program));
+        let (_, (tracer, (watcher, _))) = &mut state.monitor;
+        let trace = tracer.as_mut().map(|tracer| tracer.take(self.env.program));
         let result = BlockResult {
             index,
             raw: std::mem::take(&mut state.log.raw),
             printed: std::mem::take(&mut state.printed),
             trace: trace.unwrap_or_default(),
+            written: watcher.as_mut().and_then(Watcher::take),
         };
-        let silent = result.raw.is_empty() && result.printed.is_empty() && result.trace.is_empty();
+        let silent = result.raw.is_empty()
+            && result.printed.is_empty()
+            && result.trace.is_empty()
+            && result.written.is_none();
         (!silent).then_some(result)
+    }
+
+    /// Where threads race, that one of them read too early says nothing new.
+    fn drop_consequences(&self, raw: &mut Vec<Raw>) {
+        let place = |raw: &Raw| self.env.program.place(raw.pc);
+        let racing: Vec<Option<SourceLoc>> = raw
+            .iter()
+            .filter_map(|finding| match &finding.kind {
+                FindingKind::SharedRace { other, .. } => {
+                    Some([place(finding).cloned(), other.clone()])
+                }
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let shared = Space::Shared;
+        raw.retain(|finding| {
+            !matches!(finding.kind, FindingKind::Uninitialised { space, .. } if space == shared)
+                || !racing.iter().any(|line| line.as_ref() == place(finding))
+        });
     }
 
     /// Findings in the order of blocks, equal ones counted together.
@@ -436,6 +509,7 @@ impl Run<'_, '_> {
             if result.index > last {
                 break;
             }
+            self.drop_consequences(&mut result.raw);
             result.raw.sort_by_key(|raw| raw.thread);
             for raw in result.raw {
                 let finding = Finding {
@@ -447,8 +521,17 @@ impl Run<'_, '_> {
                 };
                 merge(&mut outcome.findings, finding, max_findings);
             }
-            outcome.printed.push_str(&result.printed);
+            if outcome.printed.len() < MAX_PRINTED {
+                outcome.printed.push_str(&result.printed);
+            }
             outcome.trace.extend(result.trace);
+            if let Some((pc, thread)) = result.written {
+                outcome.writer = Some(Writer {
+                    block: block_coordinates(result.index, self.grid),
+                    thread: coordinates(thread, self.env.block_size),
+                    loc: self.env.program.place(pc).cloned(),
+                });
+            }
         }
         outcome
     }

@@ -4,9 +4,11 @@
 //! over the monitor, so what is not watched costs nothing.
 
 use crate::finding::{AccessKind, Log};
-use crate::ir::Pc;
+use crate::ir::{Pc, R};
 use crate::memory::Window;
 use crate::memory::global::Memory;
+use crate::program::Program;
+use crate::warp::Registers;
 
 /// One memory instruction of one warp.
 pub(crate) struct Event<'a> {
@@ -25,24 +27,54 @@ pub(crate) struct Event<'a> {
     /// Index of the warp in its block.
     pub warp: u32,
     pub memory: &'a Memory,
+    pub program: &'a Program,
+    pub block_size: [u32; 3],
+    /// Atomic or volatile.
+    pub strong: bool,
+    /// All lanes are known to hit the buffer that the first one does.
+    pub one_buffer: bool,
+    /// Tells kinds of atomics apart.
+    pub operation: u32,
+    /// Registers of the warp, and for a store of single words the one that was stored.
+    pub registers: &'a Registers,
+    pub stored: Option<R>,
+}
+
+impl Event<'_> {
+    /// The word that a lane stored, where it was a single one.
+    pub fn stored_word(&self, lane: usize) -> Option<u32> {
+        self.stored.map(|register| self.registers.r(register)[lane])
+    }
+
+    /// Coordinates of a thread of the block.
+    pub fn thread_coordinates(&self, index: u32) -> [u32; 3] {
+        coordinates(index, self.block_size)
+    }
+}
+
+/// Coordinates of a thread, or a block, from its index; x runs fastest.
+pub(crate) fn coordinates(index: u32, size: [u32; 3]) -> [u32; 3] {
+    [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
 }
 
 /// Watches a block.
 pub(crate) trait Monitor {
     /// A new block begins.
-    fn block_start(&mut self, _shared_bytes: u32) {}
+    fn block_start(&mut self, _shared_bytes: u32, _warps: u32) {}
     /// A warp accesses memory.
     #[inline(always)]
     fn access(&mut self, _event: &Event, _log: &mut Log) {}
-    /// The whole block has met at a barrier.
-    fn barrier(&mut self) {}
+    /// The warps of a mask have met at a barrier.
+    fn barrier(&mut self, _warps: u32) {}
+    /// The lanes of a warp have met (`__syncwarp`).
+    fn warp_barrier(&mut self, _warp: u32) {}
 }
 
 /// Two monitors at once.
 impl<A: Monitor, B: Monitor> Monitor for (A, B) {
-    fn block_start(&mut self, shared_bytes: u32) {
-        self.0.block_start(shared_bytes);
-        self.1.block_start(shared_bytes);
+    fn block_start(&mut self, shared_bytes: u32, warps: u32) {
+        self.0.block_start(shared_bytes, warps);
+        self.1.block_start(shared_bytes, warps);
     }
 
     #[inline(always)]
@@ -51,11 +83,13 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
         self.1.access(event, log);
     }
 
-    fn barrier(&mut self) {
-        self.0.barrier();
-        self.1.barrier();
+    fn barrier(&mut self, warps: u32) {
+        self.0.barrier(warps);
+        self.1.barrier(warps);
+    }
+
+    fn warp_barrier(&mut self, warp: u32) {
+        self.0.warp_barrier(warp);
+        self.1.warp_barrier(warp);
     }
 }
-
-/// Watches nothing.
-impl Monitor for () {}

@@ -98,6 +98,8 @@ pub struct Address {
     pub window: Option<Window>,
     pub base: Base,
     pub offset: i64,
+    /// `.volatile`, `.relaxed` and stronger: meant to be seen by others at once.
+    pub strong: bool,
 }
 
 /// Where a loaded element goes, or a stored one comes from.
@@ -126,6 +128,13 @@ pub struct Elements {
     pub slots: [Slot; 4],
     pub count: u8,
     pub element: Element,
+}
+
+impl Elements {
+    /// Bytes of the whole access.
+    pub fn size(&self) -> u32 {
+        self.element.bytes * u32::from(self.count)
+    }
 }
 
 /// Read-modify-write operations.
@@ -256,6 +265,8 @@ pub enum Op {
     Clock32(R),
     Clock64(Q),
     System(System),
+    /// `bar.warp.sync`: lanes of a split run in step, so they have met already.
+    WarpSync,
     /// Fences, prefetches and hints: nothing to do on a machine that keeps program order.
     Nop,
 }

@@ -1,4 +1,99 @@
-//! A SIMT virtual machine for PTX.
+//! A SIMT virtual machine for PTX: runs CUDA kernels on the CPU, as `nvcc -ptx` compiles them, and reports what they do
+//! wrong by source line.
+//!
+//! The machine executes warps of 32 threads in lockstep, with divergence, barriers, shuffles and atomics. While it runs it
+//! checks every access: bounds, alignment, access rights, initialisation, races in shared memory, barriers that part of a
+//! block never reaches, and loops that never end. It keeps going after a mistake, as far as that makes sense, so one run
+//! shows all of them. The same launch gives the same memory and the same findings every time.
+//!
+//! # Example
+//!
+//! ```
+//! use ptxvm::{Access, FindingKind, Init, Launch, Memory, Module, Options, launch};
+//!
+//! // out[i] = 2 * in[i], without a check of i: nvcc -ptx -lineinfo double.cu
+//! let module = Module::load(r#"
+//!     .version 9.0
+//!     .target sm_75
+//!     .address_size 64
+//!     .visible .entry twice(.param .u64 in, .param .u64 out)
+//!     {
+//!         .reg .b32 %r<2>; .reg .b64 %rd<6>; .reg .f32 %f<3>;
+//!         .loc 1 1 0
+//!         ld.param.u64 %rd1, [in];
+//!         ld.param.u64 %rd2, [out];
+//!         mov.u32 %r1, %tid.x;
+//!         mul.wide.u32 %rd3, %r1, 4;
+//!         add.s64 %rd4, %rd1, %rd3;
+//!         add.s64 %rd5, %rd2, %rd3;
+//!         .loc 1 3 5
+//!         ld.global.f32 %f1, [%rd4];
+//!         add.f32 %f2, %f1, %f1;
+//!         st.global.f32 [%rd5], %f2;
+//!         ret;
+//!     }
+//!     .file 1 "double.cu"
+//! "#)?;
+//! let kernel = module.kernel("twice").expect("the kernel");
+//!
+//! let mut memory = Memory::default();
+//! let values = [1.0f32, 2.0, 3.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+//! let input = memory.alloc(Init::Bytes(values), Access::ReadOnly);
+//! let output = memory.alloc(Init::Undefined { len: 12 }, Access::ReadWrite);
+//! let pointer = |id| u64::to_le_bytes(memory.address(id)).to_vec();
+//! let config = Launch {
+//!     grid: [1, 1, 1],
+//!     block: [4, 1, 1],
+//!     dynamic_shared: 0,
+//!     params: vec![pointer(input), pointer(output)],
+//! };
+//! let outcome = launch(&module, kernel, &config, &mut memory, &Options::default())?;
+//!
+//! // The three elements are right, and thread 3 missed both buffers, in line 3.
+//! assert_eq!(memory.bytes(output)[8..], 6f32.to_le_bytes());
+//! let finding = &outcome.findings[0];
+//! assert_eq!(finding.thread, [3, 0, 0]);
+//! assert_eq!(finding.loc.as_ref().map(|loc| loc.line), Some(3));
+//! assert!(matches!(finding.kind, FindingKind::OutOfBounds { nearest: Some((id, 12)), .. } if id == input));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is supported
+//!
+//! - Types of 8 to 64 bits, `f16`, `bf16` and their pairs, `f32`, `f64`; all rounding modes but for directed `fma.f64`.
+//! - Integer, logic, bit-field, carry and `dp4a` arithmetic; float arithmetic; `cvt` between all of these; comparisons.
+//! - Global, shared (static and dynamic), local, constant and parameter memory; generic addresses; vectors; cache and ordering
+//!   qualifiers, which change nothing, because every access is at once visible to all.
+//! - `atom` and `red`; `bar`/`barrier` with numbers, counts and reductions; `bar.warp.sync`, `shfl`, `vote`, `match`, `redux`,
+//!   `activemask`; calls of functions; `assert` and `printf`.
+//! - Results are those of IEEE 754, bit for bit, with canonical NaNs. The `.approx` functions are computed in double precision
+//!   and rounded once: inside the ISA's bounds, but not a GPU's very bits.
+//!
+//! # What is not
+//!
+//! Textures, surfaces, `wmma`/`mma`, asynchronous copies, clusters, function pointers, recursion, `malloc`: each is an error of
+//! [`Module::load`] that names the line and has `unsupported` set. Furthermore:
+//!
+//! - Diverged lanes meet at the immediate post-dominator of their branch. Two lanes of one warp that wait for each other (a spin
+//!   lock inside a warp) so never end, though newer GPUs would run them; warps may wait for each other.
+//! - Blocks that wait for blocks with a higher number never end either.
+//!
+//! # Structure
+//!
+//! `syntax` (text to tree), `lower` (tree to `ir`, with post-dominators), `ops` (pure functions of lanes), `exec` (one warp),
+//! `block` (its warps and barriers), `grid` (all blocks). Checkers watch through `hooks::Monitor`.
+
+#![expect(
+    clippy::inline_always,
+    reason = "lane functions must be inlined, to be vectorised and to be compiled for the processor of their caller"
+)]
+#![expect(
+    clippy::many_single_char_names,
+    clippy::similar_names,
+    clippy::upper_case_acronyms,
+    clippy::verbose_bit_mask,
+    reason = "operands are called a, b, c and d, as in the ISA; classes of operations by their register files; masks are masks"
+)]
 
 mod block;
 mod check;
@@ -20,8 +115,9 @@ mod types;
 mod warp;
 
 pub use check::trace::Traced;
+pub use check::watch::{Watch, Writer};
 pub use error::{LaunchError, LoadError};
-pub use finding::{AccessKind, Finding, FindingKind, Space};
+pub use finding::{AccessKind, Finding, FindingKind, RaceKind, Space};
 pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};

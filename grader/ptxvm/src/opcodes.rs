@@ -72,6 +72,7 @@ macro_rules! with_alu_table {
                 SadU fast w32::sad_u; SadS fast w32::sad_s; BfeU slow w32::bfe_u; BfeS slow w32::bfe_s;
                 Prmt slow int::prmt; PrmtF4e slow int::prmt_f4e; PrmtB4e slow int::prmt_b4e; PrmtRc8 slow int::prmt_rc8;
                 PrmtEcl slow int::prmt_ecl; PrmtEcr slow int::prmt_ecr; PrmtRc16 slow int::prmt_rc16;
+                FindNthSet slow int::find_nth_set;
                 ShfLWrap fast int::shf_l_wrap; ShfLClamp fast int::shf_l_clamp;
                 ShfRWrap fast int::shf_r_wrap; ShfRClamp fast int::shf_r_clamp;
                 Dp4aUU slow int::dp4a_uu; Dp4aUS slow int::dp4a_us; Dp4aSU slow int::dp4a_su; Dp4aSS slow int::dp4a_ss;

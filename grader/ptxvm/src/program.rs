@@ -107,6 +107,8 @@ pub(crate) struct Program {
     pub local: Layout,
     /// Blocks must run one after another, because the result depends on their order (float atomics, say).
     pub ordered: bool,
+    /// Has memory fences, so its blocks may order themselves.
+    pub fenced: bool,
 }
 
 impl Program {

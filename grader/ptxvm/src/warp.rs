@@ -24,6 +24,15 @@ impl Registers {
         }
     }
 
+    /// As a program finds them: all ones, a NaN in every float type. What is computed from a variable that was never set
+    /// must not look right by chance, as it does with zeros.
+    pub fn undefined(program: &Program) -> Self {
+        let mut registers = Self::new(program);
+        registers.r.fill([u32::MAX; 32]);
+        registers.q.fill([u64::MAX; 32]);
+        registers
+    }
+
     /// Takes over the values of `other`, reusing the storage.
     pub fn reset_from(&mut self, other: &Self) {
         self.r.clone_from(&other.r);

@@ -17,6 +17,8 @@ pub struct Run {
     pub tensors: Vec<RunTensor>,
     /// What went wrong on the way.
     pub findings: Vec<Finding>,
+    /// What the kernels printed. Empty on the GPU: there the driver prints it, on the grader's standard error.
+    pub printed: String,
     /// Launches and copies.
     pub time: Duration,
 }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 /// Compiles, runs and judges the kernels of the Gradient Puzzles workbook.
 #[derive(Debug, Parser)]
-#[command(name = "grader", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "grader", version, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// What to do
+    /// What to do [default: say where you are and what is next]
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 
     /// The workbook's folder [default: the one around the current folder]
     #[arg(long, global = true, value_name = "DIR")]
@@ -28,11 +28,35 @@ const EXIT_CODES: &str = "Exit codes: 0 all tests pass, 1 a test fails or the ke
 pub enum Command {
     /// Grade a puzzle: compile the kernel, run its tests, show what is wrong
     Puzzle(PuzzleArgs),
+    /// Grade a puzzle again at every save
+    Watch(WatchArgs),
+    /// List the puzzles and how they stand
+    List,
+    /// Name the next puzzle
+    Next,
+    /// Show a hint; each time it is asked, the next stronger one
+    Hint(HintArgs),
+    /// Open the stub in your editor ($VISUAL, $EDITOR) and the chapter in the browser
+    Open(NumberArgs),
+    /// Put the stub back as it was; your version is kept beside it
+    Reset(NumberArgs),
+    /// Set up clangd for this machine, so that editors understand CUDA
+    EditorSetup,
     /// Show what the grader finds on this machine, and how to mend what is missing
     Doctor,
-    /// Runs kernels for the grader, in a process of its own
-    #[command(name = "__gpu-child", hide = true)]
-    GpuChild,
+    /// Show what the grader keeps on this machine, and remove it
+    Clean(CleanArgs),
+    /// For instructors: write the files of a new puzzle
+    New(NewArgs),
+    /// For instructors: check that puzzles are in order
+    Check(CheckArgs),
+    /// Print a script that completes commands in a shell
+    Completions {
+        /// Of this shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man(ManArgs),
 }
 
 /// What to grade and how.
@@ -70,6 +94,86 @@ pub struct PuzzleArgs {
     pub dump: Option<PathBuf>,
 }
 
+/// What a new puzzle is called.
+#[derive(Args, Debug)]
+pub struct NewArgs {
+    /// Number and name, such as `51_my_puzzle`
+    #[arg(value_name = "NN_NAME")]
+    pub stem: String,
+
+    /// Title of spec and chapter [default: asked for, or made from the name]
+    #[arg(long)]
+    pub title: Option<String>,
+
+    /// Name of the `__global__` function [default: asked for, or the name]
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+}
+
+/// What to check.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// Numbers of the puzzles [default: all]
+    pub numbers: Vec<u32>,
+
+    /// Where stubs and solutions run, besides the virtual machine
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub backend: BackendChoice,
+
+    /// Change the solution in many small ways, and list the changes that no test notices
+    #[arg(long)]
+    pub mutants: bool,
+
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// What to watch.
+#[derive(Args, Debug)]
+pub struct WatchArgs {
+    /// Number of the puzzle [default: the last one, or the next if it is solved]
+    pub number: Option<u32>,
+
+    /// Where to run the kernel
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub backend: BackendChoice,
+}
+
+/// Which hint.
+#[derive(Args, Debug)]
+pub struct HintArgs {
+    /// Number of the puzzle
+    pub number: u32,
+
+    /// 1 is mild, 2 medium, 3 strong [default: one more than last time]
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub level: Option<u8>,
+}
+
+/// A puzzle.
+#[derive(Args, Debug)]
+pub struct NumberArgs {
+    /// Number of the puzzle
+    pub number: u32,
+}
+
+/// What to remove.
+#[derive(Args, Debug)]
+pub struct CleanArgs {
+    /// Remove it
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// Where manual pages go.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
 /// Backends by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendChoice {
@@ -88,4 +192,6 @@ pub enum Format {
     Text,
     /// One JSON document
     Json,
+    /// XML as of `JUnit`, for CI systems
+    Junit,
 }

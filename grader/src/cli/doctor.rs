@@ -1,8 +1,20 @@
 //! `grader doctor`.
 
+use crate::backend::gpu;
+use crate::doctor;
+use crate::failure::{EXIT_ENVIRONMENT, EXIT_PASS};
+use crate::report;
+use crate::report::style::Style;
+use crate::toolchain::env::Env;
+use std::io::Write;
 use std::path::Path;
 
 /// Looks at the machine and returns the exit code.
-pub(super) fn run(_nvcc: Option<&Path>) -> u8 {
-    0
+pub(super) fn run(nvcc: Option<&Path>) -> u8 {
+    let gpu = gpu::detect();
+    let checks = doctor::examine(&Env::current(), nvcc, gpu.as_ref().map(|gpu| &gpu.info));
+    let stdout = std::io::stdout();
+    let page = report::doctor::page(&checks, Style::detect(&stdout));
+    stdout.lock().write_all(page.as_bytes()).ok();
+    if doctor::healthy(&checks) { EXIT_PASS } else { EXIT_ENVIRONMENT }
 }

@@ -1,37 +1,98 @@
 //! Wires the command line to the library. One file for each command.
 
 pub mod args;
+mod check;
+mod clean;
+mod completions;
 mod doctor;
+mod editor_setup;
+mod grading;
+mod hint;
+mod home;
+mod list;
+mod man;
+mod new;
+mod next;
+mod open;
 mod puzzle;
+mod reset;
+mod watch;
 
 use crate::backend::gpu;
 use crate::failure::{EXIT_ENVIRONMENT, Failure, FailureKind};
+use crate::report::style::Style;
 use crate::workbook::Workbook;
 use args::{Cli, Command};
 use clap::Parser;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Does what the command line says.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
     // A panic is a mistake of the grader's: it must never look like a verdict.
-    let work = std::panic::AssertUnwindSafe(|| dispatch(&cli));
+    let work = std::panic::AssertUnwindSafe(|| {
+        // Runs kernels for another grader. Nobody types it, so help and completions do not know it.
+        if std::env::args_os().nth(1).is_some_and(|word| word == gpu::CHILD_COMMAND) {
+            return gpu::child_main();
+        }
+        dispatch(&Cli::parse())
+    });
     std::panic::catch_unwind(work).unwrap_or_else(|_| {
         let help = "this is a mistake in the grader, not in your kernel; please report it with the text above";
-        writeln!(std::io::stderr(), "error: the grader broke off\n  = help: {help}").ok();
+        writeln!(io::stderr(), "error: the grader broke off\n  = help: {help}").ok();
         ExitCode::from(EXIT_ENVIRONMENT)
     })
 }
 
 fn dispatch(cli: &Cli) -> ExitCode {
     let (dir, nvcc) = (cli.workbook.as_deref(), cli.nvcc.as_deref());
-    match &cli.command {
+    let Some(command) = &cli.command else {
+        return finish(home::run(dir));
+    };
+    match command {
         Command::Puzzle(args) => ExitCode::from(puzzle::run(args, dir, nvcc)),
+        Command::Watch(args) => finish(watch::run(args, dir, nvcc)),
+        Command::List => finish(list::run(dir)),
+        Command::Next => finish(next::run(dir)),
+        Command::Hint(args) => finish(hint::run(args, dir)),
+        Command::Open(args) => finish(open::run(args, dir)),
+        Command::Reset(args) => finish(reset::run(args, dir)),
+        Command::New(args) => finish(new::run(args, dir)),
+        Command::Check(args) => ExitCode::from(check::run(args, dir, nvcc)),
+        Command::EditorSetup => finish(editor_setup::run(dir, nvcc)),
         Command::Doctor => ExitCode::from(doctor::run(nvcc)),
-        Command::GpuChild => gpu::child_main(),
+        Command::Clean(args) => finish(clean::run(args)),
+        Command::Completions { shell } => {
+            completions::run(*shell);
+            ExitCode::SUCCESS
+        }
+        Command::Man(args) => finish(man::run(args)),
     }
+}
+
+/// The exit code of a command that judges nothing; its failure is printed on stderr.
+fn finish(result: Result<(), Failure>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let stderr = io::stderr();
+            let text = failure.render(Style::detect(&stderr).colour);
+            writeln!(stderr.lock(), "{text}").ok();
+            ExitCode::from(failure.kind.exit_code())
+        }
+    }
+}
+
+/// Prints a page on stdout. A reader that has gone (`grader list | head`) is no error.
+fn print(page: &str) {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(page.as_bytes()).and_then(|()| stdout.flush()).ok();
+}
+
+/// What stdout can show.
+fn style() -> Style {
+    Style::detect(&io::stdout())
 }
 
 /// The workbook that was named, or the one around the current folder.

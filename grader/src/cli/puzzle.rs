@@ -1,14 +1,13 @@
 //! `grader puzzle N`.
 
 use super::args::{BackendChoice, Format, PuzzleArgs};
-use crate::backend::gpu::{self, Gpu};
-use crate::failure::Failure;
-use crate::grade::{self, Machine};
-use crate::npy;
+use super::grading::{self, Job};
+use crate::failure::{Failure, FailureKind};
 use crate::oracle;
 use crate::report::style::Style;
-use crate::report::{Compile, JsonReporter, Reporter, RunInfo, Summary, TextReporter};
+use crate::report::{JsonReporter, JunitReporter, Reporter, Summary, TextReporter};
 use crate::spec::Test;
+use crate::standing::Standing;
 use crate::toolchain::Toolchain;
 use crate::toolchain::env::Env;
 use crate::workbook::Puzzle;
@@ -21,6 +20,7 @@ pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path
     let mut reporter: Box<dyn Reporter> = match args.format {
         Format::Text => Box::new(TextReporter::new(stdout.lock(), Style::detect(&stdout))),
         Format::Json => Box::new(JsonReporter::new(stdout.lock())),
+        Format::Junit => Box::new(JunitReporter::new(stdout.lock())),
     };
     // A reader that has gone (`grader puzzle 10 | head`) changes nothing about the verdict: the exit code tells it.
     match grade(args, workbook, nvcc, reporter.as_mut()) {
@@ -29,7 +29,14 @@ pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path
             summary.exit_code()
         }
         Err(failure) => {
-            reporter.failed(&failure).ok();
+            // A kernel that does not compile is a verdict; what keeps the grader from one is an error.
+            if args.format == Format::Text && failure.kind != FailureKind::Kernel {
+                let stderr = io::stderr();
+                let style = Style::detect(&stderr);
+                TextReporter::new(stderr.lock(), style).failed(&failure).ok();
+            } else {
+                reporter.failed(&failure).ok();
+            }
             failure.kind.exit_code()
         }
     }
@@ -48,45 +55,22 @@ fn grade(
         Some(name) => vec![spec.test(name)?],
         None => spec.tests.iter().collect(),
     };
+    let env = Env::current();
+    let toolchain = Toolchain::locate(&env, nvcc)?;
+    let gpu = grading::choose(args.backend)?;
     let source = source(args, puzzle);
-    let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
-    let gpu = choose(args.backend)?;
-    let seed = args.seed.unwrap_or_else(fresh_seed);
-    // The data are drawn while the compiler runs.
-    let (program, cases) = std::thread::scope(|scope| {
-        let cases = scope.spawn(|| grade::cases(&spec, &tests, seed));
-        let program = grade::compile(&toolchain, &workbook, &spec, &source, gpu.as_ref());
-        (program, cases.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    let (program, cases) = (program?, cases?);
-    let machine = Machine::new(&program, gpu)?;
-    let backend = machine.backend();
-    // The stream's errors are dealt with where the exit code is made.
-    reporter
-        .start(&RunInfo {
-            puzzle: puzzle.number,
-            title: spec.title.clone(),
-            file: program.compiled.source.path.clone(),
-            source: program.compiled.source.text.clone(),
-            backend: backend.name().to_owned(),
-            backend_description: backend.describe(),
-            seed,
-            compile: Compile { cached: program.compiled.from_cache, time: program.compiled.time },
-            tests: cases.iter().map(|case| case.test.clone()).collect(),
-            command: command(args),
-            chapter: workbook.relative(&puzzle.chapter).to_path_buf(),
-        })
-        .ok();
-    let mut passed = 0;
-    for case in &cases {
-        let (run, verdict) = grade::judge_case(&machine, &program, case)?;
-        if let Some(dir) = &args.dump {
-            npy::dump(dir, case, &run)?;
-        }
-        passed += usize::from(verdict.passed());
-        reporter.test_finished(&verdict).ok();
-    }
-    Ok(Summary { total: cases.len(), passed })
+    let job = Job {
+        workbook: &workbook,
+        puzzle,
+        spec: &spec,
+        tests: &tests,
+        source: &source,
+        seed: args.seed.unwrap_or_else(grading::fresh_seed),
+        dump: args.dump.as_deref(),
+        command: &command(args),
+    };
+    let standing = Standing::of(&workbook, &env);
+    grading::grade_and_record(&job, &toolchain, gpu, reporter, &standing)
 }
 
 fn source(args: &PuzzleArgs, puzzle: &Puzzle) -> PathBuf {
@@ -97,14 +81,6 @@ fn source(args: &PuzzleArgs, puzzle: &Puzzle) -> PathBuf {
     }
 }
 
-fn choose(backend: BackendChoice) -> Result<Option<Gpu>, Failure> {
-    match backend {
-        BackendChoice::Vm => Ok(None),
-        BackendChoice::Gpu => gpu::detect().map(Some),
-        BackendChoice::Auto => Ok(gpu::detect().ok()),
-    }
-}
-
 /// What was typed, without the seed and the test: the report adds them.
 fn command(args: &PuzzleArgs) -> String {
     let mut command = format!("grader puzzle {}", args.number);
@@ -112,18 +88,13 @@ fn command(args: &PuzzleArgs) -> String {
         command.push_str(" --solution");
     }
     if let Some(file) = &args.file {
-        command.push_str(&format!(" --file {}", file.display()));
+        command.push_str(" --file ");
+        command.push_str(&file.display().to_string());
     }
-    match args.backend {
-        BackendChoice::Auto => {}
-        BackendChoice::Gpu => command.push_str(" --backend gpu"),
-        BackendChoice::Vm => command.push_str(" --backend vm"),
-    }
+    command.push_str(match args.backend {
+        BackendChoice::Auto => "",
+        BackendChoice::Gpu => " --backend gpu",
+        BackendChoice::Vm => " --backend vm",
+    });
     command
-}
-
-/// Six digits, new at every run: short enough to type again.
-fn fresh_seed() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one(std::process::id()) % 1_000_000
 }

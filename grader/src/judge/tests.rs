@@ -40,6 +40,7 @@ fn run(tensors: &[(&[f64], &[bool])]) -> Run {
             })
             .collect(),
         findings: Vec::new(),
+        printed: String::new(),
         time: Duration::ZERO,
     }
 }

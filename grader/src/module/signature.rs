@@ -60,7 +60,7 @@ impl ArgKind {
             (Self::Pointer { dtype, .. }, Some(t)) => match t.strip_suffix('*') {
                 None => Some(format!("no pointer; the puzzle passes `{wanted}`")),
                 Some(element) if !may_point_to(element, dtype) => {
-                    Some(format!("points to {element}; the puzzle passes `{wanted}`"))
+                    Some(format!("points to `{element}`; the puzzle passes `{wanted}`"))
                 }
                 Some(_) => None,
             },
@@ -229,17 +229,15 @@ fn expected(name: &str, args: &[ArgDecl]) -> String {
 
 /// As written, or from the symbol and the sizes.
 fn actual(kernel: &KernelDecl, name: &str, written: Option<&Function<'_>>) -> String {
-    let params: Vec<String> = match written {
-        Some(function) => function
+    let params: Vec<String> = if let Some(function) = written {
+        function
             .params
             .iter()
             .map(|p| p.text.split_whitespace().collect::<Vec<_>>().join(" "))
-            .collect(),
-        None => {
-            let text =
-                |p: &Param| p.cpp_type.clone().unwrap_or_else(|| format!("{} bytes", p.size));
-            kernel.params.iter().map(text).collect()
-        }
+            .collect()
+    } else {
+        let text = |p: &Param| p.cpp_type.clone().unwrap_or_else(|| format!("{} bytes", p.size));
+        kernel.params.iter().map(text).collect()
     };
     format!("__global__ void {name}({})", params.join(", "))
 }

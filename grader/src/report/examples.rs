@@ -58,6 +58,7 @@ pub(super) fn run_info() -> RunInfo {
     RunInfo {
         puzzle: 10,
         title: "Conv2D backward: input gradient".into(),
+        warnings: Vec::new(),
         file: "puzzles/10_conv_backward_input.cu".into(),
         source: SOURCE.into(),
         backend: "vm".into(),
@@ -137,7 +138,8 @@ pub(super) fn verdict(
         }
     });
     let time = Duration::from_micros(3210);
-    let run = Run { tensors: tensors.collect(), findings: Vec::new(), time };
+    let run =
+        Run { tensors: tensors.collect(), findings: Vec::new(), printed: String::new(), time };
     let verdict = judge(&case, &run);
     let Some((index, flat)) = element_to_trace(&case, &verdict) else { return verdict };
     let (stored, reads) = element(&case.tensors[index].tensor, flat);

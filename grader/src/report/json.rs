@@ -65,6 +65,11 @@ impl<W: Write> Reporter for JsonReporter<W> {
         Ok(())
     }
 
+    fn not_run(&mut self, test: &str, why: &str) -> io::Result<()> {
+        self.tests.push(json!({ "name": test, "passed": false, "not_run": why }));
+        Ok(())
+    }
+
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let exit_code = summary.exit_code();
         self.write(exit_code == crate::failure::EXIT_PASS, exit_code, None)
@@ -104,6 +109,7 @@ struct Head<'a> {
     backend_description: &'a str,
     seed: u64,
     compile: Value,
+    warnings: Vec<Value>,
 }
 
 impl<'a> Head<'a> {
@@ -115,6 +121,7 @@ impl<'a> Head<'a> {
             backend: &run.backend,
             backend_description: &run.backend_description,
             seed: run.seed,
+            warnings: run.warnings.iter().map(diagnostic).collect(),
             compile: json!({ "cached": run.compile.cached, "millis": millis(run.compile.time) }),
         }
     }
@@ -150,6 +157,7 @@ fn test(verdict: &TestVerdict, file: &Path, source: &str) -> Value {
         "millis": millis(verdict.time),
         "seed": verdict.seed,
         "dims": verdict.dims,
+        "printed": verdict.printed,
         "findings": findings,
         "tensors": tensors,
     })

@@ -4,17 +4,21 @@
 
 mod cause;
 mod diff;
+pub mod doctor;
 mod findings;
 mod heatmap;
 mod json;
+mod junit;
 mod number;
 pub mod style;
 mod terms;
 mod text;
 
 pub use json::JsonReporter;
+pub use junit::JunitReporter;
 pub use text::TextReporter;
 
+use crate::diagnostic::Diagnostic;
 use crate::failure::{EXIT_FAIL, EXIT_PASS, Failure};
 use crate::verdict::TestVerdict;
 use std::io;
@@ -32,6 +36,8 @@ pub struct RunInfo {
     pub file: PathBuf,
     /// Its contents.
     pub source: String,
+    /// What the compiler warned of.
+    pub warnings: Vec<Diagnostic>,
     /// `vm` or `gpu`.
     pub backend: String,
     /// "PTX virtual machine, 2 threads".
@@ -60,7 +66,7 @@ pub struct Compile {
 /// What came of all tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Tests that ran.
+    /// Tests that ran or should have.
     pub total: usize,
     /// Tests that passed.
     pub passed: usize,
@@ -85,6 +91,11 @@ pub trait Reporter {
     /// # Errors
     /// See [`Reporter::start`].
     fn test_finished(&mut self, verdict: &TestVerdict) -> io::Result<()>;
+    /// A test will not run; `why` ends the sentence "not run: ...".
+    ///
+    /// # Errors
+    /// See [`Reporter::start`].
+    fn not_run(&mut self, test: &str, why: &str) -> io::Result<()>;
     /// All tests have ended.
     ///
     /// # Errors

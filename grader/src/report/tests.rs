@@ -81,7 +81,7 @@ fn a_filter_that_is_not_flipped() {
         grad(input)[0, 0, 0, 0] should be 1, a single product; the kernel made it 9:
           filters[0, 0, 0, 0] · grad(output)[0, 0, 0, 0] = 1   (k=0, fh=0, fw=0)
         block (0,0,0) thread (0,0,0), which stored grad(input)[0, 0, 0, 0] at line 6,
-          also read:    filters[0, 0, 2, 2] (line 4), not in the formula
+          also read:    filters[0, 0, 2, 2] (line 4)
           never read:   filters[0, 0, 0, 0]
 
     likely cause: looks like each slice is rotated by 180 degrees: the right values, in reverse
@@ -132,11 +132,11 @@ fn the_batch_left_out() {
           filters[1, 0, 0, 0] * grad(output)[1, 1, 0, 0] = -24   (k=1, fh=0, fw=0)
           filters[2, 0, 0, 0] * grad(output)[1, 2, 0, 0] =  45   (k=2, fh=0, fw=0)
         block (0,0,0) thread (84,0,0), which stored grad(input)[1, 0, 0, 0] at line 6,
-          also read:    grad(output)[0, 0, 0, 0], grad(output)[0, 1, 0, 0] and 1 more (line 4), not in the formula
+          also read:    grad(output)[0, 0, 0, 0], grad(output)[0, 1, 0, 0] and 1 more (line 4)
           never read:   grad(output)[1, 0, 0, 0], grad(output)[1, 1, 0, 0] and 1 more
 
-    likely cause: grad(input)[0, *, *, *] is right, all that follows has errors: looks like the
-        first coordinate is left out of an index.
+    likely cause: grad(input)[0, *, *, *] is right, all that follows has errors: looks like an index
+        that leaves the first coordinate out, or multiplies it by a wrong size.
 
     1 of 2 tests passed
     to repeat:  grader puzzle 10 --test asymmetric --seed 42
@@ -159,14 +159,14 @@ fn a_bound_off_by_one_on_real_data() {
 
     grad(input) [2, 2, 28, 29]: 348 of 3248 elements are wrong
         element        expected       got  difference     allowed
-        [0, 0, 25, 0]  -0.96246   1.69147    +2.65393  1.58333e-6
-        [0, 0, 25, 1]  0.564332    1.7436    +1.17926  3.42287e-6
-        [0, 0, 25, 2]   -3.3151  -1.78257    +1.53253  8.39835e-6
-        [0, 0, 25, 3]   1.34811   4.92677    +3.57865   8.4133e-6
-        [0, 0, 25, 4]   1.26296   1.04781   -0.215158  8.50701e-6
+        [0, 0, 25, 0]  -0.96246   1.69147    +2.65393  2.37499e-6
+        [0, 0, 25, 1]  0.564332    1.7436    +1.17926  6.84575e-6
+        [0, 0, 25, 2]   -3.3151  -1.78257    +1.53253  1.67967e-5
+        [0, 0, 25, 3]   1.34811   4.92677    +3.57865  1.68266e-5
+        [0, 0, 25, 4]   1.26296   1.04781   -0.215158   1.7014e-5
         and 343 more
 
-        grad(input)[0, 0, *, *], 2x1 elements a cell, the worst counts:  · right  ░▒▓█ wrong, near to far off
+        grad(input)[0, 0, *, *]; a cell is the worst of 2x1:  · right  ░▒▓█ wrong, near to far off
            0         10        20
          0 ·····························
          2 ·····························
@@ -182,7 +182,7 @@ fn a_bound_off_by_one_on_real_data() {
         22 ·····························
         24 ▓▓▓▓▒▓▓▒█▓▒▓▒▓▓▒▒▒░▒▓▓▓▓▓▓▒█▓
         26 ▓▓▓█▓▒▓▓█▓█▓▓▓▓▓▓▓▒▓▓██▓▓▓█▓▓
-        slices: [0, 0] [0, 1] [1, 0] [1, 1] partly wrong
+        slices: [0, 0] [0, 1] and 2 more partly wrong
 
         grad(input)[0, 0, 25, 0] should be -0.96246, the sum of 9 products; the kernel made it 1.69147:
           filters[0, 0, 0, 0] · grad(output)[0, 0, 25, 0] =  -2.00226   (k=0, fh=0, fw=0)
@@ -321,7 +321,8 @@ fn a_read_outside() {
     4 |     float sum = g[idx] * filters[idx + 5]; // the mistake
       |                          ^^^^^^^^^^^^^^^^
       |
-      = help: filters has 9 elements, shape [1, 1, 3, 3]: the last is number 8, filters[0, 0, 2, 2]; this is number 9
+      = help: filters has 9 elements, shape [1, 1, 3, 3]
+      = help: the last is number 8, filters[0, 0, 2, 2]; this is number 9
       = help: first in block (0,0,0) thread (3,0,0) of conv2d_backward_input; 24 more such at this line
     also: out-of-bounds read of filters, 2 before its first element (line 4)
 
@@ -338,7 +339,7 @@ fn a_read_outside() {
           filters[0, 0, 0, 2] · grad(output)[0, 0, 0, 1] = 3   (k=0, fh=0, fw=2)
           filters[0, 0, 0, 1] · grad(output)[0, 0, 0, 2] = 2   (k=0, fh=0, fw=1)
         block (0,0,0) thread (3,0,0), which stored grad(input)[0, 0, 0, 3] at line 6,
-          also read:    grad(output)[0, 0, 1, 0], filters[0, 0, 0, 0] (line 4), not in the formula
+          also read:    grad(output)[0, 0, 1, 0], filters[0, 0, 0, 0] (line 4)
 
     0 of 1 tests passed
     to repeat:  grader puzzle 10 --test tiny --seed 42
@@ -426,4 +427,62 @@ fn no_test_at_all_is_no_pass() {
     assert_eq!(Summary { total: 0, passed: 0 }.exit_code(), 1);
     assert_eq!(Summary { total: 2, passed: 1 }.exit_code(), 1);
     assert_eq!(Summary { total: 2, passed: 2 }.exit_code(), 0);
+}
+
+#[test]
+fn warnings_prints_and_tests_that_do_not_run() {
+    let mut run = run_info();
+    run.warnings.push(Diagnostic {
+        severity: Severity::Warning,
+        title: "expression has no effect".into(),
+        source: Some(Source {
+            path: run.file.clone(),
+            text: SOURCE.into(),
+            marks: vec![Mark { span: 167..173, label: "no effect".into() }],
+        }),
+        help: Vec::new(),
+    });
+    let mut verdict = right("tiny");
+    let prints: Vec<String> = (0..20).map(|i| format!("x[{i}] is 1\n")).collect();
+    verdict.printed = prints.concat();
+    let mut out = Vec::new();
+    let mut reporter = TextReporter::new(&mut out, Style::PLAIN);
+    reporter.start(&run).unwrap();
+    reporter.test_finished(&verdict).unwrap();
+    reporter.not_run("asymmetric", "the kernel does not end").unwrap();
+    reporter.finish(&Summary { total: 2, passed: 1 }).unwrap();
+    assert_snapshot!(String::from_utf8(out).unwrap(), @r"
+    Puzzle 10: Conv2D backward: input gradient
+    puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
+
+    warning: expression has no effect
+     --> puzzles/10_conv_backward_input.cu:4:18
+      |
+    4 |     float sum = g[idx] * filters[idx + 5]; // the mistake
+      |                  ^^^^^^ no effect
+
+      pass tiny                               3.2 ms
+           asymmetric                                  not run: the kernel does not end
+
+    printed by the kernel:
+        x[0] is 1
+        x[1] is 1
+        x[2] is 1
+        x[3] is 1
+        x[4] is 1
+        x[5] is 1
+        x[6] is 1
+        x[7] is 1
+        x[8] is 1
+        x[9] is 1
+        x[10] is 1
+        x[11] is 1
+        x[12] is 1
+        x[13] is 1
+        x[14] is 1
+        x[15] is 1
+        and 4 more lines
+
+    1 of 2 tests passed
+    ");
 }

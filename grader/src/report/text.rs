@@ -11,6 +11,8 @@ use std::io::{self, Write};
 const FULL_FINDINGS: usize = 1;
 /// Titles of further findings.
 const MORE_FINDINGS: usize = 3;
+/// Lines shown of what a kernel prints.
+const PRINTED_LINES: usize = 16;
 /// Sentences are broken to lines of this many characters.
 const WIDTH: usize = 96;
 /// Narrower than this a test's name is padded to.
@@ -23,12 +25,49 @@ pub struct TextReporter<W> {
     style: Style,
     run: Option<RunInfo>,
     first_failure: Option<TestVerdict>,
+    /// What the first test printed that printed anything.
+    first_printed: String,
+    /// The lines of the tests, kept back; `None`: they are written as they come.
+    kept_back: Option<Vec<String>>,
 }
 
 impl<W: Write> TextReporter<W> {
     /// Writes to `out` what `style` can show.
     pub fn new(out: W, style: Style) -> Self {
-        Self { out, style, run: None, first_failure: None }
+        Self {
+            out,
+            style,
+            run: None,
+            first_failure: None,
+            first_printed: String::new(),
+            kept_back: None,
+        }
+    }
+
+    /// Puts the sum of all first and the list of tests last, so that what is wrong stands where a short screen shows it.
+    #[must_use]
+    pub fn failure_first(mut self) -> Self {
+        self.kept_back = Some(Vec::new());
+        self
+    }
+
+    /// The test whose report is shown in full.
+    pub fn first_failure(&self) -> Option<&str> {
+        self.first_failure.as_ref().map(|verdict| verdict.test.as_str())
+    }
+
+    fn test_line(&mut self, line: String) -> io::Result<()> {
+        match &mut self.kept_back {
+            Some(lines) => lines.push(line),
+            None => writeln!(self.out, "{line}")?,
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self, summary: &Summary) -> io::Result<()> {
+        let tone = if summary.passed == summary.total { Tone::Good } else { Tone::Bad };
+        let line = format!("{} of {} tests passed", summary.passed, summary.total);
+        writeln!(self.out, "{}", self.style.paint(tone, &line))
     }
 
     fn name_width(&self) -> usize {
@@ -53,6 +92,9 @@ impl<W: Write> Reporter for TextReporter<W> {
             run.seed
         );
         writeln!(self.out, "{}\n", self.style.paint(Tone::Faint, &facts))?;
+        for warning in &run.warnings {
+            writeln!(self.out, "{}\n", warning.render(self.style.colour).trim_end())?;
+        }
         self.run = Some(run.clone());
         self.out.flush()
     }
@@ -67,23 +109,42 @@ impl<W: Write> Reporter for TextReporter<W> {
         let width = self.name_width();
         let took = time(verdict.time);
         let why = reason(verdict).map(|why| format!("   {why}")).unwrap_or_default();
-        writeln!(self.out, "  {mark} {:<width$} {took:>8}{why}", verdict.test)?;
+        self.test_line(format!("  {mark} {:<width$} {took:>8}{why}", verdict.test))?;
         if !verdict.passed() && self.first_failure.is_none() {
             self.first_failure = Some(verdict.clone());
+        }
+        if self.first_printed.is_empty() {
+            self.first_printed.clone_from(&verdict.printed);
         }
         self.out.flush()
     }
 
+    fn not_run(&mut self, test: &str, why: &str) -> io::Result<()> {
+        let mark = self.style.paint(Tone::Faint, self.style.either("–", "    "));
+        let width = self.name_width();
+        self.test_line(format!("  {mark} {test:<width$} {:>8}   not run: {why}", ""))
+    }
+
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let style = self.style;
+        let tests = self.kept_back.take();
+        if tests.is_some() {
+            self.sum(summary)?;
+        }
         if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
             for line in full(run, verdict, style) {
                 writeln!(self.out, "{line}")?;
             }
+        } else {
+            for line in printed_lines(&self.first_printed, style) {
+                writeln!(self.out, "{line}")?;
+            }
         }
-        let tone = if summary.passed == summary.total { Tone::Good } else { Tone::Bad };
-        let line = format!("{} of {} tests passed", summary.passed, summary.total);
-        writeln!(self.out, "\n{}", style.paint(tone, &line))?;
+        writeln!(self.out)?;
+        match tests {
+            Some(lines) => lines.iter().try_for_each(|line| writeln!(self.out, "{line}"))?,
+            None => self.sum(summary)?,
+        }
         if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
             writeln!(
                 self.out,
@@ -104,13 +165,13 @@ impl<W: Write> Reporter for TextReporter<W> {
 }
 
 /// Why a test failed, in a few words.
-fn reason(verdict: &TestVerdict) -> Option<String> {
+pub(super) fn reason(verdict: &TestVerdict) -> Option<String> {
     let finding = verdict.findings.first().map(|f| f.kind.name().to_owned());
     finding.or_else(|| verdict.diffs.first().map(diff::in_short))
 }
 
 /// Everything known about a failing test.
-fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
+pub(super) fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
     let rule = style.either("──", "--");
     let mut lines = vec![String::new()];
     lines.push(style.paint(Tone::Strong, &format!("{rule} {} {rule}", verdict.test)));
@@ -118,6 +179,7 @@ fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
     let sizes: Vec<String> =
         verdict.dims.iter().map(|(name, size)| format!("{name}={size}")).collect();
     lines.push(style.paint(Tone::Faint, &sizes.join(" ")));
+    lines.extend(printed_lines(&verdict.printed, style));
     lines.extend(finding_lines(run, verdict, style));
     let Some((first, others)) = verdict.diffs.split_first() else {
         return lines;
@@ -125,12 +187,13 @@ fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
     lines.push(String::new());
     lines.push(style.paint(Tone::Strong, &diff::headline(first)));
     lines.extend(diff::table(first, style));
-    // A finding is the mistake itself; the picture of what follows from it can wait.
-    if verdict.findings.is_empty() {
+    // A finding is the mistake itself; what follows from it, and what its pattern suggests, can wait.
+    let puzzling = verdict.findings.is_empty();
+    if puzzling {
         lines.extend(block(heatmap::lines(first, style)));
     }
     lines.extend(block(terms::lines(&first.tensor, &first.terms, &run.source, style)));
-    if let Some(cause) = &first.cause {
+    if let Some(cause) = first.cause.as_ref().filter(|_| puzzling) {
         let sentence = cause::sentence(cause, &first.tensor, &run.source);
         let title = "likely cause:";
         let painted = style.paint(Tone::Warn, title);
@@ -163,6 +226,21 @@ fn wrap(text: &str) -> Vec<String> {
 /// After an empty line, if there is anything.
 fn block(lines: Vec<String>) -> Vec<String> {
     if lines.is_empty() { lines } else { [vec![String::new()], lines].concat() }
+}
+
+/// The first lines that the kernels of a test printed.
+fn printed_lines(printed: &str, style: Style) -> Vec<String> {
+    if printed.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), style.paint(Tone::Strong, "printed by the kernel:")];
+    let shown = printed.lines().take(PRINTED_LINES);
+    lines.extend(shown.map(|line| format!("    {}", line.chars().take(WIDTH).collect::<String>())));
+    let more = printed.lines().count().saturating_sub(PRINTED_LINES);
+    if more > 0 {
+        lines.push(format!("    and {more} more lines"));
+    }
+    lines
 }
 
 fn finding_lines(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {

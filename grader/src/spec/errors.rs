@@ -231,7 +231,7 @@ fn tensors_and_formula() {
        = help: did you mean `filters`?
     "#);
     insta::assert_snapshot!(error("x[b,i+f]", "x[i+f]"), @r#"
-    error: `x` has 2 axes, but 1 subscripts
+    error: `x` has 2 axes, but 1 subscript
       --> puzzles/01_x.toml:13:28
        |
     13 | forward = "y[b,i] = sum[f] x[i+f] * w[f]"

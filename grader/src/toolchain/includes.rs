@@ -8,6 +8,7 @@
 
 use super::cache::Key;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -84,11 +85,13 @@ impl Inputs {
                     };
                     let Ok(parent) = parent.canonicalize() else { continue };
                     let path = parent.join(file);
-                    if found.contains_key(&path) {
+                    let Entry::Vacant(entry) = found.entry(path) else {
                         local = true;
-                    } else if let Ok(bytes) = fs::read(&path) {
+                        continue;
+                    };
+                    if let Ok(bytes) = fs::read(entry.key()) {
                         local = true;
-                        found.insert(path, blake3::hash(&bytes));
+                        entry.insert(blake3::hash(&bytes));
                         queue.push((parent, bytes));
                     }
                 }

@@ -4,14 +4,18 @@
 pub mod cache;
 mod compile;
 pub mod env;
-pub mod explain;
+mod explain;
+#[cfg(test)]
+mod fake;
 pub mod find;
-mod includes;
+pub mod includes;
 mod messages;
 mod nvcc;
+mod place;
+mod rules;
 pub mod similar;
 pub mod source;
-mod tokens;
+pub mod tokens;
 pub mod wheels;
 
 pub use compile::{Compiled, Request, SourceFile, Toolchain};

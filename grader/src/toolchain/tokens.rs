@@ -47,8 +47,8 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
             at += rest.find('\n').unwrap_or(rest.len());
             continue;
         }
-        if rest.starts_with("/*") {
-            at += rest[2..].find("*/").map_or(rest.len(), |end| end + 4);
+        if let Some(comment) = rest.strip_prefix("/*") {
+            at += comment.find("*/").map_or(rest.len(), |end| end + 4);
             continue;
         }
         let (kind, length) = if first.is_ascii_digit() {

@@ -1,3 +1,7 @@
 //! Checkers: each watches a run through [`crate::hooks::Monitor`].
 
+pub(crate) mod global_race;
+pub(crate) mod order;
+pub(crate) mod race;
 pub(crate) mod trace;
+pub(crate) mod watch;

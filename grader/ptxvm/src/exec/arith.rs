@@ -88,13 +88,26 @@ macro_rules! slow {
     };
 }
 
+/// One bit for each byte that is 1.
+#[inline(always)]
+fn gather_bits(flags: &[u8; 32]) -> u32 {
+    let mut mask = 0;
+    for (chunk, shift) in flags.chunks_exact(8).zip([0, 8, 16, 24]) {
+        let bytes = chunk.iter().rev().fold(0u64, |all, &byte| all << 8 | u64::from(byte));
+        // The product brings the low bit of byte i to bit 56 + i, and no carry disturbs it.
+        mask |= ((bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32) << shift;
+    }
+    mask
+}
+
 /// One lane loop by destination file, speed and sources.
 macro_rules! lane_loop {
     (P $speed:ident $registers:ident, $mask:ident, $d:ident, $path:path, $($a:ident),*) => {{
-        let mut result = 0;
+        let mut flags = [0u8; 32];
         for lane in 0..32 {
-            result |= if $path($($a[lane]),*) { BIT[lane] } else { 0 };
+            flags[lane] = u8::from($path($($a[lane]),*));
         }
+        let result = gather_bits(&flags);
         $registers.set_p($d, $mask, result);
     }};
     (R $speed:ident $registers:ident, $mask:ident, $d:ident, $path:path, $($a:ident),*) => {{

@@ -1,7 +1,7 @@
 //! Read-modify-write operations (PTX ISA 9.7.13, `atom` and `red`).
 
 use super::Machine;
-use super::memory::Faults;
+use super::memory::{Faults, What};
 use crate::finding::AccessKind;
 use crate::hooks::Monitor;
 use crate::ir::{Atom, AtomOp, Pc};
@@ -113,7 +113,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
         }
         self.set_lanes(atom.dst, mask, &olds);
-        self.accessed(pc, AccessKind::Atomic, window, bytes, mask, addresses, faults);
+        let what = What {
+            pc,
+            kind: AccessKind::Atomic,
+            size: bytes,
+            strong: true,
+            one_buffer: false,
+            stored: None,
+            operation: (atom.op as u32) << 8 | atom.ty as u32,
+        };
+        self.accessed(what, window, mask, addresses, faults);
     }
 }
 

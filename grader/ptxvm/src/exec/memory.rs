@@ -3,7 +3,7 @@
 use super::Machine;
 use crate::finding::{AccessKind, FindingKind, Space};
 use crate::hooks::{Event, Monitor};
-use crate::ir::{Address, Base, Elements, Pc, Slot};
+use crate::ir::{Address, Base, Elements, Pc, R, Slot};
 use crate::memory::{Fault, LaneMemory, Window};
 use crate::warp::{Registers, lanes};
 
@@ -14,6 +14,21 @@ pub(super) struct Faults {
     pub misaligned: u32,
     pub read_only: u32,
     pub undefined: u32,
+}
+
+/// An instruction that accesses memory.
+#[derive(Clone, Copy)]
+pub(super) struct What {
+    pub pc: Pc,
+    pub kind: AccessKind,
+    /// Bytes of each lane.
+    pub size: u32,
+    pub strong: bool,
+    pub one_buffer: bool,
+    /// Tells kinds of atomics apart.
+    pub operation: u32,
+    /// The register that was stored, where it was a single word.
+    pub stored: Option<R>,
 }
 
 impl Faults {
@@ -76,18 +91,27 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
     pub(super) fn load(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
         self.each_window(mask, address, |machine, window, mask, addresses| {
-            machine.load_from(pc, mask, window, addresses, elements);
+            let (faults, one_buffer) = machine.load_from(mask, window, addresses, elements);
+            let what = What {
+                pc,
+                kind: AccessKind::Read,
+                size: elements.size(),
+                strong: address.strong,
+                one_buffer,
+                stored: None,
+                operation: 0,
+            };
+            machine.accessed(what, window, mask, addresses, faults);
         });
     }
 
     fn load_from(
         &mut self,
-        pc: Pc,
         mask: u32,
         window: Window,
         addresses: &[u64; 32],
         elements: &Elements,
-    ) {
+    ) -> (Faults, bool) {
         let registers = &mut self.warp.registers;
         let mut left = mask;
         if let (4, 1, Slot::R(d)) = (elements.element.bytes, elements.count, elements.slots[0]) {
@@ -98,7 +122,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 _ => mask,
             };
         }
-        let size = elements.element.bytes * u32::from(elements.count);
+        // Words that were found on the fast way are all of the first lane's buffer.
+        let one_buffer = left == 0;
         let mut faults = Faults::default();
         if left != 0 {
             let env = self.env;
@@ -112,23 +137,36 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 Window::Param => load_lanes(env.params, registers, left, addresses, elements),
             };
         }
-        self.accessed(pc, AccessKind::Read, window, size, mask, addresses, faults);
+        (faults, one_buffer)
     }
 
     pub(super) fn store(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
         self.each_window(mask, address, |machine, window, mask, addresses| {
-            machine.store_to(pc, mask, window, addresses, elements);
+            let faults = machine.store_to(mask, window, addresses, elements);
+            let stored = match (elements.count, elements.element.bytes, elements.slots[0]) {
+                (1, 4, Slot::R(register)) => Some(register),
+                _ => None,
+            };
+            let what = What {
+                pc,
+                kind: AccessKind::Write,
+                size: elements.size(),
+                strong: address.strong,
+                one_buffer: false,
+                stored,
+                operation: 0,
+            };
+            machine.accessed(what, window, mask, addresses, faults);
         });
     }
 
     fn store_to(
         &mut self,
-        pc: Pc,
         mask: u32,
         window: Window,
         addresses: &[u64; 32],
         elements: &Elements,
-    ) {
+    ) -> Faults {
         let registers = &self.warp.registers;
         let mut left = mask;
         if let (4, 1, Slot::R(source)) = (elements.element.bytes, elements.count, elements.slots[0])
@@ -147,7 +185,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 _ => mask,
             };
         }
-        let size = elements.element.bytes * u32::from(elements.count);
         let mut faults = Faults::default();
         if left != 0 {
             faults = match window {
@@ -167,43 +204,48 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
             };
         }
-        self.accessed(pc, AccessKind::Write, window, size, mask, addresses, faults);
+        faults
     }
 
     /// Tells the monitor, and notes what went wrong.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one event")]
     #[inline(always)]
     pub(super) fn accessed(
         &mut self,
-        pc: Pc,
-        kind: AccessKind,
+        what: What,
         window: Window,
-        size: u32,
         mask: u32,
         addresses: &[u64; 32],
         faults: Faults,
     ) {
         let event = Event {
-            pc,
-            kind,
+            pc: what.pc,
+            kind: what.kind,
             window,
-            size,
+            size: what.size,
             mask,
             done: mask & !faults.refused(),
             addresses,
             block: self.state.coordinates,
             warp: self.warp.index,
             memory: self.env.memory,
+            program: self.env.program,
+            block_size: self.env.block_size,
+            strong: what.strong,
+            one_buffer: what.one_buffer,
+            operation: what.operation,
+            registers: &self.warp.registers,
+            stored: what.stored,
         };
         self.state.monitor.access(&event, &mut self.state.log);
         if faults.refused() | faults.undefined != 0 {
-            self.report(&event, faults);
+            self.report(what, window, addresses, faults);
         }
     }
 
     #[cold]
-    fn report(&mut self, event: &Event, faults: Faults) {
-        let &Event { pc, kind: access, window, size, addresses, memory, .. } = event;
+    fn report(&mut self, what: What, window: Window, addresses: &[u64; 32], faults: Faults) {
+        let What { pc, kind: access, size, .. } = what;
+        let memory = self.env.memory;
         let space = match window {
             Window::Global => Space::Global,
             Window::Shared => Space::Shared,
@@ -306,7 +348,7 @@ fn load_lanes(
     elements: &Elements,
 ) -> Faults {
     let element = elements.element;
-    let size = element.bytes * u32::from(elements.count);
+    let size = elements.size();
     let slots = &elements.slots[..elements.count.into()];
     let ones = u64::MAX >> (64 - element.bytes * 8);
     let mut faults = Faults::default();
@@ -352,7 +394,7 @@ fn store_lanes(
     elements: &Elements,
 ) -> Faults {
     let bytes = elements.element.bytes;
-    let size = bytes * u32::from(elements.count);
+    let size = elements.size();
     let slots = &elements.slots[..elements.count.into()];
     let mut faults = Faults::default();
     for lane in lanes(mask) {

@@ -8,13 +8,13 @@ mod warpops;
 
 use crate::finding::{FindingKind, Log};
 use crate::hooks::Monitor;
-use crate::ir::{Bar, Guard, Instr, Op, Pc, Slot, System};
+use crate::ir::{Bar, BarReduce, Guard, Instr, NO_PC, Op, Pc, Slot, System};
 use crate::memory::LaneMemory;
 use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
 use crate::program::Program;
 use crate::simd::Run;
-use crate::warp::{Status, Warp, lanes};
+use crate::warp::{Split, Status, Warp, lanes};
 
 /// What all blocks of a launch share.
 pub(crate) struct Env<'a> {
@@ -99,15 +99,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     continue;
                 }
                 &Op::Branch { target, join } => {
-                    if self.warp.executed >= slice_end {
-                        // Stays before the branch, so that nothing is counted twice but this one instruction.
-                        if self.warp.executed >= env.budget {
-                            return Pause::Endless;
-                        }
-                        self.branch(active, mask, target, join);
-                        return Pause::Slice;
+                    // Only branches can make a program endless, so only here somebody looks at the clock.
+                    if self.warp.executed >= env.budget {
+                        return Pause::Endless;
                     }
                     self.branch(active, mask, target, join);
+                    if self.warp.executed >= slice_end {
+                        return Pause::Slice;
+                    }
                     pc = self.warp.now.pc;
                     continue;
                 }
@@ -131,7 +130,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     self.warp.now.pc = pc + 1;
                     let caller = self.warp.now;
                     self.warp.stack.push(caller);
-                    self.warp.now = crate::warp::Split { pc: target, join: crate::ir::NO_PC, mask };
+                    self.warp.now = Split { pc: target, join: NO_PC, mask };
                     pc = target;
                     continue;
                 }
@@ -162,9 +161,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         return pause;
                     }
                 }
-                Op::Alu(_) => {
-                    // Arithmetic never stops at arithmetic.
-                }
                 &Op::System(System::Printf { format, arguments, result }) => {
                     self.printf(mask, format, arguments, result);
                 }
@@ -177,7 +173,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     pc = self.warp.now.pc;
                     continue;
                 }
-                Op::Nop => {}
+                Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
+                // A run of arithmetic never stops at arithmetic.
+                Op::Alu(_) | Op::Nop => {}
                 other => self.warp_operation(active, other),
             }
             pc += 1;
@@ -291,12 +289,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
 /// Writes the result of `bar.red` to the lanes of a warp.
 pub(crate) fn finish_reduction(
     warp: &mut Warp,
-    reduce: crate::ir::BarReduce,
+    reduce: BarReduce,
     mask: u32,
     count: u32,
     all: bool,
 ) {
-    use crate::ir::BarReduce;
     match reduce {
         BarReduce::Popc(d) => {
             for lane in lanes(mask) {

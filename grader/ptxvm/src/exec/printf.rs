@@ -5,8 +5,8 @@ use crate::hooks::Monitor;
 use crate::memory::{LaneMemory, Window};
 use crate::warp::lanes;
 
-/// Most bytes that one block prints; the hardware's buffer is limited too (1 MiB for the whole launch).
-const MAX_PRINTED: usize = 1 << 20;
+/// Once a block has printed so many bytes, it prints no more; the hardware's buffer is limited too.
+const MAX_PRINTED: usize = 1 << 16;
 /// Longest string that is read from memory.
 const MAX_STRING: u64 = 1 << 12;
 
@@ -26,6 +26,13 @@ struct Spec {
 impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn printf(&mut self, mask: u32, format: u32, arguments: u32, result: Option<u32>) {
         for lane in lanes(mask) {
+            if self.state.printed.len() >= MAX_PRINTED {
+                // As where the hardware's buffer cannot take the text.
+                if let Some(result) = result {
+                    self.set_argument(lane, result, 4, u64::from(u32::MAX));
+                }
+                continue;
+            }
             let format = self.string(lane, self.argument(lane, format, 8));
             let mut at = self.argument(lane, arguments, 8);
             let mut count = 0;
@@ -39,9 +46,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 value
             };
             let text = expand(&format, next, |address| self.string(lane, address));
-            if self.state.printed.len() + text.len() <= MAX_PRINTED {
-                self.state.printed.push_str(&text);
-            }
+            self.state.printed.push_str(&text);
             if let Some(result) = result {
                 self.set_argument(lane, result, 4, count);
             }
@@ -170,14 +175,12 @@ impl Spec {
 
     fn float(&self, value: f64) -> String {
         let precision = self.precision.unwrap_or(6);
-        let text = if !value.is_finite() {
-            if value.is_nan() { "nan".to_owned() } else { format!("{value}") }
-        } else {
-            match self.conversion {
-                'f' | 'F' => format!("{value:.precision$}"),
-                'e' | 'E' => exponential(value, precision),
-                _ => general(value, precision.max(1)),
-            }
+        let text = match self.conversion {
+            _ if value.is_nan() => "nan".to_owned(),
+            _ if value.is_infinite() => format!("{value}"),
+            'f' | 'F' => format!("{value:.precision$}"),
+            'e' | 'E' => exponential(value, precision),
+            _ => general(value, precision.max(1)),
         };
         let text = if self.conversion.is_ascii_uppercase() { text.to_uppercase() } else { text };
         if self.plus && !text.starts_with('-') { format!("+{text}") } else { text }

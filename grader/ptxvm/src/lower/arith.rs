@@ -3,7 +3,7 @@
 use super::body::{Body, Register, Result};
 use super::mods::Mods;
 use crate::ir::alu::{Q1, Q2, Q3, QQQRR, QQR, QQRR, QRR, QRRQ, R1, R2, R3, R4, RQ};
-use crate::ir::{Alu, Carry, Logic, R, Uniform};
+use crate::ir::{Alu, Carry, Logic, R};
 use crate::syntax::ast::Operand;
 use crate::types::Type;
 
@@ -112,6 +112,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 };
                 self.ternary_r(mods, operands, op)?;
             }
+            "fns" => self.ternary_r(mods, operands, R3::FindNthSet)?,
             "lop3" => {
                 mods.ty();
                 let [d, a, b, c, table] = self.exactly(operands)?;
@@ -418,13 +419,6 @@ impl<'a> Body<'_, '_, '_, 'a> {
             _ => return Ok(false),
         };
         mods.ty();
-        if let (Logic::Mov, [d, Operand::Int(value)]) = (logic, operands) {
-            let d = self.dst_p(d)?;
-            let zero = self.builder.zero();
-            let value = self.builder.uniform_r(Uniform::Bits(u64::from(*value != 0)));
-            self.alu(Alu::PRR(crate::ir::alu::PRR::Ne, d, value, zero));
-            return Ok(true);
-        }
         let (d, a, b) = match (logic, operands) {
             (Logic::And | Logic::Or | Logic::Xor, [d, a, b]) => (d, a, b),
             (Logic::Not | Logic::Mov, [d, a]) => (d, a, a),

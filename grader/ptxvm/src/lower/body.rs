@@ -261,6 +261,12 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         LoadError::unsupported(self.line, format!("not supported: {}", what.into()))
     }
 
+    /// Whether the code from here on does nothing but end the lanes or the function.
+    fn only_ends(&self, start: Pc) -> bool {
+        let first = self.code[start as usize..].iter().find(|instr| !matches!(instr.op, Op::Join));
+        first.is_some_and(|instr| matches!(instr.op, Op::Exit | Op::Ret))
+    }
+
     /// Resolves labels, finds where lanes meet, and drops the joins at which none can.
     fn finish(mut self) -> Result<(Vec<Instr>, Vec<u32>)> {
         self.counted = false;
@@ -279,11 +285,18 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         let mut needed = vec![false; self.code.len()];
         for (block, &join) in joins.iter().enumerate() {
             let end = cfg.starts.get(block + 1).map_or(self.code.len(), |&next| next as usize);
-            let last = &mut self.code[end - 1];
-            if let (Op::Branch { join: at, .. }, Some(_)) = (&mut last.op, last.guard)
-                && let Some(&start) = cfg.starts.get(join)
+            let last = &self.code[end - 1];
+            if last.guard.is_none() || !matches!(last.op, Op::Branch { .. }) {
+                continue;
+            }
+            // Lanes that would meet only to end need not wait for each other: they end when they get there, and a
+            // barrier that the others come to does not miss them.
+            if let Some(&start) = cfg.starts.get(join)
+                && !self.only_ends(start)
             {
-                *at = start;
+                if let Op::Branch { join: at, .. } = &mut self.code[end - 1].op {
+                    *at = start;
+                }
                 needed[start as usize] = true;
             }
         }

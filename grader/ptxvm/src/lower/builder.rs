@@ -15,6 +15,9 @@ type Result<T> = std::result::Result<T, LoadError>;
 /// Most instructions of a kernel with all its functions.
 const MAX_CODE: usize = 1 << 22;
 
+/// Bytes of local memory for each thread.
+const MAX_LOCAL: u32 = 128 << 10;
+
 /// Where a function's parameters and results lie in local memory: (address, size).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Callee {
@@ -153,8 +156,10 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
         self.program
             .local
             .place(variable.size, variable.align)
-            .filter(|_| self.program.local.end <= 1 << 20)
-            .ok_or_else(|| LoadError::malformed(variable.line, "local memory is full (1 MiB)"))
+            .filter(|_| self.program.local.end <= MAX_LOCAL)
+            .ok_or_else(|| {
+                LoadError::unsupported(variable.line, "more than 128 KiB of local memory")
+            })
     }
 
     /// The signature of a function that is called, which is queued for lowering at its first call.

@@ -32,6 +32,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 mods.drop_all(&[
                     "cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel", "acquire", "release",
                 ]);
+                self.builder.program.fenced = true;
                 self.emit(Op::Nop);
             }
             "nanosleep" | "pmevent" => {
@@ -108,9 +109,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     fn barrier(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
         if mods.take("warp") {
-            // Lanes of a split run in step, so they have met already.
             mods.take("sync");
-            self.emit(Op::Nop);
+            self.emit(Op::WarpSync);
             return Ok(());
         }
         mods.drop_all(&["cta", "aligned"]);

@@ -324,7 +324,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// To `f32` from 16 bits, exactly.
-    fn from_half(&mut self, value: R, from: Type) -> Result<R> {
+    fn half_to_single(&mut self, value: R, from: Type) -> Result<R> {
         match from {
             Type::F16 => Ok(self.r1(R1::F32FromF16, value)),
             Type::Bf16 => Ok(self.r1(R1::F32FromBf16, value)),
@@ -333,7 +333,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    fn to_integral(&mut self, value: Value, mode: Mode) -> Value {
+    fn integral(&mut self, value: Value, mode: Mode) -> Value {
         match value {
             Value::R(value) => {
                 let op = [R1::RoundF, R1::TruncF, R1::FloorF, R1::CeilF][mode as usize];
@@ -348,13 +348,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     fn float_to_integer(&mut self, value: Value, from: Type, to: Type, how: How) -> Result<Value> {
         let mut value = match value {
-            Value::R(value) => Value::R(self.from_half(value, from)?),
+            Value::R(value) => Value::R(self.half_to_single(value, from)?),
             wide @ Value::Q(_) => wide,
         };
         if let (Value::R(narrow), true) = (value, how.flush) {
             value = Value::R(self.r1(R1::FlushF, narrow));
         }
-        let value = self.to_integral(value, how.integral.unwrap_or(Mode::Zero));
+        let value = self.integral(value, how.integral.unwrap_or(Mode::Zero));
         let signed = to.is_signed();
         if to.bits() == 64 {
             return Ok(Value::Q(match (value, signed) {
@@ -399,14 +399,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return Ok(Value::R(self.r1(op, value)));
         }
         let mut value = match value {
-            Value::R(value) => Value::R(self.from_half(value, from)?),
+            Value::R(value) => Value::R(self.half_to_single(value, from)?),
             wide @ Value::Q(_) => wide,
         };
         if let (Value::R(narrow), true, Type::F32) = (value, how.flush, from) {
             value = Value::R(self.r1(R1::FlushF, narrow));
         }
         if let Some(mode) = how.integral {
-            value = self.to_integral(value, mode);
+            value = self.integral(value, mode);
         }
         let mut result = match (value, to) {
             (same @ Value::R(_), Type::F32) | (same @ Value::Q(_), Type::F64) => same,

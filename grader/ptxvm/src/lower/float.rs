@@ -226,7 +226,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `fma`, and `mad`, which is `fma` for floats on every target since sm_20.
+    /// `fma`, and `mad`, which is `fma` for floats on every target since `sm_20`.
     fn float_ternary(
         &mut self,
         operands: &[Operand<'a>],

@@ -9,9 +9,9 @@ use crate::syntax::ast::{AddressBase, Operand};
 use crate::types::Type;
 
 /// Cache hints, ordering and scopes: on this machine every access is at once visible to all.
-const HINTS: [&str; 22] = [
-    "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta", "cluster",
-    "gpu", "sys", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "unified", "noftz", "sc",
+const HINTS: [&str; 17] = [
+    "weak", "acq_rel", "cta", "cluster", "gpu", "sys", "ca", "cg", "cs", "lu", "cv", "wb", "wt",
+    "nc", "unified", "noftz", "sc",
 ];
 
 impl<'a> Body<'_, '_, '_, 'a> {
@@ -20,12 +20,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if !matches!(mods.base, "ld" | "ldu" | "st" | "atom" | "red") {
             return Ok(false);
         }
+        let strong =
+            mods.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
         mods.drop_all(&HINTS);
         mods.drop_prefixed(&["L1::", "L2::"]);
         let window = self.access_window(mods);
         match mods.base {
-            "ld" | "ldu" => self.load(mods, operands, window)?,
-            "st" => self.store(mods, operands, window)?,
+            "ld" | "ldu" => self.load(mods, operands, window, strong)?,
+            "st" => self.store(mods, operands, window, strong)?,
             _ => self.atomic(mods, operands, window)?,
         }
         Ok(true)
@@ -54,20 +56,25 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// `[register+4]`, `[variable+4]`, `[4]`
-    fn address(&mut self, operand: &Operand<'a>, window: Option<Window>) -> Result<Address> {
+    fn address(
+        &mut self,
+        operand: &Operand<'a>,
+        window: Option<Window>,
+        strong: bool,
+    ) -> Result<Address> {
         let Operand::Address { base, offset } = operand else {
             return Err(self.malformed("expected an address in brackets"));
         };
         let AddressBase::Name(name) = *base else {
             let base = self.builder.uniform_q(Uniform::Bits(*offset as u64));
-            return Ok(Address { window, base: Base::Q(base), offset: 0 });
+            return Ok(Address { window, base: Base::Q(base), offset: 0, strong });
         };
         match self.read_register(name) {
             Some(Register::R(register, _)) => {
-                return Ok(Address { window, base: Base::R(register), offset: *offset });
+                return Ok(Address { window, base: Base::R(register), offset: *offset, strong });
             }
             Some(Register::Q(register)) => {
-                return Ok(Address { window, base: Base::Q(register), offset: *offset });
+                return Ok(Address { window, base: Base::Q(register), offset: *offset, strong });
             }
             Some(Register::P(_)) => return Err(self.malformed("a predicate is no address")),
             None => {}
@@ -82,7 +89,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return Err(self.malformed(format!("`{name}` lies in another space")));
         }
         let base = self.builder.uniform_q(uniform);
-        Ok(Address { window: Some(of_variable), base: Base::Q(base), offset: 0 })
+        Ok(Address { window: Some(of_variable), base: Base::Q(base), offset: 0, strong })
     }
 
     /// `.v2.f32` and the registers of `{a, b}`.
@@ -120,6 +127,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         mods: &mut Mods<'a>,
         operands: &[Operand<'a>],
         window: Option<Window>,
+        strong: bool,
     ) -> Result<()> {
         let ty = self.memory_type(mods)?;
         let [d, address] = self.exactly(operands)?;
@@ -127,7 +135,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if let Some(start) = self.kernel_param(address, window)? {
             return self.load_param(parts, ty, start);
         }
-        let address = self.address(address, window)?;
+        let address = self.address(address, window, strong)?;
         let mut elements = Elements {
             slots: [Slot::Sink; 4],
             count: parts.len() as u8,
@@ -202,11 +210,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         mods: &mut Mods<'a>,
         operands: &[Operand<'a>],
         window: Option<Window>,
+        strong: bool,
     ) -> Result<()> {
         let ty = self.memory_type(mods)?;
         let [address, source] = self.exactly(operands)?;
         let parts = self.vector(mods, source)?;
-        let address = self.address(address, window)?;
+        let address = self.address(address, window, strong)?;
         let mut elements = Elements {
             slots: [Slot::Sink; 4],
             count: parts.len() as u8,
@@ -262,7 +271,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             (_, [address, b]) if op != AtomOp::Cas => (address, b, None),
             _ => return Err(self.malformed("wrong number of operands")),
         };
-        let address = self.address(address, window)?;
+        let address = self.address(address, window, true)?;
         let b = self.source_slot(b, ty)?;
         let c = match c {
             Some(c) => self.source_slot(c, ty)?,

@@ -42,6 +42,9 @@ pub(crate) enum ModulePlace<'f, 'a> {
     Shared(&'f Variable<'a>),
 }
 
+/// Bytes of `.const` variables (PTX ISA 5.1.3).
+const MAX_CONST: u32 = 64 << 10;
+
 /// Lowers a whole file.
 pub fn lower(file: &File) -> Result<Module, LoadError> {
     let mut context = Context {
@@ -59,9 +62,12 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
                 ModulePlace::Global(globals.len() as u32 - 1)
             }
             VarSpace::Const => {
-                let start = layout.place(variable.size, variable.align).ok_or_else(|| {
-                    LoadError::malformed(variable.line, "constant memory is full")
-                })?;
+                let start = layout
+                    .place(variable.size, variable.align)
+                    .filter(|_| layout.packed <= MAX_CONST)
+                    .ok_or_else(|| {
+                        LoadError::malformed(variable.line, "constant memory has only 64 KiB")
+                    })?;
                 constants.push((start, variable));
                 ModulePlace::Const(start)
             }

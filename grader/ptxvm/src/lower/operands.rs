@@ -65,11 +65,18 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    /// A predicate operand, possibly negated.
+    /// A predicate operand, possibly negated; nvcc writes constants as 0 and -1.
     pub fn predicate_operand(&mut self, operand: &Operand<'a>) -> Result<Guard> {
         match operand {
             Operand::Name(name) => Ok(Guard { predicate: self.predicate(name)?, negated: false }),
             Operand::Not(name) => Ok(Guard { predicate: self.predicate(name)?, negated: true }),
+            Operand::Int(value) => {
+                let predicate = self.builder.new_p();
+                let zero = self.builder.zero();
+                let value = self.builder.uniform_r(Uniform::Bits(u64::from(*value != 0)));
+                self.alu(Alu::PRR(alu::PRR::Ne, predicate, value, zero));
+                Ok(Guard { predicate, negated: false })
+            }
             _ => Err(self.malformed("expected a predicate register")),
         }
     }

@@ -97,29 +97,29 @@ impl LaneMemory for Flat {
         if write && self.read_only { Err(Fault::ReadOnly) } else { Ok(place) }
     }
 
-    fn get(&self, lane: usize, place: usize, bytes: u32) -> (u64, bool) {
+    fn get(&self, _lane: usize, place: usize, bytes: u32) -> (u64, bool) {
         let index = place / 4;
         match bytes {
             8 => {
-                let (low, first) = self.get(lane, place, 4);
-                let (high, second) = self.get(lane, place + 4, 4);
+                let (low, first) = self.get(0, place, 4);
+                let (high, second) = self.get(0, place + 4, 4);
                 (low | high << 32, first && second)
             }
             4 => (self.words[index].into(), self.flags[index] & 0xF == 0xF),
             _ => {
                 let (mask, shift) = within_word(place, bytes);
                 let flags = byte_flags(place, bytes);
-                ((self.words[index] & mask) as u64 >> shift, self.flags[index] & flags == flags)
+                (u64::from((self.words[index] & mask) >> shift), self.flags[index] & flags == flags)
             }
         }
     }
 
-    fn put(&mut self, lane: usize, place: usize, bytes: u32, value: u64) {
+    fn put(&mut self, _lane: usize, place: usize, bytes: u32, value: u64) {
         let index = place / 4;
         match bytes {
             8 => {
-                self.put(lane, place, 4, value);
-                self.put(lane, place + 4, 4, value >> 32);
+                self.put(0, place, 4, value);
+                self.put(0, place + 4, 4, value >> 32);
             }
             4 => {
                 self.words[index] = value as u32;

@@ -78,6 +78,26 @@ impl Buffer {
         }
     }
 
+    fn copy(&self) -> Self {
+        let words = self.words.iter().map(|word| AtomicU32::new(word.load(Relaxed))).collect();
+        let defined = self
+            .defined
+            .as_ref()
+            .map(|flags| flags.iter().map(|flag| AtomicU8::new(flag.load(Relaxed))).collect());
+        Self { len: self.len, words, defined, read_only: self.read_only }
+    }
+
+    fn copy_from(&self, old: &Self) {
+        for (word, old) in self.words.iter().zip(&old.words) {
+            word.store(old.load(Relaxed), Relaxed);
+        }
+        if let (Some(flags), Some(old)) = (&self.defined, &old.defined) {
+            for (flag, old) in flags.iter().zip(old) {
+                flag.store(old.load(Relaxed), Relaxed);
+            }
+        }
+    }
+
     fn bytes(&self) -> Vec<u8> {
         let words = self.words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes());
         words.take(self.len).collect()
@@ -211,7 +231,6 @@ impl Memory {
     }
 
     /// The address kernels see. Every buffer has one, aligned to 256 bytes and more.
-    #[expect(clippy::unused_self, reason = "where buffers lie is the memory's business")]
     pub fn address(&self, id: BufferId) -> u64 {
         id.address()
     }
@@ -243,6 +262,53 @@ impl Memory {
         let id = BufferId(usize::try_from(address >> SLOT_SHIFT).ok()?.checked_sub(1)?);
         self.buffer(id)?;
         Some((id, address.wrapping_sub(id.address()) as i64))
+    }
+
+    /// Sizes of all buffers, then of all variables; None for read-only ones.
+    pub(crate) fn writable_sizes(&self) -> impl Iterator<Item = Option<usize>> {
+        let variables = self.variables.iter().map(|(_, buffer)| buffer);
+        self.buffers.iter().chain(variables).map(|buffer| (!buffer.read_only).then_some(buffer.len))
+    }
+
+    /// Whether an address lies in a buffer that kernels may write.
+    #[inline(always)]
+    pub(crate) fn is_writable(&self, address: u64) -> bool {
+        let id = usize::try_from(address >> SLOT_SHIFT).ok().and_then(|slot| slot.checked_sub(1));
+        id.and_then(|id| self.buffer(BufferId(id))).is_some_and(|buffer| !buffer.read_only)
+    }
+
+    /// What lies in a buffer at a byte offset, `bytes` of it, if that is inside.
+    pub(crate) fn value(&self, id: BufferId, offset: u64, bytes: u32) -> Option<u64> {
+        let buffer = self.buffer(id)?;
+        let place = buffer.check(offset, bytes, false).ok()?;
+        Some(buffer.get(place, bytes).0)
+    }
+
+    /// Index of an address's buffer in that list.
+    #[inline(always)]
+    pub(crate) fn writable_index(&self, address: u64) -> Option<usize> {
+        let id = ((address >> SLOT_SHIFT) as usize).checked_sub(1)?;
+        Some(match id.checked_sub(BufferId::FIRST_VARIABLE) {
+            None => id,
+            Some(variable) => self.buffers.len() + variable,
+        })
+    }
+
+    /// Copies of everything that kernels may write, to go back to.
+    pub(crate) fn snapshot(&self) -> Vec<Option<Buffer>> {
+        let variables = self.variables.iter().map(|(_, buffer)| buffer);
+        let all = self.buffers.iter().chain(variables);
+        all.map(|buffer| (!buffer.read_only).then(|| buffer.copy())).collect()
+    }
+
+    /// Puts everything back as it was.
+    pub(crate) fn restore(&self, snapshot: &[Option<Buffer>]) {
+        let variables = self.variables.iter().map(|(_, buffer)| buffer);
+        for (buffer, old) in self.buffers.iter().chain(variables).zip(snapshot) {
+            if let Some(old) = old {
+                buffer.copy_from(old);
+            }
+        }
     }
 
     fn buffer(&self, id: BufferId) -> Option<&Buffer> {

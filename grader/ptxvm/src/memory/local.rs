@@ -62,7 +62,7 @@ impl LaneMemory for Local {
             _ => {
                 let (mask, shift) = within_word(place, bytes);
                 let flags = byte_flags(place, bytes);
-                ((word[lane] & mask) as u64 >> shift, defined[lane] & flags == flags)
+                (u64::from((word[lane] & mask) >> shift), defined[lane] & flags == flags)
             }
         }
     }

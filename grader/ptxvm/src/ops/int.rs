@@ -46,15 +46,15 @@ macro_rules! width {
             pub fn div_s(a: $u, b: $u) -> $u {
                 if b == 0 { <$u>::MAX } else { (a as $s).wrapping_div(b as $s) as $u }
             }
-            /// By zero the ISA leaves it open; the dividend.
+            /// By zero the ISA leaves it open; all ones, as an H200 gives.
             #[inline(always)]
             pub fn rem_u(a: $u, b: $u) -> $u {
-                a.checked_rem(b).unwrap_or(a)
+                a.checked_rem(b).unwrap_or(<$u>::MAX)
             }
-            /// By zero the ISA leaves it open; the dividend. The sign is the dividend's.
+            /// By zero the ISA leaves it open; all ones, as an H200 gives. The sign is the dividend's.
             #[inline(always)]
             pub fn rem_s(a: $u, b: $u) -> $u {
-                if b == 0 { a } else { (a as $s).wrapping_rem(b as $s) as $u }
+                if b == 0 { <$u>::MAX } else { (a as $s).wrapping_rem(b as $s) as $u }
             }
             #[inline(always)]
             pub fn min_u(a: $u, b: $u) -> $u {
@@ -325,6 +325,22 @@ pub fn bmsk_wrap(pos: u32, len: u32) -> u32 {
     bmsk_clamp(pos & 31, len & 31)
 }
 
+/// `fns`: position of the n-th set bit from `base` on, upwards for positive n and downwards for negative; all ones if none.
+/// For n = 0 the bit at `base` itself.
+#[inline(always)]
+pub fn find_nth_set(mask: u32, base: u32, n: u32) -> u32 {
+    let n = n as i32;
+    let base = base & 31;
+    let is_set = |&position: &u32| mask >> position & 1 == 1;
+    let skip = n.unsigned_abs().saturating_sub(1) as usize;
+    let found = match n {
+        0 => Some(base).filter(is_set),
+        1.. => (base..32).filter(is_set).nth(skip),
+        _ => (0..=base).rev().filter(is_set).nth(skip),
+    };
+    found.unwrap_or(u32::MAX)
+}
+
 /// The eight bytes that `prmt` chooses from, the first at the low end.
 fn byte_of(bytes: u64, selector: u32) -> u32 {
     ((bytes >> ((selector & 7) * 8)) & 0xFF) as u32
@@ -439,6 +455,10 @@ mod tests {
         assert_eq!(prmt(0x4433_2211, 0x8877_6655, 0x7531), 0x8866_4422);
         assert_eq!(prmt(0x0000_0080, 0, 0x0008), 0x8080_80FF);
         assert_eq!(lop3(0xF0F0_F0F0, 0xCCCC_CCCC, 0xAAAA_AAAA, 0x96), 0x9696_9696);
+        assert_eq!(find_nth_set(0b1011_0100, 2, 2), 4);
+        assert_eq!(find_nth_set(0b1011_0100, 6, (-1i32) as u32), 5);
+        assert_eq!(find_nth_set(0b1011_0100, 2, 9), u32::MAX);
+        assert_eq!(find_nth_set(0b1011_0100, 2, 0), 2);
         assert_eq!(shf_l_wrap(0x8000_0000, 1, 1), 3);
         assert_eq!(shf_r_clamp(1, 7, 32), 7);
         assert_eq!(dp4a_ss(0xFF02_0304, 0x0101_0101, 10), 18);

@@ -81,7 +81,7 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
             }
             b'/' if bytes.get(at + 1) == Some(&b'*') => {
                 let end = text[at + 2..].find("*/").map_or(bytes.len(), |found| at + found + 4);
-                line += bytes[at..end].iter().filter(|&&b| b == b'\n').count();
+                line += text[at..end].matches('\n').count();
                 at = end;
                 continue;
             }

@@ -1,35 +1,54 @@
 //! Recursive descent from tokens to the syntax tree.
 
-use super::ast::{
-    AddressBase, File, Function, InitValue, Instruction, Line, Operand, Position, Predicate,
-    Registers, Statement, VarSpace, Variable,
-};
+use super::ast::{File, Function, InitValue, VarSpace, Variable};
 use super::lexer::{Kind, Token, tokens};
 use crate::error::LoadError;
+use crate::loc::SourceLoc;
 use crate::types::Type;
 
-type Result<T> = std::result::Result<T, LoadError>;
+pub(super) type Result<T> = std::result::Result<T, LoadError>;
 
 /// Deepest nesting of `{`, `(` and vectors. nvcc's output needs 3.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// Parses a whole file.
 pub fn parse(text: &str) -> Result<File<'_>> {
     let tokens = tokens(text);
-    Parser { tokens: &tokens, at: 0 }.file()
+    Parser { tokens: &tokens, at: 0 }.file().map_err(|mut error| {
+        error.source_loc = source_of(&tokens, error.ptx_line);
+        error
+    })
 }
 
-struct Parser<'t, 'a> {
+/// The place that the last `.loc` before a line names. `.file` may come later.
+fn source_of(tokens: &[Token], line: usize) -> Option<SourceLoc> {
+    let numbers = |at: usize| {
+        [1, 2, 3].map(|next| match tokens.get(at + next).map(|token| token.kind) {
+            Some(Kind::Int(value)) => Some(value as u32),
+            _ => None,
+        })
+    };
+    let is = |token: &Token, name| token.kind == Kind::Directive && token.text == name;
+    let at = tokens.iter().rposition(|token| token.line < line && is(token, ".loc"))?;
+    let [file, line, column] = numbers(at);
+    let name = tokens.iter().enumerate().find_map(|(at, token)| {
+        let named = is(token, ".file") && numbers(at)[0] == file;
+        tokens.get(at + 2).filter(|name| named && name.kind == Kind::Str)
+    })?;
+    Some(SourceLoc { file: name.text.into(), line: line?, column: column? })
+}
+
+pub(super) struct Parser<'t, 'a> {
     tokens: &'t [Token<'a>],
-    at: usize,
+    pub(super) at: usize,
 }
 
 impl<'a> Parser<'_, 'a> {
-    fn peek(&self) -> Option<Token<'a>> {
+    pub(super) fn peek(&self) -> Option<Token<'a>> {
         self.tokens.get(self.at).copied()
     }
 
-    fn next(&mut self) -> Result<Token<'a>> {
+    pub(super) fn next(&mut self) -> Result<Token<'a>> {
         let token =
             self.peek().ok_or_else(|| self.error("the text ends here, in mid-statement"))?;
         self.at += 1;
@@ -37,32 +56,32 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// Line of the next token, or of the last.
-    fn line(&self) -> usize {
+    pub(super) fn line(&self) -> usize {
         self.peek().or(self.tokens.last().copied()).map_or(1, |token| token.line)
     }
 
-    fn error(&self, message: impl Into<String>) -> LoadError {
+    pub(super) fn error(&self, message: impl Into<String>) -> LoadError {
         LoadError::malformed(self.line(), message)
     }
 
-    fn unexpected(&self, wanted: &str) -> LoadError {
+    pub(super) fn unexpected(&self, wanted: &str) -> LoadError {
         match self.peek() {
             Some(token) => self.error(format!("found `{}`, expected {wanted}", token.text)),
             None => self.error(format!("the text ends here, expected {wanted}")),
         }
     }
 
-    fn is(&self, punct: u8) -> bool {
+    pub(super) fn is(&self, punct: u8) -> bool {
         self.peek().is_some_and(|token| token.kind == Kind::Punct(punct))
     }
 
-    fn eat(&mut self, punct: u8) -> bool {
+    pub(super) fn eat(&mut self, punct: u8) -> bool {
         let found = self.is(punct);
         self.at += usize::from(found);
         found
     }
 
-    fn expect(&mut self, punct: u8) -> Result<()> {
+    pub(super) fn expect(&mut self, punct: u8) -> Result<()> {
         if self.eat(punct) {
             Ok(())
         } else {
@@ -70,7 +89,7 @@ impl<'a> Parser<'_, 'a> {
         }
     }
 
-    fn word(&mut self, wanted: &str) -> Result<&'a str> {
+    pub(super) fn word(&mut self, wanted: &str) -> Result<&'a str> {
         match self.peek() {
             Some(token) if token.kind == Kind::Word => {
                 self.at += 1;
@@ -80,7 +99,7 @@ impl<'a> Parser<'_, 'a> {
         }
     }
 
-    fn directive(&self) -> Option<&'a str> {
+    pub(super) fn directive(&self) -> Option<&'a str> {
         self.peek().filter(|token| token.kind == Kind::Directive).map(|token| token.text)
     }
 
@@ -90,7 +109,7 @@ impl<'a> Parser<'_, 'a> {
         found
     }
 
-    fn int(&mut self) -> Result<u64> {
+    pub(super) fn int(&mut self) -> Result<u64> {
         match self.peek().map(|token| token.kind) {
             Some(Kind::Int(value)) => {
                 self.at += 1;
@@ -100,7 +119,7 @@ impl<'a> Parser<'_, 'a> {
         }
     }
 
-    fn skip_statement(&mut self) {
+    pub(super) fn skip_statement(&mut self) {
         while self.peek().is_some() && !self.eat(b';') {
             self.at += 1;
         }
@@ -188,7 +207,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    fn space(&mut self) -> Result<VarSpace> {
+    pub(super) fn space(&mut self) -> Result<VarSpace> {
         let space = match self.directive() {
             Some(".global") => VarSpace::Global,
             Some(".const") => VarSpace::Const,
@@ -202,7 +221,11 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// One or more variables up to the `;`.
-    fn variables(&mut self, space: VarSpace, push: &mut dyn FnMut(Variable<'a>)) -> Result<()> {
+    pub(super) fn variables(
+        &mut self,
+        space: VarSpace,
+        push: &mut dyn FnMut(Variable<'a>),
+    ) -> Result<()> {
         let (ty, lanes, align) = self.variable_type()?;
         loop {
             push(self.declarator(space, ty, lanes, align)?);
@@ -213,7 +236,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// `.align 4 .v2 .b32`, in any order; `.ptr` with what belongs to it says nothing that a run needs.
-    fn variable_type(&mut self) -> Result<(Type, u64, Option<u64>)> {
+    pub(super) fn variable_type(&mut self) -> Result<(Type, u64, Option<u64>)> {
         let (mut align, mut lanes, mut ty, mut pointer) = (None, 1, None, false);
         while let Some(name) = self.directive() {
             self.at += 1;
@@ -328,7 +351,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// `+4`, `-4`, `+-4` or nothing.
-    fn addend(&mut self) -> Result<i64> {
+    pub(super) fn addend(&mut self) -> Result<i64> {
         let mut negative = false;
         if !self.is(b'+') && !self.is(b'-') {
             return Ok(0);
@@ -373,193 +396,11 @@ impl<'a> Parser<'_, 'a> {
         }
         Ok(all)
     }
-
-    fn body(&mut self) -> Result<Vec<Line<'a>>> {
-        self.expect(b'{')?;
-        let mut lines = Vec::new();
-        let mut depth = 1;
-        loop {
-            let line = self.line();
-            let mut push = |statement| lines.push(Line { line, statement });
-            if self.eat(b'{') {
-                depth += 1;
-                if depth > MAX_DEPTH {
-                    return Err(self.error("braces nested too deep"));
-                }
-                push(Statement::OpenScope);
-            } else if self.eat(b'}') {
-                depth -= 1;
-                if depth == 0 {
-                    return Ok(lines);
-                }
-                push(Statement::CloseScope);
-            } else if self.eat(b';') {
-                // An empty statement.
-            } else if let Some(directive) = self.directive() {
-                match directive {
-                    ".loc" => push(self.loc()?),
-                    ".pragma" => self.skip_statement(),
-                    ".reg" => {
-                        self.at += 1;
-                        self.registers(&mut |registers| push(Statement::Registers(registers)))?;
-                    }
-                    _ => {
-                        let space = self.space()?;
-                        self.variables(space, &mut |variable| push(Statement::Variable(variable)))?;
-                    }
-                }
-            } else {
-                push(self.label_or_instruction()?);
-            }
-        }
-    }
-
-    fn registers(&mut self, push: &mut dyn FnMut(Registers<'a>)) -> Result<()> {
-        let (ty, ..) = self.variable_type()?;
-        loop {
-            let name = self.word("a register's name")?;
-            let count = if self.eat(b'<') {
-                let count = self.int()?;
-                self.expect(b'>')?;
-                Some(count)
-            } else {
-                None
-            };
-            push(Registers { ty, name, count });
-            if !self.eat(b',') {
-                return self.expect(b';');
-            }
-        }
-    }
-
-    fn position(&mut self) -> Result<Position> {
-        Ok(Position {
-            file: self.int()? as u32,
-            line: self.int()? as u32,
-            column: self.int()? as u32,
-        })
-    }
-
-    fn loc(&mut self) -> Result<Statement<'a>> {
-        self.at += 1;
-        let at = self.position()?;
-        let mut inlined_at = None;
-        while self.eat(b',') {
-            match self.word("`function_name` or `inlined_at`")? {
-                "function_name" => {
-                    self.word("a label")?;
-                    self.addend()?;
-                }
-                "inlined_at" => inlined_at = Some(self.position()?),
-                other => return Err(self.error(format!("`.loc` knows no `{other}`"))),
-            }
-        }
-        Ok(Statement::Loc { at, inlined_at })
-    }
-
-    fn label_or_instruction(&mut self) -> Result<Statement<'a>> {
-        let predicate = if self.eat(b'@') {
-            let negated = self.eat(b'!');
-            Some(Predicate { name: self.word("a predicate register")?, negated })
-        } else {
-            None
-        };
-        let opcode = self.word("an instruction or a label")?;
-        if predicate.is_none() && self.eat(b':') {
-            if self.directive().is_some_and(|name| !matches!(name, ".loc" | ".pragma" | ".reg")) {
-                return Err(LoadError::unsupported(
-                    self.line(),
-                    "tables of branch targets and indirect calls",
-                ));
-            }
-            return Ok(Statement::Label(opcode));
-        }
-        let mut operands = Vec::new();
-        if !self.is(b';') {
-            loop {
-                operands.push(self.operand(0)?);
-                if !self.eat(b',') {
-                    break;
-                }
-            }
-        }
-        self.expect(b';')?;
-        Ok(Statement::Instruction(Instruction { predicate, opcode, operands }))
-    }
-
-    fn operand(&mut self, depth: usize) -> Result<Operand<'a>> {
-        if depth > MAX_DEPTH {
-            return Err(self.error("operands nested too deep"));
-        }
-        if self.eat(b'{') {
-            return Ok(Operand::Vector(self.operands_until(b'}', depth)?));
-        }
-        if self.eat(b'(') {
-            return Ok(Operand::List(self.operands_until(b')', depth)?));
-        }
-        if self.eat(b'[') {
-            return self.address();
-        }
-        if self.eat(b'!') {
-            return Ok(Operand::Not(self.word("a predicate register")?));
-        }
-        let negative = self.eat(b'-');
-        let token = self.next()?;
-        let operand = match token.kind {
-            Kind::Int(value) if negative => Operand::Int(value.wrapping_neg()),
-            Kind::Int(value) => Operand::Int(value),
-            Kind::F32(bits) => Operand::F32(bits ^ (u32::from(negative) << 31)),
-            Kind::F64(bits) => Operand::F64(bits ^ (u64::from(negative) << 63)),
-            Kind::Word if !negative => match self.addend()? {
-                0 => Operand::Name(token.text),
-                addend => Operand::Offset(token.text, addend),
-            },
-            _ => {
-                self.at -= 1;
-                return Err(self.unexpected("an operand"));
-            }
-        };
-        if self.eat(b'|') {
-            let second = self.operand(depth + 1)?;
-            return Ok(Operand::Pair(Box::new((operand, second))));
-        }
-        Ok(operand)
-    }
-
-    fn operands_until(&mut self, close: u8, depth: usize) -> Result<Vec<Operand<'a>>> {
-        let mut all = Vec::new();
-        while !self.eat(close) {
-            all.push(self.operand(depth + 1)?);
-            if !self.eat(b',') && !self.is(close) {
-                return Err(self.unexpected(&format!("`,` or `{}`", char::from(close))));
-            }
-        }
-        Ok(all)
-    }
-
-    fn address(&mut self) -> Result<Operand<'a>> {
-        let token = self.peek().ok_or_else(|| self.unexpected("an address"))?;
-        let (base, offset) = match token.kind {
-            Kind::Word => {
-                self.at += 1;
-                (AddressBase::Name(token.text), self.addend()?)
-            }
-            Kind::Int(value) => {
-                self.at += 1;
-                (AddressBase::None, value as i64)
-            }
-            _ => return Err(self.unexpected("an address")),
-        };
-        if self.is(b',') {
-            return Err(LoadError::unsupported(token.line, "textures, surfaces and tensor maps"));
-        }
-        self.expect(b']')?;
-        Ok(Operand::Address { base, offset })
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::ast::Statement;
     use super::*;
 
     #[test]

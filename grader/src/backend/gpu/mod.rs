@@ -32,7 +32,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Name of the sub-command that must call [`child_main`].
 pub const CHILD_COMMAND: &str = "__gpu-child";
@@ -211,6 +211,7 @@ impl GpuBackend {
             std::iter::once(&self.image).chain(&images).map(Vec::as_slice).collect();
         let limits = Limits { set_up: SET_UP, run: self.time_out };
 
+        let begin = Instant::now();
         let mut kept = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         let start = || {
             Child::spawn(&mut (self.command)()?)
@@ -222,7 +223,12 @@ impl GpuBackend {
             Ok((Answer::Done { nanoseconds }, bytes)) => match outcome(tensors, launches, &bytes) {
                 Some((tensors, findings)) => {
                     *kept = Some(child);
-                    return Ok(Run { tensors, findings, time: Duration::from_nanos(nanoseconds) });
+                    return Ok(Run {
+                        tensors,
+                        findings,
+                        printed: String::new(),
+                        time: Duration::from_nanos(nanoseconds),
+                    });
                 }
                 None => (
                     explain::broken(
@@ -255,7 +261,12 @@ impl GpuBackend {
                     .map_or(String::new(), |l| l.kernel.clone());
                 let finding = Finding { kind, kernel, line: None, thread: None, count: 1 };
                 let tensors = tensors.iter().map(unknown).collect();
-                Ok(Run { tensors, findings: vec![finding], time: self.time_out })
+                Ok(Run {
+                    tensors,
+                    findings: vec![finding],
+                    printed: String::new(),
+                    time: begin.elapsed(),
+                })
             }
         }
     }

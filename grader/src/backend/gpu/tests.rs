@@ -5,7 +5,6 @@ use super::serve::Device;
 use super::*;
 use crate::tensor::{DType, Tensor, decode, encode};
 use indexmath::Approx;
-use std::time::Instant;
 
 /// Set in the process that plays the child.
 const PLAY: &str = "GRADER_TEST_PLAYS_GPU_CHILD";

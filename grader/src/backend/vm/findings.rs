@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::finding::{Access, Finding, FindingKind, SourceLine, Space, ThreadId};
-use ptxvm::{AccessKind, BufferId, SourceLoc};
+use ptxvm::{AccessKind, BufferId, RaceKind, SourceLoc};
 
 impl Session<'_> {
     /// The machine speaks of buffers and bytes; this speaks of tensors and elements.
@@ -41,6 +41,37 @@ impl Session<'_> {
                     address: self.memory.address(buffer.0).wrapping_add_signed(buffer.1),
                 },
             },
+            ptxvm::FindingKind::SharedRace {
+                kind, size: _, offset, other, other_thread, ..
+            } => {
+                let (earlier, later) = sides(kind);
+                FindingKind::SharedRace {
+                    other_line: other.as_ref().map(line),
+                    other_thread: Some(ThreadId { block, thread: other_thread }),
+                    access: later,
+                    other_access: earlier,
+                    offset,
+                }
+            }
+            ptxvm::FindingKind::GlobalRace {
+                kind,
+                buffer,
+                other,
+                other_block,
+                other_thread,
+                same_block,
+                ..
+            } => {
+                let (earlier, later) = sides(kind);
+                FindingKind::GlobalRace {
+                    place: place(Some(buffer)),
+                    other_line: other.as_ref().map(line),
+                    other_thread: Some(ThreadId { block: other_block, thread: other_thread }),
+                    access: later,
+                    other_access: earlier,
+                    same_block,
+                }
+            }
             ptxvm::FindingKind::BarrierDivergence { other } => {
                 FindingKind::BarrierDivergence { other_line: other.as_ref().map(line) }
             }
@@ -54,13 +85,32 @@ impl Session<'_> {
     }
 }
 
-/// After these the kernel has not run to its end, so a launch that builds on it would only repeat the complaint.
-pub fn ends_the_case(kind: &FindingKind) -> bool {
+/// What the earlier access and the later one of a race were.
+fn sides(kind: RaceKind) -> (Access, Access) {
+    match kind {
+        RaceKind::ReadAfterWrite => (Access::Write, Access::Read),
+        RaceKind::WriteAfterRead => (Access::Read, Access::Write),
+        RaceKind::WriteAfterWrite => (Access::Write, Access::Write),
+    }
+}
+
+/// Lanes of one warp that meet in memory without `__syncwarp()`: the order is not promised, but every GPU so far
+/// keeps it where the warp has not diverged, and compute-sanitizer only warns of it. No reason to fail a kernel.
+pub fn is_harmless(kind: &ptxvm::FindingKind) -> bool {
     matches!(
         kind,
-        FindingKind::EndlessLoop { .. }
-            | FindingKind::BarrierDivergence { .. }
-            | FindingKind::Trap { .. }
+        ptxvm::FindingKind::SharedRace { same_warp: true, .. }
+            | ptxvm::FindingKind::GlobalRace { same_warp: true, .. }
+    )
+}
+
+/// After these the kernel has not run to its end, so a launch that builds on it would only repeat the complaint.
+pub fn ends_the_case(kind: &ptxvm::FindingKind) -> bool {
+    matches!(
+        kind,
+        ptxvm::FindingKind::EndlessLoop { .. }
+            | ptxvm::FindingKind::BarrierDivergence { .. }
+            | ptxvm::FindingKind::Trap { .. }
     )
 }
 

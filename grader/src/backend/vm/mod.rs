@@ -9,8 +9,8 @@ use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
 use crate::failure::Failure;
 use crate::finding::{Place, ThreadId};
 use crate::tensor::{decode, encode, size_of};
-use findings::ends_the_case;
-use ptxvm::{BufferId, Init, Kernel, Memory, Module, Options, Outcome};
+use findings::{ends_the_case, is_harmless};
+use ptxvm::{BufferId, Init, Kernel, Memory, Module, Options, Outcome, Watch};
 use refusals::{cannot_launch, cannot_load};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -44,12 +44,12 @@ impl VmBackend {
     }
 }
 
-/// Instructions that one warp may execute before its loop counts as endless.
+/// Instructions that one warp may execute before its loop counts as endless; a block may execute twice as many.
 ///
 /// A single thread that does all the work of the case serially takes some 40 instructions for each term of each output
-/// element, and a few for each element of each tensor: 64 for each of either leaves room. At least 4 million, a tenth of
-/// a second; at most 64 million, about two seconds. A kernel that is launched as the spec says spreads its work over
-/// many warps and stays far below.
+/// element, and a few for each element of each tensor: 64 for each of either leaves room. At least 4 million, which
+/// take a twentieth of a second; at most 64 million, so that an endless loop is found in one or two seconds. A kernel
+/// that is launched as the spec says spreads its work over many blocks and stays far below.
 fn budget(tensors: &[CaseTensor]) -> u64 {
     let work = |tensor: &CaseTensor| match &tensor.role {
         Role::Input(values) => values.len() as u64,
@@ -59,6 +59,16 @@ fn budget(tensors: &[CaseTensor]) -> u64 {
     };
     let work = tensors.iter().map(work).fold(0, u64::saturating_add);
     work.saturating_mul(64).clamp(4 << 20, 64 << 20)
+}
+
+/// What to look at while a kernel runs, besides its mistakes.
+#[derive(Clone, Copy, Debug)]
+enum Follow {
+    Nothing,
+    /// All its accesses.
+    Thread(ThreadId),
+    /// Its last writer.
+    Place(Watch),
 }
 
 /// A case in the machine's memory.
@@ -85,7 +95,7 @@ impl<'a> Session<'a> {
         Self { backend, tensors, memory, buffers }
     }
 
-    fn launch(&mut self, launch: &CaseLaunch, trace: Option<ThreadId>) -> Result<Outcome, Failure> {
+    fn launch(&mut self, launch: &CaseLaunch, follow: Follow) -> Result<Outcome, Failure> {
         let kernel = self
             .backend
             .kernels
@@ -94,7 +104,8 @@ impl<'a> Session<'a> {
         let kernel = kernel.ok_or_else(|| no_such_kernel(&launch.kernel))?;
         let options = Options {
             budget: self.backend.budget.unwrap_or_else(|| budget(self.tensors)),
-            trace: trace.map(|t| (t.block, t.thread)),
+            trace: if let Follow::Thread(t) = follow { Some((t.block, t.thread)) } else { None },
+            watch: if let Follow::Place(place) = follow { Some(place) } else { None },
             max_findings: MAX_FINDINGS,
         };
         let params = self.params(kernel, &launch.args);
@@ -145,17 +156,24 @@ impl VmBackend {
     fn run_tensors(&self, tensors: &[CaseTensor], launches: &[CaseLaunch]) -> Result<Run, Failure> {
         let begin = Instant::now();
         let mut session = Session::new(self, tensors);
-        let mut findings = Vec::new();
+        let (mut findings, mut printed) = (Vec::new(), String::new());
         for launch in launches {
-            let outcome = session.launch(launch, None)?;
-            findings
-                .extend(outcome.findings.into_iter().map(|f| session.finding(&launch.kernel, f)));
-            if findings.iter().any(|f| ends_the_case(&f.kind)) {
+            let outcome = session.launch(launch, Follow::Nothing)?;
+            printed.push_str(&outcome.printed);
+            let found = outcome.findings;
+            let ended = found.iter().any(|f| ends_the_case(&f.kind));
+            findings.extend(
+                found
+                    .into_iter()
+                    .filter(|f| !is_harmless(&f.kind))
+                    .map(|f| session.finding(&launch.kernel, f)),
+            );
+            if ended {
                 break;
             }
         }
         let contents = (0..tensors.len()).map(|i| session.contents(i)).collect();
-        Ok(Run { tensors: contents, findings, time: begin.elapsed() })
+        Ok(Run { tensors: contents, findings, printed, time: begin.elapsed() })
     }
 }
 
@@ -174,3 +192,6 @@ impl Backend for VmBackend {
         self.run_tensors(&case.tensors, &case.launches)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,14 @@
 //! Who wrote an element, and what that thread read.
 
 use super::findings::{ends_the_case, line};
-use super::{Session, VmBackend};
+use super::{Follow, Session, VmBackend};
 use crate::backend::Provenance;
 use crate::case::{Case, CaseLaunch, CaseTensor};
 use crate::failure::Failure;
 use crate::finding::{Place, ThreadId};
 use crate::tensor::size_of;
 use crate::verdict::ElementRead;
-use ptxvm::{AccessKind, Traced};
+use ptxvm::{AccessKind, Traced, Watch, Writer};
 use std::collections::BTreeMap;
 
 impl VmBackend {
@@ -26,7 +26,7 @@ impl VmBackend {
         self.provenance_of(&case.tensors, &case.launches, tensor, flat)
     }
 
-    /// Traces the thread whose number in the launch is `flat`: the thread for that element in most kernels.
+    /// Runs the case twice: first to find the writer, then to follow it.
     pub(super) fn provenance_of(
         &self,
         tensors: &[CaseTensor],
@@ -34,28 +34,41 @@ impl VmBackend {
         tensor: usize,
         flat: usize,
     ) -> Result<Provenance, Failure> {
+        let Some((last, writer)) = self.writer(tensors, launches, tensor, flat)? else {
+            return Ok(Provenance::default());
+        };
+        let thread = ThreadId { block: writer.block, thread: writer.thread };
         let mut session = Session::new(self, tensors);
-        let mut found = Provenance::default();
-        for launch in launches {
-            let Some(thread) = thread_number(launch, flat) else { continue };
-            let outcome = session.launch(launch, Some(thread))?;
-            let size = size_of(tensors[tensor].tensor.dtype) as i64;
-            let element = flat as i64 * size..(flat as i64 + 1) * size;
-            let hits = |t: &&Traced| {
-                t.kind != AccessKind::Read
-                    && t.buffer == Some(session.buffers[tensor])
-                    && t.offset < element.end
-                    && t.offset + i64::from(t.size) > element.start
-            };
-            if let Some(write) = outcome.trace.iter().rev().find(hits) {
-                found.writer = Some((thread, write.loc.as_ref().map(line)));
-                found.reads = session.reads(&outcome.trace);
-            }
-            if outcome
-                .findings
-                .iter()
-                .any(|f| ends_the_case(&session.finding(&launch.kernel, f.clone()).kind))
-            {
+        for launch in &launches[..last] {
+            session.launch(launch, Follow::Nothing)?;
+        }
+        let trace = session.launch(&launches[last], Follow::Thread(thread))?.trace;
+        Ok(Provenance {
+            writer: Some((thread, writer.loc.as_ref().map(line))),
+            reads: session.reads(&trace),
+        })
+    }
+
+    /// The last writer of an element, and in which launch it wrote.
+    fn writer(
+        &self,
+        tensors: &[CaseTensor],
+        launches: &[CaseLaunch],
+        tensor: usize,
+        flat: usize,
+    ) -> Result<Option<(usize, Writer)>, Failure> {
+        let mut session = Session::new(self, tensors);
+        let size = size_of(tensors[tensor].tensor.dtype);
+        let watch = Watch {
+            buffer: session.buffers[tensor],
+            offset: (flat * size) as u64,
+            size: size as u32,
+        };
+        let mut found = None;
+        for (n, launch) in launches.iter().enumerate() {
+            let outcome = session.launch(launch, Follow::Place(watch))?;
+            found = outcome.writer.map(|writer| (n, writer)).or(found);
+            if outcome.findings.iter().any(|f| ends_the_case(&f.kind)) {
                 break;
             }
         }
@@ -95,17 +108,4 @@ impl Session<'_> {
         }
         reads
     }
-}
-
-/// The thread with this number, counted along x first, then y, then z.
-fn thread_number(launch: &CaseLaunch, number: usize) -> Option<ThreadId> {
-    let size = |axis: usize| launch.grid[axis] as usize * launch.block[axis] as usize;
-    let at = [number % size(0), number / size(0) % size(1), number / size(0) / size(1)];
-    let split = |axis: usize| {
-        (at[axis] / launch.block[axis] as usize, at[axis] % launch.block[axis] as usize)
-    };
-    (at[2] < size(2)).then(|| ThreadId {
-        block: [0, 1, 2].map(|axis| split(axis).0 as u32),
-        thread: [0, 1, 2].map(|axis| split(axis).1 as u32),
-    })
 }

@@ -1,0 +1,291 @@
+//! Races: two accesses of one word by different threads, at least one a write, with no barrier between. Here those in
+//! shared memory; those in global memory are in [`super::global_race`].
+//!
+//! Happens-before by vector clocks of warps, with one shadow entry for each word (Flanagan and Freund, "`FastTrack`", 2009). A
+//! warp's clock moves on at every barrier it passes. An earlier access by another warp is ordered if this warp has, through
+//! a barrier, seen that warp's clock of then; one by another lane of the same warp, if the own clock has moved on since.
+
+use std::collections::HashMap;
+
+use super::global_race::GlobalRaces;
+use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
+use crate::hooks::{Event, Monitor};
+use crate::ir::Pc;
+use crate::memory::Window;
+
+/// Warps of a block at most.
+const WARPS: usize = 32;
+
+/// Who touched a word, when, and by which instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Stamp {
+    /// 0: nobody yet; warps start at 1.
+    clock: u32,
+    pc: Pc,
+    /// Index in the block.
+    thread: u16,
+    /// Atomic or volatile: such accesses do not race among themselves.
+    strong: bool,
+}
+
+/// The last accesses of a word. Of unordered readers the first and the latest are kept: a writer is at most one of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    writer: Stamp,
+    value: u32,
+    readers: [Stamp; 2],
+    /// Bytes of the word have entries of their own.
+    split: bool,
+}
+
+/// What each warp knows of the others' clocks, and its own.
+pub(super) type Clocks = [[u32; WARPS]; WARPS];
+
+/// The checker of blocks, one after another.
+#[derive(Debug)]
+pub(crate) struct Races {
+    clocks: Box<Clocks>,
+    /// For each warp, the clock up to which everybody's accesses are ordered before it.
+    floors: [u32; WARPS],
+    /// Warps of the block.
+    warps: usize,
+    shadow: Shadow,
+    pub global: GlobalRaces,
+}
+
+/// The entries of shared memory.
+#[derive(Debug, Default)]
+struct Shadow {
+    words: Vec<Entry>,
+    /// Words that are accessed in parts have an entry for each byte instead, by address.
+    parts: HashMap<u32, Entry>,
+}
+
+impl Races {
+    /// A checker that has seen nothing.
+    pub fn new(global: GlobalRaces) -> Self {
+        Self {
+            clocks: Box::new([[0; WARPS]; WARPS]),
+            floors: [0; WARPS],
+            warps: 0,
+            shadow: Shadow::default(),
+            global,
+        }
+    }
+}
+
+/// Whether a stamp lies before everything that `warp` does now.
+#[inline(always)]
+fn ordered(clocks: &Clocks, stamp: Stamp, warp: usize) -> bool {
+    let by = usize::from(stamp.thread) / 32 % WARPS;
+    let seen = clocks[warp][by];
+    if by == warp { stamp.clock < seen } else { stamp.clock <= seen }
+}
+
+/// One access, and what its warp knows.
+struct Now<'c> {
+    stamp: Stamp,
+    warp: usize,
+    clocks: &'c Clocks,
+    floor: u32,
+    kind: AccessKind,
+    /// The word that is stored, where it is a single one.
+    value: Option<u32>,
+}
+
+impl Now<'_> {
+    #[inline(always)]
+    fn unordered(&self, old: Stamp) -> bool {
+        old.clock > self.floor && !ordered(self.clocks, old, self.warp)
+    }
+
+    #[inline(always)]
+    fn conflicts(&self, old: Stamp) -> bool {
+        self.unordered(old) && old.thread != self.stamp.thread && !(old.strong && self.stamp.strong)
+    }
+
+    /// The conflict of this access with an earlier one, if there is one. Updates the entry.
+    #[inline(always)]
+    fn visit(&self, entry: &mut Entry) -> Option<(RaceKind, Stamp)> {
+        if self.kind == AccessKind::Read { self.read(entry) } else { self.write(entry) }
+    }
+
+    #[inline(always)]
+    fn read(&self, entry: &mut Entry) -> Option<(RaceKind, Stamp)> {
+        let [first, second] = entry.readers;
+        if !self.unordered(first) {
+            entry.readers[0] = self.stamp;
+        } else if first.thread != self.stamp.thread && !self.unordered(second) {
+            entry.readers[1] = self.stamp;
+        }
+        self.conflicts(entry.writer).then_some((RaceKind::ReadAfterWrite, entry.writer))
+    }
+
+    fn write(&self, entry: &mut Entry) -> Option<(RaceKind, Stamp)> {
+        let reader = entry.readers.into_iter().find(|&reader| self.conflicts(reader));
+        let mut found = reader.map(|reader| (RaceKind::WriteAfterRead, reader));
+        // Two writes of the same value leave the same memory in either order.
+        let same_value = self.value.is_some_and(|value| value == entry.value);
+        if self.conflicts(entry.writer) && !same_value {
+            found = Some((RaceKind::WriteAfterWrite, entry.writer));
+        }
+        entry.writer = self.stamp;
+        if let Some(value) = self.value {
+            entry.value = value;
+        }
+        found
+    }
+}
+
+impl Shadow {
+    /// Whether a read of a word can neither race nor tell anything new: the common case.
+    #[inline(always)]
+    fn knows_read(&self, address: u64, thread: u16, floor: u32) -> bool {
+        self.words.get((address / 4) as usize).is_some_and(|entry| {
+            let [first, second] = entry.readers;
+            entry.writer.clock <= floor
+                && first.clock > floor
+                && (first.thread == thread || second.clock > floor)
+                && !entry.split
+        })
+    }
+
+    /// Visits the entries of one lane's access: one for each word, or for each byte of split words. The first race.
+    fn visit(&mut self, address: u32, size: u32, now: &Now) -> Option<(RaceKind, Stamp, u32)> {
+        let mut race = None;
+        for word in address / 4..(address + size).div_ceil(4) {
+            let entry = self.words.get_mut(word as usize)?;
+            let (from, to) = (address.max(word * 4), (address + size).min(word * 4 + 4));
+            if to - from == 4 && !entry.split {
+                let found = now.visit(entry);
+                race = race.or(found.map(|(kind, other)| (kind, other, word * 4)));
+                continue;
+            }
+            if !entry.split {
+                entry.split = true;
+                for byte in word * 4..word * 4 + 4 {
+                    self.parts.insert(byte, *entry);
+                }
+            }
+            for byte in from..to {
+                // The values of single bytes are not kept: every write counts as a different one.
+                let part = Now { value: None, ..*now };
+                let found = part.visit(self.parts.entry(byte).or_default());
+                race = race.or(found.map(|(kind, other)| (kind, other, byte)));
+            }
+        }
+        race
+    }
+}
+
+impl Monitor for Races {
+    fn block_start(&mut self, shared_bytes: u32, warps: u32) {
+        self.warps = warps as usize;
+        let words = (shared_bytes as usize).div_ceil(4);
+        let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
+        // Clocks of a block start above those of the block before, so what that one left counts as ordered.
+        let mut base = highest + 1;
+        if self.shadow.words.len() != words || highest > u32::MAX / 2 {
+            self.shadow.words = vec![Entry::default(); words];
+            base = 1;
+        }
+        for (byte, _) in self.shadow.parts.drain() {
+            if let Some(entry) = self.shadow.words.get_mut(byte as usize / 4) {
+                entry.split = false;
+            }
+        }
+        for (warp, clocks) in self.clocks.iter_mut().enumerate() {
+            // Nothing of this block is seen yet.
+            clocks.fill(base - 1);
+            clocks[warp] = base;
+        }
+        self.floors = [base - 1; WARPS];
+    }
+
+    #[inline(always)]
+    fn access(&mut self, event: &Event, log: &mut Log) {
+        if event.window == Window::Shared && event.done != 0 {
+            self.shared_access(event, log);
+        } else if event.window == Window::Global {
+            self.global.access(event, &self.clocks, log);
+        }
+    }
+
+    fn barrier(&mut self, warps: u32) {
+        let members = || crate::warp::lanes(warps);
+        let mut joined = [0; WARPS];
+        for warp in members() {
+            for (all, &clock) in joined.iter_mut().zip(&self.clocks[warp]) {
+                *all = clock.max(*all);
+            }
+        }
+        for warp in members() {
+            self.clocks[warp] = joined;
+            self.tick(warp);
+        }
+    }
+
+    fn warp_barrier(&mut self, warp: u32) {
+        self.tick(warp as usize % WARPS);
+    }
+}
+
+impl Races {
+    /// Moves a warp's own clock on.
+    fn tick(&mut self, warp: usize) {
+        let clocks = &mut self.clocks[warp];
+        clocks[warp] = clocks[warp].saturating_add(1);
+        let own = clocks[warp] - 1;
+        let others = clocks.iter().take(self.warps).enumerate().filter(|&(other, _)| other != warp);
+        self.floors[warp] = others.map(|(_, &clock)| clock).fold(own, u32::min);
+    }
+
+    fn shared_access(&mut self, event: &Event, log: &mut Log) {
+        let warp = event.warp as usize % WARPS;
+        let mut now = Now {
+            stamp: Stamp {
+                clock: self.clocks[warp][warp],
+                pc: event.pc,
+                thread: 0,
+                strong: event.strong,
+            },
+            warp,
+            clocks: &self.clocks,
+            floor: self.floors[warp],
+            kind: event.kind,
+            value: None,
+        };
+        let (mut last, mut repeated) = (u64::MAX, 0);
+        for lane in crate::warp::lanes(event.done) {
+            let address = event.addresses[lane];
+            if event.kind == AccessKind::Read {
+                // Of many lanes that read one word, two are as good as all.
+                repeated = if address == last { repeated + 1 } else { 0 };
+                last = address;
+                if repeated > 1 {
+                    continue;
+                }
+            }
+            let thread = event.warp * 32 + lane as u32;
+            if event.kind == AccessKind::Read
+                && event.size == 4
+                && self.shadow.knows_read(address, thread as u16, now.floor)
+            {
+                continue;
+            }
+            now.stamp.thread = thread as u16;
+            now.value = event.stored_word(lane);
+            if let Some((kind, other, at)) = self.shadow.visit(address as u32, event.size, &now) {
+                let finding = FindingKind::SharedRace {
+                    kind,
+                    size: event.size,
+                    offset: at.into(),
+                    other: event.program.place(other.pc).cloned(),
+                    other_thread: event.thread_coordinates(other.thread.into()),
+                    same_warp: u32::from(other.thread) / 32 == event.warp,
+                };
+                log.record(finding, event.pc, thread, 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Races in global memory, between blocks and between the warps of one.
+
+use ptxvm::{Finding, FindingKind};
+
+use crate::support::{Device, marks};
+
+const PTX: &str = include_str!("../fixtures/global_race.ptx");
+const SOURCE: &str = include_str!("../fixtures/global_race.cu");
+
+fn describe(finding: &Finding) -> (u32, String) {
+    let line = finding.loc.as_ref().expect("a line").line;
+    let FindingKind::GlobalRace { kind, other, same_block, .. } = &finding.kind else {
+        panic!("{finding:?}")
+    };
+    let from = i64::from(other.as_ref().expect("a line").line) - i64::from(line);
+    let who = if *same_block { "in a block" } else { "between blocks" };
+    (line, format!("{kind:?} from {from} {who}"))
+}
+
+/// What is found in `kernel` but for races inside one warp.
+fn findings(kernel: &str, blocks: u32) -> Vec<Finding> {
+    let mut device = Device::new(PTX);
+    let x = device.in_out(&[0i32; 1024]);
+    let params = vec![device.pointer(x)];
+    let mut found = device.launch(kernel, [blocks, 1, 1], [64, 1, 1], 0, params).findings;
+    found.retain(|f| !matches!(f.kind, FindingKind::GlobalRace { same_warp: true, .. }));
+    found
+}
+
+#[test]
+fn races_are_found_with_both_lines() {
+    for kernel in [
+        "blocks_add",
+        "zeroed_while_others_add",
+        "neighbour_read_too_early",
+        "warps_add",
+        "no_barrier",
+    ] {
+        let found: Vec<(u32, String)> = findings(kernel, 3).iter().map(describe).collect();
+        let wanted = marks(SOURCE, kernel);
+        assert!(!wanted.is_empty());
+        for (line, mark) in wanted {
+            assert!(found.contains(&(line, mark.to_owned())), "{kernel}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn the_other_block_and_thread_are_named() {
+    let found = findings("blocks_add", 3);
+    let FindingKind::GlobalRace { other_block, other_thread, .. } = found[0].kind else {
+        panic!("{found:?}")
+    };
+    assert_eq!((found[0].block, other_block, other_thread), ([1, 0, 0], [0; 3], [0; 3]));
+}
+
+#[test]
+fn no_race_where_there_is_none() {
+    for kernel in [
+        "good_barrier",
+        "good_atomics",
+        "good_cas_loop",
+        "good_same_value",
+        "good_halves",
+        "good_rows",
+        "good_last_block",
+    ] {
+        assert_eq!(findings(kernel, 3), [], "{kernel}");
+    }
+}
+
+#[test]
+fn a_first_block_that_ran_before_the_others_is_remembered() {
+    // Enough blocks for several host threads; only block 0 writes what the others add to.
+    let found = findings("zeroed_while_others_add", 20_000);
+    assert!(
+        found.iter().any(|f| matches!(f.kind, FindingKind::GlobalRace { same_block: false, .. }))
+    );
+}

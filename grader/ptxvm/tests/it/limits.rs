@@ -1,0 +1,97 @@
+//! What a launch and a load refuse.
+
+use ptxvm::{Launch, LaunchError, Module, Options};
+
+use crate::support::{Device, Plain};
+
+fn refused(launch: &Launch) -> String {
+    let mut device = Device::new(include_str!("../fixtures/tiled.ptx"));
+    let kernel = device.module.kernel("reverse").unwrap();
+    let done =
+        ptxvm::launch(&device.module, kernel, launch, &mut device.memory, &Options::default());
+    match done {
+        Err(LaunchError::Configuration(message) | LaunchError::Parameters(message)) => message,
+        Ok(outcome) => panic!("{outcome:?}"),
+    }
+}
+
+fn launch() -> Launch {
+    Launch { grid: [1; 3], block: [32, 1, 1], dynamic_shared: 128, params: vec![0u64.bytes()] }
+}
+
+#[test]
+fn configurations_out_of_the_device_limits() {
+    assert_eq!(
+        refused(&Launch { grid: [1, 0, 1], ..launch() }),
+        "the grid has 0 blocks in y; 1 to 65535 are possible"
+    );
+    assert_eq!(
+        refused(&Launch { block: [64, 32, 1], ..launch() }),
+        "the block has 2048 threads; 1024 are possible"
+    );
+    assert!(refused(&Launch { block: [1, 1, 65], ..launch() }).contains("1 to 64"));
+    assert_eq!(
+        refused(&Launch { dynamic_shared: 49_153, ..launch() }),
+        "the block needs 0 bytes of static and 49153 of dynamic shared memory; 49152 are possible"
+    );
+}
+
+#[test]
+fn parameters_that_do_not_match() {
+    assert_eq!(
+        refused(&Launch { params: vec![], ..launch() }),
+        "0 parameters given, but the kernel has 1"
+    );
+    assert_eq!(
+        refused(&Launch { params: vec![0u32.bytes()], ..launch() }),
+        "parameter 0 has 8 bytes, but 4 were given"
+    );
+}
+
+fn load_error(body: &str) -> ptxvm::LoadError {
+    let text = format!(
+        ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
+         .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .pred %p<3>;\n.loc 1 7 0\n{body}\n}}\n.file 1 \"k.cu\"\n"
+    );
+    Module::load(&text).expect_err(body)
+}
+
+#[test]
+fn unsupported_is_not_malformed() {
+    for body in [
+        "tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r1, %r2}];",
+        "wgmma.fence.sync.aligned;",
+        "add.f16.weird %r1, %r2, %r3;",
+        "mov.u32 %r1, %clusterid.x;",
+        "call (%r1), %rd1, (%r2), proto;",
+        "shfl.down.b32 %r1, %r1, 1, 31;",
+    ] {
+        let error = load_error(body);
+        assert!(error.unsupported, "{body}: {error}");
+        assert_eq!(error.ptx_line, 10, "{body}");
+        assert_eq!(error.source_loc.unwrap().line, 7, "{body}");
+    }
+    for body in [
+        "add.s32 %r1, %r2;",
+        "add.s32 %r1, %r2, %rd3;",
+        "add.s32 %r1, q2, 3;",
+        "bra nowhere;",
+        "setp.s32 %p1, %r1, %r2;",
+        "ld.global.u32 %r1, %rd1;",
+        "@%r1 ret;",
+        "L: L: ret;",
+    ] {
+        let error = load_error(body);
+        assert!(!error.unsupported, "{body}: {error}");
+        assert_eq!(error.ptx_line, 10, "{body}");
+    }
+}
+
+#[test]
+fn recursion_is_refused() {
+    let text = ".version 9.0\n.target sm_75\n.func f()\n{\ncall g, ();\nret;\n}\n.func g()\n{\ncall f, ();\nret;\n}\n\
+                .visible .entry k()\n{\ncall f, ();\nret;\n}\n";
+    let error = Module::load(text).unwrap_err();
+    assert!(error.unsupported);
+    assert!(error.message.contains("recursion"), "{error}");
+}

@@ -1,0 +1,45 @@
+//! `grader clean`.
+
+use super::args::CleanArgs;
+use crate::failure::Failure;
+use crate::storage::{self, Kept, in_words};
+use crate::toolchain::env::Env;
+use std::path::Path;
+
+pub(super) fn run(args: &CleanArgs) -> Result<(), Failure> {
+    let Some(cache) = Env::current().cache_folder() else {
+        super::print("The grader keeps nothing on this machine: HOME is not set.\n");
+        return Ok(());
+    };
+    let kept = storage::kept(&cache);
+    if kept.is_empty() {
+        super::print(&format!("The grader keeps nothing in {}.\n", cache.display()));
+    } else if args.yes {
+        storage::remove(&cache, &kept)?;
+        let bytes = in_words(total(&kept));
+        super::print(&format!("Removed {bytes} from {}.\n", cache.display()));
+    } else {
+        super::print(&page(&cache, &kept));
+    }
+    Ok(())
+}
+
+fn total(kept: &[Kept]) -> u64 {
+    kept.iter().map(|item| item.bytes).sum()
+}
+
+fn page(cache: &Path, kept: &[Kept]) -> String {
+    let line = |bytes: u64, what: &str| format!("  {:>9}  {what}\n", in_words(bytes));
+    let lines = kept.iter().filter(|item| item.bytes > 0).map(|item| {
+        let name = item.path.file_name().unwrap_or_default().to_string_lossy();
+        line(item.bytes, &format!("{name}: {}", item.what))
+    });
+    let lines: String = lines.collect();
+    let sum = line(total(kept), "in all");
+    format!(
+        "In {} the grader keeps\n\n{lines}{sum}\n\
+         `grader clean --yes` removes all of it. Your kernels are in the workbook and stay; verdicts come back\n\
+         when you grade them again. The grader itself goes with `cargo uninstall grader`.\n",
+        cache.display(),
+    )
+}

@@ -1,0 +1,29 @@
+//! `grader editor-setup`.
+
+use crate::editor;
+use crate::failure::{Failure, FailureKind};
+use crate::toolchain::Toolchain;
+use crate::toolchain::env::Env;
+use std::path::Path;
+
+pub(super) fn run(workbook: Option<&Path>, nvcc: Option<&Path>) -> Result<(), Failure> {
+    let workbook = super::workbook(workbook)?;
+    let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
+    let files = editor::files(&workbook, toolchain.nvcc())?;
+    for file in &files {
+        std::fs::write(&file.path, &file.text).map_err(|e| {
+            let title = format!("cannot write {}: {e}", file.path.display());
+            Failure::new(FailureKind::Environment, title, "the workbook's folder must be writable")
+        })?;
+    }
+    let names = files.iter().map(|file| workbook.relative(&file.path).to_string_lossy());
+    super::print(&format!(
+        "Written into the workbook, for this machine: {}.\n\
+         They tell clangd, and editors that use it, about {} ({}).\n\
+         In VS Code, install the extension \"clangd\"; other editors need the program clangd. Restart it if it runs.\n",
+        names.collect::<Vec<_>>().join(", "),
+        toolchain.describe(),
+        toolchain.nvcc().path.display(),
+    ));
+    Ok(())
+}

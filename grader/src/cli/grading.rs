@@ -1,0 +1,165 @@
+//! What `grader puzzle` and `grader watch` share: grading one kernel file, with its events reported as they come.
+
+use super::args::BackendChoice;
+use crate::backend::gpu::{self, Gpu};
+use crate::failure::{Failure, FailureKind};
+use crate::finding::FindingKind;
+use crate::grade::{self, Machine};
+use crate::npy;
+use crate::progress::Late;
+use crate::report::{Compile, Reporter, RunInfo, Summary};
+use crate::spec::{Spec, Test};
+use crate::standing::{Outcome, Standing};
+use crate::toolchain::Toolchain;
+use crate::workbook::{Puzzle, Workbook};
+use std::path::Path;
+use std::time::Duration;
+
+/// After a test that ran longer than this without an end, the others do not run.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What to grade and how.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job<'a> {
+    pub workbook: &'a Workbook,
+    pub puzzle: &'a Puzzle,
+    pub spec: &'a Spec,
+    /// The tests to run, in this order.
+    pub tests: &'a [&'a Test],
+    /// The kernel file.
+    pub source: &'a Path,
+    pub seed: u64,
+    /// Where to write the tensors.
+    pub dump: Option<&'a Path>,
+    /// What repeats this run, but for test and seed.
+    pub command: &'a str,
+}
+
+/// The GPU that a choice of backend names; `None`: the virtual machine.
+pub(super) fn choose(backend: BackendChoice) -> Result<Option<Gpu>, Failure> {
+    match backend {
+        BackendChoice::Vm => Ok(None),
+        BackendChoice::Gpu => gpu::detect().map(Some),
+        BackendChoice::Auto => Ok(gpu::detect().ok()),
+    }
+}
+
+/// Six digits, new at every run: short enough to type again.
+pub(super) fn fresh_seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id()) % 1_000_000
+}
+
+/// Grades the job and reports its events, up to `finish` or `failed`, which are the caller's.
+pub(super) fn grade(
+    job: &Job<'_>,
+    toolchain: &Toolchain,
+    gpu: Option<Gpu>,
+    reporter: &mut dyn Reporter,
+) -> Result<Summary, Failure> {
+    let Job { workbook, puzzle, spec, .. } = *job;
+    // The data are drawn while the compiler runs.
+    let (program, cases) = std::thread::scope(|scope| {
+        let _late = Late::new(&format!("compiling {}", workbook.relative(job.source).display()));
+        let cases = scope.spawn(|| grade::cases(spec, job.tests, job.seed));
+        let program = grade::compile(toolchain, workbook, spec, job.source, gpu.as_ref());
+        (program, cases.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let (program, cases) = (program?, cases?);
+    let machine = Machine::new(&program, gpu)?;
+    let backend = machine.backend();
+    // The stream's errors are dealt with where the exit code is made.
+    reporter
+        .start(&RunInfo {
+            puzzle: puzzle.number,
+            title: spec.title.clone(),
+            file: program.compiled.source.path.clone(),
+            source: program.compiled.source.text.clone(),
+            warnings: program.compiled.warnings.clone(),
+            backend: backend.name().to_owned(),
+            backend_description: backend.describe(),
+            seed: job.seed,
+            compile: Compile { cached: program.compiled.from_cache, time: program.compiled.time },
+            tests: cases.iter().map(|case| case.test.clone()).collect(),
+            command: job.command.to_owned(),
+            chapter: workbook.relative(&puzzle.chapter).to_path_buf(),
+        })
+        .ok();
+    let mut passed = 0;
+    let mut hung = false;
+    for case in &cases {
+        if hung {
+            reporter.not_run(&case.test, "the kernel does not end").ok();
+            continue;
+        }
+        let late = Late::new(&format!("running {}", case.test));
+        let (run, verdict) = grade::judge_case(&machine, &program, case)?;
+        drop(late);
+        if let Some(dir) = job.dump {
+            npy::dump(dir, case, &run)?;
+        }
+        // Each further test would take as long again.
+        hung = run.time > PATIENCE
+            && run.findings.iter().any(|finding| {
+                let kind = &finding.kind;
+                matches!(kind, FindingKind::TimeOut { .. } | FindingKind::EndlessLoop { .. })
+            });
+        passed += usize::from(verdict.passed());
+        reporter.test_finished(&verdict).ok();
+    }
+    Ok(Summary { total: cases.len(), passed })
+}
+
+/// As [`grade`], and keeps the verdict if it is one on the student's own file.
+pub(super) fn grade_and_record(
+    job: &Job<'_>,
+    toolchain: &Toolchain,
+    gpu: Option<Gpu>,
+    reporter: &mut dyn Reporter,
+    standing: &Standing<'_>,
+) -> Result<Summary, Failure> {
+    let is_stub = job.source == job.puzzle.stub;
+    let all_tests = job.tests.len() == job.spec.tests.len();
+    let before = standing.fingerprint(job.puzzle).filter(|_| is_stub);
+    let result = grade(job, toolchain, gpu, reporter);
+    // A file that was saved meanwhile may be neither what was compiled nor what is there now.
+    if let Some(key) = before.filter(|key| standing.fingerprint(job.puzzle) == Some(*key))
+        && let Some(outcome) = outcome(&result, all_tests)
+    {
+        standing.record(job.puzzle, &key, outcome);
+    }
+    result
+}
+
+/// What a run says of the kernel; nothing if the grader could not work, or if it passed only some of the tests.
+fn outcome(result: &Result<Summary, Failure>, all_tests: bool) -> Option<Outcome> {
+    match result {
+        Ok(Summary { total, passed }) if passed < total => Some(if all_tests {
+            Outcome::Fails { passed: *passed, total: *total }
+        } else {
+            Outcome::SomeFail
+        }),
+        Ok(summary) if all_tests && summary.total > 0 => Some(Outcome::Solved),
+        Ok(_) => None,
+        Err(failure) => (failure.kind == FailureKind::Kernel).then_some(Outcome::NoKernel),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_run_of_all_tests_solves_a_puzzle() {
+        let ran = |passed, total| Ok(Summary { total, passed });
+        let failed = |kind| Err(Failure::new(kind, "", ""));
+        assert_eq!(outcome(&ran(9, 9), true), Some(Outcome::Solved));
+        assert_eq!(outcome(&ran(8, 9), true), Some(Outcome::Fails { passed: 8, total: 9 }));
+        assert_eq!(outcome(&ran(1, 1), false), None);
+        assert_eq!(outcome(&ran(0, 1), false), Some(Outcome::SomeFail));
+        assert_eq!(outcome(&ran(0, 0), true), None);
+        assert_eq!(outcome(&failed(FailureKind::Kernel), true), Some(Outcome::NoKernel));
+        assert_eq!(outcome(&failed(FailureKind::Usage), true), None);
+        assert_eq!(outcome(&failed(FailureKind::Environment), true), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! `grader hint N`.
+
+use super::args::HintArgs;
+use crate::chapter::{self, LEVELS};
+use crate::failure::Failure;
+use crate::report::style::{Style, Tone};
+use crate::standing::Standing;
+use crate::terminal;
+use crate::toolchain::env::Env;
+use crate::workbook::{Puzzle, Workbook};
+use std::path::Path;
+
+/// Lines are no longer than this on a wide terminal, and where there is none.
+const WIDTH: usize = 96;
+
+pub(super) fn run(args: &HintArgs, workbook: Option<&Path>) -> Result<(), Failure> {
+    let workbook = super::workbook(workbook)?;
+    let puzzle = workbook.puzzle(args.number)?;
+    let standing = Standing::of(&workbook, &Env::current());
+    super::print(&page(&workbook, puzzle, &standing, args.level, super::style())?);
+    Ok(())
+}
+
+/// The hint of `level`, or the next stronger one; it is remembered as shown.
+pub(super) fn page(
+    workbook: &Workbook,
+    puzzle: &Puzzle,
+    standing: &Standing<'_>,
+    level: Option<u8>,
+    style: Style,
+) -> Result<String, Failure> {
+    let shown = standing.hint_level(puzzle);
+    let level = level.unwrap_or((shown + 1).min(LEVELS));
+    let hint = chapter::hint(workbook, puzzle, level)?;
+    let width = terminal::size().map_or(WIDTH, |(_, columns)| columns.clamp(20, WIDTH));
+    let title = style.paint(Tone::Strong, &hint.title);
+    let text = hint.render(style, width);
+    let more = if level < LEVELS {
+        format!("Stuck still? `grader hint {}` shows hint {}.", puzzle.number, level + 1)
+    } else {
+        let chapter = workbook.relative(&puzzle.chapter).display();
+        format!("This is the strongest hint. The solution is at the end of {chapter}.")
+    };
+    standing.set_hint_level(puzzle, shown.max(level));
+    Ok(format!("{title}\n\n{text}\n{}\n", style.paint(Tone::Faint, &more)))
+}

@@ -1,0 +1,54 @@
+//! `grader` alone: where you are and how to go on.
+
+use super::next;
+use crate::contents;
+use crate::failure::Failure;
+use crate::report::style::{Style, Tone};
+use crate::standing::Standing;
+use crate::toolchain::env::Env;
+use crate::workbook::Workbook;
+use std::path::Path;
+
+pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
+    let workbook = super::workbook(workbook)?;
+    let env = Env::current();
+    super::print(&page(&workbook, &env, super::style()));
+    Ok(())
+}
+
+fn page(workbook: &Workbook, env: &Env, style: Style) -> String {
+    let standing = Standing::of(workbook, env);
+    let puzzles = workbook.puzzles();
+    let solved = puzzles.iter().filter(|puzzle| standing.state(puzzle).is_solved()).count();
+    let title = style.paint(Tone::Strong, "Gradient Puzzles");
+    let welcome = if standing.last().is_none() { welcome(env) } else { String::new() };
+    let Some(here) = standing.current() else {
+        return format!("{title}: all {} puzzles are solved\n", puzzles.len());
+    };
+    let after = standing.next_after(here).filter(|after| after.number != here.number);
+    let after = after
+        .map(|after| format!("After it: puzzle {}, {}.\n", after.number, contents::title(after)));
+    format!(
+        "{title}: {solved} of {} solved\n{welcome}\n{}{}\
+         `grader list` shows all puzzles, `grader --help` all commands.\n",
+        puzzles.len(),
+        next::page(workbook, &standing, here, style),
+        after.unwrap_or_default(),
+    )
+}
+
+/// For who has graded nothing yet.
+fn welcome(env: &Env) -> String {
+    let folder = env.cache_folder().map_or_else(
+        || "nowhere, for HOME is not set".to_owned(),
+        |folder| format!("in {}", folder.display()),
+    );
+    format!(
+        "
+Each puzzle is a CUDA kernel to write: a file with TODOs, a chapter that derives the maths, and tests.
+You need no GPU. What the grader keeps on this machine it keeps {folder}:
+NVIDIA's CUDA compiler (271 MB, only if you have none), compiled kernels, and your verdicts.
+`grader clean` shows what is there and removes it; `grader doctor` says whether all that is needed is here.
+"
+    )
+}

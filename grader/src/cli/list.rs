@@ -1,0 +1,50 @@
+//! `grader list`.
+
+use crate::contents::{self, Entry};
+use crate::failure::Failure;
+use crate::report::style::{Style, Tone};
+use crate::standing::{Outcome, Standing, State};
+use crate::toolchain::env::Env;
+use std::path::Path;
+
+pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
+    let workbook = super::workbook(workbook)?;
+    let standing = Standing::of(&workbook, &Env::current());
+    super::print(&page(&standing, &contents::entries(&workbook), super::style()));
+    Ok(())
+}
+
+/// The list, for a terminal.
+pub(super) fn page(standing: &Standing<'_>, entries: &[Entry<'_>], style: Style) -> String {
+    let width = entries.iter().map(|entry| entry.title.chars().count()).max().unwrap_or(0);
+    let mut page = String::new();
+    let mut part = None;
+    let mut solved = 0;
+    for Entry { puzzle, title, part: its_part } in entries {
+        if part != its_part.as_ref() {
+            part = its_part.as_ref();
+            let heading = part.map_or("Other puzzles", String::as_str);
+            let gap = if page.is_empty() { "" } else { "\n" };
+            page.extend([gap, &style.paint(Tone::Strong, heading), "\n"]);
+        }
+        let state = standing.state(puzzle);
+        solved += usize::from(state.is_solved());
+        let shown = style.paint(tone(state), state.name());
+        let detail = state.detail();
+        let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
+        let detail = style.paint(Tone::Faint, &detail);
+        let line = format!("  {:02}  {title:<width$}  {shown}{detail}\n", puzzle.number);
+        page.push_str(&line);
+    }
+    let next = standing.next().map(|next| format!("; next: grader watch {}", next.number));
+    format!("{page}\n{solved} of {} solved{}\n", entries.len(), next.unwrap_or_default())
+}
+
+fn tone(state: State) -> Tone {
+    match state {
+        State::NotTried => Tone::Faint,
+        State::Graded(Outcome::Solved) => Tone::Good,
+        State::Graded(_) => Tone::Bad,
+        State::ChangedSince(_) => Tone::Warn,
+    }
+}

@@ -1,0 +1,47 @@
+//! `grader next`.
+
+use crate::contents;
+use crate::failure::Failure;
+use crate::report::style::{Style, Tone};
+use crate::standing::{Standing, State};
+use crate::toolchain::env::Env;
+use crate::workbook::{Puzzle, Workbook};
+use std::path::Path;
+
+pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
+    let workbook = super::workbook(workbook)?;
+    let standing = Standing::of(&workbook, &Env::current());
+    super::print(&match standing.next() {
+        Some(puzzle) => page(&workbook, &standing, puzzle, super::style()),
+        None => all_solved(&workbook),
+    });
+    Ok(())
+}
+
+/// A puzzle and what to do with it.
+pub(super) fn page(
+    workbook: &Workbook,
+    standing: &Standing<'_>,
+    puzzle: &Puzzle,
+    style: Style,
+) -> String {
+    let number = puzzle.number;
+    let title = format!("Puzzle {number}: {}", contents::title(puzzle));
+    let state = match standing.state(puzzle) {
+        State::NotTried => String::new(),
+        state if state.detail().is_empty() => format!(" ({})", state.name()),
+        state => format!(" ({}: {})", state.name(), state.detail()),
+    };
+    format!(
+        "{}{state}\n\n  read   {}\n  edit   {}\n  grade  grader watch {number}\n\n\
+         `grader open {number}` opens the file and the chapter, `grader hint {number}` helps when you are stuck.\n",
+        style.paint(Tone::Strong, &title),
+        workbook.relative(&puzzle.chapter).display(),
+        workbook.relative(&puzzle.stub).display(),
+    )
+}
+
+/// There is no next one.
+pub(super) fn all_solved(workbook: &Workbook) -> String {
+    format!("All {} puzzles are solved.\n", workbook.puzzles().len())
+}

@@ -1,0 +1,24 @@
+//! `grader reset N`.
+
+use super::args::NumberArgs;
+use crate::failure::Failure;
+use crate::pristine::{self, Reset};
+use crate::toolchain::env::Env;
+use std::path::Path;
+
+pub(super) fn run(args: &NumberArgs, workbook: Option<&Path>) -> Result<(), Failure> {
+    let workbook = super::workbook(workbook)?;
+    let puzzle = workbook.puzzle(args.number)?;
+    let version = pristine::find(&Env::current(), &workbook, puzzle)?;
+    let stub = workbook.relative(&puzzle.stub).display();
+    let commit = &version.commit;
+    super::print(&match pristine::reset(&workbook, puzzle, &version.text)? {
+        Reset::Unchanged => format!("{stub} is as it was in commit {commit}\n"),
+        Reset::Restored(None) => format!("{stub} is back, from commit {commit}\n"),
+        Reset::Restored(Some(backup)) => {
+            let backup = workbook.relative(&backup).display();
+            format!("{stub} is back, from commit {commit}\nyour version is in {backup}\n")
+        }
+    });
+    Ok(())
+}

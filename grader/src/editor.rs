@@ -1,0 +1,258 @@
+//! Files that let clangd, and with it most editors, understand the workbook's CUDA on this machine.
+//!
+//! clangd knows CUDA's language, but clang's own way to NVIDIA's headers breaks with each new CUDA. So clang's wrapper
+//! headers are left out (`-nocudainc`), NVIDIA's are read as the host compiler reads them, and a small header before
+//! them mends what remains. Seen to show nothing false with clangd 14, 19 and 22 and the headers of CUDA 13.
+
+use crate::failure::{Failure, FailureKind};
+use crate::toolchain::VirtualArch;
+use crate::toolchain::find::{Nvcc, Version};
+use crate::workbook::Workbook;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// The compilation database.
+pub const DATABASE: &str = "compile_commands.json";
+/// Settings of clangd.
+pub const SETTINGS: &str = ".clangd";
+/// Included before every file.
+pub const PRELUDE: &str = ".clangd_cuda.h";
+
+/// Stands in each of the files, so that another tool's file of the same name is never overwritten.
+const MARK: &str = "grader editor-setup";
+
+/// A file to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetupFile {
+    /// In the workbook's folder.
+    pub path: PathBuf,
+    /// Its contents.
+    pub text: String,
+}
+
+/// One entry of the compilation database (Clang's "JSON Compilation Database Format Specification").
+#[derive(Serialize)]
+struct CompileCommand<'a> {
+    directory: &'a Path,
+    file: PathBuf,
+    arguments: Vec<String>,
+}
+
+/// The folders of the headers that belong to an nvcc; the first has `cuda_runtime.h`.
+///
+/// # Errors
+/// They are nowhere near it.
+pub fn include_folders(nvcc: &Nvcc) -> Result<Vec<PathBuf>, Failure> {
+    let program = nvcc.path.canonicalize().unwrap_or_else(|_| nvcc.path.clone());
+    let home = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    let platform = format!("targets/{}-linux/include", std::env::consts::ARCH);
+    // Of NVIDIA's installers and wheels; of NVIDIA's .deb and .rpm; of Debian, which splits the toolkit up.
+    let candidates = [home.join("include"), home.join(platform), "/usr/include".into()];
+    let Some(folder) = candidates.into_iter().find(|f| f.join("cuda_runtime.h").exists()) else {
+        let title = format!("cuda_runtime.h was not found beside {}", program.display());
+        let help = "install the whole CUDA toolkit, or name another nvcc with --nvcc";
+        return Err(Failure::new(FailureKind::Environment, title, help));
+    };
+    // CUDA 13 keeps libcu++, Thrust and CUB apart.
+    let cccl = folder.join("cccl");
+    Ok(if cccl.is_dir() { vec![folder, cccl] } else { vec![folder] })
+}
+
+/// The files to write for this compiler.
+///
+/// # Errors
+/// The compiler's headers are not found, or another tool's file has one of the names.
+pub fn files(workbook: &Workbook, nvcc: &Nvcc) -> Result<Vec<SetupFile>, Failure> {
+    let root = workbook.root();
+    let folders = include_folders(nvcc)?;
+    let flags = flags(workbook, nvcc.version, &folders);
+    let commands: Vec<CompileCommand<'_>> = sources(root)
+        .into_iter()
+        .map(|file| {
+            let mut arguments = flags.clone();
+            arguments.push(file.display().to_string());
+            CompileCommand { directory: root, file, arguments }
+        })
+        .collect();
+    let database = serde_json::to_string_pretty(&commands).unwrap_or_default() + "\n";
+    let file = |name: &str, text: String| SetupFile { path: root.join(name), text };
+    let files = vec![
+        file(PRELUDE, prelude(VirtualArch::default())),
+        file(SETTINGS, settings()),
+        file(DATABASE, database),
+    ];
+    match files.iter().find(|file| is_foreign(&file.path)) {
+        None => Ok(files),
+        Some(foreign) => {
+            let name = workbook.relative(&foreign.path).display();
+            let title = format!("`{name}` is there, and not by `grader editor-setup`");
+            let help = format!("move it away if you do not need it: `mv {name} {name}.old`");
+            Err(Failure::new(FailureKind::Usage, title, help))
+        }
+    }
+}
+
+/// Is there a file of this name that another tool wrote?
+fn is_foreign(path: &Path) -> bool {
+    std::fs::read_to_string(path)
+        .is_ok_and(|text| !text.is_empty() && !text.contains(MARK) && !text.contains(PRELUDE))
+}
+
+fn flags(workbook: &Workbook, version: Version, folders: &[PathBuf]) -> Vec<String> {
+    let path = |path: &Path| path.display().to_string();
+    let mut flags: Vec<String> = vec![
+        "clang++".into(),
+        // The host's half of a CUDA file: it holds the kernels too, and needs no NVIDIA libraries.
+        "-xcuda".into(),
+        "--cuda-host-only".into(),
+        format!("--cuda-gpu-arch=sm_{}", VirtualArch::default().0),
+        "-nocudainc".into(),
+        "-nocudalib".into(),
+        "-std=c++17".into(),
+        // What nvcc defines.
+        "-D__NVCC__".into(),
+        "-D__CUDACC__".into(),
+        format!("-D__CUDACC_VER_MAJOR__={}", version.major),
+        format!("-D__CUDACC_VER_MINOR__={}", version.minor),
+        format!("-D__CUDACC_VER_BUILD__={}", version.patch),
+        // NVIDIA's headers refuse a clang that is newer than they are.
+        "-D__NV_NO_HOST_COMPILER_CHECK=1".into(),
+        // Makes `<<<...>>>` call what headers since CUDA 9.2 declare.
+        "-Xclang".into(),
+        "-target-sdk-version=11.0".into(),
+        "-Xclang".into(),
+        "-fcuda-allow-variadic-functions".into(),
+        // Clang objects to some declarations of NVIDIA's that it reads all the same; that is not the student's concern.
+        "-ferror-limit=0".into(),
+    ];
+    for folder in folders {
+        flags.extend(["-isystem".into(), path(folder)]);
+    }
+    flags.extend(["-I".into(), path(&workbook.include_dir())]);
+    flags.extend(["-include".into(), path(&workbook.root().join(PRELUDE))]);
+    flags
+}
+
+fn prelude(arch: VirtualArch) -> String {
+    format!(
+        "// Written by `{MARK}` for clangd; no compiler reads it.
+#pragma once
+#include <cuda_runtime.h>
+// Only now: with it, cuda_runtime.h declares operators that clang has declared itself.
+#define __CUDA_ARCH__ {}0
+extern \"C\" {{
+__device__ int printf(const char*, ...);
+__device__ void __assert_fail(const char*, const char*, unsigned, const char*);
+}}
+",
+        arch.0
+    )
+}
+
+fn settings() -> String {
+    format!(
+        "# Written by `{MARK}`.
+CompileFlags:
+  CompilationDatabase: .
+Diagnostics:
+  UnusedIncludes: None
+"
+    )
+}
+
+/// The `.cu` files of the workbook, relative to its folder.
+fn sources(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> = ["puzzles", "solutions", "kernels"].map(Into::into).into();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
+            let path = folder.join(entry.file_name());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "cu") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolchain::find::Origin;
+    use std::fs;
+
+    struct Bench {
+        dir: tempfile::TempDir,
+        workbook: Workbook,
+        nvcc: Nvcc,
+    }
+
+    fn bench() -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["puzzles", "solutions", "kernels/ladders", "cuda/bin", "cuda/include/cccl"] {
+            fs::create_dir_all(dir.path().join(folder)).unwrap();
+        }
+        for file in [
+            "puzzles/01_a.toml",
+            "puzzles/01_a.cu",
+            "puzzles/01_a.cu.bak1",
+            "solutions/01_a.cu",
+            "kernels/ladders/b.cu",
+            "cuda/bin/nvcc",
+            "cuda/include/cuda_runtime.h",
+        ] {
+            fs::write(dir.path().join(file), "").unwrap();
+        }
+        let workbook = Workbook::open(dir.path()).unwrap();
+        let path = workbook.root().join("cuda/bin/nvcc");
+        let version = Version { major: 13, minor: 0, patch: 88 };
+        Bench { dir, workbook, nvcc: Nvcc { path, version, origin: Origin::Path } }
+    }
+
+    #[test]
+    fn every_kernel_file_has_an_entry_with_this_machine_s_folders() {
+        let bench = bench();
+        let files = files(&bench.workbook, &bench.nvcc).unwrap();
+        let database = files.iter().find(|file| file.path.ends_with(DATABASE)).unwrap();
+        let entries: Vec<serde_json::Value> = serde_json::from_str(&database.text).unwrap();
+        let names: Vec<_> = entries.iter().map(|entry| entry["file"].as_str().unwrap()).collect();
+        assert_eq!(names, ["kernels/ladders/b.cu", "puzzles/01_a.cu", "solutions/01_a.cu"]);
+        let arguments = entries[1]["arguments"].to_string();
+        let root = bench.workbook.root().display();
+        for folder in ["cuda/include", "cuda/include/cccl", "kernels/include", ".clangd_cuda.h"] {
+            assert!(arguments.contains(&format!("\"{root}/{folder}\"")), "{folder}: {arguments}");
+        }
+        assert!(arguments.contains("__CUDACC_VER_MAJOR__=13"));
+    }
+
+    #[test]
+    fn its_own_files_are_replaced_and_others_are_not() {
+        let bench = bench();
+        let first = files(&bench.workbook, &bench.nvcc).unwrap();
+        for file in &first {
+            fs::write(&file.path, &file.text).unwrap();
+        }
+        assert_eq!(files(&bench.workbook, &bench.nvcc).unwrap(), first);
+        fs::write(bench.dir.path().join(SETTINGS), "CompileFlags: {}\n").unwrap();
+        let failure = files(&bench.workbook, &bench.nvcc).unwrap_err();
+        assert!(failure.diagnostics[0].title.starts_with("`.clangd` is there"));
+    }
+
+    #[test]
+    fn missing_headers_are_said_to_be_missing() {
+        let bench = bench();
+        let include = bench.dir.path().join("cuda/include");
+        let target = format!("cuda/targets/{}-linux", std::env::consts::ARCH);
+        fs::create_dir_all(bench.dir.path().join(&target)).unwrap();
+        fs::rename(&include, bench.dir.path().join(&target).join("include")).unwrap();
+        let found = include_folders(&bench.nvcc).unwrap();
+        assert!(found[0].ends_with(format!("{target}/include")), "{found:?}");
+        fs::remove_dir_all(bench.dir.path().join("cuda/targets")).unwrap();
+        if !Path::new("/usr/include/cuda_runtime.h").exists() {
+            assert!(include_folders(&bench.nvcc).is_err());
+        }
+    }
+}

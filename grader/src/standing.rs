@@ -1,0 +1,328 @@
+//! Where a student is: what came of each puzzle's last grading, and whether that still holds.
+//!
+//! There is no list of solved puzzles that could get lost or out of step. A verdict is kept in the cache folder under
+//! a hash of all that it depends on: the stub, its headers, the spec and the grader's version. The stub that is in the
+//! folder now is solved if the verdict under its hash says so; going back to an earlier text brings its verdict back.
+
+use crate::toolchain::cache::{Cache, Key};
+use crate::toolchain::env::Env;
+use crate::toolchain::includes::{Inputs, SearchPath};
+use crate::workbook::{Puzzle, Workbook};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::os::unix::ffi::OsStrExt;
+
+/// The folder in the grader's cache folder.
+pub const FOLDER: &str = "verdicts";
+
+/// What came of a grading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every test of the puzzle passed.
+    Solved,
+    /// All tests ran, and not every one passed.
+    Fails {
+        /// Tests that passed.
+        passed: usize,
+        /// Tests that there are.
+        total: usize,
+    },
+    /// Some tests ran, and not every one passed.
+    SomeFail,
+    /// There is no kernel to run: it does not compile, or lacks its name or signature.
+    NoKernel,
+}
+
+/// How a puzzle stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Never graded.
+    NotTried,
+    /// Graded as it is now.
+    Graded(Outcome),
+    /// Graded before the stub, a header, the spec or the grader changed; what came of it then.
+    ChangedSince(Outcome),
+}
+
+impl State {
+    /// Is there nothing left to do?
+    pub fn is_solved(self) -> bool {
+        self == Self::Graded(Outcome::Solved)
+    }
+
+    /// One of "solved", "fails", "not tried" and "changed since".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotTried => "not tried",
+            Self::Graded(Outcome::Solved) => "solved",
+            Self::Graded(_) => "fails",
+            Self::ChangedSince(_) => "changed since",
+        }
+    }
+
+    /// What there is to add to the name; may be empty.
+    pub fn detail(self) -> String {
+        match self {
+            Self::NotTried | Self::Graded(Outcome::Solved) => String::new(),
+            Self::ChangedSince(Outcome::Solved) => "it was solved".into(),
+            Self::Graded(outcome) => outcome.words(),
+            Self::ChangedSince(outcome) => format!("then: {}", outcome.words()),
+        }
+    }
+}
+
+impl Outcome {
+    fn words(self) -> String {
+        match self {
+            Self::Solved => "solved".into(),
+            Self::Fails { passed, total } => format!("{passed} of {total} tests passed"),
+            Self::SomeFail => "a test fails".into(),
+            Self::NoKernel => "does not compile".into(),
+        }
+    }
+}
+
+/// The verdicts of one workbook.
+#[derive(Clone, Debug)]
+pub struct Standing<'a> {
+    workbook: &'a Workbook,
+    /// `None` where there is no place for a cache: then nothing is remembered, and nothing fails.
+    store: Option<Cache>,
+}
+
+impl<'a> Standing<'a> {
+    /// What the cache folder of this environment knows of `workbook`.
+    pub fn of(workbook: &'a Workbook, env: &Env) -> Self {
+        let store = env.cache_folder().map(|folder| Cache::new(folder.join(FOLDER)));
+        Self { workbook, store }
+    }
+
+    /// The hash of all that a verdict on the stub depends on; `None` while the stub or the spec cannot be read.
+    pub fn fingerprint(&self, puzzle: &Puzzle) -> Option<Key> {
+        let text = std::fs::read(&puzzle.stub).ok()?;
+        let spec = std::fs::read(&puzzle.spec).ok()?;
+        let search = [self.workbook.include_dir()];
+        let folder = puzzle.stub.parent()?;
+        let inputs = Inputs::of(&text, folder, SearchPath { folders: &search });
+        let mut parts =
+            vec![env!("CARGO_PKG_VERSION").into(), puzzle.stem.clone().into(), spec, text];
+        for header in inputs.headers {
+            parts.push(std::fs::read(&header).unwrap_or_default());
+        }
+        Some(Key::of("verdict", parts.iter().map(Vec::as_slice)))
+    }
+
+    /// How a puzzle stands.
+    pub fn state(&self, puzzle: &Puzzle) -> State {
+        let now = self.fingerprint(puzzle).and_then(|key| self.read(&key));
+        match (now, self.read(&self.key("tried", puzzle))) {
+            (Some(outcome), _) => State::Graded(outcome),
+            (None, Some(outcome)) => State::ChangedSince(outcome),
+            (None, None) => State::NotTried,
+        }
+    }
+
+    /// Keeps what came of grading the stub with this fingerprint.
+    pub fn record(&self, puzzle: &Puzzle, fingerprint: &Key, outcome: Outcome) {
+        self.write(fingerprint, &outcome);
+        self.write(&self.key("tried", puzzle), &outcome);
+        self.write(&self.last_key(), &puzzle.stem);
+    }
+
+    /// The puzzle that was graded last.
+    pub fn last(&self) -> Option<&'a Puzzle> {
+        let stem: String = self.read(&self.last_key())?;
+        self.workbook.puzzles().iter().find(|puzzle| puzzle.stem == stem)
+    }
+
+    /// The puzzle to go on with: the one that was graded last, else the next one.
+    pub fn current(&self) -> Option<&'a Puzzle> {
+        self.last().filter(|puzzle| !self.state(puzzle).is_solved()).or_else(|| self.next())
+    }
+
+    /// The first puzzle that is not solved.
+    pub fn next(&self) -> Option<&'a Puzzle> {
+        self.workbook.puzzles().iter().find(|puzzle| !self.state(puzzle).is_solved())
+    }
+
+    /// The first puzzle behind `puzzle` that is not solved, else the first of all.
+    pub fn next_after(&self, puzzle: &Puzzle) -> Option<&'a Puzzle> {
+        let behind = |other: &&Puzzle| other.number > puzzle.number;
+        let unsolved = |other: &&Puzzle| !self.state(other).is_solved();
+        self.workbook.puzzles().iter().filter(behind).find(unsolved).or_else(|| self.next())
+    }
+
+    /// The strongest hint that was shown: 0 to 3.
+    pub fn hint_level(&self, puzzle: &Puzzle) -> u8 {
+        self.read(&self.key("hint", puzzle)).unwrap_or(0)
+    }
+
+    /// Remembers the strongest hint that was shown.
+    pub fn set_hint_level(&self, puzzle: &Puzzle, level: u8) {
+        self.write(&self.key("hint", puzzle), &level);
+    }
+
+    fn key(&self, kind: &'static str, puzzle: &Puzzle) -> Key {
+        Key::of(kind, [self.workbook.root().as_os_str().as_bytes(), puzzle.stem.as_bytes()])
+    }
+
+    fn last_key(&self) -> Key {
+        Key::of("last", [self.workbook.root().as_os_str().as_bytes()])
+    }
+
+    fn read<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
+        let entry = self.store.as_ref()?.get(key)?;
+        serde_json::from_slice(&entry).ok()
+    }
+
+    /// A verdict that cannot be kept costs a grading, no more.
+    fn write<T: Serialize>(&self, key: &Key, value: &T) {
+        if let (Some(store), Ok(entry)) = (&self.store, serde_json::to_vec(value)) {
+            store.put(key, &entry).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    struct Bench {
+        dir: tempfile::TempDir,
+        workbook: Workbook,
+        env: Env,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            for folder in ["puzzles", "solutions", "kernels/include"] {
+                std::fs::create_dir_all(dir.path().join(folder)).unwrap();
+            }
+            for stem in ["01_a", "03_b", "07_c"] {
+                write(dir.path(), &format!("puzzles/{stem}.toml"), "title = \"T\"\n");
+                write(dir.path(), &format!("puzzles/{stem}.cu"), "#include \"help.cuh\"\n");
+            }
+            let workbook = Workbook::open(dir.path()).unwrap();
+            let env = Env::default().with("GRADER_CACHE", dir.path().join("cache"));
+            Self { dir, workbook, env }
+        }
+
+        fn standing(&self) -> Standing<'_> {
+            Standing::of(&self.workbook, &self.env)
+        }
+
+        fn puzzle(&self, number: u32) -> &Puzzle {
+            self.workbook.puzzle(number).unwrap()
+        }
+
+        fn grade(&self, number: u32, outcome: Outcome) {
+            let standing = self.standing();
+            let key = standing.fingerprint(self.puzzle(number)).unwrap();
+            standing.record(self.puzzle(number), &key, outcome);
+        }
+
+        fn state(&self, number: u32) -> State {
+            self.standing().state(self.puzzle(number))
+        }
+    }
+
+    fn write(root: &Path, file: &str, text: &str) {
+        std::fs::write(root.join(file), text).unwrap();
+    }
+
+    const FAILS: Outcome = Outcome::Fails { passed: 2, total: 9 };
+
+    #[test]
+    fn a_verdict_holds_until_the_stub_a_header_or_the_spec_changes() {
+        let changes = [
+            ("puzzles/01_a.cu", "// other\n"),
+            ("puzzles/01_a.toml", "title = \"U\"\n"),
+            ("puzzles/help.cuh", "int x;\n"),
+            ("kernels/include/help.cuh", "int x;\n"),
+        ];
+        for (file, text) in changes {
+            let bench = Bench::new();
+            assert_eq!(bench.state(1), State::NotTried);
+            bench.grade(1, Outcome::Solved);
+            assert_eq!(bench.state(1), State::Graded(Outcome::Solved));
+            assert_eq!(bench.state(3), State::NotTried);
+            write(bench.dir.path(), file, text);
+            assert_eq!(bench.state(1), State::ChangedSince(Outcome::Solved), "{file}");
+        }
+    }
+
+    #[test]
+    fn going_back_to_an_earlier_text_brings_its_verdict_back() {
+        let bench = Bench::new();
+        bench.grade(1, Outcome::Solved);
+        let solved = std::fs::read_to_string(&bench.puzzle(1).stub).unwrap();
+        write(bench.dir.path(), "puzzles/01_a.cu", "// other\n");
+        bench.grade(1, FAILS);
+        assert_eq!(bench.state(1), State::Graded(FAILS));
+        write(bench.dir.path(), "puzzles/01_a.cu", &solved);
+        assert!(bench.state(1).is_solved());
+    }
+
+    #[test]
+    fn the_next_puzzle_is_the_first_unsolved_one_and_numbers_may_have_gaps() {
+        let bench = Bench::new();
+        let number = |puzzle: Option<&Puzzle>| puzzle.map(|p| p.number);
+        let standing = bench.standing();
+        bench.grade(7, FAILS);
+        assert_eq!((number(standing.current()), number(standing.next())), (Some(7), Some(1)));
+        let bench = Bench::new();
+        let standing = bench.standing();
+        assert_eq!((number(standing.next()), number(standing.last())), (Some(1), None));
+        bench.grade(1, Outcome::Solved);
+        bench.grade(3, FAILS);
+        assert_eq!((number(standing.next()), number(standing.last())), (Some(3), Some(3)));
+        assert_eq!(number(standing.next_after(bench.puzzle(3))), Some(7));
+        assert_eq!(number(standing.next_after(bench.puzzle(7))), Some(3));
+        bench.grade(3, Outcome::Solved);
+        bench.grade(7, Outcome::Solved);
+        assert_eq!((number(standing.current()), number(standing.next())), (None, None));
+        assert_eq!(number(standing.next_after(bench.puzzle(3))), None);
+    }
+
+    #[test]
+    fn without_a_place_to_keep_them_nothing_is_remembered_and_nothing_fails() {
+        let mut bench = Bench::new();
+        bench.env = Env::default();
+        bench.grade(1, Outcome::Solved);
+        bench.standing().set_hint_level(bench.puzzle(1), 2);
+        assert_eq!(bench.state(1), State::NotTried);
+        assert_eq!(bench.standing().hint_level(bench.puzzle(1)), 0);
+    }
+
+    #[test]
+    fn a_missing_stub_is_no_verdict() {
+        let bench = Bench::new();
+        bench.grade(1, FAILS);
+        std::fs::remove_file(&bench.puzzle(1).stub).unwrap();
+        assert_eq!(bench.state(1), State::ChangedSince(FAILS));
+    }
+
+    #[test]
+    fn hint_levels_are_kept_for_each_puzzle() {
+        let bench = Bench::new();
+        assert_eq!(bench.standing().hint_level(bench.puzzle(1)), 0);
+        bench.standing().set_hint_level(bench.puzzle(1), 2);
+        assert_eq!(bench.standing().hint_level(bench.puzzle(1)), 2);
+        assert_eq!(bench.standing().hint_level(bench.puzzle(3)), 0);
+    }
+
+    #[test]
+    fn states_in_words() {
+        let words = |state: State| format!("{} | {}", state.name(), state.detail());
+        assert_eq!(words(State::NotTried), "not tried | ");
+        assert_eq!(words(State::Graded(Outcome::Solved)), "solved | ");
+        assert_eq!(words(State::Graded(FAILS)), "fails | 2 of 9 tests passed");
+        assert_eq!(words(State::Graded(Outcome::NoKernel)), "fails | does not compile");
+        assert_eq!(words(State::ChangedSince(Outcome::Solved)), "changed since | it was solved");
+        let then = "changed since | then: a test fails";
+        assert_eq!(words(State::ChangedSince(Outcome::SomeFail)), then);
+    }
+}

@@ -1,0 +1,148 @@
+//! What the grader keeps on this machine, how large it is, and how it goes away.
+
+use crate::failure::{Failure, FailureKind};
+use crate::standing;
+use crate::toolchain::wheels::folder_size;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// One folder in the cache folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Where.
+    pub path: PathBuf,
+    /// What is in it.
+    pub what: &'static str,
+    /// On disk.
+    pub bytes: u64,
+}
+
+/// What lies in `cache` by the grader's own doing, largest first. Other things there are none of its business: the
+/// folder may be one that the user shares with others (`GRADER_CACHE`).
+pub fn kept(cache: &Path) -> Vec<Kept> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(what) = name.to_str().and_then(meaning) else { continue };
+        found.push(Kept { path: entry.path(), what, bytes: size(&entry.path()) });
+    }
+    found.sort_by(|a, b| (b.bytes, &a.path).cmp(&(a.bytes, &b.path)));
+    found
+}
+
+fn meaning(name: &str) -> Option<&'static str> {
+    match name {
+        "compiled" => Some("compiled kernels, so that nothing compiles twice"),
+        standing::FOLDER => Some("your verdicts, from which `grader list` is made"),
+        LOCK => Some("keeps two graders from installing at once"),
+        name if name.starts_with("nvcc-") && name.ends_with(".partial") => {
+            Some("an installation that was interrupted")
+        }
+        name if name.starts_with("nvcc-") => Some("NVIDIA's CUDA compiler, installed with pip"),
+        _ => None,
+    }
+}
+
+/// Held by a grader that installs the compiler.
+const LOCK: &str = "install.lock";
+
+/// Removes what [`kept`] found in `cache`, and the folder itself if nothing else is in it.
+///
+/// # Errors
+/// Another grader is installing the compiler there, or something cannot be removed.
+pub fn remove(cache: &Path, kept: &[Kept]) -> Result<(), Failure> {
+    let lock = File::open(cache.join(LOCK));
+    if let Ok(lock) = &lock
+        && let Err(TryLockError::WouldBlock) = lock.try_lock()
+    {
+        let title = "another grader is installing the compiler just now";
+        return Err(Failure::new(FailureKind::Environment, title, "wait until it is done"));
+    }
+    for item in kept {
+        let removed = match fs::remove_dir_all(&item.path) {
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => fs::remove_file(&item.path),
+            other => other,
+        };
+        match removed {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                let title = format!("cannot remove {}: {e}", item.path.display());
+                return Err(Failure::new(FailureKind::Environment, title, "remove it by hand"));
+            }
+            _ => {}
+        }
+    }
+    // Stays if something of someone else's is in it.
+    fs::remove_dir(cache).ok();
+    Ok(())
+}
+
+/// Bytes of a file, or of all files in a folder.
+fn size(path: &Path) -> u64 {
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => folder_size(path),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    }
+}
+
+/// "271 MB"; powers of 1000, as in file managers.
+pub fn in_words(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        _ => format!("{} MB", (bytes + 500_000) / 1_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (file, bytes) in
+            [("compiled/ab/c", 30), ("nvcc-13.0.88/bin/nvcc", 70), ("verdicts/x/y", 5)]
+        {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, vec![0; bytes]).unwrap();
+        }
+        fs::write(dir.path().join(LOCK), "").unwrap();
+        dir
+    }
+
+    #[test]
+    fn all_of_its_own_is_found_and_removed_and_nothing_else() {
+        let dir = cache();
+        let mine = dir.path().join("thesis.txt");
+        fs::write(&mine, "mine").unwrap();
+        let found = kept(dir.path());
+        let sizes: Vec<_> = found.iter().map(|item| item.bytes).collect();
+        assert_eq!(sizes, [70, 30, 5, 0]);
+        remove(dir.path(), &found).unwrap();
+        assert_eq!(kept(dir.path()), []);
+        assert!(mine.exists());
+        fs::remove_file(mine).unwrap();
+        remove(dir.path(), &[]).unwrap();
+        assert!(!dir.path().exists());
+    }
+
+    #[test]
+    fn an_installation_under_way_is_left_alone() {
+        let dir = cache();
+        let lock = File::open(dir.path().join(LOCK)).unwrap();
+        lock.lock().unwrap();
+        assert!(remove(dir.path(), &kept(dir.path())).is_err());
+        assert_eq!(kept(dir.path()).len(), 4);
+        drop(lock);
+        remove(dir.path(), &kept(dir.path())).unwrap();
+        assert_eq!(kept(dir.path()).len(), 0);
+    }
+
+    #[test]
+    fn sizes_in_words() {
+        let words = [999, 1_000, 1_001, 999_999, 1_000_000, 271_400_000].map(in_words);
+        assert_eq!(words, ["999 bytes", "1 kB", "2 kB", "1000 kB", "1 MB", "271 MB"]);
+    }
+}

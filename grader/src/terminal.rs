@@ -1,0 +1,112 @@
+//! The terminal: its size, and keys that count without Enter. The only file that changes its mode.
+
+use crate::process;
+use rustix::termios::{
+    LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr,
+};
+use std::io::{IsTerminal, stdin, stdout};
+use std::sync::{Mutex, PoisonError};
+
+/// The mode that the terminal had, while it is changed.
+static ORIGINAL: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// While this lives, a key is read as it is typed and not shown. Ctrl-C still ends the grader, and the terminal is put
+/// right however it ends, but for SIGKILL.
+#[derive(Debug)]
+pub struct SingleKeys(());
+
+impl SingleKeys {
+    /// `None` if stdin or stdout is no terminal, or the terminal refuses.
+    pub fn start() -> Option<Self> {
+        if !isatty(stdin()) || !isatty(stdout()) {
+            return None;
+        }
+        let original = tcgetattr(stdin()).ok()?;
+        process::before_interrupt(restore);
+        *ORIGINAL.lock().unwrap_or_else(PoisonError::into_inner) = Some(original);
+        let keys = Self(());
+        keys.set_again();
+        Some(keys)
+    }
+
+    /// Sets the mode once more: a shell that stopped the grader (Ctrl-Z) has set its own meanwhile.
+    pub fn set_again(&self) {
+        let original = ORIGINAL.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mut mode) = original.clone() {
+            mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+            // A terminal that refuses waits for Enter, no more.
+            tcsetattr(stdin(), OptionalActions::Now, &mode).ok();
+        }
+    }
+}
+
+impl Drop for SingleKeys {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+fn restore() {
+    let mut original = ORIGINAL.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(mode) = original.take() {
+        tcsetattr(stdin(), OptionalActions::Now, &mode).ok();
+    }
+}
+
+/// Rows and columns of the terminal behind stdout; `None` where there is none.
+pub fn size() -> Option<(usize, usize)> {
+    if !stdout().is_terminal() {
+        return None;
+    }
+    let size = tcgetwinsize(stdout()).ok()?;
+    (size.ws_row > 0 && size.ws_col > 0).then(|| (size.ws_row.into(), size.ws_col.into()))
+}
+
+/// The first lines of `text` that fit into `rows` rows of `columns` characters, and how many lines are left out.
+pub fn fit(text: &str, rows: usize, columns: usize) -> (String, usize) {
+    let lines: Vec<&str> = text.lines().collect();
+    let height = |line: &&str| visible_length(line).div_ceil(columns.max(1)).max(1);
+    let mut left = rows;
+    let fitting = lines.iter().take_while(|line| {
+        let fits = height(line) <= left;
+        left = left.saturating_sub(height(line));
+        fits
+    });
+    let count = fitting.count();
+    let shown = lines[..count].iter().flat_map(|line| [line, "\n"]).collect();
+    (shown, lines.len() - count)
+}
+
+/// Characters of a line without its escape codes for colours (`ESC [ ... m`).
+pub fn visible_length(line: &str) -> usize {
+    let mut length = 0;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' {
+            chars.by_ref().find(|&c| c == 'm');
+        } else {
+            length += 1;
+        }
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_wrap_count_for_all_their_rows() {
+        assert_eq!(fit("a\nb\nc\n", 5, 10), ("a\nb\nc\n".into(), 0));
+        assert_eq!(fit("a\nb\nc\n", 2, 10), ("a\nb\n".into(), 1));
+        assert_eq!(fit("123456\nb\nc\n", 3, 5), ("123456\nb\n".into(), 1));
+        assert_eq!(fit("123456\nb\n", 1, 5), (String::new(), 2));
+        assert_eq!(fit("\n\nx", 2, 5), ("\n\n".into(), 1));
+        assert_eq!(fit("x", 1, 0), ("x\n".into(), 0));
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        assert_eq!(visible_length("\u{1b}[31mred\u{1b}[0m é"), 5);
+    }
+}

@@ -1,0 +1,391 @@
+//! What a student types between two gradings.
+
+use super::bench::{Bench, RIGHT, STUB};
+use grader::toolchain::env::Env;
+use insta::assert_snapshot;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+#[test]
+fn help_names_every_command() {
+    let bench = Bench::new();
+    assert_snapshot!(bench.page(&["--help"]), @"
+    Compiles, runs and judges the kernels of the Gradient Puzzles workbook
+
+    Usage: grader [OPTIONS] [COMMAND]
+
+    Commands:
+      puzzle        Grade a puzzle: compile the kernel, run its tests, show what is wrong
+      watch         Grade a puzzle again at every save
+      list          List the puzzles and how they stand
+      next          Name the next puzzle
+      hint          Show a hint; each time it is asked, the next stronger one
+      open          Open the stub in your editor ($VISUAL, $EDITOR) and the chapter in the browser
+      reset         Put the stub back as it was; your version is kept beside it
+      editor-setup  Set up clangd for this machine, so that editors understand CUDA
+      doctor        Show what the grader finds on this machine, and how to mend what is missing
+      clean         Show what the grader keeps on this machine, and remove it
+      new           For instructors: write the files of a new puzzle
+      check         For instructors: check that puzzles are in order
+      completions   Print a script that completes commands in a shell
+      man           Print the manual page
+      help          Print this message or the help of the given subcommand(s)
+
+    Options:
+          --workbook <DIR>  The workbook's folder [default: the one around the current folder]
+          --nvcc <PATH>     The CUDA compiler [default: searched, else NVIDIA's own is installed]
+      -h, --help            Print help
+      -V, --version         Print version
+
+    Exit codes: 0 all tests pass, 1 a test fails or the kernel does not compile, 2 bad usage or a bad
+    spec, 3 the machine lacks something.
+    ");
+    for command in ["puzzle", "watch", "list", "next", "hint", "open", "reset", "editor-setup"] {
+        let page = bench.page(&[command, "--help"]);
+        assert!(page.contains(&format!("Usage: grader {command}")), "{page}");
+    }
+}
+
+#[test]
+fn the_first_run_explains_itself() {
+    let bench = Bench::new();
+    assert_snapshot!(bench.page(&[]), @"
+    Gradient Puzzles: 0 of 2 solved
+
+    Each puzzle is a CUDA kernel to write: a file with TODOs, a chapter that derives the maths, and tests.
+    You need no GPU. What the grader keeps on this machine it keeps in [workbook]/cache:
+    NVIDIA's CUDA compiler (271 MB, only if you have none), compiled kernels, and your verdicts.
+    `grader clean` shows what is there and removes it; `grader doctor` says whether all that is needed is here.
+
+    Puzzle 2: Doubling
+
+      read   book/src/02_double.md
+      edit   puzzles/02_double.cu
+      grade  grader watch 2
+
+    `grader open 2` opens the file and the chapter, `grader hint 2` helps when you are stuck.
+    After it: puzzle 5, Doubling again.
+    `grader list` shows all puzzles, `grader --help` all commands.
+    ");
+    assert!(!bench.path("cache").exists(), "looking leaves nothing behind");
+}
+
+#[test]
+fn the_next_runs_say_where_you_are() {
+    let bench = Bench::new();
+    assert_eq!(bench.grade(&[]), 1);
+    assert_snapshot!(bench.page(&[]), @"
+    Gradient Puzzles: 0 of 2 solved
+
+    Puzzle 2: Doubling (fails: 0 of 2 tests passed)
+
+      read   book/src/02_double.md
+      edit   puzzles/02_double.cu
+      grade  grader watch 2
+
+    `grader open 2` opens the file and the chapter, `grader hint 2` helps when you are stuck.
+    After it: puzzle 5, Doubling again.
+    `grader list` shows all puzzles, `grader --help` all commands.
+    ");
+    assert_snapshot!(bench.page(&["next"]), @"
+    Puzzle 2: Doubling (fails: 0 of 2 tests passed)
+
+      read   book/src/02_double.md
+      edit   puzzles/02_double.cu
+      grade  grader watch 2
+
+    `grader open 2` opens the file and the chapter, `grader hint 2` helps when you are stuck.
+    ");
+    for stem in ["02_double", "05_again"] {
+        bench.write(&format!("puzzles/{stem}.cu"), RIGHT);
+        let number = &stem[1..2];
+        assert_eq!(bench.run(&["puzzle", number, "--backend", "vm"]).code, 0);
+    }
+    assert_snapshot!(bench.page(&[]), @"
+    Gradient Puzzles: all 2 puzzles are solved
+    ");
+    assert_snapshot!(bench.page(&["next"]), @"
+    All 2 puzzles are solved.
+    ");
+}
+
+#[test]
+fn the_list_follows_the_verdicts() {
+    let bench = Bench::new();
+    assert_snapshot!(bench.page(&["list"]), @"
+    First steps
+      02  Doubling        not tried
+      05  Doubling again  not tried
+
+    0 of 2 solved; next: grader watch 2
+    ");
+    assert_eq!(bench.grade(&[]), 1);
+    assert_eq!(bench.state(), "fails (0 of 2 tests passed)");
+    bench.write("puzzles/02_double.cu", "int x = ;\n");
+    assert_eq!(bench.state(), "changed since (then: 0 of 2 tests passed)");
+    assert_eq!(bench.grade(&[]), 1);
+    assert_eq!(bench.state(), "fails (does not compile)");
+    bench.write("puzzles/02_double.cu", RIGHT);
+    assert_eq!(bench.grade(&[]), 0);
+    assert_eq!(bench.state(), "solved");
+    bench.write("puzzles/02_double.cu", STUB);
+    assert_eq!(bench.state(), "fails (0 of 2 tests passed)", "as it was graded before");
+    bench.write("puzzles/02_double.cu", &RIGHT.replace("x[i] + x[i]", "x[i]"));
+    assert_eq!(bench.state(), "changed since (it was solved)");
+}
+
+#[test]
+fn only_the_student_s_own_file_counts() {
+    let bench = Bench::new();
+    assert_eq!(bench.grade(&["--solution"]), 0);
+    bench.write("other.cu", RIGHT);
+    assert_eq!(bench.grade(&["--file", "other.cu"]), 0);
+    assert_eq!(bench.state(), "not tried");
+    bench.write("puzzles/02_double.cu", RIGHT);
+    assert_eq!(bench.grade(&["--test", "small"]), 0);
+    assert_eq!(bench.state(), "not tried", "one test is not the puzzle");
+    bench.write("puzzles/02_double.cu", STUB);
+    assert_eq!(bench.grade(&["--test", "small"]), 1);
+    assert_eq!(bench.state(), "fails (a test fails)");
+}
+
+#[test]
+fn hints_grow_stronger_each_time() {
+    let bench = Bench::new();
+    let hint = |more: &[&str]| bench.page(&[&["hint", "2"], more].concat());
+    assert_snapshot!(hint(&[]), @"
+    Hint 1 (mild): think of one thread
+
+    Every thread has one element, number i ≥ 0.
+
+    Stuck still? `grader hint 2` shows hint 2.
+    ");
+    assert_snapshot!(hint(&[]), @"
+    Hint 2 (medium): the number
+
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    Stuck still? `grader hint 2` shows hint 3.
+    ");
+    assert!(hint(&["--level", "1"]).starts_with("Hint 1"));
+    assert_snapshot!(hint(&[]), @"
+    Hint 3 (strong): the sum
+
+    `y[i] = x[i] + x[i]`
+
+    This is the strongest hint. The solution is at the end of book/src/02_double.md.
+    ");
+    assert!(hint(&[]).starts_with("Hint 3"), "there is no fourth");
+    assert_eq!(bench.run(&["hint", "2", "--level", "4"]).code, 2);
+    let none = bench.run(&["hint", "5"]);
+    assert_eq!(none.code, 2);
+    assert!(none.stderr.contains("cannot read the chapter `book/src/05_again.md`"));
+}
+
+#[test]
+fn reset_keeps_the_student_s_version() {
+    let bench = Bench::new();
+    bench.commit();
+    bench.write("puzzles/02_double.cu", "mine\n");
+    let page = bench.page(&["reset", "2"]);
+    assert!(page.starts_with("puzzles/02_double.cu is back, from commit "), "{page}");
+    assert!(page.ends_with(": Begin\nyour version is in puzzles/02_double.cu.bak1\n"), "{page}");
+    assert_eq!(bench.read("puzzles/02_double.cu"), STUB);
+    assert_eq!(bench.read("puzzles/02_double.cu.bak1"), "mine\n");
+    assert!(bench.page(&["reset", "2"]).contains("is as it was in commit"));
+    bench.write("puzzles/02_double.cu", "mine again\n");
+    assert!(bench.page(&["reset", "2"]).contains("puzzles/02_double.cu.bak2"));
+    assert_eq!(bench.read("puzzles/02_double.cu.bak1"), "mine\n");
+}
+
+#[test]
+fn reset_without_git_touches_nothing_and_says_why() {
+    let bench = Bench::new();
+    bench.write("puzzles/02_double.cu", "mine\n");
+    let out = bench.run(&["reset", "2"]);
+    assert_eq!((out.code, out.stdout.as_str()), (3, ""));
+    assert!(out.stderr.contains("there is no pristine copy of `puzzles/02_double.cu`"));
+    assert!(out.stderr.contains("use a clone of the workbook's repository"), "{}", out.stderr);
+    assert_eq!(bench.read("puzzles/02_double.cu"), "mine\n");
+}
+
+#[test]
+fn open_never_hangs_where_nothing_can_be_shown() {
+    let bench = Bench::new();
+    assert_snapshot!(bench.page(&["open", "2"]), @"
+    chapter: book/src/02_double.md (`mdbook serve book --open` shows the book in the browser)
+    file:    puzzles/02_double.cu (no editor is named; `export EDITOR=nano`, say, names one)
+    ");
+    std::fs::create_dir_all(bench.path("book/book")).unwrap();
+    bench.write("book/book/02_double.html", "");
+    let mut command = bench.command(&["open", "2"]);
+    let out = super::output(command.env("VISUAL", "cat").stdin(Stdio::null()));
+    assert_snapshot!(out.stdout, @"
+    chapter: book/book/02_double.html (open it in a browser)
+    file:    puzzles/02_double.cu (there is no terminal to start the editor in)
+    ");
+}
+
+#[test]
+fn a_browser_that_is_named_is_started() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.path("book/book")).unwrap();
+    bench.write("book/book/02_double.html", "page\n");
+    let copy = bench.path("shown");
+    let browser = format!("sh -c 'cp \"$1\" {}.new && mv {0}.new {0}' sh", copy.display());
+    let mut command = bench.command(&["open", "2"]);
+    let out = super::output(command.env("BROWSER", browser));
+    assert!(out.stdout.starts_with("chapter: book/book/02_double.html\n"), "{}", out.stdout);
+    let start = std::time::Instant::now();
+    while !copy.exists() && start.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(std::fs::read_to_string(copy).unwrap(), "page\n");
+}
+
+#[test]
+fn clean_shows_and_removes_what_is_kept() {
+    let bench = Bench::new();
+    assert_eq!(bench.page(&["clean"]), "The grader keeps nothing in [workbook]/cache.\n");
+    assert_eq!(bench.grade(&[]), 1);
+    bench.write("cache/thesis.txt", "mine");
+    let page = bench.page(&["clean"]);
+    assert!(page.contains("compiled: compiled kernels"), "{page}");
+    assert!(page.contains("verdicts: your verdicts") && !page.contains("thesis"), "{page}");
+    assert!(page.contains("`grader clean --yes` removes all of it"), "{page}");
+    assert!(bench.page(&["clean", "--yes"]).starts_with("Removed "));
+    assert_eq!(bench.state(), "not tried");
+    assert_eq!(bench.read("cache/thesis.txt"), "mine");
+    assert!(bench.read("puzzles/02_double.cu") == STUB);
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    let bench = Bench::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = bench.page(&["completions", shell]);
+        assert!(script.contains("editor-setup") && !script.contains("gpu-child"), "{shell}");
+    }
+    assert_eq!(bench.run(&["completions", "dos"]).code, 2);
+    let page = bench.page(&["man"]);
+    assert!(page.contains(".TH grader 1") && page.contains("Exit codes"), "{page}");
+    let told = bench.page(&["man", "--dir", "man/man1"]);
+    assert!(told.contains("man man/man1/grader.1"), "{told}");
+    assert!(bench.read("man/man1/grader-watch.1").contains("Grade a puzzle again at every save"));
+    bench.write("file", "");
+    assert_eq!(bench.run(&["man", "--dir", "file"]).code, 3);
+}
+
+#[test]
+fn junit_says_what_passed_and_what_did_not() {
+    let bench = Bench::new();
+    let report = |args: &[&str], code: i32| {
+        let args = [&["puzzle", "2", "--backend", "vm", "--format", "junit"], args].concat();
+        let out = bench.run(&args);
+        assert_eq!(out.code, code, "{}{}", out.stdout, out.stderr);
+        quick_junit::Report::deserialize_from_str(&out.stdout).unwrap()
+    };
+    let pass = report(&["--solution"], 0);
+    assert_eq!((pass.tests, pass.failures, pass.errors), (2, 0, 0));
+    assert_eq!(pass.test_suites[0].name.as_str(), "puzzle 2: Doubling");
+    assert_eq!(pass.test_suites[0].test_cases[1].name.as_str(), "large");
+    let fail = report(&[], 1);
+    assert_eq!((fail.tests, fail.failures, fail.errors), (2, 2, 0));
+    let text = fail.to_string().unwrap();
+    assert!(text.contains("y: 5 of 5 never written"), "{text}");
+    bench.write("puzzles/02_double.cu", "int x = ;\n");
+    let broken = report(&[], 1);
+    assert_eq!((broken.tests, broken.failures, broken.errors), (1, 1, 0));
+    let usage = report(&["--test", "nonsense"], 2);
+    assert_eq!((usage.tests, usage.failures, usage.errors), (1, 0, 1));
+}
+
+#[test]
+fn mistakes_in_what_is_typed_exit_2() {
+    let bench = Bench::new();
+    for args in [&["hint", "9"][..], &["open", "9"], &["reset", "9"], &["watch", "9"]] {
+        let out = bench.run(args);
+        assert_eq!((out.code, out.stdout.as_str()), (2, ""), "{args:?}");
+        assert!(out.stderr.contains("there is no puzzle 9"), "{}", out.stderr);
+        assert!(out.stderr.contains("the workbook has 02_double, 05_again"), "{}", out.stderr);
+    }
+    let outside = tempfile::tempdir().unwrap();
+    for args in [&[][..], &["list"], &["next"], &["hint", "2"], &["watch"], &["editor-setup"]] {
+        let out = super::output(bench.command(args).current_dir(outside.path()));
+        assert_eq!((out.code, out.stdout.as_str()), (2, ""), "{args:?}");
+        assert!(out.stderr.contains("--workbook DIR"), "{}", out.stderr);
+    }
+    assert_eq!(bench.run(&["nonsense"]).code, 2);
+}
+
+#[test]
+fn colours_are_the_reader_s_choice_and_a_reader_may_leave() {
+    let bench = Bench::new();
+    let list = |name: &str, value: &str| {
+        super::output(bench.command(&["list"]).env(name, value).stdin(Stdio::null())).stdout
+    };
+    assert!(!list("X", "").contains('\u{1b}'), "a pipe has no colours");
+    assert!(list("CLICOLOR_FORCE", "1").contains("\u{1b}[2mnot tried\u{1b}[0m"));
+    let mut both = bench.command(&["list"]);
+    let both = super::output(both.env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1"));
+    assert!(!both.stdout.contains('\u{1b}'));
+    for args in [&["list"][..], &["man"], &["completions", "bash"], &["hint", "2"]] {
+        let mut command = bench.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let out = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.code() == Some(0) && stderr.is_empty(), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn editor_setup_makes_clangd_see_no_mistake_where_there_is_none() {
+    let bench = Bench::new();
+    let page = bench.page(&["editor-setup"]);
+    assert!(page.contains(".clangd_cuda.h, .clangd, compile_commands.json"), "{page}");
+    assert_eq!(bench.page(&["editor-setup"]), page, "again does no harm");
+
+    let workbook = super::root();
+    let mut files = vec![("puzzles/02_double.cu".to_owned(), true)];
+    for folder in ["puzzles", "solutions"] {
+        for entry in std::fs::read_dir(workbook.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|e| e == "cu") {
+                let name = format!("{folder}/{}", path.file_name().unwrap().to_str().unwrap());
+                bench.write(&name, &std::fs::read_to_string(&path).unwrap());
+                files.push((name, true));
+            }
+        }
+    }
+    bench.write("puzzles/wrong.cu", &RIGHT.replace("y[i] =", "z[i] ="));
+    files.push(("puzzles/wrong.cu".into(), false));
+    bench.page(&["editor-setup"]);
+    let names = ["clangd", "clangd-22", "clangd-21", "clangd-20", "clangd-19", "clangd-14"];
+    let Some(clangd) = names.iter().find_map(|name| Env::current().find_program(name)) else {
+        // Continuous integration has none; whoever has one tests with it.
+        writeln!(std::io::stderr(), "no clangd here: what it says was not tested").ok();
+        return;
+    };
+    for (file, right) in files {
+        let mut check = Command::new(&clangd);
+        let check = check.arg(format!("--check={file}")).current_dir(bench.dir.path());
+        let done = check.env("HOME", bench.path("home")).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        // Other errors in its log are of refactorings that it tries.
+        let mistakes =
+            said.lines().filter(|line| line.starts_with("E[") && line.contains("] Line "));
+        assert_eq!(mistakes.count() == 0, right, "{file}: {said}");
+        assert!(said.contains("All checks completed"), "{file}: {said}");
+    }
+}
+
+#[test]
+fn editor_setup_leaves_other_tools_files_alone() {
+    let bench = Bench::new();
+    bench.write("compile_commands.json", "[]");
+    let out = bench.run(&["editor-setup"]);
+    assert_eq!((out.code, out.stdout.as_str()), (2, ""));
+    assert!(out.stderr.contains("`compile_commands.json` is there"), "{}", out.stderr);
+    assert!(!bench.path(".clangd").exists());
+}
