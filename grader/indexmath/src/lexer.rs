@@ -5,6 +5,7 @@ use crate::span::Span;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Tok<'a> {
+    /// Letters, digits and `_`; one prime may end it: `weights'`.
     Name(&'a str),
     /// Digits, with or without fraction and exponent; its reader decides what it may be.
     Number(&'a str),
@@ -97,6 +98,7 @@ pub(crate) fn lex(text: &str) -> Result<Vec<Token<'_>>> {
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
                 at += count(bytes, at, |b| b.is_ascii_alphanumeric() || b == b'_');
+                at += usize::from(bytes.get(at) == Some(&b'\''));
                 Tok::Name(&text[start..at])
             }
             b'0'..=b'9' | b'.' => {

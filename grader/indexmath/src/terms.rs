@@ -80,7 +80,8 @@ fn lookup(bindings: &Bindings, id: IndexId) -> Option<i64> {
 impl Expander<'_> {
     fn element(&mut self, tensor: usize, coords: &[i64]) -> std::result::Result<Vec<Term>, Stop> {
         let concrete = self.concrete;
-        let Some(place) = concrete.statement(tensor) else {
+        let inner = self.depth > 0 && concrete.is_known(self.known, tensor);
+        let Some(place) = concrete.statement(tensor).filter(|_| !inner) else {
             let values = concrete.input(self.known, tensor)?;
             let name = self.concrete.lowered.tensors[tensor].name.clone();
             return Ok(vec![Term {
