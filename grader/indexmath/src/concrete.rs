@@ -160,7 +160,9 @@ impl Concrete {
         let statements = &self.lowered.statements;
         let flags = |ids: &[usize]| {
             let mut flags = vec![false; self.lowered.tensors.len()];
-            ids.iter().for_each(|&id| flags[id] = true);
+            for &id in ids {
+                flags[id] = true;
+            }
             flags
         };
         let (mut runs, mut read) = (flags(wanted), flags(read));
@@ -168,7 +170,9 @@ impl Concrete {
             let target = nests.target;
             runs[target] |= read[target] && !self.is_known(known, target);
             if runs[target] {
-                nests.reads.iter().for_each(|&id| read[id] = true);
+                for &id in &nests.reads {
+                    read[id] = true;
+                }
             }
         }
         let mut data: Vec<Option<Data<'a>>> = vec![None; read.len()];
