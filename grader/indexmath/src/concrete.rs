@@ -49,9 +49,10 @@ impl Concrete {
         }
     }
 
-    /// Evaluates all that `wanted` needs. Every input of it must be in `known` with the right length;
-    /// what is assigned is computed, even where `known` has it. Bounds are for a kernel that
-    /// accumulates in f32 (f64 for f64 tensors) in any order and stores in the tensor's dtype.
+    /// Evaluates all that `wanted` needs. Every input of it must be in `known` with the right length.
+    /// Where `known` has a tensor that is assigned, statements read these values, without an error of
+    /// their own; asked for itself, the tensor is computed. Bounds are for a kernel that accumulates in
+    /// f32 (f64 for f64 tensors) in any order and stores in the tensor's dtype.
     ///
     /// # Errors
     /// Inputs that are missing or of the wrong length, names that the formula does not know, elements of
@@ -63,7 +64,7 @@ impl Concrete {
         wanted: &[&str],
     ) -> Result<BTreeMap<String, Vec<Approx>>> {
         let ids = wanted.iter().map(|name| self.tensor(name)).collect::<Result<Vec<usize>>>()?;
-        let mut computed = self.compute(known, &ids)?;
+        let mut computed = self.compute(known, &ids, &[])?;
         let mut results = BTreeMap::new();
         for (name, id) in wanted.iter().zip(ids) {
             let elements = match computed.results[id].take() {
@@ -90,7 +91,7 @@ impl Concrete {
             return Ok(exact(self.input(known, id)?[flat]));
         };
         let nests = &self.lowered.statements[place];
-        let computed = self.compute(known, &nests.reads)?;
+        let computed = self.compute(known, &[], &nests.reads)?;
         let elements = run(&self.lowered, nests, &computed.data, Some(&at.coords))?;
         elements.first().copied().ok_or_else(|| Error::new(Span::default(), "no such element"))
     }
@@ -153,33 +154,47 @@ impl Concrete {
         Ok(values)
     }
 
-    /// Runs the statements that `wanted` needs.
-    pub(crate) fn compute<'a>(&self, known: &'a Values, wanted: &[usize]) -> Result<Computed<'a>> {
+    /// Runs the statements of `wanted`, and those that they or the tensors in `read` need: what `known` has needs none.
+    pub(crate) fn compute<'a>(
+        &self,
+        known: &'a Values,
+        wanted: &[usize],
+        read: &[usize],
+    ) -> Result<Computed<'a>> {
         let statements = &self.lowered.statements;
-        let mut needed = vec![false; self.lowered.tensors.len()];
-        for &id in wanted {
-            needed[id] = true;
-        }
+        let flags = |ids: &[usize]| {
+            let mut flags = vec![false; self.lowered.tensors.len()];
+            for &id in ids {
+                flags[id] = true;
+            }
+            flags
+        };
+        let (mut runs, mut read) = (flags(wanted), flags(read));
         for nests in statements.iter().rev() {
-            if needed[nests.target] {
+            let target = nests.target;
+            runs[target] |= read[target] && !self.is_known(known, target);
+            if runs[target] {
                 for &id in &nests.reads {
-                    needed[id] = true;
+                    read[id] = true;
                 }
             }
         }
-        let mut data: Vec<Option<Data<'a>>> = vec![None; needed.len()];
-        let mut results = vec![None; needed.len()];
-        for (id, _) in needed.iter().enumerate().filter(|(_, needed)| **needed) {
-            if self.statement(id).is_none() {
-                data[id] = Some(Data::exact(self.input(known, id)?));
-            }
+        let mut data: Vec<Option<Data<'a>>> = vec![None; read.len()];
+        let mut results = vec![None; read.len()];
+        for id in (0..read.len()).filter(|&id| read[id] && self.is_known(known, id)) {
+            data[id] = Some(Data::exact(self.input(known, id)?));
         }
-        for nests in statements.iter().filter(|nests| needed[nests.target]) {
+        for nests in statements.iter().filter(|nests| runs[nests.target]) {
             let elements = run(&self.lowered, nests, &data, None)?;
-            data[nests.target] = Some(Data::computed(&elements));
+            data[nests.target].get_or_insert_with(|| Data::computed(&elements));
             results[nests.target] = Some(elements);
         }
         Ok(Computed { data, results })
+    }
+
+    /// Are the values that statements read those of `known`?
+    pub(crate) fn is_known(&self, known: &Values, tensor: usize) -> bool {
+        self.statement(tensor).is_none() || known.contains_key(&self.lowered.tensors[tensor].name)
     }
 }
 

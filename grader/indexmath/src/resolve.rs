@@ -191,7 +191,7 @@ impl Expander<'_> {
         if self.computed.is_none() {
             let place = self.concrete.statement(self.tensor);
             let reads = place.map_or(&[][..], |at| &self.concrete.lowered.statements[at].reads);
-            self.computed = Some(self.concrete.compute(self.known, reads)?);
+            self.computed = Some(self.concrete.compute(self.known, &[], reads)?);
         }
         let data = self.computed.as_ref().and_then(|computed| computed.data[tensor].as_ref());
         data.map(|data| data.values[flat]).ok_or(Stop::NoSum)

@@ -101,7 +101,8 @@ impl Expander<'_> {
 
     fn element(&mut self, tensor: usize, coords: &[i64]) -> Step<Vec<Term>> {
         let concrete = self.concrete;
-        let Some(place) = concrete.statement(tensor) else {
+        let inner = self.depth > 0 && concrete.is_known(self.known, tensor);
+        let Some(place) = concrete.statement(tensor).filter(|_| !inner) else {
             let values = concrete.input(self.known, tensor)?;
             let name = self.concrete.lowered.tensors[tensor].name.clone();
             return Ok(vec![Term {
