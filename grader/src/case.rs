@@ -1,7 +1,9 @@
 //! One test, ready to run: what the oracle hands to the backends and to the judge.
 
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 use indexmath::{Approx, Concrete, Dims, Values};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A test of a spec with its sizes fixed, its inputs drawn and its outputs known.
 #[derive(Clone, Debug)]
@@ -14,14 +16,31 @@ pub struct Case {
     pub dims: Dims,
     /// Seed of the random data.
     pub seed: u64,
-    /// What the launches take, each tensor once.
+    /// What the launches take. A tensor that one kernel computes and another is given stands here twice.
     pub tensors: Vec<CaseTensor>,
     /// In order.
     pub launches: Vec<CaseLaunch>,
     /// The differentiated formula at these sizes and its inputs, for the terms of an element.
     pub formula: Concrete,
-    /// Inputs of `formula`.
+    /// Inputs of `formula`, and what it computes and kernels are given: rounded to the tensors' types.
     pub known: Values,
+    /// For what a kernel computes from another kernel's result, these results, though `known` has them for a third
+    /// kernel. By the names of the formula.
+    pub chained: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Case {
+    /// What the kernels that compute `tensor` (a name of the formula) are given.
+    pub fn known_for(&self, tensor: &str) -> Cow<'_, Values> {
+        match self.chained.get(tensor) {
+            None => Cow::Borrowed(&self.known),
+            Some(results) => {
+                let mut known = self.known.clone();
+                known.retain(|name, _| !results.contains(name));
+                Cow::Owned(known)
+            }
+        }
+    }
 }
 
 /// A tensor that a launch takes.
@@ -33,6 +52,29 @@ pub struct CaseTensor {
     pub role: Role,
 }
 
+impl CaseTensor {
+    /// What must be in it at the end, by its name in the formula: `weights'` for a tensor that is changed in place.
+    /// `None` for an input.
+    pub fn wanted(&self) -> Option<(Tensor, &[Approx])> {
+        match &self.role {
+            Role::Input(_) => None,
+            Role::Output(right) => Some((self.tensor.clone(), right)),
+            Role::InPlace { right, .. } => {
+                let name = format!("{}'", self.tensor.name);
+                Some((Tensor { name, ..self.tensor.clone() }, right))
+            }
+        }
+    }
+
+    /// What is in it at the start; `None` for an output.
+    pub fn start(&self) -> Option<&[f64]> {
+        match &self.role {
+            Role::Input(values) | Role::InPlace { start: values, .. } => Some(values),
+            Role::Output(_) => None,
+        }
+    }
+}
+
 /// Is a tensor given to the kernel, or computed by it?
 #[derive(Clone, Debug)]
 pub enum Role {
@@ -40,6 +82,26 @@ pub enum Role {
     Input(Vec<f64>),
     /// Computed: what is right, and how far off a right kernel may be.
     Output(Vec<Approx>),
+    /// Changed in place.
+    InPlace {
+        /// Before: as for an input.
+        start: Vec<f64>,
+        /// After: as for an output.
+        right: Vec<Approx>,
+    },
+}
+
+/// Is `got` as near to what is right as a right kernel comes?
+///
+/// Written so that NaN fails: every comparison with NaN is false. A bound that is not finite allows nothing.
+pub fn is_right(got: f64, right: &Approx) -> bool {
+    if right.value.is_nan() {
+        return got.is_nan();
+    }
+    if got == right.value {
+        return true; // also infinities, and 0.0 == -0.0
+    }
+    got.is_finite() && right.bound.is_finite() && (got - right.value).abs() <= right.bound
 }
 
 /// A kernel launch with everything evaluated.
@@ -64,4 +126,45 @@ pub enum CaseArg {
     Tensor(usize),
     /// An `int`.
     Int(i32),
+    /// A number of this type: an input without axes, rounded to it.
+    Value(DType, f64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn approx(value: f64, bound: f64) -> Approx {
+        Approx { value, bound, magnitude: value.abs(), terms: 1 }
+    }
+
+    #[test]
+    fn nan_and_infinity_are_equal_only_to_themselves() {
+        let (nan, inf) = (f64::NAN, f64::INFINITY);
+        for bound in [0.0, 1.0, inf, nan] {
+            assert!(!is_right(nan, &approx(1.0, bound)));
+            assert!(!is_right(1.0, &approx(nan, bound)));
+            assert!(!is_right(inf, &approx(1.0, bound)));
+            assert!(!is_right(1.0, &approx(inf, bound)));
+            assert!(!is_right(-inf, &approx(inf, bound)));
+            assert!(is_right(inf, &approx(inf, bound)));
+            assert!(is_right(nan, &approx(nan, bound)));
+        }
+    }
+
+    #[test]
+    fn the_bound_is_inclusive_and_zero_means_equal() {
+        assert!(is_right(1.5, &approx(1.0, 0.5)));
+        assert!(!is_right(1.500_001, &approx(1.0, 0.5)));
+        assert!(!is_right(f64::EPSILON, &approx(0.0, 0.0)));
+        assert!(is_right(-0.0, &approx(0.0, 0.0)));
+    }
+
+    #[test]
+    fn a_bound_that_is_no_number_allows_only_equality() {
+        for bound in [f64::NAN, f64::INFINITY, -1.0] {
+            assert!(!is_right(1.25, &approx(1.0, bound)));
+            assert!(is_right(1.0, &approx(1.0, bound)));
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::finding::FindingKind;
 use crate::judge;
 use crate::module;
 use crate::oracle;
-use crate::spec::{Arg, Launch, Spec, Test};
+use crate::spec::{Arg, Launch, Purpose, Spec, Test};
 use crate::tensor::DType;
 use crate::toolchain::{Compiled, Request, Toolchain, VirtualArch};
 use crate::verdict::TestVerdict;
@@ -64,16 +64,18 @@ pub fn compile(
 }
 
 fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {
-    let declaration = |arg: &Arg| match arg {
-        Arg::Size(size) => module::ArgDecl { name: size.to_string(), kind: module::ArgKind::Int },
-        Arg::Tensor(name) => {
-            let dtype = spec.tensors.type_of(name).map_or(DType::F32, |ty| ty.dtype);
-            let constant = !spec.tensors.is_computed(name);
-            module::ArgDecl {
-                name: name.clone(),
-                kind: module::ArgKind::Pointer { dtype, constant },
+    let dtype = |name: &str| spec.tensors.type_of(name).map_or(DType::F32, |ty| ty.dtype);
+    let declaration = |arg: &Arg| {
+        let (name, kind) = match arg {
+            Arg::Size(size) => (size.to_string(), module::ArgKind::Value(DType::I32)),
+            Arg::Scalar(name) => (name.clone(), module::ArgKind::Value(dtype(name))),
+            Arg::Tensor(name) | Arg::InPlace(name) | Arg::Given(name) => {
+                let purpose = arg.buffer(&spec.tensors).map(|(_, purpose)| purpose);
+                let constant = matches!(purpose, Some(Purpose::Input | Purpose::Given));
+                (name.clone(), module::ArgKind::Pointer { dtype: dtype(name), constant })
             }
-        }
+        };
+        module::ArgDecl { name, kind }
     };
     launch.args.iter().map(declaration).collect()
 }

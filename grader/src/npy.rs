@@ -45,7 +45,7 @@ pub fn to_bytes(dtype: DType, shape: &[usize], values: &[f64]) -> Vec<u8> {
 }
 
 /// Writes all tensors of a case into the folder `dir/<test>`: `<tensor>.npy` for inputs, `<tensor>.expected.npy` and
-/// `<tensor>.got.npy` for outputs. Expected floats are f64, so that they keep what the tensor's type would round off.
+/// `<tensor>.got.npy` for outputs, all three for what is changed in place. Expected floats are f64, so that they keep what the tensor's type would round off.
 /// Returns how many files were written.
 ///
 /// # Errors
@@ -75,7 +75,10 @@ fn dump_tensors(
         };
         match role {
             Role::Input(values) => save("", tensor.dtype, values)?,
-            Role::Output(right) => {
+            Role::Output(right) | Role::InPlace { right, .. } => {
+                if let Role::InPlace { start, .. } = role {
+                    save("", tensor.dtype, start)?;
+                }
                 let right: Vec<f64> = right.iter().map(|a| a.value).collect();
                 let dtype = if tensor.dtype == DType::I32 { DType::I32 } else { DType::F64 };
                 save(".expected", dtype, &right)?;

@@ -39,6 +39,12 @@ impl Stream {
         (if drawn >= 0 { drawn + 1 } else { drawn }) as f64
     }
 
+    /// Uniform among the integers from `min` to `max`, which must be fewer than 2^32.
+    pub fn between(&mut self, min: i64, max: i64) -> f64 {
+        let count = u32::try_from(max - min + 1).unwrap_or(u32::MAX);
+        (min + i64::from(self.below(count))) as f64
+    }
+
     /// Nearly standard normal, within ±6: the sum of twelve uniform values, less 6 (Irwin and Hall). Its mean is 0, its
     /// variance 1. Box and Muller would need a logarithm, whose last bit differs between systems.
     pub fn normal(&mut self) -> f64 {
@@ -93,6 +99,19 @@ mod tests {
             counts.iter().enumerate().all(|(i, &c)| i == 3 || (9_500..10_500).contains(&c)),
             "{counts:?}"
         );
+    }
+
+    #[test]
+    fn integers_of_a_range_take_both_ends() {
+        let mut s = Stream::new(1, "t", "x");
+        let mut counts = [0_u32; 4];
+        for _ in 0..40_000 {
+            counts[(s.between(-1, 2) + 1.0) as usize] += 1;
+        }
+        // 10,000 each; the standard deviation is 87.
+        assert!(counts.iter().all(|c| (9_500..10_500).contains(c)), "{counts:?}");
+        assert_eq!(s.between(7, 7), 7.0);
+        assert!(s.between(i64::from(i32::MIN), i64::from(i32::MAX) - 1) < 2_147_483_647.0);
     }
 
     #[test]

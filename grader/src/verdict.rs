@@ -140,6 +140,8 @@ pub struct ElementRead {
 pub enum Cause {
     /// No element was written.
     NothingWritten,
+    /// A tensor that is changed in place holds what it held before.
+    Unchanged,
     /// Exactly the first `count` elements were written.
     OnlyStartWritten {
         /// Elements.

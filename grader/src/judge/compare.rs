@@ -2,6 +2,7 @@
 
 use super::cause;
 use crate::backend::RunTensor;
+use crate::case::is_right;
 use crate::tensor::Tensor;
 use crate::verdict::{Deviation, Mismatch, TensorDiff, TermDiff};
 use indexmath::{Approx, Dims};
@@ -9,28 +10,23 @@ use indexmath::{Approx, Dims};
 /// How many mismatches a diff lists.
 pub(super) const MAX_MISMATCHES: usize = 64;
 
-/// Is `got` as near to what is right as a right kernel comes?
-///
-/// Written so that NaN fails: every comparison with NaN is false. A bound that is not finite allows nothing.
-pub(super) fn right(got: f64, right: &Approx) -> bool {
-    if right.value.is_nan() {
-        return got.is_nan();
-    }
-    if got == right.value {
-        return true; // also infinities, and 0.0 == -0.0
-    }
-    got.is_finite() && right.bound.is_finite() && (got - right.value).abs() <= right.bound
+/// What an output is compared with, and what helps to explain a difference.
+pub(super) struct Right<'a> {
+    /// Row-major.
+    pub values: &'a [Approx],
+    /// What a tensor that is changed in place held before.
+    pub start: Option<&'a [f64]>,
+    /// Threads of a block of the launch that computes it; 0 if unknown.
+    pub block: usize,
+    /// Sizes of the test.
+    pub dims: &'a Dims,
+    /// The inputs with one axis: a bias, for instance.
+    pub vectors: &'a [(&'a str, &'a [f64])],
 }
 
 /// Compares an output of which all lengths agree; `None` if every element is right.
-pub(super) fn diff(
-    tensor: &Tensor,
-    expected: &[Approx],
-    got: &RunTensor,
-    block: usize,
-    dims: &Dims,
-    vectors: &[(&str, &[f64])],
-) -> Option<TensorDiff> {
+pub(super) fn diff(tensor: &Tensor, right: &Right, got: &RunTensor) -> Option<TensorDiff> {
+    let &Right { values: expected, start, block, dims, vectors } = right;
     let errors: Vec<Deviation> = expected
         .iter()
         .zip(got.values.iter().zip(&got.written))
@@ -53,6 +49,7 @@ pub(super) fn diff(
         got: &got.values,
         written: &got.written,
         wrong: &wrong,
+        start,
         block,
         dims,
         vectors,
@@ -74,7 +71,7 @@ fn deviation(expected: &Approx, got: f64, written: bool) -> Deviation {
     if !written {
         return Deviation::Unwritten;
     }
-    if right(got, expected) {
+    if is_right(got, expected) {
         return Deviation::Right;
     }
     let error = (got - expected.value).abs();
@@ -90,40 +87,6 @@ pub(super) fn first_change(before: &[f64], after: &[f64]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn approx(value: f64, bound: f64) -> Approx {
-        Approx { value, bound, magnitude: value.abs(), terms: 1 }
-    }
-
-    #[test]
-    fn nan_and_infinity_are_equal_only_to_themselves() {
-        let (nan, inf) = (f64::NAN, f64::INFINITY);
-        for bound in [0.0, 1.0, inf, nan] {
-            assert!(!right(nan, &approx(1.0, bound)));
-            assert!(!right(1.0, &approx(nan, bound)));
-            assert!(!right(inf, &approx(1.0, bound)));
-            assert!(!right(1.0, &approx(inf, bound)));
-            assert!(!right(-inf, &approx(inf, bound)));
-            assert!(right(inf, &approx(inf, bound)));
-            assert!(right(nan, &approx(nan, bound)));
-        }
-    }
-
-    #[test]
-    fn the_bound_is_inclusive_and_zero_means_equal() {
-        assert!(right(1.5, &approx(1.0, 0.5)));
-        assert!(!right(1.500_001, &approx(1.0, 0.5)));
-        assert!(!right(f64::EPSILON, &approx(0.0, 0.0)));
-        assert!(right(-0.0, &approx(0.0, 0.0)));
-    }
-
-    #[test]
-    fn a_bound_that_is_no_number_allows_only_equality() {
-        for bound in [f64::NAN, f64::INFINITY, -1.0] {
-            assert!(!right(1.25, &approx(1.0, bound)));
-            assert!(right(1.0, &approx(1.0, bound)));
-        }
-    }
 
     #[test]
     fn a_change_of_sign_of_zero_is_a_change() {

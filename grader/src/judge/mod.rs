@@ -41,7 +41,8 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
 /// Index in `case.tensors` and position of the element whose [`Provenance`] the report can use.
 pub fn element_to_trace(case: &Case, verdict: &TestVerdict) -> Option<(usize, usize)> {
     let diff = verdict.diffs.first()?;
-    let index = case.tensors.iter().position(|t| t.tensor == diff.tensor)?;
+    let is_wrong = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor == diff.tensor);
+    let index = case.tensors.iter().position(is_wrong)?;
     Some((index, diff.terms.mismatch.flat))
 }
 
@@ -52,9 +53,10 @@ pub fn with_provenance(
     provenance: &Provenance,
 ) -> TestVerdict {
     if let Some(diff) = verdict.diffs.first_mut() {
-        // A read of a tensor that is no input of the formula (an intermediate result, the output itself) cannot be
-        // compared with terms made of inputs.
-        let comparable = |tensor: &str| case.known.contains_key(tensor);
+        // A read of a tensor whose values the formula does not start from (an intermediate result, the output itself)
+        // cannot be compared with terms made of such tensors.
+        let known = case.known_for(&diff.tensor.name);
+        let comparable = |tensor: &str| known.contains_key(tensor);
         diff.terms.thread = trace::compare(diff.terms.formula.as_deref(), provenance, comparable);
     }
     verdict
@@ -64,7 +66,7 @@ fn formula_terms(case: &Case, tensor: &Tensor, flat: usize) -> Option<Vec<Term>>
     let coords = tensor.coords(flat).into_iter().map(|c| c as i64).collect();
     let at = ElementRef { tensor: tensor.name.clone(), coords };
     // An element that the formula cannot list is no mistake of the student: the report goes without the list.
-    case.formula.terms(&case.known, &at, MAX_TERMS).ok().flatten()
+    case.formula.terms(&case.known_for(&tensor.name), &at, MAX_TERMS).ok().flatten()
 }
 
 fn judge_tensors(
@@ -84,13 +86,16 @@ fn judge_tensors(
     }
     let vectors: Vec<(&str, &[f64])> = tensors.iter().filter_map(vector).collect();
     let missing = RunTensor { values: Vec::new(), written: Vec::new() };
-    for (index, CaseTensor { tensor, role }) in tensors.iter().enumerate() {
+    for (index, case_tensor) in tensors.iter().enumerate() {
+        let CaseTensor { tensor, role } = case_tensor;
         let got = run.tensors.get(index).unwrap_or(&missing);
         let right_length = match role {
             Role::Input(values) => values.len(),
-            Role::Output(expected) => expected.len(),
+            Role::Output(right) | Role::InPlace { right, .. } => right.len(),
         };
-        if [right_length, got.values.len(), got.written.len()] != [tensor.len(); 3] {
+        let start_length = case_tensor.start().map_or(tensor.len(), <[f64]>::len);
+        let lengths = [right_length, start_length, got.values.len(), got.written.len()];
+        if lengths != [tensor.len(); 4] {
             let message = format!(
                 "`{}` has {} elements, but {right_length} right values, and {} values with {} flags came back",
                 tensor.name,
@@ -102,19 +107,16 @@ fn judge_tensors(
             continue;
         }
         let launch = last_launch_with(launches, index);
-        match role {
-            Role::Input(before) => {
-                if let Some(flat) = compare::first_change(before, &got.values)
-                    && !has_write_finding(&findings, &tensor.name)
-                {
-                    findings.push(changed(tensor, flat, launch));
-                }
-            }
-            Role::Output(expected) => {
-                compared += expected.len();
-                let block = launch.map_or(0, |l| l.block.iter().map(|&n| n as usize).product());
-                diffs.extend(compare::diff(tensor, expected, got, block, dims, &vectors));
-            }
+        if let Some((wanted, right)) = case_tensor.wanted() {
+            compared += right.len();
+            let block = launch.map_or(0, |l| l.block.iter().map(|&n| n as usize).product());
+            let right = compare::Right { values: right, start: case_tensor.start(), block, dims, vectors: &vectors };
+            diffs.extend(compare::diff(&wanted, &right, got));
+        } else if let Some(before) = case_tensor.start()
+            && let Some(flat) = compare::first_change(before, &got.values)
+            && !has_write_finding(&findings, &tensor.name)
+        {
+            findings.push(changed(tensor, flat, launch));
         }
     }
     if compared == 0 && findings.is_empty() {

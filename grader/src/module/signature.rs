@@ -3,7 +3,7 @@
 use super::{KernelDecl, Param};
 use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
 use crate::failure::{Failure, FailureKind};
-use crate::tensor::DType;
+use crate::tensor::{DType, size_of};
 use crate::toolchain::SourceFile;
 use crate::toolchain::source::{Function, functions};
 
@@ -26,8 +26,8 @@ pub enum ArgKind {
         /// The kernel only reads it; the expected signature shows `const`. Nothing depends on it.
         constant: bool,
     },
-    /// An `int`.
-    Int,
+    /// A number of this type.
+    Value(DType),
 }
 
 impl ArgKind {
@@ -37,14 +37,14 @@ impl ArgKind {
             Self::Pointer { dtype, constant } => {
                 format!("{}{}*", if constant { "const " } else { "" }, element(dtype))
             }
-            Self::Int => "int".into(),
+            Self::Value(dtype) => element(dtype).into(),
         }
     }
 
     fn size(self) -> u64 {
         match self {
             Self::Pointer { .. } => 8,
-            Self::Int => 4,
+            Self::Value(dtype) => size_of(dtype) as u64,
         }
     }
 
@@ -53,6 +53,7 @@ impl ArgKind {
         let bare = cpp_type.map(bare);
         let bare = bare.as_deref();
         let wanted = self.cpp();
+        let article = if wanted.starts_with('i') { "an" } else { "a" };
         match (self, bare) {
             (Self::Pointer { .. }, Some(t)) if t.ends_with('&') => {
                 Some(format!("a reference; the puzzle passes an address: `{wanted}`"))
@@ -64,10 +65,11 @@ impl ArgKind {
                 }
                 Some(_) => None,
             },
-            (Self::Int, Some("int" | "unsigned int" | "unsigned")) => None,
-            (Self::Int, Some(t)) if is_scalar(t) || t.ends_with(['*', '&']) => Some(format!(
-                "`{t}` has {size} byte{}; the puzzle passes an `int` of 4",
-                if size == 1 { "" } else { "s" }
+            (Self::Value(dtype), Some(t)) if is_same(t, dtype) => None,
+            (Self::Value(_), Some(t)) if is_scalar(t) || t.ends_with(['*', '&']) => Some(format!(
+                "`{t}` has {size} byte{}; the puzzle passes {article} `{wanted}` of {}",
+                if size == 1 { "" } else { "s" },
+                self.size()
             )),
             _ if size != self.size() => {
                 Some(format!("has {size} bytes; the puzzle passes `{wanted}` of {}", self.size()))
@@ -114,12 +116,16 @@ fn is_scalar(name: &str) -> bool {
 }
 
 fn may_point_to(name: &str, dtype: DType) -> bool {
-    let same = match dtype {
+    is_same(name, dtype) || !(is_scalar(name) || name.ends_with('*'))
+}
+
+/// Is this C++ type the element type, signed or not?
+fn is_same(name: &str, dtype: DType) -> bool {
+    match dtype {
         DType::I32 => matches!(name, "int" | "unsigned int" | "unsigned"),
         DType::F16 => matches!(name, "__half" | "half"),
         _ => name == element(dtype),
-    };
-    same || !(is_scalar(name) || name.ends_with('*'))
+    }
 }
 
 /// A type without `const`, `volatile`, `__restrict__` and needless blanks.

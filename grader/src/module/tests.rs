@@ -152,7 +152,7 @@ fn pointer(name: &str, dtype: DType, constant: bool) -> ArgDecl {
 }
 
 fn int(name: &str) -> ArgDecl {
-    ArgDecl { name: name.into(), kind: ArgKind::Int }
+    ArgDecl { name: name.into(), kind: ArgKind::Value(DType::I32) }
 }
 
 #[test]

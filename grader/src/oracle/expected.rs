@@ -1,37 +1,93 @@
 //! The outputs of a case.
 
-use crate::spec::{Checked, Fault, Spec, Test};
+use crate::spec::{Checked, Data, Fault, Spec, Test};
+use crate::tensor::{DType, Tensor};
 use indexmath::{Approx, Values};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Right values by tensor, row-major.
 pub(super) type Expected = BTreeMap<String, Vec<Approx>>;
 
-/// All computed tensors that the test's launches take.
-pub(super) fn evaluate(spec: &Spec, test: &Test, known: &Values) -> Checked<Expected> {
-    let wanted: Vec<&str> = test
-        .tensors
-        .iter()
-        .map(|t| t.name.as_str())
-        .filter(|name| spec.tensors.is_computed(name))
-        .collect();
-    let expected = test.formula.evaluate(known, &wanted).map_err(|e| math(spec, test, e))?;
-    for tensor in test.tensors.iter().filter(|t| spec.tensors.is_computed(&t.name)) {
-        let values = expected.get(&tensor.name).map_or(&[][..], Vec::as_slice);
-        let unfit = |a: &Approx| !a.value.is_finite() || !a.bound.is_finite();
-        if let Some(bad) = values.iter().position(unfit) {
-            let title = format!(
-                "{} would be {:?}, out of the range of its type",
-                tensor.element_name(bad),
-                values[bad].value
-            );
-            return Err(at_formula(spec, test, title).help("give the test smaller or other data"));
-        }
-        if values.len() != tensor.len() {
-            return Err(at_formula(spec, test, format!("`{}` cannot be computed", tensor.name)));
+/// All that the test's launches compute. `known` and `chained` as in [`crate::case::Case`].
+pub(super) fn evaluate(
+    spec: &Spec,
+    test: &Test,
+    known: &Values,
+    chained: &BTreeMap<String, BTreeSet<String>>,
+) -> Checked<Expected> {
+    // Together what needs the same values: usually everything.
+    let mut groups: BTreeMap<Option<&BTreeSet<String>>, Vec<String>> = BTreeMap::new();
+    for name in test.outputs() {
+        groups.entry(chained.get(&name)).or_default().push(name);
+    }
+    let mut expected = Expected::new();
+    for (without, names) in groups {
+        let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
+        let values = match without {
+            None => test.formula.evaluate(known, &wanted),
+            Some(results) => {
+                let mut known = known.clone();
+                known.retain(|name, _| !results.contains(name));
+                test.formula.evaluate(&known, &wanted)
+            }
+        };
+        expected.extend(values.map_err(|e| math(spec, test, e))?);
+    }
+    for buffer in &test.buffers {
+        if let Some(name) = buffer.computed() {
+            let tensor = Tensor { name, ..buffer.tensor.clone() };
+            check(spec, test, &tensor, expected.entry(tensor.name.clone()).or_default())?;
         }
     }
     Ok(expected)
+}
+
+/// Refuses values that no kernel could be compared with. What is no finite number must be wanted: see [`is_wanted`];
+/// then it must be equal. So must integers.
+pub(super) fn check(
+    spec: &Spec,
+    test: &Test,
+    tensor: &Tensor,
+    values: &mut [Approx],
+) -> Checked<()> {
+    if values.len() != tensor.len() {
+        return Err(at_formula(spec, test, format!("`{}` cannot be computed", tensor.name)));
+    }
+    for (i, approx) in values.iter_mut().enumerate() {
+        let fault = |what: &str| {
+            let title = format!("{} would be {:?}, {what}", tensor.element_name(i), approx.value);
+            at_formula(spec, test, title)
+        };
+        if !approx.value.is_finite() && tensor.dtype != DType::I32 {
+            if !is_wanted(test, &tensor.name, i) {
+                return Err(fault("which is no number")
+                    .help("give the test other data")
+                    .help(format!("if it is right so, say it by hand: expect = {{ \"{}\" = [...] }}", tensor.name)));
+            }
+            approx.bound = 0.0;
+        } else if tensor.dtype == DType::I32 {
+            let held = approx.value.fract() == 0.0 && approx.value.abs() <= f64::from(i32::MAX);
+            if !held {
+                return Err(fault("which is no integer of 32 bits").help("mend the formula or the data"));
+            }
+            if approx.bound != 0.0 {
+                return Err(fault("but a right kernel may round to another integer")
+                    .help("give the test data that are exact, such as \"integers\""));
+            }
+        } else if !approx.bound.is_finite() {
+            return Err(fault("out of the range of its type")
+                .help("give the test smaller or other data"));
+        }
+    }
+    Ok(())
+}
+
+/// NaN and infinities are accepted where the test's data have some, or where its author wrote one down.
+fn is_wanted(test: &Test, name: &str, element: usize) -> bool {
+    let odd = |value: &f64| !value.is_finite();
+    let by_hand = test.expect.iter().filter(|e| e.tensor.name == name);
+    test.data.values().any(|data| matches!(data, Data::Values(values) if values.iter().any(odd)))
+        || by_hand.flat_map(|e| e.values.get(element)).any(odd)
 }
 
 /// An error of the formula at the sizes and data of a test.

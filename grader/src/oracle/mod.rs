@@ -1,15 +1,20 @@
 //! From a spec to cases: draws the inputs, evaluates the formula, and compares with what was computed by hand.
 
 mod expected;
+mod given;
 mod inputs;
 mod numerical;
 mod verify;
 
-use crate::case::{Case, CaseTensor, Role};
+use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
 use crate::failure::Failure;
-use crate::spec::{Check, Checked, Data, DataKind, Spec, Test};
+use crate::spec::{
+    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Spec, Test, prime,
+};
+use crate::tensor::DType;
 use expected::Expected;
-use indexmath::Values;
+use indexmath::{Approx, Values};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Reads the spec at `path`, called `shown_as` in messages, and checks it by evaluating it: see [`verify()`].
@@ -43,63 +48,102 @@ pub fn build_case(spec: &Spec, test: &Test, seed: u64) -> Result<Case, Failure> 
 const RANGES: [u32; 6] = [9, 7, 5, 3, 2, 1];
 
 fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
-    let (known, mut expected) = exact_if_possible(spec, test, seed)?;
+    let chained = given::chained(spec, test);
+    let (inputs, known, mut expected) = exact_if_possible(spec, test, &chained, seed)?;
     if let Check::NumericalGradient { epsilon, rtol } = test.check {
-        numerical::replace(spec, test, &known, epsilon, rtol, &mut expected)?;
+        numerical::replace(spec, test, &inputs, epsilon, rtol, &mut expected)?;
     }
     if let Some(tolerance) = &test.tolerance {
-        for approx in expected.values_mut().flatten() {
-            approx.bound = tolerance.atol + tolerance.rtol * approx.value.abs();
+        for buffer in test.buffers.iter().filter(|b| b.tensor.dtype != DType::I32) {
+            let right = buffer.computed().and_then(|name| expected.get_mut(&name));
+            for approx in right.into_iter().flatten().filter(|a| a.value.is_finite()) {
+                approx.bound = tolerance.atol + tolerance.rtol * approx.value.abs();
+            }
         }
     }
-    let tensors = test
-        .tensors
-        .iter()
-        .map(|tensor| {
-            let role = match expected.remove(&tensor.name) {
-                Some(values) => Role::Output(values),
-                None => Role::Input(known.get(&tensor.name).cloned().unwrap_or_default()),
-            };
-            CaseTensor { tensor: tensor.clone(), role }
-        })
-        .collect();
+    let tensors = test.buffers.iter().map(|buffer| tensor(buffer, &known, &mut expected)).collect();
     Ok(Case {
         test: test.name.clone(),
         about: test.about.clone(),
         dims: test.dims.clone(),
         seed,
         tensors,
-        launches: test.launches.clone(),
+        launches: test.calls.iter().map(|call| launch(spec, test, call, &known)).collect(),
         formula: test.formula.clone(),
         known,
+        chained,
     })
 }
 
-/// Inputs and outputs, with the largest integers for which no right kernel can round. Where even the smallest do not
-/// achieve that (a division, an exponential, normal values beside), they stay, and the bounds tell how much it may.
-fn exact_if_possible(spec: &Spec, test: &Test, seed: u64) -> Checked<(Values, Expected)> {
-    let has = |kind| test.data.values().any(|d| *d == Data::Kind(kind));
-    let ranges =
-        if has(DataKind::Integers) && !has(DataKind::Normal) { &RANGES[..] } else { &RANGES[..1] };
-    let mut result = draw_and_evaluate(spec, test, seed, ranges[0])?;
-    for &range in &ranges[1..] {
-        if result.1.values().flatten().all(|approx| approx.bound == 0.0) {
-            break;
-        }
-        result = draw_and_evaluate(spec, test, seed, range)?;
-    }
-    Ok(result)
+fn tensor(buffer: &Buffer, known: &Values, expected: &mut Expected) -> CaseTensor {
+    let name = &buffer.tensor.name;
+    let start = || known.get(name).cloned().unwrap_or_default();
+    let role = match buffer.purpose {
+        Purpose::Input | Purpose::Given => Role::Input(start()),
+        Purpose::Output => Role::Output(expected.remove(name).unwrap_or_default()),
+        Purpose::InPlace => Role::InPlace {
+            start: start(),
+            right: expected.remove(&prime(name)).unwrap_or_default(),
+        },
+    };
+    CaseTensor { tensor: buffer.tensor.clone(), role }
 }
 
-fn draw_and_evaluate(
+fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
+    let Call { launch, grid, block, shared, ref args } = *call;
+    let arg = |arg: &CallArg| match arg {
+        CallArg::Buffer(i) => CaseArg::Tensor(*i),
+        CallArg::Int(value) => CaseArg::Int(*value),
+        CallArg::Scalar(name) => {
+            let dtype = test.inputs.iter().find(|t| t.name == *name).map_or(DType::F32, |t| t.dtype);
+            let value = known.get(name).and_then(|values| values.first());
+            CaseArg::Value(dtype, value.copied().unwrap_or_default())
+        }
+    };
+    let kernel = spec.launches[launch].kernel.clone();
+    CaseLaunch { kernel, grid, block, shared, args: args.iter().map(arg).collect() }
+}
+
+/// Inputs, these with what kernels are given, and outputs.
+type Drawn = (Values, Values, Expected);
+
+/// Draws the largest integers for which no right kernel can round. Where even the smallest do not make all outputs exact
+/// (a division, an exponential, normal values beside), as many outputs as they do are exact: large integers tell elements
+/// apart better, and the bounds tell how much a kernel may round.
+fn exact_if_possible(
     spec: &Spec,
     test: &Test,
+    chained: &BTreeMap<String, BTreeSet<String>>,
     seed: u64,
-    range: u32,
-) -> Checked<(Values, Expected)> {
-    let known = inputs::draw(test, seed, range);
-    let expected = expected::evaluate(spec, test, &known)?;
-    Ok((known, expected))
+) -> Checked<Drawn> {
+    let draw = |range: u32| -> Checked<(usize, Drawn)> {
+        let inputs = inputs::draw(test, seed, range);
+        let known = given::add(spec, test, &inputs)?;
+        let expected = expected::evaluate(spec, test, &known, chained)?;
+        let may_round = |values: &&Vec<_>| values.iter().any(|a: &Approx| a.bound != 0.0);
+        let rounded = expected.values().filter(may_round).count();
+        Ok((rounded, (inputs, known, expected)))
+    };
+    let has = |kind: fn(&DataKind) -> bool| {
+        test.data.values().any(|data| matches!(data, Data::Kind(k) if kind(k)))
+    };
+    let open = has(|k| *k == DataKind::Integers) && !has(|k| matches!(k, DataKind::Normal { .. }));
+    let [largest, between @ .., smallest] = RANGES;
+    let (rounded, first) = draw(largest)?;
+    if rounded == 0 || !open {
+        return Ok(first);
+    }
+    let (fewest, last) = draw(smallest)?;
+    if rounded <= fewest {
+        return Ok(first);
+    }
+    for range in between {
+        let (rounded, drawn) = draw(range)?;
+        if rounded <= fewest {
+            return Ok(drawn);
+        }
+    }
+    Ok(last)
 }
 
 #[cfg(test)]

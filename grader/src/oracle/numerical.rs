@@ -9,7 +9,7 @@
 //! and where the differences are exact (integers, a function linear in X) the kernel must be equal.
 
 use super::expected::{Expected, at_formula, math};
-use crate::spec::{Checked, Spec, Test, grad_of};
+use crate::spec::{Buffer, Checked, Purpose, Spec, Test, grad_of};
 use crate::tensor::Tensor;
 use indexmath::{Approx, Values};
 
@@ -22,7 +22,7 @@ pub(super) fn replace(
     rtol: f64,
     expected: &mut Expected,
 ) -> Checked<()> {
-    for tensor in &test.tensors {
+    for Buffer { tensor, .. } in test.buffers.iter().filter(|b| b.purpose == Purpose::Output) {
         if let (Some(of), Some(derived)) = (grad_of(&tensor.name), expected.get_mut(&tensor.name)) {
             let numerical = differences(spec, test, known, of, tensor.len(), epsilon)?;
             join(spec, test, tensor, rtol, derived, &numerical)?;

@@ -6,7 +6,7 @@ use crate::verdict::Cause;
 
 /// One sentence, or two short ones: what the pattern is, then where to look.
 pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
-    let name = &tensor.name;
+    let name = tensor.name.trim_end_matches('\'');
     let axis = |axis: usize| axis_name(tensor, axis);
     match cause {
         Cause::NothingWritten if source.contains("TODO") => {
@@ -14,6 +14,12 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         }
         Cause::NothingWritten => {
             format!("the kernel wrote nothing to {name}: does every thread return early, or store elsewhere?")
+        }
+        Cause::Unchanged if source.contains("TODO") => {
+            format!("the kernel changed nothing in {name}, and its TODOs are still there: start with the first.")
+        }
+        Cause::Unchanged => {
+            format!("the kernel changed nothing in {name}: does every thread return early, or store elsewhere?")
         }
         Cause::OnlyStartWritten { count: n, block } => only_start(tensor, *n, *block),
         Cause::AllNan => "every element is NaN: is the sum set to 0 before the loop?".into(),

@@ -7,7 +7,7 @@ use crate::verdict::{Mismatch, TensorDiff};
 /// Rows of the table.
 const MAX_ROWS: usize = 5;
 
-/// `grad(input) [1, 1, 5, 5]: 12 of 25 elements are wrong (3 never written, 2 NaN)`.
+/// `grad(input) [1, 1, 5, 5]: 12 of 25 elements are wrong (3 never written, 2 NaN)`; with what `weights'` means.
 pub(super) fn headline(diff: &TensorDiff) -> String {
     let tensor = &diff.tensor;
     let total = tensor.len();
@@ -24,7 +24,9 @@ pub(super) fn headline(diff: &TensorDiff) -> String {
     let kinds: Vec<String> =
         kinds.iter().filter(|(n, _)| *n > 0).map(|(n, kind)| format!("{n} {kind}")).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    format!("{} {}: {wrong}{kinds}", tensor.name, list(&tensor.shape))
+    let meaning = tensor.name.strip_suffix('\'');
+    let meaning = meaning.map(|name| format!(", {name} after the kernel")).unwrap_or_default();
+    format!("{} {}{meaning}: {wrong}{kinds}", tensor.name, list(&tensor.shape))
 }
 
 /// `grad(input): 12 of 25 wrong`, for a line of the list of tests.

@@ -1,11 +1,11 @@
-//! `data` and `expect` of a test: what the inputs hold, and what must come out.
+//! `data` of a test: what the inputs hold.
 
 use super::fault::{Checked, Fault};
+use super::kind::{At, DataKind};
 use super::raw::{Table, Value};
 use super::tensors::Tensors;
 use crate::tensor::{DType, Tensor, decode, encode};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use toml::Spanned;
 
 /// What an input holds.
@@ -17,59 +17,9 @@ pub enum Data {
     Kind(DataKind),
 }
 
-/// Data that the oracle makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataKind {
-    /// Small integers other than 0, drawn.
-    Integers,
-    /// Real numbers of the standard normal distribution, drawn.
-    Normal,
-    /// All 1.
-    Ones,
-    /// All 0.
-    Zeros,
-    /// 0, 1, 2, ...
-    Arange,
-    /// 0, 1, 2, ... in a drawn order: no two are equal.
-    ShuffledArange,
-}
-
-impl DataKind {
-    const ALL: [(&str, Self); 6] = [
-        ("integers", Self::Integers),
-        ("normal", Self::Normal),
-        ("ones", Self::Ones),
-        ("zeros", Self::Zeros),
-        ("arange", Self::Arange),
-        ("shuffled-arange", Self::ShuffledArange),
-    ];
-
-    fn read(word: &str, place: &Range<usize>) -> Checked<Self> {
-        Self::ALL.iter().find(|(name, _)| *name == word).map(|&(_, kind)| kind).ok_or_else(|| {
-            Fault::at(place.clone(), format!("unknown kind of data `{}`", word.escape_debug()))
-                .suggest(word, Self::ALL.iter().map(|(name, _)| *name), "kind")
-        })
-    }
-
-    /// Does it differ from seed to seed?
-    pub fn is_random(self) -> bool {
-        matches!(self, Self::Integers | Self::Normal | Self::ShuffledArange)
-    }
-}
-
-/// What a test expects of one tensor.
-#[derive(Clone, Debug)]
-pub struct Expect {
-    /// The tensor.
-    pub tensor: Tensor,
-    /// Row-major.
-    pub values: Vec<f64>,
-    /// Where each value stands.
-    pub(crate) places: Vec<Range<usize>>,
-}
-
 /// The data of each input of the formula.
 pub(crate) fn read_data(
+    at: &At<'_>,
     raw: Option<&Spanned<Value>>,
     tensors: &Tensors,
     shapes: &BTreeMap<String, Tensor>,
@@ -78,7 +28,8 @@ pub(crate) fn read_data(
     let mut table = &Table::new();
     if let Some(raw) = raw {
         match raw.get_ref() {
-            Value::Text(word) => all = DataKind::read(word, &raw.span())?,
+            Value::Text(word) => all = DataKind::named(word, &raw.span())?,
+            Value::Table(t) if is_kind(t, tensors) => all = at.read_table(t, &raw.span())?,
             Value::Table(t) => table = t,
             other => {
                 let title = format!("`data` must be a word or a table, this is {}", other.kind());
@@ -101,41 +52,55 @@ pub(crate) fn read_data(
     let mut data = BTreeMap::new();
     for name in &tensors.inputs {
         let Some(tensor) = shapes.get(name) else { continue };
-        let given = match table.iter().find(|(key, _)| key.get_ref() == name) {
-            Some((_, value)) => read_one(value, tensor)?,
-            // Normal values are no integers: what must hold integers keeps small ones.
-            None if all == DataKind::Normal && tensor.dtype == DType::I32 => {
+        let given = match (table.iter().find(|(key, _)| key.get_ref() == name), raw) {
+            (Some((_, value)), _) => read_one(at, value, tensor)?,
+            // What must hold integers keeps small ones.
+            (None, _) if matches!(all, DataKind::Normal { .. }) && tensor.dtype == DType::I32 => {
                 Data::Kind(DataKind::Integers)
             }
-            None => Data::Kind(all),
+            (None, Some(word)) => {
+                all.check(tensor, &word.span())?;
+                Data::Kind(all)
+            }
+            (None, None) => Data::Kind(all),
         };
         data.insert(name.clone(), given);
     }
     Ok(data)
 }
 
-fn read_one(value: &Spanned<Value>, tensor: &Tensor) -> Checked<Data> {
-    match value.get_ref() {
-        Value::Text(word) => {
-            let kind = DataKind::read(word, &value.span())?;
-            if kind == DataKind::Normal && tensor.dtype == DType::I32 {
-                let title = format!("`{}` holds integers, normal values are none", tensor.name);
-                return Err(Fault::at(value.span(), title).help("write \"integers\""));
-            }
-            Ok(Data::Kind(kind))
-        }
+/// `data = { kind = "normal", scale = 2.0 }` speaks of all tensors.
+fn is_kind(table: &Table, tensors: &Tensors) -> bool {
+    !tensors.types.contains_key("kind") && table.keys().any(|key| key.get_ref() == "kind")
+}
+
+fn read_one(at: &At<'_>, value: &Spanned<Value>, tensor: &Tensor) -> Checked<Data> {
+    let place = value.span();
+    let kind = match value.get_ref() {
+        Value::Text(word) => DataKind::named(word, &place)?,
+        Value::Table(table) => at.read_table(table, &place)?,
         Value::List(list) => {
-            Ok(Data::Values(stored(&numbers(list, value, tensor)?, list, tensor)?))
+            return Ok(Data::Values(stored(&numbers(list, value, tensor)?, list, tensor)?));
         }
-        other => {
-            let title = format!("data must be a word or a list, this is {}", other.kind());
-            Err(Fault::at(value.span(), title).help("write \"ones\" or [1, 2, 3]"))
+        Value::Int(_) | Value::Float(_) if tensor.shape.is_empty() => {
+            let one = std::slice::from_ref(value);
+            return Ok(Data::Values(stored(&numbers(one, value, tensor)?, one, tensor)?));
         }
-    }
+        Value::Int(_) | Value::Float(_) => {
+            let title = format!("`{}` has axes, this is a single number", tensor.name);
+            return Err(Fault::at(place, title).help("write all elements in one list, or a word"));
+        }
+        Value::Bool(_) => {
+            let title = "data must be a word, a list, a number or a table, this is true or false";
+            return Err(Fault::at(place, title).help("write \"ones\" or [1, 2, 3]"));
+        }
+    };
+    kind.check(tensor, &place)?;
+    Ok(Data::Kind(kind))
 }
 
 /// The numbers of a list that must fill `tensor`.
-fn numbers(list: &[Spanned<Value>], whole: &Spanned<Value>, tensor: &Tensor) -> Checked<Vec<f64>> {
+pub(crate) fn numbers(list: &[Spanned<Value>], whole: &Spanned<Value>, tensor: &Tensor) -> Checked<Vec<f64>> {
     let mut values = Vec::with_capacity(list.len());
     for item in list {
         let value = match *item.get_ref() {
@@ -147,9 +112,6 @@ fn numbers(list: &[Spanned<Value>], whole: &Spanned<Value>, tensor: &Tensor) -> 
                     .help("write all elements in one list, in row-major order"));
             }
         };
-        if !value.is_finite() {
-            return Err(Fault::at(item.span(), "an element must be a finite number"));
-        }
         values.push(value);
     }
     if values.len() != tensor.len() {
@@ -176,7 +138,8 @@ fn stored(values: &[f64], list: &[Spanned<Value>], tensor: &Tensor) -> Checked<V
     for ((given, kept), item) in values.iter().zip(&stored).zip(list) {
         let fits = match tensor.dtype {
             DType::I32 => given == kept,
-            _ => kept.is_finite(),
+            // NaN and infinities are values as well; only what becomes infinite does not fit.
+            _ => kept.is_finite() || !given.is_finite(),
         };
         if !fits {
             let title = format!("{given:?} does not fit into `{}`", tensor.name);
@@ -189,36 +152,4 @@ fn stored(values: &[f64], list: &[Spanned<Value>], tensor: &Tensor) -> Checked<V
         }
     }
     Ok(stored)
-}
-
-/// The hand-computed outputs of a test. `outputs` are the computed tensors that launches take.
-pub(crate) fn read_expect(
-    raw: &BTreeMap<Spanned<String>, Spanned<Value>>,
-    outputs: &[&str],
-    shapes: &BTreeMap<String, Tensor>,
-) -> Checked<Vec<Expect>> {
-    let mut expect = Vec::new();
-    for (key, value) in raw {
-        let name = key.get_ref();
-        let (true, Some(tensor)) = (outputs.contains(&name.as_str()), shapes.get(name)) else {
-            return Err(Fault::at(key.span(), format!("no kernel computes `{name}`")).suggest(
-                name,
-                outputs.iter().copied(),
-                "output",
-            ));
-        };
-        let Value::List(list) = value.get_ref() else {
-            let title =
-                format!("expected values must be a list, this is {}", value.get_ref().kind());
-            return Err(
-                Fault::at(value.span(), title).help("write all elements in row-major order")
-            );
-        };
-        expect.push(Expect {
-            tensor: tensor.clone(),
-            values: numbers(list, value, tensor)?,
-            places: list.iter().map(Spanned::span).collect(),
-        });
-    }
-    Ok(expect)
 }

@@ -61,8 +61,8 @@ fn the_spec_itself_is_right() {
     assert_eq!(spec.tests.len(), 2);
     let batch = spec.test("batch").unwrap();
     assert_eq!(batch.dims["N_out"], 8);
-    assert_eq!(batch.launches[0].grid, [1, 1, 1]);
-    let shapes: Vec<_> = batch.tensors.iter().map(|t| (t.name.as_str(), &*t.shape)).collect();
+    assert_eq!(batch.calls[0].grid, [1, 1, 1]);
+    let shapes: Vec<_> = batch.buffers.iter().map(|b| (b.tensor.name.as_str(), &*b.tensor.shape)).collect();
     assert_eq!(shapes, [("x", &[3, 9][..]), ("w", &[2]), ("y", &[3, 8])]);
     assert!(spec.test("large").unwrap_err().diagnostics[0].help[0].contains("tiny, batch"));
 }

@@ -37,6 +37,11 @@ impl Fault {
         error.help.into_iter().fold(fault, Self::help)
     }
 
+    /// The primary place.
+    pub(crate) fn place(&self) -> Option<&Range<usize>> {
+        self.marks.first().map(|mark| &mark.span)
+    }
+
     /// Says something at the primary place.
     pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
         if let Some(mark) = self.marks.first_mut() {

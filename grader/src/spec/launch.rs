@@ -1,10 +1,10 @@
 //! `[[launch]]`: which kernel is called with what, on how many threads.
 
+use super::arg::{Arg, Purpose};
 use super::fault::{Checked, Fault};
 use super::raw::{RawLaunch, Value};
 use super::sizes::Sizes;
-use super::tensors::{Tensors, grad_of};
-use crate::case::{CaseArg, CaseLaunch};
+use super::tensors::{Tensors, prime};
 use indexmath::{DimExpr, Dims};
 use std::ops::Range;
 use toml::Spanned;
@@ -34,13 +34,30 @@ pub struct Launch {
     arg_places: Vec<Range<usize>>,
 }
 
-/// An argument of a kernel.
+/// A launch at the sizes of a test.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Arg {
-    /// A pointer to the tensor of this name.
-    Tensor(String),
+pub struct Call {
+    /// Index of the launch in its spec.
+    pub launch: usize,
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads in x, y, z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory in bytes.
+    pub shared: u32,
+    /// In the order of the signature.
+    pub args: Vec<CallArg>,
+}
+
+/// An argument at the sizes of a test.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CallArg {
+    /// Address of the test's buffer of this index.
+    Buffer(usize),
+    /// An input without axes, by value.
+    Scalar(String),
     /// An `int`.
-    Size(DimExpr),
+    Int(i32),
 }
 
 /// One number of a block or a grid.
@@ -65,7 +82,7 @@ impl Launch {
         }
         let mut args = Vec::new();
         for arg in &raw.args {
-            args.push(read_arg(text, arg, sizes, tensors)?);
+            args.push(Arg::read(text, arg, sizes, tensors)?);
         }
         let extents = |value: &Spanned<Value>, key: &str| read_extents(text, value, key, sizes);
         let shared = match &raw.shared {
@@ -81,7 +98,7 @@ impl Launch {
             place: raw.kernel.span(),
             arg_places: raw.args.iter().map(Spanned::span).collect(),
         };
-        if !launch.tensors().any(|name| tensors.is_computed(name)) {
+        if launch.computes(tensors).next().is_none() {
             let title = format!("`{kernel}` is given no tensor that the formula computes");
             let computed = tensors.computed.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>();
             return Err(Fault::at(launch.place, title)
@@ -91,46 +108,54 @@ impl Launch {
         Ok(launch)
     }
 
-    /// Names of the tensors among the arguments.
-    pub fn tensors(&self) -> impl Iterator<Item = &str> {
-        self.args.iter().filter_map(|arg| match arg {
-            Arg::Tensor(name) => Some(name.as_str()),
-            Arg::Size(_) => None,
+    /// The tensors whose addresses it takes, and what for.
+    pub fn buffers(&self, tensors: &Tensors) -> impl Iterator<Item = (&str, Purpose)> {
+        self.args.iter().filter_map(move |arg| arg.buffer(tensors))
+    }
+
+    /// What it computes, by the names of the formula: `probs`, `grad(input)`, `weights'`.
+    pub fn computes(&self, tensors: &Tensors) -> impl Iterator<Item = String> {
+        self.buffers(tensors).filter_map(|(name, purpose)| match purpose {
+            Purpose::Output => Some(name.to_owned()),
+            Purpose::InPlace => Some(prime(name)),
+            Purpose::Input | Purpose::Given => None,
         })
+    }
+
+    /// Where the kernel is named.
+    pub(crate) fn place(&self) -> &Range<usize> {
+        &self.place
+    }
+
+    /// Where the argument of this index stands.
+    pub(crate) fn arg_place(&self, arg: usize) -> &Range<usize> {
+        self.arg_places.get(arg).unwrap_or(&self.place)
     }
 
     pub(crate) fn grid(&self) -> &[Extent] {
         &self.grid
     }
 
-    /// Evaluates everything at the sizes of a test. `position` finds a tensor in the case, `sizes_at` is where the
-    /// sizes are given.
+    /// Evaluates everything at the sizes of a test. `index` is this launch's in the spec, `position` finds a buffer of
+    /// the test, `sizes_at` is where the sizes are given.
     pub(crate) fn at(
         &self,
-        text: &str,
+        index: usize,
+        (text, tensors): (&str, &Tensors),
         dims: &Dims,
-        position: impl Fn(&str) -> Option<usize>,
+        position: impl Fn(&str, Purpose) -> Option<usize>,
         sizes_at: &Range<usize>,
-    ) -> Checked<CaseLaunch> {
+    ) -> Checked<Call> {
         let place = Place { text, dims, sizes_at };
         let mut args = Vec::new();
         for (arg, span) in self.args.iter().zip(&self.arg_places) {
             args.push(match arg {
-                Arg::Tensor(name) => {
-                    let missing =
-                        || Fault::at(span.clone(), format!("`{name}` is not in the case"));
-                    CaseArg::Tensor(position(name).ok_or_else(missing)?)
-                }
-                Arg::Size(expr) => {
-                    let value = expr.eval(dims).map_err(|e| Fault::math(text, span, e))?;
-                    let value = i32::try_from(value).map_err(|_| {
-                        Fault::at(
-                            span.clone(),
-                            format!("this is {value} in a test: too large for an int"),
-                        )
-                        .also(sizes_at.clone(), "at these sizes")
-                    })?;
-                    CaseArg::Int(value)
+                Arg::Scalar(name) => CallArg::Scalar(name.clone()),
+                Arg::Size(size) => CallArg::Int(place.int(size, span)?),
+                Arg::Tensor(_) | Arg::InPlace(_) | Arg::Given(_) => {
+                    let buffer = arg.buffer(tensors).and_then(|(name, p)| position(name, p));
+                    let missing = || Fault::at(span.clone(), "this test has no such buffer");
+                    CallArg::Buffer(buffer.ok_or_else(missing)?)
                 }
             });
         }
@@ -151,7 +176,7 @@ impl Launch {
             None => 0,
             Some(extent) => place.number(extent, "shared memory", "bytes", 0, MAX_SHARED)?,
         };
-        Ok(CaseLaunch { kernel: self.kernel.clone(), grid, block, shared, args })
+        Ok(Call { launch: index, grid, block, shared, args })
     }
 }
 
@@ -175,6 +200,15 @@ impl Place<'_> {
         fault.also(self.sizes_at.clone(), "at these sizes")
     }
 
+    /// A size as an argument.
+    fn int(&self, size: &DimExpr, span: &Range<usize>) -> Checked<i32> {
+        let value = size.eval(self.dims).map_err(|e| Fault::math(self.text, span, e))?;
+        i32::try_from(value).map_err(|_| {
+            let title = format!("this is {value} in a test: too large for an int");
+            Fault::at(span.clone(), title).also(self.sizes_at.clone(), "at these sizes")
+        })
+    }
+
     fn number(&self, extent: &Extent, what: &str, unit: &str, min: i64, max: i64) -> Checked<u32> {
         let value =
             extent.expr.eval(self.dims).map_err(|e| Fault::math(self.text, &extent.place, e))?;
@@ -194,33 +228,6 @@ impl Place<'_> {
         }
         Ok(axes)
     }
-}
-
-fn read_arg(text: &str, arg: &Spanned<String>, sizes: &Sizes, tensors: &Tensors) -> Checked<Arg> {
-    let name = arg.get_ref();
-    if tensors.names().any(|n| n == name) {
-        return Ok(Arg::Tensor(name.clone()));
-    }
-    if let Some(of) = grad_of(name)
-        && tensors.types.contains_key(of)
-    {
-        return Err(Fault::at(arg.span(), format!("`{of}` has no gradient"))
-            .help("only tensors of real numbers that the result depends on have one"));
-    }
-    // An expression of sizes only where it is more than one unknown word: `H_out * W_out`.
-    match DimExpr::parse(name) {
-        Ok(expr) if expr.names().iter().all(|(n, _)| sizes.contains(n)) => Ok(Arg::Size(expr)),
-        Ok(expr) if !is_word(name) => {
-            sizes.check_names(text, &expr, &arg.span())?;
-            Ok(Arg::Size(expr))
-        }
-        _ => Err(Fault::at(arg.span(), format!("`{name}` is neither a tensor nor a size"))
-            .suggest(name, tensors.names().chain(sizes.names()), "name")),
-    }
-}
-
-fn is_word(text: &str) -> bool {
-    text.trim().bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 /// A block or a grid: one extent, or a list of one to three.

@@ -2,8 +2,13 @@
 //!
 //! [`Spec::load`] checks all that can be seen without numbers; [`crate::oracle::load`] then evaluates it.
 
+mod arg;
+mod check;
+mod cover;
 mod data;
+mod expect;
 mod fault;
+mod kind;
 mod launch;
 mod quoted;
 mod raw;
@@ -18,12 +23,16 @@ pub(crate) mod errors;
 #[cfg(test)]
 mod fuzz;
 
-pub use data::{Data, DataKind, Expect};
+pub use arg::{Arg, Purpose};
+pub use check::{Check, Tolerance};
+pub use data::Data;
+pub use expect::Expect;
 pub(crate) use fault::{Checked, Fault};
-pub use launch::{Arg, Launch};
+pub use kind::DataKind;
+pub use launch::{Call, CallArg, Launch};
 pub use sizes::Sizes;
-pub use tensors::{Tensors, grad_of};
-pub use test::{Check, Test, Tolerance};
+pub use tensors::{Tensors, grad_of, prime};
+pub use test::{Buffer, Test};
 
 use crate::failure::{Failure, FailureKind};
 use raw::RawSpec;
@@ -59,6 +68,9 @@ const MAX_BYTES: usize = 1 << 20;
 /// Sizes, tensors, launches or tests of a spec. Some checks are quadratic in them.
 const MAX_ENTRIES: usize = 256;
 
+/// Mistakes that are told at once.
+const MAX_FAULTS: usize = 5;
+
 impl Spec {
     /// Reads the spec at `path`, called `shown_as` in messages.
     ///
@@ -81,9 +93,15 @@ impl Spec {
     /// Understands and checks `text`, called `shown_as` in messages.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place.
+    /// What is wrong, with its places: all mistakes that do not hang together, at most [`MAX_FAULTS`].
     pub fn parse(text: &str, shown_as: &Path) -> Result<Self, Failure> {
-        read(text, shown_as).map_err(|fault| fault.in_file(shown_as, text))
+        read(text, shown_as).map_err(|faults| {
+            let mut failures = faults.into_iter().map(|fault| fault.in_file(shown_as, text));
+            let empty = Failure { kind: FailureKind::Usage, diagnostics: Vec::new() };
+            let mut all = failures.next().unwrap_or(empty);
+            all.diagnostics.extend(failures.flat_map(|failure| failure.diagnostics));
+            all
+        })
     }
 
     /// The test of this name.
@@ -105,7 +123,25 @@ impl Spec {
     }
 }
 
-fn read(text: &str, path: &Path) -> Checked<Spec> {
+fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
+    let (raw, sizes, tensors) = read_names(text).map_err(|fault| vec![fault])?;
+    let launches = all(raw.launch.iter().map(|raw| Launch::read(text, raw, &sizes, &tensors)))?;
+    cover::outputs(&tensors, &launches).map_err(|fault| vec![fault])?;
+    let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
+    let tests = all(tests)?;
+    all([
+        check_names(&tests),
+        cover::launches(&launches, &tests),
+        rounding::check(text, &launches, &tests),
+    ])?;
+    let title = raw.title.into_inner();
+    let (path, text) = (path.to_path_buf(), text.to_owned());
+    let (needs, untested) = (raw.needs, raw.untested);
+    Ok(Spec { path, text, title, needs, sizes, tensors, launches, tests, untested })
+}
+
+/// Everything that what follows speaks of.
+fn read_names(text: &str) -> Checked<(RawSpec, Sizes, Tensors)> {
     if text.len() > MAX_BYTES {
         return Err(Fault::at(0..0, format!("a spec of {} bytes is too large", text.len()))
             .help("let the grader draw large data: leave out the lists"));
@@ -117,26 +153,35 @@ fn read(text: &str, path: &Path) -> Checked<Spec> {
     check_counts(&raw)?;
     let sizes = Sizes::read(text, &raw.dims)?;
     let tensors = Tensors::read(text, &raw, &sizes)?;
-    let mut launches = Vec::new();
-    for launch in &raw.launch {
-        launches.push(Launch::read(text, launch, &sizes, &tensors)?);
+    Ok((raw, sizes, tensors))
+}
+
+/// All results, or all faults: one for each place, since several tests may show the same mistake.
+fn all<T>(results: impl IntoIterator<Item = Checked<T>>) -> Result<Vec<T>, Vec<Fault>> {
+    let mut faults: Vec<Fault> = Vec::new();
+    let mut values = Vec::new();
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(fault) if faults.iter().any(|other| other.place() == fault.place()) => {}
+            Err(fault) => faults.push(fault),
+        }
+        if faults.len() == MAX_FAULTS {
+            break;
+        }
     }
-    check_outputs(&tensors, &launches)?;
-    let mut tests: Vec<Test> = Vec::new();
-    for raw in &raw.test {
-        let next = Test::read(text, raw, &sizes, &tensors, &launches)?;
-        if let Some(first) = tests.iter().find(|t| t.name == next.name) {
-            return Err(Fault::at(next.place, format!("two tests are named `{}`", next.name))
+    if faults.is_empty() { Ok(values) } else { Err(faults) }
+}
+
+fn check_names(tests: &[Test]) -> Checked<()> {
+    for (i, next) in tests.iter().enumerate() {
+        if let Some(first) = tests[..i].iter().find(|t| t.name == next.name) {
+            return Err(Fault::at(next.place.clone(), format!("two tests are named `{}`", next.name))
                 .also(first.place.clone(), "the first one")
                 .help("give each its own name"));
         }
-        tests.push(next);
     }
-    rounding::check(text, &launches, &tests)?;
-    let title = raw.title.into_inner();
-    let (path, text) = (path.to_path_buf(), text.to_owned());
-    let (needs, untested) = (raw.needs, raw.untested);
-    Ok(Spec { path, text, title, needs, sizes, tensors, launches, tests, untested })
+    Ok(())
 }
 
 fn check_counts(raw: &RawSpec) -> Checked<()> {
@@ -159,21 +204,4 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
         }
     }
     Ok(())
-}
-
-/// A forward puzzle must compute all that its formula does; a backward puzzle picks its gradients.
-fn check_outputs(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
-    let taken: Vec<&str> = launches.iter().flat_map(Launch::tensors).collect();
-    if taken.iter().any(|name| grad_of(name).is_some()) {
-        return Ok(());
-    }
-    match tensors.outputs.iter().find(|output| !taken.contains(&output.as_str())) {
-        None => Ok(()),
-        Some(missing) => {
-            let title = format!("missing output: no launch takes `{missing}`");
-            Err(Fault::at(tensors.place.clone(), title)
-                .label("computed here")
-                .help(format!("add \"{missing}\" to the args of the kernel that computes it")))
-        }
-    }
 }

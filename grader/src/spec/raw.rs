@@ -48,6 +48,8 @@ pub struct RawLaunch {
 pub struct RawTest {
     pub name: Spanned<String>,
     pub about: Option<String>,
+    /// Kernels to launch; all if left out.
+    pub kernels: Option<Spanned<Vec<Spanned<String>>>>,
     pub dims: Spanned<BTreeMap<Spanned<String>, Spanned<i64>>>,
     pub data: Option<Spanned<Value>>,
     #[serde(default)]

@@ -1,23 +1,75 @@
-//! A grid that is rounded up needs a test in which threads are left over.
+//! A launch with threads to spare needs a test in which a part of a block is idle: else a kernel without a bounds check
+//! would pass.
 
 use super::fault::{Checked, Fault};
-use super::launch::{Extent, Launch};
+use super::launch::{Call, CallArg, Extent, Launch};
 use super::quoted::inner_span;
 use super::test::Test;
 use indexmath::DimExpr;
 use std::ops::Range;
 
-/// Fails where a `ceil_div(a, b)` of a grid divides without remainder in every test: a kernel without a bounds check
-/// would pass.
+/// Two rules. Each `ceil_div(a, b)` of a grid must be rounded up in some test: that tells for each axis of its own. And
+/// where a test has more threads than elements, whatever the grid's expression is, some test must need a part of a block.
 pub(crate) fn check(text: &str, launches: &[Launch], tests: &[Test]) -> Checked<()> {
-    for extent in launches.iter().flat_map(Launch::grid) {
-        for (span, a, b) in divisions(&extent.text) {
-            if !tests.iter().any(|test| leaves_remainder(test, &a, &b)) {
-                return Err(fault(text, extent, &span));
+    for (index, launch) in launches.iter().enumerate() {
+        let runs: Vec<Run> = tests.iter().filter_map(|test| Run::of(index, test)).collect();
+        for extent in launch.grid() {
+            for (span, a, b) in divisions(&extent.text) {
+                if !runs.iter().any(|run| leaves_remainder(run.test, &a, &b)) {
+                    return Err(never_rounded(text, extent, &span));
+                }
             }
+        }
+        let spare = runs.iter().find(|run| run.threads > run.elements);
+        if let (Some(spare), Some(extent)) = (spare, launch.grid().first())
+            && !runs.iter().any(Run::has_partly_idle_block)
+        {
+            return Err(only_whole_blocks(extent, spare));
         }
     }
     Ok(())
+}
+
+/// A launch in a test.
+struct Run<'a> {
+    test: &'a Test,
+    /// Threads of all blocks.
+    threads: u64,
+    /// Threads of a block.
+    block: u64,
+    /// Elements of the largest tensor that the launch computes.
+    elements: u64,
+    /// Blocks or their threads are counted along more than one axis.
+    has_axes: bool,
+}
+
+impl<'a> Run<'a> {
+    /// The launch of this index, if the test has it.
+    fn of(launch: usize, test: &'a Test) -> Option<Self> {
+        let call = test.calls.iter().find(|call| call.launch == launch)?;
+        let Call { grid, block, args, .. } = call;
+        let count = |axes: &[u32; 3]| axes.iter().map(|&n| u64::from(n)).product::<u64>();
+        let computed = args.iter().filter_map(|arg| match arg {
+            CallArg::Buffer(i) => test.buffers.get(*i).filter(|b| b.computed().is_some()),
+            CallArg::Scalar(_) | CallArg::Int(_) => None,
+        });
+        let several = |axes: &[u32; 3]| axes.iter().filter(|&&n| n > 1).count() > 1;
+        Some(Self {
+            test,
+            threads: count(grid) * count(block),
+            block: count(block),
+            elements: computed.map(|b| b.tensor.len() as u64).max()?,
+            has_axes: several(grid) || several(block),
+        })
+    }
+
+    /// If every block worked with all of its threads or with none, the elements would be a multiple of the block. Along
+    /// several axes they may be one all the same: two blocks that are half idle look like one idle block. There the
+    /// first rule must do.
+    fn has_partly_idle_block(&self) -> bool {
+        self.threads > self.elements
+            && (self.has_axes || !self.elements.is_multiple_of(self.block))
+    }
 }
 
 fn leaves_remainder(test: &Test, a: &DimExpr, b: &DimExpr) -> bool {
@@ -27,7 +79,7 @@ fn leaves_remainder(test: &Test, a: &DimExpr, b: &DimExpr) -> bool {
     }
 }
 
-fn fault(text: &str, extent: &Extent, span: &Range<usize>) -> Fault {
+fn never_rounded(text: &str, extent: &Extent, span: &Range<usize>) -> Fault {
     Fault::at(
         inner_span(text, &extent.place, span),
         "the grid is rounded up, but in every test it divides without remainder",
@@ -36,6 +88,16 @@ fn fault(text: &str, extent: &Extent, span: &Range<usize>) -> Fault {
     .help(
         "add a test whose size the block does not divide, so that a kernel needs its bounds check",
     )
+}
+
+fn only_whole_blocks(extent: &Extent, run: &Run<'_>) -> Fault {
+    let Run { threads, elements, block, .. } = run;
+    Fault::at(extent.place.clone(), "there are threads to spare, but in no test a part of a block is idle")
+        .label("rounded up")
+        .also(run.test.place.clone(), format!("{threads} threads for {elements} elements"))
+        .help(format!(
+            "add a test with a number of elements that {block} does not divide, so that a kernel needs its bounds check"
+        ))
 }
 
 /// Each `ceil_div(a, b)` in `text`, nested ones too, with its place.

@@ -11,11 +11,11 @@ use std::ops::Range;
 /// The tensors of a spec and the formula that ties them.
 #[derive(Clone, Debug)]
 pub struct Tensors {
-    /// Declared types by name; `grad(X)` has the type of X.
+    /// Declared types by name; `grad(X)` and `X'` have the type of X.
     pub types: BTreeMap<String, TensorType>,
     /// The forward formula, and the reverse pass where a launch takes a `grad(..)`.
     pub formula: Formula,
-    /// Names of `formula`'s inputs.
+    /// Names of `formula`'s inputs, and of tensors of which only their new value X' is computed.
     pub inputs: Vec<String>,
     /// Names that `formula` assigns.
     pub computed: Vec<String>,
@@ -56,15 +56,21 @@ impl Tensors {
             near.into_iter().fold(fault, |f, near| f.help(format!("did you mean `{near}`?")))
         };
         let names: Vec<&str> = sizes.names().collect();
+        let forward = raw.math.forward.get_ref();
         let forward =
-            Formula::parse_with(raw.math.forward.get_ref(), &types, &names).map_err(math)?;
+            Formula::parse_with(forward, &with_primed(&types, forward), &names).map_err(math)?;
         let outputs = forward.outputs();
         let backward =
             raw.launch.iter().flat_map(|l| &l.args).any(|a| grad_of(a.get_ref()).is_some());
         let formula = if backward { forward.differentiate().map_err(math)? } else { forward };
-        let inputs = formula.inputs();
+        let mut inputs = formula.inputs();
         let computed = formula.assigned();
         for (name, (key, _)) in &places {
+            // A kernel that sets a tensor to zero does not read it, but finds something in it.
+            let changed = computed.contains(&prime(name)) && !computed.contains(name);
+            if changed && !inputs.contains(name) {
+                inputs.push(name.clone());
+            }
             if !inputs.contains(name) && !computed.contains(name) {
                 let title = format!("the formula does not use `{name}`");
                 return Err(Fault::at(key.clone(), title)
@@ -85,9 +91,9 @@ impl Tensors {
         self.computed.iter().any(|c| c == name)
     }
 
-    /// Declared type; of `grad(X)`, that of X.
+    /// Declared type; of `grad(X)` and of `X'`, that of X.
     pub fn type_of(&self, name: &str) -> Option<&TensorType> {
-        self.types.get(grad_of(name).unwrap_or(name))
+        self.types.get(declared(name))
     }
 
     /// The tensor at fixed sizes. All axes must have been checked by [`Tensors::check_shapes`].
@@ -104,8 +110,7 @@ impl Tensors {
     }
 
     fn in_shape(&self, text: &str, name: &str, error: indexmath::Error) -> Fault {
-        let declared = grad_of(name).unwrap_or(name);
-        let place = self.places.get(declared).map_or(&self.place, |(_, value)| value);
+        let place = self.places.get(declared(name)).map_or(&self.place, |(_, value)| value);
         Fault::math(text, place, error)
     }
 
@@ -152,4 +157,53 @@ fn readable(total: u64) -> String {
 /// `X` of `grad(X)`.
 pub fn grad_of(name: &str) -> Option<&str> {
     name.strip_prefix("grad(")?.strip_suffix(')')
+}
+
+/// `X'`: the value of X after the launches.
+pub fn prime(name: &str) -> String {
+    format!("{name}'")
+}
+
+/// The declared name that has the type of `name`: X for `grad(X)` and for `X'`.
+fn declared(name: &str) -> &str {
+    let name = grad_of(name).unwrap_or(name);
+    name.strip_suffix('\'').unwrap_or(name)
+}
+
+/// The declared types, and those of all `X'` that `formula` speaks of.
+fn with_primed(
+    types: &BTreeMap<String, TensorType>,
+    formula: &str,
+) -> BTreeMap<String, TensorType> {
+    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut all = types.clone();
+    for (before, _) in formula.match_indices('\'').map(|(at, _)| formula.split_at(at)) {
+        let start = before.trim_end_matches(in_name).len();
+        let name = &before[start..];
+        if let Some(ty) = types.get(name) {
+            all.insert(prime(name), ty.clone());
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn primed_names_have_the_type_of_their_tensor() {
+        let ty = |text: &str| TensorType::parse(text).unwrap();
+        let types = BTreeMap::from([("w".to_owned(), ty("f16[N]")), ("g".to_owned(), ty("f32[N]"))]);
+        let primed = |formula: &str| {
+            let all = with_primed(&types, formula);
+            all.into_iter().filter(|(name, _)| !types.contains_key(name)).collect::<Vec<_>>()
+        };
+        let weights = ("w'".to_owned(), ty("f16[N]"));
+        assert_eq!(primed("w'[i] = w[i] - g[i]"), [weights.clone()]);
+        assert_eq!(primed("w'[i]=2*w[i];g'[i]=0 # w', v'"), [("g'".to_owned(), ty("f32[N]")), weights]);
+        assert_eq!(primed("y[i] = w[i] ' v'[i] + ww'[i]"), []);
+        assert_eq!(primed("'w[i] = é'"), []);
+        assert_eq!([declared("w'"), declared("grad(w)"), declared("w")], ["w"; 3]);
+    }
 }

@@ -1,12 +1,15 @@
-//! `[[test]]`: sizes, data and how the outputs are checked.
+//! `[[test]]`: sizes, kernels and data.
 
-use super::data::{Data, Expect, read_data, read_expect};
+use super::arg::Purpose;
+use super::check::{Check, Tolerance, read_check, read_tolerance};
+use super::data::{Data, read_data};
+use super::expect::{Expect, read_expect};
 use super::fault::{Checked, Fault};
-use super::launch::Launch;
-use super::raw::{RawCheck, RawTest, RawTolerance};
+use super::kind::At;
+use super::launch::{Call, Launch};
+use super::raw::RawTest;
 use super::sizes::Sizes;
-use super::tensors::{Tensors, grad_of};
-use crate::case::CaseLaunch;
+use super::tensors::{Tensors, grad_of, prime};
 use crate::tensor::Tensor;
 use indexmath::{Concrete, Dims};
 use std::collections::BTreeMap;
@@ -33,10 +36,10 @@ pub struct Test {
     pub dims: Dims,
     /// The formula at these sizes.
     pub formula: Concrete,
-    /// What the launches take, each tensor once, in order of appearance.
-    pub tensors: Vec<Tensor>,
-    /// With everything evaluated; tensors are positions in `tensors`.
-    pub launches: Vec<CaseLaunch>,
+    /// What the launches take, in order of appearance. A tensor that one kernel computes and another is given has two.
+    pub buffers: Vec<Buffer>,
+    /// In order.
+    pub calls: Vec<Call>,
     /// For each input of the formula.
     pub data: BTreeMap<String, Data>,
     /// Every input of the formula with its type and shape.
@@ -50,32 +53,38 @@ pub struct Test {
     pub(crate) place: Range<usize>,
 }
 
-/// How right values are found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Check {
-    /// By the formula.
-    Formula,
-    /// `grad(X)` by central differences of the forward formula.
-    NumericalGradient {
-        /// Step to both sides.
-        epsilon: f64,
-        /// How far the derived gradient may be from the numerical one, relative.
-        rtol: f64,
-    },
+/// A tensor in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffer {
+    /// Name, type and shape.
+    pub tensor: Tensor,
+    /// What the launches that take it do with it.
+    pub purpose: Purpose,
 }
 
-/// An explicit tolerance: `|got - right| <= atol + rtol * |right|`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tolerance {
-    /// Relative.
-    pub rtol: f64,
-    /// Absolute.
-    pub atol: f64,
-    /// Why the derived bound does not do.
-    pub reason: String,
+impl Buffer {
+    /// What is computed in it, by its name in the formula: `weights'` for one that is changed in place.
+    pub fn computed(&self) -> Option<String> {
+        match self.purpose {
+            Purpose::Output => Some(self.tensor.name.clone()),
+            Purpose::InPlace => Some(prime(&self.tensor.name)),
+            Purpose::Input | Purpose::Given => None,
+        }
+    }
 }
 
 impl Test {
+    /// What its launches compute, by the names of the formula.
+    pub fn outputs(&self) -> Vec<String> {
+        self.buffers.iter().filter_map(Buffer::computed).collect()
+    }
+
+    /// Computed tensors whose values kernels find in their buffers.
+    pub fn given(&self, tensors: &Tensors) -> Vec<&str> {
+        let found = self.buffers.iter().filter(|b| b.purpose != Purpose::Output);
+        found.map(|b| b.tensor.name.as_str()).filter(|name| tensors.is_computed(name)).collect()
+    }
+
     pub(crate) fn read(
         text: &str,
         raw: &RawTest,
@@ -100,44 +109,82 @@ impl Test {
         for name in tensors.names() {
             shapes.insert(name.to_owned(), tensors.at(text, name, &dims)?);
         }
-        let mut taken: Vec<Tensor> = Vec::new();
-        for name in launches.iter().flat_map(Launch::tensors) {
-            if !taken.iter().any(|t| t.name == name)
-                && let Some(tensor) = shapes.get(name)
-            {
-                taken.push(tensor.clone());
+        let chosen = chosen(raw, launches)?;
+        let mut buffers: Vec<Buffer> = Vec::new();
+        for (name, purpose) in chosen.iter().flat_map(|&i| launches[i].buffers(tensors)) {
+            let taken = buffers.iter().any(|b| b.tensor.name == name && b.purpose == purpose);
+            if !taken && let Some(tensor) = shapes.get(name) {
+                buffers.push(Buffer { tensor: tensor.clone(), purpose });
             }
         }
-        let position = |name: &str| taken.iter().position(|t| t.name == name);
-        let mut called = Vec::new();
-        for launch in launches {
-            called.push(launch.at(text, &dims, position, &dims_place)?);
-        }
-        let outputs: Vec<&str> =
-            taken.iter().map(|t| t.name.as_str()).filter(|n| tensors.is_computed(n)).collect();
-        let check = match &raw.check {
-            None => Check::Formula,
-            Some(check) => read_check(check, &outputs, tensors)?,
+        let position = |name: &str, purpose: Purpose| {
+            buffers.iter().position(|b| b.tensor.name == name && b.purpose == purpose)
         };
-        check_work(&formula, &outputs, &dims_place)?;
-        if let Check::NumericalGradient { .. } = check {
-            check_numerical_work(&formula, tensors, &taken, &dims_place)?;
+        let mut calls = Vec::new();
+        for &i in &chosen {
+            calls.push(launches[i].at(i, (text, tensors), &dims, position, &dims_place)?);
         }
-        Ok(Self {
+        let at = At { text, sizes, dims: &dims, place: &dims_place };
+        let data = read_data(&at, raw.data.as_ref(), tensors, &shapes)?;
+        let mut test = Self {
             name: name.clone(),
             about: raw.about.clone(),
-            data: read_data(raw.data.as_ref(), tensors, &shapes)?,
-            expect: read_expect(&raw.expect, &outputs, &shapes)?,
+            data,
+            expect: Vec::new(),
             inputs: tensors.inputs.iter().filter_map(|i| shapes.get(i).cloned()).collect(),
-            check,
+            check: Check::Formula,
             tolerance: raw.tolerance.as_ref().map(read_tolerance).transpose()?,
             dims,
             formula,
-            tensors: taken,
-            launches: called,
+            buffers,
+            calls,
             place: raw.name.span(),
-        })
+        };
+        let outputs = test.outputs();
+        test.expect = read_expect(&raw.expect, &outputs, &shapes)?;
+        if let Some(check) = &raw.check {
+            test.check = read_check(check, &outputs, tensors)?;
+        }
+        test.check_work(tensors, &dims_place)?;
+        Ok(test)
     }
+
+    /// Bounds the time and the memory that a spec can ask for.
+    fn check_work(&self, tensors: &Tensors, dims_place: &Range<usize>) -> Checked<()> {
+        let outputs = self.outputs();
+        let wanted: Vec<&str> =
+            outputs.iter().map(String::as_str).chain(self.given(tensors)).collect();
+        check_work(&self.formula, &wanted, dims_place)?;
+        if let Check::NumericalGradient { .. } = self.check {
+            let moved = self.buffers.iter().filter(|b| b.purpose == Purpose::Output);
+            let moved = moved.filter(|b| grad_of(&b.tensor.name).is_some());
+            let elements = moved.map(|b| b.tensor.len() as u64).sum();
+            check_numerical_work(&self.formula, tensors, elements, dims_place)?;
+        }
+        Ok(())
+    }
+}
+
+/// Indices of the launches of a test: all, or those of the kernels that it names.
+fn chosen(raw: &RawTest, launches: &[Launch]) -> Checked<Vec<usize>> {
+    let Some(kernels) = &raw.kernels else { return Ok((0..launches.len()).collect()) };
+    let names = || launches.iter().map(|l| l.kernel.as_str());
+    for (i, kernel) in kernels.get_ref().iter().enumerate() {
+        let name = kernel.get_ref();
+        if !names().any(|n| n == name) {
+            let title = format!("no launch has a kernel `{}`", name.escape_debug());
+            return Err(Fault::at(kernel.span(), title).suggest(name, names(), "kernel"));
+        }
+        if kernels.get_ref()[..i].iter().any(|k| k.get_ref() == name) {
+            return Err(Fault::at(kernel.span(), format!("`{name}` is named twice")));
+        }
+    }
+    if kernels.get_ref().is_empty() {
+        return Err(Fault::at(kernels.span(), "this test launches no kernel")
+            .help("name at least one, or leave `kernels` out to launch all"));
+    }
+    let named = |launch: &Launch| kernels.get_ref().iter().any(|k| *k.get_ref() == launch.kernel);
+    Ok((0..launches.len()).filter(|&i| named(&launches[i])).collect())
 }
 
 /// Bounds the time and the memory that a spec can ask for.
@@ -157,19 +204,16 @@ fn check_work(formula: &Concrete, outputs: &[&str], dims_place: &Range<usize>) -
     Ok(())
 }
 
-/// Each element of X costs two evaluations of the forward formula.
+/// Each of the `elements` that are moved costs two evaluations of the forward formula.
 fn check_numerical_work(
     formula: &Concrete,
     tensors: &Tensors,
-    taken: &[Tensor],
+    elements: u64,
     dims_place: &Range<usize>,
 ) -> Checked<()> {
     let forward: Vec<&str> = tensors.outputs.iter().map(String::as_str).collect();
     let once = formula.work(&forward).steps;
-    let moved = taken.iter().filter(|t| tensors.is_computed(&t.name) && grad_of(&t.name).is_some());
-    let steps = moved.fold(0_u64, |steps, tensor| {
-        steps.saturating_add(once.saturating_mul(2 * tensor.len() as u64))
-    });
+    let steps = once.saturating_mul(elements.saturating_mul(2));
     if steps > MAX_NUMERICAL_STEPS {
         let title = format!("the numerical gradient takes {steps} multiplications and additions");
         return Err(Fault::at(dims_place.clone(), title)
@@ -210,59 +254,4 @@ fn free_dims(
         return Err(Fault::at(raw.span(), title).help("every free size of [dims] needs one"));
     }
     Ok(dims)
-}
-
-fn read_check(raw: &Spanned<RawCheck>, outputs: &[&str], tensors: &Tensors) -> Checked<Check> {
-    let RawCheck { kind, epsilon, rtol } = raw.get_ref();
-    let numbers = "write check = { kind = \"numerical-gradient\", epsilon = 0.5, rtol = 1e-2 }";
-    match kind.get_ref().as_str() {
-        "formula" => match epsilon.as_ref().or(rtol.as_ref()) {
-            None => Ok(Check::Formula),
-            Some(extra) => Err(Fault::at(extra.span(), "the formula needs no numbers")
-                .help("only kind = \"numerical-gradient\" has them")),
-        },
-        "numerical-gradient" => {
-            let number = |value: &Option<Spanned<f64>>, name: &str, max: f64| match value {
-                None => Err(Fault::at(raw.span(), format!("`{name}` is missing")).help(numbers)),
-                Some(v) if *v.get_ref() > 0.0 && *v.get_ref() <= max => Ok(*v.get_ref()),
-                Some(v) => {
-                    let title = format!("`{name}` cannot be {}", v.get_ref());
-                    Err(Fault::at(v.span(), title)
-                        .help(format!("it lies above 0 and is at most {max}")))
-                }
-            };
-            let check = Check::NumericalGradient {
-                epsilon: number(epsilon, "epsilon", 1e6)?,
-                rtol: number(rtol, "rtol", 0.1)?,
-            };
-            let mut of = outputs.iter().filter_map(|output| grad_of(output)).peekable();
-            if of.peek().is_none() {
-                return Err(Fault::at(kind.span(), "no kernel of this spec computes a gradient")
-                    .help("check a `grad(..)`, or leave the check out"));
-            }
-            if let Some(between) = of.find(|of| !tensors.inputs.iter().any(|i| i == of)) {
-                let title = format!("`{between}` is computed, so it cannot be moved a little");
-                return Err(Fault::at(kind.span(), title)
-                    .help("check the gradients of inputs numerically, others by the formula"));
-            }
-            Ok(check)
-        }
-        other => Err(Fault::at(kind.span(), format!("unknown check `{}`", other.escape_debug()))
-            .suggest(other, ["formula", "numerical-gradient"], "check")),
-    }
-}
-
-fn read_tolerance(raw: &Spanned<RawTolerance>) -> Checked<Tolerance> {
-    let RawTolerance { rtol, atol, reason } = raw.get_ref();
-    for (value, name) in [(rtol, "rtol"), (atol, "atol")] {
-        if !(value.get_ref().is_finite() && *value.get_ref() >= 0.0) {
-            return Err(Fault::at(value.span(), format!("`{name}` cannot be {}", value.get_ref()))
-                .help("a tolerance is a number, 0 or more"));
-        }
-    }
-    if reason.get_ref().trim().is_empty() {
-        return Err(Fault::at(reason.span(), "the reason is empty")
-            .help("say why the bound that the grader derives does not do"));
-    }
-    Ok(Tolerance { rtol: *rtol.get_ref(), atol: *atol.get_ref(), reason: reason.get_ref().clone() })
 }

@@ -121,6 +121,7 @@ fn start(
     for arg in &launch.args {
         values.push(match *arg {
             Arg::Int(value) => i64::from(value) as u64,
+            Arg::Bits(bits) => bits,
             Arg::Address { buffer, offset } => {
                 let buffer = buffers
                     .get(buffer)

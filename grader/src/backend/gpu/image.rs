@@ -1,7 +1,8 @@
 //! What a buffer looks like in the GPU's memory, and what its bytes say after a run.
 //!
 //! Around a tensor lie guard zones, so that a write just outside it is noticed. Guards and the elements of outputs start
-//! as [`POISON`]: an element that still holds it was never written.
+//! as [`POISON`]: an element that still holds it was never written. Inputs and what is changed in place start as they are
+//! given.
 
 use crate::backend::RunTensor;
 use crate::case::{CaseTensor, Role};
@@ -51,7 +52,7 @@ pub fn before(tensor: &CaseTensor) -> Vec<u8> {
     let layout = Layout::of(&tensor.tensor);
     let mut image = POISON.repeat(layout.total().div_ceil(POISON.len()));
     image.truncate(layout.total());
-    if let Role::Input(values) = &tensor.role {
+    if let Some(values) = tensor.start() {
         let bytes = encode(tensor.tensor.dtype, values);
         image[layout.guard..][..bytes.len()].copy_from_slice(&bytes);
     }
@@ -98,6 +99,8 @@ pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<(RunTensor, Vec<(Findi
                 ));
             }
         }
+        // Defined from the start, whether the kernel writes or not.
+        Role::InPlace { .. } => {}
         Role::Output(_) => {
             written.fill(false);
             for element in elements_off(contents, size, &POISON) {

@@ -24,6 +24,7 @@ use crate::backend::{Backend, Run, RunTensor};
 use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
 use crate::failure::{Failure, FailureKind};
 use crate::finding::{Finding, FindingKind, Place};
+use crate::tensor::encode;
 use child::{Broken, BrokenKind, Child, Limits};
 use explain::Meaning;
 use protocol::{Answer, Arg, Launch, Program, Request, Stage};
@@ -282,6 +283,7 @@ impl GpuBackend {
             let mangled = self.kernels.get(kernel).ok_or_else(|| super::no_such_kernel(kernel))?;
             let arg = |arg: &CaseArg| match *arg {
                 CaseArg::Int(value) => Arg::Int(value),
+                CaseArg::Value(dtype, value) => Arg::Bits(bits(&encode(dtype, &[value]))),
                 CaseArg::Tensor(i) => {
                     Arg::Address { buffer: i, offset: image::Layout::of(&tensors[i].tensor).guard }
                 }
@@ -341,13 +343,18 @@ fn outcome(
     rest.is_empty().then_some((contents, findings))
 }
 
+/// The bytes of a number, at most eight, as the driver copies them.
+fn bits(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+}
+
 /// What is known of a tensor after a run without results: nothing of an output.
 fn unknown(tensor: &CaseTensor) -> RunTensor {
     match &tensor.role {
         Role::Input(values) => {
             RunTensor { values: values.clone(), written: vec![true; values.len()] }
         }
-        Role::Output(right) => {
+        Role::Output(right) | Role::InPlace { right, .. } => {
             RunTensor { values: vec![f64::NAN; right.len()], written: vec![false; right.len()] }
         }
     }

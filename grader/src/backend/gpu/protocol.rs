@@ -63,6 +63,8 @@ pub enum Arg {
     },
     /// An `int`.
     Int(i32),
+    /// Any other number, in its own format; its lowest bytes count. As bits, for JSON has no NaN.
+    Bits(u64),
 }
 
 /// What the child answers. The body is empty, except for [`Answer::Done`]: there it is the buffers' last contents.
@@ -196,7 +198,11 @@ mod tests {
             grid: [1, 2, 3],
             block: [4, 5, 6],
             shared: 7,
-            args: vec![Arg::Address { buffer: 1, offset: 4096 }, Arg::Int(-1)],
+            args: vec![
+                Arg::Address { buffer: 1, offset: 4096 },
+                Arg::Int(-1),
+                Arg::Bits(f64::NAN.to_bits()),
+            ],
         };
         let request = Request::Run(Program { image: 2, buffers: vec![1], launches: vec![launch] });
         let mut bytes = Vec::new();

@@ -53,7 +53,7 @@ impl VmBackend {
 fn budget(tensors: &[CaseTensor]) -> u64 {
     let work = |tensor: &CaseTensor| match &tensor.role {
         Role::Input(values) => values.len() as u64,
-        Role::Output(right) => {
+        Role::Output(right) | Role::InPlace { right, .. } => {
             right.iter().fold(0, |sum: u64, a| sum.saturating_add(a.terms.saturating_add(1)))
         }
     };
@@ -89,6 +89,9 @@ impl<'a> Session<'a> {
             }
             Role::Output(_) => {
                 memory.alloc(Init::Undefined { len: tensor.bytes() }, ptxvm::Access::ReadWrite)
+            }
+            Role::InPlace { start, .. } => {
+                memory.alloc(Init::Bytes(encode(tensor.dtype, start)), ptxvm::Access::ReadWrite)
             }
         };
         let buffers = tensors.iter().map(alloc).collect();
@@ -130,6 +133,7 @@ impl<'a> Session<'a> {
                 i64::from(value).to_le_bytes().to_vec()
             }
             CaseArg::Int(value) => value.to_le_bytes().to_vec(),
+            CaseArg::Value(dtype, value) => encode(dtype, &[value]),
         };
         args.iter().enumerate().map(bytes).collect()
     }

@@ -6,7 +6,7 @@
 mod places;
 mod values;
 
-use super::compare::right;
+use crate::case::is_right;
 use crate::tensor::DType;
 use crate::verdict::Cause;
 use indexmath::{Approx, Dims};
@@ -19,6 +19,8 @@ pub(super) struct View<'a> {
     pub got: &'a [f64],
     pub written: &'a [bool],
     pub wrong: &'a [bool],
+    /// What the tensor held before, if it is changed in place.
+    pub start: Option<&'a [f64]>,
     /// Threads of a block of the launch that computes it; 0 if unknown.
     pub block: usize,
     pub dims: &'a Dims,
@@ -29,6 +31,7 @@ pub(super) struct View<'a> {
 /// The first pattern that fits, the most telling ones first.
 pub(super) fn likely(view: &View) -> Option<Cause> {
     written(view)
+        .or_else(|| unchanged(view))
         .or_else(|| values::same_everywhere(view))
         .or_else(|| values::factor(view))
         .or_else(|| values::addend(view))
@@ -52,10 +55,16 @@ fn written(view: &View) -> Option<Cause> {
     })
 }
 
+/// Does a tensor that should change hold what it held before?
+fn unchanged(view: &View) -> Option<Cause> {
+    let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    view.start?.iter().zip(view.got).all(same).then_some(Cause::Unchanged)
+}
+
 impl View<'_> {
     /// Is the value at `got` right for the element at `expected`?
     fn fits(&self, got: usize, expected: usize) -> bool {
-        self.written[got] && right(self.got[got], &self.expected[expected])
+        self.written[got] && is_right(self.got[got], &self.expected[expected])
     }
 
     fn wrong_count(&self) -> usize {

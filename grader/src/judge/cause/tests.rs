@@ -44,7 +44,7 @@ impl Example {
     }
 
     fn cause(&self) -> Option<Cause> {
-        let right = |i: usize| self.written[i] && right(self.got[i], &self.expected[i]);
+        let right = |i: usize| self.written[i] && is_right(self.got[i], &self.expected[i]);
         let wrong: Vec<bool> = (0..self.got.len()).map(|i| !right(i)).collect();
         assert!(wrong.contains(&true), "an example without an error");
         likely(&View {
@@ -54,6 +54,7 @@ impl Example {
             got: &self.got,
             written: &self.written,
             wrong: &wrong,
+            start: None,
             block: 8,
             dims: &self.dims,
             vectors: &[("bias", &self.vector)],

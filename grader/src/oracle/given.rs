@@ -1,0 +1,59 @@
+//! Computed tensors that kernels are given, so that one wrong kernel does not spoil the next.
+
+use super::expected::check;
+use crate::spec::{CallArg, Checked, Purpose, Spec, Test};
+use crate::tensor::{decode, encode};
+use indexmath::Values;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// `inputs`, and the values of what the test's kernels are given: by the formula, each made from those before it, rounded
+/// to its type as a kernel would find it in memory.
+pub(super) fn add(spec: &Spec, test: &Test, inputs: &Values) -> Checked<Values> {
+    let mut known = inputs.clone();
+    let given = test.given(&spec.tensors);
+    // In the order of the formula, so that what is given stands before what is made from it.
+    for name in spec.tensors.computed.iter().filter(|name| given.contains(&name.as_str())) {
+        let mut values = test
+            .formula
+            .evaluate(&known, &[name])
+            .map_err(|e| super::expected::math(spec, test, e))?;
+        let buffer = test.buffers.iter().find(|b| b.tensor.name == *name);
+        let (Some(buffer), Some(mut approx)) = (buffer, values.remove(name)) else { continue };
+        check(spec, test, &buffer.tensor, &mut approx)?;
+        let exact: Vec<f64> = approx.iter().map(|a| a.value).collect();
+        let dtype = buffer.tensor.dtype;
+        known.insert(name.clone(), decode(dtype, &encode(dtype, &exact)));
+    }
+    Ok(known)
+}
+
+/// See [`crate::case::Case::chained`].
+pub(super) fn chained(spec: &Spec, test: &Test) -> BTreeMap<String, BTreeSet<String>> {
+    let given = test.given(&spec.tensors);
+    // By buffer: the results that its contents were made from.
+    let mut made_from: Vec<BTreeSet<String>> = vec![BTreeSet::new(); test.buffers.len()];
+    for call in &test.calls {
+        let taken: Vec<usize> = call
+            .args
+            .iter()
+            .filter_map(|arg| match arg {
+                CallArg::Buffer(i) => Some(*i),
+                CallArg::Scalar(_) | CallArg::Int(_) => None,
+            })
+            .collect();
+        let mut sources = BTreeSet::new();
+        for &i in &taken {
+            let buffer = &test.buffers[i];
+            sources.extend(made_from[i].iter().cloned());
+            if buffer.purpose == Purpose::Output && given.contains(&buffer.tensor.name.as_str()) {
+                sources.insert(buffer.tensor.name.clone());
+            }
+        }
+        for i in taken.into_iter().filter(|&i| test.buffers[i].computed().is_some()) {
+            let own = &test.buffers[i].tensor.name;
+            made_from[i].extend(sources.iter().filter(|name| *name != own).cloned());
+        }
+    }
+    let named = test.buffers.iter().zip(made_from);
+    named.filter_map(|(b, from)| Some((b.computed()?, from))).filter(|(_, f)| !f.is_empty()).collect()
+}

@@ -1,0 +1,56 @@
+//! Nothing that the formula computes, and no kernel, may be left out of the checks.
+
+use super::arg::{Arg, Purpose};
+use super::fault::{Checked, Fault};
+use super::launch::Launch;
+use super::tensors::{Tensors, grad_of, prime};
+use super::test::Test;
+
+/// A forward puzzle must compute all that its formula does; a backward puzzle picks its gradients.
+pub(crate) fn outputs(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
+    let names = || launches.iter().flat_map(|l| l.buffers(tensors));
+    for launch in launches {
+        for (i, arg) in launch.args.iter().enumerate() {
+            let Arg::Tensor(name) = arg else { continue };
+            let changed = |x: &str, purpose| purpose == Purpose::InPlace && prime(x) == *name;
+            if names().any(|(x, purpose)| changed(x, purpose)) {
+                let title = format!("`{name}` is in the buffer that another argument changes in place");
+                let x = name.trim_end_matches('\'');
+                return Err(Fault::at(launch.arg_place(i).clone(), title)
+                    .help(format!("to go on with the kernel's values, write \"inplace({x})\""))
+                    .help(format!("to read the right ones, write \"given({name})\"")));
+            }
+        }
+    }
+    if names().any(|(name, _)| grad_of(name).is_some()) {
+        return Ok(());
+    }
+    let computed: Vec<String> = launches.iter().flat_map(|l| l.computes(tensors)).collect();
+    match tensors.outputs.iter().find(|output| !computed.contains(output)) {
+        None => Ok(()),
+        Some(missing) => {
+            let arg = match missing.strip_suffix('\'') {
+                Some(changed) => format!("inplace({changed})"),
+                None => missing.clone(),
+            };
+            let title = format!("missing output: no launch computes `{missing}`");
+            Err(Fault::at(tensors.place.clone(), title)
+                .label("computed here")
+                .help(format!("add \"{arg}\" to the args of the kernel that computes it")))
+        }
+    }
+}
+
+/// Each launch runs in at least one test. Since a test compares all that its launches compute, this checks each
+/// computed tensor, too.
+pub(crate) fn launches(launches: &[Launch], tests: &[Test]) -> Checked<()> {
+    let runs = |i: usize| tests.iter().any(|test| test.calls.iter().any(|call| call.launch == i));
+    match launches.iter().enumerate().find(|(i, _)| !runs(*i)) {
+        None => Ok(()),
+        Some((_, launch)) => {
+            let title = format!("no test launches `{}`", launch.kernel);
+            Err(Fault::at(launch.place().clone(), title)
+                .help("name it in the `kernels` of a test, or leave `kernels` out of one"))
+        }
+    }
+}

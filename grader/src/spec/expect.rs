@@ -1,0 +1,52 @@
+//! `expect` of a test: values worked out by hand.
+
+use super::data::numbers;
+use super::fault::{Checked, Fault};
+use super::raw::Value;
+use crate::tensor::Tensor;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use toml::Spanned;
+
+/// What a test expects of one tensor.
+#[derive(Clone, Debug)]
+pub struct Expect {
+    /// The tensor, by its name in the formula: `weights'` for one that is changed in place.
+    pub tensor: Tensor,
+    /// Row-major.
+    pub values: Vec<f64>,
+    /// Where each value stands.
+    pub(crate) places: Vec<Range<usize>>,
+}
+
+/// The hand-computed outputs of a test. `outputs` are the computed tensors that its launches take.
+pub(crate) fn read_expect(
+    raw: &BTreeMap<Spanned<String>, Spanned<Value>>,
+    outputs: &[String],
+    shapes: &BTreeMap<String, Tensor>,
+) -> Checked<Vec<Expect>> {
+    let mut expect = Vec::new();
+    for (key, value) in raw {
+        let name = key.get_ref();
+        let (true, Some(tensor)) = (outputs.contains(name), shapes.get(name)) else {
+            return Err(Fault::at(key.span(), format!("no kernel computes `{name}`")).suggest(
+                name,
+                outputs.iter().map(String::as_str),
+                "output",
+            ));
+        };
+        let Value::List(list) = value.get_ref() else {
+            let title =
+                format!("expected values must be a list, this is {}", value.get_ref().kind());
+            return Err(
+                Fault::at(value.span(), title).help("write all elements in row-major order")
+            );
+        };
+        expect.push(Expect {
+            tensor: tensor.clone(),
+            values: numbers(list, value, tensor)?,
+            places: list.iter().map(Spanned::span).collect(),
+        });
+    }
+    Ok(expect)
+}

@@ -1,0 +1,233 @@
+//! Kinds of data that the oracle makes: `"integers"`, `{ kind = "normal", scale = 100.0 }`.
+
+use super::fault::{Checked, Fault};
+use super::raw::{Table, Value};
+use super::sizes::Sizes;
+use crate::tensor::{DType, Tensor, decode, encode};
+use indexmath::{DimExpr, Dims};
+use std::ops::Range;
+use toml::Spanned;
+
+/// Data that the oracle makes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DataKind {
+    /// Small integers other than 0, drawn. How small, the oracle chooses, so that sums of products are exact.
+    Integers,
+    /// Integers in a range, drawn.
+    IntegersIn {
+        /// The smallest.
+        min: i64,
+        /// The largest; less than 2^32 - 1 above `min`.
+        max: i64,
+    },
+    /// Real numbers of a normal distribution, drawn.
+    Normal {
+        /// Standard deviation.
+        scale: f64,
+        /// Mean.
+        shift: f64,
+    },
+    /// All 1.
+    Ones,
+    /// All 0.
+    Zeros,
+    /// 0, 1, 2, ...
+    Arange,
+    /// 0, 1, 2, ... in a drawn order: no two are equal.
+    ShuffledArange,
+    /// Along the last axis one 1 at a drawn place, else 0.
+    OneHot,
+}
+
+/// Largest absolute value of [`crate::rng::Stream::normal`].
+const NORMAL_REACH: f64 = 6.0;
+
+impl DataKind {
+    const WORDS: [(&str, Self); 7] = [
+        ("integers", Self::Integers),
+        ("normal", Self::Normal { scale: 1.0, shift: 0.0 }),
+        ("ones", Self::Ones),
+        ("zeros", Self::Zeros),
+        ("arange", Self::Arange),
+        ("shuffled-arange", Self::ShuffledArange),
+        ("one-hot", Self::OneHot),
+    ];
+
+    /// The kind that a word names.
+    pub(crate) fn named(word: &str, place: &Range<usize>) -> Checked<Self> {
+        let found = Self::WORDS.iter().find(|(name, _)| *name == word);
+        found.map(|&(_, kind)| kind).ok_or_else(|| {
+            Fault::at(place.clone(), format!("unknown kind of data `{}`", word.escape_debug()))
+                .suggest(word, Self::WORDS.iter().map(|(name, _)| *name), "kind")
+        })
+    }
+
+    /// Does it differ from seed to seed?
+    pub fn is_random(self) -> bool {
+        !matches!(self, Self::Ones | Self::Zeros | Self::Arange)
+    }
+
+    /// Can `tensor` hold such data?
+    pub(crate) fn check(self, tensor: &Tensor, place: &Range<usize>) -> Checked<()> {
+        let name = &tensor.name;
+        match self {
+            Self::Normal { .. } if tensor.dtype == DType::I32 => {
+                let title = format!("`{name}` holds integers, normal values are none");
+                Err(Fault::at(place.clone(), title).help("write \"integers\""))
+            }
+            Self::Normal { scale, shift } => {
+                let farthest = shift.abs() + NORMAL_REACH * scale;
+                if decode(tensor.dtype, &encode(tensor.dtype, &[farthest]))[0].is_finite() {
+                    return Ok(());
+                }
+                let title = format!("`{name}` cannot hold values up to {farthest:?}");
+                Err(Fault::at(place.clone(), title).help(format!(
+                    "its type is {}; values reach {NORMAL_REACH} times `scale` to both sides of `shift`",
+                    tensor.dtype
+                )))
+            }
+            Self::IntegersIn { min, max } => {
+                let far = if min.unsigned_abs() > max.unsigned_abs() { min } else { max };
+                if far.unsigned_abs() <= whole(tensor.dtype) {
+                    return Ok(());
+                }
+                let title = format!("`{name}` cannot hold {far} exactly");
+                Err(Fault::at(place.clone(), title).help(format!(
+                    "its type is {}: it holds all integers up to {}",
+                    tensor.dtype,
+                    whole(tensor.dtype)
+                )))
+            }
+            Self::OneHot if tensor.shape.is_empty() => {
+                let title = format!("`{name}` has no axis along which one element could be 1");
+                Err(Fault::at(place.clone(), title).help("write \"ones\" or a number"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// All integers up to this are values of the type.
+fn whole(dtype: DType) -> u64 {
+    match dtype {
+        DType::F64 => 1 << 53,
+        DType::F32 => 1 << 24,
+        DType::F16 => 1 << 11,
+        DType::BF16 => 1 << 8,
+        DType::I32 => i32::MAX as u64,
+    }
+}
+
+/// The sizes of a test.
+pub(crate) struct At<'a> {
+    /// Of the spec.
+    pub text: &'a str,
+    pub sizes: &'a Sizes,
+    pub dims: &'a Dims,
+    /// Where the test gives its sizes.
+    pub place: &'a Range<usize>,
+}
+
+impl At<'_> {
+    /// `{ kind = ..., ... }`
+    pub(crate) fn read_table(&self, table: &Table, place: &Range<usize>) -> Checked<DataKind> {
+        let get = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
+        let Some((_, kind)) = get("kind") else {
+            return Err(Fault::at(place.clone(), "the key `kind` is missing")
+                .help("write { kind = \"integers\", min = 0, max = 9 }"));
+        };
+        let Value::Text(word) = kind.get_ref() else {
+            let title = format!("`kind` must be a word, this is {}", kind.get_ref().kind());
+            return Err(Fault::at(kind.span(), title).help("write kind = \"normal\""));
+        };
+        let named = DataKind::named(word, &kind.span())?;
+        let keys: &[&str] = match named {
+            DataKind::Integers => &["kind", "min", "max"],
+            DataKind::Normal { .. } => &["kind", "scale", "shift"],
+            _ => &["kind"],
+        };
+        for key in table.keys().filter(|key| !keys.contains(&key.get_ref().as_str())) {
+            let name = key.get_ref();
+            let title = format!("`{word}` data have no `{}`", name.escape_debug());
+            return Err(Fault::at(key.span(), title).suggest(name, keys.iter().copied(), "key"));
+        }
+        match named {
+            DataKind::Integers => match (get("min"), get("max")) {
+                (None, None) => Ok(DataKind::Integers),
+                (Some((_, min)), Some((_, max))) => self.range(min, max, place),
+                (min, _) => {
+                    let missing = if min.is_some() { "max" } else { "min" };
+                    Err(Fault::at(place.clone(), format!("the key `{missing}` is missing"))
+                        .help("a range has two ends: { kind = \"integers\", min = 0, max = 9 }"))
+                }
+            },
+            DataKind::Normal { scale, shift } => Ok(DataKind::Normal {
+                scale: real(get("scale").map(|(_, v)| v), scale, "scale", |v| v > 0.0)?,
+                shift: real(get("shift").map(|(_, v)| v), shift, "shift", |_| true)?,
+            }),
+            other => Ok(other),
+        }
+    }
+
+    fn range(
+        &self,
+        min: &Spanned<Value>,
+        max: &Spanned<Value>,
+        place: &Range<usize>,
+    ) -> Checked<DataKind> {
+        let (min, max) = (self.integer(min, "min")?, self.integer(max, "max")?);
+        let values = i128::from(max) - i128::from(min) + 1;
+        if values < 1 {
+            return Err(Fault::at(place.clone(), format!("no integer lies from {min} to {max}"))
+                .also(self.place.clone(), "at these sizes")
+                .help("`min` and `max` both belong to the range"));
+        }
+        if values > i128::from(u32::MAX) {
+            return Err(Fault::at(place.clone(), format!("{values} integers are too many"))
+                .help(format!("a range has {} at most", u32::MAX)));
+        }
+        Ok(DataKind::IntegersIn { min, max })
+    }
+
+    /// A number, or an expression of sizes.
+    fn integer(&self, value: &Spanned<Value>, key: &str) -> Checked<i64> {
+        let place = value.span();
+        match value.get_ref() {
+            Value::Int(number) => Ok(*number),
+            Value::Text(expr) => {
+                let math = |e| Fault::math(self.text, &place, e);
+                let expr = DimExpr::parse(expr).map_err(math)?;
+                self.sizes.check_names(self.text, &expr, &place)?;
+                let at = |e| math(e).also(self.place.clone(), "at these sizes");
+                expr.eval(self.dims).map_err(at)
+            }
+            other => {
+                let title = format!("`{key}` must be a whole number, this is {}", other.kind());
+                Err(Fault::at(place, title)
+                    .help(format!("write {key} = 9 or an expression of sizes, {key} = \"N - 1\"")))
+            }
+        }
+    }
+}
+
+fn real(
+    value: Option<&Spanned<Value>>,
+    default: f64,
+    key: &str,
+    fits: impl Fn(f64) -> bool,
+) -> Checked<f64> {
+    let Some(value) = value else { return Ok(default) };
+    let number = match *value.get_ref() {
+        Value::Int(v) => v as f64,
+        Value::Float(v) => v,
+        ref other => {
+            let title = format!("`{key}` must be a number, this is {}", other.kind());
+            return Err(Fault::at(value.span(), title).help(format!("write {key} = 10.0")));
+        }
+    };
+    if number.is_finite() && fits(number) {
+        return Ok(number);
+    }
+    Err(Fault::at(value.span(), format!("`{key}` cannot be {number:?}"))
+        .help("`scale` is a number above 0, `shift` any number"))
+}
