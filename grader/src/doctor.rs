@@ -3,10 +3,13 @@
 use crate::backend::gpu::GpuInfo;
 use crate::failure::Failure;
 use crate::process::{Limits, run};
+use crate::toolchain::cache::Cache;
 use crate::toolchain::env::Env;
-use crate::toolchain::find::Nvcc;
+use crate::toolchain::find::{Nvcc, Rejected};
+use crate::toolchain::wheels::{self, folder_size};
 use crate::toolchain::{Request, Toolchain, VirtualArch};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::Path;
 use std::time::Duration;
 
 /// One thing that was looked at.
@@ -37,14 +40,13 @@ pub enum State {
 /// code of its own major version and of older ones), as [`GpuInfo::driver_version`] counts.
 const DRIVER_FOR_CUDA: u32 = 1000;
 
-/// Looks at everything. `gpu` is what the driver said; an `Err` is why there is none.
+/// Looks at everything, and installs nothing. `gpu` is what the driver said; an `Err` is why there is none.
 pub fn examine(env: &Env, explicit: Option<&Path>, gpu: Result<&GpuInfo, &Failure>) -> Vec<Check> {
-    let toolchain = Toolchain::locate(env, explicit);
-    let mut checks = vec![compiler(&toolchain), host_compiler(env)];
-    if let Ok(toolchain) = &toolchain {
-        checks.push(trial(toolchain));
-    }
-    checks.push(self::gpu(gpu, toolchain.as_ref().ok().map(Toolchain::nvcc)));
+    let found = Toolchain::find(env, explicit);
+    let nvcc = found.as_ref().ok().and_then(|(toolchain, _)| Some(toolchain.as_ref()?.nvcc()));
+    let mut checks = vec![compiler(&found), pip(env, nvcc), host_compiler(env)];
+    checks.extend(nvcc.map(|nvcc| trial(nvcc, env)));
+    checks.push(self::gpu(gpu, nvcc));
     checks.push(cache(env));
     checks
 }
@@ -65,28 +67,54 @@ fn missing(name: &'static str, failure: &Failure) -> Check {
     Check { name, state: State::Missing, found, help }
 }
 
-fn compiler(toolchain: &Result<Toolchain, Failure>) -> Check {
-    match toolchain {
-        Ok(toolchain) => {
+fn compiler(found: &Result<(Option<Toolchain>, Vec<Rejected>), Failure>) -> Check {
+    let name = "compiler";
+    let (toolchain, rejected) = match found {
+        Ok(found) => found,
+        Err(failure) => return missing(name, failure),
+    };
+    let passed_over = |r: &Rejected| format!("passed over {}: {}", r.path.display(), r.reason);
+    let help: Vec<String> = rejected.iter().map(passed_over).collect();
+    let (state, found) = match toolchain {
+        Some(toolchain) => {
             let nvcc = toolchain.nvcc();
-            good(
-                "compiler",
-                format!("{}, {} ({})", toolchain.describe(), nvcc.path.display(), nvcc.origin),
-            )
+            let found =
+                format!("{}, {} ({})", toolchain.describe(), nvcc.path.display(), nvcc.origin);
+            (State::Good, found)
         }
-        Err(failure) => missing("compiler", failure),
+        None => {
+            (State::Optional, format!("none yet; the first run installs one ({})", wheels::price()))
+        }
+    };
+    Check { name, state, found, help: help.join("; ") }
+}
+
+/// Installs the compiler where there is none.
+fn pip(env: &Env, nvcc: Option<&Nvcc>) -> Check {
+    let name = "pip";
+    match wheels::installer(env) {
+        Ok(python) => good(name, format!("{} -m pip", python.display())),
+        Err(_) if nvcc.is_some() => Check {
+            name,
+            state: State::Optional,
+            found: "none".into(),
+            help: "none is needed: there is a compiler".into(),
+        },
+        Err(failure) => missing(name, &failure),
     }
 }
 
 /// nvcc calls gcc to preprocess.
 fn host_compiler(env: &Env) -> Check {
     let name = "host compiler";
-    let found = ["g++", "gcc"].iter().find_map(|program| env.find_program(program));
+    let named = env.get("NVCC_CCBIN").and_then(OsStr::to_str);
+    let program = named.unwrap_or("gcc");
+    let found = env.find_program(program);
     let Some(path) = found else {
         return Check {
             name,
             state: State::Missing,
-            found: "there is no g++ in PATH".into(),
+            found: format!("there is no {program} in PATH"),
             help: "install one: `sudo apt install g++` (Debian, Ubuntu), `sudo dnf install gcc-c++` (Fedora)".into(),
         };
     };
@@ -98,8 +126,8 @@ fn host_compiler(env: &Env) -> Check {
     good(name, format!("{version}, {}", path.display()))
 }
 
-/// Compiles a kernel, so that what only shows when compiling shows here.
-fn trial(toolchain: &Toolchain) -> Check {
+/// Compiles a kernel, past the cache, so that what only shows when compiling shows here.
+fn trial(nvcc: &Nvcc, env: &Env) -> Check {
     let compile = || -> Result<Duration, Failure> {
         let trouble = |e: std::io::Error| {
             let title = format!("cannot write a temporary file: {e}");
@@ -114,6 +142,7 @@ fn trial(toolchain: &Toolchain) -> Check {
         std::fs::write(&source, "__global__ void trial(float* x) { x[threadIdx.x] = 1.0f; }\n")
             .map_err(trouble)?;
         let base = folder.path();
+        let toolchain = Toolchain::new(nvcc.clone(), env, Cache::new(base.join("cache")));
         let request = Request {
             source: &source,
             include_dirs: &[],
@@ -182,7 +211,7 @@ fn cache(env: &Env) -> Check {
             format!(
                 "{}, {} MB; it can be removed at any time",
                 folder.display(),
-                size(&folder) >> 20
+                folder_size(&folder) >> 20
             ),
         ),
         Err(e) => Check {
@@ -194,21 +223,12 @@ fn cache(env: &Env) -> Check {
     }
 }
 
-fn size(folder: &PathBuf) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
-    let of = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    };
-    entries.flatten().map(of).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::failure::FailureKind;
     use crate::toolchain::find::{Origin, Version};
+    use std::os::unix::fs::PermissionsExt;
 
     fn nvcc(major: u32) -> Nvcc {
         Nvcc {
@@ -247,6 +267,58 @@ mod tests {
         assert_eq!(check.state, State::Missing);
         assert!(check.help.contains("apt install g++"));
         assert!(!healthy(&[check]));
+    }
+
+    /// A machine with these programs in `PATH`, and nothing else.
+    fn machine(programs: &[(&str, &str)]) -> (tempfile::TempDir, Env) {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, body) in programs {
+            let path = dir.path().join(name);
+            std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let cache = dir.path().join("cache");
+        let env = Env::default().with("PATH", dir.path()).with("GRADER_CACHE", cache);
+        (dir, env)
+    }
+
+    /// State and finding of each check, but for the GPU.
+    fn examined(env: &Env) -> Vec<(&'static str, State)> {
+        let none = Failure::new(FailureKind::Environment, "no driver", "");
+        let checks = examine(env, None, Err(&none));
+        checks.into_iter().filter(|c| c.name != "GPU").map(|c| (c.name, c.state)).collect()
+    }
+
+    #[test]
+    fn a_bare_machine_lacks_pip_and_a_host_compiler() {
+        let (dir, env) = machine(&[]);
+        let (compiler, pip, host, cache) = ("compiler", "pip", "host compiler", "cache folder");
+        let (good, optional, missing) = (State::Good, State::Optional, State::Missing);
+        // Only where no usual folder of this machine holds an nvcc.
+        if Toolchain::find(&env, None).unwrap().0.is_none() {
+            assert_eq!(
+                examined(&env),
+                [(compiler, optional), (pip, missing), (host, missing), (cache, good)]
+            );
+        }
+        assert!(!dir.path().join("cache/nvcc-13.0.88").exists(), "doctor installs nothing");
+    }
+
+    #[test]
+    fn a_compiler_that_does_not_compile_is_missing() {
+        let version = "[ $1 = --version ] && echo ', release 13.0, V13.0.88' && exit; exit 1";
+        let (_dir, env) = machine(&[("nvcc", version), ("gcc", "echo gcc 12")]);
+        let (good, optional, missing) = (State::Good, State::Optional, State::Missing);
+        assert_eq!(
+            examined(&env),
+            [
+                ("compiler", good),
+                ("pip", optional),
+                ("host compiler", good),
+                ("compiling", missing),
+                ("cache folder", good),
+            ]
+        );
     }
 
     #[test]

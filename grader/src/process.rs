@@ -354,6 +354,44 @@ mod tests {
         assert!(start.elapsed() < Duration::from_secs(10));
     }
 
+    /// The grader of the next test: a process that runs a child, which writes its number and waits.
+    #[test]
+    #[ignore = "runs only inside `an_interrupted_grader_leaves_no_child`"]
+    fn grader_that_waits() {
+        let file = std::env::var("GRADER_TEST_PID_FILE").unwrap();
+        let script = format!("sh -c 'echo $$ > {file}.new; mv {file}.new {file}; sleep 60' & wait");
+        run(shell(&script), Vec::new(), &limits(60.0, 10)).unwrap();
+    }
+
+    #[test]
+    fn an_interrupted_grader_leaves_no_child() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("pid");
+        let mut grader = Command::new(std::env::current_exe().unwrap())
+            .args(["process::tests::grader_that_waits", "--exact", "--ignored"])
+            .env("GRADER_TEST_PID_FILE", &file)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !file.exists() {
+            assert!(Instant::now() < deadline, "the child never started");
+            thread::sleep(Duration::from_millis(10));
+        }
+        let pid: i32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+        assert!(runs(pid));
+        rustix::process::kill_process(Pid::from_child(&grader), Signal::TERM).unwrap();
+        assert_eq!(
+            grader.wait().unwrap().signal(),
+            Some(SIGTERM),
+            "it ends as if by the signal itself"
+        );
+        while runs(pid) {
+            assert!(Instant::now() < deadline, "the grandchild was left behind");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     #[test]
     fn a_missing_program_is_an_error() {
         let error = run(Command::new("/nowhere/nvcc"), Vec::new(), &limits(1.0, 10)).unwrap_err();

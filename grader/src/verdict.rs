@@ -158,6 +158,13 @@ pub enum Cause {
         /// The one size that equals the factor or its inverse.
         size: Option<String>,
     },
+    /// Every element is off by a multiple of the element of a vector at one of its coordinates: a bias.
+    Addend {
+        /// The vector, an input.
+        vector: String,
+        /// (got - expected) / element: -1 where it is left out.
+        times: i64,
+    },
     /// Every element is off by the same amount.
     Offset {
         /// got - expected.
@@ -167,6 +174,11 @@ pub enum Cause {
     OffsetAlong {
         /// Its axis.
         axis: usize,
+    },
+    /// All errors are as small as those of a sum in half precision.
+    Rounding {
+        /// The largest error, as a part of the sum of the absolute values of the terms.
+        largest: f64,
     },
     /// Each slice over the last two axes is laid out the other way round.
     Transposed,

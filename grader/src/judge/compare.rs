@@ -29,6 +29,7 @@ pub(super) fn diff(
     got: &RunTensor,
     block: usize,
     dims: &Dims,
+    vectors: &[(&str, &[f64])],
 ) -> Option<TensorDiff> {
     let errors: Vec<Deviation> = expected
         .iter()
@@ -54,6 +55,7 @@ pub(super) fn diff(
         wrong: &wrong,
         block,
         dims,
+        vectors,
     };
     Some(TensorDiff {
         wrong_count: wrong_places().count(),

@@ -82,6 +82,7 @@ fn judge_tensors(
             format!("{} tensors came back from the run of {}", run.tensors.len(), tensors.len()),
         ));
     }
+    let vectors: Vec<(&str, &[f64])> = tensors.iter().filter_map(vector).collect();
     let missing = RunTensor { values: Vec::new(), written: Vec::new() };
     for (index, CaseTensor { tensor, role }) in tensors.iter().enumerate() {
         let got = run.tensors.get(index).unwrap_or(&missing);
@@ -112,7 +113,7 @@ fn judge_tensors(
             Role::Output(expected) => {
                 compared += expected.len();
                 let block = launch.map_or(0, |l| l.block.iter().map(|&n| n as usize).product());
-                diffs.extend(compare::diff(tensor, expected, got, block, dims));
+                diffs.extend(compare::diff(tensor, expected, got, block, dims, &vectors));
             }
         }
     }
@@ -120,6 +121,16 @@ fn judge_tensors(
         findings.push(contradiction(launches, "there is no output element to compare".into()));
     }
     (findings, diffs)
+}
+
+/// Name and values of an input with one axis.
+fn vector(given: &CaseTensor) -> Option<(&str, &[f64])> {
+    match &given.role {
+        Role::Input(values) if given.tensor.shape == [values.len()] => {
+            Some((&given.tensor.name, values))
+        }
+        _ => None,
+    }
 }
 
 fn last_launch_with(launches: &[CaseLaunch], tensor: usize) -> Option<&CaseLaunch> {

@@ -1,6 +1,6 @@
-//! What to say when a kernel cannot be found.
+//! What to say when a kernel cannot be found, or not be launched.
 
-use super::{KernelDecl, without_arguments, without_namespaces};
+use super::{KernelDecl, MAX_STATIC_SHARED, without_arguments, without_namespaces};
 use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
 use crate::failure::{Failure, FailureKind};
 use crate::toolchain::SourceFile;
@@ -22,7 +22,10 @@ pub fn none(kernels: &[KernelDecl], wanted: &str, source: &SourceFile) -> Failur
     }];
     let meant = nearest(base, found.iter().map(|f| f.name));
     if let Some(name) = meant {
-        help.insert(0, format!("did you mean `{name}`? The puzzle launches the kernel by its name: rename it to `{base}`"));
+        let advice = format!(
+            "`{name}` looks like it: rename it to `{base}`, the name by which the puzzle launches it"
+        );
+        help.insert(0, advice);
     }
     let title = format!("there is no kernel `{wanted}` in {}", source.path.display());
     if let Some(function) = meant.and_then(|name| found.iter().find(|f| f.name == name)) {
@@ -42,6 +45,31 @@ pub fn several(kernels: &[&KernelDecl], wanted: &str, source: &SourceFile) -> Fa
         source.path.display()
     );
     Failure::new(FailureKind::Kernel, title, help)
+}
+
+/// Its `__shared__` arrays do not fit into a block.
+pub fn too_much_shared(kernel: &KernelDecl, source: &SourceFile) -> Failure {
+    let title = format!(
+        "the __shared__ arrays of `{}` take {} bytes: a block can have {MAX_STATIC_SHARED}",
+        kernel.name, kernel.shared
+    );
+    let base = without_arguments(without_namespaces(&kernel.name));
+    let start = functions(&source.text)
+        .into_iter()
+        .find(|f| f.name == base && f.has_body)
+        .map(|f| f.name_span.end);
+    let declared = start.and_then(|start| Some(start + source.text[start..].find("__shared__")?));
+    let marks = declared.map(|at| Mark { span: at..at + "__shared__".len(), label: String::new() });
+    let place = marks.map(|mark| Source {
+        path: source.path.clone(),
+        text: source.text.clone(),
+        marks: vec![mark],
+    });
+    let help = vec!["make the tile smaller: a float has 4 bytes, so 12,288 of them fit".to_owned()];
+    Failure::at(
+        FailureKind::Kernel,
+        Diagnostic { severity: Severity::Error, title, source: place, help },
+    )
 }
 
 /// Title, label and help for a function of the right name that was not compiled as a kernel.
@@ -72,16 +100,18 @@ fn not_a_kernel(function: &Function<'_>, wanted: &str) -> (String, String, Strin
             "is it inside an #if that is switched off, or a member of a class?".into(),
         );
     }
-    let (kind, place) = if function.has("__device__") {
-        ("a __device__ function, which only other GPU code can call", "`__device__`")
+    let (kind, help) = if function.has("__device__") {
+        (
+            "a __device__ function, which only other GPU code can call",
+            "a kernel is declared with `__global__ void`, not with `__device__`",
+        )
     } else {
-        ("an ordinary function, which runs on the CPU", "nothing")
+        (
+            "an ordinary function, which runs on the CPU",
+            "write `__global__` in front of it: `__global__ void`",
+        )
     };
-    (
-        format!("`{name}` is not a kernel"),
-        format!("this is {kind}"),
-        format!("a kernel is declared with `__global__ void`; here stands {place} in front of it"),
-    )
+    (format!("`{name}` is not a kernel"), format!("this is {kind}"), help.into())
 }
 
 fn at(

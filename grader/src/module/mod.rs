@@ -2,12 +2,18 @@
 
 mod missing;
 mod signature;
+#[cfg(test)]
+mod tests;
 
 pub use signature::{ArgDecl, ArgKind, check_signature};
 
 use crate::failure::Failure;
 use crate::toolchain::SourceFile;
 use cpp_demangle::{DemangleOptions, Symbol};
+
+/// Bytes of static shared memory that a block can have on every GPU (CUDA C++ Programming Guide, "Compute
+/// Capabilities": 48 KB, also where dynamic shared memory may be larger).
+const MAX_STATIC_SHARED: u64 = 48 << 10;
 
 /// A kernel of a compiled file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +73,8 @@ pub fn kernels(ptx: &str) -> Vec<KernelDecl> {
 /// a template under its full name (`scale<float>`) or, if there is only one, under the template's.
 ///
 /// # Errors
-/// There is none, or there are several: a kernel failure that lists what there is.
+/// There is none, or there are several: a kernel failure that lists what there is. Or its static shared memory is more
+/// than a block can have.
 pub fn find_kernel<'a>(
     kernels: &'a [KernelDecl],
     wanted: &str,
@@ -84,6 +91,9 @@ pub fn find_kernel<'a>(
             kernels.iter().filter(|k| rule(&k.name) == squeeze(wanted)).collect();
         match found[..] {
             [] => {}
+            [kernel] if kernel.shared > MAX_STATIC_SHARED => {
+                return Err(missing::too_much_shared(kernel, source));
+            }
             [kernel] => return Ok(kernel),
             _ => return Err(missing::several(&found, wanted, source)),
         }

@@ -60,7 +60,7 @@ impl ArgKind {
             (Self::Pointer { dtype, .. }, Some(t)) => match t.strip_suffix('*') {
                 None => Some(format!("no pointer; the puzzle passes `{wanted}`")),
                 Some(element) if !may_point_to(element, dtype) => {
-                    Some(format!("points to {element}; the puzzle passes `{wanted}`"))
+                    Some(format!("points to `{element}`; the puzzle passes `{wanted}`"))
                 }
                 Some(_) => None,
             },

@@ -19,13 +19,18 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         Cause::AllNan => "every element is NaN: is the sum set to 0 before the loop?".into(),
         Cause::AllZero => "every element is 0: is anything ever added to the sum?".into(),
         Cause::Factor { factor, size } => factor_words(*factor, size.as_deref()),
+        Cause::Addend { vector, times } => addend(vector, *times),
+        Cause::Rounding { largest } => format!(
+            "all errors are small, at most {} % of the absolute values of the terms: looks like a product, a sum or a \
+             variable in half precision.",
+            number((largest * 1e4).round() / 1e2)
+        ),
         Cause::Offset { by } => {
             let by = signed(*by);
-            format!("every element is off by {by}: looks like the sum does not start at 0, or one constant is wrong.")
+            format!("every element is off by {by}: looks like a wrong start of the sum, or a wrong constant.")
         }
         Cause::OffsetAlong { axis: a } => format!(
-            "each element is off by an amount that depends on its {} only: looks like a bias that is left out or \
-             added twice.",
+            "each element is off by an amount that depends on its {} only: looks like a wrong bias.",
             axis(*a)
         ),
         Cause::Transposed => format!(
@@ -49,7 +54,8 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             format!("looks like the right values, moved by {}: is an offset left out?", steps.join(" and "))
         }
         Cause::OnlyFirstRight { axis: a } => format!(
-            "{} is right, all that follows has errors: looks like the {} is left out of an index.",
+            "{} is right, all that follows has errors: looks like an index that leaves the {} \
+             out, or multiplies it by a wrong size.",
             pattern(tensor, |i| (i == *a).then_some((0, 0))),
             axis(*a)
         ),
@@ -78,6 +84,19 @@ fn only_start(tensor: &Tensor, n: usize, block: usize) -> String {
         );
     }
     format!("{written}: nothing from {} on.", tensor.element_name(n))
+}
+
+fn addend(vector: &str, times: i64) -> String {
+    let guess = match times {
+        -1 => format!("{vector} is never added"),
+        -2 => format!("{vector} is subtracted"),
+        1 => format!("{vector} is added twice"),
+        n if n > 0 => format!("{vector} is added {} times", n + 1),
+        n => format!("{vector} is added with the factor {}", n + 1),
+    };
+    format!(
+        "every element is off by {times} times the element of {vector} that belongs to it: looks like {guess}."
+    )
 }
 
 fn factor_words(factor: f64, size: Option<&str>) -> String {
@@ -175,7 +194,12 @@ mod tests {
             factor(2.0, None),
             factor(-1.0, None),
             factor(1.5, None),
+            Cause::Addend { vector: "bias".into(), times: -1 },
+            Cause::Addend { vector: "bias".into(), times: 1 },
+            Cause::Addend { vector: "bias".into(), times: 3 },
+            Cause::Addend { vector: "bias".into(), times: -4 },
             Cause::Offset { by: 1.5 },
+            Cause::Rounding { largest: 0.000_876 },
             Cause::OffsetAlong { axis: 1 },
             Cause::Transposed,
             Cause::Mirrored { axes: vec![2, 3] },
@@ -207,14 +231,19 @@ mod tests {
         every element is twice what is right: looks like each term is added twice.
         every element has the wrong sign: looks like one minus too many or too few.
         every element is 1.5 times what is right: looks like a constant factor.
-        every element is off by +1.5: looks like the sum does not start at 0, or one constant is wrong.
-        each element is off by an amount that depends on its second coordinate only: looks like a bias that is left out or added twice.
+        every element is off by -1 times the element of bias that belongs to it: looks like bias is never added.
+        every element is off by 1 times the element of bias that belongs to it: looks like bias is added twice.
+        every element is off by 3 times the element of bias that belongs to it: looks like bias is added 4 times.
+        every element is off by -4 times the element of bias that belongs to it: looks like bias is added with the factor -3.
+        every element is off by +1.5: looks like a wrong start of the sum, or a wrong constant.
+        all errors are small, at most 0.09 % of the absolute values of the terms: looks like a product, a sum or a variable in half precision.
+        each element is off by an amount that depends on its second coordinate only: looks like a wrong bias.
         looks like the last two axes are swapped: the slices hold the right values, stored column by column.
         looks like each slice is rotated by 180 degrees: the right values, in reverse along both axes.
         looks like the values are stored in reverse along the last coordinate.
         looks like the right values, moved by -1 along the last axis but one and +2 along the last axis: is an offset left out?
         looks like the right values, moved by +1 along the last axis: is an offset left out?
-        grad(input)[0, *, *, *] is right, all that follows has errors: looks like the first coordinate is left out of an index.
+        grad(input)[0, *, *, *] is right, all that follows has errors: looks like an index that leaves the first coordinate out, or multiplies it by a wrong size.
         all errors lie in the last column, grad(input)[*, *, *, 4]: looks like a bounds check.
         all errors lie in the first 2 rows, grad(input)[*, *, 0..1, *]: looks like a bounds check.
         all errors lie in grad(input)[*, *, 2..3, *].

@@ -60,7 +60,7 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
         FindingKind::OutOfBounds { access, space: _, place: Some(place), .. } => (
             format!("out-of-bounds {} {} {}", noun(*access), preposition(*access), beyond(place)),
             String::new(),
-            vec![nearest(place)],
+            nearest(place),
         ),
         FindingKind::OutOfBounds { access, space, place: None, address } => {
             let null = *space == Space::Global && *address < NULL_PAGE;
@@ -150,7 +150,7 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
         FindingKind::GuardOverwritten { place } => (
             format!("out-of-bounds write to {}", beyond(place)),
             String::new(),
-            vec![nearest(place), "`--backend vm` shows the line".into()],
+            [nearest(place), vec!["`--backend vm` shows the line".into()]].concat(),
         ),
         FindingKind::Driver { code, meaning } => {
             (format!("the GPU's driver stopped the kernel: {meaning}"), String::new(), vec![code.clone()])
@@ -253,20 +253,16 @@ fn beyond(place: &Place) -> String {
 }
 
 /// How large the tensor is, and which of its elements lies nearest.
-fn nearest(place: &Place) -> String {
+fn nearest(place: &Place) -> Vec<String> {
     let tensor = tensor(place);
-    let size = format!(
-        "{} has {}, shape {}",
-        tensor.name,
-        count(tensor.len(), "element"),
-        list(&tensor.shape)
-    );
-    if tensor.is_empty() {
-        return size;
+    let len = count(tensor.len(), "element");
+    let mut help = vec![format!("{} has {len}, shape {}", tensor.name, list(&tensor.shape))];
+    if !tensor.is_empty() {
+        let (which, at) = if place.flat < 0 { ("first", 0) } else { ("last", tensor.len() - 1) };
+        let name = tensor.element_name(at);
+        help.push(format!("the {which} is number {at}, {name}; this is number {}", place.flat));
     }
-    let (which, at) = if place.flat < 0 { ("first", 0) } else { ("last", tensor.len() - 1) };
-    let name = tensor.element_name(at);
-    format!("{size}: the {which} is number {at}, {name}; this is number {}", place.flat)
+    help
 }
 
 fn thousands(n: u64) -> String {
@@ -291,29 +287,29 @@ fn shown_file(seen: &str) -> String {
     name.map_or_else(|| seen.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// From the column to the end of the expression that starts there: a name with its brackets. The whole line where the
-/// column is unknown.
+/// From the column to the end of the expression that starts there. The whole line where the column is unknown.
 fn span(source: &str, place: &SourceLine) -> Option<Range<usize>> {
     let index = (place.line as usize).checked_sub(1)?;
     let line = source.split_inclusive('\n').nth(index)?;
     let start: usize = source.split_inclusive('\n').take(index).map(str::len).sum();
-    let text = line.trim_end();
+    let code = line.split("//").next().unwrap_or(line).trim_end().trim_end_matches(';');
     let column = (place.column as usize)
         .checked_sub(1)
-        .filter(|&c| text.is_char_boundary(c) && c < text.len());
+        .filter(|&column| code.is_char_boundary(column) && column < code.len());
     let Some(column) = column else {
+        let text = line.trim_end();
         let indent = text.len() - text.trim_start().len();
         return Some(start + indent..start + text.len());
     };
-    Some(start + column..start + column + expression(&text[column..]))
+    Some(start + column..start + column + expression(&code[column..]))
 }
 
-/// Length of a name and the brackets after it; at least one character.
-fn expression(text: &str) -> usize {
+/// Length of a name and the brackets after it; of a statement, all of it.
+fn expression(code: &str) -> usize {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let name = text.find(|c| !is_name(c)).unwrap_or(text.len());
+    let name = code.find(|c| !is_name(c)).unwrap_or(code.len());
     let mut depth = 0usize;
-    for (at, c) in text[name..].char_indices() {
+    for (at, c) in code[name..].char_indices() {
         match c {
             '[' | '(' => depth += 1,
             ']' | ')' if depth > 0 => depth -= 1,
@@ -324,7 +320,7 @@ fn expression(text: &str) -> usize {
             return name + at + 1;
         }
     }
-    name.max(text.chars().next().map_or(0, char::len_utf8))
+    code.len()
 }
 
 #[cfg(test)]

@@ -105,8 +105,7 @@ fn thread_lines(
     let outside: Vec<String> = thread.outside.iter().map(read_text).collect();
     kind(Tone::Bad, "read outside:", &outside, &at_line(&thread.outside));
     let extra: Vec<String> = thread.extra.iter().map(read_text).collect();
-    let note = format!("{}, not in the formula", at_line(&thread.extra));
-    kind(Tone::Warn, "also read:", &extra, &note);
+    kind(Tone::Warn, "also read:", &extra, &at_line(&thread.extra));
     let missing: Vec<String> = thread.missing.iter().map(element_text).collect();
     let shared = SHARING.iter().any(|word| source.contains(word));
     let note = if shared { "; unless another thread read it for this one" } else { "" };
@@ -118,7 +117,7 @@ fn thread_lines(
 fn some(items: &[String]) -> String {
     let mut text = String::new();
     for (index, item) in items.iter().enumerate() {
-        if index > 0 && text.chars().count() + item.chars().count() > MAX_LIST {
+        if index > 0 && text.chars().count() + 2 + item.chars().count() > MAX_LIST {
             return format!("{text} and {} more", items.len() - index);
         }
         let comma = if index > 0 { ", " } else { "" };

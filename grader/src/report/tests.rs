@@ -81,7 +81,7 @@ fn a_filter_that_is_not_flipped() {
         grad(input)[0, 0, 0, 0] should be 1, a single product; the kernel made it 9:
           filters[0, 0, 0, 0] · grad(output)[0, 0, 0, 0] = 1   (k=0, fh=0, fw=0)
         block (0,0,0) thread (0,0,0), which stored grad(input)[0, 0, 0, 0] at line 6,
-          also read:    filters[0, 0, 2, 2] (line 4), not in the formula
+          also read:    filters[0, 0, 2, 2] (line 4)
           never read:   filters[0, 0, 0, 0]
 
     likely cause: looks like each slice is rotated by 180 degrees: the right values, in reverse
@@ -132,11 +132,11 @@ fn the_batch_left_out() {
           filters[1, 0, 0, 0] * grad(output)[1, 1, 0, 0] = -24   (k=1, fh=0, fw=0)
           filters[2, 0, 0, 0] * grad(output)[1, 2, 0, 0] =  45   (k=2, fh=0, fw=0)
         block (0,0,0) thread (84,0,0), which stored grad(input)[1, 0, 0, 0] at line 6,
-          also read:    grad(output)[0, 0, 0, 0], grad(output)[0, 1, 0, 0] and 1 more (line 4), not in the formula
+          also read:    grad(output)[0, 0, 0, 0], grad(output)[0, 1, 0, 0] and 1 more (line 4)
           never read:   grad(output)[1, 0, 0, 0], grad(output)[1, 1, 0, 0] and 1 more
 
-    likely cause: grad(input)[0, *, *, *] is right, all that follows has errors: looks like the
-        first coordinate is left out of an index.
+    likely cause: grad(input)[0, *, *, *] is right, all that follows has errors: looks like an index
+        that leaves the first coordinate out, or multiplies it by a wrong size.
 
     1 of 2 tests passed
     to repeat:  grader puzzle 10 --test asymmetric --seed 42
@@ -166,7 +166,7 @@ fn a_bound_off_by_one_on_real_data() {
         [0, 0, 25, 4]   1.26296   1.04781   -0.215158   1.7014e-5
         and 343 more
 
-        grad(input)[0, 0, *, *], 2x1 elements a cell, the worst counts:  · right  ░▒▓█ wrong, near to far off
+        grad(input)[0, 0, *, *]; a cell is the worst of 2x1:  · right  ░▒▓█ wrong, near to far off
            0         10        20
          0 ·····························
          2 ·····························
@@ -182,7 +182,7 @@ fn a_bound_off_by_one_on_real_data() {
         22 ·····························
         24 ▓▓▓▓▒▓▓▒█▓▒▓▒▓▓▒▒▒░▒▓▓▓▓▓▓▒█▓
         26 ▓▓▓█▓▒▓▓█▓█▓▓▓▓▓▓▓▒▓▓██▓▓▓█▓▓
-        slices: [0, 0] [0, 1] [1, 0] [1, 1] partly wrong
+        slices: [0, 0] [0, 1] and 2 more partly wrong
 
         grad(input)[0, 0, 25, 0] should be -0.96246, the sum of 9 products; the kernel made it 1.69147:
           filters[0, 0, 0, 0] · grad(output)[0, 0, 25, 0] =  -2.00226   (k=0, fh=0, fw=0)
@@ -321,7 +321,8 @@ fn a_read_outside() {
     4 |     float sum = g[idx] * filters[idx + 5]; // the mistake
       |                          ^^^^^^^^^^^^^^^^
       |
-      = help: filters has 9 elements, shape [1, 1, 3, 3]: the last is number 8, filters[0, 0, 2, 2]; this is number 9
+      = help: filters has 9 elements, shape [1, 1, 3, 3]
+      = help: the last is number 8, filters[0, 0, 2, 2]; this is number 9
       = help: first in block (0,0,0) thread (3,0,0) of conv2d_backward_input; 24 more such at this line
     also: out-of-bounds read of filters, 2 before its first element (line 4)
 
@@ -338,7 +339,7 @@ fn a_read_outside() {
           filters[0, 0, 0, 2] · grad(output)[0, 0, 0, 1] = 3   (k=0, fh=0, fw=2)
           filters[0, 0, 0, 1] · grad(output)[0, 0, 0, 2] = 2   (k=0, fh=0, fw=1)
         block (0,0,0) thread (3,0,0), which stored grad(input)[0, 0, 0, 3] at line 6,
-          also read:    grad(output)[0, 0, 1, 0], filters[0, 0, 0, 0] (line 4), not in the formula
+          also read:    grad(output)[0, 0, 1, 0], filters[0, 0, 0, 0] (line 4)
 
     0 of 1 tests passed
     to repeat:  grader puzzle 10 --test tiny --seed 42

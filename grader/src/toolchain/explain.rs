@@ -41,6 +41,8 @@ pub struct Sources<'a> {
     base: &'a Path,
     include_dirs: &'a [PathBuf],
     files: HashMap<PathBuf, Option<SourceFile>>,
+    /// Names that the compiler does not know: none of them is suggested for another.
+    unknown: Vec<String>,
 }
 
 impl<'a> Sources<'a> {
@@ -53,7 +55,7 @@ impl<'a> Sources<'a> {
         source: &SourceFile,
     ) -> Self {
         let files = HashMap::from([(folder.join(main), Some(source.clone()))]);
-        Self { folder, base, include_dirs, files }
+        Self { folder, base, include_dirs, files, unknown: Vec::new() }
     }
 
     /// The text of a file that the compiler named; `None` for no name, or what cannot be read.
@@ -86,6 +88,7 @@ impl<'a> Sources<'a> {
 /// The failure of a file that does not compile: the first error on top, a few after it, and warnings that may tell why.
 pub fn failure(messages: &[Message], main: &str, sources: &mut Sources<'_>) -> Failure {
     let errors: Vec<&Message> = distinct(messages.iter().filter(|m| m.level == Level::Error));
+    sources.unknown = errors.iter().filter_map(|m| undefined(&m.text)).map(str::to_owned).collect();
     let mut diagnostics: Vec<Diagnostic> =
         errors.iter().take(MAX_ERRORS).map(|m| diagnostic(m, main, sources)).collect();
     if let Some(more) = errors.len().checked_sub(MAX_ERRORS).filter(|&n| n > 0) {
@@ -129,17 +132,9 @@ fn distinct<'m>(messages: impl Iterator<Item = &'m Message>) -> Vec<&'m Message>
 
 fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagnostic {
     let severity = if message.level == Level::Error { Severity::Error } else { Severity::Warning };
-    // What is said of the end of the text names no file.
-    let file = if message.file.is_empty()
-        && message.shown.is_none()
-        && message.text.starts_with("expected")
-    {
-        main
-    } else {
-        &message.file
-    };
+    let name = if message.at_end_of_source() { main } else { &message.file };
     let title = message.text.clone();
-    let Some(file) = sources.get(file) else {
+    let Some(file) = sources.get(name) else {
         let help = help(&title, "").map(str::to_owned).into_iter().collect();
         return Diagnostic { severity, title, source: None, help };
     };
@@ -168,7 +163,7 @@ fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagn
                 .into(),
         );
     } else if let Some(name) = undefined(&title) {
-        advice.push(explain_undefined(name, &all, &span, text));
+        advice.push(explain_undefined(name, &all, &span, text, &sources.unknown));
     } else if let Some(name) = host_function(&title) {
         advice.push(explain_host_call(name, &title, text));
     } else if title.ends_with("No such file or directory") {
@@ -187,11 +182,7 @@ fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagn
     }
 
     marks.insert(0, Mark { span, label });
-    for note in message
-        .notes
-        .iter()
-        .filter(|n| n.line > 0 && n.file == message.file || message.file.is_empty())
-    {
+    for note in message.notes.iter().filter(|n| n.line > 0 && n.file == name) {
         let span = place(text, note);
         // A note at the very same place adds words, not a place.
         match marks.iter_mut().find(|m| m.span == span) {
@@ -231,7 +222,13 @@ fn undefined(title: &str) -> Option<&str> {
     title.strip_prefix("identifier \"")?.strip_suffix("\" is undefined")
 }
 
-fn explain_undefined(name: &str, all: &[Token<'_>], span: &Range<usize>, text: &str) -> String {
+fn explain_undefined(
+    name: &str,
+    all: &[Token<'_>],
+    span: &Range<usize>,
+    text: &str,
+    unknown: &[String],
+) -> String {
     if let Some(advice) = known_name(name) {
         return advice.to_owned();
     }
@@ -247,8 +244,8 @@ fn explain_undefined(name: &str, all: &[Token<'_>], span: &Range<usize>, text: &
             )
         };
     }
-    // A name that occurs only as often as this mistake is no candidate.
-    let words = all.iter().filter(|t| t.kind == Kind::Word && t.text.len() > 1).map(|t| t.text);
+    let words = all.iter().filter(|t| t.kind == Kind::Word).map(|t| t.text);
+    let words = words.filter(|word| !unknown.iter().any(|u| u == word));
     match nearest(name, words.chain(BUILT_IN.iter().copied())) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!(

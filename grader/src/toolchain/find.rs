@@ -249,3 +249,157 @@ pub fn identity(program: &Path) -> Vec<u8> {
     }
     identity
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolchain::fake::{calls, nvcc, program};
+    use std::fs;
+
+    /// A machine in a folder: its root, its cache, and `PATH` with the system's shell only.
+    struct Machine {
+        dir: tempfile::TempDir,
+        env: Env,
+        cache: Cache,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let root = dir.path();
+            let path = std::env::join_paths([root.join("bin"), "/bin".into()]).unwrap();
+            let env = Env::default().with("PATH", path).with("GRADER_CACHE", root.join("cache"));
+            let cache = Cache::new(root.join("cache/compiled"));
+            Self { dir, env, cache }
+        }
+
+        fn folder(&self, name: &str) -> PathBuf {
+            let folder = self.dir.path().join(name);
+            fs::create_dir_all(&folder).unwrap();
+            folder
+        }
+
+        fn nvcc(&self, folder: &str, version: &str) -> PathBuf {
+            nvcc(&self.folder(folder), version, "exit 1")
+        }
+
+        fn set(&mut self, name: &str, value: &Path) {
+            self.env = self.env.clone().with(name, value);
+        }
+
+        fn search(&self, explicit: Option<&Path>) -> Result<Search, Failure> {
+            let root = self.dir.path();
+            Finder { env: &self.env, explicit, root, cache: &self.cache }.search()
+        }
+
+        fn found(&self) -> Option<(PathBuf, Origin)> {
+            self.search(None).unwrap().nvcc.map(|nvcc| (nvcc.path, nvcc.origin))
+        }
+    }
+
+    #[test]
+    fn places_are_searched_in_their_order() {
+        let mut machine = Machine::new();
+        assert_eq!(machine.found(), None);
+        let wheels = machine.nvcc("cache/nvcc-13.0.88/nvidia/cu13/bin", "13.0");
+        assert_eq!(machine.found(), Some((wheels, Origin::Wheels)));
+        let folder = machine.nvcc("opt/cuda/bin", "13.0");
+        assert_eq!(machine.found(), Some((folder, Origin::UsualFolder)));
+        let older = machine.nvcc("usr/local/cuda-12.4/bin", "12.4");
+        assert_eq!(machine.found(), Some((older, Origin::UsualFolder)));
+        let newer = machine.nvcc("usr/local/cuda-12.10/bin", "12.10");
+        assert_eq!(machine.found(), Some((newer, Origin::UsualFolder)));
+        let path = machine.nvcc("bin", "12.0");
+        assert_eq!(machine.found(), Some((path, Origin::Path)));
+        for name in ["CUDA_PATH", "CUDA_HOME", "NVCC"] {
+            let program = machine.nvcc(&format!("{name}/bin"), "12.0");
+            let value = if name == "NVCC" { program.clone() } else { machine.folder(name) };
+            machine.set(name, &value);
+            assert_eq!(machine.found(), Some((program, Origin::Variable(name))));
+        }
+        let explicit = machine.nvcc("explicit", "12.0");
+        let nvcc = machine.search(Some(&explicit)).unwrap().nvcc.unwrap();
+        assert_eq!((nvcc.path, nvcc.origin), (explicit, Origin::Option));
+        assert_eq!(nvcc.version, Version { major: 12, minor: 0, patch: 88 });
+    }
+
+    #[test]
+    fn nvcc_may_be_named_as_a_program_of_path() {
+        let mut machine = Machine::new();
+        let path = machine.nvcc("bin", "12.0");
+        machine.set("NVCC", Path::new("nvcc"));
+        assert_eq!(machine.found(), Some((path, Origin::Variable("NVCC"))));
+    }
+
+    #[test]
+    fn what_is_named_explicitly_must_be_an_nvcc() {
+        let mut machine = Machine::new();
+        machine.nvcc("bin", "13.0"); // never fallen back to
+        let other = program(&machine.dir.path().join("other"), "#!/bin/sh\necho gcc 12\n");
+        let text = machine.dir.path().join("text");
+        fs::write(&text, "no program").unwrap();
+        let old = machine.nvcc("old", "10.2");
+        for (path, says) in [
+            (machine.dir.path().join("nothing"), "no such file"),
+            (text, "no program"),
+            (other, "does not answer"),
+            (old, "10.2.88; the oldest that does is 11.0"),
+        ] {
+            let failure = machine.search(Some(&path)).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Environment);
+            let title = &failure.diagnostics[0].title;
+            assert!(title.starts_with("--nvcc names") && title.contains(says), "{title}");
+            machine.set("NVCC", &path);
+            let title = &machine.search(None).unwrap_err().diagnostics[0].title;
+            assert!(title.starts_with("NVCC names") && title.contains(says), "{title}");
+        }
+    }
+
+    #[test]
+    fn what_will_not_do_is_passed_over_with_its_reason() {
+        let mut machine = Machine::new();
+        let old = machine.nvcc("bin", "10.1");
+        let home = machine.folder("runtime-only");
+        machine.set("CUDA_HOME", &home); // without nvcc: nothing to reject
+        let good = machine.nvcc("usr/local/cuda/bin", "12.4");
+        let search = machine.search(None).unwrap();
+        assert_eq!(search.nvcc.unwrap().path, good);
+        assert_eq!(search.rejected.len(), 1);
+        assert_eq!(search.rejected[0].path, old);
+        assert!(search.rejected[0].reason.contains("version 10.1.88"));
+    }
+
+    #[test]
+    fn a_version_is_asked_for_once_until_the_program_changes() {
+        let machine = Machine::new();
+        machine.nvcc("bin", "12.0");
+        let bin = machine.folder("bin");
+        for _ in 0..3 {
+            assert!(machine.found().is_some());
+        }
+        assert_eq!(calls(&bin), ["version"]);
+        machine.nvcc("bin", "12.66");
+        let nvcc = machine.search(None).unwrap().nvcc.unwrap();
+        assert_eq!(nvcc.version.minor, 66);
+        assert_eq!(calls(&bin), ["version", "version"]);
+    }
+
+    #[test]
+    fn versions_are_read_from_what_nvcc_prints() {
+        let text = "nvcc: NVIDIA (R) Cuda compiler driver\nCopyright (c) 2005-2022 NVIDIA Corporation\n\
+                    Built on Wed_Sep_21_10:33:58_PDT_2022\nCuda compilation tools, release 11.8, V11.8.89\n\
+                    Build cuda_11.8.r11.8/compiler.31833905_0\n";
+        let version = Version { major: 11, minor: 8, patch: 89 };
+        assert_eq!(Version::parse(text), Some(version));
+        assert_eq!(version.to_string(), "11.8.89");
+        for bad in [
+            "",
+            "gcc (Debian) 12.2.0",
+            ", release 13.0",
+            ", release 13.0, V13",
+            ", release a, Va.b.c",
+        ] {
+            assert_eq!(Version::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -26,6 +26,13 @@ pub struct Message {
     pub notes: Vec<Message>,
 }
 
+impl Message {
+    /// Is it about something that is missing when the text ends? Such a message names no file.
+    pub fn at_end_of_source(&self) -> bool {
+        self.file.is_empty() && self.shown.is_none() && self.text.starts_with("expected")
+    }
+}
+
 /// A printed source line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
@@ -168,4 +175,62 @@ fn read_front_end(message: &mut Message, body: &[&str]) {
     });
     message.from_elsewhere =
         body[caret + 1..].iter().any(|l| l.contains("instantiation of") || l.contains("detected"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_of_the_front_end_has_its_line_and_caret() {
+        let text = "a b.cu(4): error: identifier \"ix\" is undefined\n      x[ix] = 1;\n        ^\n\n\
+                    1 error detected in the compilation of \"a b.cu\".\n";
+        let messages = parse(text);
+        assert_eq!(messages.len(), 1);
+        assert_eq!((messages[0].file.as_str(), messages[0].line), ("a b.cu", 4));
+        assert_eq!(messages[0].text, "identifier \"ix\" is undefined");
+        assert_eq!(messages[0].shown, Some(Shown { line: "    x[ix] = 1;".into(), caret: 6 }));
+    }
+
+    #[test]
+    fn notes_and_further_lines_join_their_message() {
+        let text = "k.cu(8): error: no instance of overloaded function \"f\" matches the argument list\n\
+                    \x20           argument types are: (P, float *)\n      f(p, o);\n      ^\n\
+                    k.cu(3): note #3326-D: function \"f(int)\" does not match\n  float f(int);\n        ^\n\n";
+        let messages = parse(text);
+        assert_eq!(messages.len(), 1);
+        assert!(messages[0].text.ends_with("list; argument types are: (P, float *)"));
+        assert_eq!((messages[0].notes.len(), messages[0].notes[0].number), (1, Some(3326)));
+    }
+
+    #[test]
+    fn preprocessor_and_tools_are_understood() {
+        let text = "In file included from k.cu:2:\ninc/a.h:1:10: fatal error: b.h: No such file or directory\n\
+                    \x20   1 | #include \"b.h\"\n      |          ^~~~~\ncompilation terminated.\n\
+                    k.cu:2: error: unterminated #if\nnvcc fatal   : Could not open output file '/x'\n\
+                    ptxas warning : Stack size\n";
+        let found: Vec<_> = parse(text)
+            .into_iter()
+            .map(|m| (m.level, m.file, m.line, m.column, m.from_elsewhere))
+            .collect();
+        let message = |level, file: &str, line, column, elsewhere| {
+            (level, file.to_owned(), line, column, elsewhere)
+        };
+        assert_eq!(
+            found,
+            [
+                message(Level::Error, "inc/a.h", 1, 10, true),
+                message(Level::Error, "k.cu", 2, 0, false),
+                message(Level::Error, "", 0, 0, false),
+                message(Level::Warning, "", 0, 0, false),
+            ]
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(text in "(x\\.cu|[ :()0-9a-z^#\"-]|: error: |: note #|-D: |\n| *\\^\n|nvcc fatal)*") {
+            parse(&text);
+        }
+    }
 }

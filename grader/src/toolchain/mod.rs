@@ -5,6 +5,8 @@ pub mod cache;
 mod compile;
 pub mod env;
 mod explain;
+#[cfg(test)]
+mod fake;
 pub mod find;
 mod includes;
 mod messages;

@@ -144,14 +144,12 @@ impl FrontEnd for NvccFrontEnd {
             let help = "templates that instantiate each other without end, or a huge unrolled loop, can do that";
             return Err(Failure::new(FailureKind::Kernel, title, help));
         }
-        let blames_student = |m: &Message| m.level == Level::Error && job.is_students(&m.file);
-        if cause(&done.stderr_text()).is_none() && messages.iter().any(blames_student) {
-            return Ok(Output { ptx: None, messages });
-        }
-        if self.works(scratch.path()) && messages.iter().any(|m| m.level == Level::Error) {
-            return Ok(Output { ptx: None, messages });
-        }
-        Err(self.broken(&done))
+        let errors = || messages.iter().filter(|m| m.level == Level::Error);
+        let blames_student = |m: &Message| m.at_end_of_source() || job.is_students(&m.file);
+        let students = cause(&done.stderr_text()).is_none()
+            && (errors().any(blames_student)
+                || errors().next().is_some() && self.works(scratch.path()));
+        if students { Ok(Output { ptx: None, messages }) } else { Err(self.broken(&done)) }
     }
 
     fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure> {
@@ -233,7 +231,7 @@ fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
             ),
         ),
         (
-            "cuda_runtime.h: No such file",
+            " cuda_runtime.h: No such file",
             (
                 "this nvcc is not complete: cuda_runtime.h is missing",
                 "install the whole CUDA toolkit, or name another nvcc with --nvcc",
@@ -255,4 +253,172 @@ fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
         ),
     ];
     table.into_iter().find(|(pattern, _)| stderr.contains(pattern)).map(|(_, cause)| cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolchain::VirtualArch;
+    use crate::toolchain::fake::nvcc;
+    use crate::toolchain::find::{Origin, Version};
+    use std::fs;
+    use std::path::PathBuf;
+    use std::time::Instant;
+
+    /// A fake nvcc that runs this, and a student's file.
+    struct Bench {
+        dir: tempfile::TempDir,
+        front_end: NvccFrontEnd,
+    }
+
+    impl Bench {
+        fn new(body: &str) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let path = nvcc(dir.path(), "13.0", body);
+            let version = Version { major: 13, minor: 0, patch: 88 };
+            let nvcc = Nvcc { path, version, origin: Origin::Path };
+            let front_end = NvccFrontEnd::new(nvcc, Env::default().with("PATH", "/usr/bin:/bin"));
+            fs::write(dir.path().join("k.cu"), "").unwrap();
+            Self { dir, front_end }
+        }
+
+        fn ptx(&self) -> Result<Output, Failure> {
+            let folder = self.dir.path().canonicalize().unwrap();
+            let students = [folder.join("k.cu")];
+            self.front_end.ptx(&Job {
+                folder: &folder,
+                file: OsStr::new("k.cu"),
+                include_dirs: &[],
+                students: &students,
+                arch: VirtualArch::default(),
+                plain: true,
+            })
+        }
+
+        /// Kind, title and help of the failure.
+        fn failure(&self) -> (FailureKind, String, String) {
+            told(&self.ptx().unwrap_err())
+        }
+    }
+
+    fn told(failure: &Failure) -> (FailureKind, String, String) {
+        let diagnostic = &failure.diagnostics[0];
+        (failure.kind, diagnostic.title.clone(), diagnostic.help.join("\n"))
+    }
+
+    /// Prints to stderr and fails, but compiles an empty file.
+    fn says(text: &str) -> String {
+        format!("[ $src = empty.cu ] && exec touch $out\ncat >&2 <<'EOF'\n{text}\nEOF\nexit 1")
+    }
+
+    #[test]
+    fn ptx_comes_back_with_what_was_said() {
+        let bench = Bench::new("echo .version > $out; echo 'k.cu(1): warning #174-D: x' >&2");
+        let output = bench.ptx().unwrap();
+        assert_eq!(output.ptx.as_deref(), Some(".version\n"));
+        assert_eq!(output.messages[0].number, Some(174));
+    }
+
+    #[test]
+    fn errors_in_the_students_file_are_messages() {
+        let bench = Bench::new(&says("k.cu(1): error: expected a \";\""));
+        let output = bench.ptx().unwrap();
+        assert_eq!((output.ptx, output.messages.len()), (None, 1));
+    }
+
+    #[test]
+    fn errors_elsewhere_are_the_students_only_if_an_empty_file_compiles() {
+        let text = "/usr/include/x.h(3): error: expected a \";\"";
+        assert_eq!(Bench::new(&says(text)).ptx().unwrap().ptx, None);
+        let bench = Bench::new(&format!("echo '{text}' >&2; exit 1"));
+        let (kind, title, help) = bench.failure();
+        assert_eq!(kind, FailureKind::Environment);
+        assert!(title.contains("/usr/include/x.h(3)"), "{title}");
+        assert!(help.contains(&bench.front_end.nvcc.path.display().to_string()), "{help}");
+    }
+
+    #[test]
+    fn endless_compilation_is_stopped_with_all_its_children() {
+        let mut bench = Bench::new("sh -c 'sleep 60; touch late' & wait");
+        bench.front_end.time_out = Duration::from_millis(400);
+        let start = Instant::now();
+        let (kind, title, _) = bench.failure();
+        assert_eq!(kind, FailureKind::Kernel);
+        assert!(title.contains("still compiling"), "{title}");
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn broken_machines_are_told_apart() {
+        let table = [
+            (
+                "gcc: No such file or directory\nnvcc fatal   : Failed to preprocess host compiler properties.",
+                "C++ compiler",
+            ),
+            (
+                "<built-in>: fatal error: when writing output to /t/x.ii: No space left on device",
+                "disk is full",
+            ),
+            ("sh: 1: cicc: not found", "not complete"),
+            (
+                "<command-line>: fatal error: cuda_runtime.h: No such file or directory",
+                "not complete",
+            ),
+            ("nvcc fatal   : Unsupported gpu architecture 'sm_75'", "architecture"),
+            ("k.cu(1): catastrophic error: out of memory", "out of memory"),
+        ];
+        for (text, expected) in table {
+            let (kind, title, help) = Bench::new(&says(text)).failure();
+            assert_eq!(kind, FailureKind::Environment, "{text}");
+            assert!(title.contains(expected) && !help.is_empty(), "{text}: {title}");
+        }
+    }
+
+    #[test]
+    fn success_without_output_and_crashes_are_no_verdicts() {
+        for body in
+            ["exit 0", "exit 1", "kill -SEGV $$", "head -c 3000000 /dev/urandom >&2; exit 2"]
+        {
+            assert_eq!(Bench::new(body).failure().0, FailureKind::Environment, "{body}");
+        }
+    }
+
+    #[test]
+    fn temporary_files_are_removed() {
+        let bench = Bench::new("echo x > $TMPDIR/left; echo $TMPDIR > where; echo ptx > $out");
+        bench.ptx().unwrap();
+        let scratch = fs::read_to_string(bench.dir.path().join("where")).unwrap();
+        assert!(!Path::new(scratch.trim()).exists());
+    }
+
+    #[test]
+    fn machine_code_is_made_from_ptx() {
+        let code = Bench::new("cat $src > $out").front_end.machine_code("text", 90).unwrap();
+        assert_eq!(code, b"text");
+        let refuse =
+            |text: &str| told(&Bench::new(&says(text)).front_end.machine_code("", 61).unwrap_err());
+        let (kind, title, _) = refuse("nvcc fatal   : Unsupported gpu architecture 'sm_61'");
+        assert_eq!(kind, FailureKind::Environment);
+        assert!(title.contains("sm_61"), "{title}");
+        let shared = "ptxas error   : Entry function '_Z1kPfi' uses too much shared data (0x10000 bytes, 0xc000 max)";
+        assert_eq!(refuse(shared).0, FailureKind::Kernel);
+        assert_eq!(refuse("ptxas fatal   : Memory allocation failure").0, FailureKind::Environment);
+    }
+
+    #[test]
+    fn what_cannot_be_followed_is_not_identified() {
+        let bench = Bench::new("");
+        let with = |name: &str, value: &str| {
+            let env = bench.front_end.env.clone().with(name, value);
+            NvccFrontEnd::new(bench.front_end.nvcc.clone(), env).identity()
+        };
+        let plain = bench.front_end.identity().unwrap();
+        assert_ne!(with("NVCC_APPEND_FLAGS", "--use_fast_math").unwrap(), plain);
+        assert_ne!(with("NVCC_CCBIN", "/usr/bin/env").unwrap(), plain);
+        assert_eq!(with("NVCC_PREPEND_FLAGS", "-I /somewhere"), None);
+        assert_eq!(with("NVCC_APPEND_FLAGS", "--options-file x"), None);
+        let mut other = bench.front_end.nvcc.clone();
+        other.path = PathBuf::from("/usr/bin/env");
+        assert_ne!(NvccFrontEnd::new(other, bench.front_end.env.clone()).identity(), Some(plain));
+    }
 }

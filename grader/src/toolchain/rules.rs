@@ -107,16 +107,12 @@ const RULES: &[Rule] = &[
         "the function expects another type: compare its declaration",
     ),
     rule(
-        &["a value of type", "* const\"", "cannot be"],
-        "an address and a number are mixed up: write `p[i]` for an element, `&x` for an address",
+        &["a value of type", "(*)", "cannot be"],
+        "an array of arrays is no plain pointer: write `&t[0][0]` for its first element",
     ),
     rule(
         &["a value of type", "*\"", "cannot be"],
         "an address and a value are mixed up, or two kinds of addresses: write `p[i]` for the element",
-    ),
-    rule(
-        &["a value of type", "(*)", "cannot be"],
-        "an array of arrays is no plain pointer: write `&t[0][0]` for its first element",
     ),
     rule(
         &["too few arguments in function call"],

@@ -1,8 +1,12 @@
 //! "Did you mean ...?"
 
-/// The candidate nearest to a misspelt word, if one is near enough to be meant: at most a third of the letters differ.
+/// The candidate nearest to a misspelt word, if one is near enough to be meant: at most a third of the letters differ,
+/// and of a single letter only the case.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).max(1);
+    let limit = match word.chars().count() {
+        0 | 1 => 0,
+        letters => (letters / 3).max(1),
+    };
     candidates
         .into_iter()
         .filter(|c| *c != word)
@@ -54,7 +58,7 @@ mod tests {
     fn only_what_is_near_is_suggested() {
         assert_eq!(nearest("blockidx", ["blockDim", "blockIdx"]), Some("blockIdx"));
         assert_eq!(nearest("cuont", ["count", "c"]), Some("count"));
-        assert_eq!(nearest("y", ["x"]), None);
+        assert_eq!(nearest("i", ["in", "j", "I"]), Some("I"));
         assert_eq!(nearest("sum", ["conv2d"]), None);
     }
 }

@@ -60,7 +60,11 @@ pub fn functions(text: &str) -> Vec<Function<'_>> {
             if named && after.is_some_and(|t| t.is("{") || t.is(";")) {
                 let has_body = after.is_some_and(|t| t.is("{"));
                 found.push(function(text, &all[start..at], &all[at + 1..close], has_body));
-                at = if has_body { closing(&all, close + 1).unwrap_or(all.len()) } else { close };
+                at = close;
+                if has_body {
+                    at = closing(&all, close + 1).unwrap_or(all.len());
+                    start = at + 1;
+                }
             } else {
                 at = close;
             }
@@ -141,6 +145,7 @@ mod tests {
             ]
         );
         assert!(found[1].has("__global__") && !found[0].has("__global__"));
+        assert_eq!(found[3].words, ["int"]);
         assert_eq!(found[1].params.len(), 3);
         assert_eq!((found[1].params[0].name, found[1].params[0].text), (Some("x"), "const T* x"));
         assert_eq!((found[1].params[2].name, found[1].params[2].text), (Some("n"), "int n"));

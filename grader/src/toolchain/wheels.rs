@@ -30,19 +30,32 @@ pub fn nvcc_in(cache: &Path) -> PathBuf {
     cache.join(FOLDER).join("nvidia/cu13/bin/nvcc")
 }
 
+/// What an installation takes, for people.
+pub fn price() -> String {
+    format!("{DOWNLOAD_MB} MB to download, {INSTALLED_MB} MB on disk")
+}
+
+/// The Python whose pip would install nvcc.
+///
+/// # Errors
+/// An environment failure: no wheels for this platform, no Python or pip.
+pub fn installer(env: &Env) -> Result<PathBuf, Failure> {
+    check_platform(std::env::consts::OS, std::env::consts::ARCH)?;
+    find_pip(env)
+}
+
 /// Installs nvcc into `cache`, unless another grader has done so meanwhile.
 ///
 /// # Errors
 /// An environment failure: no wheels for this platform, no Python or pip, no network, no space, no permission.
 pub fn install(env: &Env, cache: &Path) -> Result<(), Failure> {
-    check_platform(std::env::consts::OS, std::env::consts::ARCH)?;
+    let python = installer(env)?;
     fs::create_dir_all(cache).map_err(|e| cannot_write(cache, &e))?;
     // Held until this function returns; the system frees it if the grader is killed.
     let _lock = lock(&cache.join("install.lock"))?;
     if is_program(&nvcc_in(cache)) {
         return Ok(());
     }
-    let python = find_pip(env)?;
     let staging = cache.join(format!("{FOLDER}.partial"));
     // What an interrupted run left is worth nothing: finished downloads are in pip's own cache.
     remove(&staging).map_err(|e| cannot_write(&staging, &e))?;
@@ -131,7 +144,7 @@ fn pip(env: &Env, python: &Path, staging: &Path) -> Result<(), Failure> {
         staging.with_extension("").display()
     );
     let progress = Progress::bytes(&message, (DOWNLOAD_MB + INSTALLED_MB) << 20);
-    let mut tick = |_: Duration| progress.position(size(staging));
+    let mut tick = |_: Duration| progress.position(folder_size(staging));
     let finished = run_with_tick(command, Vec::new(), &INSTALL, &mut tick).map_err(|e| {
         Failure::new(
             FailureKind::Environment,
@@ -224,10 +237,10 @@ fn remove(folder: &Path) -> io::Result<()> {
 }
 
 /// Bytes in a folder. Files come and go under pip's hands: those that have gone count nothing.
-fn size(folder: &Path) -> u64 {
+pub fn folder_size(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let size_of = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) if metadata.is_dir() => folder_size(&entry.path()),
         Ok(metadata) => metadata.len(),
         Err(_) => 0,
     };

@@ -22,6 +22,8 @@ pub(super) struct View<'a> {
     /// Threads of a block of the launch that computes it; 0 if unknown.
     pub block: usize,
     pub dims: &'a Dims,
+    /// Inputs with one axis, by name.
+    pub vectors: &'a [(&'a str, &'a [f64])],
 }
 
 /// The first pattern that fits, the most telling ones first.
@@ -29,7 +31,9 @@ pub(super) fn likely(view: &View) -> Option<Cause> {
     written(view)
         .or_else(|| values::same_everywhere(view))
         .or_else(|| values::factor(view))
+        .or_else(|| values::addend(view))
         .or_else(|| values::offset(view))
+        .or_else(|| values::rounding(view))
         .or_else(|| places::moved(view))
         .or_else(|| places::only_first_right(view))
         .or_else(|| places::region(view))

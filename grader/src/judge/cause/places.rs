@@ -1,6 +1,7 @@
 //! Patterns in the places: right values at wrong places, errors in one part only.
 
 use super::View;
+use super::values::rises_evenly;
 use crate::verdict::Cause;
 
 /// With fewer wrong elements than this a pattern of places says nothing.
@@ -51,6 +52,10 @@ pub(super) fn moved(view: &View) -> Option<Cause> {
 }
 
 fn shifted(view: &View, rows: usize, columns: usize) -> Option<Cause> {
+    // Where the right values rise evenly, those next to them differ by a constant: that may be the mistake as well.
+    if rises_evenly(view) {
+        return None;
+    }
     let shifts =
         (-MAX_SHIFT..=MAX_SHIFT).flat_map(|r| (-MAX_SHIFT..=MAX_SHIFT).map(move |c| (r, c)));
     let mut shifts: Vec<(i64, i64)> = shifts.filter(|&shift| shift != (0, 0)).collect();

@@ -12,6 +12,7 @@ struct Example {
     got: Vec<f64>,
     written: Vec<bool>,
     dims: Dims,
+    vector: Vec<f64>,
 }
 
 /// Right in every element.
@@ -25,6 +26,7 @@ fn example(shape: &[usize]) -> Example {
         got: (0..n).map(value).collect(),
         written: vec![true; n],
         dims: Dims::from([("batch".into(), 8), ("H".into(), 2), ("W".into(), 2)]),
+        vector: Vec::new(),
     }
 }
 
@@ -54,6 +56,7 @@ impl Example {
             wrong: &wrong,
             block: 8,
             dims: &self.dims,
+            vectors: &[("bias", &self.vector)],
         })
     }
 }
@@ -115,6 +118,57 @@ fn a_common_offset() {
     assert_eq!(biased, Some(Cause::OffsetAlong { axis: 1 }));
     let one_more = example(&[2, 3, 4, 2]).with(|i, r| r[i] - VALUES[i / 8 % 3] + f64::from(i == 9));
     assert_ne!(one_more.cause(), Some(Cause::OffsetAlong { axis: 1 }));
+}
+
+#[test]
+fn a_bias_left_out_or_added_too_often() {
+    let cause = |times: f64, bias: &[f64], axis_of: fn(usize) -> usize| {
+        let shape = [2, bias.len(), 4, 2];
+        let mut e = example(&shape).with(|i, r| r[i] + times * bias[axis_of(i) % bias.len()]);
+        e.vector = bias.into();
+        e.cause()
+    };
+    let found = |times| Some(Cause::Addend { vector: "bias".into(), times });
+    assert_eq!(cause(-1.0, &[3.0, -1.0, 0.0], |i| i / 8), found(-1));
+    assert_eq!(cause(5.0, &[3.0, -1.0, 0.0], |i| i / 8), found(5));
+    assert_eq!(cause(-1.0, &[100.0], |_| 0), found(-1));
+    // Each of these is a multiple of the only element by chance.
+    assert_eq!(cause(3.0, &[100.0], |_| 0), Some(Cause::Offset { by: 300.0 }));
+    assert_eq!(cause(1.0, &[1.0], |_| 0), Some(Cause::Offset { by: 1.0 }));
+    // The bias of another channel.
+    assert_eq!(cause(-1.0, &[3.0, -1.0, 0.0], |i| i / 8 + 1), Some(Cause::OffsetAlong { axis: 1 }));
+}
+
+#[test]
+fn no_offset_where_values_rise_evenly() {
+    // Neighbours of such values are off by a constant: the kernel may have mistaken the place.
+    let plane = |i: usize| (10 * (i / 4) + 3 * (i % 4)) as f64;
+    let mut e = example(&[5, 4]).with(|i, _| plane(i) + 3.0);
+    for (i, expected) in e.expected.iter_mut().enumerate() {
+        expected.value = plane(i);
+    }
+    assert_eq!(e.cause(), None);
+    e.expected[7].value += 1.0;
+    e.got[7] += 1.0;
+    assert_eq!(e.cause(), Some(Cause::Offset { by: 3.0 }));
+}
+
+#[test]
+fn small_errors_everywhere() {
+    let rounded = |bound: f64, shape: &[usize], error: fn(usize) -> f64| {
+        let mut e = example(shape).with(|i, r| r[i] + r[i].abs() * error(i));
+        for expected in &mut e.expected {
+            expected.bound = bound;
+        }
+        e.cause()
+    };
+    let small = |i: usize| f64::from((i as i32 * 37) % 11 - 5) * 2e-4;
+    let found = rounded(1e-6, &[8, 8], small);
+    assert!(matches!(found, Some(Cause::Rounding { largest }) if (largest - 1e-3).abs() < 1e-6));
+    // Exact values are not rounded, a few small errors may be small terms, and one large error is no rounding.
+    assert_eq!(rounded(0.0, &[8, 8], small), None);
+    assert_eq!(rounded(1e-6, &[4, 4], small), None);
+    assert_eq!(rounded(1e-6, &[8, 8], |i| if i == 9 { 0.5 } else { (i % 3) as f64 * 2e-4 }), None);
 }
 
 #[test]

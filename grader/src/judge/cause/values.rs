@@ -61,33 +61,119 @@ fn size_named(view: &View, factor: f64) -> Option<String> {
     names.next().is_none().then(|| name.clone())
 }
 
+/// Is (got - expected) of this element `by`, but for rounding?
+fn is_off_by(view: &View, i: usize, by: f64) -> bool {
+    let right = &view.expected[i];
+    let size = right.value.abs() + view.got[i].abs() + by.abs();
+    view.written[i] && (difference(view, i) - by).abs() <= 2.0 * right.bound + slack(view, size)
+}
+
+fn difference(view: &View, i: usize) -> f64 {
+    view.got[i] - view.expected[i].value
+}
+
+/// Axes with their sizes and strides.
+fn axes(view: &View) -> Vec<(usize, usize)> {
+    let mut stride = view.got.len();
+    let axis = |&size: &usize| {
+        stride /= size.max(1);
+        (size, stride.max(1))
+    };
+    view.shape.iter().map(axis).collect()
+}
+
+/// got = expected + times * vector[coordinate].
+pub(super) fn addend(view: &View) -> Option<Cause> {
+    let n = view.got.len();
+    for (size, stride) in axes(view) {
+        for (name, vector) in view.vectors.iter().filter(|(_, v)| v.len() == size) {
+            let largest = (0..size).max_by(|&a, &b| vector[a].abs().total_cmp(&vector[b].abs()))?;
+            let times = (difference(view, largest * stride) / vector[largest]).round();
+            // One element of the vector is a weak witness: only that it is left out or added twice is believed, and
+            // not of a 1, of which everything is a multiple.
+            let weak = size == 1 && (times.abs() != 1.0 || vector[0].abs() == 1.0);
+            let possible = n >= 4 && times != 0.0 && times.abs() < 1e6 && !weak;
+            let holds = |i: usize| is_off_by(view, i, times * vector[i / stride % size]);
+            if possible && (0..n).all(holds) {
+                return Some(Cause::Addend { vector: (*name).to_owned(), times: times as i64 });
+            }
+        }
+    }
+    None
+}
+
 /// got = expected + constant, everywhere or for each coordinate of one axis.
 pub(super) fn offset(view: &View) -> Option<Cause> {
     let n = view.got.len();
-    let difference = |i: usize| view.got[i] - view.expected[i].value;
-    let is_off_by = |i: usize, by: f64| {
-        let right = &view.expected[i];
-        let size = right.value.abs() + view.got[i].abs() + by.abs();
-        view.written[i] && (difference(i) - by).abs() <= 2.0 * right.bound + slack(view, size)
-    };
-    if n >= 4 && view.varied(0..n) {
-        let by = difference(0);
-        if by != 0.0 && (0..n).all(|i| is_off_by(i, by)) {
-            return Some(Cause::Offset { by });
-        }
+    // Where the right values rise evenly, a value from the wrong place is off by a constant too.
+    if n < 4 || rises_evenly(view) {
+        return None;
     }
-    let mut stride = n;
-    for (axis, &size) in view.shape.iter().enumerate() {
-        stride /= size.max(1);
-        let group = |i: usize| i / stride.max(1) % size.max(1);
+    let by = difference(view, 0);
+    if by != 0.0 && view.varied(0..n) && (0..n).all(|i| is_off_by(view, i, by)) {
+        return Some(Cause::Offset { by });
+    }
+    for (axis, (size, stride)) in axes(view).into_iter().enumerate() {
+        if size < 2 || n / size < 4 {
+            continue;
+        }
+        let group = |i: usize| i / stride % size;
         let mut first = vec![None; size];
-        let enough = size >= 2 && n / size >= 4;
-        let holds =
-            || (0..n).all(|i| is_off_by(i, *first[group(i)].get_or_insert_with(|| difference(i))));
+        let mut holds = |i: usize| {
+            let by = *first[group(i)].get_or_insert_with(|| difference(view, i));
+            is_off_by(view, i, by)
+        };
         let varied = |g: usize| view.varied((0..n).filter(|&i| group(i) == g));
-        if enough && { holds }() && (0..size).all(varied) {
+        if (0..n).all(&mut holds) && (0..size).all(varied) {
             return Some(Cause::OffsetAlong { axis });
         }
     }
     None
+}
+
+/// Are the right values of every slice those of a plane?
+pub(super) fn rises_evenly(view: &View) -> bool {
+    let (rows, columns) = view.slice();
+    let flat = |values: [f64; 4]| {
+        let [a, b, c, d] = values;
+        let size = values.iter().map(|v| v.abs()).sum();
+        (a - b - c + d).abs() <= slack(view, size)
+    };
+    view.expected.chunks(rows * columns).all(|slice| {
+        let at = |row: usize, column: usize| slice[row * columns + column].value;
+        (0..rows).all(|r| {
+            (0..columns).all(|c| {
+                let (below, right) = (r + 1 < rows, c + 1 < columns);
+                (c + 2 >= columns || flat([at(r, c), at(r, c + 1), at(r, c + 1), at(r, c + 2)]))
+                    && (r + 2 >= rows || flat([at(r, c), at(r + 1, c), at(r + 1, c), at(r + 2, c)]))
+                    && (!below
+                        || !right
+                        || flat([at(r, c), at(r + 1, c), at(r, c + 1), at(r + 1, c + 1)]))
+            })
+        })
+    })
+}
+
+/// An f16 tells values apart to 2^-11; a sum of its products errs by little more than that part of its terms.
+const HALF: f64 = 1.0 / 512.0;
+/// With so few wrong elements, or so many terms, a small error may be a small term that is missing.
+const MIN_ROUNDED: usize = 32;
+const MAX_ROUNDED_TERMS: u64 = 512;
+
+/// Real values, many of them wrong, all by very little.
+pub(super) fn rounding(view: &View) -> Option<Cause> {
+    let mut largest = 0.0f64;
+    let mut count = 0;
+    for i in view.wrong_places() {
+        let right = &view.expected[i];
+        let part = difference(view, i).abs() / right.magnitude;
+        // Exact values leave nothing to round: a small error is a wrong term there.
+        let small = view.written[i] && right.bound > 0.0 && part <= HALF;
+        if !small || right.terms > MAX_ROUNDED_TERMS {
+            return None;
+        }
+        largest = largest.max(part);
+        count += 1;
+    }
+    (count >= MIN_ROUNDED).then_some(Cause::Rounding { largest })
 }

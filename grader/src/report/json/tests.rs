@@ -58,7 +58,8 @@ fn a_run_with_a_wrong_test() {
       "finding": {
         "count": 2,
         "help": [
-          "filters has 9 elements, shape [1, 1, 3, 3]: the last is number 8, filters[0, 0, 2, 2]; this is number 9",
+          "filters has 9 elements, shape [1, 1, 3, 3]",
+          "the last is number 8, filters[0, 0, 2, 2]; this is number 9",
           "first in block (0,0,0) thread (3,0,0) of conv2d_backward_input; 1 more such at this line"
         ],
         "kernel": "conv2d_backward_input",
