@@ -110,7 +110,13 @@ fn judge_tensors(
         if let Some((wanted, right)) = case_tensor.wanted() {
             compared += right.len();
             let block = launch.map_or(0, |l| l.block.iter().map(|&n| n as usize).product());
-            let right = compare::Right { values: right, start: case_tensor.start(), block, dims, vectors: &vectors };
+            let right = compare::Right {
+                values: right,
+                start: case_tensor.start(),
+                block,
+                dims,
+                vectors: &vectors,
+            };
             diffs.extend(compare::diff(&wanted, &right, got));
         } else if let Some(before) = case_tensor.start()
             && let Some(flat) = compare::first_change(before, &got.values)

@@ -60,23 +60,29 @@ pub(super) fn check(
         };
         if !approx.value.is_finite() && tensor.dtype != DType::I32 {
             if !is_wanted(test, &tensor.name, i) {
-                return Err(fault("which is no number")
-                    .help("give the test other data")
-                    .help(format!("if it is right so, say it by hand: expect = {{ \"{}\" = [...] }}", tensor.name)));
+                return Err(fault("which is no number").help("give the test other data").help(
+                    format!(
+                        "if it is right so, say it by hand: expect = {{ \"{}\" = [...] }}",
+                        tensor.name
+                    ),
+                ));
             }
             approx.bound = 0.0;
         } else if tensor.dtype == DType::I32 {
             let held = approx.value.fract() == 0.0 && approx.value.abs() <= f64::from(i32::MAX);
             if !held {
-                return Err(fault("which is no integer of 32 bits").help("mend the formula or the data"));
+                return Err(
+                    fault("which is no integer of 32 bits").help("mend the formula or the data")
+                );
             }
             if approx.bound != 0.0 {
                 return Err(fault("but a right kernel may round to another integer")
                     .help("give the test data that are exact, such as \"integers\""));
             }
         } else if !approx.bound.is_finite() {
-            return Err(fault("out of the range of its type")
-                .help("give the test smaller or other data"));
+            return Err(
+                fault("out of the range of its type").help("give the test smaller or other data")
+            );
         }
     }
     Ok(())

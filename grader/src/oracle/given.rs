@@ -55,5 +55,8 @@ pub(super) fn chained(spec: &Spec, test: &Test) -> BTreeMap<String, BTreeSet<Str
         }
     }
     let named = test.buffers.iter().zip(made_from);
-    named.filter_map(|(b, from)| Some((b.computed()?, from))).filter(|(_, f)| !f.is_empty()).collect()
+    named
+        .filter_map(|(b, from)| Some((b.computed()?, from)))
+        .filter(|(_, f)| !f.is_empty())
+        .collect()
 }

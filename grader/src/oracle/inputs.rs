@@ -24,7 +24,8 @@ pub(super) fn draw(test: &Test, seed: u64, range: u32) -> Values {
 
 fn make(kind: DataKind, tensor: &Tensor, mut stream: Stream, range: u32) -> Vec<f64> {
     let len = tensor.len();
-    let mut drawn = |draw: &dyn Fn(&mut Stream) -> f64| (0..len).map(|_| draw(&mut stream)).collect();
+    let mut drawn =
+        |draw: &dyn Fn(&mut Stream) -> f64| (0..len).map(|_| draw(&mut stream)).collect();
     match kind {
         DataKind::Integers => drawn(&|s| s.integer(range)),
         DataKind::IntegersIn { min, max } => drawn(&|s| s.between(min, max)),

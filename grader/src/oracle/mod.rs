@@ -95,7 +95,8 @@ fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
         CallArg::Buffer(i) => CaseArg::Tensor(*i),
         CallArg::Int(value) => CaseArg::Int(*value),
         CallArg::Scalar(name) => {
-            let dtype = test.inputs.iter().find(|t| t.name == *name).map_or(DType::F32, |t| t.dtype);
+            let dtype =
+                test.inputs.iter().find(|t| t.name == *name).map_or(DType::F32, |t| t.dtype);
             let value = known.get(name).and_then(|values| values.first());
             CaseArg::Value(dtype, value.copied().unwrap_or_default())
         }

@@ -40,8 +40,15 @@ fn differences(
     len: usize,
     epsilon: f64,
 ) -> Checked<Vec<f64>> {
-    let outputs: Vec<&str> = spec.tensors.outputs.iter().map(String::as_str).collect();
-    let mut known = known.clone();
+    // Outputs of integers, positions of maxima for instance, have no cotangent.
+    let outputs: Vec<(&str, &Vec<f64>)> = spec
+        .tensors
+        .outputs
+        .iter()
+        .filter_map(|output| Some((output.as_str(), known.get(&format!("grad({output})"))?)))
+        .collect();
+    let names: Vec<&str> = outputs.iter().map(|(name, _)| *name).collect();
+    let mut moving = known.clone();
     let mut gradient = Vec::with_capacity(len);
     for i in 0..len {
         let Some(x) = known.get(of).and_then(|values| values.get(i)).copied() else {
@@ -49,17 +56,15 @@ fn differences(
         };
         let mut sides = Vec::with_capacity(2);
         for moved in [x + epsilon, x - epsilon] {
-            known.entry(of.to_owned()).and_modify(|values| values[i] = moved);
-            sides.push(test.formula.evaluate(&known, &outputs).map_err(|e| math(spec, test, e))?);
+            moving.entry(of.to_owned()).and_modify(|values| values[i] = moved);
+            sides.push(test.formula.evaluate(&moving, &names).map_err(|e| math(spec, test, e))?);
         }
-        known.entry(of.to_owned()).and_modify(|values| values[i] = x);
+        moving.entry(of.to_owned()).and_modify(|values| values[i] = x);
         // Differences first: the sums of both sides are nearly equal.
         let mut change = 0.0;
-        for output in &outputs {
-            let seeds = &known[&format!("grad({output})")];
-            for ((above, below), seed) in
-                sides[0][*output].iter().zip(&sides[1][*output]).zip(seeds)
-            {
+        for (output, seeds) in &outputs {
+            let (above, below) = (&sides[0][*output], &sides[1][*output]);
+            for ((above, below), seed) in above.iter().zip(below).zip(seeds.iter()) {
                 change += (above.value - below.value) * seed;
             }
         }

@@ -15,14 +15,18 @@ fn case(spec: &Spec, test: &str, seed: u64) -> Case {
 fn values(case: &Case, name: &str) -> Vec<f64> {
     match &case.tensors.iter().find(|t| t.tensor.name == name).unwrap().role {
         Role::Input(values) => values.clone(),
-        Role::Output(values) | Role::InPlace { right: values, .. } => values.iter().map(|v| v.value).collect(),
+        Role::Output(values) | Role::InPlace { right: values, .. } => {
+            values.iter().map(|v| v.value).collect()
+        }
     }
 }
 
 fn bounds(case: &Case, name: &str) -> Vec<f64> {
     match &case.tensors.iter().find(|t| t.tensor.name == name).unwrap().role {
         Role::Input(_) => panic!("{name} is an input"),
-        Role::Output(values) | Role::InPlace { right: values, .. } => values.iter().map(|v| v.bound).collect(),
+        Role::Output(values) | Role::InPlace { right: values, .. } => {
+            values.iter().map(|v| v.bound).collect()
+        }
     }
 }
 
@@ -186,7 +190,8 @@ fn the_workbooks_specs_hold_and_their_integers_are_exact() {
         let spec = load(&path, &path).unwrap_or_else(|failure| panic!("{}", failure.render(false)));
         for test in &spec.tests {
             let case = build_case(&spec, test, 11).unwrap();
-            let normal = test.data.values().any(|d| matches!(d, Data::Kind(DataKind::Normal { .. })));
+            let normal =
+                test.data.values().any(|d| matches!(d, Data::Kind(DataKind::Normal { .. })));
             for tensor in &case.tensors {
                 if let Role::Output(values) = &tensor.role {
                     assert_eq!(values.len(), tensor.tensor.len());

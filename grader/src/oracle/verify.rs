@@ -39,7 +39,10 @@ pub(super) fn verify(spec: &Spec) -> Checked<()> {
 /// What the case has of a computed tensor.
 fn output(case: &Case, name: &str) -> Vec<Approx> {
     let mut wanted = case.tensors.iter().filter_map(CaseTensor::wanted);
-    wanted.find(|(tensor, _)| tensor.name == name).map(|(_, right)| right.to_vec()).unwrap_or_default()
+    wanted
+        .find(|(tensor, _)| tensor.name == name)
+        .map(|(_, right)| right.to_vec())
+        .unwrap_or_default()
 }
 
 /// Would a kernel pass that mixes up the elements, writes a constant, or leaves a tensor as it is?

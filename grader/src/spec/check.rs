@@ -30,7 +30,11 @@ pub struct Tolerance {
     pub reason: String,
 }
 
-pub(crate) fn read_check(raw: &Spanned<RawCheck>, outputs: &[String], tensors: &Tensors) -> Checked<Check> {
+pub(crate) fn read_check(
+    raw: &Spanned<RawCheck>,
+    outputs: &[String],
+    tensors: &Tensors,
+) -> Checked<Check> {
     let RawCheck { kind, epsilon, rtol } = raw.get_ref();
     let numbers = "write check = { kind = \"numerical-gradient\", epsilon = 0.5, rtol = 1e-2 }";
     match kind.get_ref().as_str() {

@@ -14,7 +14,8 @@ pub(crate) fn outputs(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
             let Arg::Tensor(name) = arg else { continue };
             let changed = |x: &str, purpose| purpose == Purpose::InPlace && prime(x) == *name;
             if names().any(|(x, purpose)| changed(x, purpose)) {
-                let title = format!("`{name}` is in the buffer that another argument changes in place");
+                let title =
+                    format!("`{name}` is in the buffer that another argument changes in place");
                 let x = name.trim_end_matches('\'');
                 return Err(Fault::at(launch.arg_place(i).clone(), title)
                     .help(format!("to go on with the kernel's values, write \"inplace({x})\""))

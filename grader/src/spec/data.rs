@@ -100,7 +100,11 @@ fn read_one(at: &At<'_>, value: &Spanned<Value>, tensor: &Tensor) -> Checked<Dat
 }
 
 /// The numbers of a list that must fill `tensor`.
-pub(crate) fn numbers(list: &[Spanned<Value>], whole: &Spanned<Value>, tensor: &Tensor) -> Checked<Vec<f64>> {
+pub(crate) fn numbers(
+    list: &[Spanned<Value>],
+    whole: &Spanned<Value>,
+    tensor: &Tensor,
+) -> Checked<Vec<f64>> {
     let mut values = Vec::with_capacity(list.len());
     for item in list {
         let value = match *item.get_ref() {

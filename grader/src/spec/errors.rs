@@ -62,7 +62,8 @@ fn the_spec_itself_is_right() {
     let batch = spec.test("batch").unwrap();
     assert_eq!(batch.dims["N_out"], 8);
     assert_eq!(batch.calls[0].grid, [1, 1, 1]);
-    let shapes: Vec<_> = batch.buffers.iter().map(|b| (b.tensor.name.as_str(), &*b.tensor.shape)).collect();
+    let shapes: Vec<_> =
+        batch.buffers.iter().map(|b| (b.tensor.name.as_str(), &*b.tensor.shape)).collect();
     assert_eq!(shapes, [("x", &[3, 9][..]), ("w", &[2]), ("y", &[3, 8])]);
     assert!(spec.test("large").unwrap_err().diagnostics[0].help[0].contains("tiny, batch"));
 }
@@ -261,7 +262,7 @@ fn tensors_and_formula() {
     15 |     sum[f] x[b,i+f] * w[q]"""
        |                         ^
        |
-       = help: name it on the left side or in a `sum[...]`; indices here: `b`, `i` and `f`; sizes: `B`, `F`, `N` and `N_out`
+       = help: name it on the left side or in a reduction like `sum[...]`; indices here: `b`, `i` and `f`; sizes: `B`, `F`, `N` and `N_out`
     "#);
     insta::assert_snapshot!(error("[math]", "unused = \"f32[N]\"\n[math]"), @r#"
     error: the formula does not use `unused`
@@ -368,7 +369,7 @@ fn every_output_must_be_taken() {
     let text = changed(&[("f32[B, N_out]", two), ("* w[f]\"", "* w[f]; s[f] = 2 * w[f]\"")]);
     let failure = Spec::parse(&text, Path::new("puzzles/01_x.toml")).unwrap_err();
     insta::assert_snapshot!(failure.render(false), @r#"
-    error: missing output: no launch takes `s`
+    error: missing output: no launch computes `s`
       --> puzzles/01_x.toml:14:11
        |
     14 | forward = "y[b,i] = sum[f] x[b,i+f] * w[f]; s[f] = 2 * w[f]"

@@ -176,9 +176,12 @@ fn all<T>(results: impl IntoIterator<Item = Checked<T>>) -> Result<Vec<T>, Vec<F
 fn check_names(tests: &[Test]) -> Checked<()> {
     for (i, next) in tests.iter().enumerate() {
         if let Some(first) = tests[..i].iter().find(|t| t.name == next.name) {
-            return Err(Fault::at(next.place.clone(), format!("two tests are named `{}`", next.name))
-                .also(first.place.clone(), "the first one")
-                .help("give each its own name"));
+            return Err(Fault::at(
+                next.place.clone(),
+                format!("two tests are named `{}`", next.name),
+            )
+            .also(first.place.clone(), "the first one")
+            .help("give each its own name"));
         }
     }
     Ok(())

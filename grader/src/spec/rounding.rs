@@ -67,8 +67,7 @@ impl<'a> Run<'a> {
     /// several axes they may be one all the same: two blocks that are half idle look like one idle block. There the
     /// first rule must do.
     fn has_partly_idle_block(&self) -> bool {
-        self.threads > self.elements
-            && (self.has_axes || !self.elements.is_multiple_of(self.block))
+        self.threads > self.elements && (self.has_axes || !self.elements.is_multiple_of(self.block))
     }
 }
 

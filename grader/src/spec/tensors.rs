@@ -194,14 +194,18 @@ mod tests {
     #[test]
     fn primed_names_have_the_type_of_their_tensor() {
         let ty = |text: &str| TensorType::parse(text).unwrap();
-        let types = BTreeMap::from([("w".to_owned(), ty("f16[N]")), ("g".to_owned(), ty("f32[N]"))]);
+        let types =
+            BTreeMap::from([("w".to_owned(), ty("f16[N]")), ("g".to_owned(), ty("f32[N]"))]);
         let primed = |formula: &str| {
             let all = with_primed(&types, formula);
             all.into_iter().filter(|(name, _)| !types.contains_key(name)).collect::<Vec<_>>()
         };
         let weights = ("w'".to_owned(), ty("f16[N]"));
         assert_eq!(primed("w'[i] = w[i] - g[i]"), [weights.clone()]);
-        assert_eq!(primed("w'[i]=2*w[i];g'[i]=0 # w', v'"), [("g'".to_owned(), ty("f32[N]")), weights]);
+        assert_eq!(
+            primed("w'[i]=2*w[i];g'[i]=0 # w', v'"),
+            [("g'".to_owned(), ty("f32[N]")), weights]
+        );
         assert_eq!(primed("y[i] = w[i] ' v'[i] + ww'[i]"), []);
         assert_eq!(primed("'w[i] = é'"), []);
         assert_eq!([declared("w'"), declared("grad(w)"), declared("w")], ["w"; 3]);
