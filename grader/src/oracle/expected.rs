@@ -93,7 +93,7 @@ fn is_wanted(test: &Test, name: &str, element: usize) -> bool {
     let odd = |value: &f64| !value.is_finite();
     let by_hand = test.expect.iter().filter(|e| e.tensor.name == name);
     test.data.values().any(|data| matches!(data, Data::Values(values) if values.iter().any(odd)))
-        || by_hand.flat_map(|e| e.values.get(element)).any(odd)
+        || by_hand.filter_map(|e| e.values.get(element)).any(odd)
 }
 
 /// An error of the formula at the sizes and data of a test.

@@ -146,7 +146,7 @@ impl At<'_> {
             DataKind::Normal { .. } => &["kind", "scale", "shift"],
             _ => &["kind"],
         };
-        for key in table.keys().filter(|key| !keys.contains(&key.get_ref().as_str())) {
+        if let Some(key) = table.keys().find(|key| !keys.contains(&key.get_ref().as_str())) {
             let name = key.get_ref();
             let title = format!("`{word}` data have no `{}`", name.escape_debug());
             return Err(Fault::at(key.span(), title).suggest(name, keys.iter().copied(), "key"));

@@ -201,7 +201,7 @@ mod tests {
             all.into_iter().filter(|(name, _)| !types.contains_key(name)).collect::<Vec<_>>()
         };
         let weights = ("w'".to_owned(), ty("f16[N]"));
-        assert_eq!(primed("w'[i] = w[i] - g[i]"), [weights.clone()]);
+        assert_eq!(primed("w'[i] = w[i] - g[i]"), std::slice::from_ref(&weights));
         assert_eq!(
             primed("w'[i]=2*w[i];g'[i]=0 # w', v'"),
             [("g'".to_owned(), ty("f32[N]")), weights]

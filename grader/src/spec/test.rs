@@ -126,7 +126,7 @@ impl Test {
         }
         let at = At { text, sizes, dims: &dims, place: &dims_place };
         let data = read_data(&at, raw.data.as_ref(), tensors, &shapes)?;
-        let mut test = Self {
+        let mut read = Self {
             name: name.clone(),
             about: raw.about.clone(),
             data,
@@ -140,13 +140,13 @@ impl Test {
             calls,
             place: raw.name.span(),
         };
-        let outputs = test.outputs();
-        test.expect = read_expect(&raw.expect, &outputs, &shapes)?;
+        let outputs = read.outputs();
+        read.expect = read_expect(&raw.expect, &outputs, &shapes)?;
         if let Some(check) = &raw.check {
-            test.check = read_check(check, &outputs, tensors)?;
+            read.check = read_check(check, &outputs, tensors)?;
         }
-        test.check_work(tensors, &dims_place)?;
-        Ok(test)
+        read.check_work(tensors, &dims_place)?;
+        Ok(read)
     }
 
     /// Bounds the time and the memory that a spec can ask for.
@@ -183,8 +183,8 @@ fn chosen(raw: &RawTest, launches: &[Launch]) -> Checked<Vec<usize>> {
         return Err(Fault::at(kernels.span(), "this test launches no kernel")
             .help("name at least one, or leave `kernels` out to launch all"));
     }
-    let named = |launch: &Launch| kernels.get_ref().iter().any(|k| *k.get_ref() == launch.kernel);
-    Ok((0..launches.len()).filter(|&i| named(&launches[i])).collect())
+    let wanted = |launch: &Launch| kernels.get_ref().iter().any(|k| *k.get_ref() == launch.kernel);
+    Ok((0..launches.len()).filter(|&i| wanted(&launches[i])).collect())
 }
 
 /// Bounds the time and the memory that a spec can ask for.
