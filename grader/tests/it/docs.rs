@@ -1,0 +1,92 @@
+//! The reference pages of the book say all that the code knows, and what they say works.
+
+use indexmath::{Formula, TensorType};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(root().join("book/src").join(name)).unwrap()
+}
+
+/// The code blocks of a page that are of this kind.
+fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
+    let fence = format!("```{kind}\n");
+    page.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+}
+
+/// A block has a line `name: type` for each tensor, a blank line, and the formula.
+fn formula(block: &str) -> Formula {
+    let (declared, text) = block.split_once("\n\n").expect("declarations and a formula");
+    let mut types = BTreeMap::new();
+    for line in declared.lines() {
+        let (name, ty) = line.split_once(": ").expect("a declaration");
+        let ty = TensorType::parse(ty).unwrap();
+        types.insert(format!("{name}'"), ty.clone());
+        types.insert(name.to_owned(), ty);
+    }
+    types.retain(|name, _| text.contains(name.as_str()));
+    Formula::parse(text, &types).unwrap_or_else(|e| panic!("{e:?} in\n{block}"))
+}
+
+#[test]
+fn the_formulas_of_the_language_page_are_right_and_have_gradients() {
+    let page = page("formula_language.md");
+    let blocks = blocks(&page, "formula");
+    assert!(blocks.len() >= 5);
+    for block in blocks {
+        formula(block).differentiate().unwrap_or_else(|e| panic!("{e:?} in\n{block}"));
+    }
+}
+
+#[test]
+fn the_gradients_of_the_language_page_are_those_of_its_first_formula() {
+    let page = page("formula_language.md");
+    let derived = formula(blocks(&page, "formula")[0]).differentiate().unwrap();
+    for line in blocks(&page, "text").last().unwrap().lines() {
+        let name = line.split('[').next().unwrap();
+        assert_eq!(derived.text_of(name).as_deref(), Some(line));
+    }
+}
+
+/// The names of public fields in a Rust source.
+fn fields(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().filter_map(|line| {
+        let (name, _) = line.trim().strip_prefix("pub ")?.split_once(':')?;
+        name.chars().all(|c| c.is_ascii_lowercase()).then_some(name)
+    })
+}
+
+#[test]
+fn every_key_of_a_spec_has_a_place_on_its_page() {
+    let page = page("spec_reference.md");
+    let source = std::fs::read_to_string(root().join("grader/src/spec/raw.rs")).unwrap();
+    for key in fields(&source) {
+        let known = ["`KEY`", "[KEY]", "[[KEY]]", "KEY =", "KEY  =", "KEY   ="];
+        let shown = known.iter().any(|form| page.contains(&form.replace("KEY", key)));
+        assert!(shown, "spec_reference.md does not speak of `{key}`");
+    }
+}
+
+#[test]
+fn every_word_for_data_and_every_function_has_a_place() {
+    let kinds = std::fs::read_to_string(root().join("grader/src/spec/kind.rs")).unwrap();
+    let reference = page("spec_reference.md");
+    let words = kinds.split("const WORDS").nth(1).unwrap().split("];").next().unwrap();
+    let words: Vec<&str> = words.split('"').skip(1).step_by(2).collect();
+    assert!(words.len() >= 7, "{words:?}");
+    for word in words {
+        assert!(reference.contains(&format!("`\"{word}\"`")), "{word}");
+    }
+    let ops = std::fs::read_to_string(root().join("grader/indexmath/src/ops.rs")).unwrap();
+    let language = page("formula_language.md");
+    let names: Vec<&str> =
+        ops.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(names.len() >= 15, "{names:?}");
+    for name in names.iter().filter(|name| name.chars().all(char::is_alphabetic)) {
+        assert!(language.contains(name), "formula_language.md does not speak of `{name}`");
+    }
+}
