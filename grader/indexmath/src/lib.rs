@@ -54,17 +54,25 @@
 //!     + sum[c,fh,fw] input[b,c,oh+fh,ow+fw] * filters[k,c,fh,fw]
 //! ```
 //!
-//! - Bodies have `+ - * /`, signs, brackets, decimal numbers, sizes by name, and `sum[i,j] body`. The body
-//!   of a sum is a *term*: it extends over `*` and `/` and ends before `+` and `-`, as in a book.
-//!   So `sum[k] a[k] * b[k] + c` adds `c` once.
+//! - Bodies have `+ - * /`, signs, brackets, decimal numbers, sizes by name, and reductions: `sum[i,j] body`, `max`, `min`,
+//!   and `argmax`, `argmin`, which give the row-major place of the winner among the reduction's indices. The body
+//!   of a reduction is a *term*: it extends over `*` and `/` and ends before `+` and `-`, as in a book.
+//!   So `sum[k] a[k] * b[k] + c` adds `c` once. Of equal candidates the first wins, and NaN wins over all.
+//! - Functions: `exp log sqrt rsqrt tanh abs` of one value, `max min pow` of two, and the casts `f16 bf16 f32`, which round as
+//!   a store does. `index(i)` is the value of a whole-number expression.
+//! - `select(condition, a, b)`. Conditions compare with `< <= > >= == !=`, joined by `and` and `or`.
 //! - `x[...]` reads an element. Subscripts are integer expressions over indices and sizes:
-//!   `+ - * / %` with floor division, also written `div(a, b)` and `mod(a, b)`, and `ceil_div`, `min`, `max`.
-//! - `x?[...]` is 0 outside the tensor.
+//!   `+ - * / %` with floor division, also written `div(a, b)` and `mod(a, b)`, and `ceil_div`, `min`, `max`; or
+//!   an element of an integer tensor, `x[b, label[b]]`, whose range is checked with the data.
+//! - `x?[...]` contributes outside the tensor what changes nothing: 0 in a sum, -∞ in a maximum, ∞ in a minimum.
 //! - A tensor without axes is written without brackets: `loss = sum[i] x[i] * x[i]`.
-//! - `grad(x)` names the cotangent of `x`: what a derived statement computes, or a given one.
-//! - The indices on the left run over the axes of the tensor there. A summation index runs over the axis
+//! - `grad(x)` names the cotangent of `x`: what a derived statement computes, or a given one. `x'` is a tensor of the type
+//!   of `x`: what it holds afterwards.
+//! - The indices on the left run over the axes of the tensor there. A reduction's index runs over the axis
 //!   on which it stands alone in a subscript (on several: they must have the same size), or over a
 //!   range that is written: `sum[p < K*K, c]`.
+//! - At kinks gradients follow the frameworks: `abs` has 0 at 0, the first of equal arguments or candidates gets all.
+//!   `tests/functions.rs` shows all of this in numbers.
 //! - Every tensor is assigned once, before it is read.
 mod address;
 mod affine;
