@@ -33,7 +33,7 @@ fn at(text: &str, n: i64) -> (Formula, Concrete) {
     let primed: Vec<_> = types.iter().map(|(name, ty)| (format!("{name}'"), ty.clone())).collect();
     types.extend(primed);
     types.retain(|name, _| {
-        let word = |at: usize| text.as_bytes().get(at).is_some_and(|b| b.is_ascii_alphanumeric());
+        let word = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_alphanumeric);
         text.match_indices(name.as_str())
             .any(|(i, _)| (i == 0 || !word(i - 1)) && !word(i + name.len()))
     });
