@@ -34,6 +34,9 @@ pub enum LaunchError {
     /// Block too large, a zero in the grid, shared memory over the limit ...: what and which limit.
     #[error("{0}")]
     Configuration(String),
+    /// The kernel has an instruction that this machine cannot run.
+    #[error("{0}")]
+    Refused(LoadError),
     /// Number or sizes of the parameters do not match the kernel.
     #[error("{0}")]
     Parameters(String),

@@ -71,8 +71,11 @@ pub struct Outcome {
     pub printed: String,
 }
 
-/// Shared memory of a block that every CUDA device grants without asking, in bytes.
-pub const MAX_SHARED: u32 = 48 << 10;
+/// Shared memory of a block, static and dynamic, in bytes: what compute capability 9.0 grants a kernel that asks for it
+/// (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). A launch here always asks.
+pub const MAX_SHARED: u32 = 227 << 10;
+/// Static shared memory of a kernel: more of it does not compile.
+const MAX_STATIC_SHARED: u32 = 48 << 10;
 /// Threads of a block at most.
 pub const MAX_THREADS: u32 = 1024;
 /// Once a launch has printed so many bytes, the rest is dropped: as much as the hardware's buffer holds.
@@ -85,7 +88,8 @@ const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 /// After an [`EndlessLoop`](crate::FindingKind::EndlessLoop), blocks behind the one that found it may not have run.
 ///
 /// # Errors
-/// Where the device could not start the kernel: configuration out of its limits, or parameters that do not match.
+/// Where the device could not start the kernel: it was refused, the configuration is out of the limits, or parameters do not
+/// match.
 pub fn launch(
     module: &Module,
     kernel: &Kernel,
@@ -93,6 +97,9 @@ pub fn launch(
     memory: &mut Memory,
     options: &Options,
 ) -> Result<Outcome, LaunchError> {
+    if let Some(error) = kernel.refusal() {
+        return Err(LaunchError::Refused(error.clone()));
+    }
     let shared = check_configuration(kernel, launch)?;
     let params = parameters(kernel, launch)?;
     let first_variable = place_variables(module, memory);
@@ -144,8 +151,14 @@ fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, Launc
     }
     let mut shared = kernel.program.shared.clone();
     let placed = shared.place(launch.dynamic_shared.into(), kernel.program.dynamic_shared_align);
+    let (fixed, dynamic) = (kernel.program.shared.packed, launch.dynamic_shared);
+    if fixed > MAX_STATIC_SHARED {
+        return error(format!(
+            "the kernel declares {fixed} bytes of shared memory; {MAX_STATIC_SHARED} are possible, \
+             more only as dynamic shared memory"
+        ));
+    }
     if placed.is_none() || shared.packed > MAX_SHARED {
-        let (fixed, dynamic) = (kernel.program.shared.packed, launch.dynamic_shared);
         return error(format!(
             "the block needs {fixed} bytes of static and {dynamic} of dynamic shared memory; \
              {MAX_SHARED} are possible"

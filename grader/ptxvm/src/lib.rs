@@ -71,8 +71,9 @@
 //!
 //! # What is not
 //!
-//! Textures, surfaces, `wmma`/`mma`, asynchronous copies, clusters, function pointers, recursion, `malloc`: each is an error of
-//! [`Module::load`] that names the line and has `unsupported` set. Furthermore:
+//! Textures, surfaces, `wmma`/`mma`, asynchronous copies, clusters, function pointers, recursion, `malloc`: a kernel that has
+//! one of these, or calls a function that does, has a [`Kernel::refusal`] that names the line and says why. The other kernels
+//! of the module run all the same. Furthermore:
 //!
 //! - Diverged lanes meet at the immediate post-dominator of their branch. Two lanes of one warp that wait for each other (a spin
 //!   lock inside a warp) so never end, though newer GPUs would run them; warps may wait for each other.

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::error::LoadError;
 use crate::ir::{Instr, Pc, Q, R, Uniform};
 use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
@@ -64,9 +65,28 @@ pub struct Kernel {
     /// Where each parameter starts in the parameter window.
     pub(crate) param_offsets: Vec<u32>,
     pub(crate) program: Program,
+    /// Why it cannot run.
+    pub(crate) refusal: Option<LoadError>,
 }
 
 impl Kernel {
+    /// A kernel with an instruction that this machine cannot run.
+    pub(crate) fn refused(name: &str, error: LoadError) -> Self {
+        Self {
+            name: name.to_owned(),
+            params: Vec::new(),
+            param_offsets: Vec::new(),
+            program: Program::default(),
+            refusal: Some(error),
+        }
+    }
+
+    /// Why it cannot run: the first instruction, of it or of a function that it calls, which this machine does not have. The
+    /// other kernels of the module run all the same.
+    pub fn refusal(&self) -> Option<&LoadError> {
+        self.refusal.as_ref()
+    }
+
     /// Name in the PTX (mangled).
     pub fn name(&self) -> &str {
         &self.name

@@ -50,6 +50,9 @@ pub enum Command {
     New(NewArgs),
     /// For instructors: check that puzzles are in order
     Check(CheckArgs),
+    /// Look at PTX with the virtual machine's eyes
+    #[command(subcommand)]
+    Ptx(PtxCommand),
     /// Print a script that completes commands in a shell
     Completions {
         /// Of this shell
@@ -108,6 +111,34 @@ pub struct NewArgs {
     /// Name of the `__global__` function [default: asked for, or the name]
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
+}
+
+/// What to do with PTX.
+#[derive(Debug, Subcommand)]
+pub enum PtxCommand {
+    /// Say, entry by entry, whether the virtual machine can run it, and if not, why
+    Check(PtxCheckArgs),
+}
+
+/// Which files.
+#[derive(Args, Debug)]
+pub struct PtxCheckArgs {
+    /// PTX, as `nvcc -ptx` writes it
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = PtxFormat::Text)]
+    pub format: PtxFormat,
+}
+
+/// Output formats by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PtxFormat {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
 }
 
 /// What to check.

@@ -14,6 +14,7 @@ mod man;
 mod new;
 mod next;
 mod open;
+mod ptx;
 mod puzzle;
 mod reset;
 mod watch;
@@ -22,7 +23,7 @@ use crate::backend::gpu;
 use crate::failure::{EXIT_ENVIRONMENT, Failure, FailureKind};
 use crate::report::style::Style;
 use crate::workbook::Workbook;
-use args::{Cli, Command};
+use args::{Cli, Command, PtxCommand};
 use clap::Parser;
 use std::io::{self, Write};
 use std::path::Path;
@@ -63,11 +64,20 @@ fn dispatch(cli: &Cli) -> ExitCode {
         Command::EditorSetup => finish(editor_setup::run(dir, nvcc)),
         Command::Doctor => ExitCode::from(doctor::run(nvcc)),
         Command::Clean(args) => finish(clean::run(args)),
+        Command::Ptx(PtxCommand::Check(args)) => code(ptx::run(args)),
         Command::Completions { shell } => {
             completions::run(*shell);
             ExitCode::SUCCESS
         }
         Command::Man(args) => finish(man::run(args)),
+    }
+}
+
+/// The exit code that a command chose, or that of its failure.
+fn code(result: Result<u8, Failure>) -> ExitCode {
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => finish(Err(failure)),
     }
 }
 

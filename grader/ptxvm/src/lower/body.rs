@@ -6,6 +6,7 @@ use super::builder::{Callee, KernelBuilder};
 use super::cfg::Cfg;
 use super::mods::Mods;
 use super::postdom;
+use super::refuse;
 use crate::error::LoadError;
 use crate::ir::{Alu, Guard, Instr, NO_PC, Op, P, Pc, Q, R};
 use crate::loc::Tracker;
@@ -112,6 +113,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
                     Ok(())
                 }
                 Statement::Variable(variable) => body.variable(variable),
+                Statement::Refused(error) => Err(error.clone()),
                 Statement::OpenScope => {
                     body.scopes.push(Scope::default());
                     Ok(())
@@ -220,7 +222,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             || self.control(mods, operands)?
             || self.warp_operation(mods, operands)?;
         if !known {
-            return Err(self.unsupported(format!("instruction `{}`", instruction.opcode)));
+            return Err(self.unsupported(refuse::reason(instruction.opcode)));
         }
         match mods.left() {
             Some(part) => {

@@ -93,7 +93,7 @@ pub(crate) fn kernel<'a>(context: &Context<'_, 'a>, function: &Function<'a>) -> 
             (uniform, if wide { UniformSlot::Q(Q(index)) } else { UniformSlot::R(R(index)) })
         })
         .collect();
-    Ok(Kernel { name: function.name.to_owned(), params, param_offsets, program })
+    Ok(Kernel { name: function.name.to_owned(), params, param_offsets, program, refusal: None })
 }
 
 impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {

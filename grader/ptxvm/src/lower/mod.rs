@@ -12,6 +12,7 @@ mod memory;
 mod mods;
 mod operands;
 mod postdom;
+mod refuse;
 mod warpops;
 
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ use crate::error::LoadError;
 use crate::loc::Files;
 use crate::memory::flat::Flat;
 use crate::memory::layout::Layout;
-use crate::program::{Module, ModuleVariable};
+use crate::program::{Kernel, Module, ModuleVariable};
 use crate::syntax::ast::{File, Function, InitValue, VarSpace, Variable};
 use crate::types::Type;
 
@@ -106,7 +107,10 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
         .functions
         .iter()
         .filter(|function| function.is_entry && function.body.is_some())
-        .map(|function| builder::kernel(&context, function))
+        .map(|function| match builder::kernel(&context, function) {
+            Err(error) if error.unsupported => Ok(Kernel::refused(function.name, error)),
+            kernel => kernel,
+        })
         .collect::<Result<Vec<_>, _>>()?;
     Ok(Module::new(kernels, variables, memory))
 }

@@ -1,5 +1,6 @@
 //! The syntax tree. Names borrow from the text; nothing is resolved yet.
 
+use crate::error::LoadError;
 use crate::types::Type;
 
 /// State space of a variable.
@@ -118,6 +119,8 @@ pub enum Statement<'a> {
     Loc { at: Position, inlined_at: Option<Position> },
     OpenScope,
     CloseScope,
+    /// What this machine cannot even read: textures, tables of branch targets. The kernels that contain it are refused.
+    Refused(LoadError),
 }
 
 /// A statement with its line in the PTX.

@@ -44,7 +44,16 @@ impl<'a> Parser<'_, 'a> {
                     }
                 }
             } else {
-                push(self.label_or_instruction()?);
+                let start = self.at;
+                push(match self.label_or_instruction() {
+                    Ok(statement) => statement,
+                    Err(error) if error.unsupported => {
+                        self.at = start;
+                        self.skip_statement();
+                        Statement::Refused(error)
+                    }
+                    Err(error) => return Err(error),
+                });
             }
         }
     }
@@ -104,7 +113,7 @@ impl<'a> Parser<'_, 'a> {
             if self.directive().is_some_and(|name| !matches!(name, ".loc" | ".pragma" | ".reg")) {
                 return Err(LoadError::unsupported(
                     self.line(),
-                    "tables of branch targets and indirect calls",
+                    "not supported: tables of branch targets and indirect calls",
                 ));
             }
             return Ok(Statement::Label(opcode));
@@ -186,7 +195,10 @@ impl<'a> Parser<'_, 'a> {
             _ => return Err(self.unexpected("an address")),
         };
         if self.is(b',') {
-            return Err(LoadError::unsupported(token.line, "textures, surfaces and tensor maps"));
+            return Err(LoadError::unsupported(
+                token.line,
+                "not supported: textures, surfaces and tensor maps; read the data through a pointer",
+            ));
         }
         self.expect(b']')?;
         Ok(Operand::Address { base, offset })

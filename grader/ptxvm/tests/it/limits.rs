@@ -11,7 +11,7 @@ fn refused(launch: &Launch) -> String {
         ptxvm::launch(&device.module, kernel, launch, &mut device.memory, &Options::default());
     match done {
         Err(LaunchError::Configuration(message) | LaunchError::Parameters(message)) => message,
-        Ok(outcome) => panic!("{outcome:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -31,8 +31,8 @@ fn configurations_out_of_the_device_limits() {
     );
     assert!(refused(&Launch { block: [1, 1, 65], ..launch() }).contains("1 to 64"));
     assert_eq!(
-        refused(&Launch { dynamic_shared: 49_153, ..launch() }),
-        "the block needs 0 bytes of static and 49153 of dynamic shared memory; 49152 are possible"
+        refused(&Launch { dynamic_shared: 232_449, ..launch() }),
+        "the block needs 0 bytes of static and 232449 of dynamic shared memory; 232448 are possible"
     );
 }
 
@@ -53,7 +53,35 @@ fn load_error(body: &str) -> ptxvm::LoadError {
         ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
          .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .pred %p<3>;\n.loc 1 7 0\n{body}\n}}\n.file 1 \"k.cu\"\n"
     );
-    Module::load(&text).expect_err(body)
+    match Module::load(&text) {
+        Ok(module) => module.kernel("k").unwrap().refusal().expect(body).clone(),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn a_kernel_that_cannot_run_leaves_the_others_alone() {
+    let entry = |name: &str, body: &str| {
+        format!(".visible .entry {name}(.param .u64 p)\n{{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n{body}\nret;\n}}\n")
+    };
+    let text = [
+        ".version 9.0\n.target sm_75\n.address_size 64\n.func f()\n{\ncp.async.bulk.wait_group 0;\nret;\n}\n",
+        &entry("a", "tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r1, %r2}];"),
+        &entry("b", "mov.u32 %r1, 1;"),
+        &entry("c", "call f, ();"),
+    ]
+    .concat();
+    let module = Module::load(&text).unwrap();
+    let refusals: Vec<_> =
+        module.kernels().map(|k| k.refusal().map(|e| (e.ptx_line, e.unsupported))).collect();
+    assert_eq!(refusals, [Some((13, true)), None, Some((6, true))]);
+    let config = Launch { grid: [1; 3], block: [1, 1, 1], dynamic_shared: 0, params: vec![vec![0; 8]] };
+    let run = |name: &str| {
+        let mut memory = ptxvm::Memory::default();
+        ptxvm::launch(&module, module.kernel(name).unwrap(), &config, &mut memory, &Options::default())
+    };
+    assert!(run("b").unwrap().findings.is_empty());
+    assert!(matches!(run("a"), Err(LaunchError::Refused(error)) if error.message.contains("pointer")));
 }
 
 #[test]
@@ -91,7 +119,8 @@ fn unsupported_is_not_malformed() {
 fn recursion_is_refused() {
     let text = ".version 9.0\n.target sm_75\n.func f()\n{\ncall g, ();\nret;\n}\n.func g()\n{\ncall f, ();\nret;\n}\n\
                 .visible .entry k()\n{\ncall f, ();\nret;\n}\n";
-    let error = Module::load(text).unwrap_err();
+    let module = Module::load(text).unwrap();
+    let error = module.kernel("k").unwrap().refusal().unwrap();
     assert!(error.unsupported);
     assert!(error.message.contains("recursion"), "{error}");
 }

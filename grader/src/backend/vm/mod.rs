@@ -33,6 +33,10 @@ impl VmBackend {
     /// The machine cannot run an instruction of the module, or the text is not PTX.
     pub fn new(ptx: &str, kernels: BTreeMap<String, String>) -> Result<Self, Failure> {
         let module = Module::load(ptx).map_err(|e| cannot_load(&e))?;
+        let refusal = |symbol: &String| module.kernel(symbol)?.refusal();
+        if let Some(error) = kernels.values().find_map(refusal) {
+            return Err(cannot_load(error));
+        }
         Ok(Self { module, kernels, budget: None })
     }
 

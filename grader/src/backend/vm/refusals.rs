@@ -67,6 +67,7 @@ pub fn cannot_launch(launch: &CaseLaunch, error: &LaunchError) -> Failure {
             title,
             "change block, grid or shared in the spec's [[launch]]; a kernel's own __shared__ arrays count too",
         ),
+        LaunchError::Refused(error) => cannot_load(error),
         LaunchError::Parameters(_) => Failure::new(
             FailureKind::Kernel,
             title,

@@ -111,3 +111,50 @@ fn survivors_are_shown_with_what_to_write_of_them() {
     assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
     assert!(checked.stdout.contains("<testcase name=\"mutants\""), "{}", checked.stdout);
 }
+
+#[test]
+fn ptx_is_checked_entry_by_entry() {
+    let dir = tempfile::tempdir().unwrap();
+    let entry = |name: &str, body: &str| {
+        format!(
+            ".visible .entry {name}(.param .u64 p)\n{{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.loc 1 7 3\n{body}\nret;\n}}\n"
+        )
+    };
+    let head = ".version 9.0\n.target sm_75\n.address_size 64\n.file 1 \"k.cu\"\n";
+    let text = head.to_owned()
+        + &entry("_Z5plainPf", "mov.u32 %r1, 1;")
+        + &entry("textured", "tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r1, %r2}];")
+        + &entry("grouped", "wgmma.fence.sync.aligned;");
+    fs::write(dir.path().join("k.ptx"), &text).unwrap();
+    fs::write(dir.path().join("good.ptx"), head.to_owned() + &entry("k", "mov.u32 %r1, 1;"))
+        .unwrap();
+    fs::write(dir.path().join("k.cu"), "int main() {}").unwrap();
+    let run = |args: &[&str]| {
+        output(
+            command(&[&["ptx", "check"], args].concat())
+                .current_dir(dir.path())
+                .env("LC_ALL", "C.UTF-8"),
+        )
+    };
+    let checked = run(&["k.ptx", "good.ptx"]);
+    assert_eq!(checked.code, 1, "{}", checked.stderr);
+    insta::assert_snapshot!(checked.stdout, @"
+    k.ptx
+      ✔ plain
+      ✘ textured
+          line 18, from k.cu:7: not supported: textures, surfaces and tensor maps; read the data through a pointer
+      ✘ grouped
+          line 26, from k.cu:7: not supported: instruction `wgmma.fence.sync.aligned`: products of warp groups need the tensor cores of sm_90a; use wmma or mma.sync
+    good.ptx
+      ✔ k
+
+    the virtual machine can run 2 of 4 entries
+    ");
+    assert_eq!(run(&["good.ptx"]).code, 0);
+    assert_eq!(run(&["missing.ptx"]).code, 2);
+    let wrong = run(&["k.cu"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("k.cu is no PTX that can be read: line 1"), "{}", wrong.stderr);
+    let json = run(&["good.ptx", "--format", "json"]).stdout;
+    assert!(json.contains("\"runs\": true"), "{json}");
+}

@@ -27,6 +27,7 @@ fn help_names_every_command() {
       clean         Show what the grader keeps on this machine, and remove it
       new           For instructors: write the files of a new puzzle
       check         For instructors: check that puzzles are in order
+      ptx           Look at PTX with the virtual machine's eyes
       completions   Print a script that completes commands in a shell
       man           Print the manual page
       help          Print this message or the help of the given subcommand(s)
