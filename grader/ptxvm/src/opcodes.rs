@@ -120,6 +120,7 @@ macro_rules! with_alu_table {
             Q3(q3: Q, Q, Q, Q) {
                 MadLo fast w64::mad_lo; MadHiU slow w64::mad_hi_u; MadHiS slow w64::mad_hi_s;
                 SadU fast w64::sad_u; SadS fast w64::sad_s; FmaF fast f64s::fma;
+                FmaRz slow zero::fma_f64; FmaRm slow down::fma_f64; FmaRp slow up::fma_f64;
             }
             /// Q <- R
             QR(qr: Q, R) {

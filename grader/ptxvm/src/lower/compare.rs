@@ -236,14 +236,19 @@ impl<'a> Body<'_, '_, '_, 'a> {
     fn select_by_sign(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
         let by = mods.ty();
         let ty = mods.ty().ok_or_else(|| self.malformed("`slct` needs two types"))?;
-        mods.take("ftz");
+        let flush = mods.take("ftz");
         let [d, a, b, c] = self.exactly(operands)?;
         let compare = match by {
             Some(Type::S32) => PRR::LeS,
             Some(Type::F32) => PRR::LeF,
             _ => return Err(self.malformed("`slct` chooses by `.s32` or `.f32`")),
         };
-        let c = self.value_r(c, Type::B32)?;
+        let mut c = self.value_r(c, Type::B32)?;
+        if flush && by == Some(Type::F32) {
+            let flushed = self.builder.new_r();
+            self.alu(Alu::R1(R1::FlushF, flushed, c));
+            c = flushed;
+        }
         let (p, zero) = (self.builder.new_p(), self.builder.zero());
         self.alu(Alu::PRR(compare, p, zero, c));
         self.choose(d, a, b, p, ty)
