@@ -3,7 +3,7 @@
 use super::body::{Body, Result};
 use super::mods::Mods;
 use crate::ir::alu::{PQQ, PRR, R1};
-use crate::ir::{Alu, Logic, P, Uniform};
+use crate::ir::{Alu, Logic, P, R, Uniform};
 use crate::syntax::ast::Operand;
 use crate::types::Type;
 
@@ -135,6 +135,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
             self.alu(Alu::PQQ(comparison.q, result, a, b));
         } else {
             let (mut a, mut b) = (self.value_r(a, ty)?, self.value_r(b, ty)?);
+            if flush && ty == Type::F16 {
+                a = self.flushed_half(a);
+                b = self.flushed_half(b);
+            }
             let convert = match ty {
                 Type::S16 => Some(R1::Sext16),
                 Type::F16 => Some(R1::F32FromF16),
@@ -173,6 +177,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
             _ => None,
         };
         Ok((result, combine))
+    }
+
+    fn flushed_half(&mut self, value: R) -> R {
+        let flushed = self.builder.new_r();
+        self.alu(Alu::R1(R1::FlushF16, flushed, value));
+        flushed
     }
 
     fn combined(&mut self, d: P, result: P, combine: Option<(Logic, P)>) {

@@ -198,7 +198,8 @@ mod tests {
     #[test]
     fn directions_enclose_the_nearest() {
         for [a, b, c] in operands() {
-            let results = |mode| [add(a, b, mode), mul(a, b, mode), div(a, b, mode), fma(a, b, c, mode)];
+            let results =
+                |mode| [add(a, b, mode), mul(a, b, mode), div(a, b, mode), fma(a, b, c, mode)];
             let (down, up) = (results(Mode::Down), results(Mode::Up));
             let (nearest, zero) = (results(Mode::Nearest), results(Mode::Zero));
             for i in 0..4 {
