@@ -60,7 +60,7 @@
 //!
 //! # What is supported
 //!
-//! - Types of 8 to 64 bits, `f16`, `bf16` and their pairs, `f32`, `f64`; all rounding modes but for directed `fma.f64`.
+//! - Types of 8 to 64 bits, `f16`, `bf16` and their pairs, `f32`, `f64`; all rounding modes.
 //! - Integer, logic, bit-field, carry and `dp4a` arithmetic; float arithmetic; `cvt` between all of these; comparisons.
 //! - Global, shared (static and dynamic), local, constant and parameter memory; generic addresses; vectors; cache and ordering
 //!   qualifiers, which change nothing, because every access is at once visible to all.

@@ -120,6 +120,7 @@ macro_rules! with_alu_table {
             Q3(q3: Q, Q, Q, Q) {
                 MadLo fast w64::mad_lo; MadHiU slow w64::mad_hi_u; MadHiS slow w64::mad_hi_s;
                 SadU fast w64::sad_u; SadS fast w64::sad_s; FmaF fast f64s::fma;
+                FmaRz slow zero::fma_f64; FmaRm slow down::fma_f64; FmaRp slow up::fma_f64;
             }
             /// Q <- R
             QR(qr: Q, R) {
@@ -132,7 +133,7 @@ macro_rules! with_alu_table {
                 Low fast int::low; High fast int::high; Popc slow w64::popc; Clz slow w64::clz;
                 BfindU slow w64::bfind_u; BfindS slow w64::bfind_s;
                 BfindShiftU slow w64::bfind_shift_u; BfindShiftS slow w64::bfind_shift_s;
-                U32FromF64 slow cvt::u32_from_f64; S32FromF64 slow cvt::s32_from_f64;
+                U32FromF64 slow cvt::u32_from_f64; U16FromF64 slow cvt::u16_from_f64; U8FromF64 slow cvt::u8_from_f64; S32FromF64 slow cvt::s32_from_f64;
                 F32FromF64 slow cvt::nearest::f32_from_f64; F32FromF64Rz slow cvt::zero::f32_from_f64;
                 F32FromF64Rm slow cvt::down::f32_from_f64; F32FromF64Rp slow cvt::up::f32_from_f64;
                 F32FromU64Rn slow cvt::nearest::f32_from_u64; F32FromS64Rn slow cvt::nearest::f32_from_s64;

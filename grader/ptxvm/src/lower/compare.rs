@@ -3,7 +3,7 @@
 use super::body::{Body, Result};
 use super::mods::Mods;
 use crate::ir::alu::{PQQ, PRR, R1};
-use crate::ir::{Alu, Logic, P, Uniform};
+use crate::ir::{Alu, Logic, P, R, Uniform};
 use crate::syntax::ast::Operand;
 use crate::types::Type;
 
@@ -135,6 +135,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
             self.alu(Alu::PQQ(comparison.q, result, a, b));
         } else {
             let (mut a, mut b) = (self.value_r(a, ty)?, self.value_r(b, ty)?);
+            if flush && ty == Type::F16 {
+                a = self.flushed_half(a);
+                b = self.flushed_half(b);
+            }
             let convert = match ty {
                 Type::S16 => Some(R1::Sext16),
                 Type::F16 => Some(R1::F32FromF16),
@@ -173,6 +177,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
             _ => None,
         };
         Ok((result, combine))
+    }
+
+    fn flushed_half(&mut self, value: R) -> R {
+        let flushed = self.builder.new_r();
+        self.alu(Alu::R1(R1::FlushF16, flushed, value));
+        flushed
     }
 
     fn combined(&mut self, d: P, result: P, combine: Option<(Logic, P)>) {
@@ -236,14 +246,19 @@ impl<'a> Body<'_, '_, '_, 'a> {
     fn select_by_sign(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
         let by = mods.ty();
         let ty = mods.ty().ok_or_else(|| self.malformed("`slct` needs two types"))?;
-        mods.take("ftz");
+        let flush = mods.take("ftz");
         let [d, a, b, c] = self.exactly(operands)?;
         let compare = match by {
             Some(Type::S32) => PRR::LeS,
             Some(Type::F32) => PRR::LeF,
             _ => return Err(self.malformed("`slct` chooses by `.s32` or `.f32`")),
         };
-        let c = self.value_r(c, Type::B32)?;
+        let mut c = self.value_r(c, Type::B32)?;
+        if flush && by == Some(Type::F32) {
+            let flushed = self.builder.new_r();
+            self.alu(Alu::R1(R1::FlushF, flushed, c));
+            c = flushed;
+        }
         let (p, zero) = (self.builder.new_p(), self.builder.zero());
         self.alu(Alu::PRR(compare, p, zero, c));
         self.choose(d, a, b, p, ty)

@@ -364,6 +364,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 (Value::Q(value), false) => self.q1(Q1::U64FromF64, value),
             }));
         }
+        // A NaN becomes the top bit of the narrow integer.
+        match (value, to) {
+            (Value::Q(value), Type::U8) => return Ok(Value::R(self.rq(RQ::U8FromF64, value))),
+            (Value::Q(value), Type::U16) => return Ok(Value::R(self.rq(RQ::U16FromF64, value))),
+            _ => {}
+        }
         let result = match (value, signed) {
             (Value::R(value), true) => self.r1(R1::S32FromF32, value),
             (Value::R(value), false) => self.r1(R1::U32FromF32, value),

@@ -236,12 +236,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
     ) -> Result<()> {
         let [d, a, b, c] = self.exactly(operands)?;
         if ty == Type::F64 {
-            if mode != Mode::Nearest {
-                return Err(self.unsupported("`fma.f64` that does not round to nearest"));
-            }
+            let op = directed([Q3::FmaF, Q3::FmaRz, Q3::FmaRm, Q3::FmaRp], mode);
             let (a, b) = (self.float_q(a, around)?, self.float_q(b, around)?);
             let (c, d) = (self.float_q(c, around)?, self.dst_q(d)?);
-            self.alu(Alu::Q3(Q3::FmaF, d, a, b, c));
+            self.alu(Alu::Q3(op, d, a, b, c));
             self.after_q(d, around);
             return Ok(());
         }

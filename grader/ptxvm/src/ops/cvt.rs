@@ -171,6 +171,14 @@ pub fn u32_from_f64(a: u64) -> u32 {
     if g(a).is_nan() { INDEFINITE_32 } else { g(a) as u32 }
 }
 #[inline(always)]
+pub fn u16_from_f64(a: u64) -> u32 {
+    if g(a).is_nan() { 1 << 15 } else { (g(a) as u16).into() }
+}
+#[inline(always)]
+pub fn u8_from_f64(a: u64) -> u32 {
+    if g(a).is_nan() { 1 << 7 } else { (g(a) as u8).into() }
+}
+#[inline(always)]
 pub fn s64_from_f64(a: u64) -> u64 {
     if g(a).is_nan() { INDEFINITE_64 } else { g(a) as i64 as u64 }
 }

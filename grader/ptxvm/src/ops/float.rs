@@ -2,6 +2,7 @@
 //!
 //! A NaN result is the canonical one: PTX does not keep payloads of `f32`, and Rust leaves them open.
 
+use super::exact;
 use super::round::{self, Mode};
 
 pub const NAN_F32: u32 = 0x7FFF_FFFF;
@@ -160,14 +161,14 @@ macro_rules! nearest {
             pub fn is_nan(a: $u) -> bool {
                 $from(a).is_nan()
             }
+            /// PTX counts zero as normal.
             #[inline(always)]
             pub fn is_normal(a: $u) -> bool {
-                $from(a).is_normal()
+                $from(a).is_normal() || $from(a) == 0.0
             }
-            /// PTX counts zero as subnormal here.
             #[inline(always)]
             pub fn is_subnormal(a: $u) -> bool {
-                $from(a).is_subnormal() || $from(a) == 0.0
+                $from(a).is_subnormal()
             }
         }
     )*};
@@ -181,7 +182,7 @@ macro_rules! directed {
     ($($module:ident $mode:expr;)*) => {$(
         /// One direction of rounding.
         pub mod $module {
-            use super::{Mode, bits, f, g, round, wide_bits};
+            use super::{Mode, bits, exact, f, g, round, wide_bits};
             const MODE: Mode = $mode;
 
             /// Overflow of a finite sum has to stop at the largest number in some directions: `to_f32` sees to it.
@@ -215,15 +216,15 @@ macro_rules! directed {
             }
             #[inline(always)]
             pub fn add_f64(a: u64, b: u64) -> u64 {
-                wide_bits(round::add_f64(g(a), g(b), MODE))
+                wide_bits(exact::add(g(a), g(b), MODE))
             }
             #[inline(always)]
             pub fn mul_f64(a: u64, b: u64) -> u64 {
-                wide_bits(round::mul_f64(g(a), g(b), MODE))
+                wide_bits(exact::mul(g(a), g(b), MODE))
             }
             #[inline(always)]
             pub fn div_f64(a: u64, b: u64) -> u64 {
-                wide_bits(round::div_f64(g(a), g(b), MODE))
+                wide_bits(exact::div(g(a), g(b), MODE))
             }
             #[inline(always)]
             pub fn rcp_f64(a: u64) -> u64 {
@@ -231,7 +232,11 @@ macro_rules! directed {
             }
             #[inline(always)]
             pub fn sqrt_f64(a: u64) -> u64 {
-                wide_bits(round::sqrt_f64(g(a), MODE))
+                wide_bits(exact::sqrt(g(a), MODE))
+            }
+            #[inline(always)]
+            pub fn fma_f64(a: u64, b: u64, c: u64) -> u64 {
+                wide_bits(exact::fma(g(a), g(b), g(c), MODE))
             }
         }
     )*};

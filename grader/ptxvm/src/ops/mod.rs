@@ -6,6 +6,7 @@
 pub mod approx;
 pub mod cmp;
 pub mod cvt;
+pub mod exact;
 pub mod float;
 pub mod half;
 pub mod int;

@@ -103,47 +103,6 @@ pub fn zero_sum(sum: f64, a: f64, b: f64, mode: Mode) -> f64 {
     }
 }
 
-/// `a + b` in `f64` in a given direction.
-#[inline(always)]
-pub fn add_f64(a: f64, b: f64, mode: Mode) -> f64 {
-    let (sum, lost) = two_sum(a, b);
-    if sum.is_infinite() && a.is_finite() && b.is_finite() {
-        return adjust_f64(sum, if sum > 0.0 { -1.0 } else { 1.0 }, mode);
-    }
-    zero_sum(adjust_f64(sum, lost, mode), a, b, mode)
-}
-
-/// `a * b` in `f64` in a given direction. Where the lost part itself underflows, its sign may read as zero.
-#[inline(always)]
-pub fn mul_f64(a: f64, b: f64, mode: Mode) -> f64 {
-    let product = a * b;
-    if product.is_infinite() && a.is_finite() && b.is_finite() {
-        return adjust_f64(product, if product > 0.0 { -1.0 } else { 1.0 }, mode);
-    }
-    adjust_f64(product, a.mul_add(b, -product), mode)
-}
-
-/// `a / b` in `f64` in a given direction.
-#[inline(always)]
-pub fn div_f64(a: f64, b: f64, mode: Mode) -> f64 {
-    let quotient = a / b;
-    if b == 0.0 || !a.is_finite() || b.is_infinite() {
-        return quotient;
-    }
-    if quotient.is_infinite() {
-        return adjust_f64(quotient, if quotient > 0.0 { -1.0 } else { 1.0 }, mode);
-    }
-    let remainder = (-quotient).mul_add(b, a);
-    adjust_f64(quotient, if b < 0.0 { -remainder } else { remainder }, mode)
-}
-
-/// `sqrt(a)` in `f64` in a given direction.
-#[inline(always)]
-pub fn sqrt_f64(a: f64, mode: Mode) -> f64 {
-    let root = a.sqrt();
-    adjust_f64(root, (-root).mul_add(root, a), mode)
-}
-
 /// A 16-bit float format.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
@@ -257,9 +216,6 @@ mod tests {
         assert_eq!(to_f32(1e300, Mode::Up), f32::INFINITY);
         assert_eq!(to_16(1e9, F16, Mode::Zero), 0x7BFF);
         assert_eq!(to_16(-1e9, F16, Mode::Up), 0xFBFF);
-        assert_eq!(add_f64(1.0, 1e-30, Mode::Up), 1f64.next_up());
-        assert_eq!(add_f64(1.0, -1.0, Mode::Down).to_bits(), (-0f64).to_bits());
-        assert_eq!(div_f64(1.0, 3.0, Mode::Up), (1.0f64 / 3.0).next_up());
         assert_eq!(f64::from(to_f32(sqrt_odd(2.0), Mode::Down)) * 1.0, 1.414_213_538_169_860_8);
     }
 }
