@@ -16,12 +16,13 @@ use crate::verdict::TestVerdict;
 use crate::workbook::Workbook;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A kernel file that is compiled, and whose kernels are those of the spec.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     /// PTX and, for a GPU, machine code.
-    pub compiled: Compiled,
+    pub compiled: Arc<Compiled>,
     /// Name in the module (mangled) of each kernel by its source name.
     pub kernels: BTreeMap<String, String>,
 }
@@ -59,7 +60,7 @@ pub fn compile(
         module::check_signature(kernel, &arguments(spec, launch), &compiled.source)?;
         kernels.insert(launch.kernel.clone(), kernel.symbol.clone());
     }
-    Ok(Program { compiled, kernels })
+    Ok(Program { compiled: Arc::new(compiled), kernels })
 }
 
 fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {

@@ -9,13 +9,14 @@
 //! ```
 //!
 //! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `finding`, `case`, `verdict`, `npy`,
-//! `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `module`, `backend`, `judge`,
-//! `wrong`, `grade`, `doctor`, `report`, `contents`, `standing`, `chapter`, `pristine`, `editor`, `storage`, `terminal`,
-//! `watcher`, `cli`.
+//! `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`, `backend`, `judge`, `wrong`,
+//! `grade`, `unit`, `doctor`, `report`, `contents`, `standing`, `chapter`, `check`, `pristine`, `editor`, `storage`,
+//! `template`, `terminal`, `watcher`, `cli`.
 
 pub mod backend;
 pub mod case;
 pub mod chapter;
+pub mod check;
 pub mod cli;
 pub mod contents;
 pub mod diagnostic;
@@ -26,6 +27,7 @@ pub mod finding;
 pub mod grade;
 pub mod judge;
 pub mod module;
+pub mod mutants;
 pub mod npy;
 pub mod oracle;
 pub mod pristine;
@@ -36,9 +38,11 @@ pub mod rng;
 pub mod spec;
 pub mod standing;
 pub mod storage;
+pub mod template;
 pub mod tensor;
 pub mod terminal;
 pub mod toolchain;
+pub mod unit;
 pub mod verdict;
 pub mod watcher;
 pub mod workbook;

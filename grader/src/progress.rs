@@ -21,24 +21,25 @@ pub struct Progress {
 impl Progress {
     /// A spinner with a message.
     pub fn spinner(message: &str) -> Self {
-        Self::new(message, None)
+        Self::new(message, None, "{spinner} {msg}")
     }
 
     /// A bar that counts bytes up to `total`.
     pub fn bytes(message: &str, total: u64) -> Self {
-        Self::new(message, Some(total))
+        Self::new(message, Some(total), "{spinner} {msg} [{bar:24}] {bytes}/{total_bytes}")
     }
 
-    fn new(message: &str, total: Option<u64>) -> Self {
+    /// A bar that counts steps up to `total`.
+    pub fn steps(message: &str, total: u64) -> Self {
+        Self::new(message, Some(total), "{spinner} {msg} [{bar:24}] {pos}/{len}")
+    }
+
+    fn new(message: &str, total: Option<u64>, template: &str) -> Self {
         let start = Instant::now();
         if !std::io::stderr().is_terminal() {
             line(message);
             return Self { bar: None, start, done: false };
         }
-        let template = match total {
-            Some(_) => "{spinner} {msg} [{bar:24}] {bytes}/{total_bytes}",
-            None => "{spinner} {msg}",
-        };
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
         // A template that does not parse leaves indicatif's own look.
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -56,10 +57,17 @@ impl Progress {
         }
     }
 
-    /// Moves the bar.
-    pub fn position(&self, bytes: u64) {
+    /// Moves the bar to here.
+    pub fn position(&self, position: u64) {
         if let Some(bar) = &self.bar {
-            bar.set_position(bytes.min(bar.length().unwrap_or(bytes)));
+            bar.set_position(position.min(bar.length().unwrap_or(position)));
+        }
+    }
+
+    /// Moves the bar on.
+    pub fn advance(&self, steps: u64) {
+        if let Some(bar) = &self.bar {
+            bar.inc(steps);
         }
     }
 

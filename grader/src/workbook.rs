@@ -151,8 +151,8 @@ fn stems(root: &Path) -> std::io::Result<Vec<(u32, String)>> {
     Ok(stems)
 }
 
-/// 7 for `07_conv_forward`.
-fn number_of(stem: &str) -> Option<u32> {
+/// 7 for `07_conv_forward`; nothing for what is not of this form.
+pub fn number_of(stem: &str) -> Option<u32> {
     let (digits, name) = stem.split_once('_')?;
     let all_digits = digits.len() >= 2 && digits.bytes().all(|b| b.is_ascii_digit());
     if all_digits && !name.is_empty() { digits.parse().ok() } else { None }

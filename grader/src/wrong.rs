@@ -1,4 +1,5 @@
-//! The wrong kernels of a puzzle: replacements in its solution, each with the test or finding that must catch it.
+//! The wrong kernels of a puzzle: replacements in its solution, each with the test or finding that must catch it; and those
+//! changes of the solution that its author has found to change nothing.
 
 use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
 use crate::failure::{Failure, FailureKind};
@@ -31,10 +32,37 @@ impl WrongKernel {
     }
 }
 
+/// A change of the solution that does the same, for the survivors of mutation testing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Equivalent {
+    /// Why it does the same.
+    pub reason: String,
+    /// The whole source.
+    pub source: String,
+}
+
+/// What `solutions/NN_name.toml` holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wrongs {
+    /// Each must be caught.
+    pub kernels: Vec<WrongKernel>,
+    /// None of them can be.
+    pub equivalents: Vec<Equivalent>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawFile {
     wrong: Vec<RawWrong>,
+    #[serde(default)]
+    equivalent: Vec<RawEquivalent>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawEquivalent {
+    reason: Spanned<String>,
+    mutants: Vec<RawReplace>,
 }
 
 #[derive(Deserialize)]
@@ -55,9 +83,9 @@ struct RawReplace {
 /// Reads `text` (the contents of `solutions/NN_name.toml`, shown as `path`) and applies it to `solution`.
 ///
 /// # Errors
-/// The file is not of the form described in the book, a name occurs twice, or a `from` does not occur
+/// The file is not of the form described in the book, a name occurs twice, a reason is missing, or a `from` does not occur
 /// exactly once in the solution.
-pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Vec<WrongKernel>, Failure> {
+pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Wrongs, Failure> {
     let error = |span: Range<usize>, title: String, help: &str| {
         Failure::at(
             FailureKind::Usage,
@@ -74,9 +102,21 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Vec<WrongKernel>
         )
     };
     let file: RawFile = toml::from_str(text).map_err(|e| {
-        let help = "each wrong kernel is a [[wrong]] with name, caught_by and [[wrong.replace]] tables of from and to";
+        let help = "each wrong kernel is a [[wrong]] with name, caught_by and [[wrong.replace]] tables of from and to; \
+                    changes that do the same are an [[equivalent]] with reason and mutants, a list of { from, to }";
         error(e.span().unwrap_or(0..0), e.message().to_owned(), help)
     })?;
+    let apply = |source: &str, replace: &RawReplace| {
+        let from = replace.from.get_ref();
+        match source.matches(from.as_str()).count() {
+            1 => Ok(source.replacen(from.as_str(), &replace.to, 1)),
+            n => Err(error(
+                replace.from.span(),
+                format!("this text occurs {n} times in the solution"),
+                "write enough of the line that it occurs exactly once",
+            )),
+        }
+    };
     let mut kernels: Vec<WrongKernel> = Vec::new();
     for raw in file.wrong {
         if kernels.iter().any(|k| k.name == *raw.name.get_ref()) {
@@ -88,18 +128,7 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Vec<WrongKernel>
         }
         let mut source = solution.to_owned();
         for replace in &raw.replace {
-            let from = replace.from.get_ref();
-            match source.matches(from.as_str()).count() {
-                1 => source = source.replacen(from.as_str(), &replace.to, 1),
-                n => {
-                    let title = format!("this text occurs {n} times in the solution");
-                    return Err(error(
-                        replace.from.span(),
-                        title,
-                        "write enough of the line that it occurs exactly once",
-                    ));
-                }
-            }
+            source = apply(&source, replace)?;
         }
         if source == solution {
             return Err(error(
@@ -110,7 +139,18 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Vec<WrongKernel>
         }
         kernels.push(WrongKernel { name: raw.name.into_inner(), caught_by: raw.caught_by, source });
     }
-    Ok(kernels)
+    let mut equivalents = Vec::new();
+    for raw in file.equivalent {
+        if raw.reason.get_ref().trim().is_empty() {
+            let help = "say why no input can tell these kernels from the solution";
+            return Err(error(raw.reason.span(), "a reason is missing".into(), help));
+        }
+        for replace in &raw.mutants {
+            let source = apply(solution, replace)?;
+            equivalents.push(Equivalent { reason: raw.reason.get_ref().clone(), source });
+        }
+    }
+    Ok(Wrongs { kernels, equivalents })
 }
 
 #[cfg(test)]
@@ -125,9 +165,9 @@ mod tests {
     fn replacements_are_applied_in_order() {
         let text = "[[wrong]]\nname = 'n'\ncaught_by = 't'\n\
                     replace = [{ from = 'a +', to = 'c -' }, { from = 'c', to = 'd' }]";
-        let kernels = parse(text, Path::new("w.toml"), "a + b").unwrap();
+        let wrongs = parse(text, Path::new("w.toml"), "a + b").unwrap();
         assert_eq!(
-            kernels,
+            wrongs.kernels,
             [WrongKernel { name: "n".into(), caught_by: "t".into(), source: "d - b".into() }]
         );
     }
@@ -147,5 +187,18 @@ mod tests {
             title("[[wrong]]\nname='n'\ncaught_by='t'\nreplace=[]"),
             "this kernel is the solution itself"
         );
+    }
+
+    #[test]
+    fn equivalents_need_a_reason() {
+        let text = |reason: &str| {
+            format!(
+                "wrong = []\n[[equivalent]]\nreason = '{reason}'\nmutants = [{{ from = 'a', to = 'c' }}]"
+            )
+        };
+        assert_eq!(title(&text(" ")), "a reason is missing");
+        let wrongs = parse(&text("same"), Path::new("w.toml"), "a + b").unwrap();
+        let expected = Equivalent { reason: "same".into(), source: "c + b".into() };
+        assert_eq!(wrongs.equivalents, [expected]);
     }
 }

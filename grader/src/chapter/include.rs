@@ -23,8 +23,13 @@ pub fn resolve(text: &str, folder: &Path) -> String {
     resolved
 }
 
+/// What the includes of a text name.
+pub fn targets(text: &str) -> impl Iterator<Item = &str> {
+    text.split("{{#include ").skip(1).filter_map(|rest| Some(rest.split_once("}}")?.0.trim()))
+}
+
 /// The part of a file that `FILE`, `FILE:3`, `FILE:3:5`, `FILE::5` or `FILE:anchor` names.
-fn included(target: &str, folder: &Path) -> Option<String> {
+pub fn included(target: &str, folder: &Path) -> Option<String> {
     let mut parts = target.split(':');
     let file = std::fs::read_to_string(folder.join(parts.next()?)).ok()?;
     let lines: Vec<&str> = file.lines().collect();

@@ -10,6 +10,7 @@ mod math;
 use crate::failure::{Failure, FailureKind};
 use crate::report::style::Style;
 use crate::workbook::{Puzzle, Workbook};
+use std::path::Path;
 
 /// Hints of a chapter.
 pub const LEVELS: u8 = 3;
@@ -55,6 +56,15 @@ pub fn hint(workbook: &Workbook, puzzle: &Puzzle, level: u8) -> Result<Hint, Fai
         hint.body = include::resolve(&hint.body, folder);
     }
     Ok(hint)
+}
+
+/// The targets of `{{#include ...}}` in a chapter's text that lead nowhere.
+pub fn broken_includes(text: &str, chapter: &Path) -> Vec<String> {
+    let folder = chapter.parent().unwrap_or(Path::new(""));
+    include::targets(text)
+        .filter(|target| include::included(target, folder).is_none())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn hints(chapter: &str) -> Vec<Hint> {

@@ -46,6 +46,10 @@ pub enum Command {
     Doctor,
     /// Show what the grader keeps on this machine, and remove it
     Clean(CleanArgs),
+    /// For instructors: write the files of a new puzzle
+    New(NewArgs),
+    /// For instructors: check that puzzles are in order
+    Check(CheckArgs),
     /// Print a script that completes commands in a shell
     Completions {
         /// Of this shell
@@ -88,6 +92,41 @@ pub struct PuzzleArgs {
     /// Write each test's inputs, expected and computed tensors as .npy files into this folder
     #[arg(long, value_name = "DIR")]
     pub dump: Option<PathBuf>,
+}
+
+/// What a new puzzle is called.
+#[derive(Args, Debug)]
+pub struct NewArgs {
+    /// Number and name, such as `51_my_puzzle`
+    #[arg(value_name = "NN_NAME")]
+    pub stem: String,
+
+    /// Title of spec and chapter [default: asked for, or made from the name]
+    #[arg(long)]
+    pub title: Option<String>,
+
+    /// Name of the `__global__` function [default: asked for, or the name]
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+}
+
+/// What to check.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// Numbers of the puzzles [default: all]
+    pub numbers: Vec<u32>,
+
+    /// Where stubs and solutions run, besides the virtual machine
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub backend: BackendChoice,
+
+    /// Change the solution in many small ways, and list the changes that no test notices
+    #[arg(long)]
+    pub mutants: bool,
+
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// What to watch.

@@ -1,6 +1,7 @@
 //! Wires the command line to the library. One file for each command.
 
 pub mod args;
+mod check;
 mod clean;
 mod completions;
 mod doctor;
@@ -10,6 +11,7 @@ mod hint;
 mod home;
 mod list;
 mod man;
+mod new;
 mod next;
 mod open;
 mod puzzle;
@@ -56,6 +58,8 @@ fn dispatch(cli: &Cli) -> ExitCode {
         Command::Hint(args) => finish(hint::run(args, dir)),
         Command::Open(args) => finish(open::run(args, dir)),
         Command::Reset(args) => finish(reset::run(args, dir)),
+        Command::New(args) => finish(new::run(args, dir)),
+        Command::Check(args) => ExitCode::from(check::run(args, dir, nvcc)),
         Command::EditorSetup => finish(editor_setup::run(dir, nvcc)),
         Command::Doctor => ExitCode::from(doctor::run(nvcc)),
         Command::Clean(args) => finish(clean::run(args)),

@@ -27,6 +27,7 @@ pub use test::{Check, Test, Tolerance};
 
 use crate::failure::{Failure, FailureKind};
 use raw::RawSpec;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A spec without errors.
@@ -48,6 +49,8 @@ pub struct Spec {
     pub launches: Vec<Launch>,
     /// In order; names are unique.
     pub tests: Vec<Test>,
+    /// Weaknesses of the tests, such as `H = W`, each with the reason why they are none.
+    pub untested: BTreeMap<String, String>,
 }
 
 /// Bytes of a spec. The reader of TOML is linear, but its trees are not small.
@@ -132,7 +135,8 @@ fn read(text: &str, path: &Path) -> Checked<Spec> {
     rounding::check(text, &launches, &tests)?;
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());
-    Ok(Spec { path, text, title, needs: raw.needs, sizes, tensors, launches, tests })
+    let (needs, untested) = (raw.needs, raw.untested);
+    Ok(Spec { path, text, title, needs, sizes, tensors, launches, tests, untested })
 }
 
 fn check_counts(raw: &RawSpec) -> Checked<()> {

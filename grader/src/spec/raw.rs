@@ -18,6 +18,9 @@ pub struct RawSpec {
     pub tensors: Spanned<BTreeMap<Spanned<String>, Spanned<String>>>,
     pub math: RawMath,
     pub launch: Vec<RawLaunch>,
+    /// Weaknesses of the tests, such as "H = W", each with the reason why they are none.
+    #[serde(default)]
+    pub untested: BTreeMap<String, String>,
     pub test: Vec<RawTest>,
 }
 

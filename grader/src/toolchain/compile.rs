@@ -209,6 +209,30 @@ impl Toolchain {
         Ok(compiled)
     }
 
+    /// The lines of a file that the compiler rejects, all of them, from 1. None if it compiles.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the compiler cannot work.
+    pub fn rejected_lines(&self, request: &Request<'_>) -> Result<Vec<u32>, Failure> {
+        let (Some(folder), Some(file)) = (request.source.parent(), request.source.file_name())
+        else {
+            return Ok(Vec::new());
+        };
+        let students = [request.source.to_owned()];
+        let job = Job {
+            folder,
+            file,
+            include_dirs: request.include_dirs,
+            students: &students,
+            arch: request.arch,
+            plain: false,
+        };
+        let messages = self.front_end.ptx(&job)?.messages;
+        let errors =
+            messages.iter().filter(|m| m.level == Level::Error && job.is_students(&m.file));
+        Ok(errors.map(|m| m.line).collect())
+    }
+
     /// Machine code from PTX, and whether it came from the cache.
     fn machine_code(&self, ptx: &str, sm: u32) -> Result<(Vec<u8>, bool), Failure> {
         let key = self.front_end.identity().map(|identity| {

@@ -15,7 +15,7 @@ mod place;
 mod rules;
 pub mod similar;
 pub mod source;
-mod tokens;
+pub mod tokens;
 pub mod wheels;
 
 pub use compile::{Compiled, Request, SourceFile, Toolchain};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 30] = [
+const ORDER: [&str; 34] = [
     "tensor",
     "diagnostic",
     "failure",
@@ -17,20 +17,24 @@ const ORDER: [&str; 30] = [
     "spec",
     "oracle",
     "toolchain",
+    "mutants",
     "module",
     "backend",
     "npy",
     "judge",
     "wrong",
     "grade",
+    "unit",
     "doctor",
     "report",
     "contents",
     "standing",
     "chapter",
+    "check",
     "pristine",
     "editor",
     "storage",
+    "template",
     "terminal",
     "watcher",
     "cli",

@@ -25,6 +25,8 @@ fn help_names_every_command() {
       editor-setup  Set up clangd for this machine, so that editors understand CUDA
       doctor        Show what the grader finds on this machine, and how to mend what is missing
       clean         Show what the grader keeps on this machine, and remove it
+      new           For instructors: write the files of a new puzzle
+      check         For instructors: check that puzzles are in order
       completions   Print a script that completes commands in a shell
       man           Print the manual page
       help          Print this message or the help of the given subcommand(s)

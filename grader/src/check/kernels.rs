@@ -1,0 +1,171 @@
+//! The kernels of a puzzle: the stub fails, the solution passes, each wrong kernel is caught.
+
+use super::{Bench, Item, Loaded};
+use crate::backend::gpu;
+use crate::failure::{Failure, FailureKind};
+use crate::grade::{self, Machine, Program};
+use crate::judge;
+use crate::unit::{self, Variant};
+use crate::verdict::TestVerdict;
+use crate::workbook::Workbook;
+use crate::wrong::WrongKernel;
+use rayon::prelude::*;
+use std::path::Path;
+
+/// The text of a kernel file.
+pub fn read(workbook: &Workbook, path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|e| {
+        let title = format!("cannot read {}: {e}", workbook.relative(path).display());
+        Failure::new(
+            FailureKind::Usage,
+            title,
+            "every puzzle has a stub, a solution and wrong kernels",
+        )
+    })
+}
+
+/// The machines that programs run on: what they are called, and is it the GPU?
+fn machines(bench: &Bench<'_>) -> &'static [(&'static str, bool)] {
+    const ALL: [(&str, bool); 2] = [("the virtual machine", false), ("the GPU", true)];
+    if bench.on_gpu { &ALL } else { &ALL[..1] }
+}
+
+/// A failure that is the kernel's is a problem of the puzzle; others end the check.
+fn problem<T>(result: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(failure) if failure.kind == FailureKind::Environment => Err(failure),
+        Err(failure) => Ok(Err(failure.render(false))),
+    }
+}
+
+fn verdicts(
+    bench: &Bench<'_>,
+    loaded: &Loaded<'_>,
+    source: &Path,
+    on_gpu: bool,
+) -> Result<Vec<TestVerdict>, Failure> {
+    let gpu = if on_gpu { Some(gpu::detect()?) } else { None };
+    let program =
+        grade::compile(bench.toolchain, bench.workbook, &loaded.spec, source, gpu.as_ref())?;
+    let machine = Machine::new(&program, gpu)?;
+    judge_all(loaded, &machine, &program)
+}
+
+fn judge_all(
+    loaded: &Loaded<'_>,
+    machine: &Machine,
+    program: &Program,
+) -> Result<Vec<TestVerdict>, Failure> {
+    let judge = |case| grade::judge_case(machine, program, case).map(|(_, verdict)| verdict);
+    loaded.cases.iter().map(judge).collect()
+}
+
+/// The stub compiles and fails every test.
+pub fn stub(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
+    let mut problems = Vec::new();
+    for &(name, on_gpu) in machines(bench) {
+        match problem(verdicts(bench, loaded, &loaded.puzzle.stub, on_gpu))? {
+            Ok(verdicts) => {
+                let passed = verdicts.iter().filter(|v| v.passed());
+                problems.extend(passed.map(|v| format!("the stub passes {} on {name}", v.test)));
+            }
+            Err(text) => problems.push(text),
+        }
+    }
+    Ok(Item::new("stub", "compiles and fails every test".to_owned(), problems))
+}
+
+/// The solution passes every test, without a finding, on each machine.
+pub fn solution(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
+    let mut problems = Vec::new();
+    let mut on = Vec::new();
+    for &(name, on_gpu) in machines(bench) {
+        on.push(name);
+        match problem(verdicts(bench, loaded, &loaded.puzzle.solution, on_gpu))? {
+            Ok(verdicts) => {
+                let failed = verdicts.iter().filter(|v| !v.passed());
+                problems.extend(failed.map(|v| format!("the solution fails {} on {name}", v.test)));
+            }
+            Err(text) => problems.push(text),
+        }
+    }
+    Ok(Item::new("solution", format!("passes every test on {}", on.join(" and ")), problems))
+}
+
+/// Each wrong kernel is caught by what it names, on the virtual machine.
+pub fn wrong(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
+    let kernels = &loaded.wrongs.kernels;
+    let units: Vec<Result<Vec<String>, Failure>> =
+        kernels.par_chunks(unit::SIZE).map(|chunk| uncaught(bench, loaded, chunk)).collect();
+    let mut problems = Vec::new();
+    for unit in units {
+        problems.extend(unit?);
+    }
+    if kernels.is_empty() {
+        problems.push(format!(
+            "{} has no wrong kernel: write down the mistakes that the tests must catch",
+            bench.workbook.relative(&loaded.puzzle.wrong).display()
+        ));
+    }
+    Ok(Item::new(
+        "wrong kernels",
+        format!("{} of {} caught by what they name", kernels.len(), kernels.len()),
+        problems,
+    ))
+}
+
+/// Runs the tests, the one that must catch the kernel first, until it is caught.
+fn until_caught(
+    loaded: &Loaded<'_>,
+    machine: &Machine,
+    kernel: &WrongKernel,
+) -> Result<Vec<TestVerdict>, Failure> {
+    let (named, others): (Vec<_>, Vec<_>) =
+        loaded.cases.iter().partition(|case| case.test == kernel.caught_by);
+    let mut verdicts = Vec::new();
+    for case in named.into_iter().chain(others) {
+        verdicts.push(judge::judge(case, &machine.backend().run(case)?));
+        if kernel.is_caught(&verdicts) {
+            break;
+        }
+    }
+    Ok(verdicts)
+}
+
+fn uncaught(
+    bench: &Bench<'_>,
+    loaded: &Loaded<'_>,
+    kernels: &[WrongKernel],
+) -> Result<Vec<String>, Failure> {
+    let sources: Vec<&str> = kernels.iter().map(|kernel| kernel.source.as_str()).collect();
+    let variants = unit::compile(bench.toolchain, bench.workbook, &loaded.spec, &sources)?;
+    let judged: Vec<Result<Option<String>, Failure>> = kernels
+        .par_iter()
+        .zip(&variants)
+        .map(|(kernel, variant)| {
+            let Variant::Compiled(program) = variant else {
+                return Ok(Some(format!("{:?} does not compile", kernel.name)));
+            };
+            let machine = Machine::new(program, None)?;
+            let found = until_caught(loaded, &machine, kernel);
+            Ok(match problem(found)? {
+                Ok(verdicts) if kernel.is_caught(&verdicts) => None,
+                Ok(verdicts) => {
+                    let failed = verdicts.iter().filter(|v| !v.passed());
+                    let failed: Vec<&str> = failed.map(|v| v.test.as_str()).collect();
+                    let by = match &failed[..] {
+                        [] => "nothing".to_owned(),
+                        failed => failed.join(", "),
+                    };
+                    Some(format!(
+                        "{:?} is caught by {by}, not by {}",
+                        kernel.name, kernel.caught_by
+                    ))
+                }
+                Err(text) => Some(format!("{:?}: {text}", kernel.name)),
+            })
+        })
+        .collect();
+    judged.into_iter().filter_map(Result::transpose).collect()
+}

@@ -1,0 +1,175 @@
+//! Mutation testing of a puzzle: which changes of the solution do its tests let pass?
+
+use super::{Bench, Loaded};
+use crate::failure::Failure;
+use crate::grade::Machine;
+use crate::judge;
+use crate::mutants::{Mutant, mutants};
+use crate::progress::Progress;
+use crate::unit::{self, Variant};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// What became of all mutants of a solution.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mutation {
+    /// How many there are.
+    pub total: usize,
+    /// Do not compile.
+    pub rejected: usize,
+    /// Compile to the same instructions as the solution: no test could tell them from it.
+    pub same_code: usize,
+    /// Fail a test.
+    pub killed: usize,
+    /// Pass every test, and are listed as equivalent, with a reason.
+    pub explained: usize,
+    /// Pass every test.
+    pub survivors: Vec<Survivor>,
+    /// Reasons of listed equivalents that are none: a test fails, or there is no such mutant.
+    pub stale: Vec<String>,
+}
+
+/// A mutant that every test lets pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survivor {
+    /// Line of the change in the solution, from 1.
+    pub line: u32,
+    /// Text of the solution that occurs once in it ...
+    pub from: String,
+    /// ... and what stands in its place.
+    pub to: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Rejected,
+    SameCode,
+    Killed,
+    Alive,
+}
+
+/// Makes the mutants of the solution, compiles and runs them on the virtual machine.
+///
+/// # Errors
+/// The compiler cannot work.
+pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Failure> {
+    let mutants = mutants(&loaded.solution);
+    let progress =
+        Progress::steps(&format!("mutants of {}", loaded.puzzle.stem), mutants.len() as u64);
+    let fates: Vec<Result<Vec<Fate>, Failure>> = mutants
+        .par_chunks(unit::SIZE - 1)
+        .map(|chunk| fates(bench, loaded, chunk, &progress))
+        .collect();
+    drop(progress);
+    let mut report = Mutation { total: mutants.len(), ..Mutation::default() };
+    let mut unused: BTreeMap<&str, &str> =
+        loaded.wrongs.equivalents.iter().map(|e| (e.source.as_str(), e.reason.as_str())).collect();
+    let fates = fates.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    for (mutant, fate) in mutants.iter().zip(fates) {
+        match fate {
+            Fate::Rejected => report.rejected += 1,
+            Fate::SameCode => {
+                // Another version of the compiler may see less.
+                unused.remove(mutant.source.as_str());
+                report.same_code += 1;
+            }
+            Fate::Killed => report.killed += 1,
+            Fate::Alive if unused.remove(mutant.source.as_str()).is_some() => report.explained += 1,
+            Fate::Alive => report.survivors.push(Survivor::of(mutant, &loaded.solution)),
+        }
+    }
+    report.stale = unused.into_values().map(str::to_owned).collect();
+    report.stale.dedup();
+    Ok(report)
+}
+
+fn fates(
+    bench: &Bench<'_>,
+    loaded: &Loaded<'_>,
+    mutants: &[Mutant],
+    progress: &Progress,
+) -> Result<Vec<Fate>, Failure> {
+    let mut sources = vec![loaded.solution.as_str()];
+    sources.extend(mutants.iter().map(|mutant| mutant.source.as_str()));
+    let variants = unit::compile(bench.toolchain, bench.workbook, &loaded.spec, &sources)?;
+    let original = match &variants[0] {
+        Variant::Compiled(program) => unit::fingerprint(&program.compiled.ptx, 0),
+        Variant::Rejected => String::new(),
+    };
+    let fate = |i: usize, variant: &Variant| {
+        progress.advance(1);
+        let Variant::Compiled(program) = variant else { return Ok(Fate::Rejected) };
+        if unit::fingerprint(&program.compiled.ptx, i) == original {
+            return Ok(Fate::SameCode);
+        }
+        let machine = Machine::new(program, None)?;
+        for case in &loaded.cases {
+            let passed = match machine.backend().run(case) {
+                Ok(run) => judge::judge(case, &run).passed(),
+                Err(_) => false,
+            };
+            if !passed {
+                return Ok(Fate::Killed);
+            }
+        }
+        Ok(Fate::Alive)
+    };
+    variants.par_iter().enumerate().skip(1).map(|(i, variant)| fate(i, variant)).collect()
+}
+
+impl Survivor {
+    /// Whole lines around the change, as few as occur only once.
+    fn of(mutant: &Mutant, solution: &str) -> Self {
+        let line_start = |at: usize| solution[..at].rfind('\n').map_or(0, |end| end + 1);
+        let line_end = |at: usize| solution[at..].find('\n').map_or(solution.len(), |end| at + end);
+        let (mut start, mut end) = (line_start(mutant.span.start), line_end(mutant.span.end));
+        start += solution[start..mutant.span.start].len()
+            - solution[start..mutant.span.start].trim_start().len();
+        while solution.matches(&solution[start..end]).count() > 1
+            && (start > 0 || end < solution.len())
+        {
+            if start > 0 {
+                start = line_start(start.saturating_sub(1));
+            } else {
+                end = line_end(end + 1);
+            }
+        }
+        let changed = end + mutant.source.len() - solution.len();
+        Self {
+            line: mutant.line,
+            from: solution[start..end].to_owned(),
+            to: mutant.source[start..changed].to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_survivor_is_told_by_text_that_occurs_once() {
+        let solution = "int a;\n  x = 1;\nint b;\n  x = 1;\n";
+        let survivors: Vec<Survivor> =
+            mutants_of(solution).iter().map(|m| Survivor::of(m, solution)).collect();
+        let expected =
+            [("int a;\n  x = 1;", "int a;\n  x = 2;"), ("int b;\n  x = 1;", "int b;\n  x = 2;")];
+        for (survivor, (from, to)) in survivors.iter().zip(expected) {
+            assert_eq!(solution.matches(&survivor.from).count(), 1);
+            assert_eq!(
+                solution.replacen(&survivor.from, &survivor.to, 1),
+                solution.replacen(from, to, 1)
+            );
+        }
+    }
+
+    fn mutants_of(solution: &str) -> Vec<Mutant> {
+        let change = |(at, _): (usize, &str)| {
+            let mut source = solution.to_owned();
+            source.replace_range(at..=at, "2");
+            let line = solution[..at].matches('\n').count() as u32 + 1;
+            Mutant { span: at..at + 1, replacement: "2".to_owned(), line, source }
+        };
+        solution.match_indices('1').map(change).collect()
+    }
+}

@@ -1,0 +1,221 @@
+//! What `grader check` prints.
+
+use super::{Bench, Item, Mutation, Survivor};
+use crate::contents;
+use crate::failure::{Failure, FailureKind};
+use crate::progress::Late;
+use crate::report::style::{Style, Tone};
+use crate::workbook::Puzzle;
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use serde_json::{Value, json as value};
+use std::path::Path;
+
+/// What was found about one puzzle.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// Of the puzzle.
+    pub number: u32,
+    /// Of the puzzle.
+    pub title: String,
+    /// What was looked at.
+    pub items: Vec<Item>,
+    /// Path of the list of wrong kernels.
+    pub wrong: String,
+    /// Path of the solution.
+    pub solution: String,
+    /// If it was asked for.
+    pub mutation: Option<Mutation>,
+}
+
+impl Checked {
+    /// Looks at a puzzle, and with `mutants` at what its tests let pass.
+    ///
+    /// # Errors
+    /// The machine lacks what is needed for it: a compiler, room for temporary files.
+    pub fn of(bench: &Bench<'_>, puzzle: &Puzzle, mutants: bool) -> Result<Self, Failure> {
+        let shown = |path: &Path| bench.workbook.relative(path).display().to_string();
+        let mut checked = Self {
+            number: puzzle.number,
+            title: contents::title(puzzle),
+            items: Vec::new(),
+            wrong: shown(&puzzle.wrong),
+            solution: shown(&puzzle.solution),
+            mutation: None,
+        };
+        match super::load(bench.workbook, puzzle) {
+            Ok(loaded) => {
+                let progress = Late::new(&format!("checking {}", puzzle.stem));
+                checked.items = super::all(bench, &loaded)?;
+                drop(progress);
+                if mutants {
+                    checked.mutation = Some(super::mutation(bench, &loaded)?);
+                }
+            }
+            Err(failure) if failure.kind == FailureKind::Environment => return Err(failure),
+            Err(failure) => {
+                let problems = vec![failure.render(false)];
+                checked.items.push(Item { name: "files", summary: String::new(), problems });
+            }
+        }
+        Ok(checked)
+    }
+
+    /// Nothing is left to do.
+    pub fn is_good(&self) -> bool {
+        let mutation = self.mutation.as_ref();
+        self.items.iter().all(Item::is_good)
+            && mutation.is_none_or(|m| m.survivors.is_empty() && m.stale.is_empty())
+    }
+
+    /// All problems, by what was looked at.
+    fn problems(&self) -> Vec<(&'static str, Vec<String>)> {
+        let mut all: Vec<_> =
+            self.items.iter().map(|item| (item.name, item.problems.clone())).collect();
+        if let Some(mutation) = &self.mutation {
+            let survivors =
+                mutation.survivors.iter().map(|survivor| diff(survivor, &self.solution).join("\n"));
+            let stale = mutation.stale.iter().map(|reason| stale(reason));
+            all.push(("mutants", survivors.chain(stale).collect()));
+        }
+        all
+    }
+}
+
+/// For people.
+pub fn page(checked: &Checked, style: Style) -> String {
+    let title = format!("{:02} {}", checked.number, checked.title);
+    let mut lines = vec![style.paint(Tone::Strong, &title)];
+    for item in &checked.items {
+        lines.push(line(item.name, item.is_good().then_some(&item.summary), style));
+        lines.extend(item.problems.iter().flat_map(|problem| indented(problem)));
+    }
+    if let Some(mutation) = &checked.mutation {
+        let good = mutation.survivors.is_empty() && mutation.stale.is_empty();
+        let summary = counts(mutation);
+        lines.push(line("mutants", good.then_some(&summary), style));
+        if !good {
+            lines.push(format!("      {summary}"));
+            lines.extend(mutation.stale.iter().flat_map(|reason| indented(&stale(reason))));
+        }
+        for survivor in &mutation.survivors {
+            lines.push(String::new());
+            for text in diff(survivor, &checked.solution) {
+                let tone = match text.as_bytes().first() {
+                    Some(b'-') => Tone::Bad,
+                    Some(b'+') => Tone::Good,
+                    _ => Tone::Faint,
+                };
+                lines.push(format!("      {}", style.paint(tone, &text)));
+            }
+        }
+        if !mutation.survivors.is_empty() {
+            lines.push(String::new());
+            lines.extend(indented(&format!(
+                "Kill each with a test that tells it from the solution, or explain it in {}:\n\n{}",
+                checked.wrong,
+                entry(&mutation.survivors)
+            )));
+        }
+    }
+    lines.join("\n") + "\n\n"
+}
+
+fn line(name: &str, good: Option<&String>, style: Style) -> String {
+    match good {
+        Some(summary) => {
+            format!("  {} {name:<15}{summary}", style.paint(Tone::Good, style.either("✔", "ok")))
+        }
+        None => format!("  {} {name}", style.paint(Tone::Bad, style.either("✘", "FAIL"))),
+    }
+}
+
+fn indented(text: &str) -> Vec<String> {
+    text.lines().map(|line| format!("      {line}").trim_end().to_owned()).collect()
+}
+
+fn counts(mutation: &Mutation) -> String {
+    let Mutation { total, rejected, same_code, killed, explained, survivors, .. } = mutation;
+    format!(
+        "{total}: {killed} killed, {same_code} the same code, {rejected} do not compile, {explained} explained, {} survive",
+        survivors.len()
+    )
+}
+
+fn stale(reason: &str) -> String {
+    format!(
+        "explained, but a test fails it, or it is no mutant: {reason:?}; remove the explanation"
+    )
+}
+
+/// The changed lines, as in a patch.
+fn diff(survivor: &Survivor, solution: &str) -> Vec<String> {
+    let (from, to): (Vec<&str>, Vec<&str>) =
+        (survivor.from.lines().collect(), survivor.to.lines().collect());
+    let same = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let same_after =
+        from[same..].iter().rev().zip(to[same..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let mut lines = vec![format!("{solution}:{}", survivor.line)];
+    lines.extend(
+        from[same..from.len() - same_after].iter().map(|line| format!("- {}", line.trim())),
+    );
+    lines.extend(to[same..to.len() - same_after].iter().map(|line| format!("+ {}", line.trim())));
+    lines
+}
+
+/// What to paste into the list of wrong kernels.
+fn entry(survivors: &[Survivor]) -> String {
+    let quoted = |text: &str| {
+        if text.contains('\'') || text.contains('\n') {
+            value!(text).to_string()
+        } else {
+            format!("'{text}'")
+        }
+    };
+    let mutant =
+        |s: &Survivor| format!("  {{ from = {}, to = {} }},\n", quoted(&s.from), quoted(&s.to));
+    let mutants: String = survivors.iter().map(mutant).collect();
+    format!("[[equivalent]]\nreason = \"\"\nmutants = [\n{mutants}]")
+}
+
+/// For machines.
+pub fn json(all: &[Checked]) -> String {
+    let puzzle = |checked: &Checked| {
+        let items: Vec<Value> = checked
+            .problems()
+            .into_iter()
+            .map(|(name, problems)| value!({ "name": name, "good": problems.is_empty(), "problems": problems }))
+            .collect();
+        let mutation = checked.mutation.as_ref().map(|m| {
+            value!({
+                "total": m.total, "killed": m.killed, "same_code": m.same_code, "rejected": m.rejected,
+                "explained": m.explained, "survive": m.survivors.len(),
+            })
+        });
+        value!({ "puzzle": checked.number, "title": checked.title, "good": checked.is_good(), "items": items, "mutants": mutation })
+    };
+    let document =
+        value!({ "schema_version": 1, "puzzles": all.iter().map(puzzle).collect::<Vec<_>>() });
+    format!("{document:#}\n")
+}
+
+/// For CI systems: a suite for each puzzle, a case for each thing that was looked at.
+pub fn junit(all: &[Checked]) -> String {
+    let mut report = Report::new("grader check");
+    for checked in all {
+        let mut suite = TestSuite::new(format!("puzzle {}: {}", checked.number, checked.title));
+        for (name, problems) in checked.problems() {
+            let status = if problems.is_empty() {
+                TestCaseStatus::success()
+            } else {
+                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+                status.set_message(problems[0].lines().next().unwrap_or_default());
+                status.set_description(problems.join("\n\n"));
+                status
+            };
+            suite.add_test_case(TestCase::new(name, status));
+        }
+        report.add_test_suite(suite);
+    }
+    // Writing into memory cannot fail.
+    report.to_string().unwrap_or_default()
+}

@@ -1,0 +1,53 @@
+//! `grader check`.
+
+use super::args::{BackendChoice, CheckArgs, Format};
+use crate::backend::gpu;
+use crate::check::Bench;
+use crate::check::report::{Checked, json, junit, page};
+use crate::failure::{EXIT_FAIL, Failure};
+use crate::toolchain::Toolchain;
+use crate::toolchain::env::Env;
+use crate::workbook::Puzzle;
+use std::path::Path;
+
+/// Checks puzzles and returns the exit code.
+pub(super) fn run(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> u8 {
+    match check(args, workbook, nvcc) {
+        Ok(true) => 0,
+        Ok(false) => EXIT_FAIL,
+        Err(failure) => {
+            let code = failure.kind.exit_code();
+            super::finish(Err(failure));
+            code
+        }
+    }
+}
+
+fn check(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> Result<bool, Failure> {
+    let workbook = super::workbook(workbook)?;
+    let puzzles: Vec<&Puzzle> = match &args.numbers[..] {
+        [] => workbook.puzzles().iter().collect(),
+        numbers => numbers.iter().map(|&n| workbook.puzzle(n)).collect::<Result<_, _>>()?,
+    };
+    let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
+    let on_gpu = match args.backend {
+        BackendChoice::Vm => false,
+        BackendChoice::Gpu => gpu::detect().map(|_| true)?,
+        BackendChoice::Auto => gpu::detect().is_ok(),
+    };
+    let bench = Bench { workbook: &workbook, toolchain: &toolchain, on_gpu };
+    let mut all = Vec::new();
+    for puzzle in puzzles {
+        let checked = Checked::of(&bench, puzzle, args.mutants)?;
+        if args.format == Format::Text {
+            super::print(&page(&checked, super::style()));
+        }
+        all.push(checked);
+    }
+    match args.format {
+        Format::Text => {}
+        Format::Json => super::print(&json(&all)),
+        Format::Junit => super::print(&junit(&all)),
+    }
+    Ok(all.iter().all(Checked::is_good))
+}
