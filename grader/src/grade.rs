@@ -2,6 +2,7 @@
 
 use crate::backend::gpu::{Gpu, GpuBackend};
 use crate::backend::vm::VmBackend;
+use crate::backend::vm::expansion::Effort;
 use crate::backend::{Backend, Run};
 use crate::case::Case;
 use crate::failure::Failure;
@@ -161,8 +162,15 @@ fn see_more(vm: &VmBackend, case: &Case, mut verdict: TestVerdict) -> TestVerdic
 
 fn trace(vm: &VmBackend, case: &Case, verdict: TestVerdict) -> TestVerdict {
     let Some((tensor, flat)) = judge::element_to_trace(case, &verdict) else { return verdict };
-    match vm.provenance(case, tensor, flat) {
+    let verdict = match vm.provenance(case, tensor, flat) {
         Ok(provenance) => judge::with_provenance(verdict, case, &provenance),
         Err(_) => verdict,
+    };
+    match vm.follow(case, Effort::QUICK) {
+        Ok(Some(followed)) => match followed.sum(case, tensor, flat) {
+            Some(sum) => judge::with_expansion(verdict, case, &sum),
+            None => verdict,
+        },
+        _ => verdict,
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn diff(
         unwritten_count: count(Deviation::Unwritten),
         nan_count: count(Deviation::Nan),
         mismatches: wrong_places().take(MAX_MISMATCHES).map(mismatch).collect(),
-        terms: TermDiff { mismatch: mismatch(first), formula: None, thread: None },
+        terms: TermDiff { mismatch: mismatch(first), formula: None, thread: None, compared: None },
         cause: cause::likely(&view),
         tensor: tensor.clone(),
         errors,

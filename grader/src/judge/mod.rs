@@ -2,13 +2,16 @@
 
 mod cause;
 mod compare;
+mod expansion;
 mod trace;
 
 use crate::backend::{Run, RunTensor};
 use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
+use crate::expansion::KernelSum;
 use crate::finding::{Finding, FindingKind, Place};
 use crate::tensor::Tensor;
 use crate::verdict::{Provenance, TensorDiff, TestVerdict};
+pub use expansion::{element_terms, formula_is_general};
 use indexmath::{Dims, ElementRef, Term};
 
 /// An element with more terms than this is not listed: `LeNet`'s conv2 has 400, a weight gradient at batch 64 has 4,096.
@@ -56,6 +59,18 @@ pub fn with_provenance(
         // compared with terms made of inputs.
         let comparable = |tensor: &str| case.known.contains_key(tensor);
         diff.terms.thread = trace::compare(diff.terms.formula.as_deref(), provenance, comparable);
+    }
+    verdict
+}
+
+/// Sets what the kernel added to make the element of [`element_to_trace`] beside the formula.
+pub fn with_expansion(mut verdict: TestVerdict, case: &Case, sum: &KernelSum) -> TestVerdict {
+    if let Some(diff) = verdict.diffs.first_mut()
+        && let Some(got) = diff.terms.mismatch.got
+    {
+        let terms = element_terms(case, &diff.tensor, diff.terms.mismatch.flat, sum, got);
+        // Where the products are right, rounding or a race is to blame, and they tell nothing.
+        diff.terms.compared = terms.filter(|terms| !terms.equal());
     }
     verdict
 }

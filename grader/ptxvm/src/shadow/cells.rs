@@ -9,8 +9,7 @@ use super::arena::{NodeId, PlaceId};
 pub struct Stored {
     pub place: PlaceId,
     pub block: [u32; 3],
-    /// Index in the block.
-    pub thread: u32,
+    pub thread: [u32; 3],
 }
 
 /// A value in memory.

@@ -18,7 +18,7 @@ pub enum Expansion {
 
 impl Expansion {
     pub(super) fn constant(value: f64) -> Self {
-        let product = Product { coefficient: value, factors: Vec::new(), loc: None };
+        let product = Product { coefficient: value, factors: Vec::new(), loc: None, scaled: None };
         Self::Products(if value == 0.0 { Vec::new() } else { vec![product] })
     }
 }
@@ -32,6 +32,8 @@ pub struct Product {
     pub factors: Vec<Factor>,
     /// The line that added it to the sum; of a single product, the line that multiplied or loaded it.
     pub loc: Option<SourceLoc>,
+    /// The last line that multiplied it, or the sum it stands in, by a constant.
+    pub scaled: Option<SourceLoc>,
 }
 
 /// A factor of a product.
@@ -70,6 +72,7 @@ struct Raw {
     /// Elements and functions.
     factors: Vec<NodeId>,
     place: PlaceId,
+    scaled: PlaceId,
 }
 
 impl Shadow {
@@ -97,7 +100,12 @@ impl Shadow {
 
     fn product(&self, raw: &Raw, limit: usize, depth: usize) -> Product {
         let factors = raw.factors.iter().map(|&node| self.factor(node, limit, depth)).collect();
-        Product { coefficient: raw.coefficient, factors, loc: self.loc(raw.place) }
+        Product {
+            coefficient: raw.coefficient,
+            factors,
+            loc: self.loc(raw.place),
+            scaled: self.loc(raw.scaled),
+        }
     }
 
     fn factor(&self, node: NodeId, limit: usize, depth: usize) -> Factor {
@@ -145,7 +153,7 @@ impl Shadow {
                 Node::Constant(bits) => {
                     let coefficient = coefficient * f64::from_bits(bits);
                     if coefficient != 0.0 {
-                        found.push(Raw { coefficient, factors: Vec::new(), place: added });
+                        found.push(Raw { coefficient, factors: Vec::new(), place: added, scaled: 0 });
                     }
                 }
                 Node::Mul(a, b, place) => {
@@ -163,6 +171,8 @@ impl Shadow {
                             if coefficient == 0.0 {
                                 continue;
                             }
+                            let constant = x.factors.is_empty() || y.factors.is_empty();
+                            let scaled = if constant { place } else { x.scaled.max(y.scaled) };
                             // A factor that is a sum says more closely where its products come from.
                             let place = match (first.len(), second.len()) {
                                 (1, 1) if added != 0 => added,
@@ -171,16 +181,16 @@ impl Shadow {
                                 _ => y.place,
                             };
                             let factors = [x.factors.as_slice(), &y.factors].concat();
-                            found.push(Raw { coefficient, factors, place });
+                            found.push(Raw { coefficient, factors, place, scaled });
                         }
                     }
                 }
                 Node::Element(.., place) | Node::Function(_, _, place) | Node::Opaque(_, place) => {
                     let place = if added == 0 { place } else { added };
-                    found.push(Raw { coefficient, factors: vec![node], place });
+                    found.push(Raw { coefficient, factors: vec![node], place, scaled: 0 });
                 }
                 Node::Pair(..) | Node::TooLarge => {
-                    found.push(Raw { coefficient, factors: vec![node], place: added });
+                    found.push(Raw { coefficient, factors: vec![node], place: added, scaled: 0 });
                 }
             }
             if found.len() > *left {

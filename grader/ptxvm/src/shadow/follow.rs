@@ -455,7 +455,7 @@ impl Shadow {
         Stored {
             place: self.place(event.pc),
             block: event.block,
-            thread: event.warp * 32 + lane as u32,
+            thread: event.thread_coordinates(event.warp * 32 + lane as u32),
         }
     }
 

@@ -66,8 +66,8 @@ impl Number {
 pub struct Written {
     /// Block of the last thread that wrote it.
     pub block: [u32; 3],
-    /// Index of that thread in its block, x fastest.
-    pub thread: u32,
+    /// That thread in its block.
+    pub thread: [u32; 3],
     /// Line of that write.
     pub loc: Option<SourceLoc>,
     /// What was written.
