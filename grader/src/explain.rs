@@ -64,11 +64,16 @@ pub struct Place {
     pub flat: usize,
 }
 
-/// Explains `at`; by default the first wrong element, or the one with most products if all are right.
+/// Explains `at` of a kernel in `source`; by default the first wrong element, or the one with most products if all are right.
 ///
 /// # Errors
 /// The machine cannot run the case, or it has no output.
-pub fn explain(vm: &VmBackend, case: &Case, at: Option<Place>) -> Result<Explanation, Failure> {
+pub fn explain(
+    vm: &VmBackend,
+    case: &Case,
+    at: Option<Place>,
+    source: &str,
+) -> Result<Explanation, Failure> {
     let run = vm.run(case)?;
     let verdict = judge::judge(case, &run);
     let followed = vm.follow(case, Effort::LONG)?;
@@ -118,6 +123,11 @@ pub fn explain(vm: &VmBackend, case: &Case, at: Option<Place>) -> Result<Explana
         let title = format!("`{}` is an input of the kernel", given.tensor.name);
         return Err(Failure::new(FailureKind::Usage, title, "name an element of an output"));
     };
+    let mut shown = terms(case, &run, followed.as_ref(), place);
+    let sum = followed.as_ref().and_then(|f| f.sum(case, place.tensor, place.flat));
+    if let (Some(terms), Some(sum)) = (&mut shown, &sum) {
+        judge::name_line(terms, case, &given.tensor, place.flat, sum, source);
+    }
     Ok(Explanation {
         test: case.test.clone(),
         seed: case.seed,
@@ -125,7 +135,7 @@ pub fn explain(vm: &VmBackend, case: &Case, at: Option<Place>) -> Result<Explana
         flat: place.flat,
         expected: expected[place.flat].value,
         got: result.written[place.flat].then_some(result.values[place.flat]),
-        terms: terms(case, &run, followed.as_ref(), place),
+        terms: shown,
         all,
         passed: verdict.passed(),
         findings: run.findings,

@@ -54,7 +54,7 @@ fn explained(
     };
     let Some(case) = case else { return Ok(true) };
     let at = args.element.as_deref().map(|text| explain::place(case, text)).transpose()?;
-    let explanation = explain::explain(&vm, case, at)?;
+    let explanation = explain::explain(&vm, case, at, &program.compiled.source.text)?;
     let compiled = &program.compiled.source;
     let subject = Subject {
         puzzle: puzzle.number,

@@ -143,7 +143,7 @@ fn alike(factors: &[Factor], kernel: &KernelSum) -> Option<SourceLine> {
     like.and_then(|term| term.line.clone()).or_else(|| kernel.line.clone())
 }
 
-fn tensor(factor: &Factor) -> Option<String> {
+pub(super) fn tensor(factor: &Factor) -> Option<String> {
     match factor {
         Factor::Element(element) => Some(element.tensor.clone()),
         Factor::Outside(outside) => Some(outside.tensor.clone()),
@@ -187,7 +187,7 @@ mod tests {
 
     fn sum(terms: Vec<KernelTerm>) -> KernelSum {
         let writer = ThreadId { block: [0; 3], thread: [0; 3] };
-        KernelSum { writer, line: line(30), terms, general: true }
+        KernelSum { writer, line: line(30), terms, general: true, overwrote: false }
     }
 
     fn kinds(formula: &[Term], terms: Vec<KernelTerm>) -> (Vec<RowKind>, Option<u32>) {

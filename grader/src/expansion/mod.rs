@@ -1,11 +1,16 @@
 //! An element as a sum of products: what the formula adds beside what the kernel added.
 
 mod compare;
+mod locate;
+mod source;
+mod statement;
 
 use crate::finding::{SourceLine, ThreadId};
 use crate::tensor::Tensor;
 pub use compare::compare;
 use indexmath::ElementRef;
+pub use locate::{Evidence, index_ranges, locate};
+pub use statement::statement;
 
 /// An element as a kernel made it.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +23,8 @@ pub struct KernelSum {
     pub terms: Vec<KernelTerm>,
     /// No branch, no choice and no address depended on the values of the inputs: every input gives these terms.
     pub general: bool,
+    /// Another thread had written the element before.
+    pub overwrote: bool,
 }
 
 /// A product that a kernel added.

@@ -22,6 +22,57 @@ pub fn element_terms(
     adds_up(case, sum, got).then(|| expansion::compare(&formula, sum, |f| value(case, f)))
 }
 
+/// Terms of other elements that are looked at to name a line.
+const MAX_WORK: usize = 20_000;
+
+/// Names the line to look at with the help of the kernel's text.
+pub fn name_line(
+    terms: &mut ElementTerms,
+    case: &Case,
+    tensor: &Tensor,
+    flat: usize,
+    sum: &KernelSum,
+    source: &str,
+) {
+    if terms.equal() {
+        return;
+    }
+    let mut work = 0;
+    let mut other = None;
+    let mut all = Vec::new();
+    for element in 0..tensor.len() {
+        let Some(formula) = formula_terms(case, tensor, element) else { break };
+        work += formula.len() + 1;
+        if work > MAX_WORK {
+            break;
+        }
+        if other.is_none()
+            && element != flat
+            && !formula.is_empty()
+            && formula.len() == sum.terms.len()
+            && expansion::compare(&formula, sum, |_| None).equal()
+        {
+            other = Some(tensor.coords(element));
+        }
+        all.push(formula);
+    }
+    // What was not seen whole has no ranges.
+    let indices = if all.len() == tensor.len() {
+        expansion::index_ranges(all.iter().flatten())
+    } else {
+        std::collections::BTreeMap::new()
+    };
+    let evidence = expansion::Evidence {
+        source,
+        case,
+        sum,
+        coords: &tensor.coords(flat),
+        other: other.as_deref(),
+        indices: &indices,
+    };
+    terms.line = expansion::locate(terms, &evidence);
+}
+
 /// The formula gives the same products of an element for other inputs: it makes no choice by their values.
 pub fn formula_is_general(case: &Case, tensor: &Tensor, flat: usize) -> bool {
     let mut others = case.known.clone();

@@ -11,7 +11,7 @@ use crate::expansion::KernelSum;
 use crate::finding::{Finding, FindingKind, Place};
 use crate::tensor::Tensor;
 use crate::verdict::{Provenance, TensorDiff, TestVerdict};
-pub use expansion::{element_terms, formula_is_general};
+pub use expansion::{element_terms, formula_is_general, name_line};
 use indexmath::{Dims, ElementRef, Term};
 
 /// An element with more terms than this is not listed: `LeNet`'s conv2 has 400, a weight gradient at batch 64 has 4,096.
@@ -64,11 +64,20 @@ pub fn with_provenance(
 }
 
 /// Sets what the kernel added to make the element of [`element_to_trace`] beside the formula.
-pub fn with_expansion(mut verdict: TestVerdict, case: &Case, sum: &KernelSum) -> TestVerdict {
+pub fn with_expansion(
+    mut verdict: TestVerdict,
+    case: &Case,
+    sum: &KernelSum,
+    source: &str,
+) -> TestVerdict {
     if let Some(diff) = verdict.diffs.first_mut()
         && let Some(got) = diff.terms.mismatch.got
     {
-        let terms = element_terms(case, &diff.tensor, diff.terms.mismatch.flat, sum, got);
+        let flat = diff.terms.mismatch.flat;
+        let mut terms = element_terms(case, &diff.tensor, flat, sum, got);
+        if let Some(terms) = &mut terms {
+            name_line(terms, case, &diff.tensor, flat, sum, source);
+        }
         // Where the products are right, rounding or a race is to blame, and they tell nothing.
         diff.terms.compared = terms.filter(|terms| !terms.equal());
     }

@@ -2,7 +2,7 @@
 
 use super::number::{list, number};
 use super::style::{Style, Tone};
-use crate::expansion::{ElementTerms, Factor, Row, RowKind};
+use crate::expansion::{ElementTerms, Factor, Row, RowKind, statement};
 use crate::finding::SourceLine;
 
 /// Products that are wrong, and then those that are right, at most.
@@ -11,6 +11,9 @@ pub(super) struct Most {
     pub wrong: usize,
     pub right: usize,
 }
+
+/// Lines of a statement that are shown.
+const MAX_STATEMENT: usize = 4;
 
 /// One line for each product; at the end the line of the source to look at.
 pub(super) fn lines(terms: &ElementTerms, source: &str, style: Style, most: Most) -> Vec<String> {
@@ -54,7 +57,7 @@ pub(super) fn lines(terms: &ElementTerms, source: &str, style: Style, most: Most
         (w, r) => Some(format!("and {w} more that {} wrong, {r} that {} right", are(w), are(r))),
     };
     lines.extend(more.map(|text| style.paint(Tone::Faint, &format!("      {text}"))));
-    lines.extend(terms.line.as_ref().and_then(|line| look(line, source, style)));
+    lines.extend(terms.line.iter().flat_map(|line| look(line, source, style)));
     lines
 }
 
@@ -107,9 +110,24 @@ fn notes(row: &Row) -> String {
     if notes.is_empty() { String::new() } else { format!("   ({})", notes.join(", ")) }
 }
 
-/// The line of the source itself, as it stands in the file that was compiled.
-fn look(line: &SourceLine, source: &str, style: Style) -> Option<String> {
-    let text = source.lines().nth((line.line as usize).checked_sub(1)?)?.trim();
-    let title = style.paint(Tone::Strong, &format!("look at line {}:", line.line));
-    Some(format!("    {title} {text}"))
+/// The statement itself, as it stands in the file that was compiled.
+fn look(line: &SourceLine, source: &str, style: Style) -> Vec<String> {
+    let range = statement(source, line.line);
+    let texts = source.lines().skip(*range.start() as usize - 1).take(range.clone().count());
+    let texts: Vec<&str> = texts.take(MAX_STATEMENT).collect();
+    if texts.is_empty() {
+        return Vec::new();
+    }
+    let indent = |text: &str| text.len() - text.trim_start().len();
+    let least = texts.iter().map(|text| indent(text)).min().unwrap_or(0);
+    let title = match (range.start(), range.end()) {
+        (first, last) if first == last => format!("look at line {first}:"),
+        (first, last) => format!("look at lines {first} to {last}:"),
+    };
+    let title = format!("    {}", style.paint(Tone::Strong, &title));
+    let code = texts.iter().map(|text| format!("      {}", text[least..].trim_end()));
+    if let [text] = texts[..] {
+        return vec![format!("{title} {}", text.trim())];
+    }
+    std::iter::once(title).chain(code).collect()
 }

@@ -77,10 +77,12 @@ fn whole(all: &Comparison, style: Style) -> String {
     let Comparison { equal, different, unknown, general } = *all;
     let total = equal + different + unknown;
     if all.proves() {
+        let which = match total {
+            1 => "the element of this test is".into(),
+            _ => format!("all {total} elements of this test are"),
+        };
         let text = format!(
-            "{} of this test equal as polynomials to the formula:\nright for every input of these sizes, but for rounding",
-            if total == 1 { "the element".into() } else { format!("all {total} elements") }
-                + if total == 1 { " is" } else { " are" },
+            "{which} equal as polynomials to the formula:\nright for every input of these sizes, but for rounding"
         );
         return style.paint(Tone::Good, &text);
     }

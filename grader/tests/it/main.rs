@@ -3,3 +3,4 @@
 mod cli;
 mod layers;
 mod puzzles;
+mod terms;

@@ -10,6 +10,7 @@ pub struct Stored {
     pub place: PlaceId,
     pub block: [u32; 3],
     pub thread: [u32; 3],
+    pub atomic: bool,
 }
 
 /// A value in memory.
@@ -21,6 +22,8 @@ pub struct Cell {
     /// None: the bits of a constant.
     pub node: NodeId,
     pub by: Stored,
+    /// Another thread had stored here before.
+    pub overwrote: bool,
 }
 
 impl Cell {
@@ -85,13 +88,16 @@ impl Cells {
         let bytes = bytes as u8;
         let cells = self.0.entry(key).or_default();
         let mut whole = true;
+        let mut overwrote = false;
         cells.retain(|cell| {
             let hit = cell.overlaps(offset, bytes);
             let inside = cell.offset >= offset && cell.offset + cell.bytes <= offset + bytes;
+            let other = cell.by.block != by.block || cell.by.thread != by.thread;
+            overwrote |= hit && !by.atomic && !cell.by.atomic && (cell.overwrote || other);
             whole &= !hit || inside || !cell.node.is_some();
             !hit
         });
-        cells.push(Cell { offset, bytes, node, by });
+        cells.push(Cell { offset, bytes, node, by, overwrote });
         whole
     }
 

@@ -7,7 +7,7 @@ use super::registers::Expressions;
 use super::rules::{Rule, operands, rule};
 use super::{Number, local_address};
 use crate::exec::warpops::source_lane;
-use crate::finding::Log;
+use crate::finding::{AccessKind, Log};
 use crate::hooks::{Event, Monitor, Step};
 use crate::ir::{Alu, Atom, AtomOp, Base, Elements, Op, P, R, Slot, System};
 use crate::memory::{LaneMemory, Window};
@@ -456,6 +456,7 @@ impl Shadow {
             place: self.place(event.pc),
             block: event.block,
             thread: event.thread_coordinates(event.warp * 32 + lane as u32),
+            atomic: event.kind == AccessKind::Atomic,
         }
     }
 

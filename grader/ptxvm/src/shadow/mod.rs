@@ -70,6 +70,8 @@ pub struct Written {
     pub thread: [u32; 3],
     /// Line of that write.
     pub loc: Option<SourceLoc>,
+    /// Another thread had stored something there before; atomics do not count.
+    pub overwrote: bool,
     /// What was written.
     pub value: Expansion,
 }
@@ -214,6 +216,7 @@ impl Shadow {
             block: cell.by.block,
             thread: cell.by.thread,
             loc: self.loc(cell.by.place),
+            overwrote: cell.overwrote,
             value,
         })
     }

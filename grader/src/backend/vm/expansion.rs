@@ -84,6 +84,7 @@ impl Followed<'_> {
             line: written.loc.as_ref().map(line),
             terms: terms?,
             general: !self.shadow.depends_on_values(),
+            overwrote: written.overwrote,
         })
     }
 
