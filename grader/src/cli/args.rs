@@ -182,7 +182,7 @@ pub struct ExplainArgs {
     /// Number of the puzzle, such as 10
     pub number: u32,
 
-    /// The element, such as "grad_input[0,0,2,2]" [default: the first wrong one]
+    /// The element, such as "C[0,2]" or "grad(input)[0,0,2,2]" [default: the first wrong one]
     #[arg(long, value_name = "ELEMENT")]
     pub element: Option<String>,
 

@@ -162,8 +162,8 @@ mod tests {
         ElementRef { tensor: tensor.into(), coords: vec![at] }
     }
 
-    fn line(line: u32) -> Option<SourceLine> {
-        Some(SourceLine { file: "k.cu".into(), line, column: 1 })
+    fn line(line: u32) -> SourceLine {
+        SourceLine { file: "k.cu".into(), line, column: 1 }
     }
 
     fn term(coefficient: f64, factors: &[(&str, i64)]) -> Term {
@@ -175,19 +175,19 @@ mod tests {
     fn product(coefficient: f64, factors: &[(&str, i64, u32)], at: u32) -> KernelTerm {
         let factor = |&(t, i, l): &(&str, i64, u32)| KernelFactor {
             factor: Factor::Element(element(t, i)),
-            line: line(l),
+            line: Some(line(l)),
         };
         KernelTerm {
             coefficient,
             factors: factors.iter().map(factor).collect(),
-            line: line(at),
+            line: Some(line(at)),
             scaled: None,
         }
     }
 
     fn sum(terms: Vec<KernelTerm>) -> KernelSum {
         let writer = ThreadId { block: [0; 3], thread: [0; 3] };
-        KernelSum { writer, line: line(30), terms, general: true, overwrote: false }
+        KernelSum { writer, line: Some(line(30)), terms, general: true, overwrote: false }
     }
 
     fn kinds(formula: &[Term], terms: Vec<KernelTerm>) -> (Vec<RowKind>, Option<u32>) {
@@ -208,6 +208,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_difference_is_told() {
+        use RowKind::{Coefficient, Extra, Missing, Repeated};
         let formula = [term(1.0, &[("a", 0)]), term(1.0, &[("a", 1)]), term(1.0, &[("a", 2)])];
         let twice = vec![
             product(1.0, &[("a", 0, 5)], 6),
@@ -216,7 +217,6 @@ mod tests {
             product(1.0, &[("a", 3, 5)], 9),
         ];
         let (kinds, _) = kinds(&formula, twice);
-        use RowKind::{Coefficient, Extra, Missing, Repeated};
         assert_eq!(kinds, [Extra, Missing, Repeated, Coefficient]);
     }
 

@@ -13,6 +13,8 @@ pub(super) struct Declared {
     pub line: u32,
     pub text: String,
     pub value: Option<i64>,
+    /// It stands inside a loop.
+    pub inner: bool,
 }
 
 /// The head of a counting loop: first value and the one behind the last, where they can be computed.
@@ -29,6 +31,8 @@ pub(super) struct Kernel<'a> {
     pub source: &'a str,
     pub declared: Vec<Declared>,
     pub loops: Vec<Loop>,
+    /// Sizes, the numbers of the thread, and what is declared outside loops.
+    pub known: Dims,
 }
 
 impl<'a> Kernel<'a> {
@@ -56,7 +60,8 @@ impl<'a> Kernel<'a> {
                 known.insert(format!("{name}_{axis}"), value.into());
             }
         }
-        let mut kernel = Self { source, declared: Vec::new(), loops: Vec::new() };
+        let mut kernel =
+            Self { source, declared: Vec::new(), loops: Vec::new(), known: Dims::new() };
         let mut number = head;
         while number < last {
             let text = code(lines[number]);
@@ -76,10 +81,18 @@ impl<'a> Kernel<'a> {
                         Some(value) => known.insert(name.clone(), value),
                         None => known.remove(&name),
                     };
-                    kernel.declared.push(Declared { name, line: number as u32, text, value });
+                    let inner = !kernel.loops.is_empty();
+                    kernel.declared.push(Declared {
+                        name,
+                        line: number as u32,
+                        text,
+                        value,
+                        inner,
+                    });
                 }
             }
         }
+        kernel.known = known;
         kernel
     }
 
@@ -96,10 +109,12 @@ impl<'a> Kernel<'a> {
     /// The line before `line` that first sets the variable that the statement there adds to.
     pub fn first_value(&self, line: u32) -> Option<u32> {
         let text = self.statement(line);
-        let sum = match text.split_once("+=") {
-            Some((left, _)) => word(left.trim_end()),
+        let sum = if let Some((left, _)) = text.split_once("+=") {
+            word(left.trim_end())
+        } else {
             // The store of a sum: output[i] = sum;
-            None => word(text.split_once('=')?.1.trim().trim_end_matches(';').trim_end()),
+            let stored = text.split_once('=')?.1.trim().trim_end_matches(';').trim_end();
+            word(stored).filter(|sum| *sum == stored)
         }?;
         let sets = |text: &str| {
             let code = code(text);
@@ -111,6 +126,23 @@ impl<'a> Kernel<'a> {
         };
         let above: Vec<&str> = self.source.lines().take(line as usize).collect();
         above.iter().rposition(|text| sets(text)).map(|index| index as u32 + 1)
+    }
+
+    /// A line between the first value and `line` where the variable that `line` uses is set anew.
+    pub fn set_again(&self, line: u32) -> Option<u32> {
+        let first = self.first_value(line)?;
+        let text = self.line(first).split(['=', ';']).next()?.trim_end();
+        let sum = word(text)?;
+        let sets = |text: &str| {
+            text.match_indices(sum).any(|(at, _)| {
+                let before = text[..at].chars().next_back();
+                let after = text[at + sum.len()..].trim_start();
+                before.is_none_or(|c| c == ' ' || c == '{' || c == ';')
+                    && after.starts_with('=')
+                    && !after.starts_with("==")
+            })
+        };
+        (first + 1..line).find(|&number| sets(self.line(number)))
     }
 
     /// The last condition above a line for which `wanted` holds.
@@ -132,7 +164,7 @@ fn word(text: &str) -> Option<&str> {
     text.get(start..).filter(|word| !word.is_empty())
 }
 
-fn evaluate(text: &str, known: &Dims) -> Option<i64> {
+pub(super) fn evaluate(text: &str, known: &Dims) -> Option<i64> {
     DimExpr::parse(&text.replace('.', "_")).ok()?.eval(known).ok()
 }
 

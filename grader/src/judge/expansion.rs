@@ -60,7 +60,7 @@ pub fn name_line(
     let indices = if all.len() == tensor.len() {
         expansion::index_ranges(all.iter().flatten())
     } else {
-        std::collections::BTreeMap::new()
+        Vec::new()
     };
     let evidence = expansion::Evidence {
         source,

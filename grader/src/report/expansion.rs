@@ -119,13 +119,13 @@ fn look(line: &SourceLine, source: &str, style: Style) -> Vec<String> {
         return Vec::new();
     }
     let indent = |text: &str| text.len() - text.trim_start().len();
-    let least = texts.iter().map(|text| indent(text)).min().unwrap_or(0);
+    let margin = texts.iter().map(|text| indent(text)).min().unwrap_or(0);
     let title = match (range.start(), range.end()) {
         (first, last) if first == last => format!("look at line {first}:"),
         (first, last) => format!("look at lines {first} to {last}:"),
     };
     let title = format!("    {}", style.paint(Tone::Strong, &title));
-    let code = texts.iter().map(|text| format!("      {}", text[least..].trim_end()));
+    let code = texts.iter().map(|text| format!("      {}", text[margin..].trim_end()));
     if let [text] = texts[..] {
         return vec![format!("{title} {}", text.trim())];
     }

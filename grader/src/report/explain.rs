@@ -49,8 +49,11 @@ fn element_lines(subject: Subject, explanation: &Explanation, style: Style) -> V
             "{element} should be {}; the kernel never wrote it",
             number(explanation.expected)
         ),
-        Some(got) if got == explanation.expected => {
-            format!("{element} is {}, which is right", number(got))
+        Some(got) if explanation.right => {
+            let chance = explanation.terms.as_ref().is_some_and(|terms| !terms.equal());
+            let right =
+                if chance { "the right value, but of other products" } else { "which is right" };
+            format!("{element} is {}, {right}", number(got))
         }
         Some(got) => {
             let (should, is) = pair(explanation.expected, got);
