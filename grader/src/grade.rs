@@ -2,6 +2,7 @@
 
 use crate::backend::gpu::{Gpu, GpuBackend};
 use crate::backend::vm::VmBackend;
+use crate::backend::vm::expansion::Effort;
 use crate::backend::{Backend, Run};
 use crate::case::Case;
 use crate::failure::Failure;
@@ -131,10 +132,11 @@ pub fn judge_case(
 ) -> Result<(Run, TestVerdict), Failure> {
     let run = machine.backend().run(case)?;
     let verdict = judge::judge(case, &run);
+    let source = &program.compiled.source.text;
     let verdict = match machine {
-        Machine::Vm(vm) => trace(vm, case, verdict),
+        Machine::Vm(vm) => trace(vm, case, verdict, source),
         Machine::Gpu(_) => match VmBackend::new(&program.compiled.ptx, program.kernels.clone()) {
-            Ok(vm) => trace(&vm, case, see_more(&vm, case, verdict)),
+            Ok(vm) => trace(&vm, case, see_more(&vm, case, verdict), source),
             // Where the virtual machine cannot run the program, the GPU's word stands alone.
             Err(_) => verdict,
         },
@@ -161,10 +163,17 @@ fn see_more(vm: &VmBackend, case: &Case, mut verdict: TestVerdict) -> TestVerdic
     verdict
 }
 
-fn trace(vm: &VmBackend, case: &Case, verdict: TestVerdict) -> TestVerdict {
+fn trace(vm: &VmBackend, case: &Case, verdict: TestVerdict, source: &str) -> TestVerdict {
     let Some((tensor, flat)) = judge::element_to_trace(case, &verdict) else { return verdict };
-    match vm.provenance(case, tensor, flat) {
+    let verdict = match vm.provenance(case, tensor, flat) {
         Ok(provenance) => judge::with_provenance(verdict, case, &provenance),
         Err(_) => verdict,
+    };
+    match vm.follow(case, Effort::QUICK) {
+        Ok(Some(followed)) => match followed.sum(case, tensor, flat) {
+            Some(sum) => judge::with_expansion(verdict, case, &sum, source),
+            None => verdict,
+        },
+        _ => verdict,
     }
 }

@@ -8,10 +8,10 @@
 //!   └► toolchain ─► module ─► backend: gpu | vm ─► outputs, findings ─► judge ─► verdict ─► report
 //! ```
 //!
-//! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `finding`, `case`, `verdict`, `npy`,
-//! `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`, `backend`, `judge`, `wrong`,
-//! `grade`, `unit`, `doctor`, `report`, `contents`, `standing`, `chapter`, `check`, `pristine`, `editor`, `storage`,
-//! `template`, `terminal`, `watcher`, `cli`.
+//! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `finding`, `case`, `expansion`,
+//! `verdict`, `npy`, `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`,
+//! `backend`, `judge`, `wrong`, `grade`, `unit`, `doctor`, `explain`, `report`, `contents`, `standing`, `chapter`,
+//! `check`, `pristine`, `editor`, `storage`, `template`, `terminal`, `watcher`, `cli`.
 
 pub mod backend;
 pub mod case;
@@ -22,6 +22,8 @@ pub mod contents;
 pub mod diagnostic;
 pub mod doctor;
 pub mod editor;
+pub mod expansion;
+pub mod explain;
 pub mod failure;
 pub mod finding;
 pub mod grade;

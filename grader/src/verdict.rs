@@ -1,5 +1,6 @@
 //! What the judge says of a test; `report` words it.
 
+use crate::expansion::ElementTerms;
 use crate::finding::{Finding, SourceLine, ThreadId};
 use crate::tensor::Tensor;
 use indexmath::{Dims, ElementRef, Term};
@@ -91,6 +92,8 @@ pub struct TermDiff {
     pub formula: Option<Vec<Term>>,
     /// The thread that wrote the element, where the backend can tell.
     pub thread: Option<ThreadReads>,
+    /// The products that the kernel added beside those of the formula, where they could be followed and differ.
+    pub compared: Option<ElementTerms>,
 }
 
 /// What the thread that wrote an element read, against the formula.

@@ -130,7 +130,7 @@ pub fn launch(
     Ok(run.all(options.max_findings))
 }
 
-fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, LaunchError> {
+pub(crate) fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, LaunchError> {
     let error = |message: String| Err(LaunchError::Configuration(message));
     for axis in 0..3 {
         let name = ["x", "y", "z"][axis];
@@ -168,7 +168,7 @@ fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, Launc
 }
 
 /// The parameter window.
-fn parameters(kernel: &Kernel, launch: &Launch) -> Result<Flat, LaunchError> {
+pub(crate) fn parameters(kernel: &Kernel, launch: &Launch) -> Result<Flat, LaunchError> {
     let (given, wanted) = (launch.params.len(), kernel.params.len());
     if given != wanted {
         return Err(LaunchError::Parameters(format!(
@@ -198,7 +198,7 @@ fn parameters(kernel: &Kernel, launch: &Launch) -> Result<Flat, LaunchError> {
 }
 
 /// Brings the module's variables into memory, unless an earlier launch did.
-fn place_variables(module: &Module, memory: &mut Memory) -> BufferId {
+pub(crate) fn place_variables(module: &Module, memory: &mut Memory) -> BufferId {
     if let Some(first) = memory.module_variables(module.id) {
         return first;
     }
@@ -221,18 +221,18 @@ fn variable_address(first: BufferId, index: u32, addend: i64) -> u64 {
 }
 
 /// What every block starts from.
-struct Start {
-    registers: Registers,
-    shared: Flat,
-    shared_bytes: u32,
+pub(crate) struct Start {
+    pub registers: Registers,
+    pub shared: Flat,
+    pub shared_bytes: u32,
     /// Registers that differ between blocks or warps.
     varying: Vec<(Special, Slot)>,
-    warps: u32,
-    threads: u32,
+    pub warps: u32,
+    pub threads: u32,
 }
 
 impl Start {
-    fn new(env: &Env, launch: &Launch, shared: &Layout, first_variable: BufferId) -> Self {
+    pub fn new(env: &Env, launch: &Launch, shared: &Layout, first_variable: BufferId) -> Self {
         let threads: u32 = launch.block.iter().product();
         let mut start = Self {
             registers: Registers::undefined(env.program),
@@ -293,7 +293,7 @@ impl Start {
     }
 
     /// Sets what differs between blocks and warps.
-    fn vary(&self, warp: &mut Warp, block_size: [u32; 3], block: [u32; 3]) {
+    pub fn vary(&self, warp: &mut Warp, block_size: [u32; 3], block: [u32; 3]) {
         for &(special, slot) in &self.varying {
             for lane in 0..32 {
                 let thread = warp.index * 32 + lane;
@@ -330,7 +330,7 @@ fn param_value(params: &Flat, offset: u32, bytes: u32) -> u64 {
     }
 }
 
-fn block_coordinates(index: u64, grid: [u32; 3]) -> [u32; 3] {
+pub(crate) fn block_coordinates(index: u64, grid: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(grid[0]), u64::from(grid[1]));
     [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
 }

@@ -4,9 +4,11 @@
 //! over the monitor, so what is not watched costs nothing.
 
 use crate::finding::{AccessKind, Log};
-use crate::ir::{Pc, R};
+use crate::ir::{Instr, Pc, R};
 use crate::memory::Window;
+use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
+use crate::memory::local::Local;
 use crate::program::Program;
 use crate::warp::Registers;
 
@@ -57,8 +59,27 @@ pub(crate) fn coordinates(index: u32, size: [u32; 3]) -> [u32; 3] {
     [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
 }
 
+/// One instruction of one warp, about to run.
+pub(crate) struct Step<'a> {
+    pub pc: Pc,
+    pub instr: &'a Instr,
+    /// Lanes that run it; of a branch, those that decide.
+    pub mask: u32,
+    /// Index of the warp in its block.
+    pub warp: u32,
+    pub registers: &'a Registers,
+    pub memory: &'a Memory,
+    pub shared: &'a Flat,
+    pub local: &'a Local,
+}
+
 /// Watches a block.
 pub(crate) trait Monitor {
+    /// Sees every instruction before it runs: arithmetic then goes one by one.
+    const STEPS: bool = false;
+    /// An instruction is about to run. Called only where `STEPS` is set.
+    #[inline(always)]
+    fn before(&mut self, _step: &Step) {}
     /// A new block begins.
     fn block_start(&mut self, _shared_bytes: u32, _warps: u32) {}
     /// A warp accesses memory.
@@ -72,6 +93,14 @@ pub(crate) trait Monitor {
 
 /// Two monitors at once.
 impl<A: Monitor, B: Monitor> Monitor for (A, B) {
+    const STEPS: bool = A::STEPS || B::STEPS;
+
+    #[inline(always)]
+    fn before(&mut self, step: &Step) {
+        self.0.before(step);
+        self.1.before(step);
+    }
+
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
         self.0.block_start(shared_bytes, warps);
         self.1.block_start(shared_bytes, warps);

@@ -110,6 +110,7 @@ mod memory;
 mod opcodes;
 mod ops;
 mod program;
+mod shadow;
 mod simd;
 mod syntax;
 mod types;
@@ -123,6 +124,7 @@ pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};
 pub use program::{Kernel, Module, ParamType};
+pub use shadow::{Expansion, Factor, Number, Product, Shadow, Written, launch_shadowed};
 
 impl Module {
     /// Total: any text gives a module or an error.

@@ -28,6 +28,8 @@ const EXIT_CODES: &str = "Exit codes: 0 all tests pass, 1 a test fails or the ke
 pub enum Command {
     /// Grade a puzzle: compile the kernel, run its tests, show what is wrong
     Puzzle(PuzzleArgs),
+    /// Show what an element is made of, the kernel's terms beside the formula's
+    Explain(ExplainArgs),
     /// Grade a puzzle again at every save
     Watch(WatchArgs),
     /// List the puzzles and how they stand
@@ -203,6 +205,37 @@ pub struct ManArgs {
     /// Write a page for each command into this folder
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
+}
+
+/// Which element to explain.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// Number of the puzzle, such as 10
+    pub number: u32,
+
+    /// The element, such as "C[0,2]" or "grad(input)[0,0,2,2]" [default: the first wrong one]
+    #[arg(long, value_name = "ELEMENT")]
+    pub element: Option<String>,
+
+    /// Explain the solution instead of your file
+    #[arg(long, conflicts_with = "file")]
+    pub solution: bool,
+
+    /// Explain another file
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// In this test [default: the first that fails, else the smallest]
+    #[arg(long, value_name = "NAME")]
+    pub test: Option<String>,
+
+    /// Seed of the random data [default: a new one at every run]
+    #[arg(long)]
+    pub seed: Option<u64>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// Backends by name.

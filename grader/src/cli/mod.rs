@@ -6,6 +6,7 @@ mod clean;
 mod completions;
 mod doctor;
 mod editor_setup;
+mod explain;
 mod grading;
 mod hint;
 mod home;
@@ -53,6 +54,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
     };
     match command {
         Command::Puzzle(args) => ExitCode::from(puzzle::run(args, dir, nvcc)),
+        Command::Explain(args) => ExitCode::from(explain::run(args, dir, nvcc)),
         Command::Watch(args) => finish(watch::run(args, dir, nvcc)),
         Command::List => finish(list::run(dir)),
         Command::Next => finish(next::run(dir)),

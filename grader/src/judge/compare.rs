@@ -59,7 +59,7 @@ pub(super) fn diff(tensor: &Tensor, right: &Right, got: &RunTensor) -> Option<Te
         unwritten_count: count(Deviation::Unwritten),
         nan_count: count(Deviation::Nan),
         mismatches: wrong_places().take(MAX_MISMATCHES).map(mismatch).collect(),
-        terms: TermDiff { mismatch: mismatch(first), formula: None, thread: None },
+        terms: TermDiff { mismatch: mismatch(first), formula: None, thread: None, compared: None },
         cause: cause::likely(&view),
         tensor: tensor.clone(),
         errors,

@@ -2,13 +2,16 @@
 
 mod cause;
 mod compare;
+mod expansion;
 mod trace;
 
 use crate::backend::{Run, RunTensor};
 use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
+use crate::expansion::KernelSum;
 use crate::finding::{Finding, FindingKind, Place};
 use crate::tensor::Tensor;
 use crate::verdict::{Provenance, TensorDiff, TestVerdict};
+pub use expansion::{element_terms, formula_is_general, name_line};
 use indexmath::{Dims, ElementRef, Term};
 
 /// An element with more terms than this is not listed: `LeNet`'s conv2 has 400, a weight gradient at batch 64 has 4,096.
@@ -58,6 +61,27 @@ pub fn with_provenance(
         let known = case.known_for(&diff.tensor.name);
         let comparable = |tensor: &str| known.contains_key(tensor);
         diff.terms.thread = trace::compare(diff.terms.formula.as_deref(), provenance, comparable);
+    }
+    verdict
+}
+
+/// Sets what the kernel added to make the element of [`element_to_trace`] beside the formula.
+pub fn with_expansion(
+    mut verdict: TestVerdict,
+    case: &Case,
+    sum: &KernelSum,
+    source: &str,
+) -> TestVerdict {
+    if let Some(diff) = verdict.diffs.first_mut()
+        && let Some(got) = diff.terms.mismatch.got
+    {
+        let flat = diff.terms.mismatch.flat;
+        let mut terms = element_terms(case, &diff.tensor, flat, sum, got);
+        if let Some(terms) = &mut terms {
+            name_line(terms, case, &diff.tensor, flat, sum, source);
+        }
+        // Where the products are right, rounding or a race is to blame, and they tell nothing.
+        diff.terms.compared = terms.filter(|terms| !terms.equal());
     }
     verdict
 }

@@ -206,7 +206,7 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
         wrong_count: mismatches.len(),
         unwritten_count: count(Deviation::Unwritten),
         nan_count: count(Deviation::Nan),
-        terms: TermDiff { mismatch: mismatches[0], formula: None, thread: None },
+        terms: TermDiff { mismatch: mismatches[0], formula: None, thread: None, compared: None },
         mismatches,
         cause: None,
         tensor,

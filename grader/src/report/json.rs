@@ -5,6 +5,7 @@
 
 use super::{Reporter, RunInfo, Summary, cause, findings};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::expansion::{ElementTerms, Factor, Row, RowKind};
 use crate::failure::{Failure, FailureKind};
 use crate::finding::{Finding, SourceLine, ThreadId};
 use crate::tensor::Tensor;
@@ -16,7 +17,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-const SCHEMA_VERSION: u32 = 1;
+pub(super) const SCHEMA_VERSION: u32 = 1;
 /// Wrong elements listed of a tensor.
 const MAX_MISMATCHES: usize = 20;
 /// Terms and elements listed of an expansion.
@@ -128,7 +129,7 @@ impl<'a> Head<'a> {
 }
 
 /// A number, or its name where JSON has none.
-struct Number(f64);
+pub(super) struct Number(pub(super) f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -203,6 +204,7 @@ fn tensor(diff: &TensorDiff, source: &str) -> Value {
             "formula_terms": diff.terms.formula.as_ref().map(Vec::len),
             "formula": diff.terms.formula.as_ref().map(|terms| terms.iter().take(MAX_TERMS).map(term).collect::<Vec<_>>()),
             "thread": diff.terms.thread.as_ref().map(reads),
+            "comparison": diff.terms.compared.as_ref().map(compared),
         },
     })
 }
@@ -242,6 +244,39 @@ fn term(term: &Term) -> Value {
 
 fn element(element: &ElementRef) -> Value {
     json!({ "tensor": element.tensor, "element": element.coords })
+}
+
+/// The products of an element, formula and kernel side by side.
+pub(super) fn compared(terms: &ElementTerms) -> Value {
+    let factor = |factor: &Factor| match factor {
+        Factor::Element(at) => element(at),
+        Factor::Outside(outside) => json!({ "tensor": outside.tensor, "outside": outside.flat }),
+        Factor::Function(text) => json!({ "function": text }),
+    };
+    let row = |row: &Row| {
+        let indices: serde_json::Map<String, Value> =
+            row.indices.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        json!({
+            "kind": match row.kind {
+                RowKind::Extra => "extra",
+                RowKind::Missing => "missing",
+                RowKind::Repeated => "repeated",
+                RowKind::Coefficient => "coefficient",
+                RowKind::Right => "right",
+            },
+            "formula": Number(row.formula),
+            "kernel": Number(row.kernel),
+            "factors": row.factors.iter().map(factor).collect::<Vec<_>>(),
+            "value": row.value.map(Number),
+            "indices": indices,
+            "line": row.line.as_ref().map(line),
+        })
+    };
+    json!({
+        "rows": terms.rows.iter().take(MAX_TERMS).map(row).collect::<Vec<_>>(),
+        "line": terms.line.as_ref().map(line),
+        "written_by": thread(terms.writer),
+    })
 }
 
 fn reads(reads: &ThreadReads) -> Value {

@@ -5,6 +5,8 @@
 mod cause;
 mod diff;
 pub mod doctor;
+mod expansion;
+pub mod explain;
 mod findings;
 mod heatmap;
 mod json;

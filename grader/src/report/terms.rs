@@ -1,5 +1,6 @@
 //! What the first wrong element should be made of, beside what its thread read.
 
+use super::expansion::{self, Most};
 use super::number::{count, list, number, pair};
 use super::style::{Style, Tone};
 use crate::finding::ThreadId;
@@ -9,6 +10,8 @@ use indexmath::{ElementRef, Term};
 
 /// Terms of the formula that are listed.
 const MAX_TERMS: usize = 4;
+/// Products that are listed where the kernel's are known.
+const MOST: Most = Most { wrong: 4, right: 1 };
 /// Characters of a list of elements.
 const MAX_LIST: usize = 56;
 /// Words of a source that lets threads read for each other.
@@ -31,6 +34,11 @@ pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style
         };
         let colon = if formula.is_empty() { "" } else { ":" };
         lines.push(format!("    {element} should be {should}, {of}; {got}{colon}"));
+        // What the kernel added says more than what it read.
+        if let Some(compared) = &diff.compared {
+            lines.extend(expansion::lines(compared, source, style, MOST));
+            return lines;
+        }
         lines.extend(formula_lines(formula, diff.thread.as_ref(), style));
     }
     if let Some(thread) = &diff.thread {

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 34] = [
+const ORDER: [&str; 36] = [
     "tensor",
     "diagnostic",
     "failure",
     "finding",
     "case",
+    "expansion",
     "verdict",
     "rng",
     "progress",
@@ -26,6 +27,7 @@ const ORDER: [&str; 34] = [
     "grade",
     "unit",
     "doctor",
+    "explain",
     "report",
     "contents",
     "standing",

@@ -4,3 +4,4 @@ mod cli;
 mod docs;
 mod layers;
 mod puzzles;
+mod terms;

@@ -4,10 +4,10 @@ pub(crate) mod arith;
 mod atomics;
 mod memory;
 mod printf;
-mod warpops;
+pub(crate) mod warpops;
 
 use crate::finding::{FindingKind, Log};
-use crate::hooks::Monitor;
+use crate::hooks::{Monitor, Step};
 use crate::ir::{Bar, BarReduce, Guard, Instr, NO_PC, Op, Pc, Slot, System};
 use crate::memory::LaneMemory;
 use crate::memory::flat::Flat;
@@ -72,12 +72,21 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let mut pc = self.warp.now.pc;
         loop {
             let mask = self.warp.now.mask;
-            let ran = (env.run_arithmetic)(code, pc as usize, &mut self.warp.registers, mask);
+            let mut reach = code;
+            if M::STEPS {
+                // Runs of arithmetic end where the code does.
+                reach = &code[..=pc as usize];
+                self.before(pc, mask);
+            }
+            let ran = (env.run_arithmetic)(reach, pc as usize, &mut self.warp.registers, mask);
             self.warp.executed += ran.instructions;
             self.state.lane_instructions += ran.lane_instructions;
             // Code ends in `Exit` or `Ret`, so there is always a next instruction.
             pc = ran.next as Pc;
             self.warp.now.pc = pc;
+            if M::STEPS && ran.next == reach.len() {
+                continue;
+            }
             let instr = &code[ran.next];
             let active = self.active(instr.guard);
             if instr.counted {
@@ -181,6 +190,23 @@ impl<M: Monitor> Machine<'_, '_, M> {
             pc += 1;
             self.warp.now.pc = pc;
         }
+    }
+
+    /// Tells the monitor which instruction comes next.
+    fn before(&mut self, pc: Pc, mask: u32) {
+        let instr = &self.env.program.code[pc as usize];
+        let BlockState { monitor, shared, .. } = &mut *self.state;
+        let p = instr.guard.map(|guard| (self.warp.registers.p(guard.predicate), guard.negated));
+        monitor.before(&Step {
+            pc,
+            instr,
+            mask: p.map_or(mask, |(p, negated)| mask & if negated { !p } else { p }),
+            warp: self.warp.index,
+            registers: &self.warp.registers,
+            memory: self.env.memory,
+            shared,
+            local: &self.warp.local,
+        });
     }
 
     /// Lanes of the running split that an instruction is for.

@@ -6,7 +6,7 @@ use crate::ir::{Op, Redux, Shuffle, Slot, Vote};
 use crate::warp::lanes;
 
 /// The source lane of a shuffle and whether it lies in range (PTX ISA 9.7.9.6).
-fn source_lane(mode: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
+pub(crate) fn source_lane(mode: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, (c >> 8) & 31);
     let max = (lane & segment) | (clamp & !segment);
     let min = lane & segment;

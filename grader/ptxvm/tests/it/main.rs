@@ -14,4 +14,5 @@ mod limits;
 mod memory;
 mod one_op;
 mod race;
+mod shadow;
 mod support;

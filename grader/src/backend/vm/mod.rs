@@ -1,5 +1,6 @@
 //! Runs kernels on the PTX virtual machine, and puts what it finds into the words of tensors.
 
+pub mod expansion;
 mod findings;
 mod provenance;
 mod refusals;
@@ -76,6 +77,7 @@ enum Follow {
 }
 
 /// A case in the machine's memory.
+#[derive(Debug)]
 struct Session<'a> {
     backend: &'a VmBackend,
     tensors: &'a [CaseTensor],
@@ -102,28 +104,55 @@ impl<'a> Session<'a> {
         Self { backend, tensors, memory, buffers }
     }
 
+    fn kernel(&self, launch: &CaseLaunch) -> Result<&'a Kernel, Failure> {
+        let backend = self.backend;
+        let kernel = backend.kernels.get(&launch.kernel);
+        let kernel = kernel.and_then(|mangled| backend.module.kernel(mangled));
+        kernel.ok_or_else(|| no_such_kernel(&launch.kernel))
+    }
+
+    fn start(&self, kernel: &Kernel, launch: &CaseLaunch) -> ptxvm::Launch {
+        ptxvm::Launch {
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared: launch.shared,
+            params: self.params(kernel, &launch.args),
+        }
+    }
+
     fn launch(&mut self, launch: &CaseLaunch, follow: Follow) -> Result<Outcome, Failure> {
-        let kernel = self
-            .backend
-            .kernels
-            .get(&launch.kernel)
-            .and_then(|mangled| self.backend.module.kernel(mangled));
-        let kernel = kernel.ok_or_else(|| no_such_kernel(&launch.kernel))?;
+        let kernel = self.kernel(launch)?;
         let options = Options {
             budget: self.backend.budget.unwrap_or_else(|| budget(self.tensors)),
             trace: if let Follow::Thread(t) = follow { Some((t.block, t.thread)) } else { None },
             watch: if let Follow::Place(place) = follow { Some(place) } else { None },
             max_findings: MAX_FINDINGS,
         };
-        let params = self.params(kernel, &launch.args);
-        let start = ptxvm::Launch {
-            grid: launch.grid,
-            block: launch.block,
-            dynamic_shared: launch.shared,
-            params,
-        };
+        let start = self.start(kernel, launch);
         ptxvm::launch(&self.backend.module, kernel, &start, &mut self.memory, &options)
             .map_err(|e| cannot_launch(launch, &e))
+    }
+
+    fn launch_shadowed(
+        &mut self,
+        launch: &CaseLaunch,
+        shadow: &mut ptxvm::Shadow,
+    ) -> Result<(), Failure> {
+        let kernel = self.kernel(launch)?;
+        let options = Options {
+            budget: self.backend.budget.unwrap_or_else(|| budget(self.tensors)),
+            ..Options::default()
+        };
+        let start = self.start(kernel, launch);
+        ptxvm::launch_shadowed(
+            &self.backend.module,
+            kernel,
+            &start,
+            &mut self.memory,
+            &options,
+            shadow,
+        )
+        .map_err(|e| cannot_launch(launch, &e))
     }
 
     /// The arguments' bytes. An `int` for a parameter of 8 bytes is widened, as C++ would; any other mismatch of number

@@ -1,0 +1,144 @@
+//! Expressions as shared nodes: equal ones are stored once.
+
+use std::collections::HashMap;
+
+/// A node; 0 stands for "no expression: the bits say it all".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    /// No expression.
+    pub const NONE: Self = Self(0);
+    /// Of a value that was made after the limit was reached.
+    pub const TOO_LARGE: Self = Self(1);
+
+    pub fn is_some(self) -> bool {
+        self != Self::NONE
+    }
+}
+
+/// A source line: 1 + the index in the table of places, or 0.
+pub type PlaceId = u32;
+
+/// What made a value, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    TooLarge,
+    /// Bits of an `f64`.
+    Constant(u64),
+    /// An element of a tensor, as it was before any kernel wrote it: buffer and byte.
+    Element(usize, i64, PlaceId),
+    Add(NodeId, NodeId, PlaceId),
+    Mul(NodeId, NodeId, PlaceId),
+    Neg(NodeId),
+    /// A function of one or two values.
+    Function(&'static str, [NodeId; 2], PlaceId),
+    /// Something that is not followed any further; the number tells such values apart.
+    Opaque(u32, PlaceId),
+    /// Two words in one register of 64 bits, the low one first.
+    Pair(NodeId, NodeId),
+}
+
+/// All nodes of a shadow.
+#[derive(Debug)]
+pub struct Arena {
+    nodes: Vec<Node>,
+    known: HashMap<Node, NodeId>,
+    limit: usize,
+    opaque: u32,
+}
+
+impl Arena {
+    /// `limit` is how many nodes there may be.
+    pub fn new(limit: usize) -> Self {
+        let nodes = vec![Node::TooLarge; 2];
+        Self { nodes, known: HashMap::new(), limit, opaque: 0 }
+    }
+
+    pub fn get(&self, id: NodeId) -> Node {
+        self.nodes[id.0 as usize]
+    }
+
+    /// No more nodes are made.
+    pub fn is_full(&self) -> bool {
+        self.nodes.len() >= self.limit
+    }
+
+    fn node(&mut self, node: Node) -> NodeId {
+        if let Some(&id) = self.known.get(&node) {
+            return id;
+        }
+        if self.is_full() {
+            return NodeId::TOO_LARGE;
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(node);
+        self.known.insert(node, id);
+        id
+    }
+
+    pub fn constant(&mut self, value: f64) -> NodeId {
+        self.node(Node::Constant(value.to_bits()))
+    }
+
+    fn value(&self, id: NodeId) -> Option<f64> {
+        match self.get(id) {
+            Node::Constant(bits) => Some(f64::from_bits(bits)),
+            _ => None,
+        }
+    }
+
+    pub fn element(&mut self, buffer: usize, byte: i64, place: PlaceId) -> NodeId {
+        self.node(Node::Element(buffer, byte, place))
+    }
+
+    pub fn opaque(&mut self, place: PlaceId) -> NodeId {
+        self.opaque += 1;
+        self.node(Node::Opaque(self.opaque, place))
+    }
+
+    pub fn add(&mut self, a: NodeId, b: NodeId, place: PlaceId) -> NodeId {
+        match (self.value(a), self.value(b)) {
+            (Some(a), Some(b)) => self.constant(a + b),
+            (Some(0.0), None) => b,
+            (None, Some(0.0)) => a,
+            _ => self.node(Node::Add(a, b, place)),
+        }
+    }
+
+    pub fn mul(&mut self, a: NodeId, b: NodeId, place: PlaceId) -> NodeId {
+        match (self.value(a), self.value(b)) {
+            (Some(a), Some(b)) => self.constant(a * b),
+            (Some(1.0), None) => b,
+            (None, Some(1.0)) => a,
+            _ => self.node(Node::Mul(a, b, place)),
+        }
+    }
+
+    pub fn neg(&mut self, a: NodeId) -> NodeId {
+        match self.get(a) {
+            Node::Constant(bits) => self.constant(-f64::from_bits(bits)),
+            Node::Neg(inner) => inner,
+            _ => self.node(Node::Neg(a)),
+        }
+    }
+
+    /// Division by a constant is a product.
+    pub fn div(&mut self, a: NodeId, b: NodeId, place: PlaceId) -> NodeId {
+        match self.value(b) {
+            Some(divisor) => {
+                let factor = self.constant(1.0 / divisor);
+                self.mul(a, factor, place)
+            }
+            None => self.function("div", [a, b], place),
+        }
+    }
+
+    pub fn function(&mut self, name: &'static str, args: [NodeId; 2], place: PlaceId) -> NodeId {
+        self.node(Node::Function(name, args, place))
+    }
+
+    pub fn pair(&mut self, low: NodeId, high: NodeId) -> NodeId {
+        self.node(Node::Pair(low, high))
+    }
+}

@@ -1,0 +1,134 @@
+//! Which expression each place of memory holds.
+
+use std::collections::HashMap;
+
+use super::arena::{NodeId, PlaceId};
+
+/// Who wrote a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    pub place: PlaceId,
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
+    pub atomic: bool,
+}
+
+/// A value in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    /// Its first byte in the eight around it, and how many it has.
+    offset: u8,
+    bytes: u8,
+    /// None: the bits of a constant.
+    pub node: NodeId,
+    pub by: Stored,
+    /// Another thread had stored here before.
+    pub overwrote: bool,
+}
+
+impl Cell {
+    fn overlaps(&self, offset: u8, bytes: u8) -> bool {
+        self.offset < offset + bytes && offset < self.offset + self.bytes
+    }
+}
+
+/// What a load finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing was written there.
+    Nothing,
+    Whole(NodeId),
+    /// Two words.
+    Halves(NodeId, NodeId),
+    /// Part of something, or of several things.
+    Mixed,
+}
+
+/// Values by address. Accesses are aligned, so none crosses a multiple of eight.
+#[derive(Debug, Default)]
+pub struct Cells(HashMap<u64, Vec<Cell>>);
+
+fn split(address: u64) -> (u64, u8) {
+    (address >> 3, (address & 7) as u8)
+}
+
+impl Cells {
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// `bytes` are 1, 2, 4 or 8.
+    pub fn load(&self, address: u64, bytes: u32) -> Found {
+        let (key, offset) = split(address);
+        let Some(cells) = self.0.get(&key) else { return Found::Nothing };
+        let mut low = None;
+        let mut high = None;
+        let mut any = false;
+        for cell in cells.iter().filter(|cell| cell.overlaps(offset, bytes as u8)) {
+            any = true;
+            match (cell.offset, cell.bytes) {
+                (at, size) if at == offset && u32::from(size) == bytes => {
+                    return Found::Whole(cell.node);
+                }
+                (0, 4) if bytes == 8 => low = Some(cell.node),
+                (4, 4) if bytes == 8 => high = Some(cell.node),
+                _ => {}
+            }
+        }
+        match (low, high) {
+            (Some(low), Some(high)) => Found::Halves(low, high),
+            _ if any => Found::Mixed,
+            _ => Found::Nothing,
+        }
+    }
+
+    /// False if this leaves a part of an expression behind.
+    pub fn store(&mut self, address: u64, bytes: u32, node: NodeId, by: Stored) -> bool {
+        let (key, offset) = split(address);
+        let bytes = bytes as u8;
+        let cells = self.0.entry(key).or_default();
+        let mut whole = true;
+        let mut overwrote = false;
+        cells.retain(|cell| {
+            let hit = cell.overlaps(offset, bytes);
+            let inside = cell.offset >= offset && cell.offset + cell.bytes <= offset + bytes;
+            let other = cell.by.block != by.block || cell.by.thread != by.thread;
+            overwrote |= hit && !by.atomic && !cell.by.atomic && (cell.overwrote || other);
+            whole &= !hit || inside || !cell.node.is_some();
+            !hit
+        });
+        cells.push(Cell { offset, bytes, node, by, overwrote });
+        whole
+    }
+
+    /// The value at exactly this place.
+    pub fn at(&self, address: u64, bytes: u32) -> Option<&Cell> {
+        let (key, offset) = split(address);
+        let same = |cell: &&Cell| cell.offset == offset && u32::from(cell.bytes) == bytes;
+        self.0.get(&key)?.iter().find(same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arena::Arena;
+    use super::*;
+
+    #[test]
+    fn loads_find_what_was_stored_there() {
+        let mut arena = Arena::new(100);
+        let (a, b) = (arena.constant(1.0), arena.constant(2.0));
+        let mut cells = Cells::default();
+        let by = Stored::default();
+        assert!(cells.store(8, 4, a, by));
+        assert!(cells.store(12, 4, b, by));
+        assert_eq!(cells.load(8, 4), Found::Whole(a));
+        assert_eq!(cells.load(8, 8), Found::Halves(a, b));
+        assert_eq!(cells.load(9, 1), Found::Mixed);
+        assert_eq!(cells.load(16, 4), Found::Nothing);
+        assert!(cells.store(8, 8, b, by), "covers both");
+        assert_eq!(cells.load(8, 8), Found::Whole(b));
+        assert!(!cells.store(8, 4, a, by), "half of an expression is left");
+        assert_eq!(cells.load(8, 4), Found::Whole(a));
+    }
+}

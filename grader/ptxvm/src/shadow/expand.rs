@@ -1,0 +1,203 @@
+//! From shared nodes to lists of products.
+
+use super::arena::{Node, NodeId, PlaceId};
+use super::follow::raw;
+use super::{Number, Shadow};
+use crate::loc::SourceLoc;
+use crate::memory::global::BufferId;
+
+/// A value as a sum of products.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expansion {
+    /// In the order in which they were added; equal ones stand as often as they were added. A constant is a product
+    /// without factors, and nothing is left of a zero.
+    Products(Vec<Product>),
+    /// More products than allowed, or made after the shadow had reached its limit.
+    TooLarge,
+}
+
+impl Expansion {
+    pub(super) fn constant(value: f64) -> Self {
+        let product = Product { coefficient: value, factors: Vec::new(), loc: None, scaled: None };
+        Self::Products(if value == 0.0 { Vec::new() } else { vec![product] })
+    }
+}
+
+/// One product of a sum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Product {
+    /// Constant factor.
+    pub coefficient: f64,
+    /// In the order in which they were multiplied.
+    pub factors: Vec<Factor>,
+    /// The line that added it to the sum; of a single product, the line that multiplied or loaded it.
+    pub loc: Option<SourceLoc>,
+    /// The last line that multiplied it, or the sum it stands in, by a constant.
+    pub scaled: Option<SourceLoc>,
+}
+
+/// A factor of a product.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Factor {
+    /// An element of a tensor as it was before any kernel wrote it.
+    Element {
+        /// The tensor's buffer.
+        buffer: BufferId,
+        /// Offset in it, in bytes; outside where the read missed the buffer.
+        byte: i64,
+        /// The line that loaded it.
+        loc: Option<SourceLoc>,
+    },
+    /// A function: `exp2`, `log2`, `sqrt`, `rsqrt`, `sin`, `cos`, `tanh`, `div` (of two), `int` and `round`, `trunc`,
+    /// `floor`, `ceil`, `f16`, `bf16` (rounding to these), or `?` for what was not followed.
+    Function {
+        /// Its name.
+        name: &'static str,
+        /// What it was applied to.
+        arguments: Vec<Expansion>,
+        /// The line that applied it.
+        loc: Option<SourceLoc>,
+    },
+}
+
+/// Products and functions inside each other at most.
+const MAX_DEPTH: usize = 64;
+
+struct TooLarge;
+
+/// A product before its lines are looked up.
+#[derive(Clone)]
+struct Raw {
+    coefficient: f64,
+    /// Elements and functions.
+    factors: Vec<NodeId>,
+    place: PlaceId,
+    scaled: PlaceId,
+}
+
+impl Shadow {
+    /// The value of a node that was stored as this type.
+    pub(super) fn expansion(&self, node: NodeId, number: Number, limit: usize) -> Expansion {
+        let mut node = node;
+        // The last rounding is the tensor's own.
+        if let Node::Function(name, [inner, _], _) = self.arena.get(node)
+            && (name == number.name() || name == raw(number.name()))
+        {
+            node = inner;
+        }
+        self.expand(node, limit, MAX_DEPTH)
+    }
+
+    fn expand(&self, node: NodeId, limit: usize, depth: usize) -> Expansion {
+        let mut left = limit;
+        match self.products(node, &mut left, depth) {
+            Ok(raw) => Expansion::Products(
+                raw.iter().map(|product| self.product(product, limit, depth)).collect(),
+            ),
+            Err(TooLarge) => Expansion::TooLarge,
+        }
+    }
+
+    fn product(&self, raw: &Raw, limit: usize, depth: usize) -> Product {
+        let factors = raw.factors.iter().map(|&node| self.factor(node, limit, depth)).collect();
+        Product {
+            coefficient: raw.coefficient,
+            factors,
+            loc: self.loc(raw.place),
+            scaled: self.loc(raw.scaled),
+        }
+    }
+
+    fn factor(&self, node: NodeId, limit: usize, depth: usize) -> Factor {
+        let function = |name, arguments: &[NodeId], place| Factor::Function {
+            name,
+            arguments: arguments
+                .iter()
+                .filter(|argument| argument.is_some())
+                .map(|&argument| match depth {
+                    0 => Expansion::TooLarge,
+                    _ => self.expand(argument, limit, depth - 1),
+                })
+                .collect(),
+            loc: self.loc(place),
+        };
+        match self.arena.get(node) {
+            Node::Element(buffer, byte, place) => {
+                Factor::Element { buffer: BufferId(buffer), byte, loc: self.loc(place) }
+            }
+            Node::Function(name, arguments, place) => function(name, &arguments, place),
+            Node::Opaque(_, place) => function("?", &[], place),
+            _ => function("?", &[], 0),
+        }
+    }
+
+    /// `left` counts down the products that may still be made.
+    fn products(&self, node: NodeId, left: &mut usize, depth: usize) -> Result<Vec<Raw>, TooLarge> {
+        let mut found = Vec::new();
+        // The innermost sum is the one that added a product. What a sum starts with has the line that made it.
+        let mut stack = vec![(node, 1.0, 0)];
+        while let Some((node, coefficient, added)) = stack.pop() {
+            if node.is_too_large() {
+                return Err(TooLarge);
+            }
+            match self.arena.get(node) {
+                Node::Add(a, b, place) => {
+                    // A chain of sums grows by one entry at each link, so it is as long as its products.
+                    stack.push((b, coefficient, place));
+                    stack.push((a, coefficient, added));
+                    if stack.len() > *left + 1 {
+                        return Err(TooLarge);
+                    }
+                }
+                Node::Neg(inner) => stack.push((inner, -coefficient, added)),
+                Node::Constant(bits) => {
+                    let coefficient = coefficient * f64::from_bits(bits);
+                    if coefficient != 0.0 {
+                        found.push(Raw { coefficient, factors: Vec::new(), place: added, scaled: 0 });
+                    }
+                }
+                Node::Mul(a, b, place) => {
+                    if depth == 0 {
+                        return Err(TooLarge);
+                    }
+                    let (first, second) =
+                        (self.products(a, left, depth - 1)?, self.products(b, left, depth - 1)?);
+                    if first.len().saturating_mul(second.len()) > *left {
+                        return Err(TooLarge);
+                    }
+                    for x in &first {
+                        for y in &second {
+                            let coefficient = coefficient * x.coefficient * y.coefficient;
+                            if coefficient == 0.0 {
+                                continue;
+                            }
+                            let constant = x.factors.is_empty() || y.factors.is_empty();
+                            let scaled = if constant { place } else { x.scaled.max(y.scaled) };
+                            // A factor that is a sum says more closely where its products come from.
+                            let place = match (first.len(), second.len()) {
+                                (1, 1) if added != 0 => added,
+                                (1, 1) => place,
+                                (_, 1) => x.place,
+                                _ => y.place,
+                            };
+                            let factors = [x.factors.as_slice(), &y.factors].concat();
+                            found.push(Raw { coefficient, factors, place, scaled });
+                        }
+                    }
+                }
+                Node::Element(.., place) | Node::Function(_, _, place) | Node::Opaque(_, place) => {
+                    let place = if added == 0 { place } else { added };
+                    found.push(Raw { coefficient, factors: vec![node], place, scaled: 0 });
+                }
+                Node::Pair(..) | Node::TooLarge => {
+                    found.push(Raw { coefficient, factors: vec![node], place: added, scaled: 0 });
+                }
+            }
+            if found.len() > *left {
+                return Err(TooLarge);
+            }
+        }
+        *left -= found.len();
+        Ok(found)
+    }
+}

@@ -1,0 +1,71 @@
+//! Runs a launch with its shadow, block after block.
+
+use super::Shadow;
+use crate::block::Turns;
+use crate::error::LaunchError;
+use crate::exec::{BlockState, Env};
+use crate::finding::Log;
+use crate::grid::{
+    Launch, Options, Start, block_coordinates, check_configuration, parameters, place_variables,
+};
+use crate::hooks::Monitor;
+use crate::memory::flat::Flat;
+use crate::memory::global::Memory;
+use crate::program::{Kernel, Module};
+use crate::simd;
+use crate::warp::Warp;
+
+/// As [`launch`](crate::launch), with the shadow of each value, some hundred times slower and without findings.
+///
+/// Several launches may share a shadow, as they share the memory. Where a limit is reached, later blocks do not run.
+///
+/// # Errors
+/// As [`launch`](crate::launch).
+pub fn launch_shadowed(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+    shadow: &mut Shadow,
+) -> Result<(), LaunchError> {
+    let layout = check_configuration(kernel, launch)?;
+    let params = parameters(kernel, launch)?;
+    let first_variable = place_variables(module, memory);
+    let env = Env {
+        program: &kernel.program,
+        memory,
+        constants: &module.constants,
+        params: &params,
+        block_size: launch.block,
+        budget: options.budget.min(shadow.max_steps),
+        run_arithmetic: simd::best(),
+    };
+    let start = Start::new(&env, launch, &layout, first_variable);
+    shadow.begin(env.program, start.warps);
+    let mut state = BlockState {
+        shared: Flat::default(),
+        log: Log::default(),
+        printed: String::new(),
+        monitor: shadow,
+        coordinates: [0; 3],
+        lane_instructions: 0,
+    };
+    let mut warps: Vec<Warp> = (0..start.warps).map(|_| Warp::new(env.program)).collect();
+    let blocks = launch.grid.iter().map(|&count| u64::from(count)).product();
+    for index in 0..blocks {
+        if !state.monitor.is_complete() {
+            break;
+        }
+        state.coordinates = block_coordinates(index, launch.grid);
+        state.shared.reset_from(&start.shared);
+        state.monitor.block_start(start.shared_bytes, start.warps);
+        for (warp, number) in warps.iter_mut().zip(0u32..) {
+            let threads = (start.threads - number * 32).min(32);
+            warp.restart(&start.registers, number, u32::MAX >> (32 - threads));
+            start.vary(warp, env.block_size, state.coordinates);
+        }
+        Turns { env: &env, state: &mut state, warps: &mut warps }.run(|| false);
+    }
+    Ok(())
+}

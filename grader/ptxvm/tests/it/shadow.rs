@@ -1,0 +1,293 @@
+//! The symbolic shadow on whole kernels: what each element is made of.
+
+use std::collections::BTreeMap;
+
+use crate::support::{Device, Plain, integers};
+use ptxvm::{
+    BufferId, Expansion, Factor, Launch, Number, Options, Shadow, Written, launch_shadowed,
+};
+
+const CONV: &str = include_str!("../fixtures/conv.ptx");
+const TILED: &str = include_str!("../fixtures/tiled.ptx");
+const ATOMICS: &str = include_str!("../fixtures/atomics.ptx");
+const CONTROL: &str = include_str!("../fixtures/control.ptx");
+const ARITHMETIC: &str = include_str!("../fixtures/arithmetic.ptx");
+const HALF: &str = include_str!("../fixtures/half.ptx");
+
+/// How often each product of elements (buffer, index) occurs.
+type Sum = BTreeMap<Vec<(usize, i64)>, f64>;
+
+/// A device whose buffers hold numbers of one type.
+struct Followed {
+    device: Device,
+    shadow: Shadow,
+    size: u32,
+}
+
+impl Followed {
+    fn new(device: Device, buffers: &[BufferId], number: Number) -> Self {
+        let size = match number {
+            Number::F16 | Number::Bf16 => 2,
+            Number::F32 => 4,
+            Number::F64 => 8,
+        };
+        Self { device, shadow: Shadow::new(buffers.iter().map(|&id| (id, number))), size }
+    }
+
+    fn run(
+        &mut self,
+        name: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared: u32,
+        params: Vec<Vec<u8>>,
+    ) {
+        let Device { module, memory, options } = &mut self.device;
+        let kernel =
+            module.kernels().find(|kernel| kernel.name().contains(name)).expect("the kernel");
+        let launch = Launch { grid, block, dynamic_shared, params };
+        launch_shadowed(module, kernel, &launch, memory, options, &mut self.shadow)
+            .expect("it starts");
+        assert!(self.shadow.is_complete());
+    }
+
+    fn written(&self, buffer: BufferId, index: usize) -> Written {
+        let byte = u64::from(self.size) * index as u64;
+        self.shadow.element(&self.device.memory, buffer, byte, 10_000).expect("it was written")
+    }
+
+    fn sum(&self, buffer: BufferId, index: usize) -> Sum {
+        let Expansion::Products(products) = self.written(buffer, index).value else {
+            panic!("element {index} is too large")
+        };
+        let mut sum = Sum::new();
+        for product in products {
+            let elements = product.factors.iter().map(|factor| match factor {
+                Factor::Element { buffer, byte, .. } => (buffer.0, byte / i64::from(self.size)),
+                Factor::Function { .. } => panic!("element {index} has {factor:?}"),
+            });
+            let mut elements: Vec<_> = elements.collect();
+            elements.sort_unstable();
+            *sum.entry(elements).or_default() += product.coefficient;
+        }
+        sum
+    }
+}
+
+fn params(device: &Device, buffers: &[BufferId], sizes: &[usize]) -> Vec<Vec<u8>> {
+    let pointers = buffers.iter().map(|&id| device.pointer(id));
+    pointers.chain(sizes.iter().map(|&size| (size as i32).bytes())).collect()
+}
+
+#[test]
+fn a_gather_with_conditions() {
+    let (batch, c_in, h, w, c_out, f) = (2, 2, 5, 4, 3, 3);
+    let (h_out, w_out) = (h - f + 1, w - f + 1);
+    let mut device = Device::new(CONV);
+    let grad = device.input(&integers(batch * c_out * h_out * w_out, 1));
+    let filters = device.input(&integers(c_out * c_in * f * f, 2));
+    let count = batch * c_in * h * w;
+    let out = device.output::<f32>(count);
+    let all = [grad, filters, out];
+    let params = params(&device, &all, &[batch, c_in, h, w, c_out, f]);
+    let mut followed = Followed::new(device, &all, Number::F32);
+    followed.run("conv2d_backward_input", [2, 1, 1], [64, 1, 1], 0, params);
+    assert!(!followed.shadow.depends_on_values());
+    for index in 0..count {
+        let (x, y) = (index % w, index / w % h);
+        let (c, b) = (index / (w * h) % c_in, index / (w * h * c_in));
+        let mut sum = Sum::new();
+        for k in 0..c_out {
+            for (fh, fw) in (0..f).flat_map(|fh| (0..f).map(move |fw| (fh, fw))) {
+                if y >= fh && x >= fw && y - fh < h_out && x - fw < w_out {
+                    let g = ((b * c_out + k) * h_out + y - fh) * w_out + x - fw;
+                    let w = ((k * c_in + c) * f + fh) * f + fw;
+                    sum.insert(vec![(grad.0, g as i64), (filters.0, w as i64)], 1.0);
+                }
+            }
+        }
+        assert_eq!(followed.sum(out, index), sum, "element {index}");
+        let written = followed.written(out, index);
+        assert_eq!((written.block, written.thread), ([index as u32 / 64, 0, 0], [index as u32 % 64, 0, 0]));
+        assert_eq!(written.loc.map(|loc| loc.line), Some(17), "the store");
+        let Expansion::Products(products) = written.value else { unreachable!() };
+        for product in products {
+            assert_eq!(product.loc.map(|loc| loc.line), Some(15), "the sum");
+        }
+    }
+}
+
+#[test]
+fn tiles_in_shared_memory() {
+    let (m, n, k) = (17, 18, 20);
+    let mut device = Device::new(TILED);
+    let a = device.input(&integers(m * k, 3));
+    let b = device.input(&integers(k * n, 4));
+    let c = device.output::<f32>(m * n);
+    let params = params(&device, &[a, b, c], &[m, n, k]);
+    let mut followed = Followed::new(device, &[a, b, c], Number::F32);
+    followed.run("matmul_tiled", [2, 2, 1], [16, 16, 1], 0, params);
+    assert!(!followed.shadow.depends_on_values());
+    for index in 0..m * n {
+        let (row, column) = (index / n, index % n);
+        let term = |i| (vec![(a.0, (row * k + i) as i64), (b.0, (i * n + column) as i64)], 1.0);
+        assert_eq!(followed.sum(c, index), (0..k).map(term).collect(), "element {index}");
+    }
+    let Expansion::Products(products) = followed.written(c, 0).value else { unreachable!() };
+    let lines = |factor: &Factor| match factor {
+        Factor::Element { loc, .. } => loc.as_ref().map(|loc| loc.line),
+        Factor::Function { .. } => None,
+    };
+    assert_eq!(products[0].factors.iter().map(lines).collect::<Vec<_>>(), [Some(10), Some(11)]);
+    assert_eq!(products[0].loc.as_ref().map(|loc| loc.line), Some(13));
+}
+
+#[test]
+fn shuffles_and_atomics() {
+    let n = 100;
+    let all = |input: BufferId| (0..n as i64).map(|i| (vec![(input.0, i)], 1.0)).collect::<Sum>();
+
+    let mut device = Device::new(TILED);
+    let input = device.input(&integers(n, 5));
+    let out = device.output::<f32>(1);
+    let given = params(&device, &[input, out], &[n]);
+    let mut followed = Followed::new(device, &[input, out], Number::F32);
+    followed.run("block_sum", [1; 3], [128, 1, 1], 0, given);
+    assert_eq!(followed.sum(out, 0), all(input));
+    assert!(!followed.shadow.depends_on_values());
+
+    let mut device = Device::new(ATOMICS);
+    let input = device.input(&integers(n, 5));
+    let out = device.in_out(&[2.5f32]);
+    let given = params(&device, &[input, out], &[n]);
+    let mut followed = Followed::new(device, &[input, out], Number::F32);
+    followed.run("float_sum", [4, 1, 1], [32, 1, 1], 0, given);
+    let mut sum = all(input);
+    sum.insert(vec![(out.0, 0)], 1.0);
+    assert_eq!(followed.sum(out, 0), sum, "and what was there before");
+}
+
+#[test]
+fn doubles_in_dynamic_shared_memory() {
+    let n = 64;
+    let mut device = Device::new(TILED);
+    let values: Vec<f64> = (0..n).map(f64::from).collect();
+    let input = device.input(&values);
+    let out = device.output::<f64>(1);
+    let given = params(&device, &[input, out], &[n as usize]);
+    let mut followed = Followed::new(device, &[input, out], Number::F64);
+    followed.run("tree_sum_f64", [1; 3], [64, 1, 1], 512, given);
+    let all: Sum = (0..i64::from(n)).map(|i| (vec![(input.0, i)], 1.0)).collect();
+    assert_eq!(followed.sum(out, 0), all);
+}
+
+#[test]
+fn several_launches_share_a_shadow() {
+    let n = 8;
+    let mut device = Device::new(CONTROL);
+    let x = device.input(&integers(n, 1));
+    let y = device.in_out(&integers(n, 2));
+    let given = [device.pointer(y), device.pointer(x), 3f32.bytes(), (n as i32).bytes()];
+    let mut followed = Followed::new(device, &[x, y], Number::F32);
+    for _ in 0..2 {
+        followed.run("saxpy_grid_stride", [1; 3], [4, 1, 1], 0, given.to_vec());
+    }
+    for i in 0..n {
+        let sum = Sum::from([(vec![(x.0, i as i64)], 6.0), (vec![(y.0, i as i64)], 1.0)]);
+        assert_eq!(followed.sum(y, i), sum);
+    }
+}
+
+#[test]
+fn a_function_is_a_factor_of_its_own() {
+    let mut device = Device::new(ARITHMETIC);
+    let input = device.input(&[1f32, 2.0, 3.0, 4.0]);
+    let out = device.output::<f32>(4);
+    let given = params(&device, &[input, out], &[1, 4]);
+    let mut followed = Followed::new(device, &[input, out], Number::F32);
+    followed.run("softmax", [1; 3], [32, 1, 1], 0, given);
+    assert!(followed.shadow.depends_on_values(), "the maximum");
+    let Expansion::Products(products) = followed.written(out, 2).value else { panic!() };
+    assert!(products.iter().flat_map(|p| &p.factors).any(|f| matches!(f, Factor::Function { .. })));
+}
+
+#[test]
+fn limits_end_it_cleanly() {
+    let n = 100;
+    let mut device = Device::new(TILED);
+    let input = device.input(&integers(n, 5));
+    let out = device.output::<f32>(1);
+    let given = params(&device, &[input, out], &[n]);
+    let kernel = device.module.kernel("block_sum").expect("the kernel");
+    let launch = Launch { grid: [1; 3], block: [128, 1, 1], dynamic_shared: 0, params: given };
+    let tensors = [(input, Number::F32), (out, Number::F32)];
+    for mut shadow in [
+        Shadow::new(tensors).with_limits(150, 1 << 20),
+        Shadow::new(tensors).with_limits(1 << 20, 50),
+    ] {
+        let (memory, options) = (&mut device.memory, Options::default());
+        launch_shadowed(&device.module, kernel, &launch, memory, &options, &mut shadow)
+            .expect("it starts");
+        assert!(!shadow.is_complete());
+        let written = shadow.element(&device.memory, out, 0, 1000);
+        assert!(written.is_none_or(|written| written.value == Expansion::TooLarge));
+    }
+    let mut shadow = Shadow::new(tensors);
+    launch_shadowed(
+        &device.module,
+        kernel,
+        &launch,
+        &mut device.memory,
+        &Options::default(),
+        &mut shadow,
+    )
+    .expect("it starts");
+    let written = shadow.element(&device.memory, out, 0, 99).expect("it was written");
+    assert_eq!(written.value, Expansion::TooLarge, "one product too many");
+}
+
+#[test]
+fn rounding_to_sixteen_bits_is_not_overlooked() {
+    let mut device = Device::new(HALF);
+    let halves = |values: &[f32]| {
+        values.iter().map(|&v| half::f16::from_f32(v).to_bits()).collect::<Vec<u16>>()
+    };
+    let a = device.input(&halves(&[1.0]));
+    let b = device.input(&halves(&[3.0]));
+    let out = device.output::<u16>(5);
+    let given = params(&device, &[a, b, out], &[1]);
+    let mut followed = Followed::new(device, &[a, b, out], Number::F16);
+    followed.run("halves", [1; 3], [32, 1, 1], 0, given);
+    let Expansion::Products(products) = followed.written(out, 0).value else { panic!() };
+    assert!(products.iter().flat_map(|p| &p.factors).all(|f| matches!(f, Factor::Function { .. })));
+    // Computed in f32; that the result is stored as f16 is the tensor's own rounding.
+    assert_eq!(followed.sum(out, 4), Sum::from([(vec![(a.0, 0)], f64::from(0.1f32))]));
+}
+
+#[test]
+fn calls_and_vectors() {
+    let mut device = Device::new(CONTROL);
+    let x = device.input(&[1f32, -2.0, 3.0, 4.0]);
+    let out = device.output::<f32>(4);
+    let given = params(&device, &[x, out], &[4]);
+    let mut followed = Followed::new(device, &[x, out], Number::F32);
+    followed.run("calls", [1; 3], [4, 1, 1], 0, given);
+    assert!(followed.shadow.depends_on_values(), "x < 0");
+    // weigh(make(i), x[i]) = i/2 + x[i] * (3 i + 3), weigh(make(i + 1), 1) = (i + 1)/2 + 3 i + 6; -1 where x < 0.
+    for (i, factor, constant) in [(0, 3.0, 6.5), (2, 9.0, 14.5), (3, 12.0, 18.5)] {
+        let sum = Sum::from([(vec![(x.0, i)], factor), (vec![], constant)]);
+        assert_eq!(followed.sum(out, i as usize), sum, "thread {i}");
+    }
+    assert_eq!(followed.sum(out, 1), Sum::from([(vec![], 9.0)]));
+
+    let mut device = Device::new(CONTROL);
+    let input = device.input(&[1f32, 2.0, 3.0, 4.0]);
+    let out = device.output::<f32>(4);
+    let rest = [device.output::<f64>(2), device.output::<u8>(4), device.output::<u16>(2)];
+    let given = params(&device, &[input, out, rest[0], rest[1], rest[2]], &[]);
+    let mut followed = Followed::new(device, &[input, out], Number::F32);
+    followed.run("vectors", [1; 3], [1; 3], 0, given);
+    for i in 0..4 {
+        assert_eq!(followed.sum(out, i), Sum::from([(vec![(input.0, 3 - i as i64)], 1.0)]));
+    }
+}

@@ -1,0 +1,70 @@
+//! `grader explain`.
+
+use super::args::{ExplainArgs, Format};
+use super::grading;
+use crate::backend::vm::VmBackend;
+use crate::explain;
+use crate::failure::{EXIT_FAIL, Failure};
+use crate::grade;
+use crate::oracle;
+use crate::report::explain::{Subject, document, page};
+use crate::spec::Test;
+use crate::toolchain::Toolchain;
+use crate::toolchain::env::Env;
+use std::path::Path;
+
+/// Explains an element and returns the exit code.
+pub(super) fn run(args: &ExplainArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> u8 {
+    match explained(args, workbook, nvcc) {
+        Ok(true) => 0,
+        Ok(false) => EXIT_FAIL,
+        Err(failure) => {
+            let code = failure.kind.exit_code();
+            super::finish(Err(failure));
+            code
+        }
+    }
+}
+
+/// Whether everything is right.
+fn explained(
+    args: &ExplainArgs,
+    workbook: Option<&Path>,
+    nvcc: Option<&Path>,
+) -> Result<bool, Failure> {
+    let workbook = super::workbook(workbook)?;
+    let puzzle = workbook.puzzle(args.number)?;
+    let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
+    let tests: Vec<&Test> = match &args.test {
+        Some(name) => vec![spec.test(name)?],
+        None => spec.tests.iter().collect(),
+    };
+    let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
+    let source = match &args.file {
+        Some(file) => file,
+        None if args.solution => &puzzle.solution,
+        None => &puzzle.stub,
+    };
+    let cases = grade::cases(&spec, &tests, args.seed.unwrap_or_else(grading::fresh_seed))?;
+    let program = grade::compile(&toolchain, &workbook, &spec, source, None)?;
+    let vm = VmBackend::new(&program.compiled.ptx, program.kernels.clone())?;
+    let case = match &args.test {
+        Some(_) => cases.first(),
+        None => explain::first_to_explain(&vm, &cases)?,
+    };
+    let Some(case) = case else { return Ok(true) };
+    let at = args.element.as_deref().map(|text| explain::place(case, text)).transpose()?;
+    let explanation = explain::explain(&vm, case, at, &program.compiled.source.text)?;
+    let compiled = &program.compiled.source;
+    let subject = Subject {
+        puzzle: puzzle.number,
+        title: &spec.title,
+        file: &compiled.path,
+        source: &compiled.text,
+    };
+    super::print(&match args.format {
+        Format::Json => document(subject, &explanation),
+        Format::Text | Format::Junit => page(subject, &explanation, super::style()),
+    });
+    Ok(explanation.passed)
+}
