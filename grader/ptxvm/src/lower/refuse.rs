@@ -26,7 +26,8 @@ const FAMILIES: [(&str, &str); 20] = [
 
 const TEXTURES: &str = "there are no textures here; read the data through a pointer";
 const SURFACES: &str = "there are no surfaces here; read and write the data through a pointer";
-const TENSOR_MEMORY: &str = "the tensor memory accelerator of sm_90 is not there; copy with loads and stores";
+const TENSOR_MEMORY: &str =
+    "the tensor memory accelerator of sm_90 is not there; copy with loads and stores";
 const CLUSTERS: &str = "there are no clusters of blocks here; launch without them";
 
 /// The sentence for an opcode with all its modifiers.

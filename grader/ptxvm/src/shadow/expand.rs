@@ -153,7 +153,12 @@ impl Shadow {
                 Node::Constant(bits) => {
                     let coefficient = coefficient * f64::from_bits(bits);
                     if coefficient != 0.0 {
-                        found.push(Raw { coefficient, factors: Vec::new(), place: added, scaled: 0 });
+                        found.push(Raw {
+                            coefficient,
+                            factors: Vec::new(),
+                            place: added,
+                            scaled: 0,
+                        });
                     }
                 }
                 Node::Mul(a, b, place) => {

@@ -116,7 +116,10 @@ pub enum Statement<'a> {
     Label(&'a str),
     Registers(Registers<'a>),
     Variable(Variable<'a>),
-    Loc { at: Position, inlined_at: Option<Position> },
+    Loc {
+        at: Position,
+        inlined_at: Option<Position>,
+    },
     OpenScope,
     CloseScope,
     /// What this machine cannot even read: textures, tables of branch targets. The kernels that contain it are refused.

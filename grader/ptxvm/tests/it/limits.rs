@@ -62,7 +62,9 @@ fn load_error(body: &str) -> ptxvm::LoadError {
 #[test]
 fn a_kernel_that_cannot_run_leaves_the_others_alone() {
     let entry = |name: &str, body: &str| {
-        format!(".visible .entry {name}(.param .u64 p)\n{{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n{body}\nret;\n}}\n")
+        format!(
+            ".visible .entry {name}(.param .u64 p)\n{{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n{body}\nret;\n}}\n"
+        )
     };
     let text = [
         ".version 9.0\n.target sm_75\n.address_size 64\n.func f()\n{\ncp.async.bulk.wait_group 0;\nret;\n}\n",
@@ -75,13 +77,22 @@ fn a_kernel_that_cannot_run_leaves_the_others_alone() {
     let refusals: Vec<_> =
         module.kernels().map(|k| k.refusal().map(|e| (e.ptx_line, e.unsupported))).collect();
     assert_eq!(refusals, [Some((13, true)), None, Some((6, true))]);
-    let config = Launch { grid: [1; 3], block: [1, 1, 1], dynamic_shared: 0, params: vec![vec![0; 8]] };
+    let config =
+        Launch { grid: [1; 3], block: [1, 1, 1], dynamic_shared: 0, params: vec![vec![0; 8]] };
     let run = |name: &str| {
         let mut memory = ptxvm::Memory::default();
-        ptxvm::launch(&module, module.kernel(name).unwrap(), &config, &mut memory, &Options::default())
+        ptxvm::launch(
+            &module,
+            module.kernel(name).unwrap(),
+            &config,
+            &mut memory,
+            &Options::default(),
+        )
     };
     assert!(run("b").unwrap().findings.is_empty());
-    assert!(matches!(run("a"), Err(LaunchError::Refused(error)) if error.message.contains("pointer")));
+    assert!(
+        matches!(run("a"), Err(LaunchError::Refused(error)) if error.message.contains("pointer"))
+    );
 }
 
 #[test]

@@ -108,7 +108,10 @@ fn a_gather_with_conditions() {
         }
         assert_eq!(followed.sum(out, index), sum, "element {index}");
         let written = followed.written(out, index);
-        assert_eq!((written.block, written.thread), ([index as u32 / 64, 0, 0], [index as u32 % 64, 0, 0]));
+        assert_eq!(
+            (written.block, written.thread),
+            ([index as u32 / 64, 0, 0], [index as u32 % 64, 0, 0])
+        );
         assert_eq!(written.loc.map(|loc| loc.line), Some(17), "the store");
         let Expansion::Products(products) = written.value else { unreachable!() };
         for product in products {

@@ -180,15 +180,23 @@ fn a_launch_that_cannot_start_is_the_specs_or_the_signatures_matter() {
 
 #[test]
 fn what_the_machine_cannot_do_is_not_the_students_mistake() {
-    let load = |ptx: &str| VmBackend::new(ptx, BTreeMap::new()).unwrap_err();
     let ptx = include_str!("kernels.ptx");
-    let unsupported = load(&ptx.replacen("add.f32", "tanh.of.the.future.f32", 1));
+    let future = ptx.replacen("add.f32", "tanh.of.the.future.f32", 1);
+    let twice = ptx
+        .split(".entry ")
+        .find_map(|rest| Some(rest.split_once('(')?.0).filter(|s| s.contains("twice")));
+    let load = |ptx: &str, kernel: &str| {
+        let kernels = BTreeMap::from([("twice".to_owned(), kernel.to_owned())]);
+        VmBackend::new(ptx, kernels)
+    };
+    assert!(load(&future, "another one").is_ok(), "kernels that no launch needs do not matter");
+    let unsupported = load(&future, twice.unwrap().trim()).unwrap_err();
     assert_eq!(unsupported.kind, FailureKind::Environment);
     let diagnostic = &unsupported.diagnostics[0];
     assert!(diagnostic.title.contains("cannot run this kernel yet"), "{diagnostic:?}");
     let place = format!("from kernels.cu:{}", line_of("y[i] = 2 * x[i];").line);
     assert!(diagnostic.help.iter().any(|h| h.ends_with(&place)), "{diagnostic:?}");
-    assert_eq!(load("this is no PTX {").kind, FailureKind::Environment);
+    assert_eq!(load("this is no PTX {", "k").unwrap_err().kind, FailureKind::Environment);
 }
 
 #[test]
