@@ -56,7 +56,11 @@ fn is_small(case: &Case) -> bool {
 }
 
 /// How often the named statement holds a changed line, at least.
-const RIGHT: usize = 180;
+const RIGHT: usize = 239;
+
+/// How many of those that fail by values have products that can be compared, at least. Those of the ReLU, the maximum and
+/// softmax often have none.
+const KNOWN: usize = 278;
 
 enum Outcome {
     /// No wrong value, or the kernel does not run to its end.
@@ -137,6 +141,5 @@ fn the_named_line_is_the_changed_one() {
     let sum =
         format!("{by_values} fail by values, {known} with products, {right} with the right line");
     let page = format!("{}\n{sum}", page.join("\n"));
-    assert!(known * 100 >= by_values * 95, "{page}");
-    assert!(right >= RIGHT && right * 100 >= known * 90, "{page}");
+    assert!(known >= KNOWN && right >= RIGHT, "{page}");
 }
