@@ -15,4 +15,5 @@ mod limits;
 mod memory;
 mod one_op;
 mod race;
+mod reference;
 mod support;
