@@ -7,6 +7,7 @@
 
 mod approx;
 mod bad;
+mod barriers;
 mod fuzz;
 mod global_race;
 mod golden;
