@@ -27,7 +27,7 @@ macro_rules! with_alu_table {
                 SatF16 slow f16::saturate; SatBf16 slow bf16::saturate; SatF16x2 slow f16::saturate2;
                 SatBf16x2 slow bf16::saturate2;
                 ReluF16 slow f16::relu; ReluBf16 slow bf16::relu; ReluF16x2 slow f16::relu2; ReluBf16x2 slow bf16::relu2;
-                FlushF16 slow half::flush; FlushF16x2 slow half::flush2;
+                FlushF16 slow f16::flush; FlushF16x2 slow f16::flush2; FlushBf16 slow bf16::flush; FlushBf16x2 slow bf16::flush2;
                 Ex2F16 slow f16::ex2; Ex2Bf16 slow bf16::ex2; Ex2F16x2 slow f16::ex2_2; Ex2Bf16x2 slow bf16::ex2_2;
                 TanhF16 slow f16::tanh; TanhBf16 slow bf16::tanh; TanhF16x2 slow f16::tanh_2;
                 TanhBf16x2 slow bf16::tanh_2;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::LoadError;
-use crate::ir::{Instr, Pc, Q, R, Uniform};
+use crate::ir::{Instr, Op, Pc, Q, R, Uniform};
 use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::layout::Layout;
@@ -131,7 +131,24 @@ pub(crate) struct Program {
     pub fenced: bool,
 }
 
+/// Steps that a search for the end follows.
+const STEPS_TO_THE_END: usize = 64;
+
 impl Program {
+    /// From here a thread does nothing but end.
+    pub fn only_ends(&self, mut pc: Pc) -> bool {
+        for _ in 0..STEPS_TO_THE_END {
+            let Some(instr) = self.code.get(pc as usize) else { return false };
+            match &instr.op {
+                Op::Exit if instr.guard.is_none() => return true,
+                Op::Branch { target, .. } if instr.guard.is_none() => pc = *target,
+                Op::Join | Op::Nop | Op::Alu(_) => pc += 1,
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// The line that an instruction came from.
     pub fn place(&self, pc: Pc) -> Option<&SourceLoc> {
         let index = self.places.get(pc as usize)?.checked_sub(1)?;

@@ -168,12 +168,17 @@ impl Warp {
         false
     }
 
-    /// The lanes of a mask end; false if no others are left.
-    pub fn exit(&mut self, mask: u32) -> bool {
+    /// Lanes that do not run end.
+    pub fn retire(&mut self, mask: u32) {
         self.live &= !mask;
         for split in &mut self.stack {
             split.mask &= !mask;
         }
+    }
+
+    /// The lanes of a mask end; false if no others are left.
+    pub fn exit(&mut self, mask: u32) -> bool {
+        self.retire(mask);
         self.now.mask &= !mask;
         self.now.mask != 0 || self.pop()
     }

@@ -243,6 +243,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
     fn barrier(&mut self, pc: Pc, bar: &Bar) -> Option<Pause> {
         let mask = self.warp.now.mask;
         if mask != self.warp.live {
+            self.end_idle();
+        }
+        if mask != self.warp.live {
             let other = self.warp.elsewhere().and_then(|pc| self.env.program.place(pc)).cloned();
             self.record(FindingKind::BarrierDivergence { other }, pc, mask);
             self.finish_alone(bar, mask);
@@ -256,6 +259,20 @@ impl<M: Monitor> Machine<'_, '_, M> {
             self.warp.status = Status::Waiting(id);
         }
         Some(Pause::Barrier { bar: pc, id, threads })
+    }
+
+    /// Ends lanes that have returned already, as the source says it, but wait at a jump to the kernel's end: which side of a
+    /// branch runs first must not decide what a barrier says.
+    fn end_idle(&mut self) {
+        let mut rest = self.warp.live & !self.warp.now.mask;
+        let mut ended = 0;
+        for split in self.warp.stack.iter().rev() {
+            if self.env.program.only_ends(split.pc) {
+                ended |= split.mask & rest;
+            }
+            rest &= !split.mask;
+        }
+        self.warp.retire(ended);
     }
 
     /// The result of a reduction over lanes that nobody else joined.

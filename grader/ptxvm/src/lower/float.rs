@@ -296,6 +296,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let flush = match ty {
             Type::F16 => R1::FlushF16,
             Type::F16x2 => R1::FlushF16x2,
+            Type::Bf16 => R1::FlushBf16,
+            Type::Bf16x2 => R1::FlushBf16x2,
             _ => R1::FlushF,
         };
         if !around.flush {
@@ -320,12 +322,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let (flush, saturate, relu) = match ty {
             Type::F16 => (R1::FlushF16, R1::SatF16, R1::ReluF16),
             Type::F16x2 => (R1::FlushF16x2, R1::SatF16x2, R1::ReluF16x2),
-            Type::Bf16 => (R1::FlushF, R1::SatBf16, R1::ReluBf16),
-            Type::Bf16x2 => (R1::FlushF, R1::SatBf16x2, R1::ReluBf16x2),
+            Type::Bf16 => (R1::FlushBf16, R1::SatBf16, R1::ReluBf16),
+            Type::Bf16x2 => (R1::FlushBf16x2, R1::SatBf16x2, R1::ReluBf16x2),
             _ => (R1::FlushF, R1::SatF, R1::ReluF16),
         };
-        // `.ftz` does not exist for bf16, `.relu` not for f32.
-        if around.flush && !matches!(ty, Type::Bf16 | Type::Bf16x2) {
+        // `.relu` does not exist for f32.
+        if around.flush {
             self.alu(Alu::R1(flush, d, d));
         }
         if around.saturate {

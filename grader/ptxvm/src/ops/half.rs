@@ -73,6 +73,11 @@ macro_rules! format {
                 let x = $from(a);
                 if x.is_nan() || x > 0.0 { nearest(x) } else { 0 }
             }
+            /// `.ftz`: a subnormal becomes zero with its sign. Of bf16 operations, `ex2` alone has it.
+            #[inline(always)]
+            pub fn flush(a: u32) -> u32 {
+                if a & 0x7FFF < 1 << FORMAT.mantissa { a & 0x8000 } else { a }
+            }
             #[inline(always)]
             pub fn ex2(a: u32) -> u32 {
                 nearest($from(a).exp2())
@@ -120,6 +125,10 @@ macro_rules! format {
                 each2(a, 0, |half, _| saturate(half))
             }
             #[inline(always)]
+            pub fn flush2(a: u32) -> u32 {
+                each2(a, 0, |half, _| flush(half))
+            }
+            #[inline(always)]
             pub fn relu2(a: u32) -> u32 {
                 each2(a, 0, |half, _| relu(half))
             }
@@ -146,15 +155,6 @@ pub fn neg(a: u32) -> u32 {
 #[inline(always)]
 pub fn abs(a: u32) -> u32 {
     a & 0x7FFF
-}
-/// `.ftz`, which f16 alone has: a subnormal becomes zero with its sign.
-#[inline(always)]
-pub fn flush(a: u32) -> u32 {
-    if a & 0x7FFF < 1 << F16.mantissa { a & 0x8000 } else { a }
-}
-#[inline(always)]
-pub fn flush2(a: u32) -> u32 {
-    each2(a, 0, |half, _| flush(half))
 }
 // Rounding to an integer, which f16 alone has.
 #[inline(always)]

@@ -5,7 +5,9 @@
     reason = "operands and dimensions are called as in the kernels"
 )]
 
+mod approx;
 mod bad;
+mod barriers;
 mod fuzz;
 mod global_race;
 mod golden;
@@ -14,5 +16,6 @@ mod limits;
 mod memory;
 mod one_op;
 mod race;
+mod reference;
 mod shadow;
 mod support;
