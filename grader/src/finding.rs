@@ -142,6 +142,13 @@ pub enum FindingKind {
         /// Where the other threads are; `None` if they have returned.
         other_line: Option<SourceLine>,
     },
+    /// The member mask of a warp operation leaves its own thread out, or names threads that do not take part.
+    InvalidMembers {
+        /// The mask, a bit for each lane.
+        named: u32,
+        /// The lanes that take part with this mask.
+        here: u32,
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions executed by the warp.
@@ -204,6 +211,7 @@ impl FindingKind {
             Self::SharedRace { .. } => "shared-race",
             Self::GlobalRace { .. } => "global-race",
             Self::BarrierDivergence { .. } => "barrier-divergence",
+            Self::InvalidMembers { .. } => "invalid-members",
             Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
             Self::Trap { .. } => "trap",
             Self::Driver { .. } => "driver-error",

@@ -144,6 +144,14 @@ pub enum FindingKind {
         /// Both threads are lanes of one warp.
         same_warp: bool,
     },
+    /// The member mask of a warp operation (`__shfl_sync`, `__ballot_sync`, `__syncwarp` ...) does not name the thread itself, or
+    /// names threads that run but do not take part here (PTX ISA 9.7.9.6: the behaviour is undefined).
+    InvalidMembers {
+        /// The mask of the first thread, a bit for each lane.
+        named: u32,
+        /// The lanes that take part with the same mask.
+        here: u32,
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions of the warp.
@@ -199,7 +207,8 @@ impl FindingKind {
                     ..
                 },
             ) => (a, b, c, d, e) == (f, g, h, i, j),
-            (Self::EndlessLoop { .. }, Self::EndlessLoop { .. }) => true,
+            (Self::EndlessLoop { .. }, Self::EndlessLoop { .. })
+            | (Self::InvalidMembers { .. }, Self::InvalidMembers { .. }) => true,
             _ => self == other,
         }
     }

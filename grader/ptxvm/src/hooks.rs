@@ -68,6 +68,8 @@ pub(crate) struct Step<'a> {
     /// Index of the warp in its block.
     pub warp: u32,
     pub registers: &'a Registers,
+    /// See [`crate::warp::Warp::members`].
+    pub members: &'a [u32; 32],
     pub memory: &'a Memory,
     pub shared: &'a Flat,
     pub local: &'a Local,

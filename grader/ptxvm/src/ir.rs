@@ -247,6 +247,8 @@ pub enum Op {
     Exit,
     Trap,
     Bar(Box<Bar>),
+    /// The member mask of the warp operation that follows.
+    Members(R),
     /// `shfl.sync`: destination, predicate, source, lane, clamp, member mask.
     Shfl {
         mode: Shuffle,

@@ -123,6 +123,9 @@ pub(crate) struct Warp {
     /// Lanes that have not ended.
     pub live: u32,
     pub status: Status,
+    /// For each lane those that its next warp operation joins: its member mask, as far as these lanes are here and name the
+    /// same one.
+    pub members: [u32; 32],
     /// Instructions so far.
     pub executed: u64,
     /// Index in the block.
@@ -138,6 +141,7 @@ impl Warp {
             stack: Vec::new(),
             live: 0,
             status: Status::Done,
+            members: [0; 32],
             executed: 0,
             index: 0,
         }

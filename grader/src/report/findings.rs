@@ -128,6 +128,14 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
                 "all threads of a block must reach the same __syncthreads()".into()
             }],
         ),
+        FindingKind::InvalidMembers { named, here } => (
+            "a member mask that does not fit the threads that take part".into(),
+            "all threads that the mask names must come here together".into(),
+            vec![
+                format!("the mask names the lanes {}, here are {}", lanes(*named), lanes(*here)),
+                "call it where the whole warp comes along, or make the mask before the branch: __ballot_sync(0xffffffff, condition)".into(),
+            ],
+        ),
         FindingKind::EndlessLoop { instructions } => (
             // The thread is part of the sentence: see `title`.
             format!("still running after {} instructions", thousands(*instructions)),
@@ -198,6 +206,22 @@ fn other_side(kind: &FindingKind) -> Option<(&SourceLine, String)> {
         }
         _ => None,
     }
+}
+
+/// "0-15, 20" of a mask.
+fn lanes(mask: u32) -> String {
+    let mut parts = Vec::new();
+    let mut lane = 0;
+    while lane < 32 {
+        let run = (mask >> lane).trailing_ones();
+        match run {
+            0 => lane += 1,
+            1 => parts.push(lane.to_string()),
+            _ => parts.push(format!("{lane}-{}", lane + run - 1)),
+        }
+        lane += run;
+    }
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }
 
 fn noun(access: Access) -> &'static str {

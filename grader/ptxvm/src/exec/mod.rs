@@ -182,6 +182,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     pc = self.warp.now.pc;
                     continue;
                 }
+                &Op::Members(members) => self.members(pc, active, members),
                 Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
                 // A run of arithmetic never stops at arithmetic.
                 Op::Alu(_) | Op::Nop => {}
@@ -203,6 +204,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             mask: p.map_or(mask, |(p, negated)| mask & if negated { !p } else { p }),
             warp: self.warp.index,
             registers: &self.warp.registers,
+            members: &self.warp.members,
             memory: self.env.memory,
             shared,
             local: &self.warp.local,
@@ -234,7 +236,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     /// Notes a finding of the lanes of a mask.
-    fn record(&mut self, kind: FindingKind, pc: Pc, mask: u32) {
+    pub(super) fn record(&mut self, kind: FindingKind, pc: Pc, mask: u32) {
         let thread = self.warp.index * 32 + mask.trailing_zeros();
         self.state.log.record(kind, pc, thread, mask.count_ones());
     }
@@ -263,7 +265,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
     /// Ends lanes that have returned already, as the source says it, but wait at a jump to the kernel's end: which side of a
     /// branch runs first must not decide what a barrier says.
-    fn end_idle(&mut self) {
+    pub(super) fn end_idle(&mut self) {
         let mut rest = self.warp.live & !self.warp.now.mask;
         let mut ended = 0;
         for split in self.warp.stack.iter().rev() {

@@ -1,8 +1,9 @@
 //! Operations across lanes: shuffles, votes, matches, reductions (PTX ISA 9.7.9.6, 9.7.13).
 
 use super::Machine;
+use crate::finding::FindingKind;
 use crate::hooks::Monitor;
-use crate::ir::{Op, Redux, Shuffle, Slot, Vote};
+use crate::ir::{Op, Pc, R, Redux, Shuffle, Slot, Vote};
 use crate::warp::lanes;
 
 /// The source lane of a shuffle and whether it lies in range (PTX ISA 9.7.9.6).
@@ -40,11 +41,46 @@ fn reduce(op: Redux, a: u32, b: u32) -> u32 {
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
+    /// Finds with whom each lane of `mask` joins in its next operation, and tells of masks that are wrong.
+    pub(super) fn members(&mut self, pc: Pc, mask: u32, register: R) {
+        if mask == 0 {
+            return;
+        }
+        let named = *self.warp.registers.r(register);
+        if lanes(mask).any(|lane| named[lane] & self.warp.live & !mask != 0) {
+            self.end_idle();
+        }
+        let mut wrong = 0;
+        let mut first = None;
+        let mut rest = mask;
+        while rest != 0 {
+            let leader = rest.trailing_zeros() as usize;
+            let same = lanes(rest).filter(|&lane| named[lane] == named[leader]);
+            let group = same.fold(0, |group, lane| group | 1 << lane);
+            rest &= !group;
+            let here = group & named[leader];
+            let absent = named[leader] & self.warp.live & !here;
+            let faulty = if absent == 0 { group & !named[leader] } else { group };
+            if faulty != 0 {
+                wrong |= faulty;
+                first.get_or_insert(FindingKind::InvalidMembers { named: named[leader], here: group });
+            }
+            for lane in lanes(group) {
+                // A lane that its own mask leaves out is at least with itself.
+                self.warp.members[lane] = here | 1 << lane;
+            }
+        }
+        if let Some(kind) = first {
+            self.record(kind, pc, wrong);
+        }
+    }
+
     /// Lanes that are not active do not take part, whatever the member mask says.
     pub(super) fn warp_operation(&mut self, mask: u32, op: &Op) {
         if mask == 0 {
             return;
         }
+        let members = self.warp.members;
         let registers = &mut self.warp.registers;
         match *op {
             Op::Shfl { mode, dst, in_range, a, b, c } => {
@@ -55,7 +91,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     inside |= u32::from(valid) << lane;
                     if let Some(dst) = dst {
                         // What an absent lane gives is undefined: all ones, as after a read that went wrong.
-                        let present = mask >> source & 1 == 1;
+                        let present = members[lane] >> source & 1 == 1;
                         let value = if present { a[source as usize] } else { u32::MAX };
                         registers.r_mut(dst)[lane] = value;
                     }
@@ -66,43 +102,54 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
             Op::VoteP(vote, d, guard) => {
                 let p = registers.p(guard.predicate);
-                let bits = mask & if guard.negated { !p } else { p };
-                let holds = match vote {
-                    Vote::All => bits == mask,
-                    Vote::Any | Vote::Ballot => bits != 0,
-                    Vote::Uni => bits == 0 || bits == mask,
+                let p = if guard.negated { !p } else { p };
+                let holds = |lane: usize| {
+                    let bits = members[lane] & p;
+                    match vote {
+                        Vote::All => bits == members[lane],
+                        Vote::Any | Vote::Ballot => bits != 0,
+                        Vote::Uni => bits == 0 || bits == members[lane],
+                    }
                 };
-                registers.set_p(d, mask, if holds { u32::MAX } else { 0 });
+                let result = lanes(mask).fold(0, |all, lane| all | u32::from(holds(lane)) << lane);
+                registers.set_p(d, mask, result);
             }
             Op::Ballot(d, guard) => {
                 let p = registers.p(guard.predicate);
-                let bits = mask & if guard.negated { !p } else { p };
-                self.set_lanes(Slot::R(d), mask, &[bits.into(); 32]);
+                let p = if guard.negated { !p } else { p };
+                self.set_lanes(Slot::R(d), mask, &members.map(|members| (members & p).into()));
             }
             Op::MatchAny(d, a) => {
                 // `a` may be `d`: results are written after all are known.
-                let mut members = [0; 32];
+                let mut equal = [0; 32];
                 for lane in lanes(mask) {
                     let value = registers.lane(a, lane);
-                    members[lane] = lanes(mask)
+                    equal[lane] = lanes(members[lane])
                         .filter(|&other| registers.lane(a, other) == value)
                         .fold(0, |all, other| all | 1 << other);
                 }
-                self.set_lanes(Slot::R(d), mask, &members);
+                self.set_lanes(Slot::R(d), mask, &equal);
             }
             Op::MatchAll(d, p, a) => {
-                let first = registers.lane(a, mask.trailing_zeros() as usize);
-                let all = lanes(mask).all(|lane| registers.lane(a, lane) == first);
-                if let Some(p) = p {
-                    registers.set_p(p, mask, if all { u32::MAX } else { 0 });
+                let mut equal = [0; 32];
+                let mut all = 0;
+                for lane in lanes(mask) {
+                    let value = registers.lane(a, lane);
+                    if lanes(members[lane]).all(|other| registers.lane(a, other) == value) {
+                        equal[lane] = members[lane].into();
+                        all |= 1 << lane;
+                    }
                 }
-                let members = if all { mask } else { 0 };
-                self.set_lanes(Slot::R(d), mask, &[members.into(); 32]);
+                if let Some(p) = p {
+                    registers.set_p(p, mask, all);
+                }
+                self.set_lanes(Slot::R(d), mask, &equal);
             }
             Op::Redux(op, d, a) => {
                 let a = *registers.r(a);
-                let total = lanes(mask).map(|lane| a[lane]).reduce(|x, y| reduce(op, x, y));
-                self.set_lanes(Slot::R(d), mask, &[total.unwrap_or(0).into(); 32]);
+                let total = |members| lanes(members).map(|lane| a[lane]).reduce(|x, y| reduce(op, x, y));
+                let totals = members.map(|members| total(members).unwrap_or(0).into());
+                self.set_lanes(Slot::R(d), mask, &totals);
             }
             Op::ActiveMask(d) => self.set_lanes(Slot::R(d), mask, &[mask.into(); 32]),
             Op::Clock32(d) => {

@@ -239,6 +239,12 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         self.counted = false;
     }
 
+    /// Adds the member mask of the warp operation that follows; it is the operation that counts.
+    pub fn emit_members(&mut self, members: R) {
+        self.places.push(self.place);
+        self.code.push(Instr { op: Op::Members(members), guard: self.guard, counted: false });
+    }
+
     pub fn alu(&mut self, alu: Alu) {
         self.emit(Op::Alu(alu));
     }

@@ -110,6 +110,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
     fn barrier(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
         if mods.take("warp") {
             mods.take("sync");
+            let [members] = self.exactly(operands)?;
+            let members = self.value_r(members, Type::B32)?;
+            self.emit_members(members);
             self.emit(Op::WarpSync);
             return Ok(());
         }

@@ -46,7 +46,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         mods.ty();
         let [d, a, b, c, members] = self.exactly(operands)?;
-        self.value_r(members, Type::B32)?;
+        let members = self.value_r(members, Type::B32)?;
         let (a, b) = (self.value_r(a, Type::B32)?, self.value_r(b, Type::B32)?);
         let c = self.value_r(c, Type::B32)?;
         let (d, in_range) = match d {
@@ -58,6 +58,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             None => None,
             Some(_) => return Err(self.malformed("`shfl` moves 32 bits")),
         };
+        self.emit_members(members);
         self.emit(Op::Shfl { mode, dst, in_range, a, b, c });
         Ok(())
     }
@@ -72,8 +73,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         mods.ty();
         let [d, p, members] = self.exactly(operands)?;
-        self.value_r(members, Type::B32)?;
+        let members = self.value_r(members, Type::B32)?;
         let p = self.predicate_operand(p)?;
+        self.emit_members(members);
         if vote == Vote::Ballot {
             let (d, _) = self.dst_r(d)?;
             self.emit(Op::Ballot(d, p));
@@ -89,7 +91,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         mods.take("any");
         let ty = mods.ty().unwrap_or(Type::B32);
         let [d, a, members] = self.exactly(operands)?;
-        self.value_r(members, Type::B32)?;
+        let members = self.value_r(members, Type::B32)?;
+        self.emit_members(members);
         let a = if ty.bits() == 64 {
             Slot::Q(self.value_q(a, ty)?)
         } else {
@@ -127,7 +130,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
             (None, _) => return Err(self.malformed("`redux` needs an operation such as `.add`")),
         };
         let [d, a, members] = self.exactly(operands)?;
-        self.value_r(members, Type::B32)?;
+        let members = self.value_r(members, Type::B32)?;
+        self.emit_members(members);
         let (a, (d, _)) = (self.value_r(a, Type::B32)?, self.dst_r(d)?);
         self.emit(Op::Redux(op, d, a));
         Ok(())

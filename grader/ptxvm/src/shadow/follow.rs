@@ -54,7 +54,7 @@ impl Monitor for &mut Shadow {
                 let mut nodes = [NodeId::NONE; 32];
                 for lane in lanes(step.mask) {
                     let (source, _) = source_lane(mode, lane as u32, b[lane], c[lane]);
-                    if step.mask >> source & 1 == 1 {
+                    if step.members[lane] >> source & 1 == 1 {
                         nodes[lane] = warp.get(Slot::R(a), source as usize);
                     }
                 }
@@ -101,6 +101,7 @@ fn moves_nothing(op: &Op) -> bool {
             | Op::Bar(_)
             | Op::Shfl { dst: None, .. }
             | Op::VoteP(..)
+            | Op::Members(_)
             | Op::System(System::Printf { .. } | System::AssertFail { .. })
             | Op::WarpSync
             | Op::Nop

@@ -41,6 +41,7 @@ fn describe(kind: &FindingKind) -> String {
         FindingKind::Uninitialised { space, .. } => format!("Uninitialised {space:?}"),
         FindingKind::WriteToReadOnly { .. } => "WriteToReadOnly".into(),
         FindingKind::BarrierDivergence { .. } => "BarrierDivergence".into(),
+        FindingKind::InvalidMembers { .. } => "InvalidMembers".into(),
         FindingKind::EndlessLoop { .. } => "EndlessLoop".into(),
         FindingKind::Trap { .. } => "Trap".into(),
         FindingKind::SharedRace { .. } => "SharedRace".into(),

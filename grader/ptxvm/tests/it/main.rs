@@ -13,6 +13,7 @@ mod global_race;
 mod golden;
 mod kernels;
 mod limits;
+mod members;
 mod memory;
 mod one_op;
 mod race;

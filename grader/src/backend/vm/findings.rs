@@ -75,6 +75,9 @@ impl Session<'_> {
             ptxvm::FindingKind::BarrierDivergence { other } => {
                 FindingKind::BarrierDivergence { other_line: other.as_ref().map(line) }
             }
+            ptxvm::FindingKind::InvalidMembers { named, here } => {
+                FindingKind::InvalidMembers { named, here }
+            }
             ptxvm::FindingKind::EndlessLoop { instructions } => {
                 FindingKind::EndlessLoop { instructions }
             }
