@@ -14,6 +14,7 @@ mod golden;
 mod kernels;
 mod limits;
 mod memory;
+mod metamorphic;
 mod one_op;
 mod race;
 mod reference;
