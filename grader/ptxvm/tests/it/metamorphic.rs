@@ -40,7 +40,7 @@ fn run(module: &Module, kernel: &str, number: u32, floats: bool) -> Vec<Vec<u8>>
     let launch = Launch { grid: [3, 1, 1], block: [64, 1, 1], dynamic_shared: 4096, params };
     let options = Options { budget: 1 << 18, ..Options::default() };
     ptxvm::launch(module, kernel, &launch, &mut memory, &options).expect("a launch");
-    buffers.iter().map(|buffer| memory.bytes(*buffer).to_vec()).collect()
+    buffers.iter().map(|buffer| memory.bytes(*buffer).clone()).collect()
 }
 
 #[test]
