@@ -101,6 +101,12 @@
 //! Beyond 2^126 `div.approx` of a GPU gives 0; here it gives the quotient. Beyond 100 pi a GPU's `sin` and `cos` lose all digits;
 //! here they do not.
 //!
+//! # Other known differences from a GPU
+//!
+//! - With `.ftz`, a GPU flushes a product that is below the smallest normal number when rounded to all bits; here it is kept if
+//!   it rounds up to that number as a subnormal. Both differ for products within one unit of 2^-126 (2^-14 for `f16`).
+//! - `bfe` and `bfi` with positions or lengths above 255, which the ISA rules out.
+//!
 //! # Structure
 //!
 //! `syntax` (text to tree), `lower` (tree to `ir`, with post-dominators), `ops` (pure functions of lanes), `exec` (one warp),

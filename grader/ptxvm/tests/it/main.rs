@@ -15,6 +15,7 @@ mod kernels;
 mod limits;
 mod members;
 mod memory;
+mod metamorphic;
 mod one_op;
 mod race;
 mod reference;
