@@ -257,8 +257,7 @@ fn one_block_can_be_run_alone() {
     let out = device.output::<f32>(2);
     let given = params(&device, &[input, out], &[n]);
     let mut followed = Followed::new(device, &[input, out], Number::F32);
-    followed.shadow =
-        Shadow::new([(input, Number::F32), (out, Number::F32)]).with_block([1, 0, 0]);
+    followed.shadow = Shadow::new([(input, Number::F32), (out, Number::F32)]).with_block([1, 0, 0]);
     followed.run("block_sum", [2, 1, 1], [128, 1, 1], 0, given);
     assert_eq!(followed.shadow.element(&followed.device.memory, out, 0, 1000), None);
     let half: Sum = (128..256).map(|i| (vec![(input.0, i)], 1.0)).collect();
