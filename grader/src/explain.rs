@@ -3,8 +3,8 @@
 use crate::backend::vm::VmBackend;
 use crate::backend::vm::expansion::{Effort, Followed};
 use crate::backend::{Backend, Run};
-use crate::case::{Case, Role};
-use crate::expansion::ElementTerms;
+use crate::case::Case;
+use crate::expansion::{ElementTerms, Place};
 use crate::failure::{Failure, FailureKind};
 use crate::finding::Finding;
 use crate::judge;
@@ -57,15 +57,6 @@ impl Comparison {
     }
 }
 
-/// An element of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Index in `case.tensors`.
-    pub tensor: usize,
-    /// Position in row-major order.
-    pub flat: usize,
-}
-
 /// Products that are compared of all elements: about a second.
 const MAX_WORK: usize = 500_000;
 
@@ -82,7 +73,7 @@ pub fn explain(
 ) -> Result<Explanation, Failure> {
     let run = vm.run(case)?;
     let verdict = judge::judge(case, &run);
-    let followed = vm.follow(case, Effort::LONG)?;
+    let followed = vm.follow(case, Effort::LONG, None)?;
     // What a race leaves behind holds for one order of the threads.
     let general = is_float(case) && verdict.findings.is_empty();
     let mut all = Comparison { general, ..Comparison::default() };
@@ -90,8 +81,8 @@ pub fn explain(
     let mut first_wrong = None;
     let mut longest: Option<(usize, Place)> = None;
     for (tensor, given) in case.tensors.iter().enumerate() {
-        let Role::Output(expected) = &given.role else { continue };
-        for flat in 0..expected.len() {
+        let Some((wanted, _)) = given.wanted() else { continue };
+        for flat in 0..wanted.len() {
             let place = Place { tensor, flat };
             let compared = (work < MAX_WORK).then(|| terms(case, &run, followed.as_ref(), place));
             let Some(terms) = compared.flatten() else {
@@ -105,14 +96,14 @@ pub fn explain(
                 continue;
             }
             all.equal += 1;
-            let formula = || judge::formula_is_general(case, &given.tensor, flat);
+            let formula = || judge::formula_is_general(case, &wanted, flat);
             all.general = all.general && terms.general && formula();
             if longest.is_none_or(|(most, _)| terms.rows.len() > most) {
                 longest = Some((terms.rows.len(), place));
             }
         }
     }
-    let first = || case.tensors.iter().position(|t| matches!(t.role, Role::Output(_)));
+    let first = || case.tensors.iter().position(|t| t.wanted().is_some());
     let place = at
         .or_else(|| {
             judge::element_to_trace(case, &verdict).map(|(tensor, flat)| Place { tensor, flat })
@@ -125,26 +116,26 @@ pub fn explain(
         })?;
     let given = &case.tensors[place.tensor];
     let result = &run.tensors[place.tensor];
-    let Role::Output(expected) = &given.role else {
+    let Some((wanted, expected)) = given.wanted() else {
         let title = format!("`{}` is an input of the kernel", given.tensor.name);
         return Err(Failure::new(FailureKind::Usage, title, "name an element of an output"));
     };
     let mut shown = terms(case, &run, followed.as_ref(), place);
-    let sum = followed.as_ref().and_then(|f| f.sum(case, place.tensor, place.flat));
+    let sum = followed.as_ref().and_then(|f| f.sum(case, place));
     if let (Some(terms), Some(sum)) = (&mut shown, &sum) {
-        judge::name_line(terms, case, &given.tensor, place.flat, sum, source);
+        judge::name_line(terms, case, &wanted, place.flat, sum, source);
     }
     Ok(Explanation {
         test: case.test.clone(),
         seed: case.seed,
-        tensor: given.tensor.clone(),
         flat: place.flat,
         expected: expected[place.flat].value,
-        right: !verdict.diffs.iter().any(|d| d.tensor == given.tensor && d.wrong[place.flat]),
+        right: !verdict.diffs.iter().any(|d| d.tensor == wanted && d.wrong[place.flat]),
         got: result.written[place.flat].then_some(result.values[place.flat]),
         terms: shown,
         all,
         passed: verdict.passed(),
+        tensor: wanted,
         findings: run.findings,
     })
 }
@@ -156,14 +147,9 @@ fn is_float(case: &Case) -> bool {
 
 fn terms(case: &Case, run: &Run, followed: Option<&Followed>, at: Place) -> Option<ElementTerms> {
     let result = &run.tensors[at.tensor];
-    let sum = followed?.sum(case, at.tensor, at.flat).filter(|_| result.written[at.flat])?;
-    judge::element_terms(
-        case,
-        &case.tensors[at.tensor].tensor,
-        at.flat,
-        &sum,
-        result.values[at.flat],
-    )
+    let sum = followed?.sum(case, at).filter(|_| result.written[at.flat])?;
+    let (wanted, _) = case.tensors[at.tensor].wanted()?;
+    judge::element_terms(case, &wanted, at.flat, &sum, result.values[at.flat])
 }
 
 /// The case to explain: the first that fails by its values, else the first that fails, else the one with the smallest
@@ -199,7 +185,7 @@ pub fn place(case: &Case, text: &str) -> Result<Place, Failure> {
     let outputs: Vec<&str> = case
         .tensors
         .iter()
-        .filter(|t| matches!(t.role, Role::Output(_)))
+        .filter(|t| t.wanted().is_some())
         .map(|t| t.tensor.name.as_str())
         .collect();
     let outputs = outputs.join(", ");
@@ -209,11 +195,11 @@ pub fn place(case: &Case, text: &str) -> Result<Place, Failure> {
             usage(format!("`{text}` is no element"), help)
         })?;
     // In a kernel the cotangent grad(x) is called grad_x.
-    let plain = |name: &str| name.replace('(', "_").replace([')', ' '], "");
+    let plain = |name: &str| name.replace('(', "_").replace([')', ' ', '\''], "");
     let tensor = case
         .tensors
         .iter()
-        .position(|t| matches!(t.role, Role::Output(_)) && plain(&t.tensor.name) == plain(name))
+        .position(|t| t.wanted().is_some() && plain(&t.tensor.name) == plain(name))
         .ok_or_else(|| {
             usage(
                 format!("the test has no output `{}`", name.trim()),

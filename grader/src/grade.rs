@@ -5,6 +5,7 @@ use crate::backend::vm::VmBackend;
 use crate::backend::vm::expansion::Effort;
 use crate::backend::{Backend, Run};
 use crate::case::Case;
+use crate::expansion::{KernelSum, Place};
 use crate::failure::Failure;
 use crate::finding::FindingKind;
 use crate::judge;
@@ -169,11 +170,20 @@ fn trace(vm: &VmBackend, case: &Case, verdict: TestVerdict, source: &str) -> Tes
         Ok(provenance) => judge::with_provenance(verdict, case, &provenance),
         Err(_) => verdict,
     };
-    match vm.follow(case, Effort::QUICK) {
-        Ok(Some(followed)) => match followed.sum(case, tensor, flat) {
-            Some(sum) => judge::with_expansion(verdict, case, &sum, source),
-            None => verdict,
-        },
-        _ => verdict,
+    let place = Place { tensor, flat };
+    match follow(vm, case, place, &verdict) {
+        Some(sum) => judge::with_expansion(verdict, case, &sum, source),
+        None => verdict,
     }
+}
+
+/// The products of an element. Where the whole case is too much, those of the block that wrote it must do: what other
+/// blocks add to it would show in the value.
+fn follow(vm: &VmBackend, case: &Case, at: Place, verdict: &TestVerdict) -> Option<KernelSum> {
+    if let Some(followed) = vm.follow(case, Effort::QUICK, None).ok()? {
+        return followed.sum(case, at);
+    }
+    let [_] = case.launches[..] else { return None };
+    let block = verdict.diffs.first()?.terms.thread.as_ref()?.id.block;
+    vm.follow(case, Effort::QUICK, Some(block)).ok()??.sum(case, at)
 }

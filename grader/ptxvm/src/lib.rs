@@ -69,6 +69,11 @@
 //! - Results are those of IEEE 754, bit for bit, with canonical NaNs. The `.approx` functions are computed in double precision
 //!   and rounded once: inside the ISA's bounds, but not a GPU's very bits.
 //!
+//! # Where values come from
+//!
+//! [`launch_shadowed`] runs a launch again with each value carrying the sum of products of buffer elements that made it, and
+//! [`Shadow::element`] lists them, with the source line of each. [`launch`] pays nothing for it.
+//!
 //! # What is not
 //!
 //! Textures, surfaces, `wmma`/`mma`, asynchronous copies, clusters, function pointers, recursion, `malloc`: a kernel that has
@@ -110,7 +115,7 @@
 //! # Structure
 //!
 //! `syntax` (text to tree), `lower` (tree to `ir`, with post-dominators), `ops` (pure functions of lanes), `exec` (one warp),
-//! `block` (its warps and barriers), `grid` (all blocks). Checkers watch through `hooks::Monitor`.
+//! `block` (its warps and barriers), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
 
 #![expect(
     clippy::inline_always,

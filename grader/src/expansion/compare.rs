@@ -187,7 +187,14 @@ mod tests {
 
     fn sum(terms: Vec<KernelTerm>) -> KernelSum {
         let writer = ThreadId { block: [0; 3], thread: [0; 3] };
-        KernelSum { writer, line: Some(line(30)), terms, general: true, overwrote: false }
+        KernelSum {
+            writer,
+            line: Some(line(30)),
+            terms,
+            general: true,
+            overwrote: false,
+            one_block: false,
+        }
     }
 
     fn kinds(formula: &[Term], terms: Vec<KernelTerm>) -> (Vec<RowKind>, Option<u32>) {

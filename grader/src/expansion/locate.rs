@@ -207,7 +207,8 @@ fn wrong_place(kernel: &Kernel, evidence: &Evidence, stored: u32) -> Option<u32>
         let stray = are(&declared, other) || !are(&declared, evidence.coords);
         return stray.then_some(stored);
     }
-    if are(&declared, evidence.coords) {
+    // Where several axes share a number, what the thread computes cannot be told from them.
+    if are(&declared, evidence.coords) || (declared.len() > 1 && declared.len() != other.len()) {
         return None;
     }
     let moved = evidence.coords.iter().zip(other).filter(|(here, there)| here != there);

@@ -12,6 +12,15 @@ use indexmath::ElementRef;
 pub use locate::{Evidence, index_ranges, locate};
 pub use statement::statement;
 
+/// An element of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Index in `case.tensors`.
+    pub tensor: usize,
+    /// Position in row-major order.
+    pub flat: usize,
+}
+
 /// An element as a kernel made it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelSum {
@@ -25,6 +34,8 @@ pub struct KernelSum {
     pub general: bool,
     /// Another thread had written the element before.
     pub overwrote: bool,
+    /// Only the block that wrote the element was followed: others may have added to it.
+    pub one_block: bool,
 }
 
 /// A product that a kernel added.

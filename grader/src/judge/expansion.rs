@@ -4,6 +4,7 @@ use super::formula_terms;
 use crate::case::Case;
 use crate::expansion::{self, ElementTerms, Factor, KernelSum};
 use crate::tensor::Tensor;
+use indexmath::{Term, Values};
 
 /// How far the value of the kernel's products may be from what it computed, of the sum of their absolute values:
 /// roundings are no reason to doubt that they are its own.
@@ -18,8 +19,32 @@ pub fn element_terms(
     sum: &KernelSum,
     got: f64,
 ) -> Option<ElementTerms> {
-    let formula = formula_terms(case, tensor, flat)?;
-    adds_up(case, sum, got).then(|| expansion::compare(&formula, sum, |f| value(case, f)))
+    let known = case.known_for(&tensor.name);
+    let formula = terms_of_tensors(case, tensor, flat)?;
+    adds_up(case, &known, sum, got)
+        .then(|| expansion::compare(&formula, sum, |f| value(case, &known, f)))
+}
+
+/// The terms of the formula. A number that kernels take by value is a constant to them, and so it is here.
+fn terms_of_tensors(case: &Case, tensor: &Tensor, flat: usize) -> Option<Vec<Term>> {
+    let known = case.known_for(&tensor.name);
+    let mut terms = formula_terms(case, tensor, flat)?;
+    for term in &mut terms {
+        term.factors.retain(|element| {
+            let constant = if is_by_value(case, &element.tensor) {
+                known.get(&element.tensor).and_then(|values| values.first())
+            } else {
+                None
+            };
+            term.coefficient *= constant.unwrap_or(&1.0);
+            constant.is_none()
+        });
+    }
+    Some(terms)
+}
+
+fn is_by_value(case: &Case, tensor: &str) -> bool {
+    !case.tensors.iter().any(|t| t.tensor.name == tensor)
 }
 
 /// Terms of other elements that are looked at to name a line.
@@ -41,7 +66,7 @@ pub fn name_line(
     let mut other = None;
     let mut all = Vec::new();
     for element in 0..tensor.len() {
-        let Some(formula) = formula_terms(case, tensor, element) else { break };
+        let Some(formula) = terms_of_tensors(case, tensor, element) else { break };
         work += formula.len() + 1;
         if work > MAX_WORK {
             break;
@@ -81,34 +106,110 @@ pub fn formula_is_general(case: &Case, tensor: &Tensor, flat: usize) -> bool {
     }
     let products = |case: &Case| {
         let terms = formula_terms(case, tensor, flat)?;
-        Some(terms.into_iter().map(|t| (t.coefficient, t.factors)).collect::<Vec<_>>())
+        // Another number by value could be taken for this one.
+        let constants = terms.iter().flat_map(|t| &t.factors).any(|e| is_by_value(case, &e.tensor));
+        let products = terms.into_iter().map(|t| (t.coefficient, t.factors)).collect::<Vec<_>>();
+        (!constants).then_some(products)
     };
     let here = products(case);
     here.is_some() && here == products(&Case { known: others, ..case.clone() })
 }
 
-fn adds_up(case: &Case, sum: &KernelSum, got: f64) -> bool {
+fn adds_up(case: &Case, known: &Values, sum: &KernelSum, got: f64) -> bool {
     let mut total = 0.0;
     let mut size = 0.0;
     for term in &sum.terms {
-        let mut factors = term.factors.iter().map(|f| value(case, &f.factor));
+        let mut factors = term.factors.iter().map(|f| value(case, known, &f.factor));
         let Some(product) = factors.try_fold(term.coefficient, |all, f| Some(all * f?)) else {
-            // Some value is not known: nothing to hold against it.
-            return true;
+            // Some value is not known: nothing to hold against it, unless products of other blocks may be left out.
+            return !sum.one_block;
         };
         total += product;
         size += product.abs();
     }
-    got.is_nan() || (total - got).abs() <= DOUBT * size
+    (got.is_nan() && !sum.one_block) || (total - got).abs() <= DOUBT * size
 }
 
-fn value(case: &Case, factor: &Factor) -> Option<f64> {
+fn value(case: &Case, known: &Values, factor: &Factor) -> Option<f64> {
     let Factor::Element(element) = factor else { return None };
-    let values = case.known.get(&element.tensor)?;
+    let values = known.get(&element.tensor)?;
     let shape = case.formula.shape(&element.tensor)?;
     let mut flat = 0;
     for (&at, &size) in element.coords.iter().zip(shape) {
         flat = flat * size + usize::try_from(at).ok()?;
     }
     values.get(flat).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::{CaseTensor, Role};
+    use crate::expansion::{KernelFactor, KernelTerm, Outside};
+    use crate::finding::ThreadId;
+    use indexmath::{Dims, ElementRef, Formula, TensorType};
+    use std::collections::BTreeMap;
+
+    /// y[i] = x[i] + x[i], of two elements 3 and 5.
+    fn case(formula: &str) -> Case {
+        let vector = || TensorType::parse("f32[n]").unwrap();
+        let tensors = BTreeMap::from([("x".to_owned(), vector()), ("y".to_owned(), vector())]);
+        let vector_x = Tensor { name: "x".into(), ..tensor() };
+        let dims = Dims::from([("n".to_owned(), 2)]);
+        let formula = Formula::parse(formula, &tensors).unwrap().at(&dims).unwrap();
+        Case {
+            test: "t".into(),
+            about: None,
+            dims,
+            seed: 0,
+            tensors: vec![CaseTensor { tensor: vector_x, role: Role::Input(vec![3.0, 5.0]) }],
+            launches: Vec::new(),
+            formula,
+            known: Values::from([("x".to_owned(), vec![3.0, 5.0])]),
+            chained: BTreeMap::new(),
+        }
+    }
+
+    fn tensor() -> Tensor {
+        Tensor { name: "y".into(), dtype: crate::tensor::DType::F32, shape: vec![2] }
+    }
+
+    fn sum(factors: &[Factor], one_block: bool) -> KernelSum {
+        let term = |factor: &Factor| KernelTerm {
+            coefficient: 1.0,
+            factors: vec![KernelFactor { factor: factor.clone(), line: None }],
+            line: None,
+            scaled: None,
+        };
+        KernelSum {
+            writer: ThreadId { block: [0; 3], thread: [0; 3] },
+            line: None,
+            terms: factors.iter().map(term).collect(),
+            general: true,
+            overwrote: false,
+            one_block,
+        }
+    }
+
+    fn x(at: i64) -> Factor {
+        Factor::Element(ElementRef { tensor: "x".into(), coords: vec![at] })
+    }
+
+    #[test]
+    fn products_that_do_not_add_up_to_the_value_are_not_believed() {
+        let case = case("y[i] = x[i] + x[i]");
+        let terms = |sum: &KernelSum, got| element_terms(&case, &tensor(), 1, sum, got);
+        assert!(terms(&sum(&[x(1), x(1)], false), 10.0).unwrap().equal());
+        assert!(!terms(&sum(&[x(1), x(0)], false), 8.0).unwrap().equal());
+        assert!(terms(&sum(&[x(1)], false), 10.0).is_none());
+        let outside = Factor::Outside(Outside { tensor: "x".into(), flat: 2 });
+        assert!(terms(&sum(std::slice::from_ref(&outside), false), 7.0).is_some());
+        assert!(terms(&sum(&[outside], true), 7.0).is_none(), "another block may have added to it");
+    }
+
+    #[test]
+    fn a_sum_of_products_is_general() {
+        assert!(formula_is_general(&case("y[i] = x[i] * x[i]"), &tensor(), 0));
+        assert!(!formula_is_general(&case("y[i] = 1 / x[i]"), &tensor(), 0), "no sum of products");
+    }
 }

@@ -56,14 +56,13 @@ fn is_small(case: &Case) -> bool {
 }
 
 /// How often the named statement holds a changed line, at least.
-const RIGHT: usize = 239;
+const RIGHT: usize = 240;
 
-/// How many of those that fail by values have products that can be compared, at least. Those of the ReLU, the maximum and
-/// softmax often have none.
+/// How many of those that fail by values have products that can be compared, at least.
 const KNOWN: usize = 278;
 
 enum Outcome {
-    /// No wrong value, or the kernel does not run to its end.
+    /// No wrong value, or of an element that the formula does not give as a sum of products.
     NotByValues,
     /// The products are not known.
     Unknown,
@@ -102,7 +101,7 @@ fn the_named_line_is_the_changed_one() {
                 for case in loaded.cases.iter().filter(|case| is_small(case)) {
                     let (_, verdict) = grade::judge_case(&machine, &program, case).unwrap();
                     let Some(diff) = verdict.diffs.first() else { continue };
-                    if diff.terms.mismatch.got.is_none() {
+                    if diff.terms.mismatch.got.is_none() || diff.terms.formula.is_none() {
                         continue;
                     }
                     let Some(terms) = &diff.terms.compared else {

@@ -156,6 +156,7 @@ pub struct Shadow {
     lost: bool,
     steps: u64,
     max_steps: u64,
+    only: Option<[u32; 3]>,
 }
 
 impl Shadow {
@@ -175,6 +176,7 @@ impl Shadow {
             lost: false,
             steps: 0,
             max_steps: MAX_STEPS,
+            only: None,
         }
     }
 
@@ -183,6 +185,13 @@ impl Shadow {
     pub fn with_limits(mut self, nodes: usize, steps: u64) -> Self {
         self.arena = Arena::new(nodes);
         self.max_steps = steps;
+        self
+    }
+
+    /// Runs this block of a launch alone. Its elements are right where no other block writes them, or what it reads.
+    #[must_use]
+    pub fn with_block(mut self, block: [u32; 3]) -> Self {
+        self.only = Some(block);
         self
     }
 

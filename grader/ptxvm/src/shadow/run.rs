@@ -58,6 +58,9 @@ pub fn launch_shadowed(
             break;
         }
         state.coordinates = block_coordinates(index, launch.grid);
+        if state.monitor.only.is_some_and(|only| only != state.coordinates) {
+            continue;
+        }
         state.shared.reset_from(&start.shared);
         state.monitor.block_start(start.shared_bytes, start.warps);
         for (warp, number) in warps.iter_mut().zip(0u32..) {

@@ -250,6 +250,21 @@ fn limits_end_it_cleanly() {
 }
 
 #[test]
+fn one_block_can_be_run_alone() {
+    let n = 256;
+    let mut device = Device::new(TILED);
+    let input = device.input(&integers(n, 5));
+    let out = device.output::<f32>(2);
+    let given = params(&device, &[input, out], &[n]);
+    let mut followed = Followed::new(device, &[input, out], Number::F32);
+    followed.shadow = Shadow::new([(input, Number::F32), (out, Number::F32)]).with_block([1, 0, 0]);
+    followed.run("block_sum", [2, 1, 1], [128, 1, 1], 0, given);
+    assert_eq!(followed.shadow.element(&followed.device.memory, out, 0, 1000), None);
+    let half: Sum = (128..256).map(|i| (vec![(input.0, i)], 1.0)).collect();
+    assert_eq!(followed.sum(out, 1), half);
+}
+
+#[test]
 fn rounding_to_sixteen_bits_is_not_overlooked() {
     let mut device = Device::new(HALF);
     let halves = |values: &[f32]| {

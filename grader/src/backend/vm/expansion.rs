@@ -3,10 +3,11 @@
 use super::findings::line;
 use super::{Session, VmBackend};
 use crate::case::{Case, Role};
-use crate::expansion::{Factor, KernelFactor, KernelSum, KernelTerm};
+use crate::expansion::{Factor, KernelFactor, KernelSum, KernelTerm, Place};
 use crate::failure::Failure;
 use crate::finding::ThreadId;
 use crate::tensor::{DType, size_of};
+use indexmath::Values;
 use ptxvm::{Expansion, Number, Product, Shadow};
 
 /// How much work a shadow may be.
@@ -35,10 +36,12 @@ const MAX_TEXT: usize = 60;
 pub struct Followed<'a> {
     session: Session<'a>,
     shadow: Shadow,
+    one_block: bool,
 }
 
 impl VmBackend {
-    /// Runs the case with its shadow. None where that is too much work, or where the kernel does what is not followed.
+    /// Runs the case with its shadow, or only one block of it. None where that is too much work, or where the kernel does
+    /// what is not followed.
     ///
     /// # Errors
     /// As [`Backend::run`](crate::backend::Backend::run).
@@ -46,15 +49,19 @@ impl VmBackend {
         &'a self,
         case: &'a Case,
         effort: Effort,
+        block: Option<[u32; 3]>,
     ) -> Result<Option<Followed<'a>>, Failure> {
         let mut session = Session::new(self, &case.tensors);
         let numbers = case.tensors.iter().zip(&session.buffers);
         let numbers = numbers.filter_map(|(t, &id)| Some((id, number(t.tensor.dtype)?)));
         let mut shadow = Shadow::new(numbers).with_limits(effort.nodes, effort.steps);
+        if let Some(block) = block {
+            shadow = shadow.with_block(block);
+        }
         for launch in &case.launches {
             session.launch_shadowed(launch, &mut shadow)?;
         }
-        Ok(shadow.is_complete().then_some(Followed { session, shadow }))
+        Ok(shadow.is_complete().then_some(Followed { session, shadow, one_block: block.is_some() }))
     }
 }
 
@@ -68,29 +75,41 @@ fn number(dtype: DType) -> Option<Number> {
     })
 }
 
+/// What an element can be made of.
+#[derive(Clone, Copy)]
+struct Scope<'a> {
+    case: &'a Case,
+    /// What its formula starts from.
+    known: &'a Values,
+}
+
 impl Followed<'_> {
-    /// What element `flat` of `case.tensors[tensor]` was made of; None if no kernel wrote it, if it has too many
+    /// What an element was made of; None if no kernel wrote it, if it has too many
     /// products, or if it is made of elements of a tensor that is itself computed by the formula.
-    pub fn sum(&self, case: &Case, tensor: usize, flat: usize) -> Option<KernelSum> {
+    pub fn sum(&self, case: &Case, at: Place) -> Option<KernelSum> {
+        let Place { tensor, flat } = at;
+        let (wanted, _) = case.tensors.get(tensor)?.wanted()?;
+        let scope = Scope { case, known: &case.known_for(&wanted.name) };
         let buffer = *self.session.buffers.get(tensor)?;
         let byte = (flat * size_of(case.tensors[tensor].tensor.dtype)) as u64;
         let memory = &self.session.memory;
         let written = self.shadow.element(memory, buffer, byte, MAX_PRODUCTS)?;
         let Expansion::Products(products) = written.value else { return None };
         let terms: Option<Vec<KernelTerm>> =
-            products.iter().map(|product| self.term(case, product)).collect();
+            products.iter().map(|product| self.term(scope, product)).collect();
         Some(KernelSum {
             writer: ThreadId { block: written.block, thread: written.thread },
             line: written.loc.as_ref().map(line),
             terms: terms?,
             general: !self.shadow.depends_on_values(),
             overwrote: written.overwrote,
+            one_block: self.one_block,
         })
     }
 
-    fn term(&self, case: &Case, product: &Product) -> Option<KernelTerm> {
+    fn term(&self, scope: Scope, product: &Product) -> Option<KernelTerm> {
         let factors: Option<Vec<KernelFactor>> =
-            product.factors.iter().map(|factor| self.factor(case, factor)).collect();
+            product.factors.iter().map(|factor| self.factor(scope, factor)).collect();
         Some(KernelTerm {
             coefficient: product.coefficient,
             factors: factors?,
@@ -99,15 +118,15 @@ impl Followed<'_> {
         })
     }
 
-    fn factor(&self, case: &Case, factor: &ptxvm::Factor) -> Option<KernelFactor> {
+    fn factor(&self, scope: Scope, factor: &ptxvm::Factor) -> Option<KernelFactor> {
         match factor {
             ptxvm::Factor::Element { buffer, byte, loc } => {
                 let index = self.session.buffers.iter().position(|id| id == buffer)?;
-                let given = &case.tensors[index];
+                let given = &scope.case.tensors[index];
                 let size = size_of(given.tensor.dtype) as i64;
                 // The formula's terms are made of its inputs; what it computes itself cannot be found among them.
                 let comparable = matches!(given.role, Role::Output(_))
-                    || case.known.contains_key(&given.tensor.name);
+                    || scope.known.contains_key(&given.tensor.name);
                 comparable.then(|| KernelFactor {
                     factor: Factor::of(&given.tensor, byte.div_euclid(size)),
                     line: loc.as_ref().map(line),
@@ -115,7 +134,7 @@ impl Followed<'_> {
             }
             ptxvm::Factor::Function { name, arguments, loc } => {
                 let texts: Vec<String> =
-                    arguments.iter().map(|argument| self.text(case, argument)).collect();
+                    arguments.iter().map(|argument| self.text(scope, argument)).collect();
                 let text = format!("{name}({})", texts.join(", "));
                 Some(KernelFactor { factor: Factor::Function(text), line: loc.as_ref().map(line) })
             }
@@ -123,14 +142,14 @@ impl Followed<'_> {
     }
 
     /// A value as a student could write it, if that is short.
-    fn text(&self, case: &Case, value: &Expansion) -> String {
+    fn text(&self, scope: Scope, value: &Expansion) -> String {
         let Expansion::Products(products) = value else { return "...".into() };
         let product = |product: &Product| {
             let mut factors: Vec<String> = Vec::new();
             if product.coefficient != 1.0 || product.factors.is_empty() {
                 factors.push(product.coefficient.to_string());
             }
-            factors.extend(product.factors.iter().map(|f| match self.factor(case, f) {
+            factors.extend(product.factors.iter().map(|f| match self.factor(scope, f) {
                 Some(KernelFactor { factor: Factor::Element(e), .. }) => {
                     let coords: Vec<String> = e.coords.iter().map(ToString::to_string).collect();
                     format!("{}[{}]", e.tensor, coords.join(", "))
