@@ -63,7 +63,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let faulty = if absent == 0 { group & !named[leader] } else { group };
             if faulty != 0 {
                 wrong |= faulty;
-                first.get_or_insert(FindingKind::InvalidMembers { named: named[leader], here: group });
+                first.get_or_insert(FindingKind::InvalidMembers {
+                    named: named[leader],
+                    here: group,
+                });
             }
             for lane in lanes(group) {
                 // A lane that its own mask leaves out is at least with itself.
@@ -147,7 +150,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
             Op::Redux(op, d, a) => {
                 let a = *registers.r(a);
-                let total = |members| lanes(members).map(|lane| a[lane]).reduce(|x, y| reduce(op, x, y));
+                let total =
+                    |members| lanes(members).map(|lane| a[lane]).reduce(|x, y| reduce(op, x, y));
                 let totals = members.map(|members| total(members).unwrap_or(0).into());
                 self.set_lanes(Slot::R(d), mask, &totals);
             }

@@ -239,7 +239,9 @@ fn single_instructions_give_what_a_gpu_gives() {
         let instruction = line.instruction;
         let text = program(line.result, instruction);
         let module = Module::load(&text);
-        let refusal = module.as_ref().map_or_else(Some, |module| module.kernel("k").and_then(Kernel::refusal));
+        let refusal = module
+            .as_ref()
+            .map_or_else(Some, |module| module.kernel("k").and_then(Kernel::refusal));
         if let Some(error) = refusal {
             unsupported.push(format!("{instruction}: {error}"));
             continue;

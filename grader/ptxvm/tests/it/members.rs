@@ -52,13 +52,23 @@ fn right(kernel: &str, extra: Option<i32>) -> Vec<i32> {
 
 #[test]
 fn right_masks_are_not() {
-    let first = |n: usize, value: i32| (0..32).map(|i| if i < n { value } else { 0 }).collect::<Vec<_>>();
+    let first =
+        |n: usize, value: i32| (0..32).map(|i| if i < n { value } else { 0 }).collect::<Vec<_>>();
     assert_eq!(right("good_after_early_return", Some(20)), first(20, 20));
     assert_eq!(right("good_returned_lanes_are_named", Some(20)), first(20, 20));
     let halves: Vec<i32> = (0..32).map(|i| if i < 16 { 216 } else { 116 }).collect();
     assert_eq!(right("good_two_halves", None), halves);
-    let moved: Vec<i32> =
-        (0..32).map(|i| if i < 8 { i + 8 } else if i < 24 { i } else { i - 8 }).collect();
+    let moved: Vec<i32> = (0..32)
+        .map(|i| {
+            if i < 8 {
+                i + 8
+            } else if i < 24 {
+                i
+            } else {
+                i - 8
+            }
+        })
+        .collect();
     assert_eq!(right("good_two_halves_in_two_branches", None), moved);
     assert_eq!(right("good_ballot_then_branch", Some(20))[0], (0..20).sum());
     assert_eq!(right("good_first_warp_only", None), vec![(0..32).sum(); 32]);
