@@ -168,11 +168,11 @@ fn visit(
         let conflict = conflicts(entry.writer);
         return conflict.then_some((RaceKind::ReadAfterWrite, entry.writer));
     }
-    let writer = writers.into_iter().find(|&writer| conflicts(writer));
-    let reader = entry.readers.into_iter().find(|&reader| conflicts(reader) && !now.strong);
     // Two plain writes of the same value leave the same memory in either order.
     let same_value = value.is_some() && value == entry.value;
-    let writer = writer.filter(|writer| writer.strong || !same_value);
+    let harmless = |writer: Stamp| !writer.strong && same_value;
+    let writer = writers.into_iter().find(|&writer| conflicts(writer) && !harmless(writer));
+    let reader = entry.readers.into_iter().find(|&reader| conflicts(reader) && !now.strong);
     if now.strong {
         entry.strong_writer = now;
     } else {

@@ -26,13 +26,13 @@ extern "C" __global__ void bad_zeroed_by_every_block(const float *in, float *out
 }
 // launch: grid=(1,1,1) block=(64,1,1) shared=0 in=f32[64] out=f32[64] out=f32[64]
 extern "C" __global__ void bad_scratch_without_barrier(const float *in, float *scratch, float *out) {
-    scratch[threadIdx.x] = in[threadIdx.x];
+    scratch[threadIdx.x] = in[threadIdx.x]; // expect: GlobalRace
     out[threadIdx.x] = scratch[63 - threadIdx.x]; // expect: GlobalRace
 }
 // launch: grid=(2,1,1) block=(64,1,1) shared=0 inout=i32[128] zeros=i32[128]
 extern "C" __global__ void bad_barrier_does_not_order_blocks(int *x, int *out) {
     int i = blockIdx.x * 64 + threadIdx.x;
-    x[i] = i;
+    x[i] = i; // expect: GlobalRace
     __syncthreads();
     out[i] = x[127 - i]; // expect: GlobalRace
 }

