@@ -492,20 +492,23 @@ impl Run<'_, '_> {
     /// Where threads race, that one of them read too early says nothing new.
     fn drop_consequences(&self, raw: &mut Vec<Raw>) {
         let place = |raw: &Raw| self.env.program.place(raw.pc);
-        let racing: Vec<Option<SourceLoc>> = raw
+        let racing: Vec<(Space, Option<SourceLoc>)> = raw
             .iter()
-            .filter_map(|finding| match &finding.kind {
-                FindingKind::SharedRace { other, .. } => {
-                    Some([place(finding).cloned(), other.clone()])
-                }
-                _ => None,
+            .filter_map(|finding| {
+                let (space, other) = match &finding.kind {
+                    FindingKind::SharedRace { other, .. } => (Space::Shared, other),
+                    FindingKind::GlobalRace { other, .. } => (Space::Global, other),
+                    _ => return None,
+                };
+                Some([(space, place(finding).cloned()), (space, other.clone())])
             })
             .flatten()
             .collect();
-        let shared = Space::Shared;
-        raw.retain(|finding| {
-            !matches!(finding.kind, FindingKind::Uninitialised { space, .. } if space == shared)
-                || !racing.iter().any(|line| line.as_ref() == place(finding))
+        raw.retain(|finding| match finding.kind {
+            FindingKind::Uninitialised { space, .. } => {
+                !racing.iter().any(|(of, line)| *of == space && line.as_ref() == place(finding))
+            }
+            _ => true,
         });
     }
 

@@ -117,6 +117,7 @@
 //! `syntax` (text to tree), `lower` (tree to `ir`, with post-dominators), `ops` (pure functions of lanes), `exec` (one warp),
 //! `block` (its warps and barriers), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
 
+#![doc = include_str!("../docs/checks.md")]
 #![expect(
     clippy::inline_always,
     reason = "lane functions must be inlined, to be vectorised and to be compiled for the processor of their caller"

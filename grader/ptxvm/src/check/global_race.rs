@@ -7,45 +7,84 @@
 use std::collections::HashMap;
 
 use super::race::Clocks;
+use super::stamps::{self, Access, Events, Stamp};
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, coordinates};
-use crate::ir::Pc;
 
 /// Units of a page of the shadow.
-const PAGE: usize = 64;
+const PAGE: usize = 128;
 
-/// Who touched a unit, when, and by which instruction.
+/// A plain write of a unit.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stamp {
-    /// Index of the block from 1; 0: nobody yet.
-    block: u32,
-    clock: u32,
-    pc: Pc,
-    /// Index in the block.
-    thread: u16,
-    /// Atomic or volatile.
-    strong: bool,
+struct Written {
+    stamp: Stamp,
+    value: u32,
 }
 
-/// The last plain writer of a unit and other accesses. Of the readers the first and one of another thread are kept: a writer is at most one of them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    writer: Stamp,
-    /// What the writer stored.
-    value: Option<u64>,
+/// Stamps of a page; most pages need few of these lists.
+#[derive(Debug, Default)]
+struct Stamps(Option<Box<[Stamp; PAGE]>>);
+
+impl Stamps {
+    fn get(&self, at: usize) -> Stamp {
+        self.0.as_ref().map_or_else(Stamp::default, |stamps| stamps[at])
+    }
+
+    fn set(&mut self, at: usize, stamp: Stamp) {
+        self.0.get_or_insert_with(|| Box::new([Stamp::default(); PAGE]))[at] = stamp;
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = &mut Stamp> {
+        self.0.iter_mut().flat_map(|stamps| stamps.iter_mut())
+    }
+}
+
+/// What is known of the units of a page: four bytes for each kind of access that happened there, and four for what was written.
+#[derive(Debug, Default)]
+struct Page {
+    /// The last plain write.
+    writers: Option<Box<[Written; PAGE]>>,
     /// The last atomic or volatile writer: it does not hide a plain one before it.
-    strong_writer: Stamp,
-    readers: [Stamp; 2],
+    strong_writers: Stamps,
+    /// Of the readers the first and one of another thread: a writer is at most one of them.
+    readers: [Stamps; 2],
 }
 
-/// Buffer, unit size in bytes, and number of the page. Halves and bytes have units of their own, for neighbours in one
-/// word do not race.
-type PageKey = (usize, u32, u64);
+impl Page {
+    fn writer(&self, at: usize) -> Written {
+        self.writers.as_ref().map_or_else(Written::default, |writers| writers[at])
+    }
+
+    fn stamps(&mut self) -> impl Iterator<Item = &mut Stamp> {
+        let Self { writers, strong_writers, readers } = self;
+        let writers = writers.iter_mut().flat_map(|all| all.iter_mut()).map(|w| &mut w.stamp);
+        writers.chain(strong_writers.all()).chain(readers.iter_mut().flat_map(Stamps::all))
+    }
+}
+
+/// Buffer, unit size in bytes, and number of the page, in one word. Halves and bytes have units of their own, for neighbours
+/// in one word do not race.
+fn page_key(buffer: usize, unit: u32, page: u64) -> u64 {
+    (buffer as u64) << PAGE_KEY_BUFFER | u64::from(unit) << PAGE_KEY_UNIT | page
+}
+
+/// Where the unit size begins in a key: a buffer has less than 2^36 bytes.
+const PAGE_KEY_UNIT: u32 = 36;
+/// Where the buffer begins in a key: units have 1 to 4 bytes.
+const PAGE_KEY_BUFFER: u32 = PAGE_KEY_UNIT + 3;
+
+/// Buffer and byte offset of the first unit of a page, and bytes of a unit.
+fn page_place(key: u64) -> (usize, u64, u64) {
+    let unit = key >> PAGE_KEY_UNIT & 7;
+    let page = key & ((1 << PAGE_KEY_UNIT) - 1);
+    ((key >> PAGE_KEY_BUFFER) as usize, page * PAGE as u64 * unit, unit)
+}
 
 /// What is known of the global memory that kernels may write.
 #[derive(Debug)]
 pub(crate) struct GlobalRaces {
-    pages: HashMap<PageKey, Box<[Entry; PAGE]>>,
+    pages: HashMap<u64, Page>,
+    events: Events,
     grid: [u32; 3],
     /// Index of the running block from 1.
     block: u32,
@@ -57,26 +96,37 @@ pub(crate) struct GlobalRaces {
 impl GlobalRaces {
     /// A shadow that compares blocks with one another only if this host thread runs them all.
     pub fn new(grid: [u32; 3], across_blocks: bool, fenced: bool) -> Self {
-        Self { pages: HashMap::new(), grid, block: 0, across_blocks, silent: fenced }
+        let (pages, events) = (HashMap::new(), Events::new());
+        Self { pages, events, grid, block: 0, across_blocks, silent: fenced }
     }
 
     /// The next accesses are those of block `index`.
     pub fn block_start(&mut self, index: u64) {
         self.block = index as u32 + 1;
         if !self.across_blocks {
-            self.pages.clear();
+            self.forget();
         }
+    }
+
+    fn forget(&mut self) {
+        self.pages.clear();
+        self.events.clear();
     }
 
     /// Buffer, byte offset, block (from 1) of every plain access so far, and whether it was a write.
     pub fn touched(&self) -> impl Iterator<Item = (usize, u64, u32, bool)> {
-        self.pages.iter().flat_map(|(&(buffer, unit, page), entries)| {
-            entries.iter().zip(page * PAGE as u64..).flat_map(move |(entry, index)| {
-                let at = index * u64::from(unit);
-                let plain = |stamp: &Stamp| stamp.block != 0 && !stamp.strong;
-                let written = Some(entry.writer).filter(plain).map(|s| (buffer, at, s.block, true));
-                let readers = entry.readers.into_iter().filter(plain);
-                written.into_iter().chain(readers.map(move |s| (buffer, at, s.block, false)))
+        self.pages.iter().flat_map(move |(&key, page)| {
+            let (buffer, start, unit) = page_place(key);
+            (0..PAGE).flat_map(move |at| {
+                let offset = start + at as u64 * unit;
+                let plain = move |stamp: Stamp, wrote: bool| {
+                    let event = self.events.access(stamp)?.event;
+                    (!event.strong).then_some((buffer, offset, event.block, wrote))
+                };
+                let [first, second] = &page.readers;
+                let readers = [first.get(at), second.get(at)];
+                let written = plain(page.writer(at).stamp, true);
+                written.into_iter().chain(readers.into_iter().filter_map(move |r| plain(r, false)))
             })
         })
     }
@@ -89,8 +139,23 @@ impl GlobalRaces {
         if event.one_buffer && !event.memory.is_writable(first) {
             return;
         }
+        if self.events.are_many() {
+            let fit = self.events.keep_used(&mut self.pages.values_mut().flat_map(Page::stamps));
+            if !fit {
+                // More than can be told apart: what comes is compared with what comes later only.
+                self.forget();
+            }
+        }
         let unit = event.size.clamp(1, 4);
         let warp = event.warp as usize % clocks.len();
+        let shared = stamps::Event {
+            block: self.block,
+            clock: clocks[warp][warp],
+            pc: event.pc,
+            warp: warp as u8,
+            strong: event.strong,
+        };
+        let number = self.events.number(shared);
         for lane in crate::warp::lanes(event.done) {
             let address = event.addresses[lane];
             if !event.memory.is_writable(address) {
@@ -102,36 +167,30 @@ impl GlobalRaces {
                 continue;
             };
             let thread = event.warp * 32 + lane as u32;
-            let now = Stamp {
-                block: self.block,
-                clock: clocks[warp][warp],
-                pc: event.pc,
-                thread: thread as u16,
-                strong: event.strong,
-            };
+            let access = Access { event: shared, thread };
+            let stamp = Events::stamp(number, lane);
             let first = offset as u64 / u64::from(unit);
             for index in first..first + u64::from(event.size.div_ceil(unit)) {
-                let key = (buffer, unit, index / PAGE as u64);
-                let page =
-                    self.pages.entry(key).or_insert_with(|| Box::new([Entry::default(); PAGE]));
-                let entry = &mut page[index as usize % PAGE];
                 let at = index * u64::from(unit);
                 // The store has happened: what lies there now is what this thread or a lane of its warp stored.
-                let value =
-                    event.memory.value(id, at, unit).filter(|_| event.kind == AccessKind::Write);
-                let Some((kind, other)) = visit(entry, now, event.kind, value, clocks) else {
+                let Some(value) = event.memory.value(id, at, unit) else { continue };
+                let page = page_key(buffer, unit, index / PAGE as u64);
+                let page = self.pages.entry(page).or_default();
+                let now = Now { stamp, access, kind: event.kind, value: value as u32 };
+                let place = index as usize % PAGE;
+                let Some((kind, other)) = visit(page, place, &now, &self.events, clocks) else {
                     continue;
                 };
-                let same_block = other.block == now.block;
+                let same_block = other.event.block == self.block;
                 let finding = FindingKind::GlobalRace {
                     kind,
                     size: event.size,
                     buffer: (id, at as i64),
-                    other: event.program.place(other.pc).cloned(),
-                    other_block: coordinates(other.block - 1, self.grid),
-                    other_thread: event.thread_coordinates(other.thread.into()),
+                    other: event.program.place(other.event.pc).cloned(),
+                    other_block: coordinates(other.event.block - 1, self.grid),
+                    other_thread: event.thread_coordinates(other.thread),
                     same_block,
-                    same_warp: same_block && other.thread / 32 == now.thread / 32,
+                    same_warp: same_block && other.event.warp == shared.warp,
                 };
                 log.record(finding, event.pc, thread, 1);
                 break;
@@ -140,45 +199,146 @@ impl GlobalRaces {
     }
 }
 
-/// The conflict of an access with an earlier one, if there is one. Updates the entry.
-fn visit(
-    entry: &mut Entry,
-    now: Stamp,
+/// One access of one unit.
+struct Now {
+    stamp: Stamp,
+    access: Access,
     kind: AccessKind,
-    value: Option<u64>,
+    /// What lies there after it.
+    value: u32,
+}
+
+/// The conflict of an access with an earlier one, if there is one. Updates the page.
+fn visit(
+    page: &mut Page,
+    at: usize,
+    now: &Now,
+    events: &Events,
     clocks: &Clocks,
-) -> Option<(RaceKind, Stamp)> {
-    let unordered = |old: Stamp| {
-        if old.block != now.block {
-            return old.block != 0;
+) -> Option<(RaceKind, Access)> {
+    let Access { event: new, thread } = now.access;
+    let unordered = |stamp: Stamp| {
+        let access = events.access(stamp)?;
+        let old = access.event;
+        if old.block != new.block {
+            return Some(access);
         }
-        let (by, warp) = (usize::from(old.thread) / 32, usize::from(now.thread) / 32);
+        let (by, warp) = (usize::from(old.warp), usize::from(new.warp));
         let seen = clocks[warp % clocks.len()][by % clocks.len()];
-        old.thread != now.thread && if by == warp { old.clock >= seen } else { old.clock > seen }
+        let early = if by == warp { old.clock >= seen } else { old.clock > seen };
+        (access.thread != thread && early).then_some(access)
     };
-    let conflicts = |old: Stamp| unordered(old) && !(old.strong && now.strong);
-    let writers = [entry.writer, entry.strong_writer];
-    if kind == AccessKind::Read {
-        let [first, second] = entry.readers;
-        if !unordered(first) {
-            entry.readers[0] = now;
-        } else if !unordered(second) {
-            entry.readers[1] = now;
+    let conflict = |stamp| unordered(stamp).filter(|old| !(old.event.strong && new.strong));
+    let written = page.writer(at);
+    if now.kind == AccessKind::Read {
+        let free = page.readers.iter_mut().find(|readers| unordered(readers.get(at)).is_none());
+        if let Some(readers) = free {
+            readers.set(at, now.stamp);
         }
-        let conflict = conflicts(entry.writer);
-        return conflict.then_some((RaceKind::ReadAfterWrite, entry.writer));
+        return conflict(written.stamp).map(|old| (RaceKind::ReadAfterWrite, old));
     }
-    let writer = writers.into_iter().find(|&writer| conflicts(writer));
-    let reader = entry.readers.into_iter().find(|&reader| conflicts(reader) && !now.strong);
+    let plain = now.kind == AccessKind::Write;
     // Two plain writes of the same value leave the same memory in either order.
-    let same_value = value.is_some() && value == entry.value;
-    let writer = writer.filter(|writer| writer.strong || !same_value);
-    if now.strong {
-        entry.strong_writer = now;
+    let same_value = plain && now.value == written.value;
+    let strong_writer = || conflict(page.strong_writers.get(at));
+    let writer = conflict(written.stamp).filter(|_| !same_value).or_else(strong_writer);
+    let reader = || {
+        let mut readers = page.readers.iter().filter_map(|readers| conflict(readers.get(at)));
+        readers.next().filter(|_| !new.strong)
+    };
+    let found = writer
+        .map(|writer| (RaceKind::WriteAfterWrite, writer))
+        .or_else(|| reader().map(|reader| (RaceKind::WriteAfterRead, reader)));
+    if new.strong {
+        page.strong_writers.set(at, now.stamp);
     } else {
-        entry.writer = now;
-        entry.value = value;
+        let writers = page.writers.get_or_insert_with(|| Box::new([Written::default(); PAGE]));
+        writers[at] = Written { stamp: now.stamp, value: now.value };
     }
-    let write = writer.map(|writer| (RaceKind::WriteAfterWrite, writer));
-    write.or(reader.map(|reader| (RaceKind::WriteAfterRead, reader)))
+    found
+}
+
+#[cfg(test)]
+impl GlobalRaces {
+    /// Bytes of the shadow, with what the allocator and the table of pages add.
+    fn bytes(&self) -> usize {
+        const HEADER: usize = 16;
+        let stamps = |stamps: &Stamps| stamps.0.as_ref().map_or(0, |s| size_of_val(&**s) + HEADER);
+        let page = |page: &Page| {
+            let writers = page.writers.as_ref().map_or(0, |w| size_of_val(&**w) + HEADER);
+            writers + stamps(&page.strong_writers) + page.readers.iter().map(stamps).sum::<usize>()
+        };
+        // A table keeps every eighth place free, and a byte for each.
+        let table = self.pages.capacity() * 8 / 7 * (size_of::<(u64, Page)>() + 1);
+        self.pages.values().map(page).sum::<usize>() + table + self.events.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Window;
+    use crate::memory::global::{Access, Init, Memory};
+    use crate::program::Program;
+    use crate::warp::Registers;
+
+    const WORDS: u64 = 1 << 16;
+    const THREADS: u64 = 256;
+
+    /// Bytes of shadow for each byte of a buffer, each word of which one thread accesses so, in blocks of 256 threads.
+    fn bytes_per_byte(accesses: &[(AccessKind, u64)]) -> f64 {
+        let mut memory = Memory::default();
+        let id = memory.alloc(Init::Bytes(vec![0; WORDS as usize * 4]), Access::ReadWrite);
+        let program = Program::default();
+        let registers = Registers::new(&program);
+        let mut races = GlobalRaces::new([(WORDS / THREADS) as u32, 1, 1], true, false);
+        let clocks = Box::new([[1; 32]; 32]);
+        let mut log = Log::default();
+        for block in 0..WORDS / THREADS {
+            races.block_start(block);
+            for warp in 0..THREADS / 32 {
+                for (&(kind, shift), pc) in accesses.iter().zip(0..) {
+                    let at = |lane: usize| block * THREADS + warp * 32 + (lane as u64 + shift) % 32;
+                    let addresses = std::array::from_fn(|lane| memory.address(id) + 4 * at(lane));
+                    let event = Event {
+                        pc,
+                        kind,
+                        window: Window::Global,
+                        size: 4,
+                        mask: u32::MAX,
+                        done: u32::MAX,
+                        addresses: &addresses,
+                        block: [block as u32, 0, 0],
+                        warp: warp as u32,
+                        memory: &memory,
+                        program: &program,
+                        block_size: [THREADS as u32, 1, 1],
+                        strong: kind == AccessKind::Atomic,
+                        one_buffer: true,
+                        operation: 0,
+                        registers: &registers,
+                        stored: None,
+                    };
+                    races.access(&event, &clocks, &mut log);
+                }
+            }
+        }
+        races.bytes() as f64 / (WORDS * 4) as f64
+    }
+
+    #[test]
+    fn bytes_of_shadow_for_each_byte_of_a_buffer() {
+        use AccessKind::{Atomic, Read, Write};
+        for (accesses, most) in [
+            (&[(Write, 0)][..], 2.4),
+            (&[(Atomic, 0)], 1.4),
+            (&[(Read, 0), (Write, 0)], 3.6),
+            // The most for words without atomics.
+            (&[(Read, 0), (Read, 1), (Write, 2)], 4.8),
+        ] {
+            let bytes = bytes_per_byte(accesses);
+            println!("{accesses:?}: {bytes}");
+            assert!(bytes <= most, "{bytes} bytes for each byte with {accesses:?}");
+        }
+    }
 }

@@ -3,5 +3,6 @@
 pub(crate) mod global_race;
 pub(crate) mod order;
 pub(crate) mod race;
+mod stamps;
 pub(crate) mod trace;
 pub(crate) mod watch;

@@ -8,6 +8,7 @@
 mod approx;
 mod bad;
 mod barriers;
+mod checks;
 mod fuzz;
 mod global_race;
 mod golden;

@@ -1,0 +1,175 @@
+//! Who touched a place of global memory, in four bytes: the number of an event, which is one instruction of one warp in one
+//! block between two barriers, and a lane. Events are shared by the lanes, and by the turns of a loop.
+
+use crate::ir::Pc;
+
+/// An access; the default is nobody's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamp(u32);
+
+/// Bits of a stamp that name the lane.
+const LANE_BITS: u32 = 5;
+/// Events at most.
+const MAX_EVENTS: usize = 1 << (32 - LANE_BITS);
+/// So many events are kept without asking whether somebody still refers to them.
+const MIN_EVENTS: usize = 1 << 12;
+/// Events that a new one is compared with, by instruction and warp.
+const RECENT: usize = 256;
+
+impl Stamp {
+    fn new(event: u32, lane: u32) -> Self {
+        Self(event << LANE_BITS | lane)
+    }
+
+    fn event(self) -> u32 {
+        self.0 >> LANE_BITS
+    }
+
+    fn lane(self) -> u32 {
+        self.0 & ((1 << LANE_BITS) - 1)
+    }
+
+    /// Whether nobody was here.
+    pub fn is_nobody(self) -> bool {
+        self.event() == 0
+    }
+}
+
+/// What the lanes of one warp have in common when they access memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Event {
+    /// Index of the block from 1.
+    pub block: u32,
+    /// Clock of the warp.
+    pub clock: u32,
+    pub pc: Pc,
+    /// In the block.
+    pub warp: u8,
+    /// Atomic or volatile.
+    pub strong: bool,
+}
+
+/// An access in full.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub event: Event,
+    /// Index of the thread in its block.
+    pub thread: u32,
+}
+
+/// All events that stamps refer to. Number 0 is nobody.
+#[derive(Debug)]
+pub(super) struct Events {
+    all: Vec<Event>,
+    recent: [u32; RECENT],
+    /// Events from which on those without stamps are given up.
+    limit: usize,
+}
+
+impl Events {
+    pub fn new() -> Self {
+        Self { all: vec![Event::default()], recent: [0; RECENT], limit: MIN_EVENTS }
+    }
+
+    /// Forgets all of them; no stamp may be left.
+    pub fn clear(&mut self) {
+        self.all.truncate(1);
+        self.recent = [0; RECENT];
+        self.limit = MIN_EVENTS;
+    }
+
+    /// The number of an event; equal ones share it where they follow each other.
+    pub fn number(&mut self, event: Event) -> u32 {
+        let recent = &mut self.recent[(event.pc as usize * 8 + usize::from(event.warp)) % RECENT];
+        if *recent == 0 || self.all[*recent as usize] != event {
+            *recent = self.all.len() as u32;
+            // The usual doubling would leave half of the table empty.
+            if self.all.len() == self.all.capacity() {
+                self.all.reserve_exact(self.all.len() / 8 + 64);
+            }
+            self.all.push(event);
+        }
+        *recent
+    }
+
+    /// Whether events that nobody refers to should be given up now.
+    pub fn are_many(&self) -> bool {
+        self.all.len() >= self.limit
+    }
+
+    /// Gives up the events without a stamp and renumbers the rest. False if even those are too many to go on.
+    pub fn keep_used<'s>(&mut self, stamps: &mut dyn Iterator<Item = &'s mut Stamp>) -> bool {
+        let mut numbers = vec![0; self.all.len()];
+        let mut kept = vec![Event::default()];
+        for stamp in stamps {
+            let number = &mut numbers[stamp.event() as usize];
+            if *number == 0 && !stamp.is_nobody() {
+                *number = kept.len() as u32;
+                kept.push(self.all[stamp.event() as usize]);
+            }
+            *stamp = Stamp::new(*number, stamp.lane());
+        }
+        self.limit = (2 * kept.len()).clamp(MIN_EVENTS, MAX_EVENTS);
+        self.all = kept;
+        self.recent = [0; RECENT];
+        2 * self.all.len() < MAX_EVENTS
+    }
+
+    /// The stamp of a lane.
+    pub fn stamp(event: u32, lane: usize) -> Stamp {
+        Stamp::new(event, lane as u32 % 32)
+    }
+
+    /// What a stamp stands for; None: nobody.
+    pub fn access(&self, stamp: Stamp) -> Option<Access> {
+        if stamp.is_nobody() {
+            return None;
+        }
+        let event = *self.all.get(stamp.event() as usize)?;
+        Some(Access { event, thread: u32::from(event.warp) * 32 + stamp.lane() })
+    }
+
+    /// Bytes of the table.
+    #[cfg(test)]
+    pub fn bytes(&self) -> usize {
+        self.all.capacity() * size_of::<Event>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(pc: Pc, clock: u32) -> Event {
+        Event { block: 1, clock, pc, warp: 3, strong: false }
+    }
+
+    #[test]
+    fn a_loop_has_one_event_for_each_instruction() {
+        let mut events = Events::new();
+        let numbers = [7, 8, 7, 8].map(|pc| events.number(event(pc, 1)));
+        assert_eq!(numbers, [1, 2, 1, 2]);
+        assert_eq!(events.number(event(7, 2)), 3);
+    }
+
+    #[test]
+    fn stamps_keep_their_events_when_others_go() {
+        let mut events = Events::new();
+        let mut stamps: Vec<Stamp> = (0..MIN_EVENTS as u32)
+            .map(|clock| Events::stamp(events.number(event(5, clock)), clock as usize % 32))
+            .filter(|stamp| stamp.event() % 100 == 0)
+            .collect();
+        assert!(events.are_many());
+        let before: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();
+        stamps.push(Stamp::default());
+        assert!(events.keep_used(&mut stamps.iter_mut()));
+        assert!(!events.are_many());
+        assert_eq!(stamps.pop(), Some(Stamp::default()));
+        let after: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();
+        assert_eq!(before.len(), after.len());
+        for (old, new) in before.iter().zip(&after) {
+            assert_eq!((old.event, old.thread), (new.event, new.thread));
+        }
+        assert_eq!(events.all.len(), stamps.len() + 1);
+    }
+}

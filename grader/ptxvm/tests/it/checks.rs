@@ -1,0 +1,181 @@
+//! The kernels of `tests/checks`: each finding that a comment there names, at its line, and no other; the same with any number of
+//! host threads.
+
+use std::collections::BTreeSet;
+
+use ptxvm::{Access, Finding, FindingKind, Init, Launch, Memory, Module, Options};
+
+use crate::support::{bytes_of, integers};
+
+/// Sources and what nvcc made of them.
+const FILES: [(&str, &str, &str); 5] = [
+    ("memory.cu", include_str!("../checks/memory.cu"), include_str!("../checks/memory.ptx")),
+    ("init.cu", include_str!("../checks/init.cu"), include_str!("../checks/init.ptx")),
+    (
+        "shared_race.cu",
+        include_str!("../checks/shared_race.cu"),
+        include_str!("../checks/shared_race.ptx"),
+    ),
+    (
+        "global_race.cu",
+        include_str!("../checks/global_race.cu"),
+        include_str!("../checks/global_race.ptx"),
+    ),
+    ("sync.cu", include_str!("../checks/sync.cu"), include_str!("../checks/sync.ptx")),
+];
+
+/// A finding by line and kind.
+type Mark = (u32, String);
+
+/// A kernel with its launch and what its comments say.
+struct Case<'s> {
+    name: &'s str,
+    launch: &'s str,
+    expected: BTreeSet<Mark>,
+    missed: BTreeSet<Mark>,
+}
+
+/// The kernels of a source, by the comments before and inside them.
+fn cases(source: &str) -> Vec<Case<'_>> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut launch = "";
+    for (line, number) in source.lines().zip(1..) {
+        if let Some(text) = line.strip_prefix("// launch: ") {
+            launch = text;
+        }
+        if let Some((_, head)) = line.split_once("extern \"C\" __global__ void ") {
+            let name = head.split('(').next().unwrap_or_default();
+            assert!(!launch.is_empty(), "{name} has no launch");
+            let (expected, missed) = (BTreeSet::new(), BTreeSet::new());
+            cases.push(Case { name, launch: std::mem::take(&mut launch), expected, missed });
+        }
+        let Some(case) = cases.last_mut() else { continue };
+        let marks = |text: &str| -> Vec<Mark> {
+            text.split(", ").map(|kind| (number, kind.trim().to_owned())).collect()
+        };
+        if let Some((_, kinds)) = line.split_once("// expect: ") {
+            case.expected.extend(marks(kinds));
+        }
+        if let Some((_, kinds)) = line.split_once("// missed: ") {
+            case.missed.extend(marks(kinds));
+        }
+    }
+    cases
+}
+
+/// `(2,1,1)` as three numbers.
+fn triple(text: &str) -> [u32; 3] {
+    let inner = text.trim_matches(['(', ')']);
+    let numbers: Vec<u32> = inner.split(',').map(|n| n.parse().expect("a number")).collect();
+    numbers.try_into().expect("three numbers")
+}
+
+/// Bytes of a buffer `TYPE[N]` with the values that `README.md` names.
+fn values(spec: &str) -> Vec<u8> {
+    let (ty, count) = spec.trim_end_matches(']').split_once('[').expect("TYPE[N]");
+    let floats = integers(count.parse().expect("a number"), 1);
+    let whole = floats.iter().map(|x| (x + 8.0) as i32);
+    match ty {
+        "f32" => bytes_of(&floats),
+        "i32" => bytes_of(&whole.collect::<Vec<_>>()),
+        "u8" => whole.map(|x| x as u8).collect(),
+        other => panic!("no type {other}"),
+    }
+}
+
+/// Memory and launch of a case.
+fn prepare(text: &str) -> (Memory, Launch) {
+    let mut memory = Memory::default();
+    let mut launch = Launch { grid: [1; 3], block: [1; 3], dynamic_shared: 0, params: Vec::new() };
+    for item in text.split(' ') {
+        let (name, value) = item.split_once('=').expect("NAME=VALUE");
+        let buffer = match (name, value) {
+            ("grid", _) => {
+                launch.grid = triple(value);
+                continue;
+            }
+            ("block", _) => {
+                launch.block = triple(value);
+                continue;
+            }
+            ("shared", _) => {
+                launch.dynamic_shared = value.parse().expect("a number");
+                continue;
+            }
+            (_, "null") => {
+                launch.params.push(vec![0; 8]);
+                continue;
+            }
+            ("in", _) => memory.alloc(Init::Bytes(values(value)), Access::ReadOnly),
+            ("inout", _) => memory.alloc(Init::Bytes(values(value)), Access::ReadWrite),
+            ("zeros", _) => {
+                memory.alloc(Init::Bytes(vec![0; values(value).len()]), Access::ReadWrite)
+            }
+            ("out", _) => {
+                memory.alloc(Init::Undefined { len: values(value).len() }, Access::ReadWrite)
+            }
+            _ => {
+                launch.params.push(bytes_of(&[value.parse::<i32>().expect("a number")]));
+                continue;
+            }
+        };
+        launch.params.push(memory.address(buffer).to_le_bytes().to_vec());
+    }
+    (memory, launch)
+}
+
+fn kind(finding: &Finding) -> &'static str {
+    match finding.kind {
+        FindingKind::OutOfBounds { .. } => "OutOfBounds",
+        FindingKind::Misaligned { .. } => "Misaligned",
+        FindingKind::Uninitialised { .. } => "Uninitialised",
+        FindingKind::WriteToReadOnly { .. } => "WriteToReadOnly",
+        FindingKind::BarrierDivergence { .. } => "BarrierDivergence",
+        FindingKind::InvalidMembers { .. } => "InvalidMembers",
+        FindingKind::EndlessLoop { .. } => "EndlessLoop",
+        FindingKind::Trap { .. } => "Trap",
+        FindingKind::SharedRace { .. } => "SharedRace",
+        FindingKind::GlobalRace { .. } => "GlobalRace",
+    }
+}
+
+fn run(module: &Module, case: &Case, threads: usize) -> Vec<Finding> {
+    let kernel = module.kernel(case.name).expect(case.name);
+    let (mut memory, launch) = prepare(case.launch);
+    let options = Options { budget: 1 << 16, ..Options::default() };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    let outcome = pool.install(|| ptxvm::launch(module, kernel, &launch, &mut memory, &options));
+    outcome.unwrap_or_else(|error| panic!("{}: {error}", case.name)).findings
+}
+
+#[test]
+fn each_finding_and_no_other() {
+    let mut wrong = Vec::new();
+    let (mut bad, mut good) = (0, 0);
+    for (file, source, ptx) in FILES {
+        let module = Module::load(ptx).unwrap_or_else(|error| panic!("{file}: {error}"));
+        for case in cases(source) {
+            let is_bad = case.name.starts_with("bad_");
+            *if is_bad { &mut bad } else { &mut good } += 1;
+            let marks = case.expected.len() + case.missed.len();
+            assert_eq!(is_bad, marks > 0, "{}", case.name);
+            let findings = run(&module, &case, 1);
+            let found: BTreeSet<Mark> = findings
+                .iter()
+                .map(|finding| {
+                    let loc = finding.loc.as_ref();
+                    assert!(loc.is_none_or(|loc| *loc.file == *file), "{loc:?}");
+                    (loc.map_or(0, |loc| loc.line), kind(finding).to_owned())
+                })
+                .collect();
+            if found != case.expected {
+                wrong.push(format!("{file}: {}: {found:?}, not {:?}", case.name, case.expected));
+            }
+            if run(&module, &case, 4) != findings {
+                wrong.push(format!("{file}: {}: other findings with more threads", case.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(bad >= 40 && good >= 30, "{bad} bad and {good} good kernels");
+}
