@@ -61,7 +61,10 @@ impl Func {
             }
             // Exact arguments are the rule; and an infinite one has no error to enlarge.
             _ if a.error == 0.0 && b.error == 0.0 => 0.0,
-            Self::Exp => value * a.error.exp_m1(),
+            Self::Exp => {
+                let moved = value * a.error.exp_m1();
+                if moved.is_nan() { f64::INFINITY } else { moved }
+            }
             Self::Log => logarithm_moves(a),
             Self::Sqrt if a.error < a.value => {
                 a.error / (a.value.sqrt() + (a.value - a.error).sqrt())
@@ -98,7 +101,10 @@ impl Func {
 /// What the greater, or the lesser, of two values is, as `fmaxf` and `fminf` see it.
 fn better(reduction: Reduction, a: Settled, b: Settled) -> Settled {
     if a.value.is_nan() || b.value.is_nan() {
-        return if a.value.is_nan() { b } else { a };
+        // The one that is NaN here may be a number in a kernel, and win there.
+        let (nan, other) = if a.value.is_nan() { (a, b) } else { (b, a) };
+        let error = if nan.error.is_finite() { other.error } else { f64::INFINITY };
+        return Settled { value: other.value, error };
     }
     let (winner, other) = if reduction.beats(b.value, a.value) { (b, a) } else { (a, b) };
     Settled { value: winner.value, error: winner.error.max(reach(winner.value, other)) }

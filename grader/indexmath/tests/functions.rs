@@ -307,6 +307,26 @@ fn wrong_kernels_leave_the_bounds_of_functions() {
 }
 
 #[test]
+fn what_may_be_a_number_after_all_has_no_bound() {
+    // 0.1 * 10 - 1 is a little above 0 in f64 and may be 0, or below, in a float: the root may be NaN or not.
+    let near = [("x", &[f64::from(0.1_f32)][..])];
+    let text = "y[i] = max(sqrt(1.0000001 - 10 * x[i] - 0.0000001), -1)";
+    let bound = evaluate(text, "y", &near)[0].bound;
+    assert!(bound.is_infinite(), "{bound}");
+    // The argument's error reaches over the whole range of exp.
+    let text = "y[i] = exp(x[i] * 1e30 - x[i] * 1e30 - 800)";
+    let bound = evaluate(text, "y", &[("x", &[1.5])])[0].bound;
+    assert!(bound.is_infinite(), "{bound}");
+}
+
+#[test]
+fn of_two_arguments_a_number_wins_over_nan() {
+    for text in ["y[i] = max(x[i], 2)", "y[i] = min(2, x[i])"] {
+        assert_eq!(plain(text, "y", &[("x", &[f64::NAN])]), [2.0], "{text}");
+    }
+}
+
+#[test]
 fn storage_in_sixteen_bits_may_round_once() {
     let x = [0.1, 1.0 / 3.0, 1000.3, 3.0].map(|x| f64::from(x as f32));
     for (text, name, unit) in

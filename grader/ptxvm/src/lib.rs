@@ -164,7 +164,7 @@ impl Module {
     /// Total: any text gives a module or an error.
     ///
     /// # Errors
-    /// If the text is not PTX, or has an instruction that this machine cannot run.
+    /// If the text is not PTX. A kernel that this machine cannot run is no error: see [`Kernel::refusal`].
     pub fn load(ptx: &str) -> Result<Self, LoadError> {
         lower::lower(&syntax::parser::parse(ptx)?)
     }

@@ -143,7 +143,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     fn integer_type(&self, mods: &mut Mods<'a>) -> Result<Type> {
         match mods.ty() {
             Some(ty) if matches!(ty.bits(), 16 | 32 | 64) => Ok(ty),
-            _ => Err(self.malformed(format!("`{}` needs a type of 16, 32 or 64 bits", mods.base))),
+            _ => Err(self.unsupported(format!("`{}` of this type", mods.base))),
         }
     }
 

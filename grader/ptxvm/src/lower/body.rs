@@ -154,7 +154,8 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     fn variable(&mut self, variable: &Variable<'a>) -> Result<()> {
         let place = match variable.space {
-            VarSpace::Local | VarSpace::Param => Place::Local(self.builder.place_local(variable)?),
+            VarSpace::Local => Place::Local(self.builder.place_local(variable)?),
+            VarSpace::Param => Place::Local(self.builder.place_param(variable)?),
             VarSpace::Shared if variable.unsized_array => Place::DynamicShared,
             VarSpace::Shared => Place::Shared(self.builder.place_shared(variable)?),
             VarSpace::Global | VarSpace::Const => {

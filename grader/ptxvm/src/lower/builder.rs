@@ -153,13 +153,20 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
     }
 
     pub fn place_local(&mut self, variable: &Variable<'a>) -> Result<u32> {
-        self.program
-            .local
-            .place(variable.size, variable.align)
-            .filter(|_| self.program.local.end <= MAX_LOCAL)
-            .ok_or_else(|| {
-                LoadError::unsupported(variable.line, "more than 128 KiB of local memory")
-            })
+        let placed = self.program.local.place(variable.size, variable.align);
+        self.checked_local(placed, variable)
+    }
+
+    /// A parameter or a result of a function, or what a caller puts there.
+    pub fn place_param(&mut self, variable: &Variable<'a>) -> Result<u32> {
+        let placed = self.program.local.place_close(variable.size, variable.align);
+        self.checked_local(placed, variable)
+    }
+
+    fn checked_local(&self, placed: Option<u32>, variable: &Variable<'a>) -> Result<u32> {
+        placed.filter(|_| self.program.local.end <= MAX_LOCAL).ok_or_else(|| {
+            LoadError::unsupported(variable.line, "more than 128 KiB of local memory")
+        })
     }
 
     /// The signature of a function that is called, which is queued for lowering at its first call.
@@ -177,7 +184,7 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
             ));
         }
         let mut place = |all: &[Variable<'a>]| -> Result<Vec<(u32, u32)>> {
-            all.iter().map(|param| Ok((self.place_local(param)?, param.size as u32))).collect()
+            all.iter().map(|param| Ok((self.place_param(param)?, param.size as u32))).collect()
         };
         let callee = Callee {
             params: place(&function.params)?,

@@ -164,6 +164,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Operand::Name(name) if name.starts_with('%') => {
                 self.unsupported(format!("register `{name}`"))
             }
+            Operand::Name(name) if self.builder.context.functions.contains_key(name) => {
+                self.unsupported(format!("pointers to functions (`{name}`); call it by its name"))
+            }
             Operand::Name(name) | Operand::Offset(name, _) => {
                 self.malformed(format!("unknown name `{name}`"))
             }

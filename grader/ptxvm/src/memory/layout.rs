@@ -21,12 +21,21 @@ pub struct Layout {
 impl Layout {
     /// Place of the next variable; None where the window is full.
     pub fn place(&mut self, size: u64, align: u64) -> Option<u32> {
+        let gap = if self.variables.is_empty() { 0 } else { GAP };
+        self.place_after(gap, BANKS, size, align)
+    }
+
+    /// Place of a variable that no address points to, so that nothing can overrun it: close behind the others.
+    pub fn place_close(&mut self, size: u64, align: u64) -> Option<u32> {
+        self.place_after(0, 1, size, align)
+    }
+
+    fn place_after(&mut self, gap: u32, banks: u32, size: u64, align: u64) -> Option<u32> {
         let size = u32::try_from(size).ok()?;
         let align = u32::try_from(align).ok()?.max(1);
         let packed = self.packed.checked_next_multiple_of(align)?;
-        let gap = if self.variables.is_empty() { 0 } else { GAP };
         // As far from a multiple of `step` as without gaps: this keeps the alignment as well.
-        let step = BANKS.max(align);
+        let step = banks.max(align);
         let from = self.end.checked_add(gap)?;
         let start = from.checked_add((packed.wrapping_sub(from)) & (step - 1))?;
         let end = start.checked_add(size)?;

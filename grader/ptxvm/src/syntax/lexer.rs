@@ -104,7 +104,11 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
                 Kind::Word
             }
             b'.' if bytes.get(at + 1).copied().is_some_and(continues_word) => {
-                at = word_end(bytes, at + 1);
+                // `.reg.b32` is two of them.
+                at += 1;
+                while bytes.get(at).copied().is_some_and(continues_word) {
+                    at += 1;
+                }
                 Kind::Directive
             }
             _ if byte.is_ascii_digit() => {

@@ -135,3 +135,15 @@ fn recursion_is_refused() {
     assert!(error.unsupported);
     assert!(error.message.contains("recursion"), "{error}");
 }
+
+#[test]
+fn pointers_to_functions_refuse_only_who_uses_them() {
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.func f()\n{\nret;\n}\n\
+                .global .align 8 .u64 table[1] = {f};\n\
+                .visible .entry a()\n{\n{.reg.b64 p; mov.u64 p, f; }\nret;\n}\n\
+                .visible .entry b()\n{\nret;\n}\n";
+    let module = Module::load(text).unwrap();
+    let refusal = |name: &str| module.kernel(name).unwrap().refusal().map(|e| e.message.clone());
+    assert!(refusal("a").unwrap().contains("pointers to functions"));
+    assert_eq!(refusal("b"), None);
+}

@@ -174,7 +174,13 @@ fn on_a_terminal_single_keys_count_and_it_is_left_as_it_was() {
 
 #[test]
 fn an_interrupted_watch_leaves_the_terminal_as_it_was() {
-    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+    use rustix::process::Signal;
+    // What a background job of a shell ignores, its children ignore as well: there Ctrl-C must not end them.
+    let ignored = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = ignored.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = u64::from_str_radix(ignored.unwrap_or("0").trim(), 16).unwrap_or(0);
+    let heard = |signal: &Signal| ignored & (1 << (signal.as_raw() - 1)) == 0;
+    for signal in [Signal::INT, Signal::TERM].into_iter().filter(heard) {
         let bench = Bench::new();
         let (mut watching, mut seen, _person, terminal) = on_terminal(&mut bench.command(&WATCH));
         seen.until("graded in");
