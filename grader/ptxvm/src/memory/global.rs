@@ -152,17 +152,17 @@ impl Buffer {
         }
     }
 
-    /// 1, 2, 4 or 8 bytes at a checked place, and whether all were written before.
+    /// 1, 2, 4 or 8 bytes at a checked place, and whether any was written before.
     pub fn get(&self, place: usize, bytes: u32) -> (u64, bool) {
         if bytes == 8 {
             let (low, first) = self.get(place, 4);
             let (high, second) = self.get(place + 4, 4);
-            return (low | high << 32, first && second);
+            return (low | high << 32, first || second);
         }
         let word = self.words[place / 4].load(Relaxed);
         let flags = byte_flags(place, bytes);
         let defined =
-            self.defined.as_ref().is_none_or(|all| all[place / 4].load(Relaxed) & flags == flags);
+            self.defined.as_ref().is_none_or(|all| all[place / 4].load(Relaxed) & flags != 0);
         if bytes == 4 {
             return (word.into(), defined);
         }

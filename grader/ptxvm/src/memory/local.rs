@@ -56,13 +56,13 @@ impl LaneMemory for Local {
             8 => {
                 let (low, first) = self.get(lane, place, 4);
                 let (high, second) = self.get(lane, place + 4, 4);
-                (low | high << 32, first && second)
+                (low | high << 32, first || second)
             }
-            4 => (word[lane].into(), defined[lane] == 0xF),
+            4 => (word[lane].into(), defined[lane] != 0),
             _ => {
                 let (mask, shift) = within_word(place, bytes);
                 let flags = byte_flags(place, bytes);
-                (u64::from((word[lane] & mask) >> shift), defined[lane] & flags == flags)
+                (u64::from((word[lane] & mask) >> shift), defined[lane] & flags != 0)
             }
         }
     }

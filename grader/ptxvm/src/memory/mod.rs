@@ -59,7 +59,8 @@ pub enum Fault {
 pub trait LaneMemory {
     /// Whether `size` bytes at `address` may be accessed; the place for `get` and `put`.
     fn check(&self, lane: usize, address: u64, size: u32, write: bool) -> Result<usize, Fault>;
-    /// `bytes` (1, 2, 4 or 8) at a checked place, and whether all of them were written before.
+    /// `bytes` (1, 2, 4 or 8) at a checked place, and whether any of them was written before: copies of structures read the
+    /// padding between their members too, which nobody writes.
     fn get(&self, lane: usize, place: usize, bytes: u32) -> (u64, bool);
     /// Writes `bytes` at a checked place.
     fn put(&mut self, lane: usize, place: usize, bytes: u32, value: u64);

@@ -111,3 +111,39 @@ extern "C" __global__ void good_set_only_where_used(const int *in, int *out, int
     if (have) v = in[threadIdx.x];
     out[threadIdx.x] = have ? v : -1;
 }
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32] at=3 n=8
+extern "C" __global__ void good_local_structs_copied(const int *in, int *out, int at, int n) {
+    Pair a[8], b[8];
+    for (int i = 0; i < n; i++) {
+        a[i].tag = i;
+        a[i].value = in[i];
+    }
+    for (int i = 0; i < n; i++) b[i] = a[n - 1 - i];
+    out[threadIdx.x] = b[at].value + b[at].tag;
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 in=i32[64] out=i32[64] at=3
+extern "C" __global__ void good_shared_structs_copied(const int *in, int *out, int at) {
+    __shared__ Pair a[64], b[64];
+    a[threadIdx.x].tag = 1;
+    a[threadIdx.x].value = in[threadIdx.x];
+    __syncthreads();
+    b[threadIdx.x] = a[63 - threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = b[at].value + b[at].tag;
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[64] out=i32[64]
+extern "C" __global__ void good_global_structs_copied(const int *in, Pair *scratch, Pair *out) {
+    Pair p;
+    p.tag = 1;
+    p.value = in[threadIdx.x];
+    scratch[threadIdx.x] = p;
+    __syncthreads();
+    out[threadIdx.x] = scratch[31 - threadIdx.x];
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=u8[32] out=u8[32] n=20
+extern "C" __global__ void bad_bytes_partly_filled(const unsigned char *in, unsigned char *out, int n) {
+    __shared__ unsigned char s[32];
+    if (threadIdx.x < n) s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[31 - threadIdx.x]; // expect: Uninitialised
+}

@@ -9,7 +9,8 @@ FILES = ["memory", "init", "shared_race", "global_race", "sync"]
 NOTES = {
     1: "bad_input_changed_in_place bad_atomic_on_the_input",
     2: "bad_halo_too_small bad_negative_shared_index bad_local_array_too_small bad_constant_past_the_end",
-    3: "bad_shared_halo_not_loaded bad_tail_of_the_tile bad_shared_histogram_not_zeroed bad_local_partly_filled",
+    3: "bad_shared_halo_not_loaded bad_tail_of_the_tile bad_shared_histogram_not_zeroed bad_local_partly_filled "
+       "bad_bytes_partly_filled",
     4: "bad_queue_read_before_the_barrier",
     5: "bad_volatile_does_not_wait",
     6: "bad_blocks_count_without_atomic bad_histogram_without_atomics bad_blocks_write_one_row bad_stencil_in_place "
