@@ -8,7 +8,7 @@ use ptxvm::{Access, Finding, FindingKind, Init, Launch, Memory, Module, Options}
 use crate::support::{bytes_of, integers};
 
 /// Sources and what nvcc made of them.
-const FILES: [(&str, &str, &str); 5] = [
+const FILES: [(&str, &str, &str); 6] = [
     ("memory.cu", include_str!("../checks/memory.cu"), include_str!("../checks/memory.ptx")),
     ("init.cu", include_str!("../checks/init.cu"), include_str!("../checks/init.ptx")),
     (
@@ -22,6 +22,7 @@ const FILES: [(&str, &str, &str); 5] = [
         include_str!("../checks/global_race.ptx"),
     ),
     ("sync.cu", include_str!("../checks/sync.cu"), include_str!("../checks/sync.ptx")),
+    ("usual.cu", include_str!("../checks/usual.cu"), include_str!("../checks/usual.ptx")),
 ];
 
 /// A finding by line and kind.
