@@ -201,6 +201,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             pc,
             instr,
             mask: p.map_or(mask, |(p, negated)| mask & if negated { !p } else { p }),
+            split: mask,
             warp: self.warp.index,
             registers: &self.warp.registers,
             memory: self.env.memory,
