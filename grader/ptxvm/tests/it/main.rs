@@ -6,6 +6,7 @@
 )]
 
 mod bad;
+mod counters;
 mod fuzz;
 mod global_race;
 mod golden;
