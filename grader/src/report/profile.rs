@@ -6,6 +6,7 @@ use crate::case::Case;
 use crate::tensor::size_of;
 use ptxvm::{Class, Counters, Counts};
 use serde_json::{Value, json};
+use std::fmt::Write;
 
 /// Lines that are listed.
 const MOST_LINES: usize = 12;
@@ -137,7 +138,7 @@ fn causes(counts: &Counts, case: &Case) -> Vec<String> {
             && bytes != 0
             && seen * 2 > counts.load_requests + counts.store_requests
         {
-            text.push_str(&format!(":\n    neighbouring threads are {} apart", apart(bytes, case)));
+            write!(text, ":\n    neighbouring threads are {} apart", apart(bytes, case)).ok();
         }
         causes.push(text);
     }
@@ -150,9 +151,9 @@ fn causes(counts: &Counts, case: &Case) -> Vec<String> {
             && seen * 2 > counts.shared_requests
         {
             let words = (bytes / 4).abs();
-            text.push_str(&format!(":\n    neighbouring threads are {words} words apart"));
+            write!(text, ":\n    neighbouring threads are {words} words apart").ok();
             if words % 32 == 0 {
-                text.push_str(&format!("; pad the row to {}", words + 1));
+                write!(text, "; pad the row to {}", words + 1).ok();
             }
         }
         causes.push(text);

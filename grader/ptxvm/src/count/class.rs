@@ -112,10 +112,9 @@ fn of_path(path: &str) -> Class {
         "approx" => Class::Special,
         "half" | "f16" | "bf16" => Class::Half,
         _ if function.starts_with("is_") => Class::Compare,
-        "f32s" => Class::Float,
         "f64s" => Class::Double,
         "zero" | "down" | "up" if function.ends_with("_f64") => Class::Double,
-        "zero" | "down" | "up" => Class::Float,
+        "f32s" | "zero" | "down" | "up" => Class::Float,
         _ if function == "mov" => Class::Move,
         _ => Class::Integer,
     }
