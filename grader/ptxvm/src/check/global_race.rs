@@ -337,7 +337,6 @@ mod tests {
             (&[(Read, 0), (Read, 1), (Write, 2)], 4.8),
         ] {
             let bytes = bytes_per_byte(accesses);
-            println!("{accesses:?}: {bytes}");
             assert!(bytes <= most, "{bytes} bytes for each byte with {accesses:?}");
         }
     }

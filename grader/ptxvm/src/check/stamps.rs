@@ -98,7 +98,7 @@ impl Events {
     }
 
     /// Gives up the events without a stamp and renumbers the rest. False if even those are too many to go on.
-    pub fn keep_used<'s>(&mut self, stamps: &mut dyn Iterator<Item = &'s mut Stamp>) -> bool {
+    pub fn keep_used(&mut self, stamps: &mut dyn Iterator<Item = &mut Stamp>) -> bool {
         let mut numbers = vec![0; self.all.len()];
         let mut kept = vec![Event::default()];
         for stamp in stamps {
