@@ -179,3 +179,18 @@ fn each_finding_and_no_other() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(bad >= 40 && good >= 30, "{bad} bad and {good} good kernels");
 }
+
+#[test]
+fn the_table_in_the_docs_is_that_of_the_kernels() {
+    let docs = include_str!("../../docs/checks.md");
+    for (file, source, _) in FILES {
+        for case in cases(source) {
+            let marks: Vec<String> =
+                case.expected.iter().map(|(line, kind)| format!("`{kind}` {line}")).collect();
+            let is_bad = case.name.starts_with("bad_");
+            let cell = if marks.is_empty() { "-".to_owned() } else { marks.join(", ") };
+            let row = format!("| `{}` | {cell} |", case.name);
+            assert!(!is_bad || docs.contains(&row), "{file}: not in docs/checks.md: {row}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+"""Prints the table of docs/checks.md from the marks of the kernels and sanitizer.tsv. Usage: python3 table.py"""
+import collections
+import os
+import re
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FILES = ["memory", "init", "shared_race", "global_race", "sync"]
+# Why the two differ: number of the note in docs/checks.md.
+NOTES = {
+    1: "bad_input_changed_in_place bad_atomic_on_the_input",
+    2: "bad_halo_too_small bad_negative_shared_index bad_local_array_too_small bad_constant_past_the_end",
+    3: "bad_shared_halo_not_loaded bad_tail_of_the_tile bad_shared_histogram_not_zeroed bad_local_partly_filled",
+    4: "bad_queue_read_before_the_barrier",
+    5: "bad_volatile_does_not_wait",
+    6: "bad_blocks_count_without_atomic bad_histogram_without_atomics bad_blocks_write_one_row bad_stencil_in_place "
+       "bad_zeroed_by_every_block bad_scratch_without_barrier bad_barrier_does_not_order_blocks bad_partial_sums_overlap",
+    7: "bad_barrier_in_a_loop_of_own_length",
+    8: "bad_warps_at_different_barriers bad_named_barrier_counts_too_many bad_counter_never_moves bad_unsigned_countdown",
+    9: "bad_named_barrier_counts_too_few",
+    10: "bad_shuffle_in_a_branch bad_ballot_without_itself bad_syncwarp_of_even_lanes bad_vote_in_a_loop_of_own_length",
+    11: "bad_spin_lock_inside_a_warp bad_waits_for_a_later_block",
+    12: "bad_trap_on_large_values bad_assertion",
+    13: "good_producer_and_consumer",
+    14: "bad_barrier_inside_the_guard bad_one_warp_counts_one_more bad_sum_not_initialised",
+}
+NOTE = {name: note for note, names in NOTES.items() for name in names.split()}
+
+
+def machine():
+    """What the marks say, by kernel."""
+    marks, name = collections.OrderedDict(), None
+    for file in FILES:
+        for number, line in enumerate(open(os.path.join(HERE, file + ".cu")), 1):
+            if found := re.search(r"__global__ void (\w+)\(", line):
+                name = found[1]
+                marks[name] = []
+            if found := re.search(r"// expect: (.*)", line):
+                marks[name] += [f"`{kind}` {number}" for kind in found[1].strip().split(", ")]
+    return marks
+
+
+def sanitizer():
+    """What the tools said, by kernel."""
+    rows = collections.defaultdict(list)
+    for line in open(os.path.join(HERE, "sanitizer.tsv")):
+        name, tool, kind, number = line.rstrip("\n").split("\t")
+        if kind.startswith("Program hit") and rows[name]:
+            continue
+        kind = re.sub(r".*Race reported between |Barrier error detected. |^and ", "", kind).rstrip(".")
+        kind = re.sub(r"(__\w+__|cuda\w+)", r"`\1`", kind)
+        text = f"{tool}: {kind}" + ("" if number == "-" else f" {number}")
+        if kind == "timeout":
+            text = "all tools: timeout"
+        if text not in rows[name]:
+            rows[name].append(text)
+    return rows
+
+
+def main():
+    tools = sanitizer()
+    print("| kernel | VM | compute-sanitizer | note |\n|---|---|---|---|")
+    for name, marks in machine().items():
+        if marks or name in tools or name in NOTE:
+            said = ", ".join(tools[name]) or "-"
+            # Name each tool once.
+            seen = set()
+            said = re.sub(r"(\w+): ", lambda m: "" if m[0] in seen or seen.add(m[0]) else m[0], said)
+            print(f"| `{name}` | {', '.join(marks) or '-'} | {said} | {NOTE.get(name, '')} |")
+
+
+main()
