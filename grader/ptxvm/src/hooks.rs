@@ -65,6 +65,8 @@ pub(crate) struct Step<'a> {
     pub instr: &'a Instr,
     /// Lanes that run it; of a branch, those that decide.
     pub mask: u32,
+    /// Lanes that have come here together.
+    pub split: u32,
     /// Index of the warp in its block.
     pub warp: u32,
     pub registers: &'a Registers,

@@ -132,6 +132,7 @@
 
 mod block;
 mod check;
+mod count;
 mod error;
 mod exec;
 mod finding;
@@ -152,6 +153,7 @@ mod warp;
 
 pub use check::trace::Traced;
 pub use check::watch::{Watch, Writer};
+pub use count::{Class, Counters, Counts, Stride, launch_counted};
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, RaceKind, Space};
 pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};

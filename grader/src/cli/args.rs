@@ -30,6 +30,8 @@ pub enum Command {
     Puzzle(PuzzleArgs),
     /// Show what an element is made of, the kernel's terms beside the formula's
     Explain(ExplainArgs),
+    /// Count what the kernel costs, line by line
+    Profile(ProfileArgs),
     /// Grade a puzzle again at every save
     Watch(WatchArgs),
     /// List the puzzles and how they stand
@@ -226,6 +228,29 @@ pub struct ExplainArgs {
     pub file: Option<PathBuf>,
 
     /// In this test [default: the first that fails, else the smallest]
+    #[arg(long, value_name = "NAME")]
+    pub test: Option<String>,
+
+    /// Seed of the random data [default: a new one at every run]
+    #[arg(long)]
+    pub seed: Option<u64>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// What to count.
+#[derive(Args, Debug)]
+pub struct ProfileArgs {
+    /// Number of the puzzle, such as 10
+    pub number: u32,
+
+    /// Count the solution instead of your file
+    #[arg(long)]
+    pub solution: bool,
+
+    /// In this test [default: the one with most data]
     #[arg(long, value_name = "NAME")]
     pub test: Option<String>,
 

@@ -15,6 +15,7 @@ mod man;
 mod new;
 mod next;
 mod open;
+mod profile;
 mod ptx;
 mod puzzle;
 mod reset;
@@ -55,6 +56,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
     match command {
         Command::Puzzle(args) => ExitCode::from(puzzle::run(args, dir, nvcc)),
         Command::Explain(args) => ExitCode::from(explain::run(args, dir, nvcc)),
+        Command::Profile(args) => finish(profile::run(args, dir, nvcc)),
         Command::Watch(args) => finish(watch::run(args, dir, nvcc)),
         Command::List => finish(list::run(dir)),
         Command::Next => finish(next::run(dir)),

@@ -12,6 +12,7 @@ mod heatmap;
 mod json;
 mod junit;
 mod number;
+pub mod profile;
 pub mod style;
 mod terms;
 mod text;

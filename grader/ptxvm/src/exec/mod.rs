@@ -202,6 +202,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             pc,
             instr,
             mask: p.map_or(mask, |(p, negated)| mask & if negated { !p } else { p }),
+            split: mask,
             warp: self.warp.index,
             registers: &self.warp.registers,
             members: &self.warp.members,

@@ -9,6 +9,7 @@ mod approx;
 mod bad;
 mod barriers;
 mod checks;
+mod counters;
 mod fuzz;
 mod global_race;
 mod golden;

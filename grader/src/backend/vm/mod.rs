@@ -1,5 +1,6 @@
 //! Runs kernels on the PTX virtual machine, and puts what it finds into the words of tensors.
 
+mod counters;
 pub mod expansion;
 mod findings;
 mod provenance;

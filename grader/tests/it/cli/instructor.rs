@@ -158,3 +158,33 @@ fn ptx_is_checked_entry_by_entry() {
     let json = run(&["good.ptx", "--format", "json"]).stdout;
     assert!(json.contains("\"runs\": true"), "{json}");
 }
+
+#[test]
+fn a_profile_names_the_slow_line_and_why() {
+    let seed = ["--seed", "7"];
+    let page = output(
+        command(
+            &[&["profile", "5", "--solution", "--test", "softmax_ce_many_samples"], &seed[..]]
+                .concat(),
+        )
+        .env("LC_ALL", "C.UTF-8"),
+    );
+    assert_eq!(page.code, 0, "{}", page.stderr);
+    insta::assert_snapshot!(page.stdout);
+    assert!(page.stdout.lines().all(|line| line.chars().count() <= 80), "{}", page.stdout);
+}
+
+#[test]
+fn every_stub_and_solution_has_a_profile() {
+    for number in 1..=11 {
+        let number = number.to_string();
+        for extra in [&[][..], &["--solution"], &["--format", "json"]] {
+            let done = output(&mut command(&[&["profile", &number][..], extra].concat()));
+            assert_eq!(done.code, 0, "{number} {extra:?}: {}", done.stderr);
+            if extra.contains(&"json") {
+                let document: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+                assert_eq!(document["endless"], false);
+            }
+        }
+    }
+}

@@ -17,6 +17,7 @@ fn help_names_every_command() {
     Commands:
       puzzle        Grade a puzzle: compile the kernel, run its tests, show what is wrong
       explain       Show what an element is made of, the kernel's terms beside the formula's
+      profile       Count what the kernel costs, line by line
       watch         Grade a puzzle again at every save
       list          List the puzzles and how they stand
       next          Name the next puzzle
