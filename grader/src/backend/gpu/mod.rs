@@ -13,7 +13,7 @@
 mod child;
 mod device;
 mod explain;
-mod image;
+pub(crate) mod image;
 mod library;
 mod protocol;
 mod serve;
