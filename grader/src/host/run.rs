@@ -26,7 +26,7 @@ const TIME_OUT: Duration = Duration::from_secs(600);
 const OUTPUT: usize = 256 << 10;
 
 const BOUNDS: Bounds =
-    Bounds { cpu_seconds: 10, memory: 2 << 30, file_size: 256 << 20, open_files: 64 };
+    Bounds { cpu_seconds: 10, memory: 1 << 30, file_size: 256 << 20, open_files: 64 };
 
 /// Runs the functions of one library.
 #[derive(Debug)]

@@ -75,7 +75,9 @@ impl Pointer {
 }
 
 /// The student's code.
-pub struct Library(libloading::os::unix::Library);
+///
+/// Never closed: that would run what the code left for its end.
+pub struct Library(std::mem::ManuallyDrop<libloading::os::unix::Library>);
 
 impl Library {
     /// Loads it, which runs the constructors of its global objects.
@@ -83,7 +85,9 @@ impl Library {
         // At once, so that what is missing is told here and not in the middle of a call.
         let flags = libloading::os::unix::RTLD_NOW | libloading::os::unix::RTLD_LOCAL;
         // SAFETY: foreign code runs; the sandbox is shut.
-        unsafe { libloading::os::unix::Library::open(Some(path), flags) }.map(Self).map_err(|e| e.to_string())
+        unsafe { libloading::os::unix::Library::open(Some(path), flags) }
+            .map(|library| Self(std::mem::ManuallyDrop::new(library)))
+            .map_err(|e| e.to_string())
     }
 
     /// Calls an entry point; the text of the exception that it threw, if it did.

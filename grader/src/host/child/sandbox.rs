@@ -91,7 +91,9 @@ fn filter() -> Result<(), String> {
     let no_clone3 = [(libc::SYS_clone3, Vec::new())];
     install(&no_clone3, SeccompAction::Errno(libc::ENOSYS as u32))?;
     // A program that asks for these may go on without; they would reach outside, past Landlock.
-    let refused: Vec<_> = REFUSED.iter().map(|&call| (call, Vec::new())).collect();
+    let mut refused: Vec<_> = REFUSED.iter().map(|&call| (call, Vec::new())).collect();
+    #[cfg(target_arch = "x86_64")]
+    refused.extend(REFUSED_X86.map(|call| (call, Vec::new())));
     install(&refused, SeccompAction::Errno(libc::EPERM as u32))?;
     install(&forbidden(), SeccompAction::KillProcess)
 }
@@ -184,8 +186,24 @@ const FORBIDDEN: [i64; 38] = [
     libc::SYS_setrlimit,
 ];
 
+/// Linux 6.6; the same number on every processor.
+const FCHMODAT2: i64 = 452;
+
+/// What other processors have never had.
+#[cfg(target_arch = "x86_64")]
+const REFUSED_X86: [i64; 7] = [
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_mknod,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+
 /// Landlock does not see these.
-const REFUSED: [i64; 27] = [
+const REFUSED: [i64; 28] = [
+    FCHMODAT2,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     libc::SYS_fchown,

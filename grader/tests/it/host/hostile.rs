@@ -84,7 +84,7 @@ forward = "y[i] = 2 * x[i]"
 [[call]]
 function = "void twice(const float* x, float* y, int n)"
 code = "twice(host(x), host(y), n);"
-seconds = 1
+seconds = 2
 "#;
 
 fn source(spec: &Path) -> String {
