@@ -89,7 +89,8 @@ pub fn needs_kernels(spec: &Spec, command: &str) -> Result<(), Failure> {
     if !spec.is_host() {
         return Ok(());
     }
-    let title = format!("`grader {command}` looks into kernels, and this puzzle is about host code");
+    let title =
+        format!("`grader {command}` looks into kernels, and this puzzle is about host code");
     let help = "`grader puzzle` tells which buffer is wrong first; the kernels are those of earlier puzzles";
     Err(Failure::new(FailureKind::Usage, title, help))
 }

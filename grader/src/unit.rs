@@ -49,7 +49,8 @@ pub fn compile(
     loop {
         let unit = Unit::new(variants, &rejected);
         std::fs::write(&path, &unit.text).map_err(|e| unwritable(&path, &e))?;
-        let failure = match compiled(toolchain, workbook, spec, &request, variants.len(), &rejected) {
+        let failure = match compiled(toolchain, workbook, spec, &request, variants.len(), &rejected)
+        {
             Ok(all) => return Ok(all),
             Err(failure) if failure.kind == FailureKind::Kernel => failure,
             Err(failure) => return Err(failure),

@@ -22,8 +22,8 @@ mod reset;
 mod watch;
 
 use crate::backend::gpu;
-use crate::host;
 use crate::failure::{EXIT_ENVIRONMENT, Failure, FailureKind};
+use crate::host;
 use crate::report::style::Style;
 use crate::workbook::Workbook;
 use args::{Cli, Command, PtxCommand};

@@ -58,6 +58,11 @@ impl Board {
         RunTensor { values: vec![0.0; len], written: vec![false; len] }
     }
 
+    /// What is worth knowing of it.
+    pub fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What the checks of the device found.
     pub fn findings(&self, _folders: &(PathBuf, PathBuf)) -> Vec<Finding> {
         Vec::new()

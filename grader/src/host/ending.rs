@@ -78,7 +78,10 @@ mod tests {
     fn only_a_program_that_returned_and_ended_by_itself_is_without_fault() {
         let done = "{\"Calling\":0}\n{\"Returned\":0}\n\"Done\"\n";
         assert_eq!(faults(Ending::Code(0), false, done), []);
-        assert_eq!(faults(Ending::Code(0), false, "{\"Calling\":0}\n"), [HostFault::Exit { code: 0 }]);
+        assert_eq!(
+            faults(Ending::Code(0), false, "{\"Calling\":0}\n"),
+            [HostFault::Exit { code: 0 }]
+        );
         assert_eq!(faults(Ending::Code(0), false, ""), [HostFault::Exit { code: 0 }]);
         assert_eq!(faults(Ending::Code(1), false, done), [HostFault::Exit { code: 1 }]);
         assert_eq!(faults(Ending::Signal(11), false, done), [HostFault::Crash { signal: 11 }]);
@@ -91,7 +94,8 @@ mod tests {
 
     #[test]
     fn the_words_of_exceptions_are_kept() {
-        let threw = |words: &str| faults(Ending::Code(0), false, &format!("{{\"Threw\":{words:?}}}\n"));
+        let threw =
+            |words: &str| faults(Ending::Code(0), false, &format!("{{\"Threw\":{words:?}}}\n"));
         assert_eq!(threw("oops"), [HostFault::Exception { message: "oops".into() }]);
         assert_eq!(threw("std::bad_alloc"), [HostFault::OutOfMemory { limit: 64 << 20 }]);
     }

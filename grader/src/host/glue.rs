@@ -64,9 +64,7 @@ fn arguments(spec: &Spec, launch: &Launch, call: &HostCall) -> String {
     let mut text = String::new();
     for (i, (arg, param)) in launch.args.iter().zip(&call.params).enumerate() {
         let name = &param.name;
-        let dtype = |tensor: &str| {
-            spec.tensors.type_of(tensor).map_or("float", |ty| cpp(ty.dtype))
-        };
+        let dtype = |tensor: &str| spec.tensors.type_of(tensor).map_or("float", |ty| cpp(ty.dtype));
         let _ = match arg {
             Arg::Tensor(tensor) | Arg::InPlace(tensor) | Arg::Given(tensor) => {
                 let ty = dtype(tensor);

@@ -166,23 +166,31 @@ fn missing(launch: &Launch, source: &SourceFile) -> Failure {
     let Some(found) = all.iter().find(|f| f.name == name && f.has_body) else {
         let title = format!("there is no function `{name}`");
         let path = source.path.display();
-        let mut failure =
-            Failure::new(FailureKind::Kernel, title, format!("define it in {path}"));
+        let mut failure = Failure::new(FailureKind::Kernel, title, format!("define it in {path}"));
         failure.diagnostics[0].help.push(help);
         return failure;
     };
     let (title, label) = if found.words.contains(&"static") {
-        (format!("`{name}` is `static`: nothing outside this file can call it"), "leave out `static`")
+        (
+            format!("`{name}` is `static`: nothing outside this file can call it"),
+            "leave out `static`",
+        )
     } else if found.words.contains(&"__global__") {
         (format!("`{name}` is a kernel, and must be a host function"), "leave out `__global__`")
     } else if found.is_template {
         (format!("`{name}` is a template"), "make it a plain function")
     } else {
-        (format!("`{name}` has other parameters than those it is called with"), "here it is defined")
+        (
+            format!("`{name}` has other parameters than those it is called with"),
+            "here it is defined",
+        )
     };
     let mark = Mark { span: found.name_span.clone(), label: label.to_owned() };
     let shown = Source { path: source.path.clone(), text: source.text.clone(), marks: vec![mark] };
-    let help = vec![help, "types, `const` and `&` count, names do not; so does a namespace around it".into()];
+    let help = vec![
+        help,
+        "types, `const` and `&` count, names do not; so does a namespace around it".into(),
+    ];
     Failure::at(
         FailureKind::Kernel,
         Diagnostic { severity: Severity::Error, title, source: Some(shown), help },

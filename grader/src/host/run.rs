@@ -103,7 +103,8 @@ impl Backend for HostBackend {
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
         let room = |e: io::Error| no_room(&e);
-        let folder = tempfile::Builder::new().prefix("gradient-puzzles-").tempdir().map_err(room)?;
+        let folder =
+            tempfile::Builder::new().prefix("gradient-puzzles-").tempdir().map_err(room)?;
         let path = folder.path();
         std::fs::create_dir(path.join(SCRATCH)).map_err(room)?;
         std::fs::write(path.join(REPORT), "").map_err(room)?;
@@ -132,8 +133,7 @@ impl Backend for HostBackend {
             }
             // Shorter than it was: the student's code cut the file.
             let nothing = || (RunTensor { values: Vec::new(), written: Vec::new() }, Vec::new());
-            let (contents, changed) =
-                memory.after(&memory_now, i, tensor).unwrap_or_else(nothing);
+            let (contents, changed) = memory.after(&memory_now, i, tensor).unwrap_or_else(nothing);
             tensors.push(contents);
             let kernel = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
             findings.extend(changed.into_iter().map(|(kind, count)| Finding {
@@ -144,8 +144,10 @@ impl Backend for HostBackend {
                 count,
             }));
         }
-        let printed = printed(&finished, &end);
-        Ok(Run { tensors, findings, printed, time })
+        let printed = finished.stdout_text() + &finished.stderr_text();
+        let holes = end.open.iter().map(|hole| format!("on this machine, host code can {hole}"));
+        let notes = board.notes().into_iter().chain(holes).collect();
+        Ok(Run { tensors, findings, printed, notes, time })
     }
 }
 
@@ -210,7 +212,11 @@ impl HostBackend {
 fn start(folder: &Path, bounds: &Bounds, board: &mut Board) -> Result<Finished, Failure> {
     let broken = |e: io::Error| {
         let title = format!("the process for host code cannot be started: {e}");
-        Failure::new(FailureKind::Environment, title, "the grader starts itself a second time for it")
+        Failure::new(
+            FailureKind::Environment,
+            title,
+            "the grader starts itself a second time for it",
+        )
     };
     let program = match PROGRAM.get() {
         Some(path) => path.clone(),
@@ -237,19 +243,4 @@ fn start(folder: &Path, bounds: &Bounds, board: &mut Board) -> Result<Finished, 
         served?;
         finished.map_err(broken)
     })
-}
-
-/// What the student's code printed, and what the sandbox lacks.
-fn printed(finished: &Finished, end: &End) -> String {
-    let mut printed = finished.stdout_text();
-    printed.push_str(&finished.stderr_text());
-    for hole in &end.open {
-        if !printed.is_empty() && !printed.ends_with('\n') {
-            printed.push('\n');
-        }
-        printed.push_str("warning: on this machine, host code can ");
-        printed.push_str(hole);
-        printed.push('\n');
-    }
-    printed
 }

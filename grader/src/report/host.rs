@@ -27,7 +27,8 @@ pub(super) fn words(fault: &HostFault) -> (String, String, Vec<String>) {
             "leave out prints in loops",
         ),
         HostFault::Forbidden => (
-            "the code asked the system for something that is not allowed here, and was stopped".into(),
+            "the code asked the system for something that is not allowed here, and was stopped"
+                .into(),
             "it may not start processes or programs, open network connections, or touch other processes",
         ),
         HostFault::NotLoaded { message } => (
@@ -49,9 +50,21 @@ pub(super) fn words(fault: &HostFault) -> (String, String, Vec<String>) {
 /// Signals as signal(7) names them.
 fn crash(signal: i32) -> (String, &'static str) {
     let (name, words, help) = match signal {
-        4 => ("SIGILL", "an illegal instruction", "does a function that returns a value reach its end without `return`?"),
-        6 => ("SIGABRT", "it was aborted", "an assertion failed, memory was freed twice, or an exception was not caught"),
-        7 => ("SIGBUS", "an access to memory that is not there", "is the index or the pointer wrong?"),
+        4 => (
+            "SIGILL",
+            "an illegal instruction",
+            "does a function that returns a value reach its end without `return`?",
+        ),
+        6 => (
+            "SIGABRT",
+            "it was aborted",
+            "an assertion failed, memory was freed twice, or an exception was not caught",
+        ),
+        7 => (
+            "SIGBUS",
+            "an access to memory that is not there",
+            "is the index or the pointer wrong?",
+        ),
         8 => ("SIGFPE", "an integer division by zero", "which size or count is 0?"),
         9 => ("SIGKILL", "the system killed it", "it may have used up the machine's memory"),
         11 => (

@@ -20,6 +20,8 @@ mod test;
 mod wording;
 
 #[cfg(test)]
+mod call_errors;
+#[cfg(test)]
 pub(crate) mod errors;
 #[cfg(test)]
 mod fuzz;
@@ -220,9 +222,7 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
             .help("add a [[launch]] for a kernel, or a [[call]] for a host function"));
     }
     if raw.test.is_empty() {
-        return Err(
-            Fault::at(raw.title.span(), "this spec has no test").help("add a [[test]]")
-        );
+        return Err(Fault::at(raw.title.span(), "this spec has no test").help("add a [[test]]"));
     }
     Ok(())
 }

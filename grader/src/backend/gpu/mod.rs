@@ -228,6 +228,7 @@ impl GpuBackend {
                         tensors,
                         findings,
                         printed: String::new(),
+                        notes: Vec::new(),
                         time: Duration::from_nanos(nanoseconds),
                     });
                 }
@@ -266,6 +267,7 @@ impl GpuBackend {
                     tensors,
                     findings: vec![finding],
                     printed: String::new(),
+                    notes: Vec::new(),
                     time: begin.elapsed(),
                 })
             }

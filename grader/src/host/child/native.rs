@@ -129,13 +129,34 @@ pub fn leave() -> ! {
 }
 
 mod temporary {
-    #[unsafe(no_mangle)] pub extern "C" fn __cudaRegisterFatBinary() -> usize { 0 }
-    #[unsafe(no_mangle)] pub extern "C" fn __cudaRegisterFatBinaryEnd() {}
-    #[unsafe(no_mangle)] pub extern "C" fn __cudaUnregisterFatBinary() {}
-    #[unsafe(no_mangle)] pub extern "C" fn __cudaInitModule() -> u8 { 0 }
-    #[unsafe(no_mangle)] pub extern "C" fn __cudaRegisterFunction() {}
-    #[unsafe(no_mangle)] pub extern "C" fn __cudaPushCallConfiguration() -> i32 { 0 }
-    #[unsafe(no_mangle)] pub extern "C" fn __cudaPopCallConfiguration() -> i32 { 0 }
-    #[unsafe(no_mangle)] pub extern "C" fn __cudaGetKernel() -> i32 { 0 }
-    #[unsafe(no_mangle)] pub extern "C" fn __cudaLaunchKernel() -> i32 { 0 }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __cudaRegisterFatBinary() -> usize {
+        0
+    }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __cudaRegisterFatBinaryEnd() {}
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __cudaUnregisterFatBinary() {}
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __cudaInitModule() -> u8 {
+        0
+    }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __cudaRegisterFunction() {}
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __cudaPushCallConfiguration() -> i32 {
+        0
+    }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __cudaPopCallConfiguration() -> i32 {
+        0
+    }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __cudaGetKernel() -> i32 {
+        0
+    }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __cudaLaunchKernel() -> i32 {
+        0
+    }
 }

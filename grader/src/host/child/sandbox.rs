@@ -8,8 +8,8 @@
 
 use super::super::job::Bounds;
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    Scope, path_beneath_rules,
 };
 use rustix::process::{Resource, Rlimit, setrlimit};
 use seccompiler::{
@@ -42,7 +42,9 @@ pub fn enter(bounds: &Bounds, libraries: &[&Path], own: &Path) -> Vec<String> {
     match confine(libraries, own) {
         Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => {}
         Ok(RulesetStatus::NotEnforced) => {
-            open.push("read and write files outside its folder (the kernel has no Landlock)".to_owned());
+            open.push(
+                "read and write files outside its folder (the kernel has no Landlock)".to_owned(),
+            );
         }
         Err(e) => open.push(format!("read and write files outside its folder ({e})")),
     }
@@ -107,16 +109,22 @@ fn forbidden() -> Vec<(i64, Rules)> {
     calls.extend([libc::SYS_fork, libc::SYS_vfork].map(|call| (call, Vec::new())));
     let thread = libc::CLONE_THREAD as u64;
     calls.push((libc::SYS_clone, vec![vec![(0, Op::MaskedEq(thread), 0)]]));
-    for call in [libc::SYS_kill, libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo] {
+    for call in
+        [libc::SYS_kill, libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo]
+    {
         calls.push((call, not_own(0)));
     }
     // Limits may be asked for, not set, and those of others not even asked for.
-    calls.push((libc::SYS_prlimit64, vec![vec![(2, Op::Ne, 0)], vec![(0, Op::Ne, 0), (0, Op::Ne, own)]]));
+    calls.push((
+        libc::SYS_prlimit64,
+        vec![vec![(2, Op::Ne, 0)], vec![(0, Op::Ne, 0), (0, Op::Ne, own)]],
+    ));
     #[cfg(target_arch = "x86_64")]
     {
         // The same kernel functions have other numbers in the x32 ABI (asm/unistd_x32.h).
         const X32: i64 = 0x4000_0000;
-        let mut twins: Vec<_> = calls.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+        let mut twins: Vec<_> =
+            calls.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
         twins.extend((512..=547).map(|call| (call | X32, Vec::new())));
         calls.extend(twins);
     }
@@ -139,8 +147,7 @@ fn install(calls: &[(i64, Rules)], action: SeccompAction) -> Result<(), String> 
     }
     let arch = std::env::consts::ARCH.try_into().map_err(|_| "an unknown processor".to_owned())?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch);
-    let program: BpfProgram =
-        filter.and_then(TryInto::try_into).map_err(|e| e.to_string())?;
+    let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(|e| e.to_string())?;
     seccompiler::apply_filter(&program).map_err(|e| e.to_string())
 }
 

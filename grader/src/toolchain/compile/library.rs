@@ -99,7 +99,8 @@ impl Toolchain {
         let (bytes, mut kept) = if let Some(cached) = cached {
             cached
         } else {
-            let LibraryOutput { library, mut messages, undefined } = self.link(&job, request.glue)?;
+            let LibraryOutput { library, mut messages, undefined } =
+                self.link(&job, request.glue)?;
             let Some(library) = library else {
                 let students = messages.iter().any(|m| {
                     m.level == Level::Error && (m.at_end_of_source() || job.is_students(&m.file))

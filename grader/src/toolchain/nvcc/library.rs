@@ -26,11 +26,7 @@ pub const FLAGS: [&str; 14] = [
     "--warn-unresolved-symbols",
 ];
 
-pub fn compile(
-    nvcc: &NvccFrontEnd,
-    job: &Job<'_>,
-    glue: &Path,
-) -> Result<LibraryOutput, Failure> {
+pub fn compile(nvcc: &NvccFrontEnd, job: &Job<'_>, glue: &Path) -> Result<LibraryOutput, Failure> {
     let scratch = scratch()?;
     let library = scratch.path().join("out.so");
     let mut arguments: Vec<OsString> = nvcc.library_flags();
@@ -54,7 +50,8 @@ pub fn compile(
 /// The names in the linker's lines such as "x.cpp:(.text+0x3f): warning: undefined reference to `f(int)'".
 fn undefined(stderr: &str) -> Vec<String> {
     let names = stderr.lines().filter_map(|line| line.split_once("undefined reference to "));
-    let names = names.map(|(_, name)| name.trim().trim_matches(['`', '\'', '"', '‘', '’']).to_owned());
+    let names =
+        names.map(|(_, name)| name.trim().trim_matches(['`', '\'', '"', '‘', '’']).to_owned());
     names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
