@@ -24,6 +24,7 @@ mod watch;
 
 use crate::backend::gpu;
 use crate::failure::{EXIT_ENVIRONMENT, Failure, FailureKind};
+use crate::host;
 use crate::report::style::Style;
 use crate::workbook::Workbook;
 use args::{Cli, Command, PtxCommand};
@@ -39,6 +40,10 @@ pub fn run() -> ExitCode {
         // Runs kernels for another grader. Nobody types it, so help and completions do not know it.
         if std::env::args_os().nth(1).is_some_and(|word| word == gpu::CHILD_COMMAND) {
             return gpu::child_main();
+        }
+        // Runs a student's host code.
+        if std::env::args_os().nth(1).is_some_and(|word| word == host::CHILD_COMMAND) {
+            return host::child_main();
         }
         dispatch(&Cli::parse())
     });

@@ -36,6 +36,7 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         seed: case.seed,
         time: run.time,
         printed: run.printed.clone(),
+        notes: run.notes.clone(),
         findings,
         diffs,
     }

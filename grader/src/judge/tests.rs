@@ -41,6 +41,7 @@ fn run(tensors: &[(&[f64], &[bool])]) -> Run {
             .collect(),
         findings: Vec::new(),
         printed: String::new(),
+        notes: Vec::new(),
         time: Duration::ZERO,
     }
 }

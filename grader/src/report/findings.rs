@@ -136,6 +136,7 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
                 "call it where the whole warp comes along, or make the mask before the branch: __ballot_sync(0xffffffff, condition)".into(),
             ],
         ),
+        FindingKind::Host(fault) => super::host::words(fault),
         FindingKind::EndlessLoop { instructions } => (
             // The thread is part of the sentence: see `title`.
             format!("still running after {} instructions", thousands(*instructions)),

@@ -9,6 +9,7 @@ mod expansion;
 pub mod explain;
 mod findings;
 mod heatmap;
+mod host;
 mod json;
 mod junit;
 mod number;

@@ -18,7 +18,7 @@ pub mod source;
 pub mod tokens;
 pub mod wheels;
 
-pub use compile::{Compiled, Request, SourceFile, Toolchain};
+pub use compile::{Compiled, Library, LibraryRequest, Request, SourceFile, Toolchain};
 
 use crate::failure::Failure;
 use messages::Message;
@@ -46,6 +46,10 @@ trait FrontEnd: std::fmt::Debug + Send + Sync {
     fn flags(&self, job: &Job<'_>) -> Vec<OsString>;
     /// Compiles to PTX.
     fn ptx(&self, job: &Job<'_>) -> Result<Output, Failure>;
+    /// The options that a shared library depends on, besides [`FrontEnd::flags`].
+    fn library_flags(&self) -> Vec<OsString>;
+    /// Compiles host code and kernels to a shared library, together with the C++ file `glue`.
+    fn library(&self, job: &Job<'_>, glue: &Path) -> Result<LibraryOutput, Failure>;
     /// Turns PTX into machine code for `sm_NN`.
     fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure>;
 }
@@ -73,6 +77,17 @@ impl Job<'_> {
         !file.is_empty()
             && self.folder.join(file).canonicalize().is_ok_and(|path| self.students.contains(&path))
     }
+}
+
+/// What a front end makes of host code.
+#[derive(Clone, Debug)]
+struct LibraryOutput {
+    /// The shared library; `None` if there are errors.
+    library: Option<Vec<u8>>,
+    /// Errors and warnings.
+    messages: Vec<Message>,
+    /// What is called and is not in the library, as C++ writes it: `f(int)`.
+    undefined: Vec<String>,
 }
 
 /// What a front end gives.

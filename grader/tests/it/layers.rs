@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 36] = [
+const ORDER: [&str; 37] = [
     "tensor",
     "diagnostic",
     "failure",
@@ -21,6 +21,7 @@ const ORDER: [&str; 36] = [
     "mutants",
     "module",
     "backend",
+    "host",
     "npy",
     "judge",
     "wrong",

@@ -2,6 +2,7 @@
 
 mod cli;
 mod docs;
+mod host;
 mod layers;
 mod puzzles;
 mod terms;

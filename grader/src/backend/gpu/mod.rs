@@ -13,7 +13,7 @@
 mod child;
 mod device;
 mod explain;
-mod image;
+pub(crate) mod image;
 mod library;
 mod protocol;
 mod serve;
@@ -228,6 +228,7 @@ impl GpuBackend {
                         tensors,
                         findings,
                         printed: String::new(),
+                        notes: Vec::new(),
                         time: Duration::from_nanos(nanoseconds),
                     });
                 }
@@ -266,6 +267,7 @@ impl GpuBackend {
                     tensors,
                     findings: vec![finding],
                     printed: String::new(),
+                    notes: Vec::new(),
                     time: begin.elapsed(),
                 })
             }

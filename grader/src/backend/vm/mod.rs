@@ -2,7 +2,7 @@
 
 mod counters;
 pub mod expansion;
-mod findings;
+pub(crate) mod findings;
 mod provenance;
 mod refusals;
 
@@ -211,7 +211,8 @@ impl VmBackend {
             }
         }
         let contents = (0..tensors.len()).map(|i| session.contents(i)).collect();
-        Ok(Run { tensors: contents, findings, printed, time: begin.elapsed() })
+        let (notes, time) = (Vec::new(), begin.elapsed());
+        Ok(Run { tensors: contents, findings, printed, notes, time })
     }
 }
 
