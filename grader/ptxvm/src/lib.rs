@@ -159,6 +159,7 @@ pub use finding::{AccessKind, Finding, FindingKind, RaceKind, Space};
 pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};
+pub use memory::host::HostFault;
 pub use program::{Kernel, Module, ParamType};
 pub use shadow::{Expansion, Factor, Number, Product, Shadow, Written, launch_shadowed};
 

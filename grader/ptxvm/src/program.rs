@@ -16,6 +16,7 @@ pub struct Module {
     pub(crate) kernels: Vec<Kernel>,
     pub(crate) variables: Vec<ModuleVariable>,
     pub(crate) constants: Flat,
+    pub(crate) constant_names: Vec<Constant>,
 }
 
 impl Module {
@@ -23,9 +24,16 @@ impl Module {
         kernels: Vec<Kernel>,
         variables: Vec<ModuleVariable>,
         constants: Flat,
+        constant_names: Vec<Constant>,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), kernels, variables, constants }
+        Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            kernels,
+            variables,
+            constants,
+            constant_names,
+        }
     }
 
     /// All `.entry` functions, in order.
@@ -37,6 +45,16 @@ impl Module {
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
+}
+
+/// A `.const` variable.
+#[derive(Debug)]
+pub(crate) struct Constant {
+    pub name: String,
+    /// In the constant window.
+    pub start: u32,
+    /// Bytes.
+    pub size: usize,
 }
 
 /// A `.global` variable.

@@ -21,7 +21,7 @@ use crate::error::LoadError;
 use crate::loc::Files;
 use crate::memory::flat::Flat;
 use crate::memory::layout::Layout;
-use crate::program::{Kernel, Module, ModuleVariable};
+use crate::program::{Constant, Kernel, Module, ModuleVariable};
 use crate::syntax::ast::{File, Function, InitValue, VarSpace, Variable};
 use crate::types::Type;
 
@@ -92,6 +92,12 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
         .iter()
         .map(|variable| initial_value(variable, &context))
         .collect::<Result<Vec<_>, _>>()?;
+    let names = constants.iter().map(|&(start, variable)| Constant {
+        name: variable.name.to_owned(),
+        start,
+        size: variable.size as usize,
+    });
+    let names = names.collect();
     let mut memory = Flat::read_only(&layout);
     for (start, variable) in constants {
         let value = initial_value(variable, &context)?;
@@ -112,7 +118,7 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
             kernel.unwrap_or_else(|error| Kernel::refused(function.name, error))
         })
         .collect();
-    Ok(Module::new(kernels, variables, memory))
+    Ok(Module::new(kernels, variables, memory, names))
 }
 
 /// The bytes of a variable, zero where nothing is said.

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
+use super::host::HostFault;
 use super::{Fault, LaneMemory, byte_flags, within_word};
 
 /// A global-memory allocation.
@@ -55,6 +56,8 @@ pub struct Buffer {
     /// One flag for each byte of a word; None: all defined from the start.
     defined: Option<Box<[AtomicU8]>>,
     read_only: bool,
+    /// Given back by the host: has no bytes any more.
+    freed: bool,
 }
 
 impl Buffer {
@@ -67,13 +70,20 @@ impl Buffer {
                     word[..chunk.len()].copy_from_slice(chunk);
                     AtomicU32::new(u32::from_le_bytes(word))
                 });
-                Self { len: bytes.len(), words: words.collect(), defined: None, read_only }
+                Self {
+                    len: bytes.len(),
+                    words: words.collect(),
+                    defined: None,
+                    read_only,
+                    freed: false,
+                }
             }
             Init::Undefined { len } => Self {
                 len,
                 words: (0..len.div_ceil(4)).map(|_| AtomicU32::new(u32::MAX)).collect(),
                 defined: Some((0..len.div_ceil(4)).map(|_| AtomicU8::new(0)).collect()),
                 read_only,
+                freed: false,
             },
         }
     }
@@ -84,7 +94,7 @@ impl Buffer {
             .defined
             .as_ref()
             .map(|flags| flags.iter().map(|flag| AtomicU8::new(flag.load(Relaxed))).collect());
-        Self { len: self.len, words, defined, read_only: self.read_only }
+        Self { len: self.len, words, defined, read_only: self.read_only, freed: self.freed }
     }
 
     fn copy_from(&self, old: &Self) {
@@ -103,7 +113,23 @@ impl Buffer {
         words.take(self.len).collect()
     }
 
-    fn byte_is_defined(&self, byte: usize) -> bool {
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Has the host given it back?
+    pub fn is_freed(&self) -> bool {
+        self.freed
+    }
+
+    /// The flags of a byte's word.
+    pub fn flags(&self, place: usize) -> Option<&AtomicU8> {
+        self.defined.as_ref()?.get(place / 4)
+    }
+
+    /// Was this byte written, or defined from the start?
+    pub fn byte_is_defined(&self, byte: usize) -> bool {
         self.defined
             .as_ref()
             .is_none_or(|flags| flags[byte / 4].load(Relaxed) >> (byte & 3) & 1 == 1)
@@ -311,7 +337,23 @@ impl Memory {
         }
     }
 
-    fn buffer(&self, id: BufferId) -> Option<&Buffer> {
+    /// All buffers that the host allocated, freed ones too.
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        self.buffers.iter()
+    }
+
+    /// Forgets the contents of a buffer that the host gives back.
+    pub(crate) fn release(&mut self, id: BufferId) -> Result<(), HostFault> {
+        let buffer = self.buffers.get_mut(id.0).ok_or(HostFault::OutOfBounds)?;
+        if buffer.freed {
+            return Err(HostFault::Freed);
+        }
+        *buffer = Buffer::new(Init::Undefined { len: 0 }, Access::ReadWrite);
+        buffer.freed = true;
+        Ok(())
+    }
+
+    pub(crate) fn buffer(&self, id: BufferId) -> Option<&Buffer> {
         match id.0.checked_sub(BufferId::FIRST_VARIABLE) {
             None => self.buffers.get(id.0),
             Some(index) => self.variables.get(index).map(|(_, buffer)| buffer),

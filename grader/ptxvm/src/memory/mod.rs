@@ -7,6 +7,7 @@
 
 pub mod flat;
 pub mod global;
+pub mod host;
 pub mod layout;
 pub mod local;
 
