@@ -1,15 +1,37 @@
 //! The device of a case: it holds the tensors, and does what the child's CUDA calls ask for.
 
 use crate::backend::RunTensor;
-use crate::case::CaseTensor;
-use crate::failure::Failure;
-use crate::finding::Finding;
-use std::io::Read;
+use crate::backend::vm::findings::{in_tensors, is_harmless};
+use crate::case::{CaseTensor, Role};
+use crate::finding::{Finding, FindingKind, HostFault, Place};
+use crate::tensor::{Tensor, decode, encode, size_of};
+use cudart::device::{Answer, Device};
+use cudart::error::CudaError;
+use cudart::protocol::{KernelInfo, Launch, Launched, Properties};
+use cudart::server;
+use cudart::vm::VmDevice;
+use ptxvm::{Access, BufferId, Init, Options};
+use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Bytes of device memory that host code may take besides the tensors: they are the grader's own memory.
+const MEMORY: u64 = 1 << 30;
+
+/// An allocation takes at least so much of it.
+const GRAIN: u64 = 512;
+
+/// Files of a program have one module each; more than this is a loop.
+const MODULES: usize = 64;
+
+/// Instructions of a warp, as for kernels that are launched by a spec.
+const BUDGET: u64 = 64 << 20;
+
+/// Findings of each launch.
+const MAX_FINDINGS: usize = 32;
 
 /// How long the device has worked so far.
 #[derive(Clone, Debug, Default)]
@@ -20,19 +42,63 @@ impl Clock {
     pub fn busy(&self) -> Duration {
         Duration::from_micros(self.0.load(Ordering::Relaxed))
     }
+
+    fn add(&self, time: Duration) {
+        self.0.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
+    }
 }
 
 /// A device with the tensors of a case.
 #[derive(Debug)]
 pub struct Board {
-    lens: Vec<usize>,
+    device: VmDevice,
+    /// For each tensor of the case that is not on the host.
+    buffers: Vec<Option<BufferId>>,
+    tensors: Vec<Tensor>,
     clock: Clock,
+    /// What host code has allocated: address and bytes.
+    allocated: BTreeMap<u64, u64>,
+    /// Bytes of all of them.
+    used: u64,
+    modules: usize,
+    /// The connection ended in the middle of something.
+    broken: bool,
+    /// The test's own tensor that host code wanted to free.
+    freed: Option<usize>,
 }
 
 impl Board {
-    /// Takes memory for the tensors that are not on the host.
-    pub fn new(tensors: &[CaseTensor], _on_host: &[bool]) -> Self {
-        Self { lens: tensors.iter().map(|t| t.tensor.len()).collect(), clock: Clock::default() }
+    /// Takes memory for the tensors that are not on the host, and fills it.
+    pub fn new(tensors: &[CaseTensor], on_host: &[bool]) -> Self {
+        let options = Options { budget: BUDGET, max_findings: MAX_FINDINGS, ..Options::default() };
+        let mut device = VmDevice::new(options);
+        let memory = device.memory_mut();
+        let mut alloc = |(tensor, on_host): (&CaseTensor, &bool)| {
+            let dtype = tensor.tensor.dtype;
+            let (init, access) = match &tensor.role {
+                _ if *on_host => return None,
+                Role::Input(values) => (Init::Bytes(encode(dtype, values)), Access::ReadOnly),
+                Role::Output(_) => {
+                    (Init::Undefined { len: tensor.tensor.bytes() }, Access::ReadWrite)
+                }
+                Role::InPlace { start, .. } => {
+                    (Init::Bytes(encode(dtype, start)), Access::ReadWrite)
+                }
+            };
+            Some(memory.alloc(init, access))
+        };
+        let buffers = tensors.iter().zip(on_host).map(&mut alloc).collect();
+        Self {
+            device,
+            buffers,
+            tensors: tensors.iter().map(|t| t.tensor.clone()).collect(),
+            clock: Clock::default(),
+            allocated: BTreeMap::new(),
+            used: 0,
+            modules: 0,
+            broken: false,
+            freed: None,
+        }
     }
 
     /// Its clock.
@@ -40,31 +106,176 @@ impl Board {
         self.clock.clone()
     }
 
-    /// The device address of a tensor.
+    /// The device address of a tensor; 0 for one on the host.
     pub fn address(&self, tensor: usize) -> u64 {
-        0x1000_0000 + (tensor as u64) * 0x10_0000
+        let buffer = self.buffers.get(tensor).copied().flatten();
+        buffer.map_or(0, |buffer| self.device.memory().address(buffer))
     }
 
     /// Serves the child until it is gone.
-    pub fn serve(&mut self, mut stream: UnixStream) -> Result<(), Failure> {
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).ok();
-        Ok(())
+    pub fn serve(&mut self, stream: UnixStream) {
+        // What is no request may be anything that the student's code wrote: the child is killed by the end of the
+        // stream, or is gone already.
+        self.broken = server::serve(stream, self).is_err();
     }
 
     /// What is in a tensor now.
     pub fn contents(&self, tensor: usize) -> RunTensor {
-        let len = self.lens[tensor];
-        RunTensor { values: vec![0.0; len], written: vec![false; len] }
+        let nothing = RunTensor { values: Vec::new(), written: Vec::new() };
+        let (Some(Some(buffer)), Some(of)) = (self.buffers.get(tensor), self.tensors.get(tensor))
+        else {
+            return nothing;
+        };
+        let memory = self.device.memory();
+        let defined = memory.defined(*buffer);
+        RunTensor {
+            values: decode(of.dtype, &memory.bytes(*buffer)),
+            written: defined
+                .chunks(size_of(of.dtype))
+                .map(|bytes| bytes.iter().all(|&b| b))
+                .collect(),
+        }
+    }
+
+    /// What the checks of the device found, with paths relative to the second folder; the compiler ran in the first.
+    pub fn findings(&self, folders: &(PathBuf, PathBuf)) -> Vec<Finding> {
+        let memory = self.device.memory();
+        let place = |buffer: BufferId, offset: i64| {
+            let index = self.buffers.iter().position(|b| *b == Some(buffer))?;
+            let tensor = &self.tensors[index];
+            let flat = offset.div_euclid(size_of(tensor.dtype) as i64);
+            Some(Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat })
+        };
+        let found = self.device.findings().iter().filter(|f| !is_harmless(&f.finding.kind));
+        let mut findings: Vec<Finding> = found
+            .map(|found| {
+                let kernel = crate::module::source_name(&found.kernel);
+                let mut finding = in_tensors(&kernel, found.finding.clone(), memory, &place);
+                if let Some(line) = &mut finding.line {
+                    let (ran_in, base) = folders;
+                    let path = ran_in.join(&line.file);
+                    let path = path.canonicalize().unwrap_or(path);
+                    line.file = path.strip_prefix(base).unwrap_or(&path).display().to_string();
+                }
+                finding
+            })
+            .collect();
+        let fault = |fault| Finding {
+            kind: FindingKind::Host(fault),
+            kernel: String::new(),
+            line: None,
+            thread: None,
+            count: 1,
+        };
+        if let Some(tensor) = self.freed.and_then(|i| self.tensors.get(i)) {
+            findings.push(fault(HostFault::FreedTensor { tensor: tensor.name.clone() }));
+        }
+        if self.broken {
+            findings.push(fault(HostFault::Disconnected));
+        }
+        findings
     }
 
     /// What is worth knowing of it.
     pub fn notes(&self) -> Vec<String> {
-        Vec::new()
+        let count = self.allocated.len();
+        if count == 0 {
+            return Vec::new();
+        }
+        let bytes: u64 = self.allocated.values().sum();
+        let buffers = if count == 1 { "buffer" } else { "buffers" };
+        vec![format!("{count} {buffers} from cudaMalloc ({bytes} bytes) never freed with cudaFree")]
     }
 
-    /// What the checks of the device found.
-    pub fn findings(&self, _folders: &(PathBuf, PathBuf)) -> Vec<Finding> {
-        Vec::new()
+    /// The tensor whose memory starts there.
+    fn tensor_at(&self, address: u64) -> Option<usize> {
+        let memory = self.device.memory();
+        let starts =
+            |buffer: &Option<BufferId>| buffer.is_some_and(|b| memory.address(b) == address);
+        self.buffers.iter().position(starts)
+    }
+}
+
+/// As the virtual machine, with bounds and a clock.
+impl Device for Board {
+    fn properties(&self) -> Properties {
+        self.device.properties()
+    }
+
+    fn load(&mut self, fat_binary: &[u8]) -> Answer<u64> {
+        self.modules += 1;
+        if self.modules > MODULES {
+            return Err(CudaError::MEMORY_ALLOCATION);
+        }
+        let begin = Instant::now();
+        let loaded = self.device.load(fat_binary);
+        self.clock.add(begin.elapsed());
+        loaded
+    }
+
+    fn alloc(&mut self, bytes: u64) -> Answer<u64> {
+        let used = self.used.saturating_add(bytes.max(GRAIN));
+        if used > MEMORY {
+            return Err(CudaError::MEMORY_ALLOCATION);
+        }
+        let address = self.device.alloc(bytes)?;
+        self.used = used;
+        self.allocated.insert(address, bytes);
+        Ok(address)
+    }
+
+    fn free(&mut self, address: u64) -> Answer<()> {
+        if let Some(tensor) = self.tensor_at(address) {
+            self.freed = Some(tensor);
+            return Err(CudaError::INVALID_VALUE);
+        }
+        self.device.free(address)?;
+        if let Some(bytes) = self.allocated.remove(&address) {
+            self.used -= bytes.max(GRAIN);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Answer<()> {
+        self.device.write(address, bytes)
+    }
+
+    fn read(&mut self, address: u64, bytes: u64) -> Answer<Vec<u8>> {
+        self.device.read(address, bytes)
+    }
+
+    fn fill(&mut self, address: u64, bytes: u64, value: u8) -> Answer<()> {
+        self.device.fill(address, bytes, value)
+    }
+
+    fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Answer<()> {
+        self.device.copy(to, from, bytes)
+    }
+
+    fn symbol(&mut self, module: u64, name: &str) -> Answer<(Option<u64>, u64)> {
+        self.device.symbol(module, name)
+    }
+
+    fn write_symbol(&mut self, module: u64, name: &str, offset: u64, bytes: &[u8]) -> Answer<()> {
+        self.device.write_symbol(module, name, offset, bytes)
+    }
+
+    fn read_symbol(&mut self, module: u64, name: &str, offset: u64, bytes: u64) -> Answer<Vec<u8>> {
+        self.device.read_symbol(module, name, offset, bytes)
+    }
+
+    fn kernel(&self, module: u64, name: &str) -> Answer<KernelInfo> {
+        self.device.kernel(module, name)
+    }
+
+    fn launch(&mut self, launch: &Launch, params: &[u8]) -> Answer<(Launched, String)> {
+        let begin = Instant::now();
+        let launched = self.device.launch(launch, params);
+        self.clock.add(begin.elapsed());
+        launched
+    }
+
+    fn memory(&self) -> (u64, u64) {
+        (MEMORY - self.used, MEMORY)
     }
 }

@@ -239,8 +239,7 @@ fn start(folder: &Path, bounds: &Bounds, board: &mut Board) -> Result<Finished, 
             elapsed.saturating_sub(clock.busy()) > patience
         });
         // The child is gone, and with it the other end of the socket: the device sees its end.
-        let served = device.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        served?;
+        device.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         finished.map_err(broken)
     })
 }

@@ -10,14 +10,15 @@ pub use child::main as child_main;
 
 use crate::failure::{Failure, FailureKind};
 use crate::finding::Finding;
-use crate::toolchain::{Library, LibraryRequest, Toolchain};
+use crate::toolchain::{Library, LibraryRequest, Target, Toolchain};
 use cudart::server::{Ended, serve};
 use cudart::vm::VmDevice;
 use named::Names;
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
@@ -37,15 +38,13 @@ pub struct Ran {
     pub launches: usize,
 }
 
-/// Compiles a program.
+/// Compiles a program for the virtual machine, or for a GPU.
 ///
 /// # Errors
-/// It does not compile, has no `main`, or calls what is nowhere defined.
-pub fn compile(toolchain: &Toolchain, source: &Path) -> Result<Library, Failure> {
+/// It does not compile, or calls what is nowhere defined.
+pub fn compile(toolchain: &Toolchain, source: &Path, target: Target) -> Result<Library, Failure> {
     let base = std::env::current_dir().unwrap_or_default();
-    let folder = source.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
-    let include_dirs = [folder.unwrap_or_default()];
-    let request = LibraryRequest { source, glue: "", include_dirs: &include_dirs, base: &base };
+    let request = LibraryRequest { source, glue: "", include_dirs: &[], target, base: &base };
     let library = toolchain.library(&request)?;
     let defined = |name: &&String| !(name.starts_with("cuda") || name.starts_with("__cuda"));
     if let Some(name) = library.undefined.iter().find(defined) {
@@ -56,16 +55,27 @@ pub fn compile(toolchain: &Toolchain, source: &Path) -> Result<Library, Failure>
     Ok(library)
 }
 
+/// Runs a program that was compiled for a GPU; its exit status.
+///
+/// # Errors
+/// It cannot be started.
+pub fn run_natively(library: &Library, args: &[OsString]) -> Result<ExitStatus, Failure> {
+    let started = || {
+        let folder = tempfile::Builder::new().prefix("grader-run-").tempdir()?;
+        let file = folder.path().join("program");
+        std::fs::write(&file, &library.bytes)?;
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700))?;
+        Command::new(&file).arg0(&library.source.path).args(args).status()
+    };
+    started().map_err(|e| cannot_start(&e))
+}
+
 /// Runs a compiled program on the virtual machine, with the terminal as its own. `grader` is the grader's executable.
 ///
 /// # Errors
 /// Its process cannot be started.
 pub fn run(library: &Library, args: &[OsString], grader: &Path) -> Result<Ran, Failure> {
-    let cannot_start = |e: io::Error| {
-        let title = format!("the program's process cannot be started: {e}");
-        let help = "free some room in the folder for temporary files, or set TMPDIR to another";
-        Failure::new(FailureKind::Environment, title, help)
-    };
+    let cannot_start = |e: io::Error| cannot_start(&e);
     let folder = tempfile::Builder::new().prefix("grader-run-").tempdir().map_err(cannot_start)?;
     let file = folder.path().join("program.so");
     std::fs::write(&file, &library.bytes).map_err(cannot_start)?;
@@ -92,12 +102,13 @@ pub fn run(library: &Library, args: &[OsString], grader: &Path) -> Result<Ran, F
     let status = child.wait().map_err(cannot_start)?;
     let names = Names::new(&device);
     let findings = device.findings().iter().map(|found| names.finding(found)).collect();
-    Ok(Ran {
-        status,
-        findings,
-        leaked: device.memory().in_use(),
-        launches: device.launches(),
-    })
+    Ok(Ran { status, findings, leaked: device.memory().in_use(), launches: device.launches() })
+}
+
+fn cannot_start(error: &io::Error) -> Failure {
+    let title = format!("the program's process cannot be started: {error}");
+    let help = "free some room in the folder for temporary files, or set TMPDIR to another";
+    Failure::new(FailureKind::Environment, title, help)
 }
 
 /// The exit code that a shell would report.

@@ -1,6 +1,7 @@
 //! What the checkers saw, in the student's words, beside the line that did it.
 
 use super::number::{count, list};
+use super::style::Style;
 use super::terms::thread_text;
 use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
 use crate::finding::{Access, Finding, FindingKind, Place, SourceLine, Space};
@@ -10,6 +11,12 @@ use std::path::Path;
 
 /// An address below this comes from a null pointer and an index.
 const NULL_PAGE: u64 = 0x1_0000;
+
+/// All findings of a program, one after another.
+pub fn page(findings: &[Finding], file: &Path, source: &str, style: Style) -> String {
+    let one = |finding: &Finding| diagnostic(finding, file, source).render(style.colour) + "\n";
+    findings.iter().map(one).collect()
+}
 
 /// Title, the source line where it is in the judged file, and help.
 pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagnostic {

@@ -55,6 +55,13 @@ pub struct Gpu {
     child: Child,
 }
 
+impl Gpu {
+    /// Which one it is.
+    pub fn info(&self) -> &GpuInfo {
+        &self.info
+    }
+}
+
 /// Looks for a GPU. Quick where no driver is installed; else it asks the driver in a process of its own.
 ///
 /// # Errors
