@@ -374,7 +374,7 @@ impl Run<'_, '_> {
         let mut worker = self.worker(None);
         let mut results = Vec::new();
         let mut next = 0;
-        let mut may_fork = !self.env.program.ordered;
+        let mut may_fork = !self.env.program.ordered && self.env.memory.heap.is_unused();
         while next < blocks && next <= self.stop.load(Relaxed) {
             if may_fork && worker.state.lane_instructions > PARALLEL_FROM {
                 may_fork = false;

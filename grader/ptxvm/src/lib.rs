@@ -131,6 +131,7 @@
 )]
 
 mod block;
+mod calls;
 mod check;
 mod count;
 mod error;
@@ -159,6 +160,7 @@ pub use finding::{AccessKind, Finding, FindingKind, RaceKind, Space};
 pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};
+pub use memory::heap::{HEAP_SIZE, HeapUse};
 pub use program::{Kernel, Module, ParamType};
 pub use shadow::{Expansion, Factor, Number, Product, Shadow, Written, launch_shadowed};
 

@@ -1,5 +1,6 @@
 //! A warp: registers, lanes and the stack of splits that wait to meet again.
 
+use crate::calls::CallStack;
 use crate::ir::{NO_PC, P, Pc, Q, R, Slot};
 use crate::memory::local::Local;
 use crate::program::Program;
@@ -116,6 +117,7 @@ pub(crate) enum Status {
 pub(crate) struct Warp {
     pub registers: Registers,
     pub local: Local,
+    pub calls: CallStack,
     /// The split that runs.
     pub now: Split,
     /// Those that wait, the next to run last.
@@ -137,6 +139,7 @@ impl Warp {
         Self {
             registers: Registers::new(program),
             local: Local::new(&program.local),
+            calls: CallStack::default(),
             now: Split { pc: 0, join: NO_PC, mask: 0 },
             stack: Vec::new(),
             live: 0,
@@ -151,6 +154,7 @@ impl Warp {
     pub fn restart(&mut self, registers: &Registers, index: u32, live: u32) {
         self.registers.reset_from(registers);
         self.local.clear();
+        self.calls.clear(self.local.stack_start());
         self.now = Split { pc: 0, join: NO_PC, mask: live };
         self.stack.clear();
         self.live = live;

@@ -2,6 +2,8 @@
 
 pub(crate) mod arith;
 mod atomics;
+mod calls;
+mod heap;
 mod memory;
 mod printf;
 pub(crate) mod warpops;
@@ -143,6 +145,24 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     pc = target;
                     continue;
                 }
+                Op::Enter(enter) => {
+                    if !self.enter(pc, mask, enter) {
+                        if !self.warp.exit(mask) {
+                            return Pause::Done;
+                        }
+                        pc = self.warp.now.pc;
+                        continue;
+                    }
+                }
+                Op::Leave(leave) => self.leave(mask, leave),
+                &Op::InvalidCall(pointer) => {
+                    self.invalid_call(pc, mask, pointer);
+                    if !self.warp.exit(mask) {
+                        return Pause::Done;
+                    }
+                    pc = self.warp.now.pc;
+                    continue;
+                }
                 Op::Ret => {
                     if !self.warp.pop() {
                         return Pause::Done;
@@ -173,6 +193,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 &Op::System(System::Printf { format, arguments, result }) => {
                     self.printf(mask, format, arguments, result);
                 }
+                &Op::System(System::Malloc { size, result }) => self.malloc(mask, size, result),
+                &Op::System(System::Free { pointer }) => self.free(pc, mask, pointer),
                 &Op::System(System::AssertFail { message }) => {
                     self.assert_fail(pc, mask, message);
                     self.warp.now.pc = pc + 1;

@@ -88,6 +88,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if window.is_some_and(|window| window != of_variable) && !param_of_call {
             return Err(self.malformed(format!("`{name}` lies in another space")));
         }
+        if let (Place::Frame(start), pointer) = (place, self.builder.frame_pointer) {
+            let offset = i64::from(start).wrapping_add(*offset);
+            return Ok(Address {
+                window: Some(of_variable),
+                base: Base::Q(pointer),
+                offset,
+                strong,
+            });
+        }
         let base = self.builder.uniform_q(uniform);
         Ok(Address { window: Some(of_variable), base: Base::Q(base), offset: 0, strong })
     }

@@ -4,7 +4,7 @@ import os
 import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FILES = ["memory", "init", "shared_race", "global_race", "sync"]
+FILES = ["memory", "init", "shared_race", "global_race", "sync", "calls", "heap", "grid"]
 # Why the two differ: number of the note in docs/checks.md.
 NOTES = {
     1: "bad_input_changed_in_place bad_atomic_on_the_input",

@@ -8,7 +8,7 @@ use ptxvm::{Access, Finding, FindingKind, Init, Launch, Memory, Module, Options}
 use crate::support::{bytes_of, integers};
 
 /// Sources and what nvcc made of them.
-const FILES: [(&str, &str, &str); 6] = [
+const FILES: [(&str, &str, &str); 8] = [
     ("memory.cu", include_str!("../checks/memory.cu"), include_str!("../checks/memory.ptx")),
     ("init.cu", include_str!("../checks/init.cu"), include_str!("../checks/init.ptx")),
     (
@@ -22,6 +22,8 @@ const FILES: [(&str, &str, &str); 6] = [
         include_str!("../checks/global_race.ptx"),
     ),
     ("sync.cu", include_str!("../checks/sync.cu"), include_str!("../checks/sync.ptx")),
+    ("calls.cu", include_str!("../checks/calls.cu"), include_str!("../checks/calls.ptx")),
+    ("heap.cu", include_str!("../checks/heap.cu"), include_str!("../checks/heap.ptx")),
     ("usual.cu", include_str!("../checks/usual.cu"), include_str!("../checks/usual.ptx")),
 ];
 
@@ -135,6 +137,11 @@ fn kind(finding: &Finding) -> &'static str {
         FindingKind::InvalidMembers { .. } => "InvalidMembers",
         FindingKind::EndlessLoop { .. } => "EndlessLoop",
         FindingKind::Trap { .. } => "Trap",
+        FindingKind::GridSync => "GridSync",
+        FindingKind::UseAfterFree { .. } => "UseAfterFree",
+        FindingKind::InvalidFree { .. } => "InvalidFree",
+        FindingKind::StackOverflow { .. } => "StackOverflow",
+        FindingKind::InvalidCall { .. } => "InvalidCall",
         FindingKind::SharedRace { .. } => "SharedRace",
         FindingKind::GlobalRace { .. } => "GlobalRace",
     }
