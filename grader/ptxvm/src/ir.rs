@@ -277,6 +277,8 @@ pub enum Op {
     /// The lanes end.
     Exit,
     Trap,
+    /// A `trap` of the headers of cooperative groups.
+    GridTrap,
     Bar(Box<Bar>),
     /// The member mask of the warp operation that follows.
     Members(R),
@@ -341,5 +343,7 @@ pub enum Special {
     LaneMaskGt,
     DynamicSharedSize,
     TotalSharedSize,
+    /// `%envreg`: what the driver tells a kernel.
+    Environment(u8),
     Zero,
 }

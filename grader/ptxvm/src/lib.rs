@@ -133,6 +133,7 @@
 mod block;
 mod calls;
 mod check;
+mod cooperative;
 mod count;
 mod error;
 mod exec;
@@ -146,6 +147,7 @@ mod memory;
 mod opcodes;
 mod ops;
 mod program;
+mod residents;
 mod shadow;
 mod simd;
 mod syntax;

@@ -146,6 +146,12 @@ pub(crate) struct Program {
     pub ordered: bool,
     /// Has memory fences, so its blocks may order themselves.
     pub fenced: bool,
+    /// Has releases and acquires such as those of `this_grid().sync()`.
+    pub acquires: bool,
+    /// Reads what the driver tells a cooperative launch.
+    pub asks_for_grid: bool,
+    /// Looks at memory that other blocks change, so that it may wait for them.
+    pub polls: bool,
 }
 
 /// Steps that a search for the end follows.

@@ -26,6 +26,8 @@ pub(crate) struct Env<'a> {
     pub params: &'a Flat,
     pub block_size: [u32; 3],
     pub budget: u64,
+    /// Of a cooperative launch, what `%envreg1` and `%envreg2` point to; else 0.
+    pub workspace: u64,
     pub run_arithmetic: Run,
 }
 
@@ -56,7 +58,7 @@ pub(crate) enum Pause {
 }
 
 /// Instructions of a warp before another one gets its turn: lets one warp wait for what another writes.
-const SLICE: u64 = 1 << 14;
+pub(crate) const SLICE: u64 = 1 << 14;
 
 /// One warp at work.
 pub(crate) struct Machine<'m, 'e, M> {
@@ -66,11 +68,11 @@ pub(crate) struct Machine<'m, 'e, M> {
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// Runs until there is a reason to pause.
-    pub fn run(&mut self) -> Pause {
+    /// Runs until there is a reason to pause, such as `slice` instructions.
+    pub fn run(&mut self, slice: u64) -> Pause {
         let env = self.env;
         let code = env.program.code.as_slice();
-        let slice_end = (self.warp.executed + SLICE).min(env.budget);
+        let slice_end = (self.warp.executed + slice).min(env.budget);
         let mut pc = self.warp.now.pc;
         loop {
             let mask = self.warp.now.mask;
@@ -177,8 +179,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     pc = self.warp.now.pc;
                     continue;
                 }
-                Op::Trap => {
-                    self.record(FindingKind::Trap { message: None }, pc, mask);
+                Op::Trap | Op::GridTrap => {
+                    // The headers of cooperative groups trap where they find no workspace.
+                    let asks = matches!(instr.op, Op::GridTrap) && env.program.asks_for_grid;
+                    let no_grid = asks && env.workspace == 0;
+                    let trap = FindingKind::Trap { message: None };
+                    let kind = if no_grid { FindingKind::GridSync } else { trap };
+                    self.record(kind, pc, mask);
                     if !self.warp.exit(mask) {
                         return Pause::Done;
                     }

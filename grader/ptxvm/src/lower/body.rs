@@ -66,6 +66,8 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     pub targets: HashMap<&'a str, Vec<&'f Function<'a>>>,
     pub line: usize,
     place: u32,
+    /// Number of the file that the code comes from, before inlining.
+    file: u32,
     guard: Option<Guard>,
     counted: bool,
 }
@@ -108,6 +110,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             targets: HashMap::new(),
             line: function.line,
             place: 0,
+            file: 0,
             guard: None,
             counted: true,
         };
@@ -116,6 +119,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             let done = match &line.statement {
                 Statement::Loc { at, inlined_at } => {
                     tracker.step(*at, *inlined_at);
+                    body.file = at.file;
                     body.place = body.builder.place_id(tracker.now());
                     Ok(())
                 }
@@ -148,6 +152,12 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             })?;
         }
         body.finish()
+    }
+
+    /// Whether the code stands in the headers of cooperative groups, or nothing says where it stands.
+    pub fn in_cooperative_groups(&self) -> bool {
+        let name = self.builder.context.files.name(self.file);
+        name.is_none_or(|name| name.contains("cooperative_groups"))
     }
 
     fn registers(&mut self, registers: &Registers<'a>) {

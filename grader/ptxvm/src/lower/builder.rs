@@ -105,8 +105,11 @@ pub(crate) fn kernel<'f, 'a>(
         builder.program.code[pc].op = Op::Call(entry.unwrap_or(NO_PC));
     }
     let read = |register| builder.reads.contains_key(register);
-    builder.program.ordered |= builder.order_if_read.iter().any(read);
+    let waits = builder.order_if_read.iter().any(read);
     let mut program = builder.program;
+    program.ordered |= waits;
+    program.polls |= waits;
+    program.fenced |= program.acquires && !program.asks_for_grid;
     program.uniforms = builder
         .uniforms
         .into_iter()

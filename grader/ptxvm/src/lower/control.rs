@@ -22,6 +22,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
             }
             "exit" => self.emit(Op::Exit),
+            "trap" if self.in_cooperative_groups() => self.emit(Op::GridTrap),
             "trap" | "brkpt" => self.emit(Op::Trap),
             "call" => {
                 mods.take("uni");

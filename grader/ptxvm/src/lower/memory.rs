@@ -20,17 +20,41 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if !matches!(mods.base, "ld" | "ldu" | "st" | "atom" | "red") {
             return Ok(false);
         }
+        self.note_ordering(mods);
         let strong =
             mods.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
         mods.drop_all(&HINTS);
         mods.drop_prefixed(&["L1::", "L2::"]);
         let window = self.access_window(mods);
+        if strong && mods.base == "ld" && matches!(window, None | Some(Window::Global)) {
+            self.builder.program.polls = true;
+            self.builder.program.ordered = true;
+        }
         match mods.base {
             "ld" | "ldu" => self.load(mods, operands, window, strong)?,
             "st" => self.store(mods, operands, window, strong)?,
             _ => self.atomic(mods, operands, window)?,
         }
         Ok(true)
+    }
+
+    /// Releases and acquires order blocks as fences do. `this_grid().sync()` has one of each, which are understood; they look
+    /// like no others that CUDA's headers write.
+    fn note_ordering(&mut self, mods: &Mods<'a>) {
+        let wide = ["gpu", "sys", "cluster"].iter().any(|scope| mods.has(scope));
+        if !wide || !["acquire", "release", "acq_rel", "sc"].iter().any(|order| mods.has(order)) {
+            return;
+        }
+        let program = &mut self.builder.program;
+        let of_a_grid = match mods.base {
+            "atom" => mods.is(&["add", "release", "gpu", "u32"]),
+            _ => mods.base == "ld" && mods.is(&["acquire", "gpu", "u32"]),
+        };
+        if of_a_grid {
+            program.acquires = true;
+        } else {
+            program.fenced = true;
+        }
     }
 
     /// None: generic. Parameters of functions lie in local memory.

@@ -117,6 +117,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 None => {}
             }
             if let Some(special) = special(name) {
+                self.builder.program.asks_for_grid |= matches!(special, Special::Environment(_));
                 return Ok(self.builder.uniform_r(Uniform::Special(special)));
             }
         }
@@ -346,6 +347,10 @@ fn special(name: &str) -> Option<Special> {
         "%lanemask_gt" => Special::LaneMaskGt,
         "%dynamic_smem_size" => Special::DynamicSharedSize,
         "%total_smem_size" => Special::TotalSharedSize,
-        _ => return None,
+        // PTX ISA 10: %envreg<32>.
+        _ => {
+            let number: u8 = name.strip_prefix("%envreg")?.parse().ok()?;
+            return (number < 32).then_some(Special::Environment(number));
+        }
     })
 }

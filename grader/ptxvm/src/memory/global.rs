@@ -373,6 +373,21 @@ impl Memory {
         self.variables.extend(buffers);
     }
 
+    /// The first variable of a number that no module has, brought there at first need: what the driver keeps beside a kernel.
+    pub(crate) fn hidden_variable(&mut self, name: &str, bytes: usize) -> BufferId {
+        if let Some(id) = self.module_variables(u64::MAX) {
+            return id;
+        }
+        let id = self.next_variable();
+        self.add_variables(u64::MAX, std::iter::once((name.to_owned(), vec![0; bytes])));
+        id
+    }
+
+    /// The hidden variable, if it is there.
+    pub(crate) fn hidden(&self) -> Option<BufferId> {
+        self.module_variables(u64::MAX)
+    }
+
     /// The address that the next module's first variable will have.
     pub(crate) fn next_variable(&self) -> BufferId {
         BufferId(BufferId::FIRST_VARIABLE + self.variables.len())

@@ -98,6 +98,8 @@ fn moves_nothing(op: &Op) -> bool {
             | Op::Ret
             | Op::Exit
             | Op::Trap
+            | Op::GridTrap
+            | Op::InvalidCall(_)
             | Op::Bar(_)
             | Op::Shfl { dst: None, .. }
             | Op::VoteP(..)
