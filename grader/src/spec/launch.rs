@@ -27,6 +27,8 @@ pub struct Launch {
     pub kernel: String,
     /// In the order of the signature.
     pub args: Vec<Arg>,
+    /// The blocks may wait for each other (`this_grid().sync()`).
+    pub cooperative: bool,
     block: Vec<Extent>,
     grid: Vec<Extent>,
     shared: Option<Extent>,
@@ -92,6 +94,7 @@ impl Launch {
         let launch = Self {
             kernel: kernel.clone(),
             args,
+            cooperative: raw.cooperative,
             block: extents(&raw.block, "block")?,
             grid: extents(&raw.grid, "grid")?,
             shared,
