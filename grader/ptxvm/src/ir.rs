@@ -251,12 +251,25 @@ pub struct Leave {
     pub results: Vec<(u32, u32, u32)>,
 }
 
+/// A load or store that only moves a value, or changes some of its bits where it lies.
+#[derive(Clone, Debug)]
+pub struct QuietAccess {
+    pub address: Address,
+    pub elements: Elements,
+    /// The value goes to another place.
+    pub copies: bool,
+}
+
 /// One operation of the machine.
 #[derive(Clone, Debug)]
 pub enum Op {
     Alu(Alu),
     Load(Address, Elements),
     Store(Address, Elements),
+    /// May find uninitialised local memory.
+    QuietLoad(Box<QuietAccess>),
+    /// May store what such a load found.
+    QuietStore(Box<QuietAccess>),
     Atom(Box<Atom>),
     /// Copies bytes of local memory: destination, source, size (arguments and results of calls).
     CopyLocal(u32, u32, u32),

@@ -1,6 +1,7 @@
 //! A warp: registers, lanes and the stack of splits that wait to meet again.
 
 use crate::calls::CallStack;
+use crate::exec::quiet::Moving;
 use crate::ir::{NO_PC, P, Pc, Q, R, Slot};
 use crate::memory::local::Local;
 use crate::program::Program;
@@ -128,6 +129,8 @@ pub(crate) struct Warp {
     /// For each lane those that its next warp operation joins: its member mask, as far as these lanes are here and name the
     /// same one.
     pub members: [u32; 32],
+    /// Registers that hold uninitialised values on their way to another place.
+    pub moving: Vec<Moving>,
     /// Instructions so far.
     pub executed: u64,
     /// Index in the block.
@@ -145,6 +148,7 @@ impl Warp {
             live: 0,
             status: Status::Done,
             members: [0; 32],
+            moving: Vec::new(),
             executed: 0,
             index: 0,
         }
@@ -159,6 +163,7 @@ impl Warp {
         self.stack.clear();
         self.live = live;
         self.status = Status::Ready;
+        self.moving.clear();
         self.executed = 0;
         self.index = index;
     }

@@ -320,7 +320,8 @@ mod tests {
         let clocks = Box::new([[1; 32]; 32]);
         let mut log = Log::default();
         for block in 0..WORDS / THREADS {
-            races.block_start(block);
+            races.block_start();
+            races.resume(block);
             for warp in 0..THREADS / 32 {
                 for (&(kind, shift), pc) in accesses.iter().zip(0..) {
                     let at = |lane: usize| block * THREADS + warp * 32 + (lane as u64 + shift) % 32;

@@ -82,8 +82,8 @@ impl Class {
     pub(crate) fn of(instr: &Instr) -> Self {
         match &instr.op {
             Op::Alu(alu) => of_alu(alu),
-            Op::Load(..) => Self::Load,
-            Op::Store(..) => Self::Store,
+            Op::Load(..) | Op::QuietLoad(_) => Self::Load,
+            Op::Store(..) | Op::QuietStore(_) => Self::Store,
             Op::Atom(_) => Self::Atomic,
             Op::Branch { .. }
             | Op::Join

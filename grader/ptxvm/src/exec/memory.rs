@@ -107,7 +107,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         });
     }
 
-    fn load_from(
+    pub(super) fn load_from(
         &mut self,
         mask: u32,
         window: Window,
@@ -365,7 +365,7 @@ fn load_lanes(
                 for (index, &slot) in slots.iter().enumerate() {
                     let place = place + index * element.bytes as usize;
                     let (value, defined) = memory.get(lane, place, element.bytes);
-                    if !defined {
+                    if !defined && slot != Slot::Sink {
                         faults.undefined |= 1 << lane;
                     }
                     registers.set_lane(slot, lane, extend(value, elements));

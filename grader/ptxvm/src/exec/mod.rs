@@ -6,6 +6,7 @@ mod calls;
 mod heap;
 mod memory;
 mod printf;
+pub(crate) mod quiet;
 pub(crate) mod warpops;
 
 use crate::finding::{FindingKind, Log};
@@ -131,6 +132,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 Op::Store(address, elements) => {
                     if active != 0 {
                         self.store(pc, active, address, elements);
+                    }
+                }
+                Op::QuietLoad(load) => {
+                    if active != 0 {
+                        self.quiet_load(pc, active, load);
+                    }
+                }
+                Op::QuietStore(store) => {
+                    if active != 0 {
+                        self.quiet_store(pc, active, store);
                     }
                 }
                 Op::Atom(atom) => {

@@ -7,6 +7,7 @@ use super::callgraph;
 use super::cfg::Cfg;
 use super::mods::Mods;
 use super::postdom;
+use super::quiet::{self, Quiet};
 use super::refuse;
 use crate::error::LoadError;
 use crate::ir::{Alu, Guard, Instr, NO_PC, Op, P, Pc, Q, R};
@@ -66,6 +67,8 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     pub targets: HashMap<&'a str, Vec<&'f Function<'a>>>,
     pub line: usize,
     place: u32,
+    /// The running instruction only moves a value.
+    pub quiet: Option<Quiet>,
     /// Number of the file that the code comes from, before inlining.
     file: u32,
     guard: Option<Guard>,
@@ -110,12 +113,16 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             targets: HashMap::new(),
             line: function.line,
             place: 0,
+            quiet: None,
             file: 0,
             guard: None,
             counted: true,
         };
-        for line in function.body.as_deref().unwrap_or_default() {
+        let lines = function.body.as_deref().unwrap_or_default();
+        let quiet = quiet::quiet(lines);
+        for (index, line) in lines.iter().enumerate() {
             body.line = line.line;
+            body.quiet = quiet.get(&index).copied();
             let done = match &line.statement {
                 Statement::Loc { at, inlined_at } => {
                     tracker.step(*at, *inlined_at);

@@ -2,8 +2,11 @@
 
 use super::body::{Body, Place, Register, Result};
 use super::mods::Mods;
+use super::quiet::Quiet;
 use crate::ir::alu::{Q1, QR, R1};
-use crate::ir::{Address, Alu, Atom, AtomOp, Base, Element, Elements, Op, Slot, Uniform};
+use crate::ir::{
+    Address, Alu, Atom, AtomOp, Base, Element, Elements, Op, QuietAccess, Slot, Uniform,
+};
 use crate::memory::Window;
 use crate::syntax::ast::{AddressBase, Operand};
 use crate::types::Type;
@@ -182,7 +185,20 @@ impl<'a> Body<'_, '_, '_, 'a> {
             elements.slots[index] = slot;
             elements.element.register_bits = bits;
         }
-        self.emit(Op::Load(address, elements));
+        if let Some(Quiet::Unused(parts)) = self.quiet {
+            for (index, slot) in elements.slots.iter_mut().enumerate() {
+                if parts >> index & 1 == 1 {
+                    *slot = Slot::Sink;
+                }
+            }
+        }
+        self.emit(match self.quiet {
+            None | Some(Quiet::Unused(_)) => Op::Load(address, elements),
+            Some(quiet) => {
+                let copies = quiet == Quiet::Copy;
+                Op::QuietLoad(Box::new(QuietAccess { address, elements, copies }))
+            }
+        });
         Ok(())
     }
 
@@ -257,7 +273,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         for (index, part) in parts.iter().enumerate() {
             elements.slots[index] = self.source_slot(part, ty)?;
         }
-        self.emit(Op::Store(address, elements));
+        self.emit(match self.quiet {
+            None => Op::Store(address, elements),
+            Some(_) => Op::QuietStore(Box::new(QuietAccess { address, elements, copies: true })),
+        });
         Ok(())
     }
 

@@ -14,6 +14,7 @@ mod memory;
 mod mods;
 mod operands;
 mod postdom;
+mod quiet;
 mod refuse;
 mod warpops;
 

@@ -39,6 +39,17 @@ impl Local {
         self.flags.fill([0; 32]);
     }
 
+    /// As if nobody had written there.
+    pub fn undefine(&mut self, lane: usize, address: u64, bytes: u32) {
+        let Ok(place) = self.check(lane, address, bytes, true) else { return };
+        if bytes == 8 {
+            self.flags[place / 4][lane] &= 0xF0;
+            self.flags[place / 4 + 1][lane] &= 0xF0;
+        } else {
+            self.flags[place / 4][lane] &= !byte_flags(place, bytes);
+        }
+    }
+
     /// Where the call stack begins.
     pub fn stack_start(&self) -> u32 {
         ((self.owned.len() + GUARD) * 4).next_multiple_of(128) as u32
