@@ -131,7 +131,9 @@
 )]
 
 mod block;
+mod calls;
 mod check;
+mod cooperative;
 mod count;
 mod error;
 mod exec;
@@ -145,6 +147,7 @@ mod memory;
 mod opcodes;
 mod ops;
 mod program;
+mod residents;
 mod shadow;
 mod simd;
 mod syntax;
@@ -159,6 +162,7 @@ pub use finding::{AccessKind, Finding, FindingKind, RaceKind, Space};
 pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};
+pub use memory::heap::{HEAP_SIZE, HeapUse};
 pub use memory::host::HostFault;
 pub use program::{Kernel, Module, ParamType};
 pub use shadow::{Expansion, Factor, Number, Product, Shadow, Written, launch_shadowed};

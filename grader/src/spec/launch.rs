@@ -30,6 +30,8 @@ pub struct Launch {
     pub args: Vec<Arg>,
     /// The rest of a call.
     pub host: Option<HostCall>,
+    /// The blocks may wait for each other (`this_grid().sync()`).
+    pub cooperative: bool,
     block: Vec<Extent>,
     grid: Vec<Extent>,
     shared: Option<Extent>,
@@ -96,6 +98,7 @@ impl Launch {
             kernel: kernel.clone(),
             args,
             host: None,
+            cooperative: raw.cooperative,
             block: extents(&raw.block, "block")?,
             grid: extents(&raw.grid, "grid")?,
             shared,

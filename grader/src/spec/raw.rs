@@ -45,6 +45,8 @@ pub struct RawLaunch {
     pub block: Spanned<Value>,
     pub grid: Spanned<Value>,
     pub shared: Option<Spanned<Value>>,
+    #[serde(default)]
+    pub cooperative: bool,
 }
 
 /// `[[call]]`

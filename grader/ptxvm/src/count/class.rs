@@ -82,12 +82,19 @@ impl Class {
     pub(crate) fn of(instr: &Instr) -> Self {
         match &instr.op {
             Op::Alu(alu) => of_alu(alu),
-            Op::Load(..) => Self::Load,
-            Op::Store(..) => Self::Store,
+            Op::Load(..) | Op::QuietLoad(_) => Self::Load,
+            Op::Store(..) | Op::QuietStore(_) => Self::Store,
             Op::Atom(_) => Self::Atomic,
-            Op::Branch { .. } | Op::Join | Op::Call(_) | Op::Ret | Op::Exit | Op::Trap => {
-                Self::Control
-            }
+            Op::Branch { .. }
+            | Op::Join
+            | Op::Call(_)
+            | Op::Enter(_)
+            | Op::Leave(_)
+            | Op::InvalidCall(_)
+            | Op::Ret
+            | Op::Exit
+            | Op::Trap
+            | Op::GridTrap => Self::Control,
             Op::Bar(_) | Op::WarpSync => Self::Barrier,
             Op::CopyLocal(..) => Self::Move,
             Op::Shfl { .. }

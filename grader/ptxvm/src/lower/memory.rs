@@ -2,8 +2,11 @@
 
 use super::body::{Body, Place, Register, Result};
 use super::mods::Mods;
+use super::quiet::Quiet;
 use crate::ir::alu::{Q1, QR, R1};
-use crate::ir::{Address, Alu, Atom, AtomOp, Base, Element, Elements, Op, Slot, Uniform};
+use crate::ir::{
+    Address, Alu, Atom, AtomOp, Base, Element, Elements, Op, QuietAccess, Slot, Uniform,
+};
 use crate::memory::Window;
 use crate::syntax::ast::{AddressBase, Operand};
 use crate::types::Type;
@@ -20,17 +23,41 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if !matches!(mods.base, "ld" | "ldu" | "st" | "atom" | "red") {
             return Ok(false);
         }
+        self.note_ordering(mods);
         let strong =
             mods.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
         mods.drop_all(&HINTS);
         mods.drop_prefixed(&["L1::", "L2::"]);
         let window = self.access_window(mods);
+        if strong && mods.base == "ld" && matches!(window, None | Some(Window::Global)) {
+            self.builder.program.polls = true;
+            self.builder.program.ordered = true;
+        }
         match mods.base {
             "ld" | "ldu" => self.load(mods, operands, window, strong)?,
             "st" => self.store(mods, operands, window, strong)?,
             _ => self.atomic(mods, operands, window)?,
         }
         Ok(true)
+    }
+
+    /// Releases and acquires order blocks as fences do. `this_grid().sync()` has one of each, which are understood; they look
+    /// like no others that CUDA's headers write.
+    fn note_ordering(&mut self, mods: &Mods<'a>) {
+        let wide = ["gpu", "sys", "cluster"].iter().any(|scope| mods.has(scope));
+        if !wide || !["acquire", "release", "acq_rel", "sc"].iter().any(|order| mods.has(order)) {
+            return;
+        }
+        let program = &mut self.builder.program;
+        let of_a_grid = match mods.base {
+            "atom" => mods.is(&["add", "release", "gpu", "u32"]),
+            _ => mods.base == "ld" && mods.is(&["acquire", "gpu", "u32"]),
+        };
+        if of_a_grid {
+            program.acquires = true;
+        } else {
+            program.fenced = true;
+        }
     }
 
     /// None: generic. Parameters of functions lie in local memory.
@@ -87,6 +114,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let param_of_call = window == Some(Window::Param) && of_variable == Window::Local;
         if window.is_some_and(|window| window != of_variable) && !param_of_call {
             return Err(self.malformed(format!("`{name}` lies in another space")));
+        }
+        if let (Place::Frame(start), pointer) = (place, self.builder.frame_pointer) {
+            let offset = i64::from(start).wrapping_add(*offset);
+            return Ok(Address {
+                window: Some(of_variable),
+                base: Base::Q(pointer),
+                offset,
+                strong,
+            });
         }
         let base = self.builder.uniform_q(uniform);
         Ok(Address { window: Some(of_variable), base: Base::Q(base), offset: 0, strong })
@@ -149,7 +185,20 @@ impl<'a> Body<'_, '_, '_, 'a> {
             elements.slots[index] = slot;
             elements.element.register_bits = bits;
         }
-        self.emit(Op::Load(address, elements));
+        if let Some(Quiet::Unused(parts)) = self.quiet {
+            for (index, slot) in elements.slots.iter_mut().enumerate() {
+                if parts >> index & 1 == 1 {
+                    *slot = Slot::Sink;
+                }
+            }
+        }
+        self.emit(match self.quiet {
+            None | Some(Quiet::Unused(_)) => Op::Load(address, elements),
+            Some(quiet) => {
+                let copies = quiet == Quiet::Copy;
+                Op::QuietLoad(Box::new(QuietAccess { address, elements, copies }))
+            }
+        });
         Ok(())
     }
 
@@ -224,7 +273,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         for (index, part) in parts.iter().enumerate() {
             elements.slots[index] = self.source_slot(part, ty)?;
         }
-        self.emit(Op::Store(address, elements));
+        self.emit(match self.quiet {
+            None => Op::Store(address, elements),
+            Some(_) => Op::QuietStore(Box::new(QuietAccess { address, elements, copies: true })),
+        });
         Ok(())
     }
 

@@ -2,6 +2,8 @@
 
 /// Bytes between two variables, at least.
 const GAP: u32 = 1024;
+/// The same in a stack frame, and between two frames.
+pub const FRAME_GAP: u32 = 32;
 /// Shared memory has 32 banks of 4 bytes; a variable keeps the bank it would have without gaps.
 const BANKS: u32 = 128;
 /// Most bytes of variables in one window.
@@ -23,6 +25,11 @@ impl Layout {
     pub fn place(&mut self, size: u64, align: u64) -> Option<u32> {
         let gap = if self.variables.is_empty() { 0 } else { GAP };
         self.place_after(gap, BANKS, size, align)
+    }
+
+    /// Place of a variable of a stack frame, of which there may be thousands: only a small gap keeps it from the others.
+    pub fn place_in_frame(&mut self, size: u64, align: u64) -> Option<u32> {
+        self.place_after(FRAME_GAP, 1, size, align)
     }
 
     /// Place of a variable that no address points to, so that nothing can overrun it: close behind the others.

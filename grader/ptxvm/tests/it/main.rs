@@ -8,6 +8,7 @@
 mod approx;
 mod bad;
 mod barriers;
+mod calls;
 mod checks;
 mod counters;
 mod fuzz;

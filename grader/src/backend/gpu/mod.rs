@@ -288,7 +288,7 @@ impl GpuBackend {
         images: &[Vec<u8>],
     ) -> Result<Program, Failure> {
         let launch = |launch: &CaseLaunch| -> Result<Launch, Failure> {
-            let CaseLaunch { kernel, grid, block, shared, args } = launch;
+            let CaseLaunch { kernel, grid, block, shared, cooperative, args } = launch;
             let mangled = self.kernels.get(kernel).ok_or_else(|| super::no_such_kernel(kernel))?;
             let arg = |arg: &CaseArg| match *arg {
                 CaseArg::Int(value) => Arg::Int(value),
@@ -302,6 +302,7 @@ impl GpuBackend {
                 grid: *grid,
                 block: *block,
                 shared: *shared,
+                cooperative: *cooperative,
                 args: args.iter().map(arg).collect(),
             })
         };

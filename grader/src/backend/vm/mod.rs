@@ -128,6 +128,7 @@ impl<'a> Session<'a> {
             trace: if let Follow::Thread(t) = follow { Some((t.block, t.thread)) } else { None },
             watch: if let Follow::Place(place) = follow { Some(place) } else { None },
             max_findings: MAX_FINDINGS,
+            cooperative: launch.cooperative,
         };
         let start = self.start(kernel, launch);
         ptxvm::launch(&self.backend.module, kernel, &start, &mut self.memory, &options)
@@ -142,6 +143,7 @@ impl<'a> Session<'a> {
         let kernel = self.kernel(launch)?;
         let options = Options {
             budget: self.backend.budget.unwrap_or_else(|| budget(self.tensors)),
+            cooperative: launch.cooperative,
             ..Options::default()
         };
         let start = self.start(kernel, launch);
