@@ -108,7 +108,7 @@ fn of_path(path: &str) -> Class {
     let function = parts.last().copied().unwrap_or_default();
     match parts.first().copied().unwrap_or_default() {
         "cmp" => Class::Compare,
-        "cvt" => Class::Convert,
+        "cvt" | "narrow" => Class::Convert,
         "approx" => Class::Special,
         "half" | "f16" | "bf16" => Class::Half,
         _ if function.starts_with("is_") => Class::Compare,

@@ -18,6 +18,7 @@ enum Value {
 }
 
 /// What a conversion asks for besides its types.
+#[expect(clippy::struct_excessive_bools, reason = "each is a modifier of the instruction")]
 #[derive(Clone, Copy)]
 struct How {
     mode: Mode,
@@ -26,6 +27,8 @@ struct How {
     flush: bool,
     saturate: bool,
     relu: bool,
+    /// `.satfinite`: infinities become the largest number.
+    finite: bool,
 }
 
 impl<'a> Body<'_, '_, '_, 'a> {
@@ -149,6 +152,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             flush: mods.take("ftz"),
             saturate: mods.take("sat"),
             relu: mods.take("relu"),
+            finite: mods.take("satfinite"),
         };
         if let (Type::F16x2 | Type::Bf16x2, Type::F32, [d, high, low]) = (to, from, operands) {
             let part = if to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
@@ -450,6 +454,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 (how.saturate && to == Type::Bf16, R1::SatBf16),
                 (how.relu && to == Type::F16, R1::ReluF16),
                 (how.relu && to == Type::Bf16, R1::ReluBf16),
+                (how.finite && to == Type::F16, R1::FiniteF16),
+                (how.finite && to == Type::Bf16, R1::FiniteBf16),
             ];
             let mut value = value;
             for (_, op) in steps.into_iter().filter(|(wanted, _)| *wanted) {

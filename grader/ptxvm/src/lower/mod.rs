@@ -10,9 +10,13 @@ mod convert;
 mod float;
 mod memory;
 mod mods;
+mod narrow;
 mod operands;
+mod packed;
 mod postdom;
+mod rare;
 mod refuse;
+mod video;
 mod warpops;
 
 use std::collections::HashMap;

@@ -10,4 +10,6 @@ pub mod exact;
 pub mod float;
 pub mod half;
 pub mod int;
+pub mod narrow;
 pub mod round;
+pub mod video;

@@ -194,6 +194,7 @@ fn unary_r(op: R1) -> Rule {
         R1::U32FromF32 | R1::S32FromF32 => Rule::ToInteger,
         R1::F16FromF32 => Rule::Function("f16"),
         R1::Bf16FromF32 => Rule::Function("bf16"),
+        R1::Tf32Even | R1::Tf32Away | R1::Tf32Zero => Rule::Function("tf32"),
         _ => Rule::Opaque,
     }
 }
