@@ -108,8 +108,9 @@
 //!
 //! # Other known differences from a GPU
 //!
-//! - With `.ftz`, a GPU flushes a product that is below the smallest normal number when rounded to all bits; here it is kept if
-//!   it rounds up to that number as a subnormal. Both differ for products within one unit of 2^-126 (2^-14 for `f16`).
+//! - With `.ftz`, a product (and a sum with one) is flushed if it is below the smallest normal number when rounded to all
+//!   bits, even if it would round up to that number as a subnormal. An H200 does so for `f16`; that it does so for `f32` is
+//!   assumed, since no operand of the tables shows it. `div`, `rcp`, `sqrt` and `cvt` flush the rounded result.
 //! - `bfe` and `bfi` with positions or lengths above 255, which the ISA rules out.
 //!
 //! # Structure

@@ -62,6 +62,8 @@ macro_rules! with_alu_table {
                 AddRz slow zero::add_f32; AddRm slow down::add_f32; AddRp slow up::add_f32;
                 MulRz slow zero::mul_f32; MulRm slow down::mul_f32; MulRp slow up::mul_f32;
                 DivRz slow zero::div_f32; DivRm slow down::div_f32; DivRp slow up::div_f32;
+                MulFtz fast flush::mul_f32; MulFtzRm slow flush::down::mul_f32; MulFtzRp slow flush::up::mul_f32;
+                MulFtzF16 slow flush::mul_f16; MulFtzF16x2 slow flush::mul_f16x2;
                 MinF fast f32s::min; MaxF fast f32s::max; MinNanF fast f32s::min_nan; MaxNanF fast f32s::max_nan;
                 CopysignF fast f32s::copysign;
                 AddF16 slow f16::add; SubF16 slow f16::sub; MulF16 slow f16::mul; MinF16 slow f16::min;
@@ -86,6 +88,8 @@ macro_rules! with_alu_table {
                 Dp4aUU slow int::dp4a_uu; Dp4aUS slow int::dp4a_us; Dp4aSU slow int::dp4a_su; Dp4aSS slow int::dp4a_ss;
                 Dp2aUU slow int::dp2a_uu; Dp2aUS slow int::dp2a_us; Dp2aSU slow int::dp2a_su; Dp2aSS slow int::dp2a_ss;
                 FmaF fast f32s::fma; FmaRz slow zero::fma_f32; FmaRm slow down::fma_f32; FmaRp slow up::fma_f32;
+                FmaFtz fast flush::fma_f32; FmaFtzRm slow flush::down::fma_f32; FmaFtzRp slow flush::up::fma_f32;
+                FmaFtzF16 slow flush::fma_f16; FmaFtzF16x2 slow flush::fma_f16x2;
                 FmaF16 slow f16::fma; FmaF16x2 slow f16::fma2; FmaBf16 slow bf16::fma; FmaBf16x2 slow bf16::fma2;
             }
             /// R <- R, R, R, R

@@ -114,7 +114,8 @@ fn of_path(path: &str) -> Class {
         _ if function.starts_with("is_") => Class::Compare,
         "f64s" => Class::Double,
         "zero" | "down" | "up" if function.ends_with("_f64") => Class::Double,
-        "f32s" | "zero" | "down" | "up" => Class::Float,
+        "flush" if function.contains("f16") => Class::Half,
+        "f32s" | "flush" | "zero" | "down" | "up" => Class::Float,
         _ if function == "mov" => Class::Move,
         _ => Class::Integer,
     }

@@ -8,6 +8,7 @@ pub mod cmp;
 pub mod cvt;
 pub mod exact;
 pub mod float;
+pub mod flush;
 pub mod half;
 pub mod int;
 pub mod narrow;
