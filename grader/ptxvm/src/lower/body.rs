@@ -215,6 +215,17 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     }
 
     fn dispatch(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
+        let done = self.lowered(mods, instruction);
+        // What a family lacks as a whole says more than what is wrong with the one instruction.
+        if done.is_err()
+            && let Some(reason) = refuse::known_reason(instruction.opcode)
+        {
+            return Err(self.unsupported(reason));
+        }
+        done
+    }
+
+    fn lowered(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
         let operands = instruction.operands.as_slice();
         let known = self.packed(mods, operands)?
             || self.rare_arithmetic(mods, operands)?

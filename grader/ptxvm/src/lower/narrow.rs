@@ -7,10 +7,6 @@ use crate::ir::{Alu, R, Uniform};
 use crate::syntax::ast::Operand;
 use crate::types::Type;
 
-/// Formats that only the tensor cores of `sm_100a` and later read.
-const LATER: [&str; 9] =
-    ["e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4"];
-
 impl<'a> Body<'_, '_, '_, 'a> {
     /// True if the instruction was one of these.
     pub fn narrow_conversion(
@@ -20,11 +16,6 @@ impl<'a> Body<'_, '_, '_, 'a> {
     ) -> Result<bool> {
         if mods.base != "cvt" {
             return Ok(false);
-        }
-        if let Some(format) = mods.take_any(&LATER) {
-            return Err(self.unsupported(format!(
-                "`cvt` with `.{format}`, which needs sm_100a; use `e4m3` or `e5m2`"
-            )));
         }
         if mods.take("pack") {
             self.pack_saturated(mods, operands)?;

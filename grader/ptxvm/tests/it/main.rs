@@ -10,6 +10,7 @@ mod bad;
 mod barriers;
 mod checks;
 mod counters;
+mod coverage;
 mod fuzz;
 mod global_race;
 mod golden;
