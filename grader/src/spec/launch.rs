@@ -123,7 +123,17 @@ impl Launch {
         place: Range<usize>,
     ) -> Self {
         let (block, grid) = (Vec::new(), Vec::new());
-        Self { kernel: name, args, host: Some(host), block, grid, shared: None, place, arg_places }
+        Self {
+            kernel: name,
+            args,
+            host: Some(host),
+            cooperative: false,
+            block,
+            grid,
+            shared: None,
+            place,
+            arg_places,
+        }
     }
 
     /// The tensors whose addresses it takes, and what for.

@@ -115,13 +115,14 @@ fn of_path(path: &str) -> Class {
     let function = parts.last().copied().unwrap_or_default();
     match parts.first().copied().unwrap_or_default() {
         "cmp" => Class::Compare,
-        "cvt" => Class::Convert,
+        "cvt" | "narrow" => Class::Convert,
         "approx" => Class::Special,
         "half" | "f16" | "bf16" => Class::Half,
         _ if function.starts_with("is_") => Class::Compare,
         "f64s" => Class::Double,
         "zero" | "down" | "up" if function.ends_with("_f64") => Class::Double,
-        "f32s" | "zero" | "down" | "up" => Class::Float,
+        "flush" if function.contains("f16") => Class::Half,
+        "f32s" | "flush" | "zero" | "down" | "up" => Class::Float,
         _ if function == "mov" => Class::Move,
         _ => Class::Integer,
     }

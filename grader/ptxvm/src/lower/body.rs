@@ -10,6 +10,7 @@ use super::postdom;
 use super::quiet::{self, Quiet};
 use super::refuse;
 use crate::error::LoadError;
+use crate::ir::alu::{R1, R2};
 use crate::ir::{Alu, Guard, Instr, NO_PC, Op, P, Pc, Q, R};
 use crate::loc::Tracker;
 use crate::syntax::ast::{Function, Instruction, Registers, Statement, VarSpace, Variable};
@@ -264,14 +265,29 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     }
 
     fn dispatch(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
+        let done = self.lowered(mods, instruction);
+        // What a family lacks as a whole says more than what is wrong with the one instruction.
+        if done.is_err()
+            && let Some(reason) = refuse::known_reason(instruction.opcode)
+        {
+            return Err(self.unsupported(reason));
+        }
+        done
+    }
+
+    fn lowered(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
         let operands = instruction.operands.as_slice();
-        let known = self.arithmetic(mods, operands)?
+        let known = self.packed(mods, operands)?
+            || self.rare_arithmetic(mods, operands)?
+            || self.arithmetic(mods, operands)?
             || self.floating(mods, operands)?
+            || self.narrow_conversion(mods, operands)?
             || self.conversion(mods, operands)?
             || self.comparison(mods, operands)?
             || self.memory_access(mods, operands)?
             || self.control(mods, operands)?
-            || self.warp_operation(mods, operands)?;
+            || self.warp_operation(mods, operands)?
+            || self.video(mods, operands)?;
         if !known {
             return Err(self.unsupported(refuse::reason(instruction.opcode)));
         }
@@ -288,6 +304,25 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         self.places.push(self.place);
         self.code.push(Instr { op, guard: self.guard, counted: self.counted });
         self.counted = false;
+    }
+
+    /// Adds a step before the one that counts.
+    pub fn prepare(&mut self, alu: Alu) {
+        self.places.push(self.place);
+        self.code.push(Instr { op: Op::Alu(alu), guard: self.guard, counted: false });
+    }
+
+    /// Adds such a step into a new register.
+    pub fn step(&mut self, op: R1, a: R) -> R {
+        let d = self.builder.new_r();
+        self.prepare(Alu::R1(op, d, a));
+        d
+    }
+
+    pub fn step2(&mut self, op: R2, a: R, b: R) -> R {
+        let d = self.builder.new_r();
+        self.prepare(Alu::R2(op, d, a, b));
+        d
     }
 
     /// Adds the member mask of the warp operation that follows; it is the operation that counts.

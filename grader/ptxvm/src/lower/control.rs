@@ -2,7 +2,8 @@
 
 use super::body::{Body, Result};
 use super::mods::Mods;
-use crate::ir::{Bar, BarReduce, Op};
+use crate::ir::alu::Q1;
+use crate::ir::{Alu, Bar, BarReduce, Op, Uniform};
 use crate::syntax::ast::Operand;
 use crate::types::Type;
 
@@ -30,6 +31,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
             }
             "bar" | "barrier" => self.barrier(mods, operands)?,
             "membar" | "fence" => {
+                // Nothing reads or writes memory past the caches of a thread here: every proxy is the same one.
+                if mods.take("proxy") {
+                    mods.drop_all(&["async", "alias", "global", "shared::cta"]);
+                }
                 mods.drop_all(&[
                     "cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel", "acquire", "release",
                 ]);
@@ -38,7 +43,18 @@ impl<'a> Body<'_, '_, '_, 'a> {
             }
             "nanosleep" | "pmevent" => {
                 mods.ty();
+                mods.take("mask");
                 self.emit(Op::Nop);
+            }
+            "createpolicy" => {
+                // Hints for the caches; what stands for one does not matter.
+                mods.drop_all(&["fractional", "range", "cvt", "global", "b64"]);
+                mods.drop_prefixed(&["L2"]);
+                let [d, ..] = operands else {
+                    return Err(self.malformed("`createpolicy` needs a destination"));
+                };
+                let (d, none) = (self.dst_q(d)?, self.builder.uniform_q(Uniform::Bits(0)));
+                self.alu(Alu::Q1(Q1::Mov, d, none));
             }
             "prefetch" | "prefetchu" | "discard" | "applypriority" => {
                 mods.drop_all(&["global", "local", "L1", "L2"]);

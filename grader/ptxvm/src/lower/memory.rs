@@ -27,6 +27,11 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let strong =
             mods.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
         mods.drop_all(&HINTS);
+        // The policy is the last operand.
+        let operands = match operands {
+            [rest @ .., _] if mods.take("L2::cache_hint") => rest,
+            all => all,
+        };
         mods.drop_prefixed(&["L1::", "L2::"]);
         let window = self.access_window(mods);
         if strong && mods.base == "ld" && matches!(window, None | Some(Window::Global)) {
@@ -305,30 +310,82 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let bits = ty.bits();
         let arithmetic = matches!(op, AtomOp::Add | AtomOp::Min | AtomOp::Max);
         if bits == 8
+            || matches!(ty, Type::F32 | Type::F64) && matches!(op, AtomOp::Min | AtomOp::Max)
             || bits == 16 && !(ty.is_half() && arithmetic || op == AtomOp::Cas)
             || matches!(op, AtomOp::Inc | AtomOp::Dec) && bits != 32
         {
             return Err(self.unsupported("this atomic operation on this type"));
         }
+        let count = match mods.take_any(&["v2", "v4"]) {
+            Some("v2") => 2,
+            Some(_) => 4,
+            None => 1,
+        };
         let (dst, operands) = if mods.base == "red" {
-            (Slot::Sink, operands)
+            (None, operands)
         } else {
             let [d, rest @ ..] = operands else {
                 return Err(self.malformed("`atom` needs a destination"));
             };
-            (self.slot_of(d)?.0, rest)
+            (Some(d), rest)
         };
         let (address, b, c) = match (op, operands) {
-            (AtomOp::Cas, [address, b, c]) => (address, b, Some(c)),
+            (AtomOp::Cas, [address, b, c]) if count == 1 => (address, b, Some(c)),
             (_, [address, b]) if op != AtomOp::Cas => (address, b, None),
             _ => return Err(self.malformed("wrong number of operands")),
         };
         let address = self.address(address, window, true)?;
+        if count == 1 {
+            let dst = match dst {
+                Some(d) => self.slot_of(d)?.0,
+                None => Slot::Sink,
+            };
+            return self.one_atomic(op, ty, address, dst, b, c);
+        }
+        // Each element is an atomic of its own (PTX ISA 9.7.13.5); sources are read before any result is there.
+        let (Operand::Vector(sources), Some(Operand::Vector(_)) | None) = (b, dst) else {
+            return Err(self.malformed("an atomic on a vector has vectors as operands"));
+        };
+        let targets = match dst {
+            Some(Operand::Vector(targets)) => targets.as_slice(),
+            _ => &[],
+        };
+        if sources.len() != count || dst.is_some() && targets.len() != count {
+            return Err(self.malformed(format!("{} registers where {count} belong", sources.len())));
+        }
+        let mut results = Vec::new();
+        for (index, source) in (0i64..).zip(sources) {
+            let offset = address.offset.wrapping_add(index * i64::from(ty.bytes()));
+            let slot = match dst {
+                Some(_) => Slot::R(self.builder.new_r()),
+                None => Slot::Sink,
+            };
+            self.one_atomic(op, ty, Address { offset, ..address }, slot, source, None)?;
+            results.push(slot);
+        }
+        for (target, result) in targets.iter().zip(results) {
+            if let (Some(Register::R(d, _)), Slot::R(result)) = (self.dst(target)?, result) {
+                self.alu(Alu::R1(R1::Mov, d, result));
+            }
+        }
+        Ok(())
+    }
+
+    fn one_atomic(
+        &mut self,
+        op: AtomOp,
+        ty: Type,
+        address: Address,
+        dst: Slot,
+        b: &Operand<'a>,
+        c: Option<&Operand<'a>>,
+    ) -> Result<()> {
         let b = self.source_slot(b, ty)?;
         let c = match c {
             Some(c) => self.source_slot(c, ty)?,
             None => Slot::Sink,
         };
+        let bits = ty.bits();
         let width_fits =
             |slot| matches!((slot, bits), (Slot::Sink, _) | (Slot::Q(_), 64) | (Slot::R(_), ..=32));
         if ![dst, b, c].into_iter().all(width_fits) {

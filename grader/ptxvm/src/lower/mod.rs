@@ -12,10 +12,14 @@ mod convert;
 mod float;
 mod memory;
 mod mods;
+mod narrow;
 mod operands;
+mod packed;
 mod postdom;
 mod quiet;
+mod rare;
 mod refuse;
+mod video;
 mod warpops;
 
 use std::collections::HashMap;

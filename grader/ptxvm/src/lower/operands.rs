@@ -1,7 +1,7 @@
 //! Operands: registers, constants, special registers and addresses of variables.
 
-use super::ModulePlace;
 use super::body::{Body, Place, Register, Result, Scope};
+use super::{ModulePlace, refuse};
 use crate::ir::{Alu, Guard, P, Q, R, Slot, Special, Uniform, alu};
 use crate::memory::Window;
 use crate::syntax::ast::Operand;
@@ -62,6 +62,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         match self.register(name) {
             Some(Register::P(predicate)) => Ok(predicate),
             Some(_) => Err(self.malformed(format!("`{name}` is no predicate register"))),
+            None if name == "%is_explicit_cluster" => Err(self.unsupported(refuse::register(name))),
             None => Err(self.malformed(format!("unknown register `{name}`"))),
         }
     }
@@ -181,7 +182,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     fn unknown(&self, operand: &Operand<'a>) -> crate::error::LoadError {
         match operand {
             Operand::Name(name) if name.starts_with('%') => {
-                self.unsupported(format!("register `{name}`"))
+                self.unsupported(refuse::register(name))
             }
             Operand::Name(name) | Operand::Offset(name, _) => {
                 self.malformed(format!("unknown name `{name}`"))

@@ -4,6 +4,9 @@
 const GAP: u32 = 1024;
 /// The same in a stack frame, and between two frames.
 pub const FRAME_GAP: u32 = 32;
+/// Where there are very many variables, as in unoptimised code, gaps must be smaller.
+const CROWDED: u32 = 1 << 16;
+const SMALL_GAP: u32 = 64;
 /// Shared memory has 32 banks of 4 bytes; a variable keeps the bank it would have without gaps.
 const BANKS: u32 = 128;
 /// Most bytes of variables in one window.
@@ -23,7 +26,11 @@ pub struct Layout {
 impl Layout {
     /// Place of the next variable; None where the window is full.
     pub fn place(&mut self, size: u64, align: u64) -> Option<u32> {
-        let gap = if self.variables.is_empty() { 0 } else { GAP };
+        let gap = match self.end {
+            _ if self.variables.is_empty() => 0,
+            ..CROWDED => GAP,
+            _ => SMALL_GAP,
+        };
         self.place_after(gap, BANKS, size, align)
     }
 
@@ -69,5 +76,12 @@ mod tests {
         assert!(second >= 20 + GAP);
         assert_eq!(layout.packed, 132);
         assert_eq!(layout.place(1 << 40, 4), None);
+    }
+
+    #[test]
+    fn a_thousand_variables_fit() {
+        let mut layout = Layout::default();
+        let starts: Vec<u32> = (0..1000).map(|_| layout.place(16, 8).unwrap()).collect();
+        assert!(starts.is_sorted() && layout.end < 5 << 16);
     }
 }

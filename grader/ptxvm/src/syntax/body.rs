@@ -183,6 +183,12 @@ impl<'a> Parser<'_, 'a> {
                 0 => Operand::Name(token.text),
                 addend => Operand::Offset(token.text, addend),
             },
+            Kind::Word => {
+                return Err(LoadError::unsupported(
+                    token.line,
+                    "not supported: negated registers; negate into another register first",
+                ));
+            }
             _ => {
                 self.at -= 1;
                 return Err(self.unexpected("an operand"));

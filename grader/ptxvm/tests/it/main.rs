@@ -11,6 +11,7 @@ mod barriers;
 mod calls;
 mod checks;
 mod counters;
+mod coverage;
 mod fuzz;
 mod global_race;
 mod golden;
