@@ -149,6 +149,13 @@ pub enum FindingKind {
         /// The lanes that take part with this mask.
         here: u32,
     },
+    /// An output that must hold the same bits after every run held others.
+    NotRepeatable {
+        /// The first element that differs.
+        place: Place,
+        /// After the first run, and after another one.
+        values: [f64; 2],
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions executed by the warp.
@@ -212,6 +219,7 @@ impl FindingKind {
             Self::GlobalRace { .. } => "global-race",
             Self::BarrierDivergence { .. } => "barrier-divergence",
             Self::InvalidMembers { .. } => "invalid-members",
+            Self::NotRepeatable { .. } => "not-repeatable",
             Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
             Self::Trap { .. } => "trap",
             Self::Driver { .. } => "driver-error",

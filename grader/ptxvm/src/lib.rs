@@ -74,6 +74,11 @@
 //! [`launch_shadowed`] runs a launch again with each value carrying the sum of products of buffer elements that made it, and
 //! [`Shadow::element`] lists them, with the source line of each. [`launch`] pays nothing for it.
 //!
+//! # Other orders
+//!
+//! [`launch_reordered`] runs the blocks, and the warps of each, in another order. Where the results differ, they depend on
+//! what a GPU leaves to chance: a sum of floats by `atomicAdd`, say. Lanes of one warp keep their order.
+//!
 //! # What is not
 //!
 //! Textures, surfaces, `wmma`/`mma`, asynchronous copies, clusters, function pointers, recursion, `malloc`: a kernel that has
@@ -145,6 +150,7 @@ mod memory;
 mod opcodes;
 mod ops;
 mod program;
+mod reordered;
 mod shadow;
 mod simd;
 mod syntax;
@@ -160,6 +166,7 @@ pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};
 pub use program::{Kernel, Module, ParamType};
+pub use reordered::{Order, launch_reordered};
 pub use shadow::{Expansion, Factor, Number, Product, Shadow, Written, launch_shadowed};
 
 impl Module {

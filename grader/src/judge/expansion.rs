@@ -167,6 +167,7 @@ mod tests {
             formula,
             known: Values::from([("x".to_owned(), vec![3.0, 5.0])]),
             chained: BTreeMap::new(),
+            bit_equal: Vec::new(),
         }
     }
 

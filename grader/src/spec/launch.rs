@@ -3,6 +3,7 @@
 use super::arg::{Arg, Purpose};
 use super::fault::{Checked, Fault};
 use super::raw::{RawLaunch, Value};
+use super::repeat::Repeat;
 use super::sizes::Sizes;
 use super::tensors::{Tensors, prime};
 use indexmath::{DimExpr, Dims};
@@ -27,6 +28,8 @@ pub struct Launch {
     pub kernel: String,
     /// In the order of the signature.
     pub args: Vec<Arg>,
+    /// What a second run of it may give.
+    pub repeat: Repeat,
     block: Vec<Extent>,
     grid: Vec<Extent>,
     shared: Option<Extent>,
@@ -92,6 +95,7 @@ impl Launch {
         let launch = Self {
             kernel: kernel.clone(),
             args,
+            repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?.unwrap_or_default(),
             block: extents(&raw.block, "block")?,
             grid: extents(&raw.grid, "grid")?,
             shared,

@@ -40,6 +40,7 @@ pub struct RawLaunch {
     pub block: Spanned<Value>,
     pub grid: Spanned<Value>,
     pub shared: Option<Spanned<Value>>,
+    pub repeat: Option<Spanned<String>>,
 }
 
 /// `[[test]]`

@@ -21,5 +21,6 @@ mod metamorphic;
 mod one_op;
 mod race;
 mod reference;
+mod reordered;
 mod shadow;
 mod support;
