@@ -13,8 +13,8 @@ use crate::finding::{Finding, FindingKind, Place};
 use crate::tensor::Tensor;
 use crate::verdict::{Provenance, TensorDiff, TestVerdict};
 pub use expansion::{element_terms, formula_is_general, name_line};
-pub use repeat::repeated;
 use indexmath::{Dims, ElementRef, Term};
+pub use repeat::repeated;
 
 /// An element with more terms than this is not listed: `LeNet`'s conv2 has 400, a weight gradient at batch 64 has 4,096.
 const MAX_TERMS: usize = 5_000;

@@ -27,8 +27,11 @@ impl Repeat {
         let word = raw.get_ref();
         let found = Self::WORDS.iter().find(|(name, _)| name == word);
         found.map(|&(_, repeat)| repeat).ok_or_else(|| {
-            Fault::at(raw.span(), format!("unknown `repeat` \"{}\"", word.escape_debug()))
-                .suggest(word, Self::WORDS.iter().map(|(name, _)| *name), "word")
+            Fault::at(raw.span(), format!("unknown `repeat` \"{}\"", word.escape_debug())).suggest(
+                word,
+                Self::WORDS.iter().map(|(name, _)| *name),
+                "word",
+            )
         })
     }
 }
@@ -47,7 +50,8 @@ pub(crate) fn sources(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
                 Arg::Given(_) | Arg::Scalar(_) | Arg::Size(_) => continue,
             };
             let Some(other) = loose(&name) else { continue };
-            let title = format!("`{name}` may differ from run to run: `{}` computes it", other.kernel);
+            let title =
+                format!("`{name}` may differ from run to run: `{}` computes it", other.kernel);
             return Err(Fault::at(launch.arg_place(i).clone(), title)
                 .also(other.place().clone(), "this launch is not bit-equal")
                 .help(format!("write \"given({name})\", or repeat = \"bit-equal\" there, too")));

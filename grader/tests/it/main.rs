@@ -2,6 +2,9 @@
 
 mod cli;
 mod docs;
+mod half;
 mod layers;
+mod mini;
 mod puzzles;
+mod repeat;
 mod terms;
