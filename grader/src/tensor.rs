@@ -134,11 +134,11 @@ mod tests {
         for (dtype, step) in [(DType::F16, 2f64.powi(-10)), (DType::BF16, 2f64.powi(-7))] {
             let round = |value: f64| decode(dtype, &encode(dtype, &[value]))[0];
             for sign in [1.0, -1.0] {
-                for odd in [1.0, 3.0] {
-                    let (below, above) =
-                        (1.0 + (odd - 1.0) / 2.0 * step, 1.0 + (odd + 1.0) / 2.0 * step);
-                    let middle = 1.0 + odd / 2.0 * step;
-                    let even = if odd == 1.0 { below } else { above };
+                // The significand of `below` is even for the first one, odd for the second.
+                for steps in [0.0, 1.0] {
+                    let (below, above) = (1.0 + steps * step, 1.0 + (steps + 1.0) * step);
+                    let middle = below + step / 2.0;
+                    let even = if steps == 0.0 { below } else { above };
                     assert_eq!(round(sign * middle), sign * even);
                     for little in [2f64.powi(-52), 2f64.powi(-30), 2f64.powi(-20)] {
                         assert_eq!(

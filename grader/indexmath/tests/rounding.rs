@@ -220,7 +220,7 @@ fn float_sums_of_halves_give_no_false_alarm() {
         let draws: [fn(&mut Random) -> f64; 3] =
             [Random::normal, |random| random.unit(), |random| 1.0 + 0.01 * random.normal()];
         for draw in draws {
-            let mut draw = |random: &mut Random| half(draw(random));
+            let draw = |random: &mut Random| half(draw(random));
             let a: Vec<f64> = (0..rows * terms).map(|_| draw(&mut random)).collect();
             let b: Vec<f64> = (0..rows * terms).map(|_| draw(&mut random)).collect();
             for (row, element) in dots("f16", rows, &a, &b).iter().enumerate() {
@@ -266,6 +266,9 @@ fn storage_in_sixteen_bits() {
     // The partial sums are those of f32: 4000 terms of 1 may be stored, and may not be counted in f16.
     let long = dots("f16", 1, &vec![1.0; 4000], &vec![1.0; 4000])[0];
     assert_eq!((long.value, long.bound), (4000.0, 0.0));
+    // Only the result has to fit: 90,000 - 89,700 is exact in f32, and 300 is a half.
+    let difference = dots("f16", 1, &[300.0, -299.0], &[300.0, 300.0])[0];
+    assert_eq!((difference.value, difference.bound), (300.0, 0.0));
     // Beyond the greatest number a right kernel stores infinity.
     assert_eq!(dots("f16", 1, &[60_000.0, 6000.0], &[1.0, 1.0])[0].bound, f64::INFINITY);
 }
