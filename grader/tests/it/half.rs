@@ -170,3 +170,48 @@ fn drawn_integers_stay_representable_in_the_type_of_the_result() {
         }
     }
 }
+
+/// Two halves share a word: stores of two threads, warps or blocks to its two sides are no race, and none gets lost.
+const NEIGHBOURS: &str = r#"
+#include <cuda_fp16.h>
+
+extern "C" __global__ void neighbours(const half* x, half* y, half scale, int n) {
+    __shared__ half tile[33];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int round = 0; round < 20; round++) {
+        if (i < n) tile[threadIdx.x] = x[i];
+        __syncthreads();
+        sum += __half2float(tile[(threadIdx.x + round) % 33 < n - blockIdx.x * 33 ? (threadIdx.x + round) % 33 : 0]);
+        __syncthreads();
+    }
+    if (i < n) y[i] = __float2half(__half2float(scale) * __half2float(x[i]) + 0 * sum);
+}
+"#;
+
+#[test]
+fn halves_that_share_a_word_do_not_race() {
+    let bench = Bench::new(NEIGHBOURS);
+    let spec = r#"
+title = "scale"
+[dims]
+free = ["N"]
+[tensors]
+x = "f16[N]"
+y = "f16[N]"
+scale = "f16[]"
+[math]
+forward = "y[i] = scale * x[i]"
+[[launch]]
+kernel = "neighbours"
+args   = ["x", "y", "scale", "N"]
+block  = 33
+grid   = "ceil_div(N, 33)"
+[[test]]
+name = "t"
+dims = { N = 20001 }
+"#;
+    for (_, verdict) in bench.judge(spec, 0..3) {
+        assert!(verdict.passed(), "{:?} {:?}", verdict.findings, verdict.diffs.first());
+    }
+}

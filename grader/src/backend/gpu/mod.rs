@@ -179,6 +179,20 @@ impl GpuBackend {
         Ok(run)
     }
 
+    /// The same launches: the GPU takes blocks and warps in the order that comes.
+    fn repeat(
+        &self,
+        tensors: &[CaseTensor],
+        launches: &[CaseLaunch],
+        nth: usize,
+    ) -> Result<Option<Vec<RunTensor>>, Failure> {
+        if nth >= REPEATS {
+            return Ok(None);
+        }
+        let run = self.run_once(tensors, launches)?;
+        Ok(run.findings.is_empty().then_some(run.tensors))
+    }
+
     /// Guards and inputs are looked at when all launches have run. Which of them did it shows a run of the first ones only.
     fn blame(
         &self,
@@ -382,13 +396,8 @@ impl Backend for GpuBackend {
         self.run_tensors(&case.tensors, &case.launches)
     }
 
-    /// The same launches: the GPU takes blocks and warps in the order that comes.
     fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {
-        if nth >= REPEATS {
-            return Ok(None);
-        }
-        let run = self.run_once(&case.tensors, &case.launches)?;
-        Ok(run.findings.is_empty().then_some(run.tensors))
+        self.repeat(&case.tensors, &case.launches, nth)
     }
 }
 
