@@ -27,6 +27,8 @@ pub struct Case {
     /// For what a kernel computes from another kernel's result, these results, though `known` has them for a third
     /// kernel. By the names of the formula.
     pub chained: BTreeMap<String, BTreeSet<String>>,
+    /// Indices in `tensors` of those that must hold the same bits after every run.
+    pub bit_equal: Vec<usize>,
 }
 
 impl Case {

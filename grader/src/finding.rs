@@ -151,6 +151,13 @@ pub enum FindingKind {
         /// The lanes that take part with this mask.
         here: u32,
     },
+    /// An output that must hold the same bits after every run held others.
+    NotRepeatable {
+        /// The first element that differs.
+        place: Place,
+        /// After the first run, and after another one.
+        values: [f64; 2],
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions executed by the warp.
@@ -316,6 +323,7 @@ impl FindingKind {
             Self::GlobalRace { .. } => "global-race",
             Self::BarrierDivergence { .. } => "barrier-divergence",
             Self::InvalidMembers { .. } => "invalid-members",
+            Self::NotRepeatable { .. } => "not-repeatable",
             Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
             Self::UseAfterFree { .. } => "use-after-free",
             Self::InvalidFree { .. } => "invalid-free",

@@ -77,6 +77,11 @@
 //! [`launch_shadowed`] runs a launch again with each value carrying the sum of products of buffer elements that made it, and
 //! [`Shadow::element`] lists them, with the source line of each. [`launch`] pays nothing for it.
 //!
+//! # Other orders
+//!
+//! [`launch_reordered`] runs the blocks, and the warps of each, in another order. Where the results differ, they depend on
+//! what a GPU leaves to chance: a sum of floats by `atomicAdd`, say. Lanes of one warp keep their order.
+//!
 //! # What is not
 //!
 //! Textures, surfaces, `wmma`/`mma`, asynchronous copies, clusters, function pointers, recursion, `malloc`: a kernel that has
@@ -154,6 +159,7 @@ mod memory;
 mod opcodes;
 mod ops;
 mod program;
+mod reordered;
 mod residents;
 mod shadow;
 mod simd;
@@ -172,6 +178,7 @@ pub use memory::global::{Access, BufferId, Init, Memory};
 pub use memory::heap::{HEAP_SIZE, HeapUse};
 pub use memory::host::HostFault;
 pub use program::{Kernel, Module, ParamType};
+pub use reordered::{Order, launch_reordered};
 pub use shadow::{Expansion, Factor, Number, Product, Shadow, Written, launch_shadowed};
 
 impl Module {

@@ -1,6 +1,6 @@
 //! What the checkers saw, in the student's words, beside the line that did it.
 
-use super::number::{count, list};
+use super::number::{count, list, pair};
 use super::style::Style;
 use super::terms::thread_text;
 use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
@@ -42,6 +42,9 @@ pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagno
             n => format!("; {} more such at this line", n - 1),
         };
         help.push(format!("first in {} of {}{others}", thread_text(thread), finding.kernel));
+    }
+    if matches!(finding.kind, FindingKind::NotRepeatable { .. }) && finding.count > 1 {
+        help.push(format!("{} differ", count(finding.count as usize, "element")));
     }
     let source = (!marks.is_empty()).then(|| Source {
         path: file.to_path_buf(),
@@ -146,6 +149,7 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
             ],
         ),
         FindingKind::Host(fault) => super::host::words(fault),
+        FindingKind::NotRepeatable { place, values } => not_repeatable(place, *values),
         FindingKind::EndlessLoop { instructions } => (
             // The thread is part of the sentence: see `title`.
             format!("still running after {} instructions", thousands(*instructions)),
@@ -218,6 +222,23 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
             vec!["this is a mistake of the grader, not yours: please report it".into()],
         ),
     }
+}
+
+fn not_repeatable(place: &Place, [first, other]: [f64; 2]) -> (String, String, Vec<String>) {
+    let (first, other) = if first == other {
+        (format!("{first:?}"), format!("{other:?}")) // 0 and -0
+    } else {
+        pair(first, other)
+    };
+    let title = format!(
+        "{} was {first} after one run and {other} after another, on the same data",
+        name(place)
+    );
+    let help = [
+        "the bits must be the same at every run, whatever order blocks and warps run in",
+        "atomic additions of floats come in any order, and each order rounds otherwise: let one thread add them in a fixed order",
+    ];
+    (title, String::new(), help.map(str::to_owned).to_vec())
 }
 
 fn uninitialised(

@@ -4,6 +4,7 @@ use super::arg::{Arg, Purpose};
 use super::call::HostCall;
 use super::fault::{Checked, Fault};
 use super::raw::{RawLaunch, Value};
+use super::repeat::Repeat;
 use super::sizes::Sizes;
 use super::tensors::{Tensors, prime};
 use indexmath::{DimExpr, Dims};
@@ -32,6 +33,8 @@ pub struct Launch {
     pub host: Option<HostCall>,
     /// The blocks may wait for each other (`this_grid().sync()`).
     pub cooperative: bool,
+    /// What a second run of it may give.
+    pub repeat: Repeat,
     block: Vec<Extent>,
     grid: Vec<Extent>,
     shared: Option<Extent>,
@@ -99,6 +102,7 @@ impl Launch {
             args,
             host: None,
             cooperative: raw.cooperative,
+            repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?.unwrap_or_default(),
             block: extents(&raw.block, "block")?,
             grid: extents(&raw.grid, "grid")?,
             shared,
@@ -128,6 +132,7 @@ impl Launch {
             args,
             host: Some(host),
             cooperative: false,
+            repeat: Repeat::default(),
             block,
             grid,
             shared: None,

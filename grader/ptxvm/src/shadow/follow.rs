@@ -203,6 +203,9 @@ impl Shadow {
             Rule::IntegerAdd | Rule::IntegerSub | Rule::IntegerMul | Rule::IntegerMad => {
                 self.integer(rule, step, sources, lane, place)
             }
+            Rule::Half(name, op) => {
+                self.half(op, name, (step.registers, step.warp), [a, b, c], lane, place)
+            }
             Rule::Pair => {
                 let warp = &self.warps[step.warp as usize];
                 let (low, high) = (warp.get(a, lane), warp.get(b, lane));
@@ -267,7 +270,7 @@ impl Shadow {
             },
             Rule::Widen(name) => match self.arena.get(x) {
                 Node::Function(bits, [inner, _], _) if bits == raw(name) => inner,
-                Node::Function(other, ..) if other == name => x,
+                Node::Function(other, [inner, _], _) if other == name => inner,
                 _ => self.arena.opaque(place),
             },
             Rule::Low | Rule::High => match self.arena.get(x) {

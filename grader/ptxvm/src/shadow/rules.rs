@@ -30,6 +30,8 @@ pub enum Rule {
     Narrow,
     /// A 16-bit float of this name as a wider one.
     Widen(&'static str),
+    /// Arithmetic on 16-bit floats of this name.
+    Half(&'static str, Half),
     IntegerAdd,
     IntegerSub,
     IntegerMul,
@@ -41,6 +43,15 @@ pub enum Rule {
     /// Decides something by value: no result to follow.
     Compare,
     Opaque,
+}
+
+/// Arithmetic on 16-bit floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    Add,
+    Sub,
+    Mul,
+    Fma,
 }
 
 /// Registers of an instruction.
@@ -118,7 +129,7 @@ macro_rules! define_operands {
 }
 with_alu_table!(define_operands);
 
-/// The rule of an instruction. Rounding to `f32` and `f64` in any direction is no change; to 16 bits it is one.
+/// The rule of an instruction. Rounding, to whatever type, is no change.
 pub fn rule(alu: &Alu) -> Rule {
     match *alu {
         Alu::R1(op, ..) => unary_r(op),
@@ -139,6 +150,12 @@ pub fn rule(alu: &Alu) -> Rule {
             R2::MulLo => Rule::IntegerMul,
             R2::MinF | R2::MinNanF => Rule::Extreme(false),
             R2::MaxF | R2::MaxNanF => Rule::Extreme(true),
+            R2::AddF16 => Rule::Half("f16", Half::Add),
+            R2::SubF16 => Rule::Half("f16", Half::Sub),
+            R2::MulF16 => Rule::Half("f16", Half::Mul),
+            R2::AddBf16 => Rule::Half("bf16", Half::Add),
+            R2::SubBf16 => Rule::Half("bf16", Half::Sub),
+            R2::MulBf16 => Rule::Half("bf16", Half::Mul),
             _ => Rule::Opaque,
         },
         Alu::Q2(op, ..) => match op {
@@ -158,6 +175,8 @@ pub fn rule(alu: &Alu) -> Rule {
             | R3::FmaFtz
             | R3::FmaFtzRm
             | R3::FmaFtzRp => Rule::Fma,
+            R3::FmaF16 => Rule::Half("f16", Half::Fma),
+            R3::FmaBf16 => Rule::Half("bf16", Half::Fma),
             R3::MadLo => Rule::IntegerMad,
             _ => Rule::Opaque,
         },

@@ -23,5 +23,6 @@ mod metamorphic;
 mod one_op;
 mod race;
 mod reference;
+mod reordered;
 mod shadow;
 mod support;

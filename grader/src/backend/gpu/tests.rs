@@ -188,6 +188,20 @@ fn values_come_back_and_one_process_serves_all_cases() {
 }
 
 #[test]
+fn a_case_runs_again_and_shows_what_differs() {
+    let backend = backend();
+    let repeat = |kernel: &str, nth| backend.repeat(&tensors(), &launches(&[kernel]), nth).unwrap();
+    let firsts = |kernel: &str| -> Vec<f64> {
+        let runs = (0..100).map_while(|nth| repeat(kernel, nth));
+        runs.map(|tensors| tensors[1].values[0]).collect()
+    };
+    assert_eq!(firsts("copy"), [0.0; REPEATS]);
+    let counted: Vec<f64> = (1..=REPEATS).map(|run| (REPEATS + run) as f64).collect();
+    assert_eq!(firsts("counts_runs"), counted);
+    assert_eq!(repeat("illegal", 0), None, "a run that failed says nothing");
+}
+
+#[test]
 fn damage_is_laid_at_the_right_kernels_door() {
     let run = run(&backend(), &["copy", "past_the_end", "clobbers_input", "copy"]).unwrap();
     let found: Vec<(&str, &FindingKind)> =

@@ -5,6 +5,7 @@ pub mod expansion;
 pub(crate) mod findings;
 mod provenance;
 mod refusals;
+mod reordered;
 
 use super::{Backend, Run, RunTensor, no_such_kernel};
 use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
@@ -231,6 +232,10 @@ impl Backend for VmBackend {
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
         self.run_tensors(&case.tensors, &case.launches)
+    }
+
+    fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {
+        self.reordered(case, nth)
     }
 }
 

@@ -55,6 +55,7 @@ fn every_kind_has_a_title_and_help() {
         race,
         FindingKind::BarrierDivergence { other_line: None },
         FindingKind::BarrierDivergence { other_line: Some(line(5, 0)) },
+        FindingKind::NotRepeatable { place: place(4), values: [0.1, 0.100_000_001] },
         FindingKind::EndlessLoop { instructions: 20_000_000 },
         FindingKind::TimeOut { seconds: 10.0 },
         out_of_bounds(Access::Write, Space::Heap, None, 0x2000_0000_8000),
@@ -115,6 +116,9 @@ fn every_kind_has_a_title_and_help() {
     __syncthreads() that only a part of the block reaches
         all threads of a block must reach the same __syncthreads()
         the other threads are here: 10_conv_backward_input.cu:5
+    filters[0, 0, 1, 1] was 0.1 after one run and 0.100000001 after another, on the same data
+        the bits must be the same at every run, whatever order blocks and warps run in
+        atomic additions of floats come in any order, and each order rounds otherwise: let one thread add them in a fixed order
     conv was still running after 20,000,000 instructions
         does the loop's variable move towards its end in every case?
     the kernel was still running after 10 s and was stopped
