@@ -255,6 +255,11 @@ impl Start {
             warps: threads.div_ceil(32),
             threads,
         };
+        if let Some((first, size)) = env.program.zeroed_shared {
+            for word in (first..first + size).step_by(4) {
+                start.shared.set_word(word.into(), 0);
+            }
+        }
         let dynamic = shared.variables.last().map_or(0, |&(start, _)| start);
         for &(uniform, slot) in &env.program.uniforms {
             let slot = match slot {

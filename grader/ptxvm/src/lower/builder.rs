@@ -169,6 +169,23 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
         Ok(start)
     }
 
+    /// Address in the shared window of the memory that the system keeps for tiles of several warps.
+    pub fn reserved_shared(&mut self) -> Result<u32> {
+        /// What cooperative groups may expect (`cooperative_groups/details/memory.h`).
+        const SIZE: u64 = 288;
+        if let Some(&start) = self.shared.get("") {
+            return Ok(start);
+        }
+        let packed = self.program.shared.packed;
+        let placed = self.program.shared.place(SIZE, 16);
+        let start = placed.ok_or_else(|| LoadError::malformed(0, "shared memory is full"))?;
+        // It is none of the kernel's own.
+        self.program.shared.packed = packed;
+        self.shared.insert("", start);
+        self.program.zeroed_shared = Some((start, SIZE as u32));
+        Ok(start)
+    }
+
     pub fn place_shared(&mut self, variable: &Variable<'a>) -> Result<u32> {
         self.program
             .shared

@@ -8,6 +8,7 @@ use crate::ir::{
     Address, Alu, Atom, AtomOp, Base, Element, Elements, Op, QuietAccess, Slot, Uniform,
 };
 use crate::memory::Window;
+use crate::program::Ordering;
 use crate::syntax::ast::{AddressBase, Operand};
 use crate::types::Type;
 
@@ -23,7 +24,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if !matches!(mods.base, "ld" | "ldu" | "st" | "atom" | "red") {
             return Ok(false);
         }
-        self.note_ordering(mods);
+        let ordering = self.note_ordering(mods);
         let strong =
             mods.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
         mods.drop_all(&HINTS);
@@ -32,6 +33,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if strong && mods.base == "ld" && matches!(window, None | Some(Window::Global)) {
             self.builder.program.polls = true;
             self.builder.program.ordered = true;
+        }
+        if let Some(ordering) = ordering {
+            self.note_ordering_of_next(ordering);
         }
         match mods.base {
             "ld" | "ldu" => self.load(mods, operands, window, strong)?,
@@ -43,10 +47,17 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     /// Releases and acquires order blocks as fences do. `this_grid().sync()` has one of each, which are understood; they look
     /// like no others that CUDA's headers write.
-    fn note_ordering(&mut self, mods: &Mods<'a>) {
-        let wide = ["gpu", "sys", "cluster"].iter().any(|scope| mods.has(scope));
-        if !wide || !["acquire", "release", "acq_rel", "sc"].iter().any(|order| mods.has(order)) {
-            return;
+    fn note_ordering(&mut self, mods: &Mods<'a>) -> Option<Ordering> {
+        let both = mods.has("acq_rel") || mods.has("sc");
+        let ordering = Ordering {
+            acquires: both || mods.has("acquire"),
+            releases: both || mods.has("release"),
+        };
+        if !ordering.acquires && !ordering.releases {
+            return None;
+        }
+        if !["gpu", "sys", "cluster"].iter().any(|scope| mods.has(scope)) {
+            return Some(ordering);
         }
         let program = &mut self.builder.program;
         let of_a_grid = match mods.base {
@@ -58,6 +69,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         } else {
             program.fenced = true;
         }
+        Some(ordering)
     }
 
     /// None: generic. Parameters of functions lie in local memory.

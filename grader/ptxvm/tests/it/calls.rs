@@ -79,7 +79,8 @@ fn cooperative_grids_need_room() {
     let device = Device::new(GROUPS[2].1);
     let launch = |blocks| {
         let params = vec![0u64.bytes(), 0u64.bytes()];
-        let launch = Launch { grid: [blocks, 1, 1], block: [1024, 1, 1], dynamic_shared: 0, params };
+        let launch =
+            Launch { grid: [blocks, 1, 1], block: [1024, 1, 1], dynamic_shared: 0, params };
         let mut memory = ptxvm::Memory::default();
         let options = Options { cooperative: true, budget: 1 << 10, ..Options::default() };
         let kernel = device.module.kernel("groups").expect("the kernel");
