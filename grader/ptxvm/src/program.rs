@@ -157,10 +157,6 @@ pub(crate) struct Program {
     pub fenced: bool,
     /// Acquires and releases, by instruction.
     pub orderings: Vec<(Pc, Ordering)>,
-    /// Has releases and acquires such as those of `this_grid().sync()`.
-    pub acquires: bool,
-    /// Reads what the driver tells a cooperative launch.
-    pub asks_for_grid: bool,
     /// Looks at memory that other blocks change, so that it may wait for them.
     pub polls: bool,
 }

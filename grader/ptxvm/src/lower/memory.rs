@@ -59,15 +59,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if !["gpu", "sys", "cluster"].iter().any(|scope| mods.has(scope)) {
             return Some(ordering);
         }
-        let program = &mut self.builder.program;
         let of_a_grid = match mods.base {
             "atom" => mods.is(&["add", "release", "gpu", "u32"]),
             _ => mods.base == "ld" && mods.is(&["acquire", "gpu", "u32"]),
         };
         if of_a_grid {
-            program.acquires = true;
+            self.builder.acquires = true;
         } else {
-            program.fenced = true;
+            self.builder.program.fenced = true;
         }
         Some(ordering)
     }
