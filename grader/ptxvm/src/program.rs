@@ -1,7 +1,7 @@
 //! A kernel ready to run.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{self, AtomicU64};
 
 use crate::error::LoadError;
 use crate::ir::{Instr, Op, Pc, Q, R, Uniform};
@@ -29,7 +29,7 @@ impl Module {
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            id: NEXT.fetch_add(1, atomic::Ordering::Relaxed),
             kernels,
             variables,
             constants,
@@ -129,6 +129,13 @@ pub(crate) enum UniformSlot {
     Q(Q),
 }
 
+/// How an access orders others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ordering {
+    pub acquires: bool,
+    pub releases: bool,
+}
+
 /// Memory of a function that may be active more than once in a thread, on the call stack.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frame {
@@ -158,16 +165,16 @@ pub(crate) struct Program {
     pub uniforms: Vec<(Uniform, UniformSlot)>,
     pub shared: Layout,
     pub dynamic_shared_align: u64,
+    /// Start and bytes of shared memory that is zero when a block begins.
+    pub zeroed_shared: Option<(u32, u32)>,
     pub local: Layout,
     pub frames: Vec<Frame>,
     /// Blocks must run one after another, because the result depends on their order (float atomics, say).
     pub ordered: bool,
     /// Has memory fences, so its blocks may order themselves.
     pub fenced: bool,
-    /// Has releases and acquires such as those of `this_grid().sync()`.
-    pub acquires: bool,
-    /// Reads what the driver tells a cooperative launch.
-    pub asks_for_grid: bool,
+    /// Acquires and releases, by instruction.
+    pub orderings: Vec<(Pc, Ordering)>,
     /// Looks at memory that other blocks change, so that it may wait for them.
     pub polls: bool,
 }
@@ -188,6 +195,12 @@ impl Program {
             }
         }
         false
+    }
+
+    /// How an access orders others, if it does.
+    pub fn ordering(&self, pc: Pc) -> Option<Ordering> {
+        let at = self.orderings.binary_search_by_key(&pc, |&(at, _)| at).ok()?;
+        self.orderings.get(at).map(|&(_, ordering)| ordering)
     }
 
     /// The line that an instruction came from.

@@ -192,8 +192,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 Op::Trap | Op::GridTrap => {
                     // The headers of cooperative groups trap where they find no workspace.
-                    let asks = matches!(instr.op, Op::GridTrap) && env.program.asks_for_grid;
-                    let no_grid = asks && env.workspace == 0;
+                    let no_grid = matches!(instr.op, Op::GridTrap) && env.workspace == 0;
                     let trap = FindingKind::Trap { message: None };
                     let kind = if no_grid { FindingKind::GridSync } else { trap };
                     self.record(kind, pc, mask);

@@ -13,6 +13,7 @@ use crate::error::LoadError;
 use crate::ir::alu::{R1, R2};
 use crate::ir::{Alu, Guard, Instr, NO_PC, Op, P, Pc, Q, R};
 use crate::loc::Tracker;
+use crate::program::Ordering;
 use crate::syntax::ast::{Function, Instruction, Registers, Statement, VarSpace, Variable};
 use crate::types::Type;
 
@@ -60,6 +61,7 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     /// Branches to labels: instruction, label, line.
     jumps: Vec<(usize, &'a str, usize)>,
     calls: Vec<(usize, &'a str)>,
+    orderings: Vec<(usize, Ordering)>,
     /// Kernels end their lanes where functions go back.
     pub is_entry: bool,
     /// The function's frame, if it may be active more than once.
@@ -109,6 +111,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             labels: HashMap::new(),
             jumps: Vec::new(),
             calls: Vec::new(),
+            orderings: Vec::new(),
             is_entry: signature.is_none(),
             frame: signature.and_then(|callee| callee.frame),
             targets: HashMap::new(),
@@ -342,6 +345,11 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         self.emit_join();
     }
 
+    /// The next operation orders others.
+    pub fn note_ordering_of_next(&mut self, ordering: Ordering) {
+        self.orderings.push((self.code.len(), ordering));
+    }
+
     pub fn emit_call(&mut self, name: &'a str) {
         self.calls.push((self.code.len(), name));
         self.emit(Op::Call(NO_PC));
@@ -410,6 +418,10 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         for (at, name) in std::mem::take(&mut self.calls) {
             self.builder.record_call(moved[at] as usize, name);
         }
+        let orderings = std::mem::take(&mut self.orderings);
+        // Where the body grows from front to back and bodies stand one behind the other, they are sorted.
+        let orderings = orderings.into_iter().map(|(at, ordering)| (moved[at], ordering));
+        self.builder.program.orderings.extend(orderings);
         let mut code = Vec::with_capacity((next - base) as usize);
         let mut places = Vec::with_capacity(code.capacity());
         for ((mut instr, place), kept) in self.code.into_iter().zip(self.places).zip(keep) {

@@ -117,8 +117,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 }
                 None => {}
             }
+            if *name == "%reserved_smem_offset_1" {
+                let start = self.builder.reserved_shared()?;
+                return Ok(self.builder.uniform_r(Uniform::Bits(start.into())));
+            }
             if let Some(special) = special(name) {
-                self.builder.program.asks_for_grid |= matches!(special, Special::Environment(_));
+                self.builder.asks_for_grid |= matches!(special, Special::Environment(_));
                 return Ok(self.builder.uniform_r(Uniform::Special(special)));
             }
         }
