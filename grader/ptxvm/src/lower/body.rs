@@ -440,3 +440,39 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         Ok((code, places))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Module;
+    use crate::count::Class;
+
+    /// Classes of what counts in a kernel of some instructions, without its end.
+    fn classes(body: &str) -> Vec<Class> {
+        let registers = ".reg .b16 %rs<9>;.reg .b32 %r<9>;.reg .f32 %f<9>;.reg .pred %p<9>;";
+        let text = format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(){{{registers}{body}}}"
+        );
+        let module = Module::load(&text).expect("it loads");
+        let code = &module.kernel("k").expect("the kernel").program.code;
+        code.iter().filter(|instr| instr.counted).map(Class::of).collect()
+    }
+
+    #[test]
+    fn an_instruction_counts_once_as_what_it_is() {
+        for (instruction, class) in [
+            ("setp.lt.f16 %p1,%rs1,%rs2;", Class::Compare),
+            ("setp.lt.f16x2 %p1|%p2,%r1,%r2;", Class::Compare),
+            ("setp.lt.and.s16 %p1,%rs1,%rs2,!%p3;", Class::Compare),
+            ("add.s16 %rs1,%rs1,%rs2;", Class::Integer),
+            ("mul.rn.ftz.f16x2 %r1,%r2,%r3;", Class::Half),
+            ("mul.rn.ftz.sat.f32 %f1,%f2,%f3;", Class::Float),
+            ("ex2.approx.ftz.f32 %f1,%f2;", Class::Special),
+            ("min.xorsign.abs.f16 %rs1,%rs2,%rs3;", Class::Half),
+            ("cvt.rna.tf32.f32 %r1,%f1;", Class::Convert),
+            ("cvt.rn.satfinite.e4m3x2.f32 %rs1,%f1,%f2;", Class::Convert),
+            ("vadd4.s32.s32.s32 %r1,%r2,%r3,%r4;", Class::Integer),
+        ] {
+            assert_eq!(classes(instruction), [class], "{instruction}");
+        }
+    }
+}

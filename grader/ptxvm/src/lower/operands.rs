@@ -293,9 +293,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     /// Sign-extends a 16-bit value into a new register.
     pub fn extended(&mut self, a: R) -> R {
-        let wide = self.builder.new_r();
-        self.alu(Alu::R1(alu::R1::Sext16, wide, a));
-        wide
+        self.step(alu::R1::Sext16, a)
     }
 
     /// Brings a result back to 16 bits.
