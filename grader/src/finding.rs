@@ -238,11 +238,6 @@ pub enum HostFault {
         /// CUDA's words.
         message: String,
     },
-    /// It wanted to free a tensor that is not its own.
-    FreedTensor {
-        /// Its name.
-        tensor: String,
-    },
     /// It broke the connection to the device, or sent something that is no request.
     Disconnected,
 }
@@ -260,7 +255,6 @@ impl HostFault {
             Self::Forbidden => "forbidden-call",
             Self::NotLoaded { .. } => "not-loaded",
             Self::CudaError { .. } => "cuda-error",
-            Self::FreedTensor { .. } => "freed-tensor",
             Self::Disconnected => "disconnected",
         }
     }
@@ -275,7 +269,7 @@ impl FindingKind {
                 | Self::TimeOut { .. }
                 | Self::Trap { .. }
                 | Self::Driver { .. }
-        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. } | HostFault::FreedTensor { .. }))
+        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. }))
     }
 
     /// The name used in `caught_by` and in JSON.
