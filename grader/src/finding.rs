@@ -269,11 +269,6 @@ pub enum HostFault {
         /// CUDA's words.
         message: String,
     },
-    /// It wanted to free a tensor that is not its own.
-    FreedTensor {
-        /// Its name.
-        tensor: String,
-    },
     /// It broke the connection to the device, or sent something that is no request.
     Disconnected,
 }
@@ -291,7 +286,6 @@ impl HostFault {
             Self::Forbidden => "forbidden-call",
             Self::NotLoaded { .. } => "not-loaded",
             Self::CudaError { .. } => "cuda-error",
-            Self::FreedTensor { .. } => "freed-tensor",
             Self::Disconnected => "disconnected",
         }
     }
@@ -309,7 +303,7 @@ impl FindingKind {
                 | Self::StackOverflow { .. }
                 | Self::InvalidCall { .. }
                 | Self::Driver { .. }
-        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. } | HostFault::FreedTensor { .. }))
+        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. }))
     }
 
     /// The name used in `caught_by` and in JSON.

@@ -185,6 +185,9 @@ pub struct Properties {
 /// Longest header in bytes; a real one is far shorter.
 const MAX_HEADER: u32 = 1 << 20;
 
+/// Longest body in bytes: what one call can copy. A program that claims more may not fill the server's memory.
+const MAX_BODY: u64 = 1 << 30;
+
 /// Writes a frame.
 ///
 /// # Errors
@@ -223,7 +226,11 @@ pub fn read_frame<H: DeserializeOwned>(from: &mut impl Read) -> Result<(H, Vec<u
         return Err(rubbish(&"a header that long"));
     }
     let header = read_bytes(from, header.into())?;
-    let body = read_bytes(from, u64::from_le_bytes(length))?;
+    let length = u64::from_le_bytes(length);
+    if length > MAX_BODY {
+        return Err(rubbish(&"a body that long"));
+    }
+    let body = read_bytes(from, length)?;
     Ok((postcard::from_bytes(&header).map_err(|e| rubbish(&e))?, body))
 }
 
@@ -253,6 +260,10 @@ mod tests {
             let error = read_frame::<Request>(&mut &bytes[..end]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{end} bytes");
         }
+        let mut long = bytes.clone();
+        long[11] = 1;
+        let error = read_frame::<Request>(&mut long.as_slice()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
         bytes[3] = 0xFF;
         let error = read_frame::<Request>(&mut bytes.as_slice()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidData);

@@ -14,8 +14,7 @@ use ptxvm::{Access, BufferId, Init, Options};
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes of device memory that host code may take besides the tensors: they are the grader's own memory.
@@ -35,16 +34,34 @@ const MAX_FINDINGS: usize = 32;
 
 /// How long the device has worked so far.
 #[derive(Clone, Debug, Default)]
-pub struct Clock(Arc<AtomicU64>);
+pub struct Clock(Arc<Mutex<Work>>);
+
+/// Work that is done, and since when something runs.
+#[derive(Debug, Default)]
+struct Work {
+    done: Duration,
+    since: Option<Instant>,
+}
 
 impl Clock {
     /// The time in which host code could only wait.
     pub fn busy(&self) -> Duration {
-        Duration::from_micros(self.0.load(Ordering::Relaxed))
+        let work = self.lock();
+        work.done + work.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    fn add(&self, time: Duration) {
-        self.0.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
+    fn start(&self) {
+        self.lock().since = Some(Instant::now());
+    }
+
+    fn stop(&self) {
+        let mut work = self.lock();
+        let lately = work.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        work.done += lately;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Work> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -63,8 +80,6 @@ pub struct Board {
     modules: usize,
     /// The connection ended in the middle of something.
     broken: bool,
-    /// The test's own tensor that host code wanted to free.
-    freed: Option<usize>,
 }
 
 impl Board {
@@ -97,7 +112,6 @@ impl Board {
             used: 0,
             modules: 0,
             broken: false,
-            freed: None,
         }
     }
 
@@ -160,18 +174,10 @@ impl Board {
                 finding
             })
             .collect();
-        let fault = |fault| Finding {
-            kind: FindingKind::Host(fault),
-            kernel: String::new(),
-            line: None,
-            thread: None,
-            count: 1,
-        };
-        if let Some(tensor) = self.freed.and_then(|i| self.tensors.get(i)) {
-            findings.push(fault(HostFault::FreedTensor { tensor: tensor.name.clone() }));
-        }
         if self.broken {
-            findings.push(fault(HostFault::Disconnected));
+            let kind = FindingKind::Host(HostFault::Disconnected);
+            let kernel = String::new();
+            findings.push(Finding { kind, kernel, line: None, thread: None, count: 1 });
         }
         findings
     }
@@ -186,14 +192,6 @@ impl Board {
         let buffers = if count == 1 { "buffer" } else { "buffers" };
         vec![format!("{count} {buffers} from cudaMalloc ({bytes} bytes) never freed with cudaFree")]
     }
-
-    /// The tensor whose memory starts there.
-    fn tensor_at(&self, address: u64) -> Option<usize> {
-        let memory = self.device.memory();
-        let starts =
-            |buffer: &Option<BufferId>| buffer.is_some_and(|b| memory.address(b) == address);
-        self.buffers.iter().position(starts)
-    }
 }
 
 /// As the virtual machine, with bounds and a clock.
@@ -207,9 +205,9 @@ impl Device for Board {
         if self.modules > MODULES {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
-        let begin = Instant::now();
+        self.clock.start();
         let loaded = self.device.load(fat_binary);
-        self.clock.add(begin.elapsed());
+        self.clock.stop();
         loaded
     }
 
@@ -225,8 +223,8 @@ impl Device for Board {
     }
 
     fn free(&mut self, address: u64) -> Answer<()> {
-        if let Some(tensor) = self.tensor_at(address) {
-            self.freed = Some(tensor);
+        // The tensors of the test are not the program's to free.
+        if !self.allocated.contains_key(&address) {
             return Err(CudaError::INVALID_VALUE);
         }
         self.device.free(address)?;
@@ -269,9 +267,9 @@ impl Device for Board {
     }
 
     fn launch(&mut self, launch: &Launch, params: &[u8]) -> Answer<(Launched, String)> {
-        let begin = Instant::now();
+        self.clock.start();
         let launched = self.device.launch(launch, params);
-        self.clock.add(begin.elapsed());
+        self.clock.stop();
         launched
     }
 

@@ -236,15 +236,18 @@ fn start(folder: &Path, bounds: &Bounds, board: &mut Board) -> Result<Finished, 
     // Code that computes without end is ended by its own limit, a little earlier.
     let patience = Duration::from_secs(bounds.cpu_seconds + 2);
     std::thread::scope(|scope| {
-        let device = std::thread::Builder::new()
-            .name("device".into())
-            .spawn_scoped(scope, || board.serve(own))
+        let child = std::thread::Builder::new()
+            .name("host code".into())
+            .spawn_scoped(scope, || {
+                run_guarded(command, &limits, &mut |elapsed| {
+                    elapsed.saturating_sub(clock.busy()) > patience
+                })
+            })
             .map_err(broken)?;
-        let finished = run_guarded(command, &limits, &mut |elapsed| {
-            elapsed.saturating_sub(clock.busy()) > patience
-        });
-        // The child is gone, and with it the other end of the socket: the device sees its end.
-        device.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        // On this thread, which may be one of rayon's: the machine shares its work out among them, and would wait for
+        // ever if they all waited for their devices. When the child is gone, so is the other end of the socket.
+        board.serve(own);
+        let finished = child.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         finished.map_err(broken)
     })
 }

@@ -39,10 +39,6 @@ pub(super) fn words(fault: &HostFault) -> (String, String, Vec<String>) {
             format!("a CUDA call failed: {name} ({message})"),
             "check what every CUDA call returns, and cudaGetLastError() after a launch: it names the call",
         ),
-        HostFault::FreedTensor { tensor } => (
-            format!("the code freed {tensor}, which is not its own"),
-            "who allocates a buffer frees it: the caller still needs this one",
-        ),
         HostFault::Disconnected => (
             "the code broke the connection to the device".into(),
             "it closes or writes to files that it did not open",

@@ -102,6 +102,37 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
         "char c; if (read(0, &c, 1) != 0) return; right(x, y, n);",
         "pass",
     ),
+    ("breaks a rule of CUDA", "right(x, y, n); empty<<<1, 4096>>>();", "cuda-error"),
+    (
+        "minds that a launch failed",
+        "empty<<<1, 4096>>>(); if (cudaGetLastError()) right(x, y, n);",
+        "pass",
+    ),
+    ("frees what is not its own", "right(x, y, n); cudaFree((void*)x);", "cuda-error"),
+    ("frees what was never there", "right(x, y, n); cudaFree((void*)0x123456);", "cuda-error"),
+    ("leaks", "right(x, y, n); void* p; cudaMalloc(&p, 100);", "pass"),
+    (
+        "takes all device memory",
+        "for (void* p;;) if (cudaMalloc(&p, 1 << 26)) throw std::runtime_error(\"none\");",
+        "exception",
+    ),
+    (
+        "has a kernel that never ends",
+        "forever<<<1, 1>>>(); cudaDeviceSynchronize(); right(x, y, n);",
+        "endless-loop",
+    ),
+    (
+        "has a kernel that writes anywhere",
+        "poke<<<1, 1>>>((int*)16); right(x, y, n);",
+        "out-of-bounds",
+    ),
+    ("prints from a kernel", "hello<<<1, 1>>>(); right(x, y, n);", "pass"),
+    (
+        "sends the device a frame without end",
+        "char f[1 << 16] = {1}; memset(f + 4, 255, 8); signal(SIGPIPE, SIG_IGN); \
+         for (int d = 3; d < 16; d++) for (int i = 0; i < 99; i++) if (write(d, f, sizeof f) < 0) break;",
+        "fail",
+    ),
     ("loops without end", "for (volatile int i = 0;; i++);", "endless-loop"),
     (
         "ignores its limit",
@@ -150,6 +181,10 @@ fn source(spec: &Path) -> String {
 #include <thread>
 #include <unistd.h>
 #define SPEC {spec:?}
+__global__ void empty() {{}}
+__global__ void forever() {{ for (volatile int i = 0; i >= 0; i = 1 - i); }}
+__global__ void poke(int* p) {{ *p = 1; }}
+__global__ void hello() {{ printf(\"hello from the device\\n\"); }}
 static void right(const float* x, float* y, int n) {{ for (int i = 0; i < n; i++) y[i] = 2 * x[i]; }}
 static void wreck() {{ for (;;) puts(\"the end\"); }}
 static float deep(int n) {{ volatile float f[10000]; f[n] = 1; return n < 0 ? 0 : deep(n + 1 - 1) + f[n]; }}
@@ -211,6 +246,9 @@ fn no_trick_gets_a_pass_and_none_gets_out() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let verdict = |name: &str| &verdicts[PROGRAMS.iter().position(|p| p.0 == name).unwrap()];
+    assert_eq!(verdict("prints from a kernel").printed, "hello from the device\n");
+    assert!(verdict("leaks").notes[0].starts_with("1 buffer from cudaMalloc (100 bytes)"));
     assert!(verdicts[3].printed.starts_with("hello\n"), "{}", verdicts[3].printed);
     assert!(!Path::new("/tmp/gp_hostile").exists());
 }
