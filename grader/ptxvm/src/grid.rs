@@ -111,7 +111,7 @@ pub fn launch(
         params: &params,
         block_size: launch.block,
         budget: options.budget,
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &shared, first_variable);
     let index = |at: [u32; 3], of: [u32; 3]| (at[2] * of[1] + at[1]) * of[0] + at[0];

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::race::Clocks;
 use super::stamps::{self, Access, Events, Stamp};
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
-use crate::hooks::{Event, coordinates};
+use crate::hooks::{Event, WordReads, coordinates};
 
 /// Units of a page of the shadow.
 const PAGE: usize = 128;
@@ -129,6 +129,12 @@ impl GlobalRaces {
                 written.into_iter().chain(readers.into_iter().filter_map(move |r| plain(r, false)))
             })
         })
+    }
+
+    /// Whether reads tell nothing.
+    #[inline(always)]
+    pub fn knows(&self, reads: &WordReads) -> bool {
+        self.silent || !reads.memory.is_writable(reads.address)
     }
 
     pub fn access(&mut self, event: &Event, clocks: &Clocks, log: &mut Log) {

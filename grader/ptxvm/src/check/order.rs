@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::global_race::GlobalRaces;
 use crate::finding::{AccessKind, Log};
-use crate::hooks::{Event, Monitor};
+use crate::hooks::{Event, Monitor, WordReads};
 use crate::memory::Window;
 use crate::memory::global::Memory;
 
@@ -105,6 +105,13 @@ impl Monitor for Option<OrderWatch<'_>> {
         {
             watch.global_access(event);
         }
+    }
+
+    #[inline(always)]
+    fn knows(&self, reads: &WordReads) -> bool {
+        self.is_none()
+            || reads.window != Window::Global
+            || !reads.memory.is_writable(reads.address)
     }
 }
 

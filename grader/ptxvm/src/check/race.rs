@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::global_race::GlobalRaces;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
-use crate::hooks::{Event, Monitor};
+use crate::hooks::{Event, Monitor, WordReads};
 use crate::ir::Pc;
 use crate::memory::Window;
 
@@ -57,6 +57,10 @@ pub(crate) struct Races {
 #[derive(Debug, Default)]
 struct Shadow {
     words: Vec<Entry>,
+    /// For each word the clock of its writer, or the highest if the word is split, and the lower one of its readers' clocks:
+    /// what most reads need to know, side by side.
+    writers: Vec<u32>,
+    readers: Vec<u32>,
     /// Words that are accessed in parts have an entry for each byte instead, by address.
     parts: HashMap<u32, Entry>,
 }
@@ -150,6 +154,28 @@ impl Shadow {
         })
     }
 
+    /// Whether nothing happened to a word up to a clock but reads of two threads, as which a third one tells nothing new.
+    #[inline(always)]
+    fn is_read(&self, word: usize, floor: u32) -> bool {
+        self.writers.get(word).is_some_and(|&clock| clock <= floor)
+            && self.readers.get(word).is_some_and(|&clock| clock > floor)
+    }
+
+    #[inline(always)]
+    fn knows_words(&self, reads: &WordReads, floor: u32) -> bool {
+        let near = reads.words.span().and_then(|span| {
+            let readers = self.readers.get(span.clone())?;
+            Some(self.writers.get(span)?.iter().zip(readers))
+        });
+        if let Some(near) = near {
+            let news = near.fold(false, |news, (&writer, &reader)| news | (writer > floor) | (reader <= floor));
+            if !news {
+                return true;
+            }
+        }
+        reads.words.all(reads.mask, |word| self.is_read(word, floor))
+    }
+
     /// Visits the entries of one lane's access: one for each word, or for each byte of split words. The first race.
     fn visit(&mut self, address: u32, size: u32, now: &Now) -> Option<(RaceKind, Stamp, u32)> {
         let mut race = None;
@@ -158,11 +184,15 @@ impl Shadow {
             let (from, to) = (address.max(word * 4), (address + size).min(word * 4 + 4));
             if to - from == 4 && !entry.split {
                 let found = now.visit(entry);
+                let [first, second] = entry.readers;
+                self.writers[word as usize] = entry.writer.clock;
+                self.readers[word as usize] = first.clock.min(second.clock);
                 race = race.or(found.map(|(kind, other)| (kind, other, word * 4)));
                 continue;
             }
             if !entry.split {
                 entry.split = true;
+                self.writers[word as usize] = u32::MAX;
                 for byte in word * 4..word * 4 + 4 {
                     self.parts.insert(byte, *entry);
                 }
@@ -187,11 +217,14 @@ impl Monitor for Races {
         let mut base = highest + 1;
         if self.shadow.words.len() != words || highest > u32::MAX / 2 {
             self.shadow.words = vec![Entry::default(); words];
+            self.shadow.writers = vec![0; words];
+            self.shadow.readers = vec![0; words];
             base = 1;
         }
         for (byte, _) in self.shadow.parts.drain() {
             if let Some(entry) = self.shadow.words.get_mut(byte as usize / 4) {
                 entry.split = false;
+                self.shadow.writers[byte as usize / 4] = entry.writer.clock;
             }
         }
         for (warp, clocks) in self.clocks.iter_mut().enumerate() {
@@ -208,6 +241,15 @@ impl Monitor for Races {
             self.shared_access(event, log);
         } else if event.window == Window::Global {
             self.global.access(event, &self.clocks, log);
+        }
+    }
+
+    #[inline(always)]
+    fn knows(&self, reads: &WordReads) -> bool {
+        match reads.window {
+            Window::Shared => self.shadow.knows_words(reads, self.floors[reads.warp as usize % WARPS]),
+            Window::Global => self.global.knows(reads),
+            _ => true,
         }
     }
 

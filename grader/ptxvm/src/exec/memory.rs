@@ -2,7 +2,8 @@
 
 use super::Machine;
 use crate::finding::{AccessKind, FindingKind, Space};
-use crate::hooks::{Event, Monitor};
+use super::words::Words;
+use crate::hooks::{Event, Monitor, WordReads};
 use crate::ir::{Address, Base, Elements, Pc, R, Slot};
 use crate::memory::{Fault, LaneMemory, Window};
 use crate::warp::{Registers, lanes};
@@ -90,6 +91,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     pub(super) fn load(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
+        if self.load_words(pc, mask, address, elements).is_some() {
+            return;
+        }
         self.each_window(mask, address, |machine, window, mask, addresses| {
             let (faults, one_buffer) = machine.load_from(mask, window, addresses, elements);
             let what = What {
@@ -105,6 +109,82 @@ impl<M: Monitor> Machine<'_, '_, M> {
         });
     }
 
+    /// The usual load: whole words that were written before, all of one buffer or of shared memory. None, and nothing done,
+    /// where it is another.
+    fn load_words(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) -> Option<()> {
+        let (4, 1, Slot::R(d)) = (elements.element.bytes, elements.count, elements.slots[0]) else {
+            return None;
+        };
+        let env = self.env;
+        let registers = &self.warp.registers;
+        let first = match address.base {
+            Base::Q(base) => registers.q(base)[mask.trailing_zeros() as usize % 32],
+            Base::R(base) => registers.r(base)[mask.trailing_zeros() as usize % 32].into(),
+        };
+        let first = first.wrapping_add(address.offset as u64);
+        let window = address.window.unwrap_or_else(|| Window::of(first));
+        let outer = if address.window.is_none() { window.base() } else { 0 };
+        let (buffer, start) = match window {
+            Window::Global => {
+                let (buffer, start) = env.memory.slot(first)?;
+                (Some(buffer), start)
+            }
+            Window::Shared => (None, outer),
+            _ => return None,
+        };
+        let mut words = Words::new();
+        let regular = match address.base {
+            Base::Q(base) => {
+                let offset = (address.offset as u64).wrapping_sub(start);
+                (env.simd.wide)(registers.q(base), offset, mask, &mut words)
+            }
+            Base::R(base) if window == Window::Shared => {
+                (env.simd.narrow)(registers.r(base), address.offset as u32, mask, &mut words)
+            }
+            Base::R(_) => false,
+        };
+        if !regular {
+            return None;
+        }
+        let mut values = [0; 32];
+        match buffer {
+            Some(buffer) => {
+                if !buffer.gather(&words, mask, &mut values) {
+                    return None;
+                }
+            }
+            None => {
+                let all = self.state.shared.written(&words, mask)?;
+                (env.simd.gather)(all, &words, &mut values);
+            }
+        }
+        let reads = WordReads {
+            window,
+            words: &words,
+            mask,
+            warp: self.warp.index,
+            address: first,
+            memory: env.memory,
+        };
+        if self.state.monitor.knows(&reads) {
+            (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
+            return Some(());
+        }
+        let addresses = words.index.map(|word| (u64::from(word) << 2).wrapping_add(start - outer));
+        (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
+        let what = What {
+            pc,
+            kind: AccessKind::Read,
+            size: 4,
+            strong: address.strong,
+            one_buffer: true,
+            stored: None,
+            operation: 0,
+        };
+        self.accessed(what, window, mask, &addresses, Faults::default());
+        Some(())
+    }
+
     fn load_from(
         &mut self,
         mask: u32,
@@ -113,15 +193,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         elements: &Elements,
     ) -> (Faults, bool) {
         let registers = &mut self.warp.registers;
-        let mut left = mask;
-        if let (4, 1, Slot::R(d)) = (elements.element.bytes, elements.count, elements.slots[0]) {
-            let dst = registers.r_mut(d);
-            left = match window {
-                Window::Global => load_words_global(self.env.memory, mask, addresses, dst),
-                Window::Shared => load_words(mask, addresses, dst, |at| self.state.shared.word(at)),
-                _ => mask,
-            };
-        }
+        let left = mask;
         // Words that were found on the fast way are all of the first lane's buffer.
         let one_buffer = left == 0;
         let mut faults = Faults::default();

@@ -2,6 +2,7 @@
 
 use super::layout::Layout;
 use super::{Fault, LaneMemory, byte_flags, within_word};
+use crate::exec::words::Words;
 
 /// Words with flags: for each byte whether it belongs to a variable (high nibble) and whether it was written (low nibble).
 #[derive(Clone, Debug, Default)]
@@ -62,6 +63,17 @@ impl Flat {
             (Some(&word), Some(&WHOLE)) if address & 3 == 0 => Some(word),
             _ => None,
         }
+    }
+
+    /// All words, if those of the lanes of a mask were all written before.
+    #[inline(always)]
+    pub fn written(&self, words: &Words, mask: u32) -> Option<&[u32]> {
+        if words.highest as usize >= self.flags.len() {
+            return None;
+        }
+        let near = words.span().and_then(|span| self.flags.get(span));
+        let whole = near.is_some_and(|near| near.iter().fold(WHOLE, |all, flags| all & flags) == WHOLE);
+        (whole || words.all(mask, |word| self.flags[word] == WHOLE)).then_some(&self.words)
     }
 
     /// Stores a whole aligned word; false where that is not simply possible.

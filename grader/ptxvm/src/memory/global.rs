@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use super::{Fault, LaneMemory, byte_flags, within_word};
+use crate::exec::words::Words;
 
 /// A global-memory allocation.
 ///
@@ -121,6 +122,27 @@ impl Buffer {
             Some(flags) => flags.get(index)?.load(Relaxed) == 0xF,
         };
         (offset & 3 == 0 && defined).then_some(word)
+    }
+
+    /// The words of all lanes, if those of the mask were all written before.
+    #[inline(always)]
+    pub fn gather(&self, words: &Words, mask: u32, values: &mut [u32; 32]) -> bool {
+        if words.highest as usize >= self.len / 4 {
+            return false;
+        }
+        let Some(from) = self.words.get(words.lowest as usize..=words.highest as usize) else {
+            return false;
+        };
+        if words.lowest == words.highest {
+            *values = [from[0].load(Relaxed); 32];
+        } else {
+            for (value, &at) in values.iter_mut().zip(&words.index) {
+                *value = from[(at - words.lowest) as usize].load(Relaxed);
+            }
+        }
+        self.defined.as_ref().is_none_or(|flags| {
+            words.all(mask, |word| flags.get(word).is_some_and(|flag| flag.load(Relaxed) == 0xF))
+        })
     }
 
     /// Stores a whole aligned word; false where that is not simply possible.

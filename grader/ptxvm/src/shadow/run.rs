@@ -39,7 +39,7 @@ pub fn launch_shadowed(
         params: &params,
         block_size: launch.block,
         budget: options.budget.min(shadow.max_steps),
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     shadow.begin(env.program, start.warps);
