@@ -24,6 +24,8 @@ pub(crate) struct Event<'a> {
     pub mask: u32,
     /// Lanes whose access was valid and happened.
     pub done: u32,
+    /// Those of them that a check of races needs to see: of many lanes that read one word, two are as good as all.
+    pub telling: u32,
     /// Addresses inside the window.
     pub addresses: &'a [u64; 32],
     pub block: [u32; 3],

@@ -313,6 +313,7 @@ mod tests {
                         size: 4,
                         mask: u32::MAX,
                         done: u32::MAX,
+                        telling: u32::MAX,
                         addresses: &addresses,
                         block: [block as u32, 0, 0],
                         warp: warp as u32,

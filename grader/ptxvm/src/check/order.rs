@@ -109,9 +109,7 @@ impl Monitor for Option<OrderWatch<'_>> {
 
     #[inline(always)]
     fn knows(&self, reads: &WordReads) -> bool {
-        self.is_none()
-            || reads.window != Window::Global
-            || !reads.memory.is_writable(reads.address)
+        self.is_none() || reads.window != Window::Global || !reads.memory.is_writable(reads.address)
     }
 }
 

@@ -167,11 +167,12 @@ impl Shadow {
             let readers = self.readers.get(span.clone())?;
             Some(self.writers.get(span)?.iter().zip(readers))
         });
-        if let Some(near) = near {
-            let news = near.fold(false, |news, (&writer, &reader)| news | (writer > floor) | (reader <= floor));
-            if !news {
-                return true;
-            }
+        // No short cut out of the loop, so that it vectorises.
+        let news = |news, (&writer, &reader): (&u32, &u32)| {
+            news | u32::from(writer > floor) | u32::from(reader <= floor)
+        };
+        if near.is_some_and(|near| near.fold(0, news) == 0) {
+            return true;
         }
         reads.words.all(reads.mask, |word| self.is_read(word, floor))
     }
@@ -247,7 +248,9 @@ impl Monitor for Races {
     #[inline(always)]
     fn knows(&self, reads: &WordReads) -> bool {
         match reads.window {
-            Window::Shared => self.shadow.knows_words(reads, self.floors[reads.warp as usize % WARPS]),
+            Window::Shared => {
+                self.shadow.knows_words(reads, self.floors[reads.warp as usize % WARPS])
+            }
             Window::Global => self.global.knows(reads),
             _ => true,
         }
@@ -298,7 +301,7 @@ impl Races {
             value: None,
         };
         let (mut last, mut repeated) = (u64::MAX, 0);
-        for lane in crate::warp::lanes(event.done) {
+        for lane in crate::warp::lanes(event.telling) {
             let address = event.addresses[lane];
             if event.kind == AccessKind::Read {
                 // Of many lanes that read one word, two are as good as all.

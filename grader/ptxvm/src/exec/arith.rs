@@ -30,7 +30,7 @@ const fn bits() -> [u32; 32] {
     bits
 }
 /// `BIT[i]` tells lane `i` apart in a mask; as a table, because a shift by lane does not vectorise on SSE2.
-const BIT: [u32; 32] = bits();
+pub(super) const BIT: [u32; 32] = bits();
 
 /// The lanes of an instruction.
 #[derive(Clone, Copy)]
@@ -40,9 +40,14 @@ struct Active<'s> {
     spread: &'s [u32; 32],
 }
 
+/// Without closures, which would not be compiled for the caller's instruction set.
 #[inline(always)]
 pub(super) fn spread(mask: u32) -> [u32; 32] {
-    BIT.map(|bit| if mask & bit == 0 { 0 } else { u32::MAX })
+    let mut all = [0; 32];
+    for lane in 0..32 {
+        all[lane] = if mask & BIT[lane] == 0 { 0 } else { u32::MAX };
+    }
+    all
 }
 
 /// Computes all lanes: the mask comes in when they are written.
@@ -174,7 +179,7 @@ macro_rules! define_set {
             with_features!{ $features
                 /// Or of all lanes. Not inlined: merged with the comparison it becomes 32 conditional moves.
                 #[inline(never)]
-                fn together(bits: &[u32; 32]) -> u32 {
+                pub(crate) fn together(bits: &[u32; 32]) -> u32 {
                     bits.iter().fold(0, |all, bit| all | bit)
                 }
             }

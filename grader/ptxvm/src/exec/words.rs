@@ -10,20 +10,22 @@ pub(crate) const SPAN: usize = 64;
 pub(crate) struct Words {
     /// In words from the start of the buffer or window.
     pub index: [u32; 32],
-    pub lowest: u32,
-    pub highest: u32,
+    /// Of the first lane that takes part.
+    pub first: u32,
+    /// No lane is further up from the first; past 2^31 where one is below it.
+    pub reach: u32,
 }
 
 impl Words {
     pub fn new() -> Self {
-        Self { index: [0; 32], lowest: 0, highest: 0 }
+        Self { index: [0; 32], first: 0, reach: 0 }
     }
 
     /// From the lowest word to the highest, if these are near each other.
     #[inline(always)]
     pub fn span(&self) -> Option<std::ops::RangeInclusive<usize>> {
-        let (lowest, highest) = (self.lowest as usize, self.highest as usize);
-        (highest - lowest < SPAN).then_some(lowest..=highest)
+        let first = self.first as usize;
+        ((self.reach as usize) < SPAN).then(|| first..=first + self.reach as usize)
     }
 
     /// Whether a condition holds for the words of all lanes.
@@ -40,7 +42,7 @@ macro_rules! define_words {
     ($set:ident $features:tt) => {
         pub(crate) mod $set {
             use super::{BEYOND, Words};
-            use crate::exec::arith::spread;
+            use crate::exec::arith::{BIT, $set::together, spread};
 
             with_features!{ $features
                 /// The words at `base + offset`; false if one is not aligned or too far up.
@@ -62,7 +64,7 @@ macro_rules! define_words {
                             words.index[lane] = (at >> 2) as u32;
                         }
                     }
-                    bound(words);
+                    reach(words, (first >> 2) as u32);
                     bits & BEYOND == 0
                 }
             }
@@ -86,31 +88,67 @@ macro_rules! define_words {
                             words.index[lane] = at >> 2;
                         }
                     }
-                    bound(words);
+                    reach(words, first >> 2);
                     bits & 3 == 0
                 }
             }
 
             with_features!{ $features
-                fn bound(words: &mut Words) {
-                    words.lowest = words.index.iter().fold(u32::MAX, |low, &at| low.min(at));
-                    words.highest = words.index.iter().fold(0, |high, &at| high.max(at));
+                fn reach(words: &mut Words, first: u32) {
+                    let mut up = [0; 32];
+                    for lane in 0..32 {
+                        up[lane] = words.index[lane].wrapping_sub(first);
+                    }
+                    words.first = first;
+                    words.reach = together(&up);
                 }
             }
 
             with_features!{ $features
-                /// Reads words that all exist.
-                pub(crate) fn gather(memory: &[u32], words: &Words, values: &mut [u32; 32]) {
-                    let from = &memory[words.lowest as usize..=words.highest as usize];
-                    if let Ok(all) = <&[u32; 32]>::try_from(from)
-                        && words.index.iter().zip(words.lowest..).all(|(&at, next)| at == next)
-                    {
-                        *values = *all;
-                        return;
+                /// The lanes but those that have the same place as the two before them.
+                pub(crate) fn distinct(words: &Words) -> u32 {
+                    let at = &words.index;
+                    let mut bits = [0; 32];
+                    for lane in 2..32 {
+                        let same = at[lane] ^ at[lane - 1] | at[lane] ^ at[lane - 2];
+                        bits[lane] = if same == 0 { BIT[lane] } else { 0 };
                     }
-                    for (value, &at) in values.iter_mut().zip(&words.index) {
-                        *value = from[(at - words.lowest) as usize];
+                    !together(&bits)
+                }
+            }
+
+            with_features!{ $features
+                /// Reads words; false if one does not exist.
+                pub(crate) fn gather(memory: &[u32], words: &Words, values: &mut [u32; 32]) -> bool {
+                    let from = memory.get(words.first as usize..).unwrap_or_default();
+                    if let Some(all) = from.first_chunk::<32>() {
+                        if words.reach == 31 && follow(words) {
+                            *values = *all;
+                            return true;
+                        }
+                        if words.reach < 32 {
+                            for lane in 0..32 {
+                                values[lane] = all[(words.index[lane] - words.first) as usize & 31];
+                            }
+                            return true;
+                        }
                     }
+                    for lane in 0..32 {
+                        let Some(&value) = memory.get(words.index[lane] as usize) else { return false };
+                        values[lane] = value;
+                    }
+                    true
+                }
+            }
+
+            with_features! { $features
+                /// Whether each lane reads the word behind that of the lane before.
+                fn follow(words: &Words) -> bool {
+                    let mut odd = [0; 32];
+                    for lane in 0..32 {
+                        odd[lane] = words.index[lane].wrapping_sub(words.first) ^ lane as u32;
+                    }
+                    together(&odd) == 0
                 }
             }
 

@@ -110,34 +110,18 @@ impl Buffer {
             .is_none_or(|flags| flags[byte / 4].load(Relaxed) >> (byte & 3) & 1 == 1)
     }
 
-    /// A whole aligned word that was written before: the common case of a load. `offset` may be anything.
-    #[inline(always)]
-    pub fn word(&self, offset: u64) -> Option<u32> {
-        // A last word that is not whole cannot be read as one.
-        let whole = &self.words[..self.len / 4];
-        let index = usize::try_from(offset >> 2).ok()?;
-        let word = whole.get(index)?.load(Relaxed);
-        let defined = match &self.defined {
-            None => true,
-            Some(flags) => flags.get(index)?.load(Relaxed) == 0xF,
-        };
-        (offset & 3 == 0 && defined).then_some(word)
-    }
-
     /// The words of all lanes, if those of the mask were all written before.
     #[inline(always)]
     pub fn gather(&self, words: &Words, mask: u32, values: &mut [u32; 32]) -> bool {
-        if words.highest as usize >= self.len / 4 {
-            return false;
-        }
-        let Some(from) = self.words.get(words.lowest as usize..=words.highest as usize) else {
-            return false;
-        };
-        if words.lowest == words.highest {
-            *values = [from[0].load(Relaxed); 32];
+        // A last word that is not whole cannot be read as one.
+        let whole = &self.words[..self.len / 4];
+        if words.reach == 0 {
+            let Some(word) = whole.get(words.first as usize) else { return false };
+            *values = [word.load(Relaxed); 32];
         } else {
             for (value, &at) in values.iter_mut().zip(&words.index) {
-                *value = from[(at - words.lowest) as usize].load(Relaxed);
+                let Some(word) = whole.get(at as usize) else { return false };
+                *value = word.load(Relaxed);
             }
         }
         self.defined.as_ref().is_none_or(|flags| {
@@ -421,8 +405,14 @@ mod tests {
         assert!(!buffer.set_word(8, 1));
         assert!(buffer.set_word(4, 0x0403_0201));
         buffer.put(9, 1, 0xEE);
-        assert_eq!(buffer.word(4), Some(0x0403_0201));
-        assert_eq!(buffer.word(0), None);
+        let gather = |index: u32| {
+            let (words, mut values) =
+                (Words { index: [index; 32], first: index, reach: 0 }, [0; 32]);
+            buffer.gather(&words, 1, &mut values).then_some(values[31])
+        };
+        assert_eq!(gather(1), Some(0x0403_0201));
+        assert_eq!(gather(0), None, "not written");
+        assert_eq!(gather(2), None, "not whole");
         assert_eq!(memory.bytes(id), [255, 255, 255, 255, 1, 2, 3, 4, 255, 0xEE]);
         let defined: Vec<usize> = (0..10).filter(|&byte| memory.defined(id)[byte]).collect();
         assert_eq!(defined, [4, 5, 6, 7, 9]);
