@@ -64,6 +64,8 @@ pub enum Command {
     },
     /// Print the manual page
     Man(ManArgs),
+    /// Draw handwriting-like digits, as files like MNIST's
+    Digits(DigitsArgs),
 }
 
 /// What to grade and how.
@@ -199,6 +201,29 @@ pub struct CleanArgs {
     /// Remove it
     #[arg(long)]
     pub yes: bool,
+}
+
+/// How many digits, and where they go.
+#[derive(Args, Debug)]
+pub struct DigitsArgs {
+    /// The folder for the four files
+    pub dir: PathBuf,
+
+    /// Digits to learn from
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    pub train: u32,
+
+    /// Digits to test with
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    pub test: u32,
+
+    /// Draw other digits: the same number gives the same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Write a picture of the first thousand too, as PNG
+    #[arg(long, value_name = "FILE")]
+    pub sheet: Option<PathBuf>,
 }
 
 /// Where manual pages go.

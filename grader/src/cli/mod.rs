@@ -4,6 +4,7 @@ pub mod args;
 mod check;
 mod clean;
 mod completions;
+mod digits;
 mod doctor;
 mod editor_setup;
 mod explain;
@@ -74,6 +75,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
             ExitCode::SUCCESS
         }
         Command::Man(args) => finish(man::run(args)),
+        Command::Digits(args) => finish(digits::run(args)),
     }
 }
 

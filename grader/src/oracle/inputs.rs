@@ -2,7 +2,8 @@
 
 use crate::rng::Stream;
 use crate::spec::{Data, DataKind, Test};
-use crate::tensor::{Tensor, decode, encode};
+use crate::tensor::{DType, Tensor, decode, encode};
+use digits::{Digit, SIDE, Writer};
 use indexmath::Values;
 
 /// All inputs of the formula, rounded to their types. `range` is the largest absolute value of random integers whose
@@ -12,7 +13,12 @@ pub(super) fn draw(test: &Test, seed: u64, range: u32) -> Values {
         let values = match &test.data[&tensor.name] {
             Data::Values(values) => values.clone(),
             Data::Kind(kind) => {
-                let stream = Stream::new(seed, &test.name, &tensor.name);
+                // Digits and their labels are two tensors, but one draw.
+                let whose = match kind {
+                    DataKind::Digits { .. } | DataKind::DigitLabels { .. } => "digits",
+                    _ => &tensor.name,
+                };
+                let stream = Stream::new(seed, &test.name, whose);
                 let values = make(*kind, tensor, stream, range);
                 decode(tensor.dtype, &encode(tensor.dtype, &values))
             }
@@ -42,5 +48,45 @@ fn make(kind: DataKind, tensor: &Tensor, mut stream: Stream, range: u32) -> Vec<
             });
             rows.collect()
         }
+        DataKind::Digits { skip } => {
+            let full = if tensor.dtype == DType::I32 { 1.0 } else { 255.0 };
+            let digits = write(&mut stream, skip, len / (SIDE * SIDE));
+            digits.flat_map(|d| d.pixels).map(|pixel| f64::from(pixel) / full).collect()
+        }
+        DataKind::DigitLabels { skip } if tensor.dtype == DType::I32 => {
+            write(&mut stream, skip, len).map(|d| f64::from(d.label)).collect()
+        }
+        DataKind::DigitLabels { skip } => write(&mut stream, skip, len / 10)
+            .flat_map(|d| (0..10).map(move |class| f64::from(u8::from(class == d.label))))
+            .collect(),
+    }
+}
+
+fn write(stream: &mut Stream, skip: u32, count: usize) -> impl Iterator<Item = Digit> {
+    let seed = u64::from(stream.below(u32::MAX));
+    Writer::new(seed).skip(skip as usize).take(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(kind: DataKind, dtype: DType, shape: &[usize]) -> Vec<f64> {
+        let tensor = Tensor { name: "x".into(), dtype, shape: shape.to_vec() };
+        make(kind, &tensor, Stream::new(5, "test", "digits"), 9)
+    }
+
+    #[test]
+    fn digits_and_labels_belong_together_in_every_form() {
+        let bytes = drawn(DataKind::Digits { skip: 2 }, DType::I32, &[4, 784]);
+        let pixels = drawn(DataKind::Digits { skip: 2 }, DType::F32, &[4, 1, 28, 28]);
+        assert!(bytes.iter().zip(&pixels).all(|(byte, pixel)| byte / 255.0 == *pixel));
+        let classes = drawn(DataKind::DigitLabels { skip: 2 }, DType::I32, &[4]);
+        let one_hot = drawn(DataKind::DigitLabels { skip: 2 }, DType::F32, &[4, 10]);
+        for (row, &class) in one_hot.chunks(10).zip(&classes) {
+            assert_eq!((row.iter().sum::<f64>(), row[class as usize]), (1.0, 1.0));
+        }
+        let all = drawn(DataKind::Digits { skip: 0 }, DType::I32, &[6, 28, 28]);
+        assert_eq!(all[2 * SIDE * SIDE..], bytes);
     }
 }

@@ -37,13 +37,23 @@ pub enum DataKind {
     ShuffledArange,
     /// Along the last axis one 1 at a drawn place, else 0.
     OneHot,
+    /// Written digits, drawn: 28 x 28 pixels each. Bytes for integers, else from 0 to 1.
+    Digits {
+        /// The first so many are left out.
+        skip: u32,
+    },
+    /// The classes of these digits: 0 to 9 for integers, else one 1 among ten.
+    DigitLabels {
+        /// As for the digits.
+        skip: u32,
+    },
 }
 
 /// Largest absolute value of [`crate::rng::Stream::normal`].
 const NORMAL_REACH: f64 = 6.0;
 
 impl DataKind {
-    const WORDS: [(&str, Self); 7] = [
+    const WORDS: [(&str, Self); 9] = [
         ("integers", Self::Integers),
         ("normal", Self::Normal { scale: 1.0, shift: 0.0 }),
         ("ones", Self::Ones),
@@ -51,6 +61,8 @@ impl DataKind {
         ("arange", Self::Arange),
         ("shuffled-arange", Self::ShuffledArange),
         ("one-hot", Self::OneHot),
+        ("digits", Self::Digits { skip: 0 }),
+        ("digit-labels", Self::DigitLabels { skip: 0 }),
     ];
 
     /// The kind that a word names.
@@ -102,6 +114,25 @@ impl DataKind {
                 let title = format!("`{name}` has no axis along which one element could be 1");
                 Err(Fault::at(place.clone(), title).help("write \"ones\" or a number"))
             }
+            Self::Digits { .. } => {
+                let pixels = digits::SIDE * digits::SIDE;
+                let last = tensor.shape.last().copied();
+                let square = tensor.shape.ends_with(&[digits::SIDE; 2]) || last == Some(pixels);
+                if square && tensor.dtype != DType::BF16 {
+                    return Ok(());
+                }
+                let title = format!("`{name}` cannot hold images of digits");
+                Err(Fault::at(place.clone(), title)
+                    .help("its last axes must be [28, 28] or [784], its type f16, f32, f64 or i32"))
+            }
+            Self::DigitLabels { .. } => {
+                if tensor.dtype == DType::I32 || tensor.shape.last() == Some(&10) {
+                    return Ok(());
+                }
+                let title = format!("`{name}` cannot hold the classes of digits");
+                let help = "its type must be i32, for classes 0 to 9, or its last axis 10 long";
+                Err(Fault::at(place.clone(), title).help(help))
+            }
             _ => Ok(()),
         }
     }
@@ -144,6 +175,7 @@ impl At<'_> {
         let keys: &[&str] = match named {
             DataKind::Integers => &["kind", "min", "max"],
             DataKind::Normal { .. } => &["kind", "scale", "shift"],
+            DataKind::Digits { .. } | DataKind::DigitLabels { .. } => &["kind", "skip"],
             _ => &["kind"],
         };
         if let Some(key) = table.keys().find(|key| !keys.contains(&key.get_ref().as_str())) {
@@ -165,8 +197,21 @@ impl At<'_> {
                 scale: real(get("scale").map(|(_, v)| v), scale, "scale", |v| v > 0.0)?,
                 shift: real(get("shift").map(|(_, v)| v), shift, "shift", |_| true)?,
             }),
+            DataKind::Digits { .. } => Ok(DataKind::Digits { skip: self.skip(get("skip"))? }),
+            DataKind::DigitLabels { .. } => {
+                Ok(DataKind::DigitLabels { skip: self.skip(get("skip"))? })
+            }
             other => Ok(other),
         }
+    }
+
+    fn skip(&self, given: Option<(&Spanned<String>, &Spanned<Value>)>) -> Checked<u32> {
+        let Some((_, value)) = given else { return Ok(0) };
+        let count = self.integer(value, "skip")?;
+        u32::try_from(count).map_err(|_| {
+            Fault::at(value.span(), format!("`skip` cannot be {count}"))
+                .help("it counts digits: a whole number from 0 on")
+        })
     }
 
     fn range(
@@ -230,4 +275,59 @@ fn real(
     }
     Err(Fault::at(value.span(), format!("`{key}` cannot be {number:?}"))
         .help("`scale` is a number above 0, `shift` any number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::spec::Spec;
+    use std::path::Path;
+
+    /// What an author reads who gives `images` these data; nothing if they are right.
+    fn message(dtype: &str, data: &str) -> String {
+        let text = format!(
+            r#"title = "Ink"
+[dims]
+free = ["N"]
+[tensors]
+images = "{dtype}"
+ink    = "f32[N]"
+[math]
+forward = "ink[n] = images[n, 0]"
+[[launch]]
+kernel = "ink"
+args   = ["images", "ink", "N"]
+block  = 64
+grid   = "ceil_div(N, 64)"
+[[test]]
+name = "one"
+dims = {{ N = 3 }}
+data = {{ images = {data} }}
+"#
+        );
+        match Spec::parse(&text, Path::new("x.toml")) {
+            Ok(_) => String::new(),
+            Err(failure) => failure.render(false),
+        }
+    }
+
+    #[test]
+    fn digits_need_their_shape() {
+        for (dtype, data) in [
+            ("f32[N, 784]", "\"digits\""),
+            ("i32[N, 784]", "{ kind = \"digits\", skip = \"2*N\" }"),
+            ("f32[N, 10]", "\"digit-labels\""),
+        ] {
+            let message = message(dtype, data);
+            assert!(!message.contains("digit"), "{message}");
+        }
+        for (dtype, data, title) in [
+            ("f32[N, 783]", "\"digits\"", "`images` cannot hold images of digits"),
+            ("f32[N, 11]", "\"digit-labels\"", "`images` cannot hold the classes of digits"),
+            ("f32[N, 784]", "{ kind = \"digits\", skip = -1 }", "`skip` cannot be -1"),
+            ("f32[N, 784]", "{ kind = \"digits\", min = 1 }", "`digits` data have no `min`"),
+        ] {
+            let message = message(dtype, data);
+            assert!(message.contains(title), "{message}");
+        }
+    }
 }

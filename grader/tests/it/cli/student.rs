@@ -32,6 +32,7 @@ fn help_names_every_command() {
       ptx           Look at PTX with the virtual machine's eyes
       completions   Print a script that completes commands in a shell
       man           Print the manual page
+      digits        Draw handwriting-like digits, as files like MNIST's
       help          Print this message or the help of the given subcommand(s)
 
     Options:

@@ -1,0 +1,197 @@
+//! MNIST's files: IDX, as <http://yann.lecun.com/exdb/mnist/> described it. All header fields are 32-bit big-endian.
+
+use crate::{Digit, SIDE};
+use std::fmt;
+use std::io::{self, Write};
+
+/// First field of a file of images: unsigned bytes (0x08), three axes.
+pub const IMAGES: u32 = 0x0803;
+/// First field of a file of labels: unsigned bytes, one axis.
+pub const LABELS: u32 = 0x0801;
+
+/// Writes the images: [`IMAGES`], their number, rows, columns, then the pixels.
+///
+/// # Errors
+/// `to` does not take them.
+pub fn write_images(to: &mut impl Write, digits: &[Digit]) -> io::Result<()> {
+    for field in [IMAGES, digits.len() as u32, SIDE as u32, SIDE as u32] {
+        to.write_all(&field.to_be_bytes())?;
+    }
+    digits.iter().try_for_each(|digit| to.write_all(&digit.pixels))
+}
+
+/// Writes the labels: [`LABELS`], their number, then a byte each.
+///
+/// # Errors
+/// `to` does not take them.
+pub fn write_labels(to: &mut impl Write, digits: &[Digit]) -> io::Result<()> {
+    for field in [LABELS, digits.len() as u32] {
+        to.write_all(&field.to_be_bytes())?;
+    }
+    digits.iter().try_for_each(|digit| to.write_all(&[digit.label]))
+}
+
+/// Why two files are no digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IdxError {
+    /// The file is shorter than its header says, or has no whole header.
+    Truncated {
+        /// Bytes that there should be, at least.
+        expected: usize,
+        /// Bytes that there are.
+        found: usize,
+    },
+    /// The first field is another.
+    Magic {
+        /// [`IMAGES`] or [`LABELS`].
+        expected: u32,
+        /// What the file starts with.
+        found: u32,
+    },
+    /// The images are not 28 x 28.
+    Size {
+        /// Rows.
+        rows: u32,
+        /// Columns.
+        columns: u32,
+    },
+    /// The two files have different numbers.
+    Count {
+        /// Images.
+        images: usize,
+        /// Labels.
+        labels: usize,
+    },
+    /// A label above 9.
+    Label {
+        /// Which one.
+        index: usize,
+        /// Its value.
+        label: u8,
+    },
+}
+
+impl fmt::Display for IdxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { expected, found } => {
+                write!(f, "the file should have {expected} bytes, it has {found}")
+            }
+            Self::Magic { expected, found } => {
+                write!(
+                    f,
+                    "the file should start with {expected:#010x}, it starts with {found:#010x}"
+                )
+            }
+            Self::Size { rows, columns } => {
+                write!(f, "the images should be {SIDE} x {SIDE}, they are {rows} x {columns}")
+            }
+            Self::Count { images, labels } => {
+                write!(f, "there are {images} images and {labels} labels")
+            }
+            Self::Label { index, label } => write!(f, "label {index} is {label}, not 0 to 9"),
+        }
+    }
+}
+
+impl std::error::Error for IdxError {}
+
+/// Reads what [`write_images`] and [`write_labels`] wrote, or MNIST's own files (unpacked).
+///
+/// # Errors
+/// One of the files is broken, or they do not belong together. Bytes after the end are let pass, as everyone does.
+pub fn read(images: &[u8], labels: &[u8]) -> Result<Vec<Digit>, IdxError> {
+    let ([count, rows, columns], pixels) = header::<3>(images, IMAGES)?;
+    if (rows as usize, columns as usize) != (SIDE, SIDE) {
+        return Err(IdxError::Size { rows, columns });
+    }
+    let ([names], labels) = header::<1>(labels, LABELS)?;
+    let (count, names) = (count as usize, names as usize);
+    if count != names {
+        return Err(IdxError::Count { images: count, labels: names });
+    }
+    let pixels = body(pixels, 16, count.saturating_mul(SIDE * SIDE))?;
+    let labels = body(labels, 8, count)?;
+    if let Some(index) = labels.iter().position(|&label| label > 9) {
+        return Err(IdxError::Label { index, label: labels[index] });
+    }
+    let digit = |(pixels, &label): (&[u8], &u8)| Digit { label, pixels: pixels.to_vec() };
+    Ok(pixels.chunks_exact(SIDE * SIDE).zip(labels).map(digit).collect())
+}
+
+/// The fields after the magic number, and what follows them.
+fn header<const N: usize>(file: &[u8], magic: u32) -> Result<([u32; N], &[u8]), IdxError> {
+    let truncated = IdxError::Truncated { expected: 4 * (N + 1), found: file.len() };
+    let mut rest = file;
+    let mut field = || {
+        let (bytes, after) = rest.split_first_chunk::<4>()?;
+        rest = after;
+        Some(u32::from_be_bytes(*bytes))
+    };
+    let found = field().ok_or_else(|| truncated.clone())?;
+    if found != magic {
+        return Err(IdxError::Magic { expected: magic, found });
+    }
+    let mut fields = [0; N];
+    for each in &mut fields {
+        *each = field().ok_or_else(|| truncated.clone())?;
+    }
+    Ok((fields, rest))
+}
+
+fn body(bytes: &[u8], header: usize, length: usize) -> Result<&[u8], IdxError> {
+    bytes.get(..length).ok_or(IdxError::Truncated {
+        expected: length.saturating_add(header),
+        found: header + bytes.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Writer;
+
+    fn files(digits: &[Digit]) -> (Vec<u8>, Vec<u8>) {
+        let (mut images, mut labels) = (Vec::new(), Vec::new());
+        write_images(&mut images, digits).unwrap();
+        write_labels(&mut labels, digits).unwrap();
+        (images, labels)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let digits: Vec<Digit> = Writer::new(5).take(3).collect();
+        let (images, labels) = files(&digits);
+        // The bytes of the description.
+        assert_eq!(images[..16], [0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 28, 0, 0, 0, 28]);
+        assert_eq!(labels[..8], [0, 0, 8, 1, 0, 0, 0, 3]);
+        assert_eq!((images.len(), labels.len()), (16 + 3 * 784, 8 + 3));
+        assert_eq!(read(&images, &labels), Ok(digits));
+    }
+
+    #[test]
+    fn broken_files_are_told_apart() {
+        let digits: Vec<Digit> = Writer::new(5).take(2).collect();
+        let (images, labels) = files(&digits);
+        for end in 0..images.len() {
+            let error = read(&images[..end], &labels).unwrap_err();
+            assert!(matches!(error, IdxError::Truncated { .. }), "{end}: {error}");
+        }
+        let magic = IdxError::Magic { expected: IMAGES, found: LABELS };
+        assert_eq!(read(&labels, &labels), Err(magic));
+        let (_, three) = files(&Writer::new(5).take(3).collect::<Vec<_>>());
+        assert_eq!(read(&images, &three), Err(IdxError::Count { images: 2, labels: 3 }));
+        let mut wrong = labels.clone();
+        wrong[9] = 10;
+        assert_eq!(read(&images, &wrong), Err(IdxError::Label { index: 1, label: 10 }));
+        let mut wrong = images.clone();
+        wrong[11] = 27;
+        assert_eq!(read(&wrong, &labels), Err(IdxError::Size { rows: 27, columns: 28 }));
+        // A header that claims more than memory can hold.
+        let mut wrong = images;
+        wrong[4..8].fill(255);
+        let mut many = labels;
+        many[4..8].fill(255);
+        assert!(matches!(read(&wrong, &many), Err(IdxError::Truncated { .. })));
+    }
+}
