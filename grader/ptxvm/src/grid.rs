@@ -18,7 +18,7 @@ use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
-use crate::program::{Kernel, Module, UniformSlot};
+use crate::program::{Kernel, Module, Program, UniformSlot};
 use crate::simd;
 use crate::warp::{Registers, Warp};
 
@@ -104,6 +104,7 @@ pub fn launch(
     let params = parameters(kernel, launch)?;
     let first_variable = place_variables(module, memory);
     let program = &kernel.program;
+    memory.prepare(written_addresses(program, &params, first_variable).as_deref());
     let env = Env {
         program,
         memory,
@@ -128,6 +129,21 @@ pub fn launch(
         stop: AtomicU64::new(u64::MAX),
     };
     Ok(run.all(options.max_findings))
+}
+
+/// An address in each buffer that a program may write; None: in any.
+fn written_addresses(
+    program: &Program,
+    params: &Flat,
+    first_variable: BufferId,
+) -> Option<Vec<u64>> {
+    let uniforms = program.written.as_ref()?.iter().map(|&index| program.uniforms[index].0);
+    let addresses = uniforms.filter_map(|uniform| match uniform {
+        Uniform::Param { offset, bytes } => Some(param_value(params, offset, bytes)),
+        Uniform::Global(index, addend) => Some(variable_address(first_variable, index, addend)),
+        _ => None,
+    });
+    Some(addresses.collect())
 }
 
 pub(crate) fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, LaunchError> {

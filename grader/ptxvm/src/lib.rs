@@ -150,6 +150,7 @@ mod simd;
 mod syntax;
 mod types;
 mod warp;
+mod written;
 
 pub use check::trace::Traced;
 pub use check::watch::{Watch, Writer};

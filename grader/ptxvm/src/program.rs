@@ -1,5 +1,6 @@
 //! A kernel ready to run.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::LoadError;
@@ -127,6 +128,8 @@ pub(crate) struct Program {
     pub local: Layout,
     /// Blocks must run one after another, because the result depends on their order (float atomics, say).
     pub ordered: bool,
+    /// Those of `uniforms` that pointers which it writes through may come from; None: any.
+    pub written: Option<BTreeSet<usize>>,
     /// Has memory fences, so its blocks may order themselves.
     pub fenced: bool,
 }

@@ -134,7 +134,7 @@ impl GlobalRaces {
     /// Whether reads tell nothing.
     #[inline(always)]
     pub fn knows(&self, reads: &WordReads) -> bool {
-        self.silent || !reads.memory.is_writable(reads.address)
+        self.silent || !reads.memory.is_written(reads.address)
     }
 
     pub fn access(&mut self, event: &Event, clocks: &Clocks, log: &mut Log) {
@@ -142,7 +142,7 @@ impl GlobalRaces {
             return;
         }
         let first = event.addresses[event.mask.trailing_zeros() as usize % 32];
-        if event.one_buffer && !event.memory.is_writable(first) {
+        if event.one_buffer && !event.memory.is_written(first) {
             return;
         }
         if self.events.are_many() {
@@ -164,7 +164,7 @@ impl GlobalRaces {
         let number = self.events.number(shared);
         for lane in crate::warp::lanes(event.done) {
             let address = event.addresses[lane];
-            if !event.memory.is_writable(address) {
+            if !event.memory.is_written(address) {
                 continue;
             }
             let (Some((id, offset)), Some(buffer)) =

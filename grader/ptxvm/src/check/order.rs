@@ -37,7 +37,7 @@ pub(crate) struct Conflicts {
 impl Conflicts {
     pub fn new(memory: &Memory) -> Self {
         let words = |bytes: usize| (0..bytes.div_ceil(4)).map(|_| Word::default()).collect();
-        let buffers = memory.writable_sizes().map(|size| size.map(words)).collect();
+        let buffers = memory.written_sizes().map(|size| size.map(words)).collect();
         Self { buffers, found: AtomicBool::new(false) }
     }
 
@@ -109,7 +109,7 @@ impl Monitor for Option<OrderWatch<'_>> {
 
     #[inline(always)]
     fn knows(&self, reads: &WordReads) -> bool {
-        self.is_none() || reads.window != Window::Global || !reads.memory.is_writable(reads.address)
+        self.is_none() || reads.window != Window::Global || !reads.memory.is_written(reads.address)
     }
 }
 

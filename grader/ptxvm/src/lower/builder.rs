@@ -93,6 +93,7 @@ pub(crate) fn kernel<'a>(context: &Context<'_, 'a>, function: &Function<'a>) -> 
             (uniform, if wide { UniformSlot::Q(Q(index)) } else { UniformSlot::R(R(index)) })
         })
         .collect();
+    program.written = crate::written::written(&program);
     Ok(Kernel { name: function.name.to_owned(), params, param_offsets, program, refusal: None })
 }
 

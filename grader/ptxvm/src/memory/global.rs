@@ -55,6 +55,8 @@ pub struct Buffer {
     words: Box<[AtomicU32]>,
     /// One flag for each byte of a word; None: all defined from the start.
     defined: Option<Box<[AtomicU8]>>,
+    /// All were defined when the running launch began.
+    whole: bool,
     read_only: bool,
 }
 
@@ -68,12 +70,19 @@ impl Buffer {
                     word[..chunk.len()].copy_from_slice(chunk);
                     AtomicU32::new(u32::from_le_bytes(word))
                 });
-                Self { len: bytes.len(), words: words.collect(), defined: None, read_only }
+                Self {
+                    len: bytes.len(),
+                    words: words.collect(),
+                    defined: None,
+                    whole: false,
+                    read_only,
+                }
             }
             Init::Undefined { len } => Self {
                 len,
                 words: (0..len.div_ceil(4)).map(|_| AtomicU32::new(u32::MAX)).collect(),
                 defined: Some((0..len.div_ceil(4)).map(|_| AtomicU8::new(0)).collect()),
+                whole: false,
                 read_only,
             },
         }
@@ -85,7 +94,17 @@ impl Buffer {
             .defined
             .as_ref()
             .map(|flags| flags.iter().map(|flag| AtomicU8::new(flag.load(Relaxed))).collect());
-        Self { len: self.len, words, defined, read_only: self.read_only }
+        Self { len: self.len, words, defined, whole: self.whole, read_only: self.read_only }
+    }
+
+    /// Notes whether every byte is defined: what was, stays so while kernels run.
+    fn settle(&mut self) {
+        let len = self.len;
+        self.whole = self.defined.as_mut().is_none_or(|flags| {
+            let (whole, rest) = flags.split_at_mut(len / 4);
+            let all = whole.iter_mut().fold(0xF, |all, flags| all & *flags.get_mut());
+            all == 0xF && rest.iter_mut().all(|flags| *flags.get_mut() == (1 << (len % 4)) - 1)
+        });
     }
 
     fn copy_from(&self, old: &Self) {
@@ -124,9 +143,11 @@ impl Buffer {
                 *value = word.load(Relaxed);
             }
         }
-        self.defined.as_ref().is_none_or(|flags| {
-            words.all(mask, |word| flags.get(word).is_some_and(|flag| flag.load(Relaxed) == 0xF))
-        })
+        self.whole
+            || self.defined.as_ref().is_none_or(|flags| {
+                words
+                    .all(mask, |word| flags.get(word).is_some_and(|flag| flag.load(Relaxed) == 0xF))
+            })
     }
 
     /// Stores a whole aligned word; false where that is not simply possible.
@@ -227,6 +248,8 @@ pub struct Memory {
     buffers: Vec<Buffer>,
     variables: Vec<(String, Buffer)>,
     modules: Vec<Variables>,
+    /// For each buffer, those of the variables last, whether the running launch may write it.
+    written: Vec<bool>,
 }
 
 impl Memory {
@@ -270,17 +293,46 @@ impl Memory {
         Some((id, address.wrapping_sub(id.address()) as i64))
     }
 
-    /// Sizes of all buffers, then of all variables; None for read-only ones.
-    pub(crate) fn writable_sizes(&self) -> impl Iterator<Item = Option<usize>> {
-        let variables = self.variables.iter().map(|(_, buffer)| buffer);
-        self.buffers.iter().chain(variables).map(|buffer| (!buffer.read_only).then_some(buffer.len))
+    /// Gets ready for a launch that writes the buffers with one of these addresses alone; None: any.
+    pub(crate) fn prepare(&mut self, written: Option<&[u64]>) {
+        let variables = self.variables.iter_mut().map(|(_, buffer)| buffer);
+        for buffer in self.buffers.iter_mut().chain(variables) {
+            buffer.settle();
+        }
+        let all = self.writable().map(|buffer| written.is_none() && buffer.is_some());
+        let mut all: Vec<bool> = all.collect();
+        for index in written.into_iter().flatten().filter_map(|&at| self.writable_index(at)) {
+            if let Some(flag) = all.get_mut(index) {
+                *flag = true;
+            }
+        }
+        self.written = all;
     }
 
-    /// Whether an address lies in a buffer that kernels may write.
+    /// All buffers, then all variables; None for read-only ones.
+    fn writable(&self) -> impl Iterator<Item = Option<&Buffer>> {
+        let variables = self.variables.iter().map(|(_, buffer)| buffer);
+        self.buffers.iter().chain(variables).map(|buffer| (!buffer.read_only).then_some(buffer))
+    }
+
+    /// The same, and None for those that the running launch does not write either.
+    fn written(&self) -> impl Iterator<Item = Option<&Buffer>> {
+        let written = self.written.iter().copied().chain(std::iter::repeat(true));
+        self.writable().zip(written).map(|(buffer, written)| buffer.filter(|_| written))
+    }
+
+    /// Sizes of those buffers.
+    pub(crate) fn written_sizes(&self) -> impl Iterator<Item = Option<usize>> {
+        self.written().map(|buffer| buffer.map(|buffer| buffer.len))
+    }
+
+    /// Whether an address lies in a buffer that the running launch may write.
     #[inline(always)]
-    pub(crate) fn is_writable(&self, address: u64) -> bool {
+    pub(crate) fn is_written(&self, address: u64) -> bool {
         let id = usize::try_from(address >> SLOT_SHIFT).ok().and_then(|slot| slot.checked_sub(1));
         id.and_then(|id| self.buffer(BufferId(id))).is_some_and(|buffer| !buffer.read_only)
+            && self.writable_index(address).and_then(|index| self.written.get(index))
+                != Some(&false)
     }
 
     /// What lies in a buffer at a byte offset, `bytes` of it, if that is inside.
@@ -300,11 +352,9 @@ impl Memory {
         })
     }
 
-    /// Copies of everything that kernels may write, to go back to.
+    /// Copies of everything that the running launch may write, to go back to.
     pub(crate) fn snapshot(&self) -> Vec<Option<Buffer>> {
-        let variables = self.variables.iter().map(|(_, buffer)| buffer);
-        let all = self.buffers.iter().chain(variables);
-        all.map(|buffer| (!buffer.read_only).then(|| buffer.copy())).collect()
+        self.written().map(|buffer| buffer.map(Buffer::copy)).collect()
     }
 
     /// Puts everything back as it was.
