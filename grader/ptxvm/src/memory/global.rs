@@ -1,6 +1,6 @@
 //! Global memory: buffers far apart. Words are relaxed atomics, because blocks of a launch run in parallel and may race.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use super::{Fault, LaneMemory, byte_flags, within_word};
 use crate::exec::words::Words;
@@ -55,8 +55,10 @@ pub struct Buffer {
     words: Box<[AtomicU32]>,
     /// One flag for each byte of a word; None: all defined from the start.
     defined: Option<Box<[AtomicU8]>>,
-    /// All were defined when the running launch began.
+    /// All were defined when the running launch began. What is defined stays so while kernels run.
     whole: bool,
+    /// Flags have changed since somebody looked whether all are set.
+    changed: AtomicBool,
     read_only: bool,
 }
 
@@ -75,6 +77,7 @@ impl Buffer {
                     words: words.collect(),
                     defined: None,
                     whole: false,
+                    changed: AtomicBool::new(true),
                     read_only,
                 }
             }
@@ -83,6 +86,7 @@ impl Buffer {
                 words: (0..len.div_ceil(4)).map(|_| AtomicU32::new(u32::MAX)).collect(),
                 defined: Some((0..len.div_ceil(4)).map(|_| AtomicU8::new(0)).collect()),
                 whole: false,
+                changed: AtomicBool::new(true),
                 read_only,
             },
         }
@@ -94,17 +98,40 @@ impl Buffer {
             .defined
             .as_ref()
             .map(|flags| flags.iter().map(|flag| AtomicU8::new(flag.load(Relaxed))).collect());
-        Self { len: self.len, words, defined, whole: self.whole, read_only: self.read_only }
+        Self {
+            len: self.len,
+            words,
+            defined,
+            whole: self.whole,
+            changed: AtomicBool::new(true),
+            read_only: self.read_only,
+        }
     }
 
-    /// Notes whether every byte is defined: what was, stays so while kernels run.
+    /// Looks whether every byte is defined.
     fn settle(&mut self) {
+        if self.whole || !std::mem::take(self.changed.get_mut()) {
+            return;
+        }
         let len = self.len;
         self.whole = self.defined.as_mut().is_none_or(|flags| {
             let (whole, rest) = flags.split_at_mut(len / 4);
             let all = whole.iter_mut().fold(0xF, |all, flags| all & *flags.get_mut());
             all == 0xF && rest.iter_mut().all(|flags| *flags.get_mut() == (1 << (len % 4)) - 1)
         });
+    }
+
+    /// The flags of what a launch writes, unless all are set.
+    #[inline(always)]
+    fn open_flags(&self) -> Option<&[AtomicU8]> {
+        if self.whole {
+            return None;
+        }
+        // Host threads share the place, and most of them find it as they want it.
+        if !self.changed.load(Relaxed) {
+            self.changed.store(true, Relaxed);
+        }
+        self.defined.as_deref()
     }
 
     fn copy_from(&self, old: &Self) {
@@ -159,7 +186,7 @@ impl Buffer {
             return false;
         }
         word.store(value, Relaxed);
-        if let Some(flags) = &self.defined {
+        if let Some(flags) = self.open_flags() {
             flags[(offset >> 2) as usize].store(0xF, Relaxed);
         }
         true
@@ -228,7 +255,7 @@ impl Buffer {
 
     /// Marks at most 4 bytes of one word as written.
     pub fn define(&self, place: usize, bytes: u32) {
-        if let Some(flags) = &self.defined {
+        if let Some(flags) = self.open_flags() {
             flags[place / 4].fetch_or(byte_flags(place, bytes), Relaxed);
         }
     }
@@ -442,6 +469,21 @@ mod tests {
         assert_eq!(memory.locate(0), None);
         assert_eq!(memory.locate(u64::MAX), None);
         assert_eq!(memory.locate(memory.address(first)), Some((first, 0)));
+    }
+
+    #[test]
+    fn a_buffer_is_whole_once_all_of_it_is_written() {
+        let mut memory = Memory::default();
+        let id = memory.alloc(Init::Undefined { len: 10 }, Access::ReadWrite);
+        let steps = [(4, 4), (0, 4), (8, 1), (9, 1)];
+        for (place, bytes) in steps {
+            memory.prepare(None);
+            assert!(!memory.buffers[0].whole);
+            memory.buffers[0].put(place, bytes, 0);
+        }
+        memory.prepare(None);
+        assert!(memory.buffers[0].whole);
+        assert!(memory.defined(id).iter().all(|&defined| defined));
     }
 
     #[test]
