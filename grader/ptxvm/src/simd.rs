@@ -70,7 +70,7 @@ fn sets() -> impl Iterator<Item = &'static Simd> {
         [v3.then_some(&AVX2), v4.then_some(&AVX512)]
     };
     #[cfg(not(target_arch = "x86_64"))]
-    let more = [];
+    let more: [Option<&Simd>; 0] = [];
     std::iter::once(&BASELINE).chain(more.into_iter().flatten())
 }
 

@@ -142,16 +142,36 @@ impl Now<'_> {
 }
 
 impl Shadow {
-    /// Whether a read of a word can neither race nor tell anything new: the common case.
+    /// The usual access to a whole word, which nothing before it can race with; false, and nothing done, where it is another.
     #[inline(always)]
-    fn knows_read(&self, address: u64, thread: u16, floor: u32) -> bool {
-        self.words.get((address / 4) as usize).is_some_and(|entry| {
+    fn visit_quietly(&mut self, word: usize, now: &Now) -> bool {
+        let Some(entry) = self.words.get_mut(word) else { return false };
+        if entry.split || entry.writer.clock > now.floor {
+            return false;
+        }
+        let [first, second] = entry.readers;
+        if now.kind == AccessKind::Read {
+            if first.clock <= now.floor {
+                entry.readers[0] = now.stamp;
+            } else if first.thread == now.stamp.thread || second.clock > now.floor {
+                return true;
+            } else {
+                let place = usize::from(now.unordered(first));
+                entry.readers[place] = now.stamp;
+            }
             let [first, second] = entry.readers;
-            entry.writer.clock <= floor
-                && first.clock > floor
-                && (first.thread == thread || second.clock > floor)
-                && !entry.split
-        })
+            self.readers[word] = first.clock.min(second.clock);
+        } else {
+            if first.clock.max(second.clock) > now.floor {
+                return false;
+            }
+            entry.writer = now.stamp;
+            if let Some(value) = now.value {
+                entry.value = value;
+            }
+            self.writers[word] = now.stamp.clock;
+        }
+        true
     }
 
     /// Whether nothing happened to a word up to a clock but reads of two threads, as which a third one tells nothing new.
@@ -300,6 +320,7 @@ impl Races {
             kind: event.kind,
             value: None,
         };
+        let stored = event.stored.map(|register| event.registers.r(register));
         let (mut last, mut repeated) = (u64::MAX, 0);
         for lane in crate::warp::lanes(event.telling) {
             let address = event.addresses[lane];
@@ -312,14 +333,11 @@ impl Races {
                 }
             }
             let thread = event.warp * 32 + lane as u32;
-            if event.kind == AccessKind::Read
-                && event.size == 4
-                && self.shadow.knows_read(address, thread as u16, now.floor)
-            {
+            now.stamp.thread = thread as u16;
+            now.value = stored.map(|stored| stored[lane]);
+            if event.size == 4 && self.shadow.visit_quietly((address / 4) as usize, &now) {
                 continue;
             }
-            now.stamp.thread = thread as u16;
-            now.value = event.stored_word(lane);
             if let Some((kind, other, at)) = self.shadow.visit(address as u32, event.size, &now) {
                 let finding = FindingKind::SharedRace {
                     kind,
