@@ -115,11 +115,12 @@ pub fn launch(
         0
     };
     let first_variable = place_variables(module, memory);
+    let constants = module.constants(first_variable);
     let program = &kernel.program;
     let env = Env {
         program,
         memory,
-        constants: &module.constants,
+        constants: &constants,
         params: &params,
         block_size: launch.block,
         budget: options.budget,

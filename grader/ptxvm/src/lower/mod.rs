@@ -105,15 +105,16 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
         .iter()
         .map(|variable| initial_value(variable, &context))
         .collect::<Result<Vec<_>, _>>()?;
+    let mut addresses = Vec::new();
     let mut constant_memory = Flat::read_only(&layout);
     for (start, variable) in constants {
         let value = initial_value(variable, &context)?;
-        if !value.addresses.is_empty() {
-            return Err(LoadError::unsupported(
-                variable.line,
-                format!("`{}`: addresses in constant memory", variable.name),
-            ));
-        }
+        addresses.extend(
+            value
+                .addresses
+                .iter()
+                .map(|&(place, other, addend)| (start + place as u32, other, addend)),
+        );
         constant_memory.fill(start, &value.bytes);
     }
     let kernels = file
@@ -125,7 +126,7 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
             kernel.unwrap_or_else(|error| Kernel::refused(function.name, error))
         })
         .collect();
-    Ok(Module::new(kernels, variables, constant_memory))
+    Ok(Module::new(kernels, variables, constant_memory, addresses))
 }
 
 /// The bytes of a variable, zero where nothing is said.
