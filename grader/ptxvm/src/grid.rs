@@ -115,12 +115,13 @@ pub fn launch(
         0
     };
     let first_variable = place_variables(module, memory);
+    let constants = module.constants(first_variable);
     let program = &kernel.program;
     memory.prepare(written_addresses(program, &params, first_variable).as_deref());
     let env = Env {
         program,
         memory,
-        constants: &module.constants,
+        constants: &constants,
         params: &params,
         block_size: launch.block,
         budget: options.budget,

@@ -34,10 +34,11 @@ pub fn launch_counted(
         0
     };
     let first_variable = place_variables(module, memory);
+    let constants = module.constants(first_variable);
     let env = Env {
         program: &kernel.program,
         memory,
-        constants: &module.constants,
+        constants: &constants,
         params: &params,
         block_size: launch.block,
         budget: options.budget,

@@ -126,7 +126,10 @@ impl Module {
         let Some((start, size)) = self.constant(name) else { return false };
         let inside = offset.checked_add(bytes.len()).is_some_and(|end| end <= size);
         if inside {
-            self.constants.fill((start + offset) as u32, bytes);
+            let (start, end) = ((start + offset) as u32, (start + offset + bytes.len()) as u32);
+            self.constants.fill(start, bytes);
+            // What was an address there is one no more.
+            self.addresses.retain(|&(place, ..)| place + 8 <= start || end <= place);
         }
         inside
     }

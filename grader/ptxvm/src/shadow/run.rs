@@ -37,10 +37,11 @@ pub fn launch_shadowed(
     let layout = check_configuration(kernel, launch)?;
     let params = parameters(kernel, launch)?;
     let first_variable = place_variables(module, memory);
+    let constants = module.constants(first_variable);
     let env = Env {
         program: &kernel.program,
         memory,
-        constants: &module.constants,
+        constants: &constants,
         params: &params,
         block_size: launch.block,
         budget: options.budget.min(shadow.max_steps),
