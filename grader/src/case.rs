@@ -27,6 +27,8 @@ pub struct Case {
     /// For what a kernel computes from another kernel's result, these results, though `known` has them for a third
     /// kernel. By the names of the formula.
     pub chained: BTreeMap<String, BTreeSet<String>>,
+    /// Indices in `tensors` of those that must hold the same bits after every run.
+    pub bit_equal: Vec<usize>,
 }
 
 impl Case {
@@ -115,6 +117,8 @@ pub struct CaseLaunch {
     pub block: [u32; 3],
     /// Dynamic shared memory in bytes.
     pub shared: u32,
+    /// The blocks may wait for each other (`this_grid().sync()`).
+    pub cooperative: bool,
     /// In the order of the signature.
     pub args: Vec<CaseArg>,
 }

@@ -55,6 +55,8 @@ pub enum Space {
     Shared,
     /// A thread's own.
     Local,
+    /// Device memory that the kernel allocates itself (`malloc`, `new`).
+    Heap,
     /// `__constant__`.
     Constant,
 }
@@ -149,6 +151,13 @@ pub enum FindingKind {
         /// The lanes that take part with this mask.
         here: u32,
     },
+    /// An output that must hold the same bits after every run held others.
+    NotRepeatable {
+        /// The first element that differs.
+        place: Place,
+        /// After the first run, and after another one.
+        values: [f64; 2],
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions executed by the warp.
@@ -159,6 +168,28 @@ pub enum FindingKind {
         /// Seconds.
         seconds: f64,
     },
+    /// An access of memory that the kernel allocated and freed again.
+    UseAfterFree {
+        /// Load, store or atomic.
+        access: Access,
+    },
+    /// `free` or `delete` of what is no allocation of the kernel.
+    InvalidFree {
+        /// It was one and has been freed before.
+        again: bool,
+    },
+    /// Recursion deeper than the stack of a thread.
+    StackOverflow {
+        /// Bytes of the stack.
+        limit: u32,
+    },
+    /// A call through a pointer that leads to no such function.
+    InvalidCall {
+        /// The pointer.
+        address: u64,
+    },
+    /// The kernel waits for the whole grid, but the launch is not cooperative.
+    GridSync,
     /// `trap` or a failed `assert`.
     Trap {
         /// The assertion, if known.
@@ -268,6 +299,9 @@ impl FindingKind {
             Self::EndlessLoop { .. }
                 | Self::TimeOut { .. }
                 | Self::Trap { .. }
+                | Self::GridSync
+                | Self::StackOverflow { .. }
+                | Self::InvalidCall { .. }
                 | Self::Driver { .. }
         ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. }))
     }
@@ -283,7 +317,13 @@ impl FindingKind {
             Self::GlobalRace { .. } => "global-race",
             Self::BarrierDivergence { .. } => "barrier-divergence",
             Self::InvalidMembers { .. } => "invalid-members",
+            Self::NotRepeatable { .. } => "not-repeatable",
             Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
+            Self::UseAfterFree { .. } => "use-after-free",
+            Self::InvalidFree { .. } => "invalid-free",
+            Self::StackOverflow { .. } => "stack-overflow",
+            Self::InvalidCall { .. } => "invalid-call",
+            Self::GridSync => "grid-sync",
             Self::Trap { .. } => "trap",
             Self::Driver { .. } => "driver-error",
             Self::Host(fault) => fault.name(),

@@ -154,6 +154,25 @@ impl Machine {
     }
 }
 
+/// Runs one case on one backend and judges it. Where results must be bit-equal, a case that passes runs again.
+///
+/// # Errors
+/// The backend cannot run the case.
+pub fn run_and_judge(backend: &dyn Backend, case: &Case) -> Result<(Run, TestVerdict), Failure> {
+    let run = backend.run(case)?;
+    let mut verdict = judge::judge(case, &run);
+    if !case.bit_equal.is_empty() {
+        let mut nth = 0;
+        while verdict.passed()
+            && let Some(again) = backend.again(case, nth)?
+        {
+            verdict.findings = judge::repeated(case, &run.tensors, &again);
+            nth += 1;
+        }
+    }
+    Ok((run, verdict))
+}
+
 /// Runs one case and judges it. A case that runs on a GPU runs on the virtual machine too: it sees races and reads
 /// outside that a GPU lets pass, and tells lines, indices and threads. There, too, the thread of the first wrong element
 /// is traced.
@@ -165,8 +184,7 @@ pub fn judge_case(
     program: &Program,
     case: &Case,
 ) -> Result<(Run, TestVerdict), Failure> {
-    let run = machine.backend().run(case)?;
-    let verdict = judge::judge(case, &run);
+    let (run, verdict) = run_and_judge(machine.backend(), case)?;
     let source = &program.compiled.source.text;
     let verdict = match machine {
         Machine::Host(_) => verdict,
@@ -184,9 +202,9 @@ pub fn judge_case(
 /// stopped, its finding stands alone, for it tells the line. A kernel that is right on the GPU and wrong there was right by
 /// chance: it uses a variable that was never set, say.
 fn see_more(vm: &VmBackend, case: &Case, mut verdict: TestVerdict) -> TestVerdict {
-    let Ok(run) = vm.run(case) else { return verdict };
+    let Ok((run, seen)) = run_and_judge(vm, case) else { return verdict };
     if verdict.passed() {
-        return TestVerdict { time: verdict.time, ..judge::judge(case, &run) };
+        return TestVerdict { time: verdict.time, ..seen };
     }
     let seen = run.findings;
     if !seen.is_empty() {

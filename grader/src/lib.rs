@@ -35,6 +35,7 @@ pub mod npy;
 pub mod oracle;
 pub mod pristine;
 pub mod process;
+pub mod program;
 pub mod progress;
 pub mod report;
 pub mod rng;

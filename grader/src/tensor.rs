@@ -77,12 +77,24 @@ pub fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
         match dtype {
             DType::F64 => bytes.extend(v.to_le_bytes()),
             DType::F32 => bytes.extend((v as f32).to_le_bytes()),
-            DType::F16 => bytes.extend(f16::from_f64(v).to_le_bytes()),
-            DType::BF16 => bytes.extend(bf16::from_f64(v).to_le_bytes()),
+            DType::F16 => bytes.extend(f16::from_f32(to_odd(v)).to_le_bytes()),
+            DType::BF16 => bytes.extend(bf16::from_f32(to_odd(v)).to_le_bytes()),
             DType::I32 => bytes.extend((v as i32).to_le_bytes()),
         }
     }
     bytes
+}
+
+/// Rounds to a float whose last bit tells whether anything was lost, so that rounding it again to fewer bits is as good as
+/// rounding once ("round to odd"; Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+fn to_odd(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) == value || !near.is_finite() {
+        return near;
+    }
+    let too_far = f64::from(near).abs() > value.abs();
+    let toward_zero = f32::from_bits(near.to_bits() - u32::from(too_far));
+    f32::from_bits(toward_zero.to_bits() | 1)
 }
 
 /// The inverse of [`encode`]. Bytes past the last whole element are ignored.
@@ -114,6 +126,42 @@ mod tests {
         assert_eq!(t.flat(&[0, 3, 0]), None);
         assert_eq!(t.flat(&[0, -1, 0]), None);
         assert_eq!(t.element_name(29), "t[1, 2, 4]");
+    }
+
+    /// Halfway between two values, and next to it: a float in between must not hide on which side.
+    #[test]
+    fn sixteen_bits_are_rounded_once() {
+        for (dtype, step) in [(DType::F16, 2f64.powi(-10)), (DType::BF16, 2f64.powi(-7))] {
+            let round = |value: f64| decode(dtype, &encode(dtype, &[value]))[0];
+            for sign in [1.0, -1.0] {
+                // The significand of `below` is even for the first one, odd for the second.
+                for steps in [0.0, 1.0] {
+                    let (below, above) = (1.0 + steps * step, 1.0 + (steps + 1.0) * step);
+                    let middle = below + step / 2.0;
+                    let even = if steps == 0.0 { below } else { above };
+                    assert_eq!(round(sign * middle), sign * even);
+                    for little in [2f64.powi(-52), 2f64.powi(-30), 2f64.powi(-20)] {
+                        assert_eq!(
+                            round(sign * (middle + little)),
+                            sign * above,
+                            "{dtype} {little}"
+                        );
+                        assert_eq!(
+                            round(sign * (middle - little)),
+                            sign * below,
+                            "{dtype} {little}"
+                        );
+                    }
+                }
+            }
+            assert_eq!(round(1e300), f64::INFINITY);
+            assert_eq!(round(1e-300), 0.0);
+            assert!(round(f64::NAN).is_nan());
+        }
+        assert_eq!(
+            decode(DType::F16, &encode(DType::F16, &[65519.99, 65520.0])),
+            [65504.0, f64::INFINITY]
+        );
     }
 
     #[test]

@@ -102,9 +102,12 @@ fn split(kernel: &Kernel, bytes: &[u8]) -> Answer<Vec<Vec<u8>>> {
 /// What a GPU would say of a finding: `None` for what it does not notice.
 fn fault(kind: &FindingKind) -> Option<CudaError> {
     match kind {
-        FindingKind::OutOfBounds { .. } | FindingKind::WriteToReadOnly { .. } => {
-            Some(CudaError::ILLEGAL_ADDRESS)
-        }
+        FindingKind::OutOfBounds { .. }
+        | FindingKind::WriteToReadOnly { .. }
+        | FindingKind::UseAfterFree { .. } => Some(CudaError::ILLEGAL_ADDRESS),
+        FindingKind::StackOverflow { .. } => Some(CudaError::HARDWARE_STACK),
+        FindingKind::InvalidCall { .. } => Some(CudaError::INVALID_PC),
+        FindingKind::GridSync | FindingKind::InvalidFree { .. } => Some(CudaError::LAUNCH_FAILURE),
         FindingKind::Misaligned { .. } => Some(CudaError::MISALIGNED_ADDRESS),
         FindingKind::EndlessLoop { .. } => Some(CudaError::LAUNCH_TIMEOUT),
         FindingKind::Trap { message: Some(_) } => Some(CudaError::ASSERT),
@@ -229,12 +232,14 @@ impl Device for VmDevice {
         };
         // Borrowed anew, because the memory is borrowed too.
         let kernel = module.kernel(&launch.kernel).ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
-        let outcome = ptxvm::launch(&module, kernel, &start, &mut self.memory, &self.options)
-            .map_err(|error| match error {
+        let options = Options { cooperative: launch.cooperative, ..self.options.clone() };
+        let outcome = ptxvm::launch(&module, kernel, &start, &mut self.memory, &options).map_err(
+            |error| match error {
                 LaunchError::Configuration(_) => CudaError::INVALID_CONFIGURATION,
                 LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
                 LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
-            })?;
+            },
+        )?;
         self.clock +=
             LAUNCH_NANOSECONDS + outcome.lane_instructions / LANE_INSTRUCTIONS_PER_NANOSECOND;
         let fault = outcome.findings.iter().find_map(|finding| fault(&finding.kind));

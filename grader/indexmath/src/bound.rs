@@ -63,7 +63,9 @@ pub(crate) fn store(sum: Sum, facts: &Facts, regular: bool, dtype: DType) -> App
     if inherited == 0.0 && roundings == 0.0 && !value.is_finite() && dtype.is_float() {
         return done(0.0);
     }
-    if exact && format.holds(value) && magnitude <= format.max {
+    // Of half-precision tensors only the result has to fit.
+    let reach = if dtype.is_float() { format.max.max(f64::from(f32::MAX)) } else { format.max };
+    if exact && format.holds(value) && magnitude <= reach {
         return done(0.0);
     }
     let mut bound = inherited;
@@ -75,7 +77,7 @@ pub(crate) fn store(sum: Sum, facts: &Facts, regular: bool, dtype: DType) -> App
     }
     let stored = value.abs() + bound;
     bound += stored * format.unit + format.step;
-    if stored <= format.max && magnitude <= f64::from(f32::MAX).max(format.max) && bound.is_finite()
+    if stored <= format.max && magnitude <= format.max.max(f64::from(f32::MAX)) && bound.is_finite()
     {
         done(bound)
     } else {

@@ -211,6 +211,33 @@ fn half_precision_storage() {
     assert!(noticed >= 60, "{noticed} of 64");
 }
 
+/// Whatever the order of the additions, and with one rounding at the end.
+#[test]
+fn float_sums_of_halves_give_no_false_alarm() {
+    let mut random = Random::new(27);
+    let mut count = 0;
+    for (rows, terms) in [(6000, 1), (4000, 2), (2000, 9), (700, 36), (300, 150), (60, 576)] {
+        let draws: [fn(&mut Random) -> f64; 3] =
+            [Random::normal, |random| random.unit(), |random| 1.0 + 0.01 * random.normal()];
+        for draw in draws {
+            let draw = |random: &mut Random| half(draw(random));
+            let a: Vec<f64> = (0..rows * terms).map(|_| draw(&mut random)).collect();
+            let b: Vec<f64> = (0..rows * terms).map(|_| draw(&mut random)).collect();
+            for (row, element) in dots("f16", rows, &a, &b).iter().enumerate() {
+                let of = row * terms..(row + 1) * terms;
+                let pairs = a[of.clone()].iter().zip(&b[of]);
+                let pairs: Vec<(f32, f32)> = pairs.map(|(a, b)| (*a as f32, *b as f32)).collect();
+                for sum in right_results(&pairs, &mut random) {
+                    let error = (half(f64::from(sum)) - element.value).abs();
+                    assert!(error <= element.bound, "{terms} terms: {sum} for {element:?}");
+                    count += 1;
+                }
+            }
+        }
+    }
+    assert!(count >= 300_000, "only {count}");
+}
+
 #[test]
 fn integers_are_exact_up_to_the_accumulators_precision() {
     // 2^12 · 2^11 + 2^23 = 2^24 is exact, one more is not.
@@ -239,6 +266,9 @@ fn storage_in_sixteen_bits() {
     // The partial sums are those of f32: 4000 terms of 1 may be stored, and may not be counted in f16.
     let long = dots("f16", 1, &vec![1.0; 4000], &vec![1.0; 4000])[0];
     assert_eq!((long.value, long.bound), (4000.0, 0.0));
+    // Only the result has to fit: 90,000 - 89,700 is exact in f32, and 300 is a half.
+    let difference = dots("f16", 1, &[300.0, -299.0], &[300.0, 300.0])[0];
+    assert_eq!((difference.value, difference.bound), (300.0, 0.0));
     // Beyond the greatest number a right kernel stores infinity.
     assert_eq!(dots("f16", 1, &[60_000.0, 6000.0], &[1.0, 1.0])[0].bound, f64::INFINITY);
 }

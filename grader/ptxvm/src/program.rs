@@ -1,5 +1,6 @@
 //! A kernel ready to run.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::LoadError;
@@ -128,6 +129,21 @@ pub(crate) enum UniformSlot {
     Q(Q),
 }
 
+/// Memory of a function that may be active more than once in a thread, on the call stack.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame {
+    /// Offset and bytes of parameters, results and variables.
+    pub variables: Vec<(u32, u32)>,
+    /// Bytes with the gaps that catch overruns, and without.
+    pub size: u32,
+    pub packed: u32,
+    pub align: u32,
+    /// The function's registers, by file.
+    pub r: Range<u32>,
+    pub q: Range<u32>,
+    pub p: Range<u32>,
+}
+
 /// The code of a kernel and of every function that it calls, and what a warp needs to run it.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
@@ -143,10 +159,17 @@ pub(crate) struct Program {
     pub shared: Layout,
     pub dynamic_shared_align: u64,
     pub local: Layout,
+    pub frames: Vec<Frame>,
     /// Blocks must run one after another, because the result depends on their order (float atomics, say).
     pub ordered: bool,
     /// Has memory fences, so its blocks may order themselves.
     pub fenced: bool,
+    /// Has releases and acquires such as those of `this_grid().sync()`.
+    pub acquires: bool,
+    /// Reads what the driver tells a cooperative launch.
+    pub asks_for_grid: bool,
+    /// Looks at memory that other blocks change, so that it may wait for them.
+    pub polls: bool,
 }
 
 /// Steps that a search for the end follows.

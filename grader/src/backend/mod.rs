@@ -45,6 +45,13 @@ pub trait Backend {
     /// # Errors
     /// The machine cannot run it (no driver, unsupported instruction): never a mistake of the student.
     fn run(&self, case: &Case) -> Result<Run, Failure>;
+    /// Runs the case again from fresh memory, for the `nth` time from 0: what it leaves to chance may come out otherwise,
+    /// and does where the backend can choose. What the tensors hold then; `None` after the last time, or if a run said
+    /// nothing.
+    ///
+    /// # Errors
+    /// As [`Backend::run`].
+    fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure>;
 }
 
 /// A launch of something that is not in the module. The check of names comes before, so this is only a safety net.

@@ -4,7 +4,6 @@ use super::{Bench, Item, Loaded};
 use crate::backend::gpu;
 use crate::failure::{Failure, FailureKind};
 use crate::grade::{self, Machine, Program};
-use crate::judge;
 use crate::unit::{self, Variant};
 use crate::verdict::TestVerdict;
 use crate::workbook::Workbook;
@@ -125,7 +124,7 @@ fn until_caught(
         loaded.cases.iter().partition(|case| case.test == kernel.caught_by);
     let mut verdicts = Vec::new();
     for case in named.into_iter().chain(others) {
-        verdicts.push(judge::judge(case, &machine.backend().run(case)?));
+        verdicts.push(grade::run_and_judge(machine.backend(), case)?.1);
         if kernel.is_caught(&verdicts) {
             break;
         }

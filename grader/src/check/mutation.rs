@@ -2,8 +2,7 @@
 
 use super::{Bench, Loaded};
 use crate::failure::Failure;
-use crate::grade::Machine;
-use crate::judge;
+use crate::grade::{self, Machine};
 use crate::mutants::{Mutant, mutants};
 use crate::progress::Progress;
 use crate::unit::{self, Variant};
@@ -104,11 +103,8 @@ fn fates(
         }
         let machine = Machine::new(program, None)?;
         for case in &loaded.cases {
-            let passed = match machine.backend().run(case) {
-                Ok(run) => judge::judge(case, &run).passed(),
-                Err(_) => false,
-            };
-            if !passed {
+            let judged = grade::run_and_judge(machine.backend(), case);
+            if !judged.is_ok_and(|(_, verdict)| verdict.passed()) {
                 return Ok(Fate::Killed);
             }
         }

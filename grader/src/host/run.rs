@@ -101,6 +101,11 @@ impl Backend for HostBackend {
         "PTX virtual machine, host code in a process of its own".to_owned()
     }
 
+    /// Host code states nothing of its repetition.
+    fn again(&self, _case: &Case, _nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {
+        Ok(None)
+    }
+
     fn run(&self, case: &Case) -> Result<Run, Failure> {
         let room = |e: io::Error| no_room(&e);
         let folder =

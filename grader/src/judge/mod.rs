@@ -3,6 +3,7 @@
 mod cause;
 mod compare;
 mod expansion;
+mod repeat;
 mod trace;
 
 use crate::backend::{Run, RunTensor};
@@ -13,6 +14,7 @@ use crate::tensor::Tensor;
 use crate::verdict::{Provenance, TensorDiff, TestVerdict};
 pub use expansion::{element_terms, formula_is_general, name_line};
 use indexmath::{Dims, ElementRef, Term};
+pub use repeat::repeated;
 
 /// An element with more terms than this is not listed: `LeNet`'s conv2 has 400, a weight gradient at batch 64 has 4,096.
 const MAX_TERMS: usize = 5_000;

@@ -26,6 +26,7 @@ fn launch() -> CaseLaunch {
         grid: [1; 3],
         block: [4, 2, 1],
         shared: 0,
+        cooperative: false,
         args: vec![CaseArg::Tensor(0), CaseArg::Tensor(1)],
     }
 }

@@ -9,7 +9,7 @@ mod verify;
 use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
 use crate::failure::Failure;
 use crate::spec::{
-    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Spec, Test, prime,
+    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Repeat, Spec, Test, prime,
 };
 use crate::tensor::DType;
 use expected::Expected;
@@ -72,6 +72,7 @@ fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         formula: test.formula.clone(),
         known,
         chained,
+        bit_equal: bit_equal(spec, test),
     })
 }
 
@@ -89,6 +90,19 @@ fn tensor(buffer: &Buffer, known: &Values, expected: &mut Expected) -> CaseTenso
     CaseTensor { tensor: buffer.tensor.clone(), role }
 }
 
+/// What launches compute of which the spec says so.
+fn bit_equal(spec: &Spec, test: &Test) -> Vec<usize> {
+    let calls = test.calls.iter().filter(|c| spec.launches[c.launch].repeat == Repeat::BitEqual);
+    let taken: BTreeSet<usize> = calls
+        .flat_map(|call| &call.args)
+        .filter_map(|arg| match arg {
+            CallArg::Buffer(i) => Some(*i),
+            CallArg::Scalar(_) | CallArg::Int(_) => None,
+        })
+        .collect();
+    taken.into_iter().filter(|&i| test.buffers[i].computed().is_some()).collect()
+}
+
 fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
     let Call { launch, grid, block, shared, ref args } = *call;
     let arg = |arg: &CallArg| match arg {
@@ -101,8 +115,9 @@ fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
             CaseArg::Value(dtype, value.copied().unwrap_or_default())
         }
     };
-    let kernel = spec.launches[launch].kernel.clone();
-    CaseLaunch { kernel, grid, block, shared, args: args.iter().map(arg).collect() }
+    let of_spec = &spec.launches[launch];
+    let (kernel, cooperative) = (of_spec.kernel.clone(), of_spec.cooperative);
+    CaseLaunch { kernel, grid, block, shared, cooperative, args: args.iter().map(arg).collect() }
 }
 
 /// Inputs, these with what kernels are given, and outputs.

@@ -18,6 +18,7 @@ pub mod style;
 mod terms;
 mod text;
 
+pub use findings::page as findings_page;
 pub use json::JsonReporter;
 pub use junit::JunitReporter;
 pub use text::TextReporter;

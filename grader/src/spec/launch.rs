@@ -4,6 +4,7 @@ use super::arg::{Arg, Purpose};
 use super::call::HostCall;
 use super::fault::{Checked, Fault};
 use super::raw::{RawLaunch, Value};
+use super::repeat::Repeat;
 use super::sizes::Sizes;
 use super::tensors::{Tensors, prime};
 use indexmath::{DimExpr, Dims};
@@ -30,6 +31,10 @@ pub struct Launch {
     pub args: Vec<Arg>,
     /// The rest of a call.
     pub host: Option<HostCall>,
+    /// The blocks may wait for each other (`this_grid().sync()`).
+    pub cooperative: bool,
+    /// What a second run of it may give.
+    pub repeat: Repeat,
     block: Vec<Extent>,
     grid: Vec<Extent>,
     shared: Option<Extent>,
@@ -96,6 +101,8 @@ impl Launch {
             kernel: kernel.clone(),
             args,
             host: None,
+            cooperative: raw.cooperative,
+            repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?.unwrap_or_default(),
             block: extents(&raw.block, "block")?,
             grid: extents(&raw.grid, "grid")?,
             shared,
@@ -120,7 +127,18 @@ impl Launch {
         place: Range<usize>,
     ) -> Self {
         let (block, grid) = (Vec::new(), Vec::new());
-        Self { kernel: name, args, host: Some(host), block, grid, shared: None, place, arg_places }
+        Self {
+            kernel: name,
+            args,
+            host: Some(host),
+            cooperative: false,
+            repeat: Repeat::default(),
+            block,
+            grid,
+            shared: None,
+            place,
+            arg_places,
+        }
     }
 
     /// The tensors whose addresses it takes, and what for.

@@ -13,6 +13,7 @@ mod kind;
 mod launch;
 mod quoted;
 mod raw;
+mod repeat;
 mod rounding;
 mod sizes;
 mod tensors;
@@ -34,6 +35,7 @@ pub use expect::Expect;
 pub(crate) use fault::{Checked, Fault};
 pub use kind::DataKind;
 pub use launch::{Call, CallArg, Launch};
+pub use repeat::Repeat;
 pub use sizes::Sizes;
 pub use tensors::{Tensors, grad_of, prime};
 pub use test::{Buffer, Test};
@@ -139,12 +141,14 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let launches = all(kernels.chain(calls))?;
     call::check_names(&launches).map_err(|fault| vec![fault])?;
     cover::outputs(&tensors, &launches).map_err(|fault| vec![fault])?;
+    repeat::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
     let tests = all(tests)?;
     all([
         check_names(&tests),
         cover::launches(&launches, &tests),
         rounding::check(text, &launches, &tests),
+        repeat::tested(&launches, &tests),
     ])?;
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());

@@ -45,6 +45,9 @@ pub struct RawLaunch {
     pub block: Spanned<Value>,
     pub grid: Spanned<Value>,
     pub shared: Option<Spanned<Value>>,
+    pub repeat: Option<Spanned<String>>,
+    #[serde(default)]
+    pub cooperative: bool,
 }
 
 /// `[[call]]`

@@ -5,7 +5,7 @@ mod library;
 use super::env::Env;
 use super::find::{Nvcc, identity};
 use super::messages::{Level, Message, parse};
-use super::{FrontEnd, Job, LibraryOutput, Output};
+use super::{FrontEnd, Job, LibraryOutput, Output, Target};
 use crate::failure::{Failure, FailureKind};
 use crate::process::{Ending, Finished, Limits, run};
 use std::ffi::{OsStr, OsString};
@@ -165,12 +165,12 @@ impl FrontEnd for NvccFrontEnd {
         Ok(Output { ptx: None, messages })
     }
 
-    fn library_flags(&self) -> Vec<OsString> {
-        library::FLAGS.map(OsString::from).to_vec()
+    fn host_flags(&self, target: Target) -> Vec<OsString> {
+        library::flags(&self.nvcc.path, target)
     }
 
-    fn library(&self, job: &Job<'_>, glue: &Path) -> Result<LibraryOutput, Failure> {
-        library::compile(self, job, glue)
+    fn host(&self, job: &Job<'_>, glue: &Path, target: Target) -> Result<LibraryOutput, Failure> {
+        library::compile(self, job, glue, target)
     }
 
     fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure> {

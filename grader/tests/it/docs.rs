@@ -71,6 +71,29 @@ fn every_key_of_a_spec_has_a_place_on_its_page() {
     }
 }
 
+/// The words in the quotes of what follows `start`, up to `end`.
+fn words<'a>(source: &'a str, start: &str, end: &str) -> Vec<&'a str> {
+    let part = source.split(start).nth(1).unwrap().split(end).next().unwrap();
+    part.split('"').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn every_finding_and_every_word_for_repeated_runs_has_a_place() {
+    let reference = page("spec_reference.md");
+    let read = |file| std::fs::read_to_string(root().join("grader/src").join(file)).unwrap();
+    let repeat = read("spec/repeat.rs");
+    for word in words(&repeat, "const WORDS", "];") {
+        assert!(reference.contains(&format!("`\"{word}\"`")), "{word}");
+    }
+    let findings = read("finding.rs");
+    let names = words(&findings, "pub fn name(&self)", "\n    }");
+    assert!(names.len() >= 12, "{names:?}");
+    // These two are no mistake of a kernel.
+    for name in names.iter().filter(|name| !["driver-error", "grader-error"].contains(name)) {
+        assert!(reference.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
 #[test]
 fn every_word_for_data_and_every_function_has_a_place() {
     let kinds = std::fs::read_to_string(root().join("grader/src/spec/kind.rs")).unwrap();

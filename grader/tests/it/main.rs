@@ -2,7 +2,10 @@
 
 mod cli;
 mod docs;
+mod half;
 mod host;
 mod layers;
+mod mini;
 mod puzzles;
+mod repeat;
 mod terms;

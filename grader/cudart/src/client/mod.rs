@@ -30,6 +30,18 @@ pub fn connect(stream: UnixStream) {
     *lock(&CLIENT) = Some(Client::new(stream));
 }
 
+/// Waits for the device, and shows what its kernels have printed.
+///
+/// # Errors
+/// What a kernel did wrong, or another error of this thread that the program has not looked at.
+pub fn synchronise() -> Result<(), CudaError> {
+    enter(Client::synchronise);
+    match take_last_error() {
+        SUCCESS => Ok(()),
+        code => Err(CudaError(code)),
+    }
+}
+
 /// Tells the server that the program has come to its end by itself, and shows what its kernels printed last.
 pub fn finish(status: i32) {
     if let Some(client) = lock(&CLIENT).as_mut() {

@@ -180,6 +180,7 @@ impl Shadow {
 
 impl Monitor for Races {
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
+        self.global.block_start();
         self.warps = warps as usize;
         let words = (shared_bytes as usize).div_ceil(4);
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
@@ -227,6 +228,14 @@ impl Monitor for Races {
 
     fn warp_barrier(&mut self, warp: u32) {
         self.tick(warp as usize % WARPS);
+    }
+
+    fn exchange(&mut self, common: &mut Self) {
+        std::mem::swap(&mut self.global, &mut common.global);
+    }
+
+    fn resume(&mut self, block: u64) {
+        self.global.resume(block);
     }
 }
 

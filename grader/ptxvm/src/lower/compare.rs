@@ -8,11 +8,18 @@ use crate::syntax::ast::Operand;
 use crate::types::Type;
 
 /// A comparison as one of the machine's, with its operands swapped or its result inverted.
-struct Comparison {
-    r: PRR,
+pub(super) struct Comparison {
+    pub r: PRR,
     q: PQQ,
-    swapped: bool,
-    inverted: bool,
+    pub swapped: bool,
+    pub inverted: bool,
+}
+
+impl Comparison {
+    /// Takes the name of a comparison of floats.
+    pub fn take_float(mods: &mut Mods) -> Option<Self> {
+        mods.take_any(&FLOAT).map(float)
+    }
 }
 
 const INTEGER: [&str; 10] = ["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"];
@@ -109,7 +116,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         into: Option<P>,
     ) -> Result<(P, Option<(Logic, P)>)> {
         let comparison = if ty.is_float() {
-            mods.take_any(&FLOAT).map(float)
+            Comparison::take_float(mods)
         } else {
             mods.take_any(&INTEGER).map(|name| integer(name, ty.is_signed()))
         };

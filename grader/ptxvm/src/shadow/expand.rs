@@ -49,7 +49,7 @@ pub enum Factor {
         loc: Option<SourceLoc>,
     },
     /// A function: `exp2`, `log2`, `sqrt`, `rsqrt`, `sin`, `cos`, `tanh`, `div` (of two), `int` and `round`, `trunc`,
-    /// `floor`, `ceil`, `f16`, `bf16` (rounding to these), or `?` for what was not followed.
+    /// `floor`, `ceil`, or `?` for what was not followed.
     Function {
         /// Its name.
         name: &'static str,

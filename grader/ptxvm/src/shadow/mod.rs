@@ -4,6 +4,7 @@ mod arena;
 mod cells;
 mod expand;
 mod follow;
+mod narrow;
 mod registers;
 mod rules;
 mod run;

@@ -30,6 +30,8 @@ pub enum Rule {
     Narrow,
     /// A 16-bit float of this name as a wider one.
     Widen(&'static str),
+    /// Arithmetic on 16-bit floats of this name.
+    Half(&'static str, Half),
     IntegerAdd,
     IntegerSub,
     IntegerMul,
@@ -41,6 +43,15 @@ pub enum Rule {
     /// Decides something by value: no result to follow.
     Compare,
     Opaque,
+}
+
+/// Arithmetic on 16-bit floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    Add,
+    Sub,
+    Mul,
+    Fma,
 }
 
 /// Registers of an instruction.
@@ -118,7 +129,7 @@ macro_rules! define_operands {
 }
 with_alu_table!(define_operands);
 
-/// The rule of an instruction. Rounding to `f32` and `f64` in any direction is no change; to 16 bits it is one.
+/// The rule of an instruction. Rounding, to whatever type, is no change.
 pub fn rule(alu: &Alu) -> Rule {
     match *alu {
         Alu::R1(op, ..) => unary_r(op),
@@ -126,13 +137,25 @@ pub fn rule(alu: &Alu) -> Rule {
         Alu::R2(op, ..) => match op {
             R2::AddF | R2::AddRz | R2::AddRm | R2::AddRp => Rule::Add,
             R2::SubF => Rule::Sub,
-            R2::MulF | R2::MulRz | R2::MulRm | R2::MulRp => Rule::Mul,
+            R2::MulF
+            | R2::MulRz
+            | R2::MulRm
+            | R2::MulRp
+            | R2::MulFtz
+            | R2::MulFtzRm
+            | R2::MulFtzRp => Rule::Mul,
             R2::DivF | R2::DivRz | R2::DivRm | R2::DivRp => Rule::Div,
             R2::AddI => Rule::IntegerAdd,
             R2::SubI => Rule::IntegerSub,
             R2::MulLo => Rule::IntegerMul,
             R2::MinF | R2::MinNanF => Rule::Extreme(false),
             R2::MaxF | R2::MaxNanF => Rule::Extreme(true),
+            R2::AddF16 => Rule::Half("f16", Half::Add),
+            R2::SubF16 => Rule::Half("f16", Half::Sub),
+            R2::MulF16 => Rule::Half("f16", Half::Mul),
+            R2::AddBf16 => Rule::Half("bf16", Half::Add),
+            R2::SubBf16 => Rule::Half("bf16", Half::Sub),
+            R2::MulBf16 => Rule::Half("bf16", Half::Mul),
             _ => Rule::Opaque,
         },
         Alu::Q2(op, ..) => match op {
@@ -144,10 +167,20 @@ pub fn rule(alu: &Alu) -> Rule {
             Q2::MaxF => Rule::Extreme(true),
             _ => Rule::Opaque,
         },
-        Alu::R3(R3::FmaF | R3::FmaRz | R3::FmaRm | R3::FmaRp, ..) | Alu::Q3(Q3::FmaF, ..) => {
-            Rule::Fma
-        }
-        Alu::R3(R3::MadLo, ..) => Rule::IntegerMad,
+        Alu::R3(op, ..) => match op {
+            R3::FmaF
+            | R3::FmaRz
+            | R3::FmaRm
+            | R3::FmaRp
+            | R3::FmaFtz
+            | R3::FmaFtzRm
+            | R3::FmaFtzRp => Rule::Fma,
+            R3::FmaF16 => Rule::Half("f16", Half::Fma),
+            R3::FmaBf16 => Rule::Half("bf16", Half::Fma),
+            R3::MadLo => Rule::IntegerMad,
+            _ => Rule::Opaque,
+        },
+        Alu::Q3(Q3::FmaF | Q3::FmaRz | Q3::FmaRm | Q3::FmaRp, ..) => Rule::Fma,
         Alu::QR(op, ..) => match op {
             QR::F64FromF32 => Rule::Copy,
             QR::F64FromS32 | QR::F64FromU32 => Rule::FromInteger,
@@ -194,6 +227,7 @@ fn unary_r(op: R1) -> Rule {
         R1::U32FromF32 | R1::S32FromF32 => Rule::ToInteger,
         R1::F16FromF32 => Rule::Function("f16"),
         R1::Bf16FromF32 => Rule::Function("bf16"),
+        R1::Tf32Even | R1::Tf32Away | R1::Tf32Zero => Rule::Function("tf32"),
         _ => Rule::Opaque,
     }
 }

@@ -265,7 +265,7 @@ fn one_block_can_be_run_alone() {
 }
 
 #[test]
-fn rounding_to_sixteen_bits_is_not_overlooked() {
+fn arithmetic_on_sixteen_bits_is_followed_one_by_one() {
     let mut device = Device::new(HALF);
     let halves = |values: &[f32]| {
         values.iter().map(|&v| half::f16::from_f32(v).to_bits()).collect::<Vec<u16>>()
@@ -276,9 +276,14 @@ fn rounding_to_sixteen_bits_is_not_overlooked() {
     let given = params(&device, &[a, b, out], &[1]);
     let mut followed = Followed::new(device, &[a, b, out], Number::F16);
     followed.run("halves", [1; 3], [32, 1, 1], 0, given);
-    let Expansion::Products(products) = followed.written(out, 0).value else { panic!() };
+    let (x, y) = ((a.0, 0), (b.0, 0));
+    assert_eq!(followed.sum(out, 0), Sum::from([(vec![x], 1.0), (vec![y], 1.0)]));
+    assert_eq!(followed.sum(out, 1), Sum::from([(vec![x, y], 1.0)]));
+    assert_eq!(followed.sum(out, 2), Sum::from([(vec![x, y], 1.0), (vec![x], 1.0)]));
+    // Two at once are not followed, and must not pass for plain bits.
+    let Expansion::Products(products) = followed.written(out, 3).value else { panic!() };
     assert!(products.iter().flat_map(|p| &p.factors).all(|f| matches!(f, Factor::Function { .. })));
-    // Computed in f32; that the result is stored as f16 is the tensor's own rounding.
+    // Computed in f32, and stored as f16.
     assert_eq!(followed.sum(out, 4), Sum::from([(vec![(a.0, 0)], f64::from(0.1f32))]));
 }
 

@@ -47,12 +47,22 @@ const SET_UP: Duration = Duration::from_secs(30);
 /// Default time for the launches of a case.
 const RUN: Duration = Duration::from_secs(10);
 
+/// How often a case runs again where its results must be bit-equal.
+const REPEATS: usize = 9;
+
 /// A GPU that has answered, and the process that holds it.
 #[derive(Debug)]
 pub struct Gpu {
     /// Which one.
     pub info: GpuInfo,
     child: Child,
+}
+
+impl Gpu {
+    /// Which one it is.
+    pub fn info(&self) -> &GpuInfo {
+        &self.info
+    }
 }
 
 /// Looks for a GPU. Quick where no driver is installed; else it asks the driver in a process of its own.
@@ -176,6 +186,20 @@ impl GpuBackend {
         Ok(run)
     }
 
+    /// The same launches: the GPU takes blocks and warps in the order that comes.
+    fn repeat(
+        &self,
+        tensors: &[CaseTensor],
+        launches: &[CaseLaunch],
+        nth: usize,
+    ) -> Result<Option<Vec<RunTensor>>, Failure> {
+        if nth >= REPEATS {
+            return Ok(None);
+        }
+        let run = self.run_once(tensors, launches)?;
+        Ok(run.findings.is_empty().then_some(run.tensors))
+    }
+
     /// Guards and inputs are looked at when all launches have run. Which of them did it shows a run of the first ones only.
     fn blame(
         &self,
@@ -281,7 +305,7 @@ impl GpuBackend {
         images: &[Vec<u8>],
     ) -> Result<Program, Failure> {
         let launch = |launch: &CaseLaunch| -> Result<Launch, Failure> {
-            let CaseLaunch { kernel, grid, block, shared, args } = launch;
+            let CaseLaunch { kernel, grid, block, shared, cooperative, args } = launch;
             let mangled = self.kernels.get(kernel).ok_or_else(|| super::no_such_kernel(kernel))?;
             let arg = |arg: &CaseArg| match *arg {
                 CaseArg::Int(value) => Arg::Int(value),
@@ -295,6 +319,7 @@ impl GpuBackend {
                 grid: *grid,
                 block: *block,
                 shared: *shared,
+                cooperative: *cooperative,
                 args: args.iter().map(arg).collect(),
             })
         };
@@ -379,6 +404,10 @@ impl Backend for GpuBackend {
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
         self.run_tensors(&case.tensors, &case.launches)
+    }
+
+    fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {
+        self.repeat(&case.tensors, &case.launches, nth)
     }
 }
 

@@ -165,6 +165,7 @@ fn launches(kernels: &[&str]) -> Vec<CaseLaunch> {
         grid: [1; 3],
         block: [32, 1, 1],
         shared: 0,
+        cooperative: false,
         args: args.clone(),
     };
     kernels.iter().map(launch).collect()
@@ -184,6 +185,20 @@ fn values_come_back_and_one_process_serves_all_cases() {
     let second = run(&backend, &["counts_runs"]).unwrap();
     assert_eq!(second.tensors[1].values[0], 2.0, "the same process");
     assert_eq!(second.tensors[1].written, [true, false, false], "on fresh memory");
+}
+
+#[test]
+fn a_case_runs_again_and_shows_what_differs() {
+    let backend = backend();
+    let repeat = |kernel: &str, nth| backend.repeat(&tensors(), &launches(&[kernel]), nth).unwrap();
+    let firsts = |kernel: &str| -> Vec<f64> {
+        let runs = (0..100).map_while(|nth| repeat(kernel, nth));
+        runs.map(|tensors| tensors[1].values[0]).collect()
+    };
+    assert_eq!(firsts("copy"), [0.0; REPEATS]);
+    let counted: Vec<f64> = (1..=REPEATS).map(|run| (REPEATS + run) as f64).collect();
+    assert_eq!(firsts("counts_runs"), counted);
+    assert_eq!(repeat("illegal", 0), None, "a run that failed says nothing");
 }
 
 #[test]

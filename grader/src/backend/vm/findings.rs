@@ -22,11 +22,12 @@ pub(crate) fn in_tensors(
     let ptxvm::Finding { kind, loc, block, thread, count } = finding;
     let place =
         |at: Option<(BufferId, i64)>| at.and_then(|(buffer, offset)| element(buffer, offset));
+    let space = |space, at| if on_heap(at) { Space::Heap } else { space_of(space) };
     let kind = match kind {
         ptxvm::FindingKind::OutOfBounds { space: s, access: a, size: _, nearest, address } => {
             FindingKind::OutOfBounds {
                 access: access(a),
-                space: space(s),
+                space: space(s, nearest),
                 place: place(nearest),
                 address,
             }
@@ -34,13 +35,13 @@ pub(crate) fn in_tensors(
         ptxvm::FindingKind::Misaligned { space: s, access: a, size, buffer } => {
             FindingKind::Misaligned {
                 access: access(a),
-                space: space(s),
+                space: space(s, buffer),
                 size,
                 place: place(buffer),
             }
         }
         ptxvm::FindingKind::Uninitialised { space: s, size: _, buffer, offset } => {
-            FindingKind::Uninitialised { space: space(s), place: place(buffer), offset }
+            FindingKind::Uninitialised { space: space(s, buffer), place: place(buffer), offset }
         }
         ptxvm::FindingKind::WriteToReadOnly { buffer, size: _ } => match place(Some(buffer)) {
             Some(place) => FindingKind::WriteToInput { place },
@@ -90,6 +91,13 @@ pub(crate) fn in_tensors(
         ptxvm::FindingKind::EndlessLoop { instructions } => {
             FindingKind::EndlessLoop { instructions }
         }
+        ptxvm::FindingKind::UseAfterFree { access: a, .. } => {
+            FindingKind::UseAfterFree { access: access(a) }
+        }
+        ptxvm::FindingKind::InvalidFree { again, .. } => FindingKind::InvalidFree { again },
+        ptxvm::FindingKind::StackOverflow { limit } => FindingKind::StackOverflow { limit },
+        ptxvm::FindingKind::InvalidCall { address } => FindingKind::InvalidCall { address },
+        ptxvm::FindingKind::GridSync => FindingKind::GridSync,
         ptxvm::FindingKind::Trap { message } => FindingKind::Trap { message },
     };
     let thread = Some(ThreadId { block, thread });
@@ -121,6 +129,9 @@ pub fn ends_the_case(kind: &ptxvm::FindingKind) -> bool {
         kind,
         ptxvm::FindingKind::EndlessLoop { .. }
             | ptxvm::FindingKind::BarrierDivergence { .. }
+            | ptxvm::FindingKind::StackOverflow { .. }
+            | ptxvm::FindingKind::InvalidCall { .. }
+            | ptxvm::FindingKind::GridSync
             | ptxvm::FindingKind::Trap { .. }
     )
 }
@@ -137,7 +148,12 @@ fn access(kind: AccessKind) -> Access {
     }
 }
 
-fn space(space: ptxvm::Space) -> Space {
+/// Memory that a kernel allocated itself.
+fn on_heap(at: Option<(BufferId, i64)>) -> bool {
+    at.is_some_and(|(buffer, _)| buffer.0 >= BufferId::FIRST_ON_HEAP)
+}
+
+fn space_of(space: ptxvm::Space) -> Space {
     match space {
         ptxvm::Space::Global => Space::Global,
         ptxvm::Space::Shared => Space::Shared,

@@ -5,6 +5,7 @@ pub mod expansion;
 pub(crate) mod findings;
 mod provenance;
 mod refusals;
+mod reordered;
 
 use super::{Backend, Run, RunTensor, no_such_kernel};
 use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
@@ -128,6 +129,7 @@ impl<'a> Session<'a> {
             trace: if let Follow::Thread(t) = follow { Some((t.block, t.thread)) } else { None },
             watch: if let Follow::Place(place) = follow { Some(place) } else { None },
             max_findings: MAX_FINDINGS,
+            cooperative: launch.cooperative,
         };
         let start = self.start(kernel, launch);
         ptxvm::launch(&self.backend.module, kernel, &start, &mut self.memory, &options)
@@ -142,6 +144,7 @@ impl<'a> Session<'a> {
         let kernel = self.kernel(launch)?;
         let options = Options {
             budget: self.backend.budget.unwrap_or_else(|| budget(self.tensors)),
+            cooperative: launch.cooperative,
             ..Options::default()
         };
         let start = self.start(kernel, launch);
@@ -229,6 +232,10 @@ impl Backend for VmBackend {
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
         self.run_tensors(&case.tensors, &case.launches)
+    }
+
+    fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {
+        self.reordered(case, nth)
     }
 }
 

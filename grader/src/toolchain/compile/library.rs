@@ -7,7 +7,7 @@ use crate::toolchain::cache::Key;
 use crate::toolchain::explain::{self, Sources};
 use crate::toolchain::includes::{Inputs, SearchPath};
 use crate::toolchain::messages::{Level, Message};
-use crate::toolchain::{Job, LibraryOutput, VirtualArch};
+use crate::toolchain::{Job, LibraryOutput, Target, VirtualArch};
 use serde::{Deserialize, Serialize};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,8 @@ pub struct LibraryRequest<'a> {
     pub glue: &'a str,
     /// Folders for `#include`, in order.
     pub include_dirs: &'a [PathBuf],
+    /// What it becomes.
+    pub target: Target,
     /// Paths in messages and line information are relative to this folder where they are inside it.
     pub base: &'a Path,
 }
@@ -29,7 +31,7 @@ pub struct LibraryRequest<'a> {
 /// Compiled host code.
 #[derive(Clone, Debug)]
 pub struct Library {
-    /// The shared library (ELF); the kernels are in it as PTX.
+    /// The shared library or program (ELF).
     pub bytes: Vec<u8>,
     /// What it calls and does not have, as C++ writes it: `f(int)`, `cudaMalloc`.
     pub undefined: Vec<String>,
@@ -89,7 +91,8 @@ impl Toolchain {
         let mut reader =
             Sources::new(folder, request.base, &roots.folders[1..], Path::new(file), &source);
         let main = file.to_string_lossy();
-        let key = self.library_key(&job, inputs.key, glue_inputs.key);
+        let target = request.target;
+        let key = self.library_key(&job, inputs.key, glue_inputs.key, target);
         let cached = key.and_then(|(code, notes)| {
             let notes: Kept = serde_json::from_slice(&self.cache.get(&notes)?).ok()?;
             Some((self.cache.get(&code)?, notes))
@@ -100,7 +103,7 @@ impl Toolchain {
             cached
         } else {
             let LibraryOutput { library, mut messages, undefined } =
-                self.link(&job, request.glue)?;
+                self.link(&job, request.glue, target)?;
             let Some(library) = library else {
                 let students = messages.iter().any(|m| {
                     m.level == Level::Error && (m.at_end_of_source() || job.is_students(&m.file))
@@ -135,7 +138,7 @@ impl Toolchain {
         })
     }
 
-    fn link(&self, job: &Job<'_>, glue: &str) -> Result<LibraryOutput, Failure> {
+    fn link(&self, job: &Job<'_>, glue: &str, target: Target) -> Result<LibraryOutput, Failure> {
         let unwritable = |e: std::io::Error| {
             let title = format!("cannot write to the folder for temporary files: {e}");
             let help = "free some room there, or set TMPDIR to another folder";
@@ -144,7 +147,7 @@ impl Toolchain {
         let folder = tempfile::tempdir().map_err(unwritable)?;
         let path = folder.path().join("glue.cpp");
         std::fs::write(&path, glue).map_err(unwritable)?;
-        self.front_end.library(job, &path)
+        self.front_end.host(job, &path, target)
     }
 
     /// Keys of the library and of what is kept beside it, unless it must not be cached. The folders are part of them:
@@ -154,10 +157,11 @@ impl Toolchain {
         job: &Job<'_>,
         inputs: Option<Key>,
         glue: Option<Key>,
+        target: Target,
     ) -> Option<(Key, Key)> {
         let identity = self.front_end.identity()?;
         let (inputs, glue) = (inputs?, glue?);
-        let flags = [self.front_end.flags(job), self.front_end.library_flags()].concat();
+        let flags = [self.front_end.flags(job), self.front_end.host_flags(target)].concat();
         let fixed = [
             identity.as_slice(),
             inputs.as_bytes(),

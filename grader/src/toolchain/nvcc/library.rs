@@ -1,6 +1,6 @@
-//! Shared libraries of host code and kernels, without NVIDIA's runtime: whoever loads one brings a runtime.
+//! Host code and kernels: shared libraries without NVIDIA's runtime, and whole programs with it.
 
-use super::super::{FrontEnd, Job, LibraryOutput};
+use super::super::{FrontEnd, Job, LibraryOutput, Target};
 use super::{NvccFrontEnd, no_scratch, scratch};
 use crate::failure::Failure;
 use crate::toolchain::messages::parse;
@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// The kernels are in it as PTX. The linker is asked to name what is missing, for a library may call what it lacks.
-pub const FLAGS: [&str; 14] = [
+const LIBRARY: [&str; 14] = [
     "-shared",
     "-O2",
     "-Xcompiler",
@@ -26,10 +26,36 @@ pub const FLAGS: [&str; 14] = [
     "--warn-unresolved-symbols",
 ];
 
-pub fn compile(nvcc: &NvccFrontEnd, job: &Job<'_>, glue: &Path) -> Result<LibraryOutput, Failure> {
+/// The options for a target.
+pub fn flags(nvcc: &Path, target: Target) -> Vec<OsString> {
+    match target {
+        Target::Library => LIBRARY.map(OsString::from).to_vec(),
+        Target::Program { sm } => {
+            let mut flags = vec![
+                "-O2".into(),
+                "-gencode".into(),
+                format!("arch=compute_{sm},code=sm_{sm}").into(),
+            ];
+            // NVIDIA's compiler from PyPI looks for its libraries in lib64, and has them in lib.
+            let beside = nvcc.parent().and_then(Path::parent).map(|folder| folder.join("lib"));
+            if let Some(folder) = beside.filter(|folder| folder.join("libcudart_static.a").exists())
+            {
+                flags.extend(["-L".into(), folder.into_os_string()]);
+            }
+            flags
+        }
+    }
+}
+
+pub fn compile(
+    nvcc: &NvccFrontEnd,
+    job: &Job<'_>,
+    glue: &Path,
+    target: Target,
+) -> Result<LibraryOutput, Failure> {
     let scratch = scratch()?;
-    let library = scratch.path().join("out.so");
-    let mut arguments: Vec<OsString> = nvcc.library_flags();
+    let library = scratch.path().join("out");
+    let mut arguments: Vec<OsString> = nvcc.host_flags(target);
     // The virtual architecture is among the flags.
     arguments.extend(nvcc.flags(job).into_iter().skip(1));
     for folder in job.include_dirs {

@@ -1,0 +1,48 @@
+//! Small specs and kernels through the whole way of a verdict, on the virtual machine.
+
+use grader::case::Case;
+use grader::grade::{self, Machine};
+use grader::oracle;
+use grader::spec::Spec;
+use grader::toolchain::Toolchain;
+use grader::toolchain::env::Env;
+use grader::verdict::TestVerdict;
+use grader::workbook::Workbook;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A compiler and a file of kernels; compiling it again is free.
+pub struct Bench {
+    workbook: Workbook,
+    toolchain: Toolchain,
+    folder: TempDir,
+}
+
+impl Bench {
+    pub fn new(kernels: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let workbook = Workbook::open(&root).unwrap_or_else(|f| panic!("{}", f.render(false)));
+        let toolchain = Toolchain::locate(&Env::current(), None);
+        let toolchain = toolchain.unwrap_or_else(|f| panic!("{}", f.render(false)));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("kernels.cu"), kernels).unwrap();
+        Self { workbook, toolchain, folder }
+    }
+
+    /// The case of the spec's first test, and what became of it, for each seed.
+    pub fn judge(&self, spec: &str, seeds: std::ops::Range<u64>) -> Vec<(Case, TestVerdict)> {
+        let spec = Spec::parse(spec, Path::new("mini.toml"));
+        let spec = spec.unwrap_or_else(|f| panic!("{}", f.render(false)));
+        let file = self.folder.path().join("kernels.cu");
+        let program = grade::compile(&self.toolchain, &self.workbook, &spec, &file, None);
+        let program = program.unwrap_or_else(|f| panic!("{}", f.render(false)));
+        let machine = Machine::new(&program, None).unwrap();
+        let judge = |seed| {
+            let case = oracle::build_case(&spec, &spec.tests[0], seed);
+            let case = case.unwrap_or_else(|f| panic!("{}", f.render(false)));
+            let (_, verdict) = grade::judge_case(&machine, &program, &case).unwrap();
+            (case, verdict)
+        };
+        seeds.map(judge).collect()
+    }
+}
