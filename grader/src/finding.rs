@@ -269,6 +269,13 @@ pub enum HostFault {
         /// CUDA's words.
         message: String,
     },
+    /// It launched far more threads than there are elements.
+    TooManyThreads {
+        /// The kernel's source name.
+        kernel: String,
+        /// Threads of the grid.
+        threads: u64,
+    },
     /// It broke the connection to the device, or sent something that is no request.
     Disconnected,
 }
@@ -286,6 +293,7 @@ impl HostFault {
             Self::Forbidden => "forbidden-call",
             Self::NotLoaded { .. } => "not-loaded",
             Self::CudaError { .. } => "cuda-error",
+            Self::TooManyThreads { .. } => "too-many-threads",
             Self::Disconnected => "disconnected",
         }
     }
@@ -303,7 +311,7 @@ impl FindingKind {
                 | Self::StackOverflow { .. }
                 | Self::InvalidCall { .. }
                 | Self::Driver { .. }
-        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. }))
+        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. } | HostFault::TooManyThreads { .. }))
     }
 
     /// The name used in `caught_by` and in JSON.

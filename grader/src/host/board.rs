@@ -4,6 +4,7 @@ use crate::backend::RunTensor;
 use crate::backend::vm::findings::{in_tensors, is_harmless};
 use crate::case::{CaseTensor, Role};
 use crate::finding::{Finding, FindingKind, HostFault, Place};
+use crate::module;
 use crate::tensor::{Tensor, decode, encode, size_of};
 use cudart::device::{Answer, Device};
 use cudart::error::CudaError;
@@ -22,6 +23,12 @@ const MEMORY: u64 = 1 << 30;
 
 /// An allocation takes at least so much of it.
 const GRAIN: u64 = 512;
+
+/// A launch may have so many threads for each element of the test's tensors ...
+const THREADS: u64 = 16;
+
+/// ... and so many in any case. The virtual machine would work on more for minutes.
+const MIN_THREADS: u64 = 1 << 20;
 
 /// Files of a program have one module each; more than this is a loop.
 const MODULES: usize = 64;
@@ -78,6 +85,8 @@ pub struct Board {
     /// Bytes of all of them.
     used: u64,
     modules: usize,
+    /// A launch of far too many threads: kernel and threads.
+    flooded: Option<(String, u64)>,
     /// The connection ended in the middle of something.
     broken: bool,
 }
@@ -111,6 +120,7 @@ impl Board {
             allocated: BTreeMap::new(),
             used: 0,
             modules: 0,
+            flooded: None,
             broken: false,
         }
     }
@@ -163,7 +173,7 @@ impl Board {
         let found = self.device.findings().iter().filter(|f| !is_harmless(&f.finding.kind));
         let mut findings: Vec<Finding> = found
             .map(|found| {
-                let kernel = crate::module::source_name(&found.kernel);
+                let kernel = module::source_name(&found.kernel);
                 let mut finding = in_tensors(&kernel, found.finding.clone(), memory, &place);
                 if let Some(line) = &mut finding.line {
                     let (ran_in, base) = folders;
@@ -174,10 +184,15 @@ impl Board {
                 finding
             })
             .collect();
-        if self.broken {
-            let kind = FindingKind::Host(HostFault::Disconnected);
-            let kernel = String::new();
+        let mut add = |fault| {
+            let (kind, kernel) = (FindingKind::Host(fault), String::new());
             findings.push(Finding { kind, kernel, line: None, thread: None, count: 1 });
+        };
+        if let Some((kernel, threads)) = self.flooded.clone() {
+            add(HostFault::TooManyThreads { kernel, threads });
+        }
+        if self.broken {
+            add(HostFault::Disconnected);
         }
         findings
     }
@@ -267,6 +282,13 @@ impl Device for Board {
     }
 
     fn launch(&mut self, launch: &Launch, params: &[u8]) -> Answer<(Launched, String)> {
+        let all = launch.grid.iter().chain(&launch.block).map(|&n| u64::from(n));
+        let threads = all.fold(1, u64::saturating_mul);
+        let elements: usize = self.tensors.iter().map(Tensor::len).sum();
+        if threads > (elements as u64 * THREADS).max(MIN_THREADS) {
+            self.flooded = Some((module::source_name(&launch.kernel), threads));
+            return Err(CudaError::INVALID_CONFIGURATION);
+        }
         self.clock.start();
         let launched = self.device.launch(launch, params);
         self.clock.stop();

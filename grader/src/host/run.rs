@@ -8,7 +8,7 @@ use crate::backend::gpu::image;
 use crate::backend::{Backend, Run, RunTensor};
 use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor};
 use crate::failure::{Failure, FailureKind};
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{Finding, FindingKind, HostFault};
 use crate::process::{Finished, Limits, run_guarded};
 use crate::tensor::encode;
 use std::io;
@@ -19,8 +19,8 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// However busy the device is.
-const TIME_OUT: Duration = Duration::from_secs(600);
+/// However busy the device is: so many times as long as the host code may take.
+const DEVICE: u64 = 12;
 
 /// Bytes of each of stdout and stderr.
 const OUTPUT: usize = 256 << 10;
@@ -200,7 +200,7 @@ impl HostBackend {
 
     fn findings(&self, case: &Case, end: &End, board: &Board) -> Vec<Finding> {
         let function = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
-        let fault = |fault: &crate::finding::HostFault| Finding {
+        let fault = |fault: &HostFault| Finding {
             kind: FindingKind::Host(fault.clone()),
             kernel: function.to_owned(),
             line: None,
@@ -208,7 +208,10 @@ impl HostBackend {
             count: 1,
         };
         let mut findings: Vec<Finding> = board.findings(&self.program.folders);
-        findings.extend(end.faults.iter().map(fault));
+        // An error that CUDA reports of a kernel's mistake says less than the mistake itself.
+        let seen = !findings.is_empty();
+        let news = |fault: &&HostFault| !seen || !matches!(fault, HostFault::CudaError { .. });
+        findings.extend(end.faults.iter().filter(news).map(fault));
         findings
     }
 }
@@ -231,7 +234,8 @@ fn start(folder: &Path, bounds: &Bounds, board: &mut Board) -> Result<Finished, 
     let mut command = Command::new(program);
     // No variable of the grader's concerns the student's code.
     command.arg(CHILD_COMMAND).arg(folder).env_clear().stdin(Stdio::from(OwnedFd::from(childs)));
-    let limits = Limits { timeout: TIME_OUT, output: OUTPUT };
+    let limits =
+        Limits { timeout: Duration::from_secs(DEVICE * bounds.cpu_seconds), output: OUTPUT };
     let clock = board.clock();
     // Code that computes without end is ended by its own limit, a little earlier.
     let patience = Duration::from_secs(bounds.cpu_seconds + 2);
