@@ -33,7 +33,7 @@ struct Module {
     kernels: Vec<KernelDecl>,
 }
 
-/// The driver's codes are those of the runtime for nearly all that can go wrong here (CUDA Driver API, "CUresult").
+/// The driver's codes are those of the runtime for nearly all that can go wrong here (CUDA Driver API, `CUresult`).
 fn code(error: DriverError) -> CudaError {
     CudaError(error.0 as u32)
 }
