@@ -222,6 +222,47 @@ pub enum FindingKind {
     },
 }
 
+impl FindingKind {
+    /// True if the run broke off, so that what the outputs hold says nothing.
+    pub fn ends_the_run(&self) -> bool {
+        matches!(
+            self,
+            Self::EndlessLoop { .. }
+                | Self::TimeOut { .. }
+                | Self::Trap { .. }
+                | Self::GridSync
+                | Self::StackOverflow { .. }
+                | Self::InvalidCall { .. }
+                | Self::Driver { .. }
+        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. } | HostFault::TooManyThreads { .. }))
+    }
+
+    /// The name used in `caught_by` and in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::OutOfBounds { .. } | Self::GuardOverwritten { .. } => "out-of-bounds",
+            Self::Misaligned { .. } => "misaligned",
+            Self::Uninitialised { .. } => "uninitialised",
+            Self::WriteToInput { .. } | Self::InputChanged { .. } => "write-to-input",
+            Self::SharedRace { .. } => "shared-race",
+            Self::GlobalRace { .. } => "global-race",
+            Self::BarrierDivergence { .. } => "barrier-divergence",
+            Self::InvalidMembers { .. } => "invalid-members",
+            Self::NotRepeatable { .. } => "not-repeatable",
+            Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
+            Self::UseAfterFree { .. } => "use-after-free",
+            Self::InvalidFree { .. } => "invalid-free",
+            Self::StackOverflow { .. } => "stack-overflow",
+            Self::InvalidCall { .. } => "invalid-call",
+            Self::GridSync => "grid-sync",
+            Self::Trap { .. } => "trap",
+            Self::Driver { .. } => "driver-error",
+            Self::Host(fault) => fault.name(),
+            Self::Grader { .. } => "grader-error",
+        }
+    }
+}
+
 /// What became of host code that did not simply return.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostFault {
@@ -269,6 +310,13 @@ pub enum HostFault {
         /// CUDA's words.
         message: String,
     },
+    /// It launched far more threads than there are elements.
+    TooManyThreads {
+        /// The kernel's source name.
+        kernel: String,
+        /// Threads of the grid.
+        threads: u64,
+    },
     /// It broke the connection to the device, or sent something that is no request.
     Disconnected,
 }
@@ -286,48 +334,8 @@ impl HostFault {
             Self::Forbidden => "forbidden-call",
             Self::NotLoaded { .. } => "not-loaded",
             Self::CudaError { .. } => "cuda-error",
+            Self::TooManyThreads { .. } => "too-many-threads",
             Self::Disconnected => "disconnected",
-        }
-    }
-}
-
-impl FindingKind {
-    /// True if the run broke off, so that what the outputs hold says nothing.
-    pub fn ends_the_run(&self) -> bool {
-        matches!(
-            self,
-            Self::EndlessLoop { .. }
-                | Self::TimeOut { .. }
-                | Self::Trap { .. }
-                | Self::GridSync
-                | Self::StackOverflow { .. }
-                | Self::InvalidCall { .. }
-                | Self::Driver { .. }
-        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. }))
-    }
-
-    /// The name used in `caught_by` and in JSON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::OutOfBounds { .. } | Self::GuardOverwritten { .. } => "out-of-bounds",
-            Self::Misaligned { .. } => "misaligned",
-            Self::Uninitialised { .. } => "uninitialised",
-            Self::WriteToInput { .. } | Self::InputChanged { .. } => "write-to-input",
-            Self::SharedRace { .. } => "shared-race",
-            Self::GlobalRace { .. } => "global-race",
-            Self::BarrierDivergence { .. } => "barrier-divergence",
-            Self::InvalidMembers { .. } => "invalid-members",
-            Self::NotRepeatable { .. } => "not-repeatable",
-            Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
-            Self::UseAfterFree { .. } => "use-after-free",
-            Self::InvalidFree { .. } => "invalid-free",
-            Self::StackOverflow { .. } => "stack-overflow",
-            Self::InvalidCall { .. } => "invalid-call",
-            Self::GridSync => "grid-sync",
-            Self::Trap { .. } => "trap",
-            Self::Driver { .. } => "driver-error",
-            Self::Host(fault) => fault.name(),
-            Self::Grader { .. } => "grader-error",
         }
     }
 }

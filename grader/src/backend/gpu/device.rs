@@ -54,7 +54,8 @@ impl Gpu {
         Ok(Self { device, has_context: false, info })
     }
 
-    fn context(&mut self) -> Result<(), DriverError> {
+    /// Makes a context current, the device's own, once.
+    pub(super) fn context(&mut self) -> Result<(), DriverError> {
         if !self.has_context {
             // SAFETY: the device is valid, and the context is held until the process ends.
             unsafe { result::ctx::set_current(result::primary_ctx::retain(self.device)?)? };
