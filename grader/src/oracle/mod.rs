@@ -9,7 +9,7 @@ mod verify;
 use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
 use crate::failure::Failure;
 use crate::spec::{
-    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Repeat, Spec, Test, prime,
+    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Spec, Test, prime,
 };
 use crate::tensor::DType;
 use expected::Expected;
@@ -92,7 +92,7 @@ fn tensor(buffer: &Buffer, known: &Values, expected: &mut Expected) -> CaseTenso
 
 /// What launches compute of which the spec says so.
 fn bit_equal(spec: &Spec, test: &Test) -> Vec<usize> {
-    let calls = test.calls.iter().filter(|c| spec.launches[c.launch].repeat == Repeat::BitEqual);
+    let calls = test.calls.iter().filter(|c| spec.launches[c.launch].is_bit_equal());
     let taken: BTreeSet<usize> = calls
         .flat_map(|call| &call.args)
         .filter_map(|arg| match arg {

@@ -28,8 +28,8 @@ pub struct Launch {
     pub kernel: String,
     /// In the order of the signature.
     pub args: Vec<Arg>,
-    /// What a second run of it may give.
-    pub repeat: Repeat,
+    /// What a second run of it may give, if the spec says so; else [`Repeat::default`].
+    pub repeat: Option<Repeat>,
     block: Vec<Extent>,
     grid: Vec<Extent>,
     shared: Option<Extent>,
@@ -95,7 +95,7 @@ impl Launch {
         let launch = Self {
             kernel: kernel.clone(),
             args,
-            repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?.unwrap_or_default(),
+            repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?,
             block: extents(&raw.block, "block")?,
             grid: extents(&raw.grid, "grid")?,
             shared,
@@ -124,6 +124,11 @@ impl Launch {
             Purpose::InPlace => Some(prime(name)),
             Purpose::Input | Purpose::Given => None,
         })
+    }
+
+    /// Must it give the same bits at every run?
+    pub fn is_bit_equal(&self) -> bool {
+        self.repeat.unwrap_or_default() == Repeat::BitEqual
     }
 
     /// Where the kernel is named.
