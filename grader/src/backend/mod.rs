@@ -50,6 +50,11 @@ pub trait Backend {
     /// # Errors
     /// As [`Backend::run`].
     fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure>;
+    /// A finding for each gate that a launch does not keep, if the backend counts.
+    ///
+    /// # Errors
+    /// As [`Backend::run`].
+    fn over_gates(&self, case: &Case) -> Result<Vec<Finding>, Failure>;
 }
 
 /// A launch of something that is not in the module. The check of names comes before, so this is only a safety net.

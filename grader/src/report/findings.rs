@@ -1,5 +1,7 @@
 //! What the checkers saw, in the student's words, beside the line that did it.
 
+mod gates;
+
 use super::number::{count, list, pair};
 use super::terms::thread_text;
 use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
@@ -140,6 +142,7 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
             ],
         ),
         FindingKind::NotRepeatable { place, values } => not_repeatable(place, *values),
+        FindingKind::OverGate { .. } => gates::words(kind),
         FindingKind::EndlessLoop { instructions } => (
             // The thread is part of the sentence: see `title`.
             format!("still running after {} instructions", thousands(*instructions)),

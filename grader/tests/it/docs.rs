@@ -95,6 +95,14 @@ fn every_finding_and_every_word_for_repeated_runs_has_a_place() {
 }
 
 #[test]
+fn every_counter_has_a_place() {
+    let reference = page("spec_reference.md");
+    for name in grader::counter::Counter::names() {
+        assert!(reference.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
 fn every_word_for_data_and_every_function_has_a_place() {
     let kinds = std::fs::read_to_string(root().join("grader/src/spec/kind.rs")).unwrap();
     let reference = page("spec_reference.md");

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 36] = [
+const ORDER: [&str; 37] = [
     "tensor",
     "diagnostic",
     "failure",
+    "counter",
     "finding",
     "case",
     "expansion",
