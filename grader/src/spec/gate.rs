@@ -67,12 +67,12 @@ impl Gate {
         Ok(Self { launch, tests, about: raw.about.clone(), counter, exact, bound, place })
     }
 
-    /// The bound at the sizes of a test; none if the test is not meant.
-    pub(crate) fn at(&self, text: &str, test: &Test) -> Checked<Option<CaseGate>> {
+    /// The bound at the sizes of a test of `spec`, a file's text; none if the test is not meant.
+    pub(crate) fn at(&self, spec: &str, test: &Test) -> Checked<Option<CaseGate>> {
         let call = test.calls.iter().position(|call| call.launch == self.launch);
         let meant = self.tests.is_empty() || self.tests.contains(&test.name);
         let Some(launch) = call.filter(|_| meant) else { return Ok(None) };
-        let bound = self.bound.eval(&test.dims).map_err(|e| Fault::math(text, &self.place, e))?;
+        let bound = self.bound.eval(&test.dims).map_err(|e| Fault::math(spec, &self.place, e))?;
         let bound = u64::try_from(bound).map_err(|_| {
             Fault::at(self.place.clone(), format!("the bound is {bound} in a test"))
                 .also(test.place.clone(), "at these sizes")
