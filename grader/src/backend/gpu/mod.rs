@@ -399,11 +399,6 @@ impl Backend for GpuBackend {
     fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {
         self.repeat(&case.tensors, &case.launches, nth)
     }
-
-    /// The virtual machine counts: a case that passes here runs there, too.
-    fn over_gates(&self, _case: &Case) -> Result<Vec<Finding>, Failure> {
-        Ok(Vec::new())
-    }
 }
 
 #[cfg(test)]
