@@ -120,6 +120,8 @@ pub struct CaseLaunch {
     pub block: [u32; 3],
     /// Dynamic shared memory in bytes.
     pub shared: u32,
+    /// The blocks may wait for each other (`this_grid().sync()`).
+    pub cooperative: bool,
     /// In the order of the signature.
     pub args: Vec<CaseArg>,
 }

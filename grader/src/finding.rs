@@ -57,6 +57,8 @@ pub enum Space {
     Shared,
     /// A thread's own.
     Local,
+    /// Device memory that the kernel allocates itself (`malloc`, `new`).
+    Heap,
     /// `__constant__`.
     Constant,
 }
@@ -183,6 +185,28 @@ pub enum FindingKind {
         /// Seconds.
         seconds: f64,
     },
+    /// An access of memory that the kernel allocated and freed again.
+    UseAfterFree {
+        /// Load, store or atomic.
+        access: Access,
+    },
+    /// `free` or `delete` of what is no allocation of the kernel.
+    InvalidFree {
+        /// It was one and has been freed before.
+        again: bool,
+    },
+    /// Recursion deeper than the stack of a thread.
+    StackOverflow {
+        /// Bytes of the stack.
+        limit: u32,
+    },
+    /// A call through a pointer that leads to no such function.
+    InvalidCall {
+        /// The pointer.
+        address: u64,
+    },
+    /// The kernel waits for the whole grid, but the launch is not cooperative.
+    GridSync,
     /// `trap` or a failed `assert`.
     Trap {
         /// The assertion, if known.
@@ -205,12 +229,83 @@ pub enum FindingKind {
         /// What it means for the student.
         meaning: String,
     },
+    /// Host code did not come back as it should.
+    Host(HostFault),
     /// The grader contradicts itself (a tensor of the wrong length, nothing to compare): its mistake, not the
     /// student's, but never a pass.
     Grader {
         /// What was expected and what was there.
         message: String,
     },
+}
+
+/// What became of host code that did not simply return.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostFault {
+    /// A signal ended it: 11 is a segmentation fault (signal(7)).
+    Crash {
+        /// Number of the signal.
+        signal: i32,
+    },
+    /// It ended its process instead of returning.
+    Exit {
+        /// With this code.
+        code: i32,
+    },
+    /// It threw an exception.
+    Exception {
+        /// What it says.
+        message: String,
+    },
+    /// It asked for more memory than it may have.
+    OutOfMemory {
+        /// Bytes that it may have.
+        limit: u64,
+    },
+    /// It had not returned after this time, in which the device had nothing to do.
+    TooLong {
+        /// Seconds.
+        seconds: u64,
+    },
+    /// It printed more than is read.
+    Flood {
+        /// Bytes that are read.
+        limit: usize,
+    },
+    /// It asked the system for something that is not allowed here.
+    Forbidden,
+    /// Its library cannot be loaded.
+    NotLoaded {
+        /// The loader's words.
+        message: String,
+    },
+    /// A CUDA call failed, and nobody minded.
+    CudaError {
+        /// For instance `cudaErrorInvalidConfiguration`.
+        name: String,
+        /// CUDA's words.
+        message: String,
+    },
+    /// It broke the connection to the device, or sent something that is no request.
+    Disconnected,
+}
+
+impl HostFault {
+    /// The name used in `caught_by` and in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Crash { .. } => "crash",
+            Self::Exit { .. } => "exit",
+            Self::Exception { .. } => "exception",
+            Self::OutOfMemory { .. } => "out-of-memory",
+            Self::TooLong { .. } => "endless-loop",
+            Self::Flood { .. } => "output-flood",
+            Self::Forbidden => "forbidden-call",
+            Self::NotLoaded { .. } => "not-loaded",
+            Self::CudaError { .. } => "cuda-error",
+            Self::Disconnected => "disconnected",
+        }
+    }
 }
 
 impl FindingKind {
@@ -221,8 +316,11 @@ impl FindingKind {
             Self::EndlessLoop { .. }
                 | Self::TimeOut { .. }
                 | Self::Trap { .. }
+                | Self::GridSync
+                | Self::StackOverflow { .. }
+                | Self::InvalidCall { .. }
                 | Self::Driver { .. }
-        )
+        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. }))
     }
 
     /// The name used in `caught_by` and in JSON.
@@ -239,8 +337,14 @@ impl FindingKind {
             Self::NotRepeatable { .. } => "not-repeatable",
             Self::OverGate { .. } => "over-gate",
             Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
+            Self::UseAfterFree { .. } => "use-after-free",
+            Self::InvalidFree { .. } => "invalid-free",
+            Self::StackOverflow { .. } => "stack-overflow",
+            Self::InvalidCall { .. } => "invalid-call",
+            Self::GridSync => "grid-sync",
             Self::Trap { .. } => "trap",
             Self::Driver { .. } => "driver-error",
+            Self::Host(fault) => fault.name(),
             Self::Grader { .. } => "grader-error",
         }
     }

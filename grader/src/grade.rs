@@ -6,14 +6,15 @@ use crate::backend::vm::expansion::Effort;
 use crate::backend::{Backend, Run};
 use crate::case::Case;
 use crate::expansion::{KernelSum, Place};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::finding::FindingKind;
+use crate::host::{self, HostBackend, HostProgram};
 use crate::judge;
 use crate::module;
 use crate::oracle;
 use crate::spec::{Arg, Launch, Purpose, Spec, Test};
 use crate::tensor::DType;
-use crate::toolchain::{Compiled, Request, Toolchain, VirtualArch};
+use crate::toolchain::{Compiled, Library, Request, Toolchain, VirtualArch};
 use crate::verdict::TestVerdict;
 use crate::workbook::Workbook;
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ pub struct Program {
     pub compiled: Arc<Compiled>,
     /// Name in the module (mangled) of each kernel by its source name.
     pub kernels: BTreeMap<String, String>,
+    /// The functions of a host puzzle, which has no kernels of its own.
+    pub host: Option<HostProgram>,
 }
 
 /// Where the launches of a spec run.
@@ -35,6 +38,8 @@ pub enum Machine {
     Vm(VmBackend),
     /// On a GPU.
     Gpu(GpuBackend),
+    /// Host code in a process of its own, its kernels on one of the two.
+    Host(HostBackend),
 }
 
 /// Compiles `source` and checks that it has the kernels of `spec`, with their signatures.
@@ -48,6 +53,11 @@ pub fn compile(
     source: &Path,
     gpu: Option<&Gpu>,
 ) -> Result<Program, Failure> {
+    if spec.is_host() {
+        let (library, program) = host::compile(toolchain, workbook, spec, source)?;
+        let compiled = Arc::new(without_kernels(library));
+        return Ok(Program { compiled, kernels: BTreeMap::new(), host: Some(program) });
+    }
     let compiled = toolchain.compile(&Request {
         source,
         include_dirs: &[workbook.include_dir()],
@@ -62,7 +72,27 @@ pub fn compile(
         module::check_signature(kernel, &arguments(spec, launch), &compiled.source)?;
         kernels.insert(launch.kernel.clone(), kernel.symbol.clone());
     }
-    Ok(Program { compiled: Arc::new(compiled), kernels })
+    Ok(Program { compiled: Arc::new(compiled), kernels, host: None })
+}
+
+/// What the report tells of a compiled library.
+pub fn without_kernels(library: Library) -> Compiled {
+    let Library { warnings, source, headers, from_cache, time, .. } = library;
+    Compiled { ptx: String::new(), machine_code: None, warnings, source, headers, from_cache, time }
+}
+
+/// For commands that follow a single kernel: a host puzzle has none of its own.
+///
+/// # Errors
+/// It is a host puzzle.
+pub fn needs_kernels(spec: &Spec, command: &str) -> Result<(), Failure> {
+    if !spec.is_host() {
+        return Ok(());
+    }
+    let title =
+        format!("`grader {command}` looks into kernels, and this puzzle is about host code");
+    let help = "`grader puzzle` tells which buffer is wrong first; the kernels are those of earlier puzzles";
+    Err(Failure::new(FailureKind::Usage, title, help))
 }
 
 fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {
@@ -96,6 +126,9 @@ impl Machine {
     /// # Errors
     /// The virtual machine cannot run an instruction of the program.
     pub fn new(program: &Program, gpu: Option<Gpu>) -> Result<Self, Failure> {
+        if let Some(host) = &program.host {
+            return Ok(Self::Host(HostBackend::new(host.clone())));
+        }
         let kernels = program.kernels.clone();
         let ptx = &program.compiled.ptx;
         Ok(match gpu {
@@ -116,6 +149,7 @@ impl Machine {
         match self {
             Self::Vm(vm) => vm,
             Self::Gpu(gpu) => gpu,
+            Self::Host(host) => host,
         }
     }
 }
@@ -157,6 +191,7 @@ pub fn judge_case(
     let (run, verdict) = run_and_judge(machine.backend(), case)?;
     let source = &program.compiled.source.text;
     let verdict = match machine {
+        Machine::Host(_) => verdict,
         Machine::Vm(vm) => trace(vm, case, verdict, source),
         Machine::Gpu(_) => match VmBackend::new(&program.compiled.ptx, program.kernels.clone()) {
             Ok(vm) => trace(&vm, case, see_more(&vm, case, verdict), source),

@@ -10,7 +10,7 @@
 //!
 //! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `counter`, `finding`, `case`, `expansion`,
 //! `verdict`, `npy`, `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`,
-//! `backend`, `judge`, `wrong`, `grade`, `unit`, `doctor`, `explain`, `report`, `contents`, `standing`, `chapter`,
+//! `backend`, `host`, `judge`, `wrong`, `grade`, `unit`, `doctor`, `explain`, `report`, `contents`, `standing`, `chapter`,
 //! `check`, `pristine`, `editor`, `storage`, `template`, `terminal`, `watcher`, `cli`.
 
 pub mod backend;
@@ -28,6 +28,7 @@ pub mod explain;
 pub mod failure;
 pub mod finding;
 pub mod grade;
+pub mod host;
 pub mod judge;
 pub mod module;
 pub mod mutants;
@@ -35,6 +36,7 @@ pub mod npy;
 pub mod oracle;
 pub mod pristine;
 pub mod process;
+pub mod program;
 pub mod progress;
 pub mod report;
 pub mod rng;

@@ -92,21 +92,49 @@ pub fn run_with_tick(
     limits: &Limits,
     tick: &mut dyn FnMut(Duration),
 ) -> io::Result<Finished> {
-    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     let start = Instant::now();
+    supervise(command, input, limits, &mut |_| {
+        tick(start.elapsed());
+        false
+    })
+}
+
+/// Runs a command whose stdin is set, and kills it as soon as it prints more than [`Limits::output`] to one of its
+/// streams, or `enough` says so, which is asked about twelve times a second with the time since the start.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_guarded(
+    command: Command,
+    limits: &Limits,
+    enough: &mut dyn FnMut(Duration) -> bool,
+) -> io::Result<Finished> {
+    let start = Instant::now();
+    supervise(command, Vec::new(), limits, &mut |seen| seen.flooded || enough(start.elapsed()))
+}
+
+fn supervise(
+    mut command: Command,
+    input: Vec<u8>,
+    limits: &Limits,
+    enough: &mut dyn FnMut(&Seen) -> bool,
+) -> io::Result<Finished> {
+    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let start = Instant::now();
     let (mut child, group) = spawn(&mut command)?;
+    // The command holds ends of pipes and sockets, which only the child shall have now.
+    drop(command);
     let events = listen(&mut child, group, input, limits.output)?;
     let mut seen = Seen::default();
 
-    let in_time =
-        seen.until(&events, start + limits.timeout, Seen::ended, &mut || tick(start.elapsed()));
+    let in_time = seen.until(&events, start + limits.timeout, Seen::ended, enough);
     // Sent before the child is reaped, so the group's number cannot belong to anyone else yet. When the child has
     // ended by itself, this removes what it left running, which would keep the pipes open.
     kill(group);
-    let gone = in_time || seen.until(&events, Instant::now() + GRACE, Seen::ended, &mut || ());
+    let gone = in_time || seen.until(&events, Instant::now() + GRACE, Seen::ended, &mut |_| false);
     let time = start.elapsed();
-    seen.until(&events, Instant::now() + GRACE, Seen::complete, &mut || ());
+    seen.until(&events, Instant::now() + GRACE, Seen::complete, &mut |_| false);
     let status = if gone { Some(child.wait()?) } else { None };
     registry().groups.retain(|&g| g != group);
 
@@ -151,6 +179,8 @@ fn kill(group: Pid) {
 enum Event {
     Stdout(Vec<u8>, bool),
     Stderr(Vec<u8>, bool),
+    /// One of the two is over its limit.
+    Flood,
     Ended,
 }
 
@@ -159,6 +189,7 @@ enum Event {
 struct Seen {
     stdout: Option<(Vec<u8>, bool)>,
     stderr: Option<(Vec<u8>, bool)>,
+    flooded: bool,
     ended: bool,
 }
 
@@ -171,22 +202,24 @@ impl Seen {
         self.stdout.is_some() && self.stderr.is_some()
     }
 
-    /// Takes events until `done` or the deadline; says whether `done` came true.
+    /// Takes events until `done`, the deadline, or `enough`; says whether `done` came true.
     fn until(
         &mut self,
         events: &Receiver<Event>,
         deadline: Instant,
         done: fn(&Self) -> bool,
-        tick: &mut dyn FnMut(),
+        enough: &mut dyn FnMut(&Self) -> bool,
     ) -> bool {
         while !done(self) {
             let left = deadline.saturating_duration_since(Instant::now());
             match events.recv_timeout(left.min(TICK)) {
                 Ok(Event::Stdout(bytes, more)) => self.stdout = Some((bytes, more)),
                 Ok(Event::Stderr(bytes, more)) => self.stderr = Some((bytes, more)),
+                Ok(Event::Flood) => self.flooded = true,
                 Ok(Event::Ended) => self.ended = true,
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => return false,
-                Err(RecvTimeoutError::Timeout) => tick(),
+                Err(RecvTimeoutError::Timeout) if enough(self) => return false,
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return done(self),
             }
         }
@@ -232,7 +265,12 @@ fn drain(
         let mut kept = Vec::new();
         // An error of the pipe ends it like its end does.
         let _ = pipe.by_ref().take(limit as u64).read_to_end(&mut kept);
-        let dropped = io::copy(&mut pipe, &mut io::sink()).unwrap_or(0);
+        let mut next = [0];
+        let more = pipe.read(&mut next).is_ok_and(|n| n > 0);
+        if more {
+            let _ = sender.send(Event::Flood);
+        }
+        let dropped = u64::from(more) + io::copy(&mut pipe, &mut io::sink()).unwrap_or(0);
         let _ = sender.send(event(kept, dropped > 0));
     })
 }
@@ -412,6 +450,16 @@ mod tests {
         run_with_tick(shell("sleep 0.5"), Vec::new(), &limits(20.0, 10), &mut |_| ticks += 1)
             .unwrap();
         assert!(ticks >= 2, "{ticks}");
+    }
+
+    #[test]
+    fn a_guarded_flood_and_a_guarded_wait_end_at_once() {
+        let flood = run_guarded(shell("yes"), &limits(60.0, 1000), &mut |_| false).unwrap();
+        assert_eq!(flood.ending, Ending::TimedOut);
+        assert!(flood.truncated && flood.stdout.len() == 1000);
+        let wait = run_guarded(shell("sleep 60"), &limits(60.0, 10), &mut |t| t > TICK).unwrap();
+        assert!(wait.ending == Ending::TimedOut && !wait.truncated);
+        assert!(flood.time + wait.time < Duration::from_secs(20));
     }
 
     /// Neither gone nor a zombie that waits for init.

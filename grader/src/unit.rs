@@ -3,7 +3,8 @@
 //! Each variant stands in a namespace of its own in one file; the headers are included once, before all of them.
 
 use crate::failure::{Failure, FailureKind};
-use crate::grade::Program;
+use crate::grade::{self, Program};
+use crate::host;
 use crate::module::{self, KernelDecl};
 use crate::spec::Spec;
 use crate::toolchain::{Request, Toolchain, VirtualArch};
@@ -48,17 +49,9 @@ pub fn compile(
     loop {
         let unit = Unit::new(variants, &rejected);
         std::fs::write(&path, &unit.text).map_err(|e| unwritable(&path, &e))?;
-        let failure = match toolchain.compile(&request) {
-            Ok(compiled) => {
-                let compiled = Arc::new(compiled);
-                let declared = module::kernels(&compiled.ptx);
-                let program = |i| program(spec, &declared, &compiled, i);
-                let variants = 0..variants.len();
-                return Ok(variants
-                    .map(|i| (!rejected.contains(&i)).then(|| program(i)).flatten())
-                    .map(|program| program.map_or(Variant::Rejected, Variant::Compiled))
-                    .collect());
-            }
+        let failure = match compiled(toolchain, workbook, spec, &request, variants.len(), &rejected)
+        {
+            Ok(all) => return Ok(all),
             Err(failure) if failure.kind == FailureKind::Kernel => failure,
             Err(failure) => return Err(failure),
         };
@@ -70,6 +63,39 @@ pub fn compile(
         }
         rejected.extend(more);
     }
+}
+
+/// All variants but the rejected ones, or why the file does not compile.
+fn compiled(
+    toolchain: &Toolchain,
+    workbook: &Workbook,
+    spec: &Spec,
+    request: &Request<'_>,
+    count: usize,
+    rejected: &BTreeSet<usize>,
+) -> Result<Vec<Variant>, Failure> {
+    let mut variants = vec![Variant::Rejected; count];
+    let kept: Vec<usize> = (0..count).filter(|i| !rejected.contains(i)).collect();
+    if spec.is_host() {
+        let names: Vec<String> = kept.iter().map(|&i| namespace(i)).collect();
+        let (library, programs) =
+            host::compile_variants(toolchain, workbook, spec, request.source, &names)?;
+        let compiled = Arc::new(grade::without_kernels(library));
+        for (i, program) in kept.into_iter().zip(programs).filter(|(_, p)| p.is_some()) {
+            let compiled = Arc::clone(&compiled);
+            let kernels = BTreeMap::new();
+            variants[i] = Variant::Compiled(Program { compiled, kernels, host: program });
+        }
+        return Ok(variants);
+    }
+    let compiled = Arc::new(toolchain.compile(request)?);
+    let declared = module::kernels(&compiled.ptx);
+    for i in kept {
+        if let Some(program) = program(spec, &declared, &compiled, i) {
+            variants[i] = Variant::Compiled(program);
+        }
+    }
+    Ok(variants)
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
@@ -92,7 +118,7 @@ fn program(
         let kernel = module::find_kernel(&own, &launch.kernel, &compiled.source).ok()?;
         kernels.insert(launch.kernel.clone(), kernel.symbol.clone());
     }
-    Some(Program { compiled: Arc::clone(compiled), kernels })
+    Some(Program { compiled: Arc::clone(compiled), kernels, host: None })
 }
 
 fn namespace(variant: usize) -> String {

@@ -21,6 +21,8 @@ pub struct TestVerdict {
     pub time: Duration,
     /// What the kernels printed.
     pub printed: String,
+    /// What is worth knowing and fails no test; each a sentence.
+    pub notes: Vec<String>,
     /// What the checkers saw; any of them fails the test.
     pub findings: Vec<Finding>,
     /// Outputs that are not right.

@@ -1,6 +1,6 @@
 //! Runs the warps of one block: turns, barriers, deadlocks.
 
-use crate::exec::{BlockState, Env, Machine, Pause, finish_reduction, instruction};
+use crate::exec::{BlockState, Env, Machine, Pause, SLICE, finish_reduction, instruction};
 use crate::finding::FindingKind;
 use crate::hooks::Monitor;
 use crate::ir::{Op, Pc};
@@ -29,6 +29,29 @@ struct Barrier {
     all: bool,
 }
 
+/// The barriers of a block.
+pub(crate) struct Barriers([Barrier; BARRIERS]);
+
+impl Default for Barriers {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Barrier { all: true, ..Barrier::default() }))
+    }
+}
+
+/// How long a block may run before others get their turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Instructions of all its warps.
+    pub block: u64,
+    /// Instructions of one warp before the next one runs.
+    pub warp: u64,
+}
+
+impl Patience {
+    /// Until the block ends.
+    pub const ENDLESS: Self = Self { block: u64::MAX, warp: SLICE };
+}
+
 /// How a block ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
@@ -37,6 +60,8 @@ pub(crate) enum Ended {
     Endless,
     /// Somebody else told it to stop.
     Stopped,
+    /// It has not ended: its patience is spent.
+    Paused,
 }
 
 /// The barriers of a block and its warps.
@@ -49,19 +74,32 @@ pub(crate) struct Turns<'t, 'e, M> {
 impl<M: Monitor> Turns<'_, '_, M> {
     /// Runs all warps to their end. `stop` is asked between slices.
     pub fn run(mut self, stop: impl Fn() -> bool) -> Ended {
-        let mut barriers: [Barrier; BARRIERS] =
-            std::array::from_fn(|_| Barrier { all: true, ..Barrier::default() });
+        self.run_for(&mut Barriers::default(), Patience::ENDLESS, stop)
+    }
+
+    /// Runs all warps to their end, or until patience is spent: then it can go on later.
+    pub fn run_for(
+        &mut self,
+        Barriers(barriers): &mut Barriers,
+        patience: Patience,
+        stop: impl Fn() -> bool,
+    ) -> Ended {
+        let end = self.executed().saturating_add(patience.block);
         loop {
             if let Some(index) = self.overspent() {
                 self.endless(index);
                 return Ended::Endless;
+            }
+            if self.executed() >= end {
+                return Ended::Paused;
             }
             let mut ran = false;
             for index in 0..self.warps.len() {
                 while self.warps[index].status == Status::Ready {
                     ran = true;
                     let warp = &mut self.warps[index];
-                    let pause = Machine { env: self.env, state: self.state, warp }.run();
+                    let pause =
+                        Machine { env: self.env, state: self.state, warp }.run(patience.warp);
                     match pause {
                         Pause::Slice => {
                             if stop() {
@@ -74,7 +112,7 @@ impl<M: Monitor> Turns<'_, '_, M> {
                             return Ended::Endless;
                         }
                         Pause::Done => {
-                            for barrier in &mut barriers {
+                            for barrier in &mut *barriers {
                                 self.release(barrier);
                             }
                         }
@@ -171,10 +209,14 @@ impl<M: Monitor> Turns<'_, '_, M> {
         self.state.log.record(kind, pc, thread, mask.count_ones());
     }
 
+    /// Instructions of all warps.
+    fn executed(&self) -> u64 {
+        self.warps.iter().map(|warp| warp.executed).sum()
+    }
+
     /// A running warp, if the block has spent its budgets.
     fn overspent(&self) -> Option<usize> {
-        let executed: u64 = self.warps.iter().map(|warp| warp.executed).sum();
-        if executed < self.env.budget.saturating_mul(BUDGETS_OF_A_BLOCK) {
+        if self.executed() < self.env.budget.saturating_mul(BUDGETS_OF_A_BLOCK) {
             return None;
         }
         self.warps.iter().position(|warp| warp.status != Status::Done)

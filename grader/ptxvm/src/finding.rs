@@ -157,6 +157,34 @@ pub enum FindingKind {
         /// Instructions of the warp.
         instructions: u64,
     },
+    /// An access of memory that a kernel allocated and freed again.
+    UseAfterFree {
+        /// How.
+        access: AccessKind,
+        /// Bytes.
+        size: u32,
+        /// The allocation and the offset in bytes from its start.
+        buffer: (BufferId, i64),
+    },
+    /// `free` or `delete` of something that is no allocation of the device heap.
+    InvalidFree {
+        /// The pointer.
+        address: u64,
+        /// It was one and has been freed before.
+        again: bool,
+    },
+    /// The frames of active functions do not fit on the stack of a thread.
+    StackOverflow {
+        /// Bytes of the stack.
+        limit: u32,
+    },
+    /// A call through a pointer that is null, uninitialised or not the address of a function with these parameters.
+    InvalidCall {
+        /// The pointer.
+        address: u64,
+    },
+    /// The kernel waits for the whole grid (`this_grid().sync()`), but the launch is not cooperative.
+    GridSync,
     /// `trap` or a failed `assert`.
     Trap {
         /// The assertion's text, where known.
@@ -181,6 +209,7 @@ impl FindingKind {
                 Self::Uninitialised { space: a, size: b, buffer: c, .. },
                 Self::Uninitialised { space: d, size: e, buffer: f, .. },
             ) => (a, b, buffer(c)) == (d, e, buffer(f)),
+            (Self::InvalidFree { again: a, .. }, Self::InvalidFree { again: b, .. }) => a == b,
             (
                 Self::WriteToReadOnly { buffer: (a, _), size: b },
                 Self::WriteToReadOnly { buffer: (c, _), size: d },
@@ -208,6 +237,8 @@ impl FindingKind {
                 },
             ) => (a, b, c, d, e) == (f, g, h, i, j),
             (Self::EndlessLoop { .. }, Self::EndlessLoop { .. })
+            | (Self::InvalidCall { .. }, Self::InvalidCall { .. })
+            | (Self::UseAfterFree { .. }, Self::UseAfterFree { .. })
             | (Self::InvalidMembers { .. }, Self::InvalidMembers { .. }) => true,
             _ => self == other,
         }

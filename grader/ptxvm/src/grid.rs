@@ -3,24 +3,28 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::block::{Ended, Turns};
+use crate::block::{Ended, Patience, Turns};
 use crate::check::global_race::GlobalRaces;
 use crate::check::order::{Conflicts, OrderWatch};
 use crate::check::race::Races;
 use crate::check::trace::{Traced, Tracer};
 use crate::check::watch::{Watch, Watcher, Writer};
+use crate::cooperative;
 use crate::error::LaunchError;
-use crate::exec::{BlockState, Env};
-use crate::finding::{Finding, FindingKind, Log, Raw, Space, merge};
-use crate::hooks::{Monitor, coordinates};
+use crate::exec::Env;
+use crate::finding::{Finding, FindingKind, Raw, Space, merge};
+use crate::hooks::coordinates;
 use crate::ir::{Pc, Slot, Special, Uniform};
 use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
 use crate::program::{Kernel, Module, UniformSlot};
+use crate::residents::Resident;
 use crate::simd;
 use crate::warp::{Registers, Warp};
+
+mod together;
 
 /// Grid, block, dynamic shared memory and the parameters' bytes.
 #[derive(Clone, Debug)]
@@ -47,12 +51,15 @@ pub struct Options {
     pub watch: Option<Watch>,
     /// At most this many findings are kept apart (by kind and source line); each counts its repetitions.
     pub max_findings: usize,
+    /// A cooperative launch (`cudaLaunchCooperativeKernel`): all blocks run at once and may wait for each other with
+    /// `this_grid().sync()`. More blocks than an H200 has room for are refused.
+    pub cooperative: bool,
 }
 
 impl Default for Options {
-    /// A budget of 2^28 instructions, no trace, no watch, 64 findings.
+    /// A budget of 2^28 instructions, no trace, no watch, 64 findings, not cooperative.
     fn default() -> Self {
-        Self { budget: 1 << 28, trace: None, watch: None, max_findings: 64 }
+        Self { budget: 1 << 28, trace: None, watch: None, max_findings: 64, cooperative: false }
     }
 }
 
@@ -102,6 +109,11 @@ pub fn launch(
     }
     let shared = check_configuration(kernel, launch)?;
     let params = parameters(kernel, launch)?;
+    let workspace = if options.cooperative {
+        cooperative::workspace(memory, launch, shared.packed)?
+    } else {
+        0
+    };
     let first_variable = place_variables(module, memory);
     let program = &kernel.program;
     let env = Env {
@@ -111,6 +123,7 @@ pub fn launch(
         params: &params,
         block_size: launch.block,
         budget: options.budget,
+        workspace,
         run_arithmetic: simd::best(),
     };
     let start = Start::new(&env, launch, &shared, first_variable);
@@ -125,6 +138,8 @@ pub fn launch(
         grid: launch.grid,
         tracer,
         watch: options.watch,
+        room: cooperative::room(launch, shared.packed),
+        cooperative: options.cooperative,
         stop: AtomicU64::new(u64::MAX),
     };
     Ok(run.all(options.max_findings))
@@ -242,6 +257,11 @@ impl Start {
             warps: threads.div_ceil(32),
             threads,
         };
+        if let Some((first, size)) = env.program.zeroed_shared {
+            for word in (first..first + size).step_by(4) {
+                start.shared.set_word(word.into(), 0);
+            }
+        }
         let dynamic = shared.variables.last().map_or(0, |&(start, _)| start);
         for &(uniform, slot) in &env.program.uniforms {
             let slot = match slot {
@@ -254,7 +274,8 @@ impl Start {
                 Uniform::Global(index, addend) => variable_address(first_variable, index, addend),
                 Uniform::DynamicShared(addend) => u64::from(dynamic).wrapping_add_signed(addend),
                 Uniform::Special(special) => {
-                    let Some(value) = start.fixed(special, launch, shared.packed) else {
+                    let fixed = start.fixed(special, launch, shared.packed, env.workspace);
+                    let Some(value) = fixed else {
                         start.varying.push((special, slot));
                         continue;
                     };
@@ -278,16 +299,18 @@ impl Start {
     }
 
     /// Special registers that are the same for all threads of a launch.
-    fn fixed(&self, special: Special, launch: &Launch, shared: u32) -> Option<u32> {
+    fn fixed(&self, special: Special, launch: &Launch, shared: u32, workspace: u64) -> Option<u32> {
         Some(match special {
             Special::Ntid(axis) => launch.block[usize::from(axis)],
             Special::Nctaid(axis) => launch.grid[usize::from(axis)],
             Special::NWarpId => self.warps,
             Special::WarpSize => 32,
             Special::NSmId => 1,
-            Special::SmId | Special::GridId | Special::Zero => 0,
             Special::DynamicSharedSize => launch.dynamic_shared,
             Special::TotalSharedSize => shared,
+            Special::Environment(1) => (workspace >> 32) as u32,
+            Special::Environment(2) => workspace as u32,
+            Special::Environment(_) | Special::SmId | Special::GridId | Special::Zero => 0,
             _ => return None,
         })
     }
@@ -352,6 +375,9 @@ struct Run<'r, 'e> {
     grid: [u32; 3],
     tracer: Option<([u32; 3], u32)>,
     watch: Option<Watch>,
+    /// Blocks that run at once where they wait for each other.
+    room: u64,
+    cooperative: bool,
     /// Blocks behind this one need not run.
     stop: AtomicU64,
 }
@@ -360,10 +386,7 @@ struct Run<'r, 'e> {
 type Monitors<'c> = (Races, (Option<Tracer>, (Option<Watcher>, Option<OrderWatch<'c>>)));
 
 /// Storage that one host thread reuses from block to block.
-struct Worker<'c> {
-    state: BlockState<Monitors<'c>>,
-    warps: Vec<Warp>,
-}
+type Worker<'c> = Resident<Monitors<'c>>;
 
 /// Lane instructions after which the other host threads are worth waking: about a millisecond.
 const PARALLEL_FROM: u64 = 1 << 20;
@@ -374,7 +397,11 @@ impl Run<'_, '_> {
         let mut worker = self.worker(None);
         let mut results = Vec::new();
         let mut next = 0;
-        let mut may_fork = !self.env.program.ordered;
+        if self.cooperative {
+            let (results, lane_instructions) = self.together(None, worker, 0, blocks);
+            return self.merged(results, lane_instructions, max_findings);
+        }
+        let mut may_fork = !self.env.program.ordered && self.env.memory.heap.is_unused();
         while next < blocks && next <= self.stop.load(Relaxed) {
             if may_fork && worker.state.lane_instructions > PARALLEL_FROM {
                 may_fork = false;
@@ -384,8 +411,16 @@ impl Run<'_, '_> {
                     break;
                 }
             }
-            results.extend(self.block(&mut worker, next));
+            self.start.begin(self.env, self.grid, &mut worker, next);
             next += 1;
+            if self.run_block(&mut worker, self.patience()) == Ended::Paused {
+                let storage = self.worker(None);
+                let (mut rest, lane_instructions) =
+                    self.together(Some(worker), storage, next, blocks);
+                results.append(&mut rest);
+                return self.merged(results, lane_instructions, max_findings);
+            }
+            results.extend(self.leavings(&mut worker));
         }
         self.merged(results, worker.state.lane_instructions, max_findings)
     }
@@ -417,7 +452,12 @@ impl Run<'_, '_> {
                         if over || conflicts.found() {
                             break;
                         }
-                        mine.extend(self.block(&mut worker, index));
+                        self.start.begin(self.env, self.grid, &mut worker, index);
+                        if let Some(order) = &mut worker.state.monitor.1.1.1 {
+                            order.block = index as u32 + 1;
+                        }
+                        self.run_block(&mut worker, Patience::ENDLESS);
+                        mine.extend(self.leavings(&mut worker));
                     }
                     if let Ok(mut all) = collected.lock() {
                         all.0.append(&mut mine);
@@ -442,37 +482,25 @@ impl Run<'_, '_> {
         let order = conflicts.map(|conflicts| OrderWatch { conflicts, block: 0 });
         let across_blocks = conflicts.is_none();
         let races = Races::new(GlobalRaces::new(self.grid, across_blocks, self.env.program.fenced));
-        let state = BlockState {
-            shared: Flat::default(),
-            log: Log::default(),
-            printed: String::new(),
-            monitor: (races, (tracer, (self.watch.map(Watcher::new), order))),
-            coordinates: [0; 3],
-            lane_instructions: 0,
-        };
-        let warps = (0..self.start.warps).map(|_| Warp::new(self.env.program)).collect();
-        Worker { state, warps }
+        let monitor = (races, (tracer, (self.watch.map(Watcher::new), order)));
+        Resident::new(self.env.program, self.start.warps, monitor)
     }
 
-    /// Runs one block; None if there is nothing to report.
-    fn block(&self, worker: &mut Worker, index: u64) -> Option<BlockResult> {
-        let Worker { state, warps } = worker;
-        if let Some(order) = &mut state.monitor.1.1.1 {
-            order.block = index as u32 + 1;
+    /// Runs a block that has begun.
+    fn run_block(&self, worker: &mut Worker, patience: Patience) -> Ended {
+        let Resident { index, state, warps, barriers } = worker;
+        let stop = || self.stop.load(Relaxed) < *index;
+        let ended = Turns { env: self.env, state, warps }.run_for(barriers, patience, stop);
+        if ended == Ended::Endless {
+            self.stop.fetch_min(*index, Relaxed);
         }
-        state.monitor.0.global.block_start(index);
-        state.coordinates = block_coordinates(index, self.grid);
-        state.shared.reset_from(&self.start.shared);
-        state.monitor.block_start(self.start.shared_bytes, self.start.warps);
-        for (warp, number) in warps.iter_mut().zip(0u32..) {
-            let threads = (self.start.threads - number * 32).min(32);
-            warp.restart(&self.start.registers, number, u32::MAX >> (32 - threads));
-            self.start.vary(warp, self.env.block_size, state.coordinates);
-        }
-        let turns = Turns { env: self.env, state: &mut *state, warps };
-        if turns.run(|| self.stop.load(Relaxed) < index) == Ended::Endless {
-            self.stop.fetch_min(index, Relaxed);
-        }
+        ended
+    }
+
+    /// What a block that has ended leaves; None if there is nothing to report.
+    fn leavings(&self, worker: &mut Worker) -> Option<BlockResult> {
+        let Resident { index, state, .. } = worker;
+        let index = *index;
         let (_, (tracer, (watcher, _))) = &mut state.monitor;
         let trace = tracer.as_mut().map(|tracer| tracer.take(self.env.program));
         let result = BlockResult {

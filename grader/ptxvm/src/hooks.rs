@@ -93,6 +93,10 @@ pub(crate) trait Monitor {
     fn barrier(&mut self, _warps: u32) {}
     /// The lanes of a warp have met (`__syncwarp`).
     fn warp_barrier(&mut self, _warp: u32) {}
+    /// Where several blocks take turns, each has a monitor: swaps with `common` what belongs to the launch, not to the block.
+    fn exchange(&mut self, _common: &mut Self) {}
+    /// The next events are those of this block again.
+    fn resume(&mut self, _block: u64) {}
 }
 
 /// Two monitors at once.
@@ -124,5 +128,15 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
     fn warp_barrier(&mut self, warp: u32) {
         self.0.warp_barrier(warp);
         self.1.warp_barrier(warp);
+    }
+
+    fn exchange(&mut self, common: &mut Self) {
+        self.0.exchange(&mut common.0);
+        self.1.exchange(&mut common.1);
+    }
+
+    fn resume(&mut self, block: u64) {
+        self.0.resume(block);
+        self.1.resume(block);
     }
 }

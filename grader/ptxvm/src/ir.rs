@@ -222,6 +222,42 @@ pub enum System {
     Printf { format: u32, arguments: u32, result: Option<u32> },
     /// `__assertfail(message, file, line, function, size)`: local address of the first.
     AssertFail { message: u32 },
+    /// `malloc(size)`: local addresses of the size and of the result.
+    Malloc { size: u32, result: Option<u32> },
+    /// `free(pointer)`: local address of the pointer.
+    Free { pointer: u32 },
+}
+
+/// A frame of the call stack begins: for a function that may be active more than once in a thread.
+#[derive(Clone, Debug)]
+pub struct Enter {
+    /// Index in `Program::frames`.
+    pub frame: u32,
+    /// The frame of the caller, if the call may lead back to it: its registers are kept on the stack.
+    pub caller: Option<u32>,
+    /// Holds the address of the frame.
+    pub pointer: Q,
+    /// Arguments: local address, offset in the frame, bytes.
+    pub arguments: Vec<(u32, u32, u32)>,
+}
+
+/// The end of the frame that the `Enter` before it began.
+#[derive(Clone, Debug)]
+pub struct Leave {
+    pub frame: u32,
+    pub caller: Option<u32>,
+    pub pointer: Q,
+    /// Results: offset in the frame, local address, bytes.
+    pub results: Vec<(u32, u32, u32)>,
+}
+
+/// A load or store that only moves a value, or changes some of its bits where it lies.
+#[derive(Clone, Debug)]
+pub struct QuietAccess {
+    pub address: Address,
+    pub elements: Elements,
+    /// The value goes to another place.
+    pub copies: bool,
 }
 
 /// One operation of the machine.
@@ -230,6 +266,10 @@ pub enum Op {
     Alu(Alu),
     Load(Address, Elements),
     Store(Address, Elements),
+    /// May find uninitialised local memory.
+    QuietLoad(Box<QuietAccess>),
+    /// May store what such a load found.
+    QuietStore(Box<QuietAccess>),
     Atom(Box<Atom>),
     /// Copies bytes of local memory: destination, source, size (arguments and results of calls).
     CopyLocal(u32, u32, u32),
@@ -241,11 +281,17 @@ pub enum Op {
     /// The start of a block where lanes meet again.
     Join,
     Call(Pc),
+    Enter(Box<Enter>),
+    Leave(Box<Leave>),
+    /// A call through a pointer that leads to no function which could be called so.
+    InvalidCall(Q),
     /// Back to the caller.
     Ret,
     /// The lanes end.
     Exit,
     Trap,
+    /// A `trap` of the headers of cooperative groups.
+    GridTrap,
     Bar(Box<Bar>),
     /// The member mask of the warp operation that follows.
     Members(R),
@@ -310,5 +356,7 @@ pub enum Special {
     LaneMaskGt,
     DynamicSharedSize,
     TotalSharedSize,
+    /// `%envreg`: what the driver tells a kernel.
+    Environment(u8),
     Zero,
 }

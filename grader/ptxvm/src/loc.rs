@@ -25,6 +25,11 @@ impl Files {
         Self(files.iter().map(|&(number, name)| (number, Arc::from(name))).collect())
     }
 
+    /// As in the `.file` directive.
+    pub fn name(&self, number: u32) -> Option<&str> {
+        self.0.get(&number).map(|name| &**name)
+    }
+
     fn resolve(&self, at: Position) -> Option<SourceLoc> {
         let file = self.0.get(&at.file)?.clone();
         Some(SourceLoc { file, line: at.line, column: at.column })

@@ -39,6 +39,11 @@ macro_rules! with_alu_table {
                 F16FromF32Rm slow cvt::down::f16_from_f32; F16FromF32Rp slow cvt::up::f16_from_f32;
                 Bf16FromF32 slow cvt::nearest::bf16_from_f32; Bf16FromF32Rz slow cvt::zero::bf16_from_f32;
                 Bf16FromF32Rm slow cvt::down::bf16_from_f32; Bf16FromF32Rp slow cvt::up::bf16_from_f32;
+                Tf32Even slow narrow::tf32_even; Tf32Away slow narrow::tf32_away; Tf32Zero slow narrow::tf32_zero;
+                Tf32Finite slow narrow::tf32_finite; ReluF slow narrow::relu_f32;
+                FiniteF16 slow narrow::f16_finite; FiniteBf16 slow narrow::bf16_finite;
+                E4m3FromF32 slow narrow::e4m3_from_f32; E5m2FromF32 slow narrow::e5m2_from_f32;
+                F16FromE4m3 slow narrow::f16_from_e4m3; F16FromE5m2 slow narrow::f16_from_e5m2;
             }
             /// R <- R, R
             R2(r2: R, R, R) {
@@ -49,11 +54,16 @@ macro_rules! with_alu_table {
                 Shl fast w32::shl; ShrU fast w32::shr_u; ShrS fast w32::shr_s;
                 AddSatS fast int::add_sat_s; SubSatS fast int::sub_sat_s;
                 Mul24U fast int::mul24_lo_u; Mul24S fast int::mul24_lo_s;
+                Mul24HiU fast int::mul24_hi_u; Mul24HiS fast int::mul24_hi_s;
+                Add16x2 fast int::add_16x2; MinU16x2 fast int::min_u16x2; MaxU16x2 fast int::max_u16x2;
+                MinS16x2 fast int::min_s16x2; MaxS16x2 fast int::max_s16x2;
                 BmskClamp slow int::bmsk_clamp; BmskWrap slow int::bmsk_wrap; Pack32 fast int::pack32;
                 AddF fast f32s::add; SubF fast f32s::sub; MulF fast f32s::mul; DivF fast f32s::div;
                 AddRz slow zero::add_f32; AddRm slow down::add_f32; AddRp slow up::add_f32;
                 MulRz slow zero::mul_f32; MulRm slow down::mul_f32; MulRp slow up::mul_f32;
                 DivRz slow zero::div_f32; DivRm slow down::div_f32; DivRp slow up::div_f32;
+                MulFtz fast flush::mul_f32; MulFtzRm slow flush::down::mul_f32; MulFtzRp slow flush::up::mul_f32;
+                MulFtzF16 slow flush::mul_f16; MulFtzF16x2 slow flush::mul_f16x2;
                 MinF fast f32s::min; MaxF fast f32s::max; MinNanF fast f32s::min_nan; MaxNanF fast f32s::max_nan;
                 CopysignF fast f32s::copysign;
                 AddF16 slow f16::add; SubF16 slow f16::sub; MulF16 slow f16::mul; MinF16 slow f16::min;
@@ -76,12 +86,15 @@ macro_rules! with_alu_table {
                 ShfLWrap fast int::shf_l_wrap; ShfLClamp fast int::shf_l_clamp;
                 ShfRWrap fast int::shf_r_wrap; ShfRClamp fast int::shf_r_clamp;
                 Dp4aUU slow int::dp4a_uu; Dp4aUS slow int::dp4a_us; Dp4aSU slow int::dp4a_su; Dp4aSS slow int::dp4a_ss;
+                Dp2aUU slow int::dp2a_uu; Dp2aUS slow int::dp2a_us; Dp2aSU slow int::dp2a_su; Dp2aSS slow int::dp2a_ss;
                 FmaF fast f32s::fma; FmaRz slow zero::fma_f32; FmaRm slow down::fma_f32; FmaRp slow up::fma_f32;
+                FmaFtz fast flush::fma_f32; FmaFtzRm slow flush::down::fma_f32; FmaFtzRp slow flush::up::fma_f32;
+                FmaFtzF16 slow flush::fma_f16; FmaFtzF16x2 slow flush::fma_f16x2;
                 FmaF16 slow f16::fma; FmaF16x2 slow f16::fma2; FmaBf16 slow bf16::fma; FmaBf16x2 slow bf16::fma2;
             }
             /// R <- R, R, R, R
             R4(r4: R, R, R, R, R) {
-                Bfi slow w32::bfi; Lop3 slow int::lop3;
+                Bfi slow w32::bfi; Lop3 slow int::lop3; Video slow video::scalar; VideoSimd slow video::simd;
             }
             /// Q <- Q
             Q1(q1: Q, Q) {

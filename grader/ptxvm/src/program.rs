@@ -1,6 +1,7 @@
 //! A kernel ready to run.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{self, AtomicU64};
 
 use crate::error::LoadError;
 use crate::ir::{Instr, Op, Pc, Q, R, Uniform};
@@ -16,6 +17,7 @@ pub struct Module {
     pub(crate) kernels: Vec<Kernel>,
     pub(crate) variables: Vec<ModuleVariable>,
     pub(crate) constants: Flat,
+    pub(crate) constant_names: Vec<Constant>,
 }
 
 impl Module {
@@ -23,9 +25,16 @@ impl Module {
         kernels: Vec<Kernel>,
         variables: Vec<ModuleVariable>,
         constants: Flat,
+        constant_names: Vec<Constant>,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), kernels, variables, constants }
+        Self {
+            id: NEXT.fetch_add(1, atomic::Ordering::Relaxed),
+            kernels,
+            variables,
+            constants,
+            constant_names,
+        }
     }
 
     /// All `.entry` functions, in order.
@@ -37,6 +46,16 @@ impl Module {
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
+}
+
+/// A `.const` variable.
+#[derive(Debug)]
+pub(crate) struct Constant {
+    pub name: String,
+    /// In the constant window.
+    pub start: u32,
+    /// Bytes.
+    pub size: usize,
 }
 
 /// A `.global` variable.
@@ -110,6 +129,28 @@ pub(crate) enum UniformSlot {
     Q(Q),
 }
 
+/// How an access orders others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ordering {
+    pub acquires: bool,
+    pub releases: bool,
+}
+
+/// Memory of a function that may be active more than once in a thread, on the call stack.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame {
+    /// Offset and bytes of parameters, results and variables.
+    pub variables: Vec<(u32, u32)>,
+    /// Bytes with the gaps that catch overruns, and without.
+    pub size: u32,
+    pub packed: u32,
+    pub align: u32,
+    /// The function's registers, by file.
+    pub r: Range<u32>,
+    pub q: Range<u32>,
+    pub p: Range<u32>,
+}
+
 /// The code of a kernel and of every function that it calls, and what a warp needs to run it.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
@@ -124,11 +165,18 @@ pub(crate) struct Program {
     pub uniforms: Vec<(Uniform, UniformSlot)>,
     pub shared: Layout,
     pub dynamic_shared_align: u64,
+    /// Start and bytes of shared memory that is zero when a block begins.
+    pub zeroed_shared: Option<(u32, u32)>,
     pub local: Layout,
+    pub frames: Vec<Frame>,
     /// Blocks must run one after another, because the result depends on their order (float atomics, say).
     pub ordered: bool,
     /// Has memory fences, so its blocks may order themselves.
     pub fenced: bool,
+    /// Acquires and releases, by instruction.
+    pub orderings: Vec<(Pc, Ordering)>,
+    /// Looks at memory that other blocks change, so that it may wait for them.
+    pub polls: bool,
 }
 
 /// Steps that a search for the end follows.
@@ -147,6 +195,12 @@ impl Program {
             }
         }
         false
+    }
+
+    /// How an access orders others, if it does.
+    pub fn ordering(&self, pc: Pc) -> Option<Ordering> {
+        let at = self.orderings.binary_search_by_key(&pc, |&(at, _)| at).ok()?;
+        self.orderings.get(at).map(|&(_, ordering)| ordering)
     }
 
     /// The line that an instruction came from.

@@ -1,5 +1,7 @@
 //! A warp: registers, lanes and the stack of splits that wait to meet again.
 
+use crate::calls::CallStack;
+use crate::exec::quiet::Moving;
 use crate::ir::{NO_PC, P, Pc, Q, R, Slot};
 use crate::memory::local::Local;
 use crate::program::Program;
@@ -116,6 +118,7 @@ pub(crate) enum Status {
 pub(crate) struct Warp {
     pub registers: Registers,
     pub local: Local,
+    pub calls: CallStack,
     /// The split that runs.
     pub now: Split,
     /// Those that wait, the next to run last.
@@ -126,6 +129,8 @@ pub(crate) struct Warp {
     /// For each lane those that its next warp operation joins: its member mask, as far as these lanes are here and name the
     /// same one.
     pub members: [u32; 32],
+    /// Registers that hold uninitialised values on their way to another place.
+    pub moving: Vec<Moving>,
     /// Instructions so far.
     pub executed: u64,
     /// Index in the block.
@@ -137,11 +142,13 @@ impl Warp {
         Self {
             registers: Registers::new(program),
             local: Local::new(&program.local),
+            calls: CallStack::default(),
             now: Split { pc: 0, join: NO_PC, mask: 0 },
             stack: Vec::new(),
             live: 0,
             status: Status::Done,
             members: [0; 32],
+            moving: Vec::new(),
             executed: 0,
             index: 0,
         }
@@ -151,10 +158,12 @@ impl Warp {
     pub fn restart(&mut self, registers: &Registers, index: u32, live: u32) {
         self.registers.reset_from(registers);
         self.local.clear();
+        self.calls.clear(self.local.stack_start());
         self.now = Split { pc: 0, join: NO_PC, mask: live };
         self.stack.clear();
         self.live = live;
         self.status = Status::Ready;
+        self.moving.clear();
         self.executed = 0;
         self.index = index;
     }

@@ -19,6 +19,8 @@ pub struct Run {
     pub findings: Vec<Finding>,
     /// What the kernels printed. Empty on the GPU: there the driver prints it, on the grader's standard error.
     pub printed: String,
+    /// What is worth knowing, and no mistake; each a sentence.
+    pub notes: Vec<String>,
     /// Launches and copies.
     pub time: Duration,
 }

@@ -98,7 +98,7 @@ fn fates(
     let fate = |i: usize, variant: &Variant| {
         progress.advance(1);
         let Variant::Compiled(program) = variant else { return Ok(Fate::Rejected) };
-        if unit::fingerprint(&program.compiled.ptx, i) == original {
+        if program.host.is_none() && unit::fingerprint(&program.compiled.ptx, i) == original {
             return Ok(Fate::SameCode);
         }
         let machine = Machine::new(program, None)?;

@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Compiles, runs and judges the kernels of the Gradient Puzzles workbook.
@@ -66,6 +67,8 @@ pub enum Command {
     Man(ManArgs),
     /// Draw handwriting-like digits, as files like MNIST's
     Digits(DigitsArgs),
+    /// Compile and run a whole CUDA program, with or without a GPU
+    Run(RunArgs),
 }
 
 /// What to grade and how.
@@ -201,6 +204,25 @@ pub struct CleanArgs {
     /// Remove it
     #[arg(long)]
     pub yes: bool,
+}
+
+/// Which program, and where it runs.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// The program's source
+    pub file: PathBuf,
+
+    /// Where to run it: the GPU, or the virtual machine
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub backend: BackendChoice,
+
+    /// Show what its kernels do wrong (on the virtual machine); exit code 1 if they do
+    #[arg(long)]
+    pub check: bool,
+
+    /// The program's own arguments, after --
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<OsString>,
 }
 
 /// How many digits, and where they go.

@@ -35,6 +35,7 @@ fn explained(
     let workbook = super::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
+    grade::needs_kernels(&spec, "explain")?;
     let tests: Vec<&Test> = match &args.test {
         Some(name) => vec![spec.test(name)?],
         None => spec.tests.iter().collect(),

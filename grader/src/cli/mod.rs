@@ -20,10 +20,13 @@ mod profile;
 mod ptx;
 mod puzzle;
 mod reset;
+mod run;
 mod watch;
 
 use crate::backend::gpu;
 use crate::failure::{EXIT_ENVIRONMENT, Failure, FailureKind};
+use crate::host;
+use crate::program;
 use crate::report::style::Style;
 use crate::workbook::Workbook;
 use args::{Cli, Command, PtxCommand};
@@ -39,6 +42,14 @@ pub fn run() -> ExitCode {
         // Runs kernels for another grader. Nobody types it, so help and completions do not know it.
         if std::env::args_os().nth(1).is_some_and(|word| word == gpu::CHILD_COMMAND) {
             return gpu::child_main();
+        }
+        // Runs a student's host code.
+        if std::env::args_os().nth(1).is_some_and(|word| word == host::CHILD_COMMAND) {
+            return host::child_main();
+        }
+        // Runs a whole program.
+        if std::env::args_os().nth(1).is_some_and(|word| word == program::CHILD_COMMAND) {
+            return program::child_main();
         }
         dispatch(&Cli::parse())
     });
@@ -76,6 +87,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
         }
         Command::Man(args) => finish(man::run(args)),
         Command::Digits(args) => finish(digits::run(args)),
+        Command::Run(args) => code(run::run(args, nvcc)),
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) fn run(
     let workbook = super::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
+    grade::needs_kernels(&spec, "profile")?;
     let tests: Vec<&Test> = match &args.test {
         Some(name) => vec![spec.test(name)?],
         None => spec.tests.iter().collect(),

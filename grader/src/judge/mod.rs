@@ -38,6 +38,7 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         seed: case.seed,
         time: run.time,
         printed: run.printed.clone(),
+        notes: run.notes.clone(),
         findings,
         diffs,
     }

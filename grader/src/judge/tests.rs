@@ -26,6 +26,7 @@ fn launch() -> CaseLaunch {
         grid: [1; 3],
         block: [4, 2, 1],
         shared: 0,
+        cooperative: false,
         args: vec![CaseArg::Tensor(0), CaseArg::Tensor(1)],
     }
 }
@@ -41,6 +42,7 @@ fn run(tensors: &[(&[f64], &[bool])]) -> Run {
             .collect(),
         findings: Vec::new(),
         printed: String::new(),
+        notes: Vec::new(),
         time: Duration::ZERO,
     }
 }

@@ -124,8 +124,9 @@ fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
             CaseArg::Value(dtype, value.copied().unwrap_or_default())
         }
     };
-    let kernel = spec.launches[launch].kernel.clone();
-    CaseLaunch { kernel, grid, block, shared, args: args.iter().map(arg).collect() }
+    let of_spec = &spec.launches[launch];
+    let (kernel, cooperative) = (of_spec.kernel.clone(), of_spec.cooperative);
+    CaseLaunch { kernel, grid, block, shared, cooperative, args: args.iter().map(arg).collect() }
 }
 
 /// Inputs, these with what kernels are given, and outputs.

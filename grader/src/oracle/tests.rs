@@ -48,7 +48,7 @@ fn a_case_holds_what_the_launches_take() {
     assert_eq!(bounds(&case, "y"), [0.0; 3]);
     let names: Vec<&str> = case.tensors.iter().map(|t| t.tensor.name.as_str()).collect();
     assert_eq!(names, ["x", "w", "y"]);
-    let CaseLaunch { kernel, grid, block, shared, args } = &case.launches[0];
+    let CaseLaunch { kernel, grid, block, shared, args, .. } = &case.launches[0];
     assert_eq!((kernel.as_str(), grid, block, shared), ("correlate", &[1; 3], &[64, 1, 1], &0));
     let [a, b, c, n @ ..] = &args[..] else { panic!() };
     assert_eq!([a, b, c], [&CaseArg::Tensor(0), &CaseArg::Tensor(1), &CaseArg::Tensor(2)]);

@@ -138,8 +138,13 @@ pub(super) fn verdict(
         }
     });
     let time = Duration::from_micros(3210);
-    let run =
-        Run { tensors: tensors.collect(), findings: Vec::new(), printed: String::new(), time };
+    let run = Run {
+        tensors: tensors.collect(),
+        findings: Vec::new(),
+        printed: String::new(),
+        notes: Vec::new(),
+        time,
+    };
     let verdict = judge(&case, &run);
     let Some((index, flat)) = element_to_trace(&case, &verdict) else { return verdict };
     let (stored, reads) = element(&case.tensors[index].tensor, flat);

@@ -3,6 +3,7 @@
 mod gates;
 
 use super::number::{count, list, pair};
+use super::style::Style;
 use super::terms::thread_text;
 use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
 use crate::finding::{Access, Finding, FindingKind, Place, SourceLine, Space};
@@ -12,6 +13,12 @@ use std::path::Path;
 
 /// An address below this comes from a null pointer and an index.
 const NULL_PAGE: u64 = 0x1_0000;
+
+/// All findings of a program, one after another.
+pub fn page(findings: &[Finding], file: &Path, source: &str, style: Style) -> String {
+    let one = |finding: &Finding| diagnostic(finding, file, source).render(style.colour) + "\n";
+    findings.iter().map(one).collect()
+}
 
 /// Title, the source line where it is in the judged file, and help.
 pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagnostic {
@@ -79,6 +86,8 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
                 "an address this small comes from a null pointer: is the pointer ever set?"
             } else if *space == Space::Global {
                 "no tensor lies near this address: is the index far too large, or the pointer overwritten?"
+            } else if *space == Space::Heap {
+                "the allocation ends before this address, or begins behind it"
             } else {
                 "the array ends before this address"
             };
@@ -141,6 +150,7 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
                 "call it where the whole warp comes along, or make the mask before the branch: __ballot_sync(0xffffffff, condition)".into(),
             ],
         ),
+        FindingKind::Host(fault) => super::host::words(fault),
         FindingKind::NotRepeatable { place, values } => not_repeatable(place, *values),
         FindingKind::OverGate { .. } => gates::words(kind),
         FindingKind::EndlessLoop { instructions } => (
@@ -153,6 +163,45 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
             format!("the kernel was still running after {seconds} s and was stopped"),
             String::new(),
             vec!["a loop that never ends is likely; `--backend vm` shows the line".into()],
+        ),
+        FindingKind::UseAfterFree { access } => (
+            format!("{} {} memory that was freed", noun(*access), preposition(*access)),
+            String::new(),
+            vec!["free it only after the last thread is done with it: a __syncthreads() may be missing".into()],
+        ),
+        FindingKind::InvalidFree { again } => (
+            if *again { "memory that is freed a second time" } else { "free of what malloc did not give" }
+                .into(),
+            String::new(),
+            vec![if *again {
+                "every allocation is freed once: by one thread, if the block shares it"
+            } else {
+                "free takes the very pointer that malloc or new gave, or a null pointer"
+            }
+            .into()],
+        ),
+        FindingKind::StackOverflow { limit } => (
+            "the recursion is too deep".into(),
+            "the call that did not fit".into(),
+            vec![
+                format!("the stack of a thread has {} bytes", thousands(u64::from(*limit))),
+                "does every chain of calls come to an end?".into(),
+            ],
+        ),
+        FindingKind::InvalidCall { address } => (
+            format!("call through a pointer that leads to no function ({address:#x})"),
+            String::new(),
+            vec![if *address == 0 {
+                "the pointer is null: is it ever set?"
+            } else {
+                "is it set, and by code of the device? an address of the host is none here"
+            }
+            .into()],
+        ),
+        FindingKind::GridSync => (
+            "the kernel waits for all blocks of the grid in a launch that is not cooperative".into(),
+            String::new(),
+            vec!["this_grid().sync() needs a cooperative launch: the puzzle does not make one".into()],
         ),
         FindingKind::Trap { message } => (
             match message {
@@ -265,6 +314,7 @@ fn space_name(space: Space) -> &'static str {
         Space::Global => "global memory",
         Space::Shared => "shared memory",
         Space::Local => "a thread's local memory",
+        Space::Heap => "memory from malloc",
         Space::Constant => "constant memory",
     }
 }

@@ -151,7 +151,7 @@ fn millis(time: Duration) -> f64 {
 fn test(verdict: &TestVerdict, file: &Path, source: &str) -> Value {
     let findings: Vec<Value> = verdict.findings.iter().map(|f| finding(f, file, source)).collect();
     let tensors: Vec<Value> = verdict.diffs.iter().map(|d| tensor(d, source)).collect();
-    json!({
+    let mut test = json!({
         "name": verdict.test,
         "about": verdict.about,
         "passed": verdict.passed(),
@@ -161,7 +161,11 @@ fn test(verdict: &TestVerdict, file: &Path, source: &str) -> Value {
         "printed": verdict.printed,
         "findings": findings,
         "tensors": tensors,
-    })
+    });
+    if !verdict.notes.is_empty() {
+        test["notes"] = json!(verdict.notes);
+    }
+    test
 }
 
 fn finding(finding: &Finding, file: &Path, source: &str) -> Value {

@@ -67,8 +67,10 @@ impl<W: Write> Reporter for JunitReporter<W> {
         };
         let mut case = self.case(&verdict.test, status);
         case.set_time(verdict.time);
-        if !verdict.printed.is_empty() {
-            case.set_system_out(verdict.printed.as_str());
+        let notes = verdict.notes.iter().map(|note| format!("note: {note}\n"));
+        let said = verdict.printed.clone() + &notes.collect::<String>();
+        if !said.is_empty() {
+            case.set_system_out(said);
         }
         self.tests.push(case);
         Ok(())

@@ -9,6 +9,7 @@ mod expansion;
 pub mod explain;
 mod findings;
 mod heatmap;
+mod host;
 mod json;
 mod junit;
 mod number;
@@ -17,6 +18,7 @@ pub mod style;
 mod terms;
 mod text;
 
+pub use findings::page as findings_page;
 pub use json::JsonReporter;
 pub use junit::JunitReporter;
 pub use text::TextReporter;

@@ -27,6 +27,8 @@ pub struct TextReporter<W> {
     first_failure: Option<TestVerdict>,
     /// What the first test printed that printed anything.
     first_printed: String,
+    /// What is worth knowing, each once.
+    notes: Vec<String>,
     /// The lines of the tests, kept back; `None`: they are written as they come.
     kept_back: Option<Vec<String>>,
 }
@@ -40,6 +42,7 @@ impl<W: Write> TextReporter<W> {
             run: None,
             first_failure: None,
             first_printed: String::new(),
+            notes: Vec::new(),
             kept_back: None,
         }
     }
@@ -116,6 +119,11 @@ impl<W: Write> Reporter for TextReporter<W> {
         if self.first_printed.is_empty() {
             self.first_printed.clone_from(&verdict.printed);
         }
+        for note in &verdict.notes {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
         self.out.flush()
     }
 
@@ -141,6 +149,13 @@ impl<W: Write> Reporter for TextReporter<W> {
             }
         }
         writeln!(self.out)?;
+        for note in &self.notes {
+            let word = style.paint(Tone::Warn, "note:");
+            wrap(&format!("note: {note}")).iter().enumerate().try_for_each(|(i, line)| {
+                let line = if i == 0 { line.replacen("note:", &word, 1) } else { line.clone() };
+                writeln!(self.out, "{line}")
+            })?;
+        }
         match tests {
             Some(lines) => lines.iter().try_for_each(|line| writeln!(self.out, "{line}"))?,
             None => self.sum(summary)?,

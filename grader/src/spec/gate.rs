@@ -84,6 +84,10 @@ impl Gate {
 }
 
 fn find_launch(raw: &RawGate, launches: &[Launch]) -> Checked<usize> {
+    if launches.iter().any(|launch| launch.host.is_some()) {
+        return Err(Fault::at(raw.bound.span(), "what host code launches has no gates")
+            .help("bound the kernel in a puzzle of its own"));
+    }
     let names = || launches.iter().map(|launch| launch.kernel.as_str());
     match &raw.kernel {
         None if launches.len() == 1 => Ok(0),

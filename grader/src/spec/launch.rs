@@ -1,6 +1,7 @@
 //! `[[launch]]`: which kernel is called with what, on how many threads.
 
 use super::arg::{Arg, Purpose};
+use super::call::HostCall;
 use super::fault::{Checked, Fault};
 use super::raw::{RawLaunch, Value};
 use super::repeat::Repeat;
@@ -21,13 +22,17 @@ const MAX_SHARED: i64 = 227 * 1024;
 /// Threads of a launch: no test needs more, and an interpreter would not come back.
 const MAX_THREADS: i64 = 1 << 28;
 
-/// A kernel launch of a spec.
+/// A kernel launch of a spec, or a call of a host function.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// Source name of the kernel.
+    /// Source name of the kernel or of the function.
     pub kernel: String,
-    /// In the order of the signature.
+    /// In the order of the signature; of a call: the tensors of its code in order of appearance, then all sizes.
     pub args: Vec<Arg>,
+    /// The rest of a call.
+    pub host: Option<HostCall>,
+    /// The blocks may wait for each other (`this_grid().sync()`).
+    pub cooperative: bool,
     /// What a second run of it may give, if the spec says so; else [`Repeat::default`].
     pub repeat: Option<Repeat>,
     block: Vec<Extent>,
@@ -95,6 +100,8 @@ impl Launch {
         let launch = Self {
             kernel: kernel.clone(),
             args,
+            host: None,
+            cooperative: raw.cooperative,
             repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?,
             block: extents(&raw.block, "block")?,
             grid: extents(&raw.grid, "grid")?,
@@ -110,6 +117,28 @@ impl Launch {
                 .help(format!("pass the output: the formula computes {}", computed.join(", "))));
         }
         Ok(launch)
+    }
+
+    /// A call: it takes these arguments, which stand at `arg_places`.
+    pub(crate) fn of_call(
+        name: String,
+        host: HostCall,
+        (args, arg_places): (Vec<Arg>, Vec<Range<usize>>),
+        place: Range<usize>,
+    ) -> Self {
+        let (block, grid) = (Vec::new(), Vec::new());
+        Self {
+            kernel: name,
+            args,
+            host: Some(host),
+            cooperative: false,
+            repeat: None,
+            block,
+            grid,
+            shared: None,
+            place,
+            arg_places,
+        }
     }
 
     /// The tensors whose addresses it takes, and what for.

@@ -3,6 +3,7 @@
 //! [`Spec::load`] checks all that can be seen without numbers; [`crate::oracle::load`] then evaluates it.
 
 mod arg;
+mod call;
 mod check;
 mod cover;
 mod data;
@@ -21,11 +22,14 @@ mod test;
 mod wording;
 
 #[cfg(test)]
+mod call_errors;
+#[cfg(test)]
 pub(crate) mod errors;
 #[cfg(test)]
 mod fuzz;
 
 pub use arg::{Arg, Purpose};
+pub use call::{Home, HostCall, HostParam};
 pub use check::{Check, Tolerance};
 pub use data::Data;
 pub use expect::Expect;
@@ -58,7 +62,7 @@ pub struct Spec {
     pub sizes: Sizes,
     /// Types and formula.
     pub tensors: Tensors,
-    /// In order.
+    /// In order: kernels, or host functions.
     pub launches: Vec<Launch>,
     /// Bounds on what launches cost.
     pub gates: Vec<Gate>,
@@ -110,6 +114,11 @@ impl Spec {
         })
     }
 
+    /// Are the puzzle's functions host functions?
+    pub fn is_host(&self) -> bool {
+        self.launches.iter().any(|launch| launch.host.is_some())
+    }
+
     /// The test of this name.
     ///
     /// # Errors
@@ -131,7 +140,10 @@ impl Spec {
 
 fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let (raw, sizes, tensors) = read_names(text).map_err(|fault| vec![fault])?;
-    let launches = all(raw.launch.iter().map(|raw| Launch::read(text, raw, &sizes, &tensors)))?;
+    let kernels = raw.launch.iter().map(|raw| Launch::read(text, raw, &sizes, &tensors));
+    let calls = raw.call.iter().map(|raw| call::read(text, raw, &sizes, &tensors));
+    let launches = all(kernels.chain(calls))?;
+    call::check_names(&launches).map_err(|fault| vec![fault])?;
     cover::outputs(&tensors, &launches).map_err(|fault| vec![fault])?;
     repeat::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
     let gates = all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, &launches)))?;
@@ -204,6 +216,7 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
         (tensors, raw.tensors.span(), "tensors"),
         (raw.launch.len(), raw.title.span(), "launches"),
         (raw.gate.len(), raw.title.span(), "gates"),
+        (raw.call.len(), raw.title.span(), "calls"),
         (raw.test.len(), raw.title.span(), "tests"),
     ] {
         if count > MAX_ENTRIES {
@@ -211,11 +224,16 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
                 .help(format!("{MAX_ENTRIES} at most: make two puzzles of it")));
         }
     }
-    for (list, what) in [(raw.launch.is_empty(), "launch"), (raw.test.is_empty(), "test")] {
-        if list {
-            return Err(Fault::at(raw.title.span(), format!("this spec has no {what}"))
-                .help(format!("add a [[{what}]]")));
-        }
+    if let (Some(_), Some(call)) = (raw.launch.first(), raw.call.first()) {
+        return Err(Fault::at(call.function.span(), "this spec has both a [[launch]] and a [[call]]")
+            .help("the functions of a puzzle are either kernels or host functions: make two puzzles of it"));
+    }
+    if raw.launch.is_empty() && raw.call.is_empty() {
+        return Err(Fault::at(raw.title.span(), "this spec has no launch")
+            .help("add a [[launch]] for a kernel, or a [[call]] for a host function"));
+    }
+    if raw.test.is_empty() {
+        return Err(Fault::at(raw.title.span(), "this spec has no test").help("add a [[test]]"));
     }
     Ok(())
 }

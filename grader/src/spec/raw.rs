@@ -17,7 +17,12 @@ pub struct RawSpec {
     pub dims: Spanned<Table>,
     pub tensors: Spanned<BTreeMap<Spanned<String>, Spanned<String>>>,
     pub math: RawMath,
+    /// Kernels; either these or `call`.
+    #[serde(default)]
     pub launch: Vec<RawLaunch>,
+    /// Host functions.
+    #[serde(default)]
+    pub call: Vec<RawCall>,
     /// Weaknesses of the tests, such as "H = W", each with the reason why they are none.
     #[serde(default)]
     pub untested: BTreeMap<String, String>,
@@ -43,6 +48,23 @@ pub struct RawLaunch {
     pub grid: Spanned<Value>,
     pub shared: Option<Spanned<Value>>,
     pub repeat: Option<Spanned<String>>,
+    #[serde(default)]
+    pub cooperative: bool,
+}
+
+/// `[[call]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawCall {
+    /// Declaration of the function.
+    pub function: Spanned<String>,
+    /// Headers that the declaration and `code` need.
+    #[serde(default)]
+    pub include: Vec<Spanned<String>>,
+    /// C++ that calls it.
+    pub code: Spanned<String>,
+    /// Time that the host code may take, without that of the device.
+    pub seconds: Option<Spanned<u64>>,
 }
 
 /// `[[gate]]`

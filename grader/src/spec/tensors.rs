@@ -1,5 +1,6 @@
 //! `[tensors]` and `[math]`: element types, shapes and the formula, differentiated where the spec speaks of gradients.
 
+use super::call::speaks_of_gradients;
 use super::fault::{Checked, Fault, nearest};
 use super::raw::RawSpec;
 use super::sizes::{Sizes, check_name};
@@ -61,7 +62,8 @@ impl Tensors {
             Formula::parse_with(forward, &with_primed(&types, forward), &names).map_err(math)?;
         let outputs = forward.outputs();
         let backward =
-            raw.launch.iter().flat_map(|l| &l.args).any(|a| grad_of(a.get_ref()).is_some());
+            raw.launch.iter().flat_map(|l| &l.args).any(|a| grad_of(a.get_ref()).is_some())
+                || raw.call.iter().any(|call| speaks_of_gradients(call.code.get_ref()));
         let formula = if backward { forward.differentiate().map_err(math)? } else { forward };
         let mut inputs = formula.inputs();
         let computed = formula.assigned();

@@ -3,13 +3,15 @@
 use super::fault::Fault;
 
 /// What a missing key should look like.
-const EXAMPLES: [(&str, &str); 16] = [
+const EXAMPLES: [(&str, &str); 18] = [
     ("title", "title = \"Conv2D forward\""),
     ("dims", "[dims] with free = [\"N\"]"),
     ("tensors", "[tensors] with lines such as x = \"f32[N]\""),
     ("math", "[math] with forward = \"y[i] = 2 * x[i]\""),
     ("forward", "forward = \"y[i] = 2 * x[i]\""),
     ("launch", "[[launch]] with kernel, args, block and grid"),
+    ("function", "function = \"void name(const float* d_x, float* d_y, int n)\""),
+    ("code", "code = \"name(x, y, N);\""),
     ("kernel", "kernel = \"name_of_the_kernel\""),
     ("args", "args = [\"x\", \"y\", \"N\"]"),
     ("block", "block = 256"),

@@ -1,5 +1,9 @@
 //! A compilation, with the cache before it and its paths put right after it.
 
+mod library;
+
+pub use library::{Library, LibraryRequest};
+
 use super::cache::{Cache, Key};
 use super::env::Env;
 use super::explain::{self, Sources};

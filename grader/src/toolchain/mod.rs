@@ -18,7 +18,7 @@ pub mod source;
 pub mod tokens;
 pub mod wheels;
 
-pub use compile::{Compiled, Request, SourceFile, Toolchain};
+pub use compile::{Compiled, Library, LibraryRequest, Request, SourceFile, Toolchain};
 
 use crate::failure::Failure;
 use messages::Message;
@@ -46,8 +46,24 @@ trait FrontEnd: std::fmt::Debug + Send + Sync {
     fn flags(&self, job: &Job<'_>) -> Vec<OsString>;
     /// Compiles to PTX.
     fn ptx(&self, job: &Job<'_>) -> Result<Output, Failure>;
+    /// The options that host code depends on, besides [`FrontEnd::flags`].
+    fn host_flags(&self, target: Target) -> Vec<OsString>;
+    /// Compiles host code and kernels, together with the C++ file `glue`.
+    fn host(&self, job: &Job<'_>, glue: &Path, target: Target) -> Result<LibraryOutput, Failure>;
     /// Turns PTX into machine code for `sm_NN`.
     fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure>;
+}
+
+/// What host code becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A shared library with the kernels as PTX, without NVIDIA's runtime: whoever loads it brings a runtime.
+    Library,
+    /// A program for a GPU of this architecture (90 for `sm_90`), with NVIDIA's runtime.
+    Program {
+        /// The architecture.
+        sm: u32,
+    },
 }
 
 /// What a front end is to compile.
@@ -73,6 +89,17 @@ impl Job<'_> {
         !file.is_empty()
             && self.folder.join(file).canonicalize().is_ok_and(|path| self.students.contains(&path))
     }
+}
+
+/// What a front end makes of host code.
+#[derive(Clone, Debug)]
+struct LibraryOutput {
+    /// The library or program; `None` if there are errors.
+    library: Option<Vec<u8>>,
+    /// Errors and warnings.
+    messages: Vec<Message>,
+    /// What is called and is not in the library, as C++ writes it: `f(int)`.
+    undefined: Vec<String>,
 }
 
 /// What a front end gives.

@@ -1,9 +1,11 @@
 //! Runs nvcc.
 
+mod library;
+
 use super::env::Env;
 use super::find::{Nvcc, identity};
 use super::messages::{Level, Message, parse};
-use super::{FrontEnd, Job, Output};
+use super::{FrontEnd, Job, LibraryOutput, Output, Target};
 use crate::failure::{Failure, FailureKind};
 use crate::process::{Ending, Finished, Limits, run};
 use std::ffi::{OsStr, OsString};
@@ -63,6 +65,27 @@ impl NvccFrontEnd {
         std::fs::write(source, "").is_ok()
             && self.run(scratch, scratch, &arguments).is_ok_and(|done| done.success())
             && output.exists()
+    }
+
+    /// Nothing, if a failed compilation is the student's mistake.
+    fn blame(
+        &self,
+        done: &Finished,
+        messages: &[Message],
+        job: &Job<'_>,
+        scratch: &Path,
+    ) -> Result<(), Failure> {
+        if done.ending == Ending::TimedOut {
+            let seconds = self.time_out.as_secs();
+            let title = format!("nvcc was still compiling after {seconds} s and was stopped");
+            let help = "templates that instantiate each other without end, or a huge unrolled loop, can do that";
+            return Err(Failure::new(FailureKind::Kernel, title, help));
+        }
+        let errors = || messages.iter().filter(|m| m.level == Level::Error);
+        let blames_student = |m: &Message| m.at_end_of_source() || job.is_students(&m.file);
+        let students = cause(&done.stderr_text()).is_none()
+            && (errors().any(blames_student) || errors().next().is_some() && self.works(scratch));
+        if students { Ok(()) } else { Err(self.broken(done)) }
     }
 
     /// What to say when nvcc failed without a word about the student's file.
@@ -138,18 +161,16 @@ impl FrontEnd for NvccFrontEnd {
         {
             return Ok(Output { ptx: Some(ptx), messages });
         }
-        if done.ending == Ending::TimedOut {
-            let seconds = self.time_out.as_secs();
-            let title = format!("nvcc was still compiling after {seconds} s and was stopped");
-            let help = "templates that instantiate each other without end, or a huge unrolled loop, can do that";
-            return Err(Failure::new(FailureKind::Kernel, title, help));
-        }
-        let errors = || messages.iter().filter(|m| m.level == Level::Error);
-        let blames_student = |m: &Message| m.at_end_of_source() || job.is_students(&m.file);
-        let students = cause(&done.stderr_text()).is_none()
-            && (errors().any(blames_student)
-                || errors().next().is_some() && self.works(scratch.path()));
-        if students { Ok(Output { ptx: None, messages }) } else { Err(self.broken(&done)) }
+        self.blame(&done, &messages, job, scratch.path())?;
+        Ok(Output { ptx: None, messages })
+    }
+
+    fn host_flags(&self, target: Target) -> Vec<OsString> {
+        library::flags(&self.nvcc.path, target)
+    }
+
+    fn host(&self, job: &Job<'_>, glue: &Path, target: Target) -> Result<LibraryOutput, Failure> {
+        library::compile(self, job, glue, target)
     }
 
     fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure> {

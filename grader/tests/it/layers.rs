@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 37] = [
+const ORDER: [&str; 39] = [
     "tensor",
     "diagnostic",
     "failure",
@@ -22,6 +22,8 @@ const ORDER: [&str; 37] = [
     "mutants",
     "module",
     "backend",
+    "host",
+    "program",
     "npy",
     "judge",
     "wrong",

@@ -4,6 +4,7 @@ mod cli;
 mod docs;
 mod gates;
 mod half;
+mod host;
 mod layers;
 mod mini;
 mod puzzles;

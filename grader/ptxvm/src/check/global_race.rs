@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use super::race::Clocks;
 use super::stamps::{self, Access, Events, Stamp};
+use crate::cooperative;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, coordinates};
 
@@ -91,19 +92,37 @@ pub(crate) struct GlobalRaces {
     /// What earlier blocks did is kept, to be compared with later ones.
     across_blocks: bool,
     silent: bool,
+    /// The topmost bit of the barrier of a cooperative grid.
+    phase: bool,
 }
 
 impl GlobalRaces {
     /// A shadow that compares blocks with one another only if this host thread runs them all.
     pub fn new(grid: [u32; 3], across_blocks: bool, fenced: bool) -> Self {
         let (pages, events) = (HashMap::new(), Events::new());
-        Self { pages, events, grid, block: 0, across_blocks, silent: fenced }
+        Self { pages, events, grid, block: 0, across_blocks, silent: fenced, phase: false }
     }
 
     /// The next accesses are those of block `index`.
-    pub fn block_start(&mut self, index: u64) {
+    pub fn resume(&mut self, index: u64) {
         self.block = index as u32 + 1;
+    }
+
+    /// A block begins.
+    pub fn block_start(&mut self) {
         if !self.across_blocks {
+            self.forget();
+        }
+    }
+
+    /// A block has arrived at the barrier of the grid. With the last one the topmost bit changes: all that came before lies
+    /// before all that follows.
+    fn grid_arrival(&mut self, event: &Event, address: u64) {
+        let Some((id, offset)) = event.memory.locate(address) else { return };
+        let value = event.memory.value(id, offset as u64, 4).unwrap_or(0);
+        let phase = value >> 31 & 1 == 1;
+        if phase != self.phase {
+            self.phase = phase;
             self.forget();
         }
     }
@@ -136,6 +155,12 @@ impl GlobalRaces {
             return;
         }
         let first = event.addresses[event.mask.trailing_zeros() as usize % 32];
+        if event.kind == AccessKind::Atomic
+            && cooperative::barrier_address(event.memory) == Some(first)
+        {
+            self.grid_arrival(event, first);
+            return;
+        }
         if event.one_buffer && !event.memory.is_writable(first) {
             return;
         }
@@ -295,7 +320,8 @@ mod tests {
         let clocks = Box::new([[1; 32]; 32]);
         let mut log = Log::default();
         for block in 0..WORDS / THREADS {
-            races.block_start(block);
+            races.block_start();
+            races.resume(block);
             for warp in 0..THREADS / 32 {
                 for (&(kind, shift), pc) in accesses.iter().zip(0..) {
                     let at = |lane: usize| block * THREADS + warp * 32 + (lane as u64 + shift) % 32;

@@ -3,6 +3,7 @@
 pub(crate) mod global_race;
 pub(crate) mod order;
 pub(crate) mod race;
+mod release;
 mod stamps;
 pub(crate) mod trace;
 pub(crate) mod watch;

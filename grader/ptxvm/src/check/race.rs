@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use super::global_race::GlobalRaces;
+use super::release::Releases;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, Monitor};
 use crate::ir::Pc;
@@ -50,6 +51,7 @@ pub(crate) struct Races {
     /// Warps of the block.
     warps: usize,
     shadow: Shadow,
+    releases: Releases,
     pub global: GlobalRaces,
 }
 
@@ -69,6 +71,7 @@ impl Races {
             floors: [0; WARPS],
             warps: 0,
             shadow: Shadow::default(),
+            releases: Releases::default(),
             global,
         }
     }
@@ -180,6 +183,8 @@ impl Shadow {
 
 impl Monitor for Races {
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
+        self.global.block_start();
+        self.releases.clear();
         self.warps = warps as usize;
         let words = (shared_bytes as usize).div_ceil(4);
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
@@ -209,6 +214,13 @@ impl Monitor for Races {
         } else if event.window == Window::Global {
             self.global.access(event, &self.clocks, log);
         }
+        if event.strong
+            && let Some(ordering) = event.program.ordering(event.pc)
+            && self.releases.order(event, ordering, &mut self.clocks)
+        {
+            // What follows is later than what was released.
+            self.tick(event.warp as usize % WARPS);
+        }
     }
 
     fn barrier(&mut self, warps: u32) {
@@ -227,6 +239,14 @@ impl Monitor for Races {
 
     fn warp_barrier(&mut self, warp: u32) {
         self.tick(warp as usize % WARPS);
+    }
+
+    fn exchange(&mut self, common: &mut Self) {
+        std::mem::swap(&mut self.global, &mut common.global);
+    }
+
+    fn resume(&mut self, block: u64) {
+        self.global.resume(block);
     }
 }
 

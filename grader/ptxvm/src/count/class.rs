@@ -82,12 +82,19 @@ impl Class {
     pub(crate) fn of(instr: &Instr) -> Self {
         match &instr.op {
             Op::Alu(alu) => of_alu(alu),
-            Op::Load(..) => Self::Load,
-            Op::Store(..) => Self::Store,
+            Op::Load(..) | Op::QuietLoad(_) => Self::Load,
+            Op::Store(..) | Op::QuietStore(_) => Self::Store,
             Op::Atom(_) => Self::Atomic,
-            Op::Branch { .. } | Op::Join | Op::Call(_) | Op::Ret | Op::Exit | Op::Trap => {
-                Self::Control
-            }
+            Op::Branch { .. }
+            | Op::Join
+            | Op::Call(_)
+            | Op::Enter(_)
+            | Op::Leave(_)
+            | Op::InvalidCall(_)
+            | Op::Ret
+            | Op::Exit
+            | Op::Trap
+            | Op::GridTrap => Self::Control,
             Op::Bar(_) | Op::WarpSync => Self::Barrier,
             Op::CopyLocal(..) => Self::Move,
             Op::Shfl { .. }
@@ -108,13 +115,14 @@ fn of_path(path: &str) -> Class {
     let function = parts.last().copied().unwrap_or_default();
     match parts.first().copied().unwrap_or_default() {
         "cmp" => Class::Compare,
-        "cvt" => Class::Convert,
+        "cvt" | "narrow" => Class::Convert,
         "approx" => Class::Special,
         "half" | "f16" | "bf16" => Class::Half,
         _ if function.starts_with("is_") => Class::Compare,
         "f64s" => Class::Double,
         "zero" | "down" | "up" if function.ends_with("_f64") => Class::Double,
-        "f32s" | "zero" | "down" | "up" => Class::Float,
+        "flush" if function.contains("f16") => Class::Half,
+        "f32s" | "flush" | "zero" | "down" | "up" => Class::Float,
         _ if function == "mov" => Class::Move,
         _ => Class::Integer,
     }

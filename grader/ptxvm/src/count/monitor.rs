@@ -72,6 +72,10 @@ impl Monitor for Counter {
         }
     }
 
+    fn exchange(&mut self, common: &mut Self) {
+        std::mem::swap(&mut self.counts, &mut common.counts);
+    }
+
     fn access(&mut self, event: &Event, _log: &mut Log) {
         let mask = event.done;
         if mask == 0 {

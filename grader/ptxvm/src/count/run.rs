@@ -2,19 +2,17 @@
 
 use super::Counters;
 use super::monitor::Counter;
-use crate::block::{Ended, Turns};
+use std::collections::VecDeque;
+
+use crate::block::Ended;
+use crate::cooperative;
 use crate::error::LaunchError;
-use crate::exec::{BlockState, Env};
-use crate::finding::Log;
-use crate::grid::{
-    Launch, Options, Start, block_coordinates, check_configuration, parameters, place_variables,
-};
-use crate::hooks::Monitor;
-use crate::memory::flat::Flat;
+use crate::exec::Env;
+use crate::grid::{Launch, Options, Start, check_configuration, parameters, place_variables};
 use crate::memory::global::Memory;
 use crate::program::{Kernel, Module};
+use crate::residents::{FIRST_TURN, Resident, TURN, take_turns};
 use crate::simd;
-use crate::warp::Warp;
 
 /// As [`launch`](crate::launch), with counters instead of findings. Blocks run one after another, so that the numbers
 /// do not depend on the host; of `options`, the budget counts.
@@ -30,6 +28,11 @@ pub fn launch_counted(
 ) -> Result<Counters, LaunchError> {
     let layout = check_configuration(kernel, launch)?;
     let params = parameters(kernel, launch)?;
+    let workspace = if options.cooperative {
+        cooperative::workspace(memory, launch, layout.packed)?
+    } else {
+        0
+    };
     let first_variable = place_variables(module, memory);
     let env = Env {
         program: &kernel.program,
@@ -38,37 +41,36 @@ pub fn launch_counted(
         params: &params,
         block_size: launch.block,
         budget: options.budget,
+        workspace,
         run_arithmetic: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
-    let mut state = BlockState {
-        shared: Flat::default(),
-        log: Log::default(),
-        printed: String::new(),
-        monitor: Counter::new(env.program),
-        coordinates: [0; 3],
-        lane_instructions: 0,
+    let blocks: u64 = launch.grid.iter().map(|&count| u64::from(count)).product();
+    let room = if options.cooperative || env.program.polls {
+        cooperative::room(launch, layout.packed)
+    } else {
+        1
     };
-    let mut warps: Vec<Warp> = (0..start.warps).map(|_| Warp::new(env.program)).collect();
-    let blocks = launch.grid.iter().map(|&count| u64::from(count)).product();
-    let mut endless = false;
-    for index in 0..blocks {
-        state.coordinates = block_coordinates(index, launch.grid);
-        state.shared.reset_from(&start.shared);
-        state.monitor.block_start(start.shared_bytes, start.warps);
-        // Nobody reads them, and they would pile up.
-        state.log.raw.clear();
-        state.printed.clear();
-        for (warp, number) in warps.iter_mut().zip(0u32..) {
-            let threads = (start.threads - number * 32).min(32);
-            warp.restart(&start.registers, number, u32::MAX >> (32 - threads));
-            start.vary(warp, env.block_size, state.coordinates);
-        }
-        let turns = Turns { env: &env, state: &mut state, warps: &mut warps };
-        if turns.run(|| false) == Ended::Endless {
-            endless = true;
-            break;
-        }
-    }
-    Ok(Counters { endless, ..state.monitor.finish(env.program) })
+    let storage = || Resident::new(env.program, start.warps, Counter::new(env.program));
+    let mut counter = Counter::new(env.program);
+    let (mut next, mut endless) = (0, false);
+    let begin = |free: Option<Resident<Counter>>, _: &mut Counter| {
+        let index = next;
+        next += 1;
+        (index < blocks).then(|| {
+            let mut resident = free.unwrap_or_else(storage);
+            // Nobody reads them, and they would pile up.
+            resident.state.log.raw.clear();
+            resident.state.printed.clear();
+            start.begin(&env, launch.grid, &mut resident, index);
+            resident
+        })
+    };
+    let end = |_: &mut Resident<Counter>, ended: Ended| {
+        endless = ended == Ended::Endless;
+        !endless
+    };
+    let first = if options.cooperative { TURN } else { FIRST_TURN };
+    take_turns(&env, &mut counter, &mut VecDeque::new(), room, first, begin, end);
+    Ok(Counters { endless, ..counter.finish(env.program) })
 }

@@ -6,7 +6,7 @@ use crate::ops::cmp;
 use crate::ops::float::{down, up, w32 as f32s, w64 as f64s, zero};
 use crate::ops::half::{bf16, f16};
 use crate::ops::int::{w32, w64};
-use crate::ops::{approx, cvt, half, int};
+use crate::ops::{approx, cvt, flush, half, int, narrow, video};
 use crate::warp::{Registers, lanes};
 
 /// What a run of arithmetic did.

@@ -147,7 +147,12 @@ fn update_global(
     bytes: u32,
     new: impl Fn(u64) -> u64,
 ) -> (u64, bool) {
-    let Some((buffer, start)) = memory.slot(address) else { return (0, true) };
+    let Some((buffer, start)) = memory.slot(address) else {
+        // Launches that may see the heap run on one host thread.
+        let (old, defined) = memory.heap.get(address, bytes);
+        memory.heap.put(address, bytes, new(old));
+        return (old, defined);
+    };
     let place = (address - start) as usize;
     let (old, defined) = buffer.get(place, bytes);
     match bytes {

@@ -13,6 +13,7 @@ pub(super) struct Faults {
     pub out_of_bounds: u32,
     pub misaligned: u32,
     pub read_only: u32,
+    pub freed: u32,
     pub undefined: u32,
 }
 
@@ -37,13 +38,14 @@ impl Faults {
             Fault::OutOfBounds => &mut self.out_of_bounds,
             Fault::Misaligned => &mut self.misaligned,
             Fault::ReadOnly => &mut self.read_only,
+            Fault::Freed => &mut self.freed,
         };
         *mask |= 1 << lane;
     }
 
     /// Lanes whose access did not happen.
     pub fn refused(self) -> u32 {
-        self.out_of_bounds | self.misaligned | self.read_only
+        self.out_of_bounds | self.misaligned | self.read_only | self.freed
     }
 }
 
@@ -105,7 +107,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         });
     }
 
-    fn load_from(
+    pub(super) fn load_from(
         &mut self,
         mask: u32,
         window: Window,
@@ -272,6 +274,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 self.record(FindingKind::WriteToReadOnly { buffer, size }, pc, 1 << lane);
             }
         }
+        for lane in lanes(faults.freed) {
+            if let Some(buffer) = locate(addresses[lane]) {
+                self.record(FindingKind::UseAfterFree { access, size, buffer }, pc, 1 << lane);
+            }
+        }
         for lane in lanes(faults.undefined) {
             let buffer = locate(addresses[lane]);
             let offset = buffer.map_or(addresses[lane] as i64, |(_, offset)| offset);
@@ -358,7 +365,7 @@ fn load_lanes(
                 for (index, &slot) in slots.iter().enumerate() {
                     let place = place + index * element.bytes as usize;
                     let (value, defined) = memory.get(lane, place, element.bytes);
-                    if !defined {
+                    if !defined && slot != Slot::Sink {
                         faults.undefined |= 1 << lane;
                     }
                     registers.set_lane(slot, lane, extend(value, elements));

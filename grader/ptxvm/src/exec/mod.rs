@@ -2,8 +2,11 @@
 
 pub(crate) mod arith;
 mod atomics;
+mod calls;
+mod heap;
 mod memory;
 mod printf;
+pub(crate) mod quiet;
 pub(crate) mod warpops;
 
 use crate::finding::{FindingKind, Log};
@@ -24,6 +27,8 @@ pub(crate) struct Env<'a> {
     pub params: &'a Flat,
     pub block_size: [u32; 3],
     pub budget: u64,
+    /// Of a cooperative launch, what `%envreg1` and `%envreg2` point to; else 0.
+    pub workspace: u64,
     pub run_arithmetic: Run,
 }
 
@@ -54,7 +59,7 @@ pub(crate) enum Pause {
 }
 
 /// Instructions of a warp before another one gets its turn: lets one warp wait for what another writes.
-const SLICE: u64 = 1 << 14;
+pub(crate) const SLICE: u64 = 1 << 14;
 
 /// One warp at work.
 pub(crate) struct Machine<'m, 'e, M> {
@@ -64,11 +69,11 @@ pub(crate) struct Machine<'m, 'e, M> {
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// Runs until there is a reason to pause.
-    pub fn run(&mut self) -> Pause {
+    /// Runs until there is a reason to pause, such as `slice` instructions.
+    pub fn run(&mut self, slice: u64) -> Pause {
         let env = self.env;
         let code = env.program.code.as_slice();
-        let slice_end = (self.warp.executed + SLICE).min(env.budget);
+        let slice_end = (self.warp.executed + slice).min(env.budget);
         let mut pc = self.warp.now.pc;
         loop {
             let mask = self.warp.now.mask;
@@ -129,6 +134,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         self.store(pc, active, address, elements);
                     }
                 }
+                Op::QuietLoad(load) => {
+                    if active != 0 {
+                        self.quiet_load(pc, active, load);
+                    }
+                }
+                Op::QuietStore(store) => {
+                    if active != 0 {
+                        self.quiet_store(pc, active, store);
+                    }
+                }
                 Op::Atom(atom) => {
                     if active != 0 {
                         self.atomic(pc, active, atom);
@@ -141,6 +156,24 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     self.warp.stack.push(caller);
                     self.warp.now = Split { pc: target, join: NO_PC, mask };
                     pc = target;
+                    continue;
+                }
+                Op::Enter(enter) => {
+                    if !self.enter(pc, mask, enter) {
+                        if !self.warp.exit(mask) {
+                            return Pause::Done;
+                        }
+                        pc = self.warp.now.pc;
+                        continue;
+                    }
+                }
+                Op::Leave(leave) => self.leave(mask, leave),
+                &Op::InvalidCall(pointer) => {
+                    self.invalid_call(pc, mask, pointer);
+                    if !self.warp.exit(mask) {
+                        return Pause::Done;
+                    }
+                    pc = self.warp.now.pc;
                     continue;
                 }
                 Op::Ret => {
@@ -157,8 +190,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     pc = self.warp.now.pc;
                     continue;
                 }
-                Op::Trap => {
-                    self.record(FindingKind::Trap { message: None }, pc, mask);
+                Op::Trap | Op::GridTrap => {
+                    // The headers of cooperative groups trap where they find no workspace.
+                    let no_grid = matches!(instr.op, Op::GridTrap) && env.workspace == 0;
+                    let trap = FindingKind::Trap { message: None };
+                    let kind = if no_grid { FindingKind::GridSync } else { trap };
+                    self.record(kind, pc, mask);
                     if !self.warp.exit(mask) {
                         return Pause::Done;
                     }
@@ -173,6 +210,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 &Op::System(System::Printf { format, arguments, result }) => {
                     self.printf(mask, format, arguments, result);
                 }
+                &Op::System(System::Malloc { size, result }) => self.malloc(mask, size, result),
+                &Op::System(System::Free { pointer }) => self.free(pc, mask, pointer),
                 &Op::System(System::AssertFail { message }) => {
                     self.assert_fail(pc, mask, message);
                     self.warp.now.pc = pc + 1;

@@ -37,8 +37,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
             "sub" => self.binary(mods, operands, R2::SubI, Some(Q2::SubI))?,
             "mul" => self.multiply(mods, operands)?,
             "mad" | "madc" => self.multiply_add(mods, operands)?,
-            "mul24" if mods.take("lo") => {
-                self.binary(mods, operands, pick(R2::Mul24S, R2::Mul24U), None)?;
+            "mul24" => {
+                let (s, u) = match mods.take_any(&["lo", "hi"]) {
+                    Some("hi") => (R2::Mul24HiS, R2::Mul24HiU),
+                    _ => (R2::Mul24S, R2::Mul24U),
+                };
+                self.binary(mods, operands, pick(s, u), None)?;
             }
             "div" => {
                 let (r, q) = (pick(R2::DivS, R2::DivU), pick_q(Q2::DivS, Q2::DivU));
@@ -140,7 +144,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(true)
     }
 
-    fn integer_type(&self, mods: &mut Mods<'a>) -> Result<Type> {
+    pub fn integer_type(&self, mods: &mut Mods<'a>) -> Result<Type> {
         match mods.ty() {
             Some(ty) if matches!(ty.bits(), 16 | 32 | 64) => Ok(ty),
             _ => Err(self.unsupported(format!("`{}` of this type", mods.base))),
@@ -193,7 +197,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn ternary_r(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>], op: R3) -> Result<()> {
+    pub fn ternary_r(
+        &mut self,
+        mods: &mut Mods<'a>,
+        operands: &[Operand<'a>],
+        op: R3,
+    ) -> Result<()> {
         mods.ty();
         let [d, a, b, c] = self.exactly(operands)?;
         let (a, b) = (self.value_r(a, Type::B32)?, self.value_r(b, Type::B32)?);
@@ -438,7 +447,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return Ok(guard.predicate);
         }
         let inverse = self.builder.new_p();
-        self.alu(Alu::Logic(Logic::Not, inverse, guard.predicate, guard.predicate));
+        self.prepare(Alu::Logic(Logic::Not, inverse, guard.predicate, guard.predicate));
         Ok(inverse)
     }
 

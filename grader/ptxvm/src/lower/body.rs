@@ -3,13 +3,17 @@
 use std::collections::HashMap;
 
 use super::builder::{Callee, KernelBuilder};
+use super::callgraph;
 use super::cfg::Cfg;
 use super::mods::Mods;
 use super::postdom;
+use super::quiet::{self, Quiet};
 use super::refuse;
 use crate::error::LoadError;
+use crate::ir::alu::{R1, R2};
 use crate::ir::{Alu, Guard, Instr, NO_PC, Op, P, Pc, Q, R};
 use crate::loc::Tracker;
+use crate::program::Ordering;
 use crate::syntax::ast::{Function, Instruction, Registers, Statement, VarSpace, Variable};
 use crate::types::Type;
 
@@ -33,6 +37,8 @@ pub(crate) enum Place {
     Shared(u32),
     DynamicShared,
     Local(u32),
+    /// Offset in the frame of a function that may be active more than once.
+    Frame(u32),
     KernelParam(u32),
 }
 
@@ -55,10 +61,19 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     /// Branches to labels: instruction, label, line.
     jumps: Vec<(usize, &'a str, usize)>,
     calls: Vec<(usize, &'a str)>,
+    orderings: Vec<(usize, Ordering)>,
     /// Kernels end their lanes where functions go back.
     pub is_entry: bool,
+    /// The function's frame, if it may be active more than once.
+    pub frame: Option<u32>,
+    /// Lists of what pointers may lead to.
+    pub targets: HashMap<&'a str, Vec<&'f Function<'a>>>,
     pub line: usize,
     place: u32,
+    /// The running instruction only moves a value.
+    pub quiet: Option<Quiet>,
+    /// Number of the file that the code comes from, before inlining.
+    file: u32,
     guard: Option<Guard>,
     counted: bool,
 }
@@ -74,9 +89,13 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         let mut scope = Scope::default();
         let params = function.params.iter().map(|param| param.name);
         if let Some(callee) = signature {
-            let places = callee.params.iter().map(|&(address, _)| Place::Local(address));
+            let place = |&(at, _): &(u32, u32)| match callee.frame {
+                Some(_) => Place::Frame(at),
+                None => Place::Local(at),
+            };
+            let places = callee.params.iter().map(place);
             scope.variables.extend(params.zip(places));
-            let places = callee.results.iter().map(|&(address, _)| Place::Local(address));
+            let places = callee.results.iter().map(place);
             scope.variables.extend(function.results.iter().map(|result| result.name).zip(places));
         } else {
             let places = param_offsets.iter().map(|&offset| Place::KernelParam(offset));
@@ -92,17 +111,26 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             labels: HashMap::new(),
             jumps: Vec::new(),
             calls: Vec::new(),
+            orderings: Vec::new(),
             is_entry: signature.is_none(),
+            frame: signature.and_then(|callee| callee.frame),
+            targets: HashMap::new(),
             line: function.line,
             place: 0,
+            quiet: None,
+            file: 0,
             guard: None,
             counted: true,
         };
-        for line in function.body.as_deref().unwrap_or_default() {
+        let lines = function.body.as_deref().unwrap_or_default();
+        let quiet = quiet::quiet(lines);
+        for (index, line) in lines.iter().enumerate() {
             body.line = line.line;
+            body.quiet = quiet.get(&index).copied();
             let done = match &line.statement {
                 Statement::Loc { at, inlined_at } => {
                     tracker.step(*at, *inlined_at);
+                    body.file = at.file;
                     body.place = body.builder.place_id(tracker.now());
                     Ok(())
                 }
@@ -113,6 +141,12 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
                     Ok(())
                 }
                 Statement::Variable(variable) => body.variable(variable),
+                Statement::Prototype { name, .. } | Statement::Targets { name, .. } => {
+                    let context = body.builder.context;
+                    let found = callgraph::candidates(context, function, name);
+                    body.targets.insert(name, found.unwrap_or_default());
+                    Ok(())
+                }
                 Statement::Refused(error) => Err(error.clone()),
                 Statement::OpenScope => {
                     body.scopes.push(Scope::default());
@@ -129,6 +163,12 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             })?;
         }
         body.finish()
+    }
+
+    /// Whether the code stands in the headers of cooperative groups, or nothing says where it stands.
+    pub fn in_cooperative_groups(&self) -> bool {
+        let name = self.builder.context.files.name(self.file);
+        name.is_none_or(|name| name.contains("cooperative_groups"))
     }
 
     fn registers(&mut self, registers: &Registers<'a>) {
@@ -154,7 +194,10 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     fn variable(&mut self, variable: &Variable<'a>) -> Result<()> {
         let place = match variable.space {
-            VarSpace::Local => Place::Local(self.builder.place_local(variable)?),
+            VarSpace::Local => match self.frame {
+                Some(frame) => Place::Frame(self.builder.place_in_frame(frame, variable)?),
+                None => Place::Local(self.builder.place_local(variable)?),
+            },
             VarSpace::Param => Place::Local(self.builder.place_param(variable)?),
             VarSpace::Shared if variable.unsized_array => Place::DynamicShared,
             VarSpace::Shared => Place::Shared(self.builder.place_shared(variable)?),
@@ -195,16 +238,9 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         let jumps_around =
             matches!(mods.base, "ret" | "exit" | "trap" | "call" | "bar" | "barrier" | "brkpt");
         if let (true, Some(guard)) = (jumps_around, guard) {
-            let branch = self.code.len();
-            let inverse = Guard { negated: !guard.negated, ..guard };
-            self.places.push(self.place);
-            let op = Op::Branch { target: 0, join: NO_PC };
-            self.code.push(Instr { op, guard: Some(inverse), counted: false });
-            self.emit_join();
+            let branch = self.emit_forward(Some(Guard { negated: !guard.negated, ..guard }));
             self.dispatch(&mut mods, instruction)?;
-            let after = self.code.len() as Pc;
-            self.code[branch].op = Op::Branch { target: after, join: NO_PC };
-            self.emit_join();
+            self.land(&[branch]);
             return Ok(());
         }
         self.guard = guard;
@@ -213,15 +249,48 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         done
     }
 
+    /// Adds a branch to a place that comes later.
+    pub fn emit_forward(&mut self, guard: Option<Guard>) -> usize {
+        let at = self.code.len();
+        self.places.push(self.place);
+        self.code.push(Instr { op: Op::Branch { target: 0, join: NO_PC }, guard, counted: false });
+        self.emit_join();
+        at
+    }
+
+    /// The place that forward branches lead to.
+    pub fn land(&mut self, branches: &[usize]) {
+        let here = self.code.len() as Pc;
+        for &branch in branches {
+            self.code[branch].op = Op::Branch { target: here, join: NO_PC };
+        }
+        self.emit_join();
+    }
+
     fn dispatch(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
+        let done = self.lowered(mods, instruction);
+        // What a family lacks as a whole says more than what is wrong with the one instruction.
+        if done.is_err()
+            && let Some(reason) = refuse::known_reason(instruction.opcode)
+        {
+            return Err(self.unsupported(reason));
+        }
+        done
+    }
+
+    fn lowered(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
         let operands = instruction.operands.as_slice();
-        let known = self.arithmetic(mods, operands)?
+        let known = self.packed(mods, operands)?
+            || self.rare_arithmetic(mods, operands)?
+            || self.arithmetic(mods, operands)?
             || self.floating(mods, operands)?
+            || self.narrow_conversion(mods, operands)?
             || self.conversion(mods, operands)?
             || self.comparison(mods, operands)?
             || self.memory_access(mods, operands)?
             || self.control(mods, operands)?
-            || self.warp_operation(mods, operands)?;
+            || self.warp_operation(mods, operands)?
+            || self.video(mods, operands)?;
         if !known {
             return Err(self.unsupported(refuse::reason(instruction.opcode)));
         }
@@ -240,6 +309,25 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         self.counted = false;
     }
 
+    /// Adds a step before the one that counts.
+    pub fn prepare(&mut self, alu: Alu) {
+        self.places.push(self.place);
+        self.code.push(Instr { op: Op::Alu(alu), guard: self.guard, counted: false });
+    }
+
+    /// Adds such a step into a new register.
+    pub fn step(&mut self, op: R1, a: R) -> R {
+        let d = self.builder.new_r();
+        self.prepare(Alu::R1(op, d, a));
+        d
+    }
+
+    pub fn step2(&mut self, op: R2, a: R, b: R) -> R {
+        let d = self.builder.new_r();
+        self.prepare(Alu::R2(op, d, a, b));
+        d
+    }
+
     /// Adds the member mask of the warp operation that follows; it is the operation that counts.
     pub fn emit_members(&mut self, members: R) {
         self.places.push(self.place);
@@ -255,6 +343,11 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         self.jumps.push((self.code.len(), label, self.line));
         self.emit(Op::Branch { target: 0, join: NO_PC });
         self.emit_join();
+    }
+
+    /// The next operation orders others.
+    pub fn note_ordering_of_next(&mut self, ordering: Ordering) {
+        self.orderings.push((self.code.len(), ordering));
     }
 
     pub fn emit_call(&mut self, name: &'a str) {
@@ -325,6 +418,10 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         for (at, name) in std::mem::take(&mut self.calls) {
             self.builder.record_call(moved[at] as usize, name);
         }
+        let orderings = std::mem::take(&mut self.orderings);
+        // Where the body grows from front to back and bodies stand one behind the other, they are sorted.
+        let orderings = orderings.into_iter().map(|(at, ordering)| (moved[at], ordering));
+        self.builder.program.orderings.extend(orderings);
         let mut code = Vec::with_capacity((next - base) as usize);
         let mut places = Vec::with_capacity(code.capacity());
         for ((mut instr, place), kept) in self.code.into_iter().zip(self.places).zip(keep) {
@@ -341,5 +438,41 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             places.push(place);
         }
         Ok((code, places))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Module;
+    use crate::count::Class;
+
+    /// Classes of what counts in a kernel of some instructions, without its end.
+    fn classes(body: &str) -> Vec<Class> {
+        let registers = ".reg .b16 %rs<9>;.reg .b32 %r<9>;.reg .f32 %f<9>;.reg .pred %p<9>;";
+        let text = format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(){{{registers}{body}}}"
+        );
+        let module = Module::load(&text).expect("it loads");
+        let code = &module.kernel("k").expect("the kernel").program.code;
+        code.iter().filter(|instr| instr.counted).map(Class::of).collect()
+    }
+
+    #[test]
+    fn an_instruction_counts_once_as_what_it_is() {
+        for (instruction, class) in [
+            ("setp.lt.f16 %p1,%rs1,%rs2;", Class::Compare),
+            ("setp.lt.f16x2 %p1|%p2,%r1,%r2;", Class::Compare),
+            ("setp.lt.and.s16 %p1,%rs1,%rs2,!%p3;", Class::Compare),
+            ("add.s16 %rs1,%rs1,%rs2;", Class::Integer),
+            ("mul.rn.ftz.f16x2 %r1,%r2,%r3;", Class::Half),
+            ("mul.rn.ftz.sat.f32 %f1,%f2,%f3;", Class::Float),
+            ("ex2.approx.ftz.f32 %f1,%f2;", Class::Special),
+            ("min.xorsign.abs.f16 %rs1,%rs2,%rs3;", Class::Half),
+            ("cvt.rna.tf32.f32 %r1,%f1;", Class::Convert),
+            ("cvt.rn.satfinite.e4m3x2.f32 %rs1,%f1,%f2;", Class::Convert),
+            ("vadd4.s32.s32.s32 %r1,%r2,%r3,%r4;", Class::Integer),
+        ] {
+            assert_eq!(classes(instruction), [class], "{instruction}");
+        }
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use super::body::Body;
-use super::{Context, ModulePlace};
+use super::{Context, ModulePlace, callgraph};
 use crate::error::LoadError;
 use crate::ir::{Instr, NO_PC, Op, P, Pc, Q, R, Special, Uniform};
 use crate::loc::SourceLoc;
-use crate::program::{Kernel, ParamType, Program, UniformSlot};
-use crate::syntax::ast::{Function, Operand, Statement, Variable};
+use crate::memory::layout::{FRAME_GAP, Layout};
+use crate::program::{Frame, Kernel, ParamType, Program, UniformSlot};
+use crate::syntax::ast::{Function, Variable};
 
 type Result<T> = std::result::Result<T, LoadError>;
 
@@ -23,6 +24,8 @@ const MAX_LOCAL: u32 = 128 << 10;
 pub(crate) struct Callee {
     pub params: Vec<(u32, u32)>,
     pub results: Vec<(u32, u32)>,
+    /// Its frame, if it may be active more than once in a thread: then the addresses are offsets in the frame.
+    pub frame: Option<u32>,
     entry: Option<Pc>,
 }
 
@@ -40,11 +43,23 @@ pub(crate) struct KernelBuilder<'c, 'f, 'a> {
     callees: HashMap<&'a str, Callee>,
     queue: Vec<&'f Function<'a>>,
     calls: Vec<(usize, &'a str)>,
+    /// Functions that may be active more than once, with the circle of calls that they are in.
+    circles: HashMap<&'f str, u32>,
+    /// For each frame its layout and the circle of its function.
+    frames: Vec<(Layout, u32)>,
+    /// Holds the address of the running function's frame.
+    pub frame_pointer: Q,
+    /// Reads what the driver tells a cooperative launch.
+    pub asks_for_grid: bool,
+    /// Has releases and acquires such as those of `this_grid().sync()`.
+    pub acquires: bool,
 }
 
 /// Lowers a kernel with everything that it calls.
-pub(crate) fn kernel<'a>(context: &Context<'_, 'a>, function: &Function<'a>) -> Result<Kernel> {
-    refuse_recursion(context, function)?;
+pub(crate) fn kernel<'f, 'a>(
+    context: &Context<'f, 'a>,
+    function: &'f Function<'a>,
+) -> Result<Kernel> {
     let mut builder = KernelBuilder {
         context,
         program: Program { dynamic_shared_align: 16, ..Program::default() },
@@ -56,7 +71,15 @@ pub(crate) fn kernel<'a>(context: &Context<'_, 'a>, function: &Function<'a>) -> 
         callees: HashMap::new(),
         queue: Vec::new(),
         calls: Vec::new(),
+        circles: callgraph::circles(context, function),
+        frames: Vec::new(),
+        frame_pointer: Q(0),
+        asks_for_grid: false,
+        acquires: false,
     };
+    if !builder.circles.is_empty() {
+        builder.frame_pointer = builder.new_q();
+    }
     let (mut params, mut param_offsets, mut end) = (Vec::new(), Vec::new(), 0u64);
     for param in &function.params {
         let align = param.align.max(1);
@@ -76,7 +99,11 @@ pub(crate) fn kernel<'a>(context: &Context<'_, 'a>, function: &Function<'a>) -> 
         let Some(signature) = builder.callees.get_mut(callee.name) else { continue };
         signature.entry = Some(entry);
         let signature = signature.clone();
+        let before = builder.register_counts();
         let (code, places) = Body::lower(&mut builder, callee, Some(&signature), &[])?;
+        if let Some(frame) = signature.frame {
+            builder.finish_frame(frame, before);
+        }
         builder.append(code, places, callee.line)?;
     }
     for (pc, name) in std::mem::take(&mut builder.calls) {
@@ -84,8 +111,17 @@ pub(crate) fn kernel<'a>(context: &Context<'_, 'a>, function: &Function<'a>) -> 
         builder.program.code[pc].op = Op::Call(entry.unwrap_or(NO_PC));
     }
     let read = |register| builder.reads.contains_key(register);
-    builder.program.ordered |= builder.order_if_read.iter().any(read);
+    let waits = builder.order_if_read.iter().any(read);
     let mut program = builder.program;
+    if !builder.asks_for_grid {
+        // Nobody waits for the grid: other traps of the same headers.
+        for instr in program.code.iter_mut().filter(|instr| matches!(instr.op, Op::GridTrap)) {
+            instr.op = Op::Trap;
+        }
+    }
+    program.ordered |= waits;
+    program.polls |= waits;
+    program.fenced |= builder.acquires && !builder.asks_for_grid;
     program.uniforms = builder
         .uniforms
         .into_iter()
@@ -145,6 +181,23 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
         Ok(start)
     }
 
+    /// Address in the shared window of the memory that the system keeps for tiles of several warps.
+    pub fn reserved_shared(&mut self) -> Result<u32> {
+        /// What cooperative groups may expect (`cooperative_groups/details/memory.h`).
+        const SIZE: u64 = 288;
+        if let Some(&start) = self.shared.get("") {
+            return Ok(start);
+        }
+        let packed = self.program.shared.packed;
+        let placed = self.program.shared.place(SIZE, 16);
+        let start = placed.ok_or_else(|| LoadError::malformed(0, "shared memory is full"))?;
+        // It is none of the kernel's own.
+        self.program.shared.packed = packed;
+        self.shared.insert("", start);
+        self.program.zeroed_shared = Some((start, SIZE as u32));
+        Ok(start)
+    }
+
     pub fn place_shared(&mut self, variable: &Variable<'a>) -> Result<u32> {
         self.program
             .shared
@@ -161,6 +214,54 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
     pub fn place_param(&mut self, variable: &Variable<'a>) -> Result<u32> {
         let placed = self.program.local.place_close(variable.size, variable.align);
         self.checked_local(placed, variable)
+    }
+
+    /// A variable of a function that may be active more than once.
+    pub fn place_in_frame(&mut self, frame: u32, variable: &Variable<'a>) -> Result<u32> {
+        let placed = self.frames[frame as usize].0.place_in_frame(variable.size, variable.align);
+        self.checked_frame(frame, placed, variable)
+    }
+
+    fn place_param_in_frame(&mut self, frame: u32, variable: &Variable<'a>) -> Result<u32> {
+        let placed = self.frames[frame as usize].0.place_close(variable.size, variable.align);
+        self.checked_frame(frame, placed, variable)
+    }
+
+    fn checked_frame(
+        &mut self,
+        frame: u32,
+        placed: Option<u32>,
+        variable: &Variable<'a>,
+    ) -> Result<u32> {
+        let align = &mut self.program.frames[frame as usize].align;
+        *align = (*align).max(variable.align as u32);
+        placed.filter(|_| self.frames[frame as usize].0.end <= MAX_LOCAL).ok_or_else(|| {
+            LoadError::unsupported(variable.line, "more than 128 KiB of local memory")
+        })
+    }
+
+    /// Whether a call from a function with one frame to one with the other may lead back.
+    pub fn leads_back(&self, caller: u32, callee: u32) -> bool {
+        let circle = |frame: u32| self.frames.get(frame as usize).map(|&(_, circle)| circle);
+        circle(caller) == circle(callee)
+    }
+
+    fn register_counts(&self) -> [u32; 3] {
+        let Program { r_count, q_count, p_count, .. } = self.program;
+        [r_count as u32, q_count as u32, p_count as u32]
+    }
+
+    /// The function of a frame is lowered; `before` it there were so many registers.
+    fn finish_frame(&mut self, frame: u32, before: [u32; 3]) {
+        let after = self.register_counts();
+        let layout = &self.frames[frame as usize].0;
+        let frame = &mut self.program.frames[frame as usize];
+        frame.variables.clone_from(&layout.variables);
+        frame.size = layout.end + FRAME_GAP;
+        frame.packed = layout.packed;
+        frame.r = before[0]..after[0];
+        frame.q = before[1]..after[1];
+        frame.p = before[2]..after[2];
     }
 
     fn checked_local(&self, placed: Option<u32>, variable: &Variable<'a>) -> Result<u32> {
@@ -183,14 +284,24 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
                 format!("call of `{name}`, which has no body here"),
             ));
         }
+        let frame = self.circles.get(name).map(|&circle| {
+            self.frames.push((Layout::default(), circle));
+            self.program.frames.push(Frame::default());
+            self.frames.len() as u32 - 1
+        });
         let mut place = |all: &[Variable<'a>]| -> Result<Vec<(u32, u32)>> {
-            all.iter().map(|param| Ok((self.place_param(param)?, param.size as u32))).collect()
+            all.iter()
+                .map(|param| {
+                    let start = match frame {
+                        Some(frame) => self.place_param_in_frame(frame, param)?,
+                        None => self.place_param(param)?,
+                    };
+                    Ok((start, param.size as u32))
+                })
+                .collect()
         };
-        let callee = Callee {
-            params: place(&function.params)?,
-            results: place(&function.results)?,
-            entry: None,
-        };
+        let (params, results) = (place(&function.params)?, place(&function.results)?);
+        let callee = Callee { params, results, frame, entry: None };
         self.callees.insert(function.name, callee.clone());
         self.queue.push(function);
         Ok(callee)
@@ -229,56 +340,4 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
     pub fn module_place(&self, name: &str) -> Option<ModulePlace<'f, 'a>> {
         self.context.variables.get(name).copied()
     }
-}
-
-/// A function's locals have one place each, so a function may not be active twice in a thread.
-fn refuse_recursion<'a>(context: &Context<'_, 'a>, root: &Function<'a>) -> Result<()> {
-    #[derive(PartialEq)]
-    enum Mark {
-        Open,
-        Done,
-    }
-    let mut marks: HashMap<&str, Mark> = HashMap::new();
-    let mut stack = vec![(root, called(root), 0)];
-    marks.insert(root.name, Mark::Open);
-    while let Some((function, calls, next)) = stack.last_mut() {
-        let Some(&(name, line)) = calls.get(*next) else {
-            marks.insert(function.name, Mark::Done);
-            stack.pop();
-            continue;
-        };
-        *next += 1;
-        match marks.get(name) {
-            Some(Mark::Open) => {
-                return Err(LoadError::unsupported(line, format!("recursion in `{name}`")));
-            }
-            Some(Mark::Done) => {}
-            None => {
-                if let Some(callee) = context.functions.get(name) {
-                    marks.insert(callee.name, Mark::Open);
-                    stack.push((callee, called(callee), 0));
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Names of the functions that a function calls, with lines.
-fn called<'a>(function: &Function<'a>) -> Vec<(&'a str, usize)> {
-    let body = function.body.as_deref().unwrap_or_default();
-    body.iter()
-        .filter_map(|line| match &line.statement {
-            Statement::Instruction(instruction)
-                if instruction.opcode.split('.').next() == Some("call") =>
-            {
-                let name = instruction.operands.iter().find_map(|operand| match operand {
-                    Operand::Name(name) => Some(*name),
-                    _ => None,
-                });
-                name.map(|name| (name, line.line))
-            }
-            _ => None,
-        })
-        .collect()
 }

@@ -22,7 +22,7 @@ impl Cfg {
                     leader[target as usize] = true;
                     leader[pc + 1] = true;
                 }
-                Op::Ret | Op::Exit | Op::Trap => leader[pc + 1] = true,
+                Op::Ret | Op::Exit | Op::Trap | Op::GridTrap => leader[pc + 1] = true,
                 _ => {}
             }
         }
@@ -34,7 +34,7 @@ impl Cfg {
                 let end = starts.get(block + 1).map_or(code.len(), |&next| next as usize);
                 let last = &code[end - 1];
                 match last.op {
-                    Op::Ret | Op::Exit | Op::Trap => vec![exit],
+                    Op::Ret | Op::Exit | Op::Trap | Op::GridTrap => vec![exit],
                     Op::Branch { target, .. } if last.guard.is_none() => vec![block_of(target)],
                     Op::Branch { target, .. } => {
                         let (taken, next) = (block_of(target), block_of(end as Pc));

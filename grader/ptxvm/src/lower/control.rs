@@ -1,8 +1,9 @@
 //! Branches, calls, barriers and what ends a thread.
 
-use super::body::{Body, Place, Result};
+use super::body::{Body, Result};
 use super::mods::Mods;
-use crate::ir::{Bar, BarReduce, Op, System};
+use crate::ir::alu::Q1;
+use crate::ir::{Alu, Bar, BarReduce, Op, Uniform};
 use crate::syntax::ast::Operand;
 use crate::types::Type;
 
@@ -22,6 +23,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
             }
             "exit" => self.emit(Op::Exit),
+            "trap" if self.in_cooperative_groups() => self.emit(Op::GridTrap),
             "trap" | "brkpt" => self.emit(Op::Trap),
             "call" => {
                 mods.take("uni");
@@ -29,6 +31,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
             }
             "bar" | "barrier" => self.barrier(mods, operands)?,
             "membar" | "fence" => {
+                // Nothing reads or writes memory past the caches of a thread here: every proxy is the same one.
+                if mods.take("proxy") {
+                    mods.drop_all(&["async", "alias", "global", "shared::cta"]);
+                }
                 mods.drop_all(&[
                     "cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel", "acquire", "release",
                 ]);
@@ -37,7 +43,18 @@ impl<'a> Body<'_, '_, '_, 'a> {
             }
             "nanosleep" | "pmevent" => {
                 mods.ty();
+                mods.take("mask");
                 self.emit(Op::Nop);
+            }
+            "createpolicy" => {
+                // Hints for the caches; what stands for one does not matter.
+                mods.drop_all(&["fractional", "range", "cvt", "global", "b64"]);
+                mods.drop_prefixed(&["L2"]);
+                let [d, ..] = operands else {
+                    return Err(self.malformed("`createpolicy` needs a destination"));
+                };
+                let (d, none) = (self.dst_q(d)?, self.builder.uniform_q(Uniform::Bits(0)));
+                self.alu(Alu::Q1(Q1::Mov, d, none));
             }
             "prefetch" | "prefetchu" | "discard" | "applypriority" => {
                 mods.drop_all(&["global", "local", "L1", "L2"]);
@@ -47,64 +64,6 @@ impl<'a> Body<'_, '_, '_, 'a> {
             _ => return Ok(false),
         }
         Ok(true)
-    }
-
-    /// `call (result), function, (arguments)`, all but the function optional.
-    fn call(&mut self, operands: &[Operand<'a>]) -> Result<()> {
-        let (results, rest) = match operands {
-            [Operand::List(results), rest @ ..] => (results.as_slice(), rest),
-            rest => ([].as_slice(), rest),
-        };
-        let (name, arguments) = match rest {
-            [Operand::Name(name)] => (*name, [].as_slice()),
-            [Operand::Name(name), Operand::List(arguments)] => (*name, arguments.as_slice()),
-            _ => return Err(self.unsupported("this form of `call`")),
-        };
-        if self.register(name).is_some() {
-            return Err(self.unsupported("calls through function pointers"));
-        }
-        let results = self.local_addresses(results)?;
-        let arguments = self.local_addresses(arguments)?;
-        match (name, arguments.as_slice()) {
-            ("vprintf", &[format, values]) => {
-                let result = results.first().copied();
-                self.emit(Op::System(System::Printf { format, arguments: values, result }));
-                return Ok(());
-            }
-            ("__assertfail", &[message, ..]) => {
-                self.emit(Op::System(System::AssertFail { message }));
-                return Ok(());
-            }
-            _ => {}
-        }
-        let callee = self.builder.callee(name, self.line)?;
-        if callee.params.len() != arguments.len() || callee.results.len() != results.len() {
-            return Err(self.malformed(format!("`{name}` has other parameters than this call")));
-        }
-        for (&(formal, size), &actual) in callee.params.iter().zip(&arguments) {
-            self.emit(Op::CopyLocal(formal, actual, size));
-        }
-        self.emit_call(name);
-        for (&(formal, size), &actual) in callee.results.iter().zip(&results) {
-            self.emit(Op::CopyLocal(actual, formal, size));
-        }
-        Ok(())
-    }
-
-    /// Where the `.param` variables of a call lie.
-    fn local_addresses(&mut self, operands: &[Operand<'a>]) -> Result<Vec<u32>> {
-        operands
-            .iter()
-            .map(|operand| match operand {
-                Operand::Name(name) => match self.place_of(name)? {
-                    Some(Place::Local(start)) => Ok(start),
-                    _ => {
-                        Err(self.unsupported("arguments of a call that are no `.param` variables"))
-                    }
-                },
-                _ => Err(self.unsupported("arguments of a call that are no `.param` variables")),
-            })
-            .collect()
     }
 
     fn barrier(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {

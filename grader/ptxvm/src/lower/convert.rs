@@ -18,6 +18,7 @@ enum Value {
 }
 
 /// What a conversion asks for besides its types.
+#[expect(clippy::struct_excessive_bools, reason = "each is a modifier of the instruction")]
 #[derive(Clone, Copy)]
 struct How {
     mode: Mode,
@@ -26,6 +27,8 @@ struct How {
     flush: bool,
     saturate: bool,
     relu: bool,
+    /// `.satfinite`: infinities become the largest number.
+    finite: bool,
 }
 
 impl<'a> Body<'_, '_, '_, 'a> {
@@ -47,9 +50,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
         match (d, a) {
             (Operand::Vector(parts), a) => self.unpack(parts, a, ty),
             (d, Operand::Vector(parts)) => self.pack(d, parts, ty),
-            (d, Operand::Name("%clock" | "%clock_hi")) => {
+            (d, Operand::Name("%clock" | "%globaltimer_lo")) => {
                 let (d, _) = self.dst_r(d)?;
                 self.emit(Op::Clock32(d));
+                Ok(())
+            }
+            (d, Operand::Name("%clock_hi" | "%globaltimer_hi")) => {
+                let ((d, _), whole) = (self.dst_r(d)?, self.builder.new_q());
+                self.emit(Op::Clock64(whole));
+                self.alu(Alu::RQ(RQ::High, d, whole));
                 Ok(())
             }
             (d, Operand::Name("%clock64" | "%globaltimer")) => {
@@ -75,6 +84,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if ty.bits() == 32 && parts.len() == 2 {
             let a = self.value_r(a, ty)?;
             return self.unpack_halves(parts, a);
+        }
+        if let (16, [_, _]) | (32, [_, _, _, _]) = (ty.bits(), parts) {
+            let a = self.value_r(a, ty)?;
+            return self.unpack_bytes(parts, a);
         }
         if ty.bits() != 64 || !matches!(parts.len(), 2 | 4) {
             return Err(self.unsupported("`mov` with this vector"));
@@ -107,6 +120,35 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
+    fn unpack_bytes(&mut self, parts: &[Operand<'a>], a: R) -> Result<()> {
+        let mut bytes = Vec::with_capacity(parts.len());
+        for start in (0..).step_by(8).take(parts.len()) {
+            let start = self.builder.uniform_r(Uniform::Bits(start));
+            let shifted = self.step2(R2::ShrU, a, start);
+            bytes.push(self.step(R1::Zext8, shifted));
+        }
+        for (part, byte) in parts.iter().zip(bytes) {
+            if let Some(Register::R(d, _)) = self.dst(part)? {
+                self.alu(Alu::R1(R1::Mov, d, byte));
+            }
+        }
+        Ok(())
+    }
+
+    fn pack_bytes(&mut self, d: &Operand<'a>, parts: &[Operand<'a>]) -> Result<()> {
+        let mut all = self.builder.zero();
+        for (part, start) in parts.iter().zip((0..).step_by(8)) {
+            let byte = self.value_r(part, Type::B8)?;
+            let byte = self.step(R1::Zext8, byte);
+            let start = self.builder.uniform_r(Uniform::Bits(start));
+            let byte = self.step2(R2::Shl, byte, start);
+            all = self.step2(R2::Or, all, byte);
+        }
+        let (d, _) = self.dst_r(d)?;
+        self.alu(Alu::R1(R1::Mov, d, all));
+        Ok(())
+    }
+
     /// `mov.b64 d, {lo, hi}`
     fn pack(&mut self, d: &Operand<'a>, parts: &[Operand<'a>], ty: Type) -> Result<()> {
         match (ty.bits(), parts) {
@@ -115,6 +157,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 let (d, _) = self.dst_r(d)?;
                 self.alu(Alu::R2(R2::Pack32, d, low, high));
             }
+            (16, [_, _]) | (32, [_, _, _, _]) => self.pack_bytes(d, parts)?,
             (64, [low, high]) => {
                 let (low, high) = (self.value_r(low, Type::B32)?, self.value_r(high, Type::B32)?);
                 let d = self.dst_q(d)?;
@@ -149,6 +192,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             flush: mods.take("ftz"),
             saturate: mods.take("sat"),
             relu: mods.take("relu"),
+            finite: mods.take("satfinite"),
         };
         if let (Type::F16x2 | Type::Bf16x2, Type::F32, [d, high, low]) = (to, from, operands) {
             let part = if to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
@@ -198,7 +242,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn r1(&mut self, op: R1, a: R) -> R {
+    pub(super) fn r1(&mut self, op: R1, a: R) -> R {
         let d = self.builder.new_r();
         self.alu(Alu::R1(op, d, a));
         d
@@ -450,6 +494,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 (how.saturate && to == Type::Bf16, R1::SatBf16),
                 (how.relu && to == Type::F16, R1::ReluF16),
                 (how.relu && to == Type::Bf16, R1::ReluBf16),
+                (how.finite && to == Type::F16, R1::FiniteF16),
+                (how.finite && to == Type::Bf16, R1::FiniteBf16),
             ];
             let mut value = value;
             for (_, op) in steps.into_iter().filter(|(wanted, _)| *wanted) {

@@ -16,6 +16,13 @@ struct Around {
     relu: bool,
 }
 
+impl Around {
+    /// The operation itself flushes its result.
+    fn flushed(self) -> Self {
+        Self { flush: false, ..self }
+    }
+}
+
 /// The four directions of one operation, in the order of `Mode`.
 type Directions<T> = [T; 4];
 
@@ -221,6 +228,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
             self.alu(Alu::R1(R1::NegF, negative, b));
             b = negative;
         }
+        let (op, around) = match op {
+            R2::MulF if around.flush => (R2::MulFtz, around.flushed()),
+            R2::MulRm if around.flush => (R2::MulFtzRm, around.flushed()),
+            R2::MulRp if around.flush => (R2::MulFtzRp, around.flushed()),
+            R2::MulF16 if around.flush => (R2::MulFtzF16, around.flushed()),
+            R2::MulF16x2 if around.flush => (R2::MulFtzF16x2, around.flushed()),
+            op => (op, around),
+        };
         self.alu(Alu::R2(op, d, a, b));
         self.after_r(d, ty, around);
         Ok(())
@@ -252,6 +267,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         let (a, b) = (self.float_r(a, ty, around)?, self.float_r(b, ty, around)?);
         let (c, (d, _)) = (self.float_r(c, ty, around)?, self.dst_r(d)?);
+        let (op, around) = match op {
+            R3::FmaF if around.flush => (R3::FmaFtz, around.flushed()),
+            R3::FmaRm if around.flush => (R3::FmaFtzRm, around.flushed()),
+            R3::FmaRp if around.flush => (R3::FmaFtzRp, around.flushed()),
+            R3::FmaF16 if around.flush => (R3::FmaFtzF16, around.flushed()),
+            R3::FmaF16x2 if around.flush => (R3::FmaFtzF16x2, around.flushed()),
+            op => (op, around),
+        };
         self.alu(Alu::R3(op, d, a, b, c));
         self.after_r(d, ty, around);
         Ok(())
@@ -303,9 +326,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if !around.flush {
             return Ok(value);
         }
-        let flushed = self.builder.new_r();
-        self.alu(Alu::R1(flush, flushed, value));
-        Ok(flushed)
+        Ok(self.step(flush, value))
     }
 
     fn float_q(&mut self, operand: &Operand<'a>, around: Around) -> Result<Q> {
@@ -314,7 +335,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return Ok(value);
         }
         let flushed = self.builder.new_q();
-        self.alu(Alu::Q1(Q1::FlushF, flushed, value));
+        self.prepare(Alu::Q1(Q1::FlushF, flushed, value));
         Ok(flushed)
     }
 

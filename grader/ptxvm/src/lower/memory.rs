@@ -2,9 +2,13 @@
 
 use super::body::{Body, Place, Register, Result};
 use super::mods::Mods;
+use super::quiet::Quiet;
 use crate::ir::alu::{Q1, QR, R1};
-use crate::ir::{Address, Alu, Atom, AtomOp, Base, Element, Elements, Op, Slot, Uniform};
+use crate::ir::{
+    Address, Alu, Atom, AtomOp, Base, Element, Elements, Op, QuietAccess, Slot, Uniform,
+};
 use crate::memory::Window;
+use crate::program::Ordering;
 use crate::syntax::ast::{AddressBase, Operand};
 use crate::types::Type;
 
@@ -20,17 +24,56 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if !matches!(mods.base, "ld" | "ldu" | "st" | "atom" | "red") {
             return Ok(false);
         }
+        let ordering = self.note_ordering(mods);
         let strong =
             mods.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
         mods.drop_all(&HINTS);
+        // The policy is the last operand.
+        let operands = match operands {
+            [rest @ .., _] if mods.take("L2::cache_hint") => rest,
+            all => all,
+        };
         mods.drop_prefixed(&["L1::", "L2::"]);
         let window = self.access_window(mods);
+        if strong && mods.base == "ld" && matches!(window, None | Some(Window::Global)) {
+            self.builder.program.polls = true;
+            self.builder.program.ordered = true;
+        }
+        if let Some(ordering) = ordering {
+            self.note_ordering_of_next(ordering);
+        }
         match mods.base {
             "ld" | "ldu" => self.load(mods, operands, window, strong)?,
             "st" => self.store(mods, operands, window, strong)?,
             _ => self.atomic(mods, operands, window)?,
         }
         Ok(true)
+    }
+
+    /// Releases and acquires order blocks as fences do. `this_grid().sync()` has one of each, which are understood; they look
+    /// like no others that CUDA's headers write.
+    fn note_ordering(&mut self, mods: &Mods<'a>) -> Option<Ordering> {
+        let both = mods.has("acq_rel") || mods.has("sc");
+        let ordering = Ordering {
+            acquires: both || mods.has("acquire"),
+            releases: both || mods.has("release"),
+        };
+        if !ordering.acquires && !ordering.releases {
+            return None;
+        }
+        if !["gpu", "sys", "cluster"].iter().any(|scope| mods.has(scope)) {
+            return Some(ordering);
+        }
+        let of_a_grid = match mods.base {
+            "atom" => mods.is(&["add", "release", "gpu", "u32"]),
+            _ => mods.base == "ld" && mods.is(&["acquire", "gpu", "u32"]),
+        };
+        if of_a_grid {
+            self.builder.acquires = true;
+        } else {
+            self.builder.program.fenced = true;
+        }
+        Some(ordering)
     }
 
     /// None: generic. Parameters of functions lie in local memory.
@@ -87,6 +130,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let param_of_call = window == Some(Window::Param) && of_variable == Window::Local;
         if window.is_some_and(|window| window != of_variable) && !param_of_call {
             return Err(self.malformed(format!("`{name}` lies in another space")));
+        }
+        if let (Place::Frame(start), pointer) = (place, self.builder.frame_pointer) {
+            let offset = i64::from(start).wrapping_add(*offset);
+            return Ok(Address {
+                window: Some(of_variable),
+                base: Base::Q(pointer),
+                offset,
+                strong,
+            });
         }
         let base = self.builder.uniform_q(uniform);
         Ok(Address { window: Some(of_variable), base: Base::Q(base), offset: 0, strong })
@@ -149,7 +201,20 @@ impl<'a> Body<'_, '_, '_, 'a> {
             elements.slots[index] = slot;
             elements.element.register_bits = bits;
         }
-        self.emit(Op::Load(address, elements));
+        if let Some(Quiet::Unused(parts)) = self.quiet {
+            for (index, slot) in elements.slots.iter_mut().enumerate() {
+                if parts >> index & 1 == 1 {
+                    *slot = Slot::Sink;
+                }
+            }
+        }
+        self.emit(match self.quiet {
+            None | Some(Quiet::Unused(_)) => Op::Load(address, elements),
+            Some(quiet) => {
+                let copies = quiet == Quiet::Copy;
+                Op::QuietLoad(Box::new(QuietAccess { address, elements, copies }))
+            }
+        });
         Ok(())
     }
 
@@ -224,7 +289,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         for (index, part) in parts.iter().enumerate() {
             elements.slots[index] = self.source_slot(part, ty)?;
         }
-        self.emit(Op::Store(address, elements));
+        self.emit(match self.quiet {
+            None => Op::Store(address, elements),
+            Some(_) => Op::QuietStore(Box::new(QuietAccess { address, elements, copies: true })),
+        });
         Ok(())
     }
 
@@ -253,30 +321,82 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let bits = ty.bits();
         let arithmetic = matches!(op, AtomOp::Add | AtomOp::Min | AtomOp::Max);
         if bits == 8
+            || matches!(ty, Type::F32 | Type::F64) && matches!(op, AtomOp::Min | AtomOp::Max)
             || bits == 16 && !(ty.is_half() && arithmetic || op == AtomOp::Cas)
             || matches!(op, AtomOp::Inc | AtomOp::Dec) && bits != 32
         {
             return Err(self.unsupported("this atomic operation on this type"));
         }
+        let count = match mods.take_any(&["v2", "v4"]) {
+            Some("v2") => 2,
+            Some(_) => 4,
+            None => 1,
+        };
         let (dst, operands) = if mods.base == "red" {
-            (Slot::Sink, operands)
+            (None, operands)
         } else {
             let [d, rest @ ..] = operands else {
                 return Err(self.malformed("`atom` needs a destination"));
             };
-            (self.slot_of(d)?.0, rest)
+            (Some(d), rest)
         };
         let (address, b, c) = match (op, operands) {
-            (AtomOp::Cas, [address, b, c]) => (address, b, Some(c)),
+            (AtomOp::Cas, [address, b, c]) if count == 1 => (address, b, Some(c)),
             (_, [address, b]) if op != AtomOp::Cas => (address, b, None),
             _ => return Err(self.malformed("wrong number of operands")),
         };
         let address = self.address(address, window, true)?;
+        if count == 1 {
+            let dst = match dst {
+                Some(d) => self.slot_of(d)?.0,
+                None => Slot::Sink,
+            };
+            return self.one_atomic(op, ty, address, dst, b, c);
+        }
+        // Each element is an atomic of its own (PTX ISA 9.7.13.5); sources are read before any result is there.
+        let (Operand::Vector(sources), Some(Operand::Vector(_)) | None) = (b, dst) else {
+            return Err(self.malformed("an atomic on a vector has vectors as operands"));
+        };
+        let targets = match dst {
+            Some(Operand::Vector(targets)) => targets.as_slice(),
+            _ => &[],
+        };
+        if sources.len() != count || dst.is_some() && targets.len() != count {
+            return Err(self.malformed(format!("{} registers where {count} belong", sources.len())));
+        }
+        let mut results = Vec::new();
+        for (index, source) in (0i64..).zip(sources) {
+            let offset = address.offset.wrapping_add(index * i64::from(ty.bytes()));
+            let slot = match dst {
+                Some(_) => Slot::R(self.builder.new_r()),
+                None => Slot::Sink,
+            };
+            self.one_atomic(op, ty, Address { offset, ..address }, slot, source, None)?;
+            results.push(slot);
+        }
+        for (target, result) in targets.iter().zip(results) {
+            if let (Some(Register::R(d, _)), Slot::R(result)) = (self.dst(target)?, result) {
+                self.alu(Alu::R1(R1::Mov, d, result));
+            }
+        }
+        Ok(())
+    }
+
+    fn one_atomic(
+        &mut self,
+        op: AtomOp,
+        ty: Type,
+        address: Address,
+        dst: Slot,
+        b: &Operand<'a>,
+        c: Option<&Operand<'a>>,
+    ) -> Result<()> {
         let b = self.source_slot(b, ty)?;
         let c = match c {
             Some(c) => self.source_slot(c, ty)?,
             None => Slot::Sink,
         };
+        let bits = ty.bits();
         let width_fits =
             |slot| matches!((slot, bits), (Slot::Sink, _) | (Slot::Q(_), 64) | (Slot::R(_), ..=32));
         if ![dst, b, c].into_iter().all(width_fits) {

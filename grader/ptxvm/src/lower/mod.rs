@@ -3,6 +3,8 @@
 mod arith;
 mod body;
 mod builder;
+mod callgraph;
+mod calls;
 mod cfg;
 mod compare;
 mod control;
@@ -10,18 +12,24 @@ mod convert;
 mod float;
 mod memory;
 mod mods;
+mod narrow;
 mod operands;
+mod packed;
 mod postdom;
+mod quiet;
+mod rare;
 mod refuse;
+mod video;
 mod warpops;
 
 use std::collections::HashMap;
 
 use crate::error::LoadError;
 use crate::loc::Files;
+use crate::memory::code_address;
 use crate::memory::flat::Flat;
 use crate::memory::layout::Layout;
-use crate::program::{Kernel, Module, ModuleVariable};
+use crate::program::{Constant, Kernel, Module, ModuleVariable};
 use crate::syntax::ast::{File, Function, InitValue, VarSpace, Variable};
 use crate::types::Type;
 
@@ -30,6 +38,10 @@ pub(crate) struct Context<'f, 'a> {
     pub files: Files,
     pub functions: HashMap<&'a str, &'f Function<'a>>,
     pub variables: HashMap<&'a str, ModulePlace<'f, 'a>>,
+    /// What a pointer to each function is.
+    pub addresses: HashMap<&'a str, u64>,
+    /// Functions that pointers may lead to.
+    pub taken: Vec<&'f Function<'a>>,
 }
 
 /// Where a variable of the module lies.
@@ -52,6 +64,8 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
         files: Files::new(&file.files),
         functions: HashMap::new(),
         variables: HashMap::new(),
+        addresses: HashMap::new(),
+        taken: Vec::new(),
     };
     let mut globals = Vec::new();
     let mut constants = Vec::new();
@@ -87,12 +101,21 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
         if function.body.is_some() || !context.functions.contains_key(function.name) {
             context.functions.insert(function.name, function);
         }
+        let next = code_address(context.addresses.len());
+        context.addresses.entry(function.name).or_insert(next);
     }
+    context.taken = callgraph::taken(file, &context.functions);
     let variables = globals
         .iter()
         .map(|variable| initial_value(variable, &context))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut memory = Flat::read_only(&layout);
+    let names = constants.iter().map(|&(start, variable)| Constant {
+        name: variable.name.to_owned(),
+        start,
+        size: variable.size as usize,
+    });
+    let names = names.collect();
+    let mut constant_memory = Flat::read_only(&layout);
     for (start, variable) in constants {
         let value = initial_value(variable, &context)?;
         if !value.addresses.is_empty() {
@@ -101,7 +124,7 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
                 format!("`{}`: addresses in constant memory", variable.name),
             ));
         }
-        memory.fill(start, &value.bytes);
+        constant_memory.fill(start, &value.bytes);
     }
     let kernels = file
         .functions
@@ -112,7 +135,7 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
             kernel.unwrap_or_else(|error| Kernel::refused(function.name, error))
         })
         .collect();
-    Ok(Module::new(kernels, variables, memory))
+    Ok(Module::new(kernels, variables, constant_memory, names))
 }
 
 /// The bytes of a variable, zero where nothing is said.
@@ -149,11 +172,12 @@ fn initial_value(variable: &Variable, context: &Context) -> Result<ModuleVariabl
                     addresses.push((place, other, addend));
                     0
                 }
-                // Nobody can call through it: that is refused.
-                _ if context.functions.contains_key(name) => 0,
-                _ => {
-                    return error(format!("`{}`: no address of `{name}` here", variable.name));
-                }
+                _ => match context.addresses.get(name) {
+                    Some(address) => *address,
+                    None => {
+                        return error(format!("`{}`: no address of `{name}` here", variable.name));
+                    }
+                },
             },
         };
         target.copy_from_slice(&bits.to_le_bytes()[..width]);

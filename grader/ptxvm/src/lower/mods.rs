@@ -14,6 +14,16 @@ impl<'a> Mods<'a> {
         Self { base: parts.next().unwrap_or(""), rest: parts.collect() }
     }
 
+    /// Whether a modifier is there; it stays.
+    pub fn has(&self, name: &str) -> bool {
+        self.rest.contains(&name)
+    }
+
+    /// Whether these are all.
+    pub fn is(&self, names: &[&str]) -> bool {
+        self.rest == names
+    }
+
     /// Takes a modifier away if it is there.
     pub fn take(&mut self, name: &str) -> bool {
         let found = self.rest.iter().position(|part| *part == name);

@@ -1,7 +1,7 @@
 //! Operands: registers, constants, special registers and addresses of variables.
 
-use super::ModulePlace;
 use super::body::{Body, Place, Register, Result, Scope};
+use super::{ModulePlace, refuse};
 use crate::ir::{Alu, Guard, P, Q, R, Slot, Special, Uniform, alu};
 use crate::memory::Window;
 use crate::syntax::ast::Operand;
@@ -52,7 +52,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Place::Const(start) => (Window::Const, fixed(start)),
             Place::Shared(start) => (Window::Shared, fixed(start)),
             Place::DynamicShared => (Window::Shared, Uniform::DynamicShared(addend)),
-            Place::Local(start) => (Window::Local, fixed(start)),
+            // An offset: the address of the frame comes to it.
+            Place::Local(start) | Place::Frame(start) => (Window::Local, fixed(start)),
             Place::KernelParam(start) => (Window::Param, fixed(start)),
         }
     }
@@ -61,6 +62,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         match self.register(name) {
             Some(Register::P(predicate)) => Ok(predicate),
             Some(_) => Err(self.malformed(format!("`{name}` is no predicate register"))),
+            None if name == "%is_explicit_cluster" => Err(self.unsupported(refuse::register(name))),
             None => Err(self.malformed(format!("unknown register `{name}`"))),
         }
     }
@@ -115,7 +117,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 }
                 None => {}
             }
+            if *name == "%reserved_smem_offset_1" {
+                let start = self.builder.reserved_shared()?;
+                return Ok(self.builder.uniform_r(Uniform::Bits(start.into())));
+            }
             if let Some(special) = special(name) {
+                self.builder.asks_for_grid |= matches!(special, Special::Environment(_));
                 return Ok(self.builder.uniform_r(Uniform::Special(special)));
             }
         }
@@ -143,6 +150,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 return Ok(self.builder.uniform_q(Uniform::Special(special)));
             }
         }
+        if let Some((Place::Frame(start), addend)) = self.variable_operand(operand)? {
+            let (_, offset) = Self::address_of(Place::Frame(start), addend);
+            let offset = self.builder.uniform_q(offset);
+            let address = self.builder.new_q();
+            self.alu(Alu::Q2(alu::Q2::AddI, address, self.builder.frame_pointer, offset));
+            return Ok(address);
+        }
         match self.symbol(operand)? {
             Some((_, uniform)) => Ok(self.builder.uniform_q(uniform)),
             None => Err(self.unknown(operand)),
@@ -151,21 +165,28 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     /// The address that `variable` or `variable+4` stands for.
     fn symbol(&mut self, operand: &Operand<'a>) -> Result<Option<(Window, Uniform)>> {
+        if let Some((place, addend)) = self.variable_operand(operand)? {
+            return Ok(Some(Self::address_of(place, addend)));
+        }
+        let Operand::Name(name) = operand else { return Ok(None) };
+        let address = self.builder.context.addresses.get(name);
+        Ok(address.map(|&address| (Window::Global, Uniform::Bits(address))))
+    }
+
+    /// The variable of `variable` or `variable+4`, and the addend.
+    fn variable_operand(&mut self, operand: &Operand<'a>) -> Result<Option<(Place, i64)>> {
         let (name, addend) = match operand {
             Operand::Name(name) => (name, 0),
             Operand::Offset(name, addend) => (name, *addend),
             _ => return Ok(None),
         };
-        Ok(self.place_of(name)?.map(|place| Self::address_of(place, addend)))
+        Ok(self.place_of(name)?.map(|place| (place, addend)))
     }
 
     fn unknown(&self, operand: &Operand<'a>) -> crate::error::LoadError {
         match operand {
             Operand::Name(name) if name.starts_with('%') => {
-                self.unsupported(format!("register `{name}`"))
-            }
-            Operand::Name(name) if self.builder.context.functions.contains_key(name) => {
-                self.unsupported(format!("pointers to functions (`{name}`); call it by its name"))
+                self.unsupported(refuse::register(name))
             }
             Operand::Name(name) | Operand::Offset(name, _) => {
                 self.malformed(format!("unknown name `{name}`"))
@@ -272,9 +293,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     /// Sign-extends a 16-bit value into a new register.
     pub fn extended(&mut self, a: R) -> R {
-        let wide = self.builder.new_r();
-        self.alu(Alu::R1(alu::R1::Sext16, wide, a));
-        wide
+        self.step(alu::R1::Sext16, a)
     }
 
     /// Brings a result back to 16 bits.
@@ -331,6 +350,10 @@ fn special(name: &str) -> Option<Special> {
         "%lanemask_gt" => Special::LaneMaskGt,
         "%dynamic_smem_size" => Special::DynamicSharedSize,
         "%total_smem_size" => Special::TotalSharedSize,
-        _ => return None,
+        // PTX ISA 10: %envreg<32>.
+        _ => {
+            let number: u8 = name.strip_prefix("%envreg")?.parse().ok()?;
+            return (number < 32).then_some(Special::Environment(number));
+        }
     })
 }

@@ -1,7 +1,7 @@
 //! Why an instruction is refused, in words that help.
 
 /// What belongs to which family, by the beginning of the opcode.
-const FAMILIES: [(&str, &str); 20] = [
+const FAMILIES: [(&str, &str); 32] = [
     ("tex", TEXTURES),
     ("tld4", TEXTURES),
     ("txq", TEXTURES),
@@ -16,8 +16,20 @@ const FAMILIES: [(&str, &str); 20] = [
     ("cp.reduce.async", TENSOR_MEMORY),
     ("tensormap", TENSOR_MEMORY),
     ("mbarrier", "barrier objects in memory are not there; use __syncthreads()"),
-    ("fence.mbarrier", "barrier objects in memory are not there; use __syncthreads()"),
+    ("cp.async.mbarrier", "barrier objects in memory are not there; use __syncthreads()"),
+    ("fence.mbarrier_init", "barrier objects in memory are not there; use __syncthreads()"),
+    ("fence.proxy.tensormap::generic", TENSOR_MEMORY),
+    ("prefetch.tensormap", TENSOR_MEMORY),
+    ("fence.acquire.sync_restrict::shared::cluster", CLUSTERS),
+    ("fence.release.sync_restrict::shared::cta", CLUSTERS),
     ("barrier.cluster", CLUSTERS),
+    ("clusterlaunchcontrol", CLUSTERS),
+    ("st.async", CLUSTERS),
+    ("red.async", CLUSTERS),
+    ("multimem", "one address of several GPUs is not there; use one buffer"),
+    ("alloca", STACK),
+    ("stacksave", STACK),
+    ("stackrestore", STACK),
     ("mapa", CLUSTERS),
     ("getctarank", CLUSTERS),
     ("setmaxnreg", "warps do not trade registers here; leave it out"),
@@ -30,15 +42,57 @@ const TENSOR_MEMORY: &str =
     "the tensor memory accelerator of sm_90 is not there; copy with loads and stores";
 const CLUSTERS: &str = "there are no clusters of blocks here; launch without them";
 
+const STACK: &str = "a thread's stack does not grow; declare an array of a fixed size";
+
+/// What belongs together by one part of the opcode.
+const PARTS: [(&str, &str); 8] = [
+    ("shared::cluster", CLUSTERS),
+    ("f32x2", "pairs of f32 in a register need sm_100; compute them one by one"),
+    ("v8", "vectors of 32 bytes need sm_100; use two of 16"),
+    ("b128", "words of 128 bits are not there; use two of 64 bits"),
+    ("rs", "stochastic rounding needs sm_100a; use `.rn`"),
+    ("oob", "`.oob` belongs to the tensor memory accelerator of sm_90; leave it out"),
+    ("e2m1x2", "formats of 4 and 6 bits need sm_100a; use `e4m3` or `e5m2`"),
+    ("ue8m0x2", "formats of 4 and 6 bits need sm_100a; use `e4m3` or `e5m2`"),
+];
+
+/// Why this machine has not what an opcode stands for, if it is not merely unknown.
+fn why(opcode: &str) -> Option<&'static str> {
+    let starts = |start: &str| {
+        opcode.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let family = FAMILIES.iter().find(|(start, _)| starts(start));
+    let mixed = matches!(opcode.split('.').next(), Some("add" | "sub" | "fma"))
+        && (opcode.ends_with(".f32.f16") || opcode.ends_with(".f32.bf16"));
+    if mixed {
+        return Some("sums of f32 and halves need sm_100; convert the half first");
+    }
+    let part = || PARTS.iter().find(|(part, _)| opcode.split('.').any(|other| other == *part));
+    family.or_else(part).map(|(_, why)| *why)
+}
+
 /// The sentence for an opcode with all its modifiers.
 pub fn reason(opcode: &str) -> String {
-    let family = FAMILIES.iter().find(|(start, _)| {
-        opcode.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    });
-    match family {
-        Some((_, why)) => format!("instruction `{opcode}`: {why}"),
-        None => format!("instruction `{opcode}`"),
-    }
+    known_reason(opcode).unwrap_or_else(|| format!("instruction `{opcode}`"))
+}
+
+/// The same, if there is more to say than that it is not there.
+pub fn known_reason(opcode: &str) -> Option<String> {
+    why(opcode).map(|why| format!("instruction `{opcode}`: {why}"))
+}
+
+/// What a register stands for that is not there.
+pub fn register(name: &str) -> String {
+    let why = match name.trim_start_matches('%') {
+        rest if rest.contains("cluster") => CLUSTERS,
+        rest if rest.starts_with("pm") => "the counters of a multiprocessor are not there",
+        rest if rest.starts_with("envreg") => "it is a driver's own; nothing sets it here",
+        "current_graph_exec" => "there are no graphs of launches here",
+        "tid" | "ntid" | "ctaid" | "nctaid" => "read `.x`, `.y` and `.z` one by one",
+        rest if rest.contains("smem") => "sizes with what a driver reserves are not known here",
+        _ => return format!("register `{name}`"),
+    };
+    format!("register `{name}`: {why}")
 }
 
 #[cfg(test)]
@@ -51,5 +105,7 @@ mod tests {
         assert!(reason("cp.async.bulk.shared::cluster.global").contains("accelerator"));
         assert_eq!(reason("cp.async.ca.shared.global"), "instruction `cp.async.ca.shared.global`");
         assert_eq!(reason("texture"), "instruction `texture`");
+        assert!(reason("ld.shared::cluster.b32").contains("no clusters"));
+        assert_eq!(known_reason("add.rn.f32"), None);
     }
 }

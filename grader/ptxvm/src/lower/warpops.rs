@@ -2,7 +2,8 @@
 
 use super::body::{Body, Register, Result};
 use super::mods::Mods;
-use crate::ir::{Op, Redux, Shuffle, Slot, Vote};
+use crate::ir::alu::{PRR, R1};
+use crate::ir::{Alu, Op, Redux, Shuffle, Slot, Special, Uniform, Vote};
 use crate::syntax::ast::Operand;
 use crate::types::Type;
 
@@ -21,6 +22,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
             self.emit(Op::ActiveMask(d));
             return Ok(true);
         }
+        if base == "elect" {
+            self.elect(mods, operands)?;
+            return Ok(true);
+        }
         if !matches!(base, "shfl" | "vote" | "match" | "redux") {
             return Ok(false);
         }
@@ -34,6 +39,26 @@ impl<'a> Body<'_, '_, '_, 'a> {
             _ => self.redux(mods, operands)?,
         }
         Ok(true)
+    }
+
+    /// `elect.sync d|p, members`: the lowest member leads.
+    fn elect(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
+        mods.take("sync");
+        let [d, members] = self.exactly(operands)?;
+        let Operand::Pair(pair) = d else {
+            return Err(self.malformed("`elect` has two destinations"));
+        };
+        let members = self.value_r(members, Type::B32)?;
+        self.emit_members(members);
+        let active = self.builder.new_r();
+        self.emit(Op::ActiveMask(active));
+        let reversed = self.step(R1::Brev, members);
+        let leader = self.step(R1::Clz, reversed);
+        let lane = self.builder.uniform_r(Uniform::Special(Special::LaneId));
+        let ((d, _), p) = (self.dst_r(&pair.0)?, self.dst_p(&pair.1)?);
+        self.alu(Alu::PRR(PRR::Eq, p, lane, leader));
+        self.alu(Alu::R1(R1::Mov, d, leader));
+        Ok(())
     }
 
     fn shuffle(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
@@ -117,7 +142,11 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     fn redux(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let signed = mods.ty().is_some_and(Type::is_signed);
+        let ty = mods.ty();
+        if ty.is_some_and(Type::is_float) {
+            return Err(self.unsupported("`redux` of floats, which needs sm_100a; use shuffles"));
+        }
+        let signed = ty.is_some_and(Type::is_signed);
         let op = match (mods.take_any(&["add", "min", "max", "and", "or", "xor"]), signed) {
             (Some("add"), _) => Redux::Add,
             (Some("min"), false) => Redux::MinU,

@@ -47,6 +47,12 @@ impl Flat {
         }
     }
 
+    /// Bytes that must lie inside.
+    pub fn read(&self, start: u32, bytes: usize) -> Vec<u8> {
+        let places = start as usize..start as usize + bytes;
+        places.map(|place| (self.words[place / 4] >> (8 * (place & 3))) as u8).collect()
+    }
+
     /// Takes over the contents of `other`, reusing the storage.
     pub fn reset_from(&mut self, other: &Self) {
         self.words.clone_from(&other.words);

@@ -2,18 +2,29 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
+use super::heap::{Heap, HeapUse};
+use super::host::HostFault;
 use super::{Fault, LaneMemory, byte_flags, within_word};
 
 /// A global-memory allocation.
 ///
 /// Numbers count up from 0 in the order of allocation. Variables of a module (`__device__`) have numbers from
-/// [`BufferId::FIRST_VARIABLE`] on.
+/// [`BufferId::FIRST_VARIABLE`] on, what kernels allocate (`malloc`) from [`BufferId::FIRST_ON_HEAP`] on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufferId(pub usize);
 
 impl BufferId {
     /// The first variable of a module; buffers lie below.
     pub const FIRST_VARIABLE: usize = 1 << 20;
+    /// The first allocation on the device heap; variables lie below.
+    pub const FIRST_ON_HEAP: usize = 1 << 21;
+    /// The first number that no address can have.
+    pub(crate) const END: usize = (1 << (60 - SLOT_SHIFT)) - 1;
+
+    /// In whose slot an address lies.
+    pub(crate) fn of(address: u64) -> Option<Self> {
+        usize::try_from(address >> SLOT_SHIFT).ok()?.checked_sub(1).map(Self)
+    }
 
     /// Where its slot begins to be used.
     pub(crate) fn address(self) -> u64 {
@@ -55,6 +66,8 @@ pub struct Buffer {
     /// One flag for each byte of a word; None: all defined from the start.
     defined: Option<Box<[AtomicU8]>>,
     read_only: bool,
+    /// Given back by the host: has no bytes any more.
+    freed: bool,
 }
 
 impl Buffer {
@@ -67,13 +80,20 @@ impl Buffer {
                     word[..chunk.len()].copy_from_slice(chunk);
                     AtomicU32::new(u32::from_le_bytes(word))
                 });
-                Self { len: bytes.len(), words: words.collect(), defined: None, read_only }
+                Self {
+                    len: bytes.len(),
+                    words: words.collect(),
+                    defined: None,
+                    read_only,
+                    freed: false,
+                }
             }
             Init::Undefined { len } => Self {
                 len,
                 words: (0..len.div_ceil(4)).map(|_| AtomicU32::new(u32::MAX)).collect(),
                 defined: Some((0..len.div_ceil(4)).map(|_| AtomicU8::new(0)).collect()),
                 read_only,
+                freed: false,
             },
         }
     }
@@ -84,7 +104,7 @@ impl Buffer {
             .defined
             .as_ref()
             .map(|flags| flags.iter().map(|flag| AtomicU8::new(flag.load(Relaxed))).collect());
-        Self { len: self.len, words, defined, read_only: self.read_only }
+        Self { len: self.len, words, defined, read_only: self.read_only, freed: self.freed }
     }
 
     fn copy_from(&self, old: &Self) {
@@ -103,7 +123,23 @@ impl Buffer {
         words.take(self.len).collect()
     }
 
-    fn byte_is_defined(&self, byte: usize) -> bool {
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Has the host given it back?
+    pub fn is_freed(&self) -> bool {
+        self.freed
+    }
+
+    /// The flags of a byte's word.
+    pub fn flags(&self, place: usize) -> Option<&AtomicU8> {
+        self.defined.as_ref()?.get(place / 4)
+    }
+
+    /// Was this byte written, or defined from the start?
+    pub fn byte_is_defined(&self, byte: usize) -> bool {
         self.defined
             .as_ref()
             .is_none_or(|flags| flags[byte / 4].load(Relaxed) >> (byte & 3) & 1 == 1)
@@ -141,7 +177,9 @@ impl Buffer {
     /// Whether `size` bytes at `offset` may be accessed.
     pub fn check(&self, offset: u64, size: u32, write: bool) -> Result<usize, Fault> {
         let len = self.len as u64;
-        if offset >= len || len - offset < u64::from(size) {
+        if self.freed {
+            Err(Fault::Freed)
+        } else if offset >= len || len - offset < u64::from(size) {
             Err(Fault::OutOfBounds)
         } else if !offset.is_multiple_of(size.into()) {
             Err(Fault::Misaligned)
@@ -221,6 +259,7 @@ pub struct Memory {
     buffers: Vec<Buffer>,
     variables: Vec<(String, Buffer)>,
     modules: Vec<Variables>,
+    pub(crate) heap: Heap,
 }
 
 impl Memory {
@@ -235,9 +274,17 @@ impl Memory {
         id.address()
     }
 
-    /// Contents; empty for an unknown buffer.
+    /// Contents; empty for an unknown buffer, and for what was freed.
     pub fn bytes(&self, id: BufferId) -> Vec<u8> {
-        self.buffer(id).map(Buffer::bytes).unwrap_or_default()
+        match self.buffer(id) {
+            Some(buffer) => buffer.bytes(),
+            None => self.heap.bytes(id),
+        }
+    }
+
+    /// What kernels have allocated (`malloc`, `new`) and not freed. It stays there from launch to launch.
+    pub fn heap_use(&self) -> HeapUse {
+        self.heap.in_use()
     }
 
     /// One flag for each byte: was it defined, at the start or by a kernel?
@@ -248,7 +295,7 @@ impl Memory {
 
     /// Bytes of a buffer; 0 for an unknown one.
     pub fn size(&self, id: BufferId) -> usize {
-        self.buffer(id).map_or(0, |buffer| buffer.len)
+        self.buffer(id).map_or_else(|| self.heap.size(id), |buffer| buffer.len)
     }
 
     /// Name of a module variable, as in the PTX; None for a buffer.
@@ -260,7 +307,9 @@ impl Memory {
     /// The buffer that an address belongs to, or was meant for, and the offset in bytes from its start.
     pub fn locate(&self, address: u64) -> Option<(BufferId, i64)> {
         let id = BufferId(usize::try_from(address >> SLOT_SHIFT).ok()?.checked_sub(1)?);
-        self.buffer(id)?;
+        if self.buffer(id).is_none() && !self.heap.knows(id) {
+            return None;
+        }
         Some((id, address.wrapping_sub(id.address()) as i64))
     }
 
@@ -274,12 +323,19 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn is_writable(&self, address: u64) -> bool {
         let id = usize::try_from(address >> SLOT_SHIFT).ok().and_then(|slot| slot.checked_sub(1));
-        id.and_then(|id| self.buffer(BufferId(id))).is_some_and(|buffer| !buffer.read_only)
+        id.is_some_and(|id| match self.buffer(BufferId(id)) {
+            Some(buffer) => !buffer.read_only,
+            None => self.heap.knows(BufferId(id)),
+        })
     }
 
     /// What lies in a buffer at a byte offset, `bytes` of it, if that is inside.
     pub(crate) fn value(&self, id: BufferId, offset: u64, bytes: u32) -> Option<u64> {
-        let buffer = self.buffer(id)?;
+        let Some(buffer) = self.buffer(id) else {
+            let address = id.address().wrapping_add(offset);
+            self.heap.check(address, bytes).ok()?;
+            return Some(self.heap.get(address, bytes).0);
+        };
         let place = buffer.check(offset, bytes, false).ok()?;
         Some(buffer.get(place, bytes).0)
     }
@@ -290,6 +346,8 @@ impl Memory {
         let id = ((address >> SLOT_SHIFT) as usize).checked_sub(1)?;
         Some(match id.checked_sub(BufferId::FIRST_VARIABLE) {
             None => id,
+            // Behind all others.
+            Some(_) if id >= BufferId::FIRST_ON_HEAP => id,
             Some(variable) => self.buffers.len() + variable,
         })
     }
@@ -311,7 +369,23 @@ impl Memory {
         }
     }
 
-    fn buffer(&self, id: BufferId) -> Option<&Buffer> {
+    /// All buffers that the host allocated, freed ones too.
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        self.buffers.iter()
+    }
+
+    /// Forgets the contents of a buffer that the host gives back.
+    pub(crate) fn release(&mut self, id: BufferId) -> Result<(), HostFault> {
+        let buffer = self.buffers.get_mut(id.0).ok_or(HostFault::OutOfBounds)?;
+        if buffer.freed {
+            return Err(HostFault::Freed);
+        }
+        *buffer = Buffer::new(Init::Undefined { len: 0 }, Access::ReadWrite);
+        buffer.freed = true;
+        Ok(())
+    }
+
+    pub(crate) fn buffer(&self, id: BufferId) -> Option<&Buffer> {
         match id.0.checked_sub(BufferId::FIRST_VARIABLE) {
             None => self.buffers.get(id.0),
             Some(index) => self.variables.get(index).map(|(_, buffer)| buffer),
@@ -343,6 +417,21 @@ impl Memory {
         self.variables.extend(buffers);
     }
 
+    /// The first variable of a number that no module has, brought there at first need: what the driver keeps beside a kernel.
+    pub(crate) fn hidden_variable(&mut self, name: &str, bytes: usize) -> BufferId {
+        if let Some(id) = self.module_variables(u64::MAX) {
+            return id;
+        }
+        let id = self.next_variable();
+        self.add_variables(u64::MAX, std::iter::once((name.to_owned(), vec![0; bytes])));
+        id
+    }
+
+    /// The hidden variable, if it is there.
+    pub(crate) fn hidden(&self) -> Option<BufferId> {
+        self.module_variables(u64::MAX)
+    }
+
     /// The address that the next module's first variable will have.
     pub(crate) fn next_variable(&self) -> BufferId {
         BufferId(BufferId::FIRST_VARIABLE + self.variables.len())
@@ -352,20 +441,26 @@ impl Memory {
 /// Lanes' view of global memory.
 impl LaneMemory for &Memory {
     fn check(&self, _lane: usize, address: u64, size: u32, write: bool) -> Result<usize, Fault> {
-        let (buffer, start) = self.slot(address).ok_or(Fault::OutOfBounds)?;
-        buffer.check(address.wrapping_sub(start), size, write)?;
+        match self.slot(address) {
+            Some((buffer, start)) => {
+                buffer.check(address.wrapping_sub(start), size, write)?;
+            }
+            None => self.heap.check(address, size)?,
+        }
         Ok(address as usize)
     }
 
     fn get(&self, _lane: usize, place: usize, bytes: u32) -> (u64, bool) {
-        self.slot(place as u64).map_or((u64::MAX, true), |(buffer, start)| {
-            buffer.get((place as u64 - start) as usize, bytes)
-        })
+        match self.slot(place as u64) {
+            Some((buffer, start)) => buffer.get((place as u64 - start) as usize, bytes),
+            None => self.heap.get(place as u64, bytes),
+        }
     }
 
     fn put(&mut self, _lane: usize, place: usize, bytes: u32, value: u64) {
-        if let Some((buffer, start)) = self.slot(place as u64) {
-            buffer.put((place as u64 - start) as usize, bytes, value);
+        match self.slot(place as u64) {
+            Some((buffer, start)) => buffer.put((place as u64 - start) as usize, bytes, value),
+            None => self.heap.put(place as u64, bytes, value),
         }
     }
 }

@@ -2,6 +2,11 @@
 
 /// Bytes between two variables, at least.
 const GAP: u32 = 1024;
+/// The same in a stack frame, and between two frames.
+pub const FRAME_GAP: u32 = 32;
+/// Where there are very many variables, as in unoptimised code, gaps must be smaller.
+const CROWDED: u32 = 1 << 16;
+const SMALL_GAP: u32 = 64;
 /// Shared memory has 32 banks of 4 bytes; a variable keeps the bank it would have without gaps.
 const BANKS: u32 = 128;
 /// Most bytes of variables in one window.
@@ -21,8 +26,17 @@ pub struct Layout {
 impl Layout {
     /// Place of the next variable; None where the window is full.
     pub fn place(&mut self, size: u64, align: u64) -> Option<u32> {
-        let gap = if self.variables.is_empty() { 0 } else { GAP };
+        let gap = match self.end {
+            _ if self.variables.is_empty() => 0,
+            ..CROWDED => GAP,
+            _ => SMALL_GAP,
+        };
         self.place_after(gap, BANKS, size, align)
+    }
+
+    /// Place of a variable of a stack frame, of which there may be thousands: only a small gap keeps it from the others.
+    pub fn place_in_frame(&mut self, size: u64, align: u64) -> Option<u32> {
+        self.place_after(FRAME_GAP, 1, size, align)
     }
 
     /// Place of a variable that no address points to, so that nothing can overrun it: close behind the others.
@@ -62,5 +76,12 @@ mod tests {
         assert!(second >= 20 + GAP);
         assert_eq!(layout.packed, 132);
         assert_eq!(layout.place(1 << 40, 4), None);
+    }
+
+    #[test]
+    fn a_thousand_variables_fit() {
+        let mut layout = Layout::default();
+        let starts: Vec<u32> = (0..1000).map(|_| layout.place(16, 8).unwrap()).collect();
+        assert!(starts.is_sorted() && layout.end < 5 << 16);
     }
 }

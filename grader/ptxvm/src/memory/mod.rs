@@ -7,6 +7,8 @@
 
 pub mod flat;
 pub mod global;
+pub mod heap;
+pub mod host;
 pub mod layout;
 pub mod local;
 
@@ -47,12 +49,19 @@ impl Window {
     }
 }
 
+/// The address of a function, by its index in the module: in a window of its own, where nothing can be read.
+pub(crate) fn code_address(index: usize) -> u64 {
+    (5 << WINDOW_SHIFT) | ((index as u64 + 1) << 4)
+}
+
 /// Why one lane's access is refused, or suspect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     OutOfBounds,
     Misaligned,
     ReadOnly,
+    /// On the device heap, after `free`.
+    Freed,
 }
 
 /// Memory that one lane reads and writes; offsets come from `check`.

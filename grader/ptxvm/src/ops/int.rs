@@ -232,6 +232,16 @@ pub fn mul24_lo_s(a: u32, b: u32) -> u32 {
     let low = |x: u32| (x << 8) as i32 >> 8;
     low(a).wrapping_mul(low(b)) as u32
 }
+/// Bits 16 to 47 of that product (`mul24.hi`).
+#[inline(always)]
+pub fn mul24_hi_u(a: u32, b: u32) -> u32 {
+    (mul_wide_u(a & 0xFF_FFFF, b & 0xFF_FFFF) >> 16) as u32
+}
+#[inline(always)]
+pub fn mul24_hi_s(a: u32, b: u32) -> u32 {
+    let low = |x: u32| i64::from((x << 8) as i32 >> 8);
+    ((low(a) * low(b)) >> 16) as u32
+}
 /// `add.sat.s32`
 #[inline(always)]
 pub fn add_sat_s(a: u32, b: u32) -> u32 {
@@ -413,6 +423,50 @@ pub fn dp4a_ss(a: u32, b: u32, c: u32) -> u32 {
     dot4(a, b, c, signed, signed)
 }
 
+fn dot2(a: u32, b: u32, c: u32, left: fn(u16) -> i32, right: fn(u8) -> i32) -> u32 {
+    let [low, high, ..] = b.to_le_bytes();
+    let products = [left(a as u16) * right(low), left((a >> 16) as u16) * right(high)];
+    products.into_iter().fold(c, |sum, product| sum.wrapping_add(product as u32))
+}
+fn signed16(half: u16) -> i32 {
+    i32::from(half as i16)
+}
+/// `dp2a.lo.u32.u32`: the halves of `a` by the low bytes of `b`.
+#[inline(always)]
+pub fn dp2a_uu(a: u32, b: u32, c: u32) -> u32 {
+    dot2(a, b, c, i32::from, i32::from)
+}
+#[inline(always)]
+pub fn dp2a_us(a: u32, b: u32, c: u32) -> u32 {
+    dot2(a, b, c, i32::from, signed)
+}
+#[inline(always)]
+pub fn dp2a_su(a: u32, b: u32, c: u32) -> u32 {
+    dot2(a, b, c, signed16, i32::from)
+}
+#[inline(always)]
+pub fn dp2a_ss(a: u32, b: u32, c: u32) -> u32 {
+    dot2(a, b, c, signed16, signed)
+}
+
+// Pairs of 16-bit integers.
+macro_rules! pairs {
+    ($($name:ident |$a:ident, $b:ident| $value:expr;)*) => {$(
+        #[inline(always)]
+        pub fn $name(a: u32, b: u32) -> u32 {
+            let half = |$a: u16, $b: u16| -> u32 { u32::from($value) };
+            half(a as u16, b as u16) | half((a >> 16) as u16, (b >> 16) as u16) << 16
+        }
+    )*};
+}
+pairs! {
+    add_16x2 |a, b| a.wrapping_add(b);
+    min_u16x2 |a, b| a.min(b);
+    max_u16x2 |a, b| a.max(b);
+    min_s16x2 |a, b| (a as i16).min(b as i16) as u16;
+    max_s16x2 |a, b| (a as i16).max(b as i16) as u16;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -463,6 +517,9 @@ mod tests {
         assert_eq!(shf_r_clamp(1, 7, 32), 7);
         assert_eq!(dp4a_ss(0xFF02_0304, 0x0101_0101, 10), 18);
         assert_eq!(dp4a_us(0xFF00_0000, 0xFF00_0000, 0), (-255i32) as u32);
+        assert_eq!(dp2a_su(0xFFFF_0002, 0x0000_0305, 1), 8);
+        assert_eq!(max_s16x2(0xFFFF_0001, 0x0001_8000), 0x0001_0001);
+        assert_eq!(mul24_hi_s(0x00FF_FFFF, 0x8000), u32::MAX);
     }
 
     #[test]

@@ -73,6 +73,9 @@ impl Monitor for &mut Shadow {
             &Op::MatchAny(d, a) | &Op::MatchAll(d, _, a) => self.compared(step, d, a),
             &Op::Redux(_, d, a) => self.compared(step, d, Slot::R(a)),
             Op::Load(address, _) | Op::Store(address, _) => self.addressed(step, address.base),
+            Op::QuietLoad(quiet) | Op::QuietStore(quiet) => {
+                self.addressed(step, quiet.address.base);
+            }
             // An instruction without a rule must never pass for one that was followed.
             other => self.lost |= !moves_nothing(other),
         }
@@ -81,7 +84,9 @@ impl Monitor for &mut Shadow {
     fn access(&mut self, event: &Event, _log: &mut Log) {
         match &event.program.code[event.pc as usize].op {
             Op::Load(_, elements) => self.loaded(event, elements),
+            Op::QuietLoad(quiet) => self.loaded(event, &quiet.elements),
             Op::Store(_, elements) => self.stored(event, elements),
+            Op::QuietStore(quiet) => self.stored(event, &quiet.elements),
             Op::Atom(atom) => self.updated(event, atom),
             _ => self.lost = true,
         }
@@ -98,6 +103,8 @@ fn moves_nothing(op: &Op) -> bool {
             | Op::Ret
             | Op::Exit
             | Op::Trap
+            | Op::GridTrap
+            | Op::InvalidCall(_)
             | Op::Bar(_)
             | Op::Shfl { dst: None, .. }
             | Op::VoteP(..)

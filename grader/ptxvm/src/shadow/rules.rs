@@ -137,7 +137,13 @@ pub fn rule(alu: &Alu) -> Rule {
         Alu::R2(op, ..) => match op {
             R2::AddF | R2::AddRz | R2::AddRm | R2::AddRp => Rule::Add,
             R2::SubF => Rule::Sub,
-            R2::MulF | R2::MulRz | R2::MulRm | R2::MulRp => Rule::Mul,
+            R2::MulF
+            | R2::MulRz
+            | R2::MulRm
+            | R2::MulRp
+            | R2::MulFtz
+            | R2::MulFtzRm
+            | R2::MulFtzRp => Rule::Mul,
             R2::DivF | R2::DivRz | R2::DivRm | R2::DivRp => Rule::Div,
             R2::AddI => Rule::IntegerAdd,
             R2::SubI => Rule::IntegerSub,
@@ -161,12 +167,20 @@ pub fn rule(alu: &Alu) -> Rule {
             Q2::MaxF => Rule::Extreme(true),
             _ => Rule::Opaque,
         },
-        Alu::R3(R3::FmaF | R3::FmaRz | R3::FmaRm | R3::FmaRp, ..) | Alu::Q3(Q3::FmaF, ..) => {
-            Rule::Fma
-        }
-        Alu::R3(R3::FmaF16, ..) => Rule::Half("f16", Half::Fma),
-        Alu::R3(R3::FmaBf16, ..) => Rule::Half("bf16", Half::Fma),
-        Alu::R3(R3::MadLo, ..) => Rule::IntegerMad,
+        Alu::R3(op, ..) => match op {
+            R3::FmaF
+            | R3::FmaRz
+            | R3::FmaRm
+            | R3::FmaRp
+            | R3::FmaFtz
+            | R3::FmaFtzRm
+            | R3::FmaFtzRp => Rule::Fma,
+            R3::FmaF16 => Rule::Half("f16", Half::Fma),
+            R3::FmaBf16 => Rule::Half("bf16", Half::Fma),
+            R3::MadLo => Rule::IntegerMad,
+            _ => Rule::Opaque,
+        },
+        Alu::Q3(Q3::FmaF | Q3::FmaRz | Q3::FmaRm | Q3::FmaRp, ..) => Rule::Fma,
         Alu::QR(op, ..) => match op {
             QR::F64FromF32 => Rule::Copy,
             QR::F64FromS32 | QR::F64FromU32 => Rule::FromInteger,
@@ -213,6 +227,7 @@ fn unary_r(op: R1) -> Rule {
         R1::U32FromF32 | R1::S32FromF32 => Rule::ToInteger,
         R1::F16FromF32 => Rule::Function("f16"),
         R1::Bf16FromF32 => Rule::Function("bf16"),
+        R1::Tf32Even | R1::Tf32Away | R1::Tf32Zero => Rule::Function("tf32"),
         _ => Rule::Opaque,
     }
 }

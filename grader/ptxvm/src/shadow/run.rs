@@ -29,6 +29,11 @@ pub fn launch_shadowed(
     options: &Options,
     shadow: &mut Shadow,
 ) -> Result<(), LaunchError> {
+    if options.cooperative {
+        // Blocks that wait for each other cannot be followed one by one.
+        shadow.lost = true;
+        return Ok(());
+    }
     let layout = check_configuration(kernel, launch)?;
     let params = parameters(kernel, launch)?;
     let first_variable = place_variables(module, memory);
@@ -39,6 +44,7 @@ pub fn launch_shadowed(
         params: &params,
         block_size: launch.block,
         budget: options.budget.min(shadow.max_steps),
+        workspace: 0,
         run_arithmetic: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);

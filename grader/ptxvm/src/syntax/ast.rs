@@ -122,6 +122,17 @@ pub enum Statement<'a> {
     },
     OpenScope,
     CloseScope,
+    /// `name: .callprototype ...`: bytes of the results and the parameters.
+    Prototype {
+        name: &'a str,
+        results: Vec<u64>,
+        params: Vec<u64>,
+    },
+    /// `name: .calltargets f, g`
+    Targets {
+        name: &'a str,
+        functions: Vec<&'a str>,
+    },
     /// What this machine cannot even read: textures, tables of branch targets. The kernels that contain it are refused.
     Refused(LoadError),
 }

@@ -1,7 +1,7 @@
 //! Statements and operands: the inside of a function.
 
 use super::ast::{
-    AddressBase, Instruction, Line, Operand, Position, Predicate, Registers, Statement,
+    AddressBase, Instruction, Line, Operand, Position, Predicate, Registers, Statement, Variable,
 };
 use super::lexer::Kind;
 use super::parser::{MAX_DEPTH, Parser, Result};
@@ -110,13 +110,15 @@ impl<'a> Parser<'_, 'a> {
         };
         let opcode = self.word("an instruction or a label")?;
         if predicate.is_none() && self.eat(b':') {
-            if self.directive().is_some_and(|name| !matches!(name, ".loc" | ".pragma" | ".reg")) {
-                return Err(LoadError::unsupported(
+            return match self.directive() {
+                None | Some(".loc" | ".pragma" | ".reg") => Ok(Statement::Label(opcode)),
+                Some(".callprototype") => self.prototype(opcode),
+                Some(".calltargets") => self.targets(opcode),
+                Some(_) => Err(LoadError::unsupported(
                     self.line(),
-                    "not supported: tables of branch targets and indirect calls",
-                ));
-            }
-            return Ok(Statement::Label(opcode));
+                    "not supported: tables of branch targets",
+                )),
+            };
         }
         let mut operands = Vec::new();
         if !self.is(b';') {
@@ -129,6 +131,29 @@ impl<'a> Parser<'_, 'a> {
         }
         self.expect(b';')?;
         Ok(Statement::Instruction(Instruction { predicate, opcode, operands }))
+    }
+
+    /// `.callprototype (.param .b32 _) _ (.param .b64 _);`
+    fn prototype(&mut self, name: &'a str) -> Result<Statement<'a>> {
+        self.at += 1;
+        let sizes = |all: Vec<Variable>| all.iter().map(|param| param.size).collect();
+        let results = if self.is(b'(') { sizes(self.parameters()?) } else { Vec::new() };
+        self.word("`_`")?;
+        let params = if self.is(b'(') { sizes(self.parameters()?) } else { Vec::new() };
+        // `.noreturn` and the like.
+        self.skip_statement();
+        Ok(Statement::Prototype { name, results, params })
+    }
+
+    /// `.calltargets f, g;`
+    fn targets(&mut self, name: &'a str) -> Result<Statement<'a>> {
+        self.at += 1;
+        let mut functions = vec![self.word("a function")?];
+        while self.eat(b',') {
+            functions.push(self.word("a function")?);
+        }
+        self.expect(b';')?;
+        Ok(Statement::Targets { name, functions })
     }
 
     fn operand(&mut self, depth: usize) -> Result<Operand<'a>> {
@@ -158,6 +183,12 @@ impl<'a> Parser<'_, 'a> {
                 0 => Operand::Name(token.text),
                 addend => Operand::Offset(token.text, addend),
             },
+            Kind::Word => {
+                return Err(LoadError::unsupported(
+                    token.line,
+                    "not supported: negated registers; negate into another register first",
+                ));
+            }
             _ => {
                 self.at -= 1;
                 return Err(self.unexpected("an operand"));

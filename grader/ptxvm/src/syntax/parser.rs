@@ -377,7 +377,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(Function { name, is_entry, results, params, body, line })
     }
 
-    fn parameters(&mut self) -> Result<Vec<Variable<'a>>> {
+    pub(super) fn parameters(&mut self) -> Result<Vec<Variable<'a>>> {
         self.expect(b'(')?;
         let mut all = Vec::new();
         while !self.eat(b')') {

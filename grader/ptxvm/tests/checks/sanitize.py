@@ -1,6 +1,7 @@
 """Builds the kernels of this folder with a generated main and runs each under the tools of compute-sanitizer.
 
-Usage, on a machine with a GPU: python3 sanitize.py FOLDER. Writes FOLDER/result.tsv (kernel, tool, kind, line) and raw.txt.
+Usage, on a machine with a GPU: python3 sanitize.py FOLDER [FILE.cu...]. Writes FOLDER/result.tsv (kernel, tool, kind, line), and
+raw.txt, where the plain runs print a sum of each buffer's words.
 The rows that are not clean are kept in sanitizer.tsv here: grep -vP "\\tplain\\t|\\tclean\\t" result.tsv > sanitizer.tsv
 """
 import os, re, shutil, subprocess, sys, tempfile, threading, time
@@ -25,20 +26,32 @@ template <class T> std::vector<T> values(size_t n, bool whole) {
     for (auto &x : v) { state = state * 1664525u + 1013904223u; x = (T)((int)((state >> 24) % 17u) - (whole ? 0 : 8)); }
     return v;
 }
+std::vector<std::pair<void *, size_t>> buffers;
+void print_sums() {
+    for (auto &[p, bytes] : buffers) {
+        std::vector<unsigned char> v(bytes);
+        cudaMemcpy(v.data(), p, bytes, cudaMemcpyDeviceToHost);
+        unsigned long long sum = 0;
+        for (unsigned char byte : v) sum = sum * 31 + byte;
+        printf("sum %llx\n", sum);
+    }
+}
 template <class T> T *buffer(size_t n, const char *how) {
     T *p = nullptr;
     cudaMalloc(&p, n * sizeof(T));
+    buffers.push_back({p, n * sizeof(T)});
     if (!strcmp(how, "out")) return p;
     auto v = values<T>(n, !std::is_same<T, float>::value);
     if (!strcmp(how, "zeros")) memset(v.data(), 0, n * sizeof(T));
     cudaMemcpy(p, v.data(), n * sizeof(T), cudaMemcpyHostToDevice);
     return p;
 }
-int main(int, char **argv) {
+int main(int argc, char **argv) {
     cudaError_t started = cudaErrorInvalidValue;
 '''
 TAIL = r'''
     cudaError_t end = cudaDeviceSynchronize();
+    if (argc > 2 && end == cudaSuccess) print_sums();
     printf("launch: %s; end: %s\n", cudaGetErrorName(started), cudaGetErrorName(end));
     return end != cudaSuccess;
 }
@@ -53,6 +66,8 @@ def main_for(file, text):
         if not m:
             continue
         name, args, lines = m[1], [], []
+        cooperative = launch.startswith("cooperative ")
+        launch = launch.removeprefix("cooperative ")
         config = dict(x.split("=", 1) for x in launch.split(" ")[:3])
         for i, item in enumerate(launch.split(" ")[3:]):
             how, value = item.split("=", 1)
@@ -66,7 +81,7 @@ def main_for(file, text):
             args.append(f"&a{i}")
         grid, block = (f"dim3{config[k]}" for k in ("grid", "block"))
         body.append(f'    if (!strcmp(argv[1], "{name}")) {{ {" ".join(lines)} void *args[] = {{{", ".join(args)}}};'
-                    f' started = cudaLaunchKernel((void *){name}, {grid}, {block}, args, {config["shared"]}, 0); }}')
+                    f' started = cudaLaunch{"Cooperative" if cooperative else ""}Kernel((void *){name}, {grid}, {block}, args, {config["shared"]}, 0); }}')
         cases.append(name)
     path = os.path.join(BUILD, "main_" + file)
     with open(path, "w") as f:
@@ -76,7 +91,7 @@ def main_for(file, text):
 def build(file):
     path, cases = main_for(file, open(os.path.join(HERE, file)).read())
     binary = os.path.join(BUILD, file[:-3])
-    done = subprocess.run([NVCC, "-arch=" + os.environ.get("ARCH", "sm_90"), "-lineinfo", "-I", HERE, path, "-o", binary],
+    done = subprocess.run([NVCC, "-std=c++17", "-arch=" + os.environ.get("ARCH", "sm_90"), "-lineinfo", "-I", HERE, path, "-o", binary],
                           capture_output=True, text=True)
     if done.returncode:
         print(done.stdout, done.stderr)
@@ -118,7 +133,7 @@ def one(job):
     if time.time() + limit > DEADLINE:
         text, result = "", [("not run", "-")]
     else:
-        command = [binary, name]
+        command = [binary, name] + (["sums"] if tool == "plain" else [])
         if tool != "plain":
             command = [SANITIZER, "--tool", tool, "--print-limit", "40"] + command
         env = dict(os.environ, CUDA_MODULE_LOADING="LAZY")
@@ -144,7 +159,7 @@ def report():
             f.writelines(sorted(raw))
 
 def main():
-    files = sorted(f for f in os.listdir(HERE) if f.endswith(".cu"))
+    files = sys.argv[2:] or sorted(f for f in os.listdir(HERE) if f.endswith(".cu"))
     with ThreadPoolExecutor(len(files)) as pool:
         cases = [case for cases in pool.map(build, files) for case in cases]
     print(len(cases), "kernels built in", round(time.time() - BEGIN), "s", flush=True)

@@ -44,6 +44,11 @@ fn describe(kind: &FindingKind) -> String {
         FindingKind::InvalidMembers { .. } => "InvalidMembers".into(),
         FindingKind::EndlessLoop { .. } => "EndlessLoop".into(),
         FindingKind::Trap { .. } => "Trap".into(),
+        FindingKind::GridSync => "GridSync".into(),
+        FindingKind::UseAfterFree { .. } => "UseAfterFree".into(),
+        FindingKind::InvalidFree { .. } => "InvalidFree".into(),
+        FindingKind::StackOverflow { .. } => "StackOverflow".into(),
+        FindingKind::InvalidCall { .. } => "InvalidCall".into(),
         FindingKind::SharedRace { .. } => "SharedRace".into(),
         FindingKind::GlobalRace { .. } => "GlobalRace".into(),
     }

@@ -8,7 +8,7 @@ use ptxvm::{Access, Finding, FindingKind, Init, Launch, Memory, Module, Options}
 use crate::support::{bytes_of, integers};
 
 /// Sources and what nvcc made of them.
-const FILES: [(&str, &str, &str); 6] = [
+const FILES: [(&str, &str, &str); 9] = [
     ("memory.cu", include_str!("../checks/memory.cu"), include_str!("../checks/memory.ptx")),
     ("init.cu", include_str!("../checks/init.cu"), include_str!("../checks/init.ptx")),
     (
@@ -22,6 +22,9 @@ const FILES: [(&str, &str, &str); 6] = [
         include_str!("../checks/global_race.ptx"),
     ),
     ("sync.cu", include_str!("../checks/sync.cu"), include_str!("../checks/sync.ptx")),
+    ("calls.cu", include_str!("../checks/calls.cu"), include_str!("../checks/calls.ptx")),
+    ("heap.cu", include_str!("../checks/heap.cu"), include_str!("../checks/heap.ptx")),
+    ("grid.cu", include_str!("../checks/grid.cu"), include_str!("../checks/grid.ptx")),
     ("usual.cu", include_str!("../checks/usual.cu"), include_str!("../checks/usual.ptx")),
 ];
 
@@ -88,7 +91,8 @@ fn values(spec: &str) -> Vec<u8> {
 fn prepare(text: &str) -> (Memory, Launch) {
     let mut memory = Memory::default();
     let mut launch = Launch { grid: [1; 3], block: [1; 3], dynamic_shared: 0, params: Vec::new() };
-    for item in text.split(' ') {
+    // `cooperative` is for the options.
+    for item in text.split(' ').filter(|item| *item != "cooperative") {
         let (name, value) = item.split_once('=').expect("NAME=VALUE");
         let buffer = match (name, value) {
             ("grid", _) => {
@@ -135,6 +139,11 @@ fn kind(finding: &Finding) -> &'static str {
         FindingKind::InvalidMembers { .. } => "InvalidMembers",
         FindingKind::EndlessLoop { .. } => "EndlessLoop",
         FindingKind::Trap { .. } => "Trap",
+        FindingKind::GridSync => "GridSync",
+        FindingKind::UseAfterFree { .. } => "UseAfterFree",
+        FindingKind::InvalidFree { .. } => "InvalidFree",
+        FindingKind::StackOverflow { .. } => "StackOverflow",
+        FindingKind::InvalidCall { .. } => "InvalidCall",
         FindingKind::SharedRace { .. } => "SharedRace",
         FindingKind::GlobalRace { .. } => "GlobalRace",
     }
@@ -143,7 +152,8 @@ fn kind(finding: &Finding) -> &'static str {
 fn run(module: &Module, case: &Case, threads: usize) -> Vec<Finding> {
     let kernel = module.kernel(case.name).expect(case.name);
     let (mut memory, launch) = prepare(case.launch);
-    let options = Options { budget: 1 << 16, ..Options::default() };
+    let cooperative = case.launch.starts_with("cooperative");
+    let options = Options { budget: 1 << 16, cooperative, ..Options::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let outcome = pool.install(|| ptxvm::launch(module, kernel, &launch, &mut memory, &options));
     outcome.unwrap_or_else(|error| panic!("{}: {error}", case.name)).findings

@@ -127,23 +127,24 @@ fn unsupported_is_not_malformed() {
 }
 
 #[test]
-fn recursion_is_refused() {
-    let text = ".version 9.0\n.target sm_75\n.func f()\n{\ncall g, ();\nret;\n}\n.func g()\n{\ncall f, ();\nret;\n}\n\
+fn frames_of_a_stack_have_a_limit() {
+    let text = ".version 9.0\n.target sm_75\n.func f()\n{\n.local .b8 much[200000];\ncall f, ();\nret;\n}\n\
                 .visible .entry k()\n{\ncall f, ();\nret;\n}\n";
     let module = Module::load(text).unwrap();
     let error = module.kernel("k").unwrap().refusal().unwrap();
     assert!(error.unsupported);
-    assert!(error.message.contains("recursion"), "{error}");
+    assert!(error.message.contains("local memory"), "{error}");
 }
 
 #[test]
-fn pointers_to_functions_refuse_only_who_uses_them() {
-    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.func f()\n{\nret;\n}\n\
-                .global .align 8 .u64 table[1] = {f};\n\
-                .visible .entry a()\n{\n{.reg.b64 p; mov.u64 p, f; }\nret;\n}\n\
-                .visible .entry b()\n{\nret;\n}\n";
+fn functions_that_cannot_run_refuse_only_who_may_call_them() {
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.func f()\n{\nwgmma.fence.sync.aligned;\nret;\n}\n\
+                .func g(.param .b32 x)\n{\nret;\n}\n.global .align 8 .u64 table[2] = {f, g};\n\
+                .visible .entry a()\n{\n.reg .b64 p;\nmov.u64 p, f;\nt: .callprototype ()_ ();\ncall p, (), t;\nret;\n}\n\
+                .visible .entry b()\n{\n.reg .b64 p;\n.param .b32 x;\nmov.u64 p, g;\n\
+                t: .callprototype ()_ (.param .b32 _);\ncall p, (x), t;\nret;\n}\n";
     let module = Module::load(text).unwrap();
     let refusal = |name: &str| module.kernel(name).unwrap().refusal().map(|e| e.message.clone());
-    assert!(refusal("a").unwrap().contains("pointers to functions"));
+    assert!(refusal("a").unwrap().contains("wgmma"));
     assert_eq!(refusal("b"), None);
 }

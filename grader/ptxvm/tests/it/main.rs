@@ -8,8 +8,10 @@
 mod approx;
 mod bad;
 mod barriers;
+mod calls;
 mod checks;
 mod counters;
+mod coverage;
 mod fuzz;
 mod global_race;
 mod golden;

@@ -355,6 +355,68 @@ fn moves() {
     check("mov.b32 %r0, 0; mov.b64 {%r5, %r0}, %rd1;", &[(&[0x2_0000_0001], 2)]);
     check("mov.b32 %r0, {%rs1, %rs2};", &[(&[1, 2], 0x2_0001)]);
     check("mov.u32 %r0, WARP_SZ;", &[(&[0], 32)]);
+    let bytes = "mov.b32 {%b1, %b2, _, %b3}, %r1; mov.b16 {%b4, _}, %rs2;";
+    check(
+        &format!(
+            "mov.b32 %r0, 0; {{ .reg .b8 %b<5>; {bytes} mov.b32 %r0, {{%b3, %b4, %b1, 9}}; }}"
+        ),
+        &[(&[0x4433_2211, 0xBBAA], 0x0911_AA44)],
+    );
+    check("mov.b32 %r0, 0; mov.u32 %r0, %clock_hi;", &[(&[0], 0)]);
     check("isspacep.shared %p0, %rd1;", &[(&[0], 0)]);
     check("mov.pred %p0, 0; cvta.shared.u64 %rd2, %rd1; isspacep.shared %p0, %rd2;", &[(&[16], 1)]);
+}
+
+#[test]
+fn parts_of_a_word() {
+    check("add.u16x2 %r0, %r1, %r2;", &[(&[0xFFFF_0001, 0x0001_FFFF], 0)]);
+    check("min.relu.s16x2 %r0, %r1, %r2;", &[(&[0xFFFF_0005, 0x0001_0003], 3)]);
+    check("set.le.u32.bf16x2 %r0, %r1, %r2;", &[(&[0x3F80_4000, 0x3F80_3F80], 0xFFFF_0000)]);
+    check(
+        "mov.pred %p0, 0; setp.lt.and.f16x2 %p4|%p0, %r1, %r2, !%p3;",
+        &[(&[0x3C00_0000, 0x4000_0000, 0], 1), (&[0x3C00_0000, 0x4000_0000, 1], 0)],
+    );
+    check("vadd.s32.s32.u32.sat %r0, %r1.b3, %r2.h0;", &[(&[0xFF00_0000, 0xFFFF], 0xFFFE)]);
+    check("vsub.u32.u32.u32.sat %r0.b1, %r1, %r2, %r3;", &[(&[1, 2, u(-1)], 0xFFFF_00FF)]);
+    check("vset.s32.s32.gt.max %r0, %r1, %r2, %r3;", &[(&[1, u(-1), 0], 1), (&[0, 1, 5], 5)]);
+    check("vset4.u32.u32.ne %r0, %r1, %r2, %r3;", &[(&[0x0102_0304, 0x0102_0004, 0], 0x100)]);
+    // The high half of the first minus the low half of the second.
+    check(
+        "vsub2.s32.s32.s32 %r0.h0, %r1.h31, %r2.h22, %r3;",
+        &[(&[0x5_0000, 2, u(-1)], u(-65_533))],
+    );
+}
+
+#[test]
+fn atomics_on_vectors() {
+    let start = "st.global.u64 [%rd21], %rd1;";
+    let end = "ld.global.u64 %rd0, [%rd21];";
+    let two = |low: f32, high: f32| f(low) | f(high) << 32;
+    let add = "atom.global.add.v2.f32 {%f3, %f2}, [%rd21], {%f2, %f3};";
+    check(
+        &format!("{start} {add} {end}"),
+        &[(&[two(1.0, 2.0), f(10.0), f(20.0)], two(11.0, 22.0))],
+    );
+    check(
+        &format!("{start} {add} mov.b32 %r5, %f2; mov.b32 %r6, %f3; mov.b64 %rd0, {{%r5, %r6}};"),
+        &[(&[two(1.0, 2.0), f(10.0), f(20.0)], two(2.0, 1.0))],
+    );
+    let add = "red.global.add.noftz.v2.f16x2 [%rd21], {%r2, %r3};";
+    check(&format!("{start} {add} {end}"), &[(&[0x3C00, 0x3C00, 0x4000], 0x4000_0000_4000)]);
+}
+
+#[test]
+fn one_lane_leads() {
+    let leads = "elect.sync %r5|%p0, -1; selp.u32 %r6, 1, 0, %p0; mov.b64 %rd0, {%r5, %r6};";
+    let row = vec![0];
+    let got = run(leads, &vec![row; 32]);
+    assert_eq!((got[0], &got[1..]), (1 << 32, [0; 31].as_slice()));
+}
+
+#[test]
+fn hints_change_nothing() {
+    let policy = "createpolicy.fractional.L2::evict_last.b64 %rd9, 1.0;";
+    let store = "st.global.L2::cache_hint.u64 [%rd21], %rd1, %rd9;";
+    let load = "ld.global.L2::cache_hint.u64 %rd0, [%rd21], %rd9;";
+    check(&format!("{policy} {store} {load}"), &[(&[77], 77)]);
 }

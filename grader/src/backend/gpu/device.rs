@@ -138,7 +138,11 @@ fn start(
     // the grader has compared number and sizes of the kernel's parameters with the arguments before. The driver copies
     // the values before it returns. The kernel itself may do anything to the memory of the device; see the module.
     unsafe {
-        result::launch_kernel(
+        let start = match launch.cooperative {
+            true => result::launch_cooperative_kernel,
+            false => result::launch_kernel,
+        };
+        start(
             function,
             dims(launch.grid),
             dims(launch.block),

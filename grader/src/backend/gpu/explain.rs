@@ -154,7 +154,8 @@ pub fn driver(
         }
         _ => {}
     }
-    if let (Stage::Launch(n), "CUDA_ERROR_INVALID_VALUE") = (stage, code.as_str()) {
+    let too_large = ["CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"];
+    if let (Stage::Launch(n), true) = (stage, too_large.contains(&code.as_str())) {
         return Meaning::Machine(refused_launch(launches.get(*n), code));
     }
     if let Some((title, help)) = of_a_machine(code) {
@@ -236,7 +237,7 @@ fn refused_launch(launch: Option<&CaseLaunch>, code: &str) -> Failure {
         format!("the GPU cannot start {what} ({code})"),
         "in the spec's [[launch]]: a block has at most 1024 threads (64 in z), a grid at most 65535 blocks in y and in z \
          and none of its sizes is 0, and a block's shared memory, static and dynamic, has at most 48 KiB to 227 KiB, \
-         depending on the GPU",
+         depending on the GPU; a cooperative launch needs room for all its blocks at once",
     )
 }
 
@@ -264,6 +265,7 @@ mod tests {
             grid: [1, 2, 3],
             block: [2048, 1, 1],
             shared: 5,
+            cooperative: false,
             args: Vec::new(),
         };
         driver(&failure, &[launch], Some(&info), log)

@@ -13,7 +13,7 @@
 mod child;
 mod device;
 mod explain;
-mod image;
+pub(crate) mod image;
 mod library;
 mod protocol;
 mod serve;
@@ -56,6 +56,13 @@ pub struct Gpu {
     /// Which one.
     pub info: GpuInfo,
     child: Child,
+}
+
+impl Gpu {
+    /// Which one it is.
+    pub fn info(&self) -> &GpuInfo {
+        &self.info
+    }
 }
 
 /// Looks for a GPU. Quick where no driver is installed; else it asks the driver in a process of its own.
@@ -245,6 +252,7 @@ impl GpuBackend {
                         tensors,
                         findings,
                         printed: String::new(),
+                        notes: Vec::new(),
                         time: Duration::from_nanos(nanoseconds),
                     });
                 }
@@ -283,6 +291,7 @@ impl GpuBackend {
                     tensors,
                     findings: vec![finding],
                     printed: String::new(),
+                    notes: Vec::new(),
                     time: begin.elapsed(),
                 })
             }
@@ -296,7 +305,7 @@ impl GpuBackend {
         images: &[Vec<u8>],
     ) -> Result<Program, Failure> {
         let launch = |launch: &CaseLaunch| -> Result<Launch, Failure> {
-            let CaseLaunch { kernel, grid, block, shared, args } = launch;
+            let CaseLaunch { kernel, grid, block, shared, cooperative, args } = launch;
             let mangled = self.kernels.get(kernel).ok_or_else(|| super::no_such_kernel(kernel))?;
             let arg = |arg: &CaseArg| match *arg {
                 CaseArg::Int(value) => Arg::Int(value),
@@ -310,6 +319,7 @@ impl GpuBackend {
                 grid: *grid,
                 block: *block,
                 shared: *shared,
+                cooperative: *cooperative,
                 args: args.iter().map(arg).collect(),
             })
         };

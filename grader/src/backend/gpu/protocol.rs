@@ -47,6 +47,8 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Dynamic shared memory in bytes.
     pub shared: u32,
+    /// All blocks at once, so that they may wait for each other.
+    pub cooperative: bool,
     /// In the order of the signature.
     pub args: Vec<Arg>,
 }
@@ -198,6 +200,7 @@ mod tests {
             grid: [1, 2, 3],
             block: [4, 5, 6],
             shared: 7,
+            cooperative: true,
             args: vec![
                 Arg::Address { buffer: 1, offset: 4096 },
                 Arg::Int(-1),

@@ -165,6 +165,7 @@ fn launches(kernels: &[&str]) -> Vec<CaseLaunch> {
         grid: [1; 3],
         block: [32, 1, 1],
         shared: 0,
+        cooperative: false,
         args: args.clone(),
     };
     kernels.iter().map(launch).collect()

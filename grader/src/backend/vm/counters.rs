@@ -20,6 +20,7 @@ impl VmBackend {
         for launch in &case.launches {
             let kernel = session.kernel(launch)?;
             let start = session.start(kernel, launch);
+            let options = Options { cooperative: launch.cooperative, ..options.clone() };
             let counters =
                 ptxvm::launch_counted(&self.module, kernel, &start, &mut session.memory, &options)
                     .map_err(|e| cannot_launch(launch, &e))?;

@@ -1,91 +1,107 @@
 //! What the machine finds, in the words of tensors.
 
 use super::Session;
-use crate::finding::{Access, Finding, FindingKind, SourceLine, Space, ThreadId};
-use ptxvm::{AccessKind, BufferId, RaceKind, SourceLoc};
+use crate::finding::{Access, Finding, FindingKind, Place, SourceLine, Space, ThreadId};
+use ptxvm::{AccessKind, BufferId, Memory, RaceKind, SourceLoc};
 
 impl Session<'_> {
     /// The machine speaks of buffers and bytes; this speaks of tensors and elements.
     pub fn finding(&self, kernel: &str, finding: ptxvm::Finding) -> Finding {
-        let ptxvm::Finding { kind, loc, block, thread, count } = finding;
-        let place = |at: Option<(BufferId, i64)>| {
-            at.and_then(|(buffer, offset)| self.place(buffer, offset))
-        };
-        let kind = match kind {
-            ptxvm::FindingKind::OutOfBounds { space: s, access: a, size: _, nearest, address } => {
-                FindingKind::OutOfBounds {
-                    access: access(a),
-                    space: space(s),
-                    place: place(nearest),
-                    address,
-                }
-            }
-            ptxvm::FindingKind::Misaligned { space: s, access: a, size, buffer } => {
-                FindingKind::Misaligned {
-                    access: access(a),
-                    space: space(s),
-                    size,
-                    place: place(buffer),
-                }
-            }
-            ptxvm::FindingKind::Uninitialised { space: s, size: _, buffer, offset } => {
-                FindingKind::Uninitialised { space: space(s), place: place(buffer), offset }
-            }
-            ptxvm::FindingKind::WriteToReadOnly { buffer, size: _ } => match place(Some(buffer)) {
-                Some(place) => FindingKind::WriteToInput { place },
-                // Read-only memory that is no tensor is the module's own: constants.
-                None => FindingKind::OutOfBounds {
-                    access: Access::Write,
-                    space: Space::Constant,
-                    place: None,
-                    address: self.memory.address(buffer.0).wrapping_add_signed(buffer.1),
-                },
-            },
-            ptxvm::FindingKind::SharedRace {
-                kind, size: _, offset, other, other_thread, ..
-            } => {
-                let (earlier, later) = sides(kind);
-                FindingKind::SharedRace {
-                    other_line: other.as_ref().map(line),
-                    other_thread: Some(ThreadId { block, thread: other_thread }),
-                    access: later,
-                    other_access: earlier,
-                    offset,
-                }
-            }
-            ptxvm::FindingKind::GlobalRace {
-                kind,
-                buffer,
-                other,
-                other_block,
-                other_thread,
-                same_block,
-                ..
-            } => {
-                let (earlier, later) = sides(kind);
-                FindingKind::GlobalRace {
-                    place: place(Some(buffer)),
-                    other_line: other.as_ref().map(line),
-                    other_thread: Some(ThreadId { block: other_block, thread: other_thread }),
-                    access: later,
-                    other_access: earlier,
-                    same_block,
-                }
-            }
-            ptxvm::FindingKind::BarrierDivergence { other } => {
-                FindingKind::BarrierDivergence { other_line: other.as_ref().map(line) }
-            }
-            ptxvm::FindingKind::InvalidMembers { named, here } => {
-                FindingKind::InvalidMembers { named, here }
-            }
-            ptxvm::FindingKind::EndlessLoop { instructions } => {
-                FindingKind::EndlessLoop { instructions }
-            }
-            ptxvm::FindingKind::Trap { message } => FindingKind::Trap { message },
-        };
-        let thread = Some(ThreadId { block, thread });
-        Finding { kind, kernel: kernel.to_owned(), line: loc.as_ref().map(line), thread, count }
+        let place = |buffer, offset| self.place(buffer, offset);
+        in_tensors(kernel, finding, &self.memory, &place)
     }
+}
+
+/// A finding in the words of tensors. `element` names the element at a byte of a buffer, if the buffer is a tensor.
+pub(crate) fn in_tensors(
+    kernel: &str,
+    finding: ptxvm::Finding,
+    memory: &Memory,
+    element: &dyn Fn(BufferId, i64) -> Option<Place>,
+) -> Finding {
+    let ptxvm::Finding { kind, loc, block, thread, count } = finding;
+    let place =
+        |at: Option<(BufferId, i64)>| at.and_then(|(buffer, offset)| element(buffer, offset));
+    let space = |space, at| if on_heap(at) { Space::Heap } else { space_of(space) };
+    let kind = match kind {
+        ptxvm::FindingKind::OutOfBounds { space: s, access: a, size: _, nearest, address } => {
+            FindingKind::OutOfBounds {
+                access: access(a),
+                space: space(s, nearest),
+                place: place(nearest),
+                address,
+            }
+        }
+        ptxvm::FindingKind::Misaligned { space: s, access: a, size, buffer } => {
+            FindingKind::Misaligned {
+                access: access(a),
+                space: space(s, buffer),
+                size,
+                place: place(buffer),
+            }
+        }
+        ptxvm::FindingKind::Uninitialised { space: s, size: _, buffer, offset } => {
+            FindingKind::Uninitialised { space: space(s, buffer), place: place(buffer), offset }
+        }
+        ptxvm::FindingKind::WriteToReadOnly { buffer, size: _ } => match place(Some(buffer)) {
+            Some(place) => FindingKind::WriteToInput { place },
+            // Read-only memory that is no tensor is the module's own: constants.
+            None => FindingKind::OutOfBounds {
+                access: Access::Write,
+                space: Space::Constant,
+                place: None,
+                address: memory.address(buffer.0).wrapping_add_signed(buffer.1),
+            },
+        },
+        ptxvm::FindingKind::SharedRace { kind, size: _, offset, other, other_thread, .. } => {
+            let (earlier, later) = sides(kind);
+            FindingKind::SharedRace {
+                other_line: other.as_ref().map(line),
+                other_thread: Some(ThreadId { block, thread: other_thread }),
+                access: later,
+                other_access: earlier,
+                offset,
+            }
+        }
+        ptxvm::FindingKind::GlobalRace {
+            kind,
+            buffer,
+            other,
+            other_block,
+            other_thread,
+            same_block,
+            ..
+        } => {
+            let (earlier, later) = sides(kind);
+            FindingKind::GlobalRace {
+                place: place(Some(buffer)),
+                other_line: other.as_ref().map(line),
+                other_thread: Some(ThreadId { block: other_block, thread: other_thread }),
+                access: later,
+                other_access: earlier,
+                same_block,
+            }
+        }
+        ptxvm::FindingKind::BarrierDivergence { other } => {
+            FindingKind::BarrierDivergence { other_line: other.as_ref().map(line) }
+        }
+        ptxvm::FindingKind::InvalidMembers { named, here } => {
+            FindingKind::InvalidMembers { named, here }
+        }
+        ptxvm::FindingKind::EndlessLoop { instructions } => {
+            FindingKind::EndlessLoop { instructions }
+        }
+        ptxvm::FindingKind::UseAfterFree { access: a, .. } => {
+            FindingKind::UseAfterFree { access: access(a) }
+        }
+        ptxvm::FindingKind::InvalidFree { again, .. } => FindingKind::InvalidFree { again },
+        ptxvm::FindingKind::StackOverflow { limit } => FindingKind::StackOverflow { limit },
+        ptxvm::FindingKind::InvalidCall { address } => FindingKind::InvalidCall { address },
+        ptxvm::FindingKind::GridSync => FindingKind::GridSync,
+        ptxvm::FindingKind::Trap { message } => FindingKind::Trap { message },
+    };
+    let thread = Some(ThreadId { block, thread });
+    Finding { kind, kernel: kernel.to_owned(), line: loc.as_ref().map(line), thread, count }
 }
 
 /// What the earlier access and the later one of a race were.
@@ -113,6 +129,9 @@ pub fn ends_the_case(kind: &ptxvm::FindingKind) -> bool {
         kind,
         ptxvm::FindingKind::EndlessLoop { .. }
             | ptxvm::FindingKind::BarrierDivergence { .. }
+            | ptxvm::FindingKind::StackOverflow { .. }
+            | ptxvm::FindingKind::InvalidCall { .. }
+            | ptxvm::FindingKind::GridSync
             | ptxvm::FindingKind::Trap { .. }
     )
 }
@@ -129,7 +148,12 @@ fn access(kind: AccessKind) -> Access {
     }
 }
 
-fn space(space: ptxvm::Space) -> Space {
+/// Memory that a kernel allocated itself.
+fn on_heap(at: Option<(BufferId, i64)>) -> bool {
+    at.is_some_and(|(buffer, _)| buffer.0 >= BufferId::FIRST_ON_HEAP)
+}
+
+fn space_of(space: ptxvm::Space) -> Space {
     match space {
         ptxvm::Space::Global => Space::Global,
         ptxvm::Space::Shared => Space::Shared,

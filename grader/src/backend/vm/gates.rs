@@ -22,6 +22,7 @@ impl VmBackend {
         for (index, launch) in case.launches.iter().enumerate().take(last + 1) {
             let kernel = session.kernel(launch)?;
             let start = session.start(kernel, launch);
+            let options = Options { cooperative: launch.cooperative, ..options.clone() };
             let memory = &mut session.memory;
             let counters = ptxvm::launch_counted(&self.module, kernel, &start, memory, &options)
                 .map_err(|e| cannot_launch(launch, &e))?;

@@ -2,7 +2,7 @@
 
 mod counters;
 pub mod expansion;
-mod findings;
+pub(crate) mod findings;
 mod gates;
 mod provenance;
 mod refusals;
@@ -130,6 +130,7 @@ impl<'a> Session<'a> {
             trace: if let Follow::Thread(t) = follow { Some((t.block, t.thread)) } else { None },
             watch: if let Follow::Place(place) = follow { Some(place) } else { None },
             max_findings: MAX_FINDINGS,
+            cooperative: launch.cooperative,
         };
         let start = self.start(kernel, launch);
         ptxvm::launch(&self.backend.module, kernel, &start, &mut self.memory, &options)
@@ -144,6 +145,7 @@ impl<'a> Session<'a> {
         let kernel = self.kernel(launch)?;
         let options = Options {
             budget: self.backend.budget.unwrap_or_else(|| budget(self.tensors)),
+            cooperative: launch.cooperative,
             ..Options::default()
         };
         let start = self.start(kernel, launch);
@@ -213,7 +215,8 @@ impl VmBackend {
             }
         }
         let contents = (0..tensors.len()).map(|i| session.contents(i)).collect();
-        Ok(Run { tensors: contents, findings, printed, time: begin.elapsed() })
+        let (notes, time) = (Vec::new(), begin.elapsed());
+        Ok(Run { tensors: contents, findings, printed, notes, time })
     }
 }
 

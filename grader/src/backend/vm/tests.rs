@@ -21,7 +21,14 @@ fn tensors() -> Vec<CaseTensor> {
 
 fn launch(kernel: &str, n: usize) -> CaseLaunch {
     let args = vec![CaseArg::Tensor(0), CaseArg::Tensor(1), CaseArg::Int(n as i32)];
-    CaseLaunch { kernel: kernel.into(), grid: [2, 1, 1], block: [32, 1, 1], shared: 0, args }
+    CaseLaunch {
+        kernel: kernel.into(),
+        grid: [2, 1, 1],
+        block: [32, 1, 1],
+        shared: 0,
+        cooperative: false,
+        args,
+    }
 }
 
 fn backend() -> VmBackend {

@@ -66,6 +66,14 @@ fn every_kind_has_a_title_and_help() {
         },
         FindingKind::EndlessLoop { instructions: 20_000_000 },
         FindingKind::TimeOut { seconds: 10.0 },
+        out_of_bounds(Access::Write, Space::Heap, None, 0x2000_0000_8000),
+        FindingKind::UseAfterFree { access: Access::Read },
+        FindingKind::InvalidFree { again: true },
+        FindingKind::InvalidFree { again: false },
+        FindingKind::StackOverflow { limit: 65_536 },
+        FindingKind::InvalidCall { address: 0 },
+        FindingKind::InvalidCall { address: 0x7f00_1234_5670 },
+        FindingKind::GridSync,
         FindingKind::Trap { message: None },
         FindingKind::Trap { message: Some("i < n".into()) },
         FindingKind::GuardOverwritten { place: place(11) },
@@ -125,6 +133,23 @@ fn every_kind_has_a_title_and_help() {
         does the loop's variable move towards its end in every case?
     the kernel was still running after 10 s and was stopped
         a loop that never ends is likely; `--backend vm` shows the line
+    out-of-bounds write to memory from malloc, at address 0x200000008000
+        the allocation ends before this address, or begins behind it
+    read of memory that was freed
+        free it only after the last thread is done with it: a __syncthreads() may be missing
+    memory that is freed a second time
+        every allocation is freed once: by one thread, if the block shares it
+    free of what malloc did not give
+        free takes the very pointer that malloc or new gave, or a null pointer
+    the recursion is too deep
+        the stack of a thread has 65,536 bytes
+        does every chain of calls come to an end?
+    call through a pointer that leads to no function (0x0)
+        the pointer is null: is it ever set?
+    call through a pointer that leads to no function (0x7f0012345670)
+        is it set, and by code of the device? an address of the host is none here
+    the kernel waits for all blocks of the grid in a launch that is not cooperative
+        this_grid().sync() needs a cooperative launch: the puzzle does not make one
     the kernel stopped itself with a trap
         
     assertion failed: i < n

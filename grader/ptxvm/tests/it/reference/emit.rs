@@ -78,9 +78,24 @@ impl Emitter {
                 line!(self, "{name}.rn.f32 %f{x},%f{x},%f{y};mov.b32 %v{d},%f{x};");
                 return;
             }
+            Operation::AddPairs => return self.of_registers("add.u16x2", d, a, b),
+            Operation::MinPairsSigned => return self.of_registers("min.s16x2", d, a, b),
+            Operation::LessHalves => return self.of_registers("set.lt.u32.f16x2", d, a, b),
+            Operation::ExtendSigned => return self.of_registers("szext.wrap.s32", d, a, b),
+            Operation::PackSaturated => return self.of_registers("cvt.pack.sat.s16.s32", d, a, b),
+            Operation::AbsDiffBytes => {
+                let (a, b) = (self.moved(a), self.moved(b));
+                line!(self, "vabsdiff4.u32.u32.u32.add %v{d},{a},{b},{b};");
+                return;
+            }
         };
         let first = self.number();
         line!(self, "mov.b32 %t{first},{};{name} %v{d},%t{first},{};", source(a), source(b));
+    }
+
+    fn of_registers(&mut self, name: &str, d: usize, a: Source, b: Source) {
+        let (a, b) = (self.moved(a), self.moved(b));
+        line!(self, "{name} %v{d},{a},{b};");
     }
 
     /// A source in a register.

@@ -40,6 +40,11 @@ struct Thread<'a> {
     met: usize,
 }
 
+/// On the low halves and on the high ones.
+fn pairs(a: u32, b: u32, of: impl Fn(u16, u16) -> u16) -> u32 {
+    u32::from(of(a as u16, b as u16)) | u32::from(of((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
+
 impl Thread<'_> {
     fn get(&self, source: Source) -> u32 {
         match source {
@@ -74,6 +79,24 @@ impl Thread<'_> {
             Operation::MulHigh => ((u64::from(a) * u64::from(b)) >> 32) as u32,
             Operation::AddFloat => float(f32::from_bits(a) + f32::from_bits(b)),
             Operation::MulFloat => float(f32::from_bits(a) * f32::from_bits(b)),
+            Operation::AddPairs => pairs(a, b, u16::wrapping_add),
+            Operation::MinPairsSigned => pairs(a, b, |x, y| (x as i16).min(y as i16) as u16),
+            Operation::LessHalves => {
+                let less = |x, y| half::f16::from_bits(x) < half::f16::from_bits(y);
+                pairs(a, b, |x, y| if less(x, y) { u16::MAX } else { 0 })
+            }
+            Operation::AbsDiffBytes => {
+                let bytes = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+                bytes.fold(b, |sum, (x, y)| sum.wrapping_add(x.abs_diff(y).into()))
+            }
+            Operation::ExtendSigned => match b % 32 {
+                0 => 0,
+                bits => ((a << (32 - bits)) as i32 >> (32 - bits)) as u32,
+            },
+            Operation::PackSaturated => {
+                let narrow = |x: u32| (x as i32).clamp(-32_768, 32_767) as u32 & 0xFFFF;
+                narrow(a) << 16 | narrow(b)
+            }
         }
     }
 

@@ -29,6 +29,17 @@ pub enum Operation {
     MulHigh,
     AddFloat,
     MulFloat,
+    /// Of 16-bit halves.
+    AddPairs,
+    MinPairsSigned,
+    /// All ones where a half float is less.
+    LessHalves,
+    /// Sum of the distances of bytes, on top of the second source.
+    AbsDiffBytes,
+    /// The low bits of the first, as many as the second says.
+    ExtendSigned,
+    /// Both as 16-bit integers, saturated.
+    PackSaturated,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -207,7 +218,8 @@ impl Generator {
 
     fn operation(&mut self) -> Operation {
         use Operation::{
-            Add, AddFloat, And, MaxUnsigned, MinSigned, Mul, MulFloat, MulHigh, Or, Shl, Shr, Sub,
+            AbsDiffBytes, Add, AddFloat, AddPairs, And, ExtendSigned, LessHalves, MaxUnsigned,
+            MinPairsSigned, MinSigned, Mul, MulFloat, MulHigh, Or, PackSaturated, Shl, Shr, Sub,
             Xor,
         };
         let all = [
@@ -224,6 +236,12 @@ impl Generator {
             MulHigh,
             AddFloat,
             MulFloat,
+            AddPairs,
+            MinPairsSigned,
+            LessHalves,
+            AbsDiffBytes,
+            ExtendSigned,
+            PackSaturated,
         ];
         all[self.below(all.len() as u32) as usize]
     }

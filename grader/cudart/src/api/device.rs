@@ -1,0 +1,335 @@
+//! The device: which one it is, what it can do, waiting for it.
+
+use super::{put, table};
+use crate::client::{enter, revive};
+use crate::error::CudaError;
+use crate::protocol::Properties;
+use std::ffi::{c_int, c_uint};
+
+table![
+    cudaGetDeviceCount,
+    cudaGetDevice,
+    cudaSetDevice,
+    cudaInitDevice,
+    cudaSetDeviceFlags,
+    cudaGetDeviceFlags,
+    cudaDeviceSynchronize,
+    cudaDeviceReset,
+    cudaGetDeviceProperties,
+    cudaDeviceGetAttribute,
+    cudaDeviceSetLimit,
+    cudaDeviceGetLimit,
+    cudaDeviceGetCacheConfig,
+    cudaDeviceSetCacheConfig,
+    cudaDeviceGetStreamPriorityRange,
+    cudaDeviceCanAccessPeer,
+    cudaDriverGetVersion,
+    cudaRuntimeGetVersion,
+    cudaProfilerStart,
+    cudaProfilerStop,
+];
+
+/// The CUDA version that this library follows: 13.0.
+const VERSION: c_int = 13_000;
+
+/// # Safety
+/// `to` is null or may be written.
+unsafe fn give<T>(to: *mut T, value: T) -> u32 {
+    // SAFETY: the same contract.
+    enter(|_| unsafe { put(to, value) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGetDeviceCount(to: *mut c_int) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { give(to, 1) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGetDevice(to: *mut c_int) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { give(to, 0) }
+}
+
+fn only(device: c_int) -> Result<(), CudaError> {
+    if device == 0 { Ok(()) } else { Err(CudaError::INVALID_DEVICE) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaSetDevice(device: c_int) -> u32 {
+    enter(|_| only(device))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaInitDevice(device: c_int, _flags: c_uint, _mask: c_uint) -> u32 {
+    enter(|_| only(device))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaSetDeviceFlags(_flags: c_uint) -> u32 {
+    enter(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGetDeviceFlags(to: *mut c_uint) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { give(to, 0) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceSynchronize() -> u32 {
+    enter(crate::client::Client::synchronise)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceReset() -> u32 {
+    revive(crate::client::Client::reset)
+}
+
+/// `cudaDeviceProp` of CUDA 13. Textures and surfaces are not supported, so their limits are 0.
+#[repr(C)]
+struct DeviceProp {
+    name: [u8; 256],
+    uuid: [u8; 16],
+    luid: [u8; 8],
+    luid_mask: c_uint,
+    total_global_mem: usize,
+    shared_mem_per_block: usize,
+    regs_per_block: c_int,
+    warp_size: c_int,
+    mem_pitch: usize,
+    max_threads_per_block: c_int,
+    max_threads_dim: [c_int; 3],
+    max_grid_size: [c_int; 3],
+    total_const_mem: usize,
+    major: c_int,
+    minor: c_int,
+    texture_alignment: usize,
+    texture_pitch_alignment: usize,
+    multi_processor_count: c_int,
+    integrated: c_int,
+    can_map_host_memory: c_int,
+    /// From `maxTexture1D` to `maxSurfaceCubemapLayered`.
+    textures: [c_int; 39],
+    surface_alignment: usize,
+    concurrent_kernels: c_int,
+    ecc_enabled: c_int,
+    pci: [c_int; 3],
+    tcc_driver: c_int,
+    async_engine_count: c_int,
+    unified_addressing: c_int,
+    memory_bus_width: c_int,
+    l2_cache_size: c_int,
+    persisting_l2: c_int,
+    max_threads_per_multiprocessor: c_int,
+    stream_priorities: c_int,
+    global_l1: c_int,
+    local_l1: c_int,
+    shared_mem_per_multiprocessor: usize,
+    regs_per_multiprocessor: c_int,
+    managed_memory: c_int,
+    multi_gpu: [c_int; 2],
+    host_atomics: c_int,
+    pageable_access: c_int,
+    concurrent_managed: c_int,
+    preemption: c_int,
+    host_pointer_for_registered: c_int,
+    cooperative_launch: c_int,
+    shared_mem_per_block_optin: usize,
+    host_page_tables: c_int,
+    direct_managed: c_int,
+    max_blocks_per_multiprocessor: c_int,
+    access_policy: c_int,
+    reserved_shared: usize,
+    /// From `hostRegisterSupported` to `hostNumaMultinodeIpcSupported`, then `reserved`.
+    rest: [c_int; 20 + 56],
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: c_int) -> u32 {
+    enter(|client| {
+        only(device)?;
+        let known = client.properties()?;
+        if to.is_null() {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        // SAFETY: not null; the program says it is such a structure, of which every bit pattern is a value. Zero is right
+        // for most fields.
+        let prop = unsafe {
+            to.write_bytes(0, 1);
+            &mut *to
+        };
+        for (to, &byte) in prop.name[..255].iter_mut().zip(known.name.as_bytes()) {
+            *to = byte;
+        }
+        prop.total_global_mem = known.memory as usize;
+        prop.mem_pitch = i32::MAX as usize;
+        prop.texture_alignment = 512;
+        prop.texture_pitch_alignment = 32;
+        prop.surface_alignment = 512;
+        prop.max_threads_dim = [1024, 1024, 64];
+        prop.max_grid_size = [i32::MAX, 65_535, 65_535];
+        for (field, which) in [
+            (&mut prop.warp_size, 10),
+            (&mut prop.max_threads_per_block, 1),
+            (&mut prop.regs_per_block, 12),
+            (&mut prop.multi_processor_count, 16),
+            (&mut prop.can_map_host_memory, 19),
+            (&mut prop.concurrent_kernels, 31),
+            (&mut prop.memory_bus_width, 37),
+            (&mut prop.l2_cache_size, 38),
+            (&mut prop.max_threads_per_multiprocessor, 39),
+            (&mut prop.async_engine_count, 40),
+            (&mut prop.unified_addressing, 41),
+            (&mut prop.major, 75),
+            (&mut prop.minor, 76),
+            (&mut prop.stream_priorities, 78),
+            (&mut prop.global_l1, 79),
+            (&mut prop.local_l1, 80),
+            (&mut prop.regs_per_multiprocessor, 82),
+            (&mut prop.managed_memory, 83),
+            (&mut prop.cooperative_launch, 95),
+            (&mut prop.max_blocks_per_multiprocessor, 106),
+        ] {
+            *field = attribute(&known, which).unwrap_or_default();
+        }
+        let size = |which| attribute(&known, which).unwrap_or_default() as usize;
+        prop.shared_mem_per_block = size(8);
+        prop.total_const_mem = size(9);
+        prop.shared_mem_per_multiprocessor = size(81);
+        prop.shared_mem_per_block_optin = size(97);
+        prop.reserved_shared = size(111);
+        Ok(())
+    })
+}
+
+/// The value of a `cudaDeviceAttr`: those of compute capability 9.0 (CUDA C++ Programming Guide, "Technical Specifications
+/// per Compute Capability"); 0 for what the virtual device has not; None for what CUDA does not know.
+fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
+    Some(match which {
+        1..=3 | 111 => 1024,
+        4 => 64,
+        5 | 11 => i32::MAX,
+        6 | 7 => 65_535,
+        8 => 48 << 10,
+        9 | 12 | 82 => 64 << 10,
+        10 | 51 | 106 => 32,
+        // A clock of 1 GHz, in kHz.
+        13 => 1_000_000,
+        14 | 30 => 512,
+        16 => known.multiprocessors as c_int,
+        19 | 31 | 41 | 78 | 79 | 80 | 83 | 90 | 95 | 99 | 115 => 1,
+        36 => 2_000_000,
+        37 => 256,
+        38 => 4 << 20,
+        39 => 2048,
+        40 | 87 => 2,
+        75 => known.capability.0 as c_int,
+        76 => known.capability.1 as c_int,
+        81 => 228 << 10,
+        97 => ptxvm::MAX_SHARED as c_int,
+        0..=150 => 0,
+        _ => return None,
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaDeviceGetAttribute(to: *mut c_int, which: c_int, device: c_int) -> u32 {
+    enter(|client| {
+        only(device)?;
+        let value = attribute(&client.properties()?, which).ok_or(CudaError::INVALID_VALUE)?;
+        // SAFETY: null is refused; else the program says it is an int.
+        unsafe { put(to, value) }
+    })
+}
+
+/// `cudaLimit`s and their values unless a program changes them: stack, printf buffer, heap.
+const LIMITS: [usize; 3] = [1 << 10, 1 << 20, 8 << 20];
+
+/// The virtual device keeps its own limits, which are as wide as CUDA's or wider.
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceSetLimit(which: c_int, _value: usize) -> u32 {
+    enter(|_| if (0..=6).contains(&which) { Ok(()) } else { Err(CudaError::INVALID_VALUE) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaDeviceGetLimit(to: *mut usize, which: c_int) -> u32 {
+    enter(|_| {
+        let limit = usize::try_from(which).ok().and_then(|which| LIMITS.get(which));
+        // SAFETY: null is refused; else the program says it is a size.
+        unsafe { put(to, *limit.ok_or(CudaError::NOT_SUPPORTED)?) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaDeviceGetCacheConfig(to: *mut c_int) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { give(to, 0) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaDeviceSetCacheConfig(_config: c_int) -> u32 {
+    enter(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaDeviceGetStreamPriorityRange(
+    least: *mut c_int,
+    greatest: *mut c_int,
+) -> u32 {
+    enter(|_| {
+        for (to, value) in [(least, 0), (greatest, -5)] {
+            if !to.is_null() {
+                // SAFETY: not null; the program says it is an int.
+                unsafe { put(to, value)? };
+            }
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaDeviceCanAccessPeer(to: *mut c_int, from: c_int, peer: c_int) -> u32 {
+    enter(|_| {
+        only(from)?;
+        only(peer)?;
+        // SAFETY: null is refused; else the program says it is an int.
+        unsafe { put(to, 0) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaDriverGetVersion(to: *mut c_int) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { give(to, VERSION) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaRuntimeGetVersion(to: *mut c_int) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { give(to, VERSION) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaProfilerStart() -> u32 {
+    enter(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaProfilerStop() -> u32 {
+    enter(|_| Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structure_has_the_layout_of_cuda_13() {
+        // What `offsetof` and `sizeof` say with the headers of CUDA 13.0.
+        assert_eq!(size_of::<DeviceProp>(), 1008);
+        assert_eq!(std::mem::offset_of!(DeviceProp, multi_processor_count), 384);
+        assert_eq!(std::mem::offset_of!(DeviceProp, shared_mem_per_block_optin), 672);
+        assert_eq!(std::mem::offset_of!(DeviceProp, reserved_shared), 696);
+    }
+}

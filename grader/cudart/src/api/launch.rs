@@ -1,0 +1,334 @@
+//! Launches, and what a program may ask and say about kernels.
+
+use super::{Dim3, put, table};
+use crate::client::{Client, complain, enter, registry};
+use crate::error::CudaError;
+use crate::protocol::{KernelInfo, Launch, Reply, Request};
+use std::ffi::{c_int, c_uint, c_void};
+
+table![
+    cudaLaunchKernel,
+    __cudaLaunchKernel,
+    cudaLaunchCooperativeKernel,
+    cudaLaunchKernelExC,
+    cudaFuncSetAttribute,
+    cudaFuncGetAttributes,
+    cudaFuncSetCacheConfig,
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+    cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+    cudaOccupancyAvailableDynamicSMemPerBlock,
+];
+
+/// Dynamic shared memory that a kernel gets without asking for more.
+const WITHOUT_OPT_IN: u64 = 48 << 10;
+/// With it.
+const WITH_OPT_IN: u64 = ptxvm::MAX_SHARED as u64;
+const MAX_THREADS: u32 = ptxvm::MAX_THREADS;
+/// Of a multiprocessor (compute capability 9.0).
+const THREADS_OF_MULTIPROCESSOR: u32 = 2048;
+const BLOCKS_OF_MULTIPROCESSOR: u32 = 32;
+const SHARED_OF_MULTIPROCESSOR: u64 = 228 << 10;
+/// What the system takes of it for each block.
+const RESERVED_SHARED: u64 = 1 << 10;
+
+/// A kernel that the program names by the address of its host side.
+struct Named {
+    module: u64,
+    name: String,
+    info: KernelInfo,
+    opted_in: u32,
+}
+
+fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
+    let function = registry().functions.get(&(host as usize)).cloned();
+    let function = function.ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
+    let module = client.module(function.module)?;
+    let name = function.name;
+    match client.ask(&Request::Kernel { module, name: name.clone() }, &[])? {
+        (Reply::Kernel(info), _) => Ok(Named { module, name, info, opted_in: function.opted_in }),
+        _ => Err(CudaError::UNKNOWN),
+    }
+}
+
+/// # Safety
+/// `args` points to as many pointers as the kernel has parameters, each to a value of the parameter's size.
+unsafe fn launch(
+    host: *const c_void,
+    grid: Dim3,
+    block: Dim3,
+    args: *const *const c_void,
+    shared: usize,
+    cooperative: bool,
+) -> u32 {
+    enter(|client| {
+        let kernel = find(client, host)?;
+        if let Some(refusal) = &kernel.info.refusal {
+            complain(&format!("{} cannot run on the virtual device: {refusal}", kernel.name));
+            return Err(CudaError::NOT_SUPPORTED);
+        }
+        let shared = shared as u64;
+        let own = u64::from(kernel.info.shared);
+        let allowed = WITHOUT_OPT_IN.max(own + u64::from(kernel.opted_in));
+        if own + shared > allowed {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        if client.has_failed() {
+            return Ok(());
+        }
+        let mut params = Vec::new();
+        for (index, &size) in kernel.info.params.iter().enumerate() {
+            // SAFETY: nvcc's code passes a pointer to each argument; see above.
+            let value = unsafe {
+                let at = *args.add(index);
+                std::slice::from_raw_parts(at.cast::<u8>(), size as usize)
+            };
+            params.extend_from_slice(value);
+        }
+        client.send_managed()?;
+        let request = Request::Launch(Launch {
+            module: kernel.module,
+            kernel: kernel.name,
+            grid: [grid.x, grid.y, grid.z],
+            block: [block.x, block.y, block.z],
+            shared: shared as u32,
+            cooperative,
+        });
+        let (Reply::Launched(launched), printed) = client.ask(&request, &params)? else {
+            return Err(CudaError::UNKNOWN);
+        };
+        client.clock = launched.clock;
+        client.print_later(&printed);
+        match launched.fault {
+            // A GPU tells at the next call that waits for it, and at every call after that.
+            Some(fault) => client.fail_later(fault),
+            None => client.fetch_managed()?,
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaLaunchKernel(
+    host: *const c_void,
+    grid: Dim3,
+    block: Dim3,
+    args: *const *const c_void,
+    shared: usize,
+    _stream: u64,
+) -> u32 {
+    // SAFETY: as for `launch`.
+    unsafe { launch(host, grid, block, args, shared, false) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cudaLaunchKernel(
+    kernel: *const c_void,
+    grid: Dim3,
+    block: Dim3,
+    args: *const *const c_void,
+    shared: usize,
+    _stream: u64,
+) -> u32 {
+    // SAFETY: as for `launch`; `__cudaGetKernel` made the handle, which is the address of the kernel's host side.
+    unsafe { launch(kernel, grid, block, args, shared, false) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaLaunchCooperativeKernel(
+    host: *const c_void,
+    grid: Dim3,
+    block: Dim3,
+    args: *const *const c_void,
+    shared: usize,
+    _stream: u64,
+) -> u32 {
+    // SAFETY: as for `launch`.
+    unsafe { launch(host, grid, block, args, shared, true) }
+}
+
+/// `cudaLaunchConfig_t`.
+#[repr(C)]
+struct Config {
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    stream: u64,
+    attributes: *const Attribute,
+    count: c_uint,
+}
+
+/// `cudaLaunchAttribute`: 64 bytes of value, after an identifier padded to 8.
+#[repr(C)]
+struct Attribute {
+    id: c_uint,
+    padding: [u8; 4],
+    value: [u8; 64],
+}
+
+const ATTRIBUTE_COOPERATIVE: c_uint = 2;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaLaunchKernelExC(
+    config: *const Config,
+    host: *const c_void,
+    args: *const *const c_void,
+) -> u32 {
+    if config.is_null() {
+        return enter(|_| Err(CudaError::INVALID_VALUE));
+    }
+    // SAFETY: not null, and the program says it is a configuration with so many attributes.
+    unsafe {
+        let Config { grid, block, shared, attributes, count, .. } = config.read();
+        let mut cooperative = false;
+        for index in 0..count as usize {
+            let attribute = &*attributes.add(index);
+            match attribute.id {
+                ATTRIBUTE_COOPERATIVE => cooperative = attribute.value[0] != 0,
+                // What only asks for more speed changes no result; clusters would.
+                4 | 5 => {
+                    complain("launches with thread block clusters are not supported");
+                    return enter(|_| Err(CudaError::NOT_SUPPORTED));
+                }
+                _ => {}
+            }
+        }
+        launch(host, grid, block, args, shared, cooperative)
+    }
+}
+
+const MAX_DYNAMIC_SHARED_SIZE: c_int = 8;
+const PREFERRED_CARVEOUT: c_int = 9;
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaFuncSetAttribute(host: *const c_void, attribute: c_int, value: c_int) -> u32 {
+    enter(|client| {
+        let kernel = find(client, host)?;
+        match attribute {
+            MAX_DYNAMIC_SHARED_SIZE => {
+                let bytes = u32::try_from(value).map_err(|_| CudaError::INVALID_VALUE)?;
+                if u64::from(bytes) + u64::from(kernel.info.shared) > WITH_OPT_IN {
+                    return Err(CudaError::INVALID_VALUE);
+                }
+                if let Some(function) = registry().functions.get_mut(&(host as usize)) {
+                    function.opted_in = bytes;
+                }
+                Ok(())
+            }
+            PREFERRED_CARVEOUT if (-1..=100).contains(&value) => Ok(()),
+            _ => Err(CudaError::INVALID_VALUE),
+        }
+    })
+}
+
+/// `cudaFuncAttributes` of CUDA 13.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    shared: usize,
+    constant: usize,
+    local: usize,
+    max_threads: c_int,
+    registers: c_int,
+    ptx_version: c_int,
+    binary_version: c_int,
+    cache_mode: c_int,
+    max_dynamic_shared: c_int,
+    preferred_carveout: c_int,
+    clusters: [c_int; 6],
+    reserved: [c_int; 16],
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaFuncGetAttributes(to: *mut Attributes, host: *const c_void) -> u32 {
+    enter(|client| {
+        let kernel = find(client, host)?;
+        let (major, minor) = client.properties()?.capability;
+        let version = (major * 10 + minor) as c_int;
+        let dynamic = if kernel.opted_in > 0 {
+            kernel.opted_in
+        } else {
+            (WITHOUT_OPT_IN as u32).saturating_sub(kernel.info.shared)
+        };
+        let attributes = Attributes {
+            shared: kernel.info.shared as usize,
+            max_threads: MAX_THREADS as c_int,
+            registers: kernel.info.registers as c_int,
+            ptx_version: version,
+            binary_version: version,
+            max_dynamic_shared: dynamic as c_int,
+            preferred_carveout: -1,
+            ..Attributes::default()
+        };
+        // SAFETY: null is refused; else the program says that it is such a structure.
+        unsafe { put(to, attributes) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaFuncSetCacheConfig(host: *const c_void, _config: c_int) -> u32 {
+    enter(|client| find(client, host).map(|_| ()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+    to: *mut c_int,
+    host: *const c_void,
+    block: c_int,
+    shared: usize,
+) -> u32 {
+    // SAFETY: as for the other.
+    unsafe { cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(to, host, block, shared, 0) }
+}
+
+/// Blocks that fit on a multiprocessor, by threads and shared memory; the machine has no registers to run out of.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    to: *mut c_int,
+    host: *const c_void,
+    block: c_int,
+    shared: usize,
+    _flags: c_uint,
+) -> u32 {
+    enter(|client| {
+        let kernel = find(client, host)?;
+        let threads = u32::try_from(block).ok().filter(|&threads| threads > 0);
+        let threads = threads.ok_or(CudaError::INVALID_VALUE)?;
+        let bytes = u64::from(kernel.info.shared) + shared as u64 + RESERVED_SHARED;
+        let by_shared = u32::try_from(SHARED_OF_MULTIPROCESSOR / bytes).unwrap_or(u32::MAX);
+        let whole = threads.next_multiple_of(32);
+        let blocks = match threads {
+            ..=MAX_THREADS => (THREADS_OF_MULTIPROCESSOR / whole).min(BLOCKS_OF_MULTIPROCESSOR),
+            _ => 0,
+        };
+        // SAFETY: null is refused; else the program says it is an int.
+        unsafe { put(to, blocks.min(by_shared) as c_int) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
+    to: *mut usize,
+    host: *const c_void,
+    blocks: c_int,
+    _block: c_int,
+) -> u32 {
+    enter(|client| {
+        let kernel = find(client, host)?;
+        let blocks = u64::try_from(blocks).ok().filter(|&blocks| blocks > 0);
+        let each = SHARED_OF_MULTIPROCESSOR / blocks.ok_or(CudaError::INVALID_VALUE)?;
+        let own = u64::from(kernel.info.shared) + RESERVED_SHARED;
+        // SAFETY: null is refused; else the program says it is a size.
+        unsafe { put(to, each.saturating_sub(own).min(WITH_OPT_IN) as usize) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structures_have_the_sizes_of_cuda_13() {
+        assert_eq!(size_of::<Attributes>(), 144);
+        assert_eq!(size_of::<Attribute>(), 72);
+    }
+}

@@ -1,0 +1,450 @@
+//! Memory of the device and memory that both sides use; copies and fills.
+
+use super::{Kind, put, table};
+use crate::client::{Client, Place, enter};
+use crate::error::CudaError;
+use crate::protocol::{Reply, Request};
+use std::ffi::{c_int, c_uint, c_void};
+
+table![
+    cudaMalloc,
+    cudaFree,
+    cudaMallocAsync,
+    cudaFreeAsync,
+    cudaMallocPitch,
+    cudaMallocManaged,
+    cudaMallocHost,
+    cudaHostAlloc,
+    cudaFreeHost,
+    cudaHostGetDevicePointer,
+    cudaHostGetFlags,
+    cudaHostRegister,
+    cudaHostUnregister,
+    cudaMemcpy,
+    cudaMemcpyAsync,
+    cudaMemcpy2D,
+    cudaMemcpy2DAsync,
+    cudaMemset,
+    cudaMemsetAsync,
+    cudaMemset2D,
+    cudaMemset2DAsync,
+    cudaMemGetInfo,
+    cudaPointerGetAttributes,
+    cudaMemPrefetchAsync,
+    cudaMemAdvise,
+];
+
+/// Rows of `cudaMallocPitch` begin at multiples of this.
+const PITCH: u64 = 512;
+
+fn alloc(client: &mut Client, bytes: u64) -> Result<u64, CudaError> {
+    if bytes == 0 {
+        return Ok(0);
+    }
+    let address = client.number(&Request::Alloc { bytes }, &[])?;
+    client.allocations.insert(address, bytes);
+    Ok(address)
+}
+
+fn free(client: &mut Client, address: u64) -> Result<(), CudaError> {
+    if address == 0 {
+        return Ok(());
+    }
+    if client.allocations.remove(&address).is_some() {
+        return client.tell(&Request::Free { address }, &[]);
+    }
+    if client.free_managed(address)? { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMalloc(to: *mut u64, bytes: usize) -> u32 {
+    enter(|client| {
+        if to.is_null() {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let address = alloc(client, bytes as u64)?;
+        // SAFETY: not null; the program says it is a pointer to a pointer.
+        unsafe { put(to, address) }
+    })
+}
+
+/// Waits for the device, as CUDA does.
+#[unsafe(no_mangle)]
+extern "C" fn cudaFree(address: u64) -> u32 {
+    enter(|client| {
+        client.synchronise()?;
+        free(client, address)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMallocAsync(to: *mut u64, bytes: usize, _stream: u64) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { cudaMalloc(to, bytes) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaFreeAsync(address: u64, _stream: u64) -> u32 {
+    enter(|client| free(client, address))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMallocPitch(
+    to: *mut u64,
+    pitch: *mut usize,
+    width: usize,
+    height: usize,
+) -> u32 {
+    enter(|client| {
+        let row = (width as u64).checked_next_multiple_of(PITCH);
+        let row = row.ok_or(CudaError::MEMORY_ALLOCATION)?;
+        let bytes = row.checked_mul(height as u64).ok_or(CudaError::MEMORY_ALLOCATION)?;
+        let address = alloc(client, bytes)?;
+        // SAFETY: null is refused; else the program says what they point to.
+        unsafe { put(to, address).and_then(|()| put(pitch, row as usize)) }
+    })
+}
+
+/// # Safety
+/// `to` is null or may be written.
+unsafe fn alloc_managed(to: *mut u64, bytes: usize) -> u32 {
+    enter(|client| {
+        if to.is_null() || bytes == 0 {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let address = client.alloc_managed(bytes as u64)?;
+        // SAFETY: see above.
+        unsafe { put(to, address) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMallocManaged(to: *mut u64, bytes: usize, _flags: c_uint) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { alloc_managed(to, bytes) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMallocHost(to: *mut u64, bytes: usize) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { alloc_managed(to, bytes) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaHostAlloc(to: *mut u64, bytes: usize, _flags: c_uint) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { alloc_managed(to, bytes) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaFreeHost(address: u64) -> u32 {
+    enter(|client| match address {
+        0 => Ok(()),
+        _ if client.free_managed(address)? => Ok(()),
+        _ => Err(CudaError::INVALID_VALUE),
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaHostGetDevicePointer(to: *mut u64, host: u64, _flags: c_uint) -> u32 {
+    enter(|client| {
+        if client.place(host) != Place::Managed {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        // SAFETY: null is refused; else the program says it is a pointer to a pointer.
+        unsafe { put(to, host) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaHostGetFlags(to: *mut c_uint, host: u64) -> u32 {
+    enter(|client| {
+        if client.place(host) != Place::Managed {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        // `cudaHostAllocMapped`: all of it is.
+        // SAFETY: null is refused; else the program says it is an unsigned int.
+        unsafe { put(to, 2) }
+    })
+}
+
+const REGISTER_MAPPED: c_uint = 2;
+
+/// Pages that are pinned for faster copies need nothing here. To map them for kernels is not supported.
+#[unsafe(no_mangle)]
+extern "C" fn cudaHostRegister(_host: u64, _bytes: usize, flags: c_uint) -> u32 {
+    if flags & REGISTER_MAPPED != 0 {
+        return super::unsupported::refuse("cudaHostRegister with cudaHostRegisterMapped");
+    }
+    enter(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaHostUnregister(_host: u64) -> u32 {
+    enter(|_| Ok(()))
+}
+
+/// `cudaMemcpyKind`s that name both sides.
+const HOST_TO_HOST: Kind = 0;
+const HOST_TO_DEVICE: Kind = 1;
+const DEVICE_TO_HOST: Kind = 2;
+const DEVICE_TO_DEVICE: Kind = 3;
+const DEFAULT: Kind = 4;
+
+/// Copies `bytes` bytes between any two places.
+///
+/// # Safety
+/// What is not device memory is valid for so many bytes of the program's.
+pub(super) unsafe fn copy(
+    client: &mut Client,
+    to: u64,
+    from: u64,
+    bytes: u64,
+    kind: Kind,
+) -> Result<(), CudaError> {
+    let sides = (client.place(to), client.place(from));
+    let fits = |place: Place, device: bool| match place {
+        Place::Managed => true,
+        Place::Device => device,
+        Place::Host => !device,
+    };
+    let right = match kind {
+        HOST_TO_HOST => fits(sides.0, false) && fits(sides.1, false),
+        HOST_TO_DEVICE => fits(sides.0, true) && fits(sides.1, false),
+        DEVICE_TO_HOST => fits(sides.0, false) && fits(sides.1, true),
+        DEVICE_TO_DEVICE => fits(sides.0, true) && fits(sides.1, true),
+        DEFAULT => true,
+        _ => return Err(CudaError::INVALID_MEMCPY_DIRECTION),
+    };
+    if !right {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    if bytes == 0 {
+        return Ok(());
+    }
+    let length = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
+    match (sides.0 == Place::Device, sides.1 == Place::Device) {
+        (true, true) => client.tell(&Request::Copy { to, from, bytes }, &[]),
+        (true, false) => {
+            // SAFETY: the program says that so many bytes lie there.
+            let body = unsafe { std::slice::from_raw_parts(from as *const u8, length) };
+            client.tell(&Request::Write { address: to }, body)
+        }
+        (false, true) => {
+            let (_, body) = client.ask(&Request::Read { address: from, bytes }, &[])?;
+            let body = body.get(..length).ok_or(CudaError::UNKNOWN)?;
+            // SAFETY: the program says that there is room for so many bytes; the source is elsewhere.
+            unsafe { std::ptr::copy_nonoverlapping(body.as_ptr(), to as *mut u8, length) };
+            Ok(())
+        }
+        (false, false) => {
+            // SAFETY: the program says that so many bytes lie at both places.
+            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, length) };
+            Ok(())
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpy(to: u64, from: u64, bytes: usize, kind: Kind) -> u32 {
+    enter(|client| {
+        client.synchronise()?;
+        // SAFETY: the same contract.
+        unsafe { copy(client, to, from, bytes as u64, kind) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpyAsync(
+    to: u64,
+    from: u64,
+    bytes: usize,
+    kind: Kind,
+    _stream: u64,
+) -> u32 {
+    // SAFETY: the same contract.
+    enter(|client| unsafe { copy(client, to, from, bytes as u64, kind) })
+}
+
+/// The rows of a two-dimensional copy: the place of each.
+fn rows(start: u64, pitch: usize, height: usize) -> impl Iterator<Item = u64> {
+    (0..height as u64).map(move |row| start.wrapping_add(row.wrapping_mul(pitch as u64)))
+}
+
+/// # Safety
+/// As for `copy`, for every row.
+#[expect(clippy::too_many_arguments, reason = "as in CUDA")]
+unsafe fn copy_rows(
+    client: &mut Client,
+    to: u64,
+    to_pitch: usize,
+    from: u64,
+    from_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: Kind,
+) -> Result<(), CudaError> {
+    if width > to_pitch || width > from_pitch {
+        return Err(CudaError::INVALID_PITCH);
+    }
+    for (to, from) in rows(to, to_pitch, height).zip(rows(from, from_pitch, height)) {
+        // SAFETY: the same contract.
+        unsafe { copy(client, to, from, width as u64, kind)? };
+    }
+    Ok(())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpy2D(
+    to: u64,
+    to_pitch: usize,
+    from: u64,
+    from_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: Kind,
+) -> u32 {
+    enter(|client| {
+        client.synchronise()?;
+        // SAFETY: the same contract.
+        unsafe { copy_rows(client, to, to_pitch, from, from_pitch, width, height, kind) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpy2DAsync(
+    to: u64,
+    to_pitch: usize,
+    from: u64,
+    from_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: Kind,
+    _stream: u64,
+) -> u32 {
+    enter(|client| {
+        // SAFETY: the same contract.
+        unsafe { copy_rows(client, to, to_pitch, from, from_pitch, width, height, kind) }
+    })
+}
+
+/// # Safety
+/// What is not device memory is valid for so many bytes of the program's.
+unsafe fn fill(
+    client: &mut Client,
+    address: u64,
+    value: c_int,
+    bytes: usize,
+) -> Result<(), CudaError> {
+    let value = value as u8;
+    match client.place(address) {
+        _ if bytes == 0 => Ok(()),
+        Place::Device => client.tell(&Request::Fill { address, bytes: bytes as u64, value }, &[]),
+        Place::Managed => {
+            // SAFETY: the program says that there is room for so many bytes.
+            unsafe { std::ptr::write_bytes(address as *mut u8, value, bytes) };
+            Ok(())
+        }
+        Place::Host => Err(CudaError::INVALID_VALUE),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemset(address: u64, value: c_int, bytes: usize) -> u32 {
+    // SAFETY: the same contract.
+    enter(|client| unsafe { fill(client, address, value, bytes) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemsetAsync(
+    address: u64,
+    value: c_int,
+    bytes: usize,
+    _stream: u64,
+) -> u32 {
+    // SAFETY: the same contract.
+    enter(|client| unsafe { fill(client, address, value, bytes) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemset2D(
+    address: u64,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+) -> u32 {
+    enter(|client| {
+        if width > pitch {
+            return Err(CudaError::INVALID_PITCH);
+        }
+        // SAFETY: the same contract, for every row.
+        rows(address, pitch, height).try_for_each(|row| unsafe { fill(client, row, value, width) })
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemset2DAsync(
+    address: u64,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+    _stream: u64,
+) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { cudaMemset2D(address, pitch, value, width, height) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> u32 {
+    enter(|client| {
+        let (Reply::Memory { free: left, total: all }, _) = client.ask(&Request::Memory, &[])?
+        else {
+            return Err(CudaError::UNKNOWN);
+        };
+        // SAFETY: null is refused; else the program says what they point to.
+        unsafe { put(free, left as usize).and_then(|()| put(total, all as usize)) }
+    })
+}
+
+/// `cudaPointerAttributes` of CUDA 13.
+#[repr(C)]
+struct PointerAttributes {
+    /// `cudaMemoryType`: 0 unregistered, 1 host, 2 device, 3 managed.
+    kind: c_int,
+    device: c_int,
+    device_pointer: u64,
+    host_pointer: u64,
+    reserved: [u64; 8],
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaPointerGetAttributes(
+    to: *mut PointerAttributes,
+    pointer: *const c_void,
+) -> u32 {
+    enter(|client| {
+        let address = pointer as u64;
+        let (kind, device, device_pointer, host_pointer) = match client.place(address) {
+            Place::Host => (0, -2, 0, address),
+            Place::Device => (2, 0, address, 0),
+            Place::Managed => (3, 0, address, address),
+        };
+        let attributes =
+            PointerAttributes { kind, device, device_pointer, host_pointer, reserved: [0; 8] };
+        // SAFETY: null is refused; else the program says that it is such a structure.
+        unsafe { put(to, attributes) }
+    })
+}
+
+/// Advice about where pages shall lie changes no result.
+#[unsafe(no_mangle)]
+extern "C" fn cudaMemPrefetchAsync() -> u32 {
+    enter(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudaMemAdvise() -> u32 {
+    enter(|_| Ok(()))
+}

@@ -1,0 +1,122 @@
+//! Variables of modules: `__constant__` and `__device__`.
+
+use super::{Kind, put, table};
+use crate::client::{Client, complain, enter, registry};
+use crate::error::CudaError;
+use crate::protocol::{Reply, Request};
+use std::ffi::c_void;
+
+table![
+    cudaMemcpyToSymbol,
+    cudaMemcpyToSymbolAsync,
+    cudaMemcpyFromSymbol,
+    cudaMemcpyFromSymbolAsync,
+    cudaGetSymbolAddress,
+    cudaGetSymbolSize,
+];
+
+/// Module and name of a variable that the program names by the address of its host side.
+fn find(client: &mut Client, symbol: *const c_void) -> Result<(u64, String), CudaError> {
+    let variable = registry().variables.get(&(symbol as usize)).cloned();
+    let variable = variable.ok_or(CudaError::INVALID_SYMBOL)?;
+    Ok((client.module(variable.module)?, variable.name))
+}
+
+/// The bytes at an address of either side.
+///
+/// # Safety
+/// What is not device memory is valid for so many bytes of the program's.
+unsafe fn fetch(client: &mut Client, from: u64, bytes: usize) -> Result<Vec<u8>, CudaError> {
+    let mut body = vec![0; bytes];
+    // SAFETY: the source by contract, the target is `body`.
+    unsafe { super::memory::copy(client, body.as_mut_ptr() as u64, from, bytes as u64, 4)? };
+    Ok(body)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpyToSymbol(
+    symbol: *const c_void,
+    from: u64,
+    bytes: usize,
+    offset: usize,
+    _kind: Kind,
+) -> u32 {
+    enter(|client| {
+        let (module, name) = find(client, symbol)?;
+        // SAFETY: the same contract.
+        let body = unsafe { fetch(client, from, bytes)? };
+        client.tell(&Request::WriteSymbol { module, name, offset: offset as u64 }, &body)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpyToSymbolAsync(
+    symbol: *const c_void,
+    from: u64,
+    bytes: usize,
+    offset: usize,
+    kind: Kind,
+    _stream: u64,
+) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { cudaMemcpyToSymbol(symbol, from, bytes, offset, kind) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpyFromSymbol(
+    to: u64,
+    symbol: *const c_void,
+    bytes: usize,
+    offset: usize,
+    _kind: Kind,
+) -> u32 {
+    enter(|client| {
+        client.synchronise()?;
+        let (module, name) = find(client, symbol)?;
+        let read = Request::ReadSymbol { module, name, offset: offset as u64, bytes: bytes as u64 };
+        let (_, body) = client.ask(&read, &[])?;
+        // SAFETY: the target by contract, the source is `body`.
+        unsafe { super::memory::copy(client, to, body.as_ptr() as u64, body.len() as u64, 4) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMemcpyFromSymbolAsync(
+    to: u64,
+    symbol: *const c_void,
+    bytes: usize,
+    offset: usize,
+    kind: Kind,
+    _stream: u64,
+) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGetSymbolAddress(to: *mut u64, symbol: *const c_void) -> u32 {
+    enter(|client| {
+        let (module, name) = find(client, symbol)?;
+        let symbol = client.ask(&Request::Symbol { module, name }, &[])?;
+        let (Reply::Symbol { address: Some(address), bytes }, _) = symbol else {
+            complain("the address of a __constant__ variable is not supported");
+            return Err(CudaError::NOT_SUPPORTED);
+        };
+        // From now on copies may name it.
+        client.allocations.insert(address, bytes);
+        // SAFETY: null is refused; else the program says it is a pointer to a pointer.
+        unsafe { put(to, address) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGetSymbolSize(to: *mut usize, symbol: *const c_void) -> u32 {
+    enter(|client| {
+        let (module, name) = find(client, symbol)?;
+        match client.ask(&Request::Symbol { module, name }, &[])? {
+            // SAFETY: null is refused; else the program says it is a size.
+            (Reply::Symbol { bytes, .. }, _) => unsafe { put(to, bytes as usize) },
+            _ => Err(CudaError::UNKNOWN),
+        }
+    })
+}

@@ -1,0 +1,79 @@
+//! Error codes of the CUDA runtime (CUDA Runtime API, "enum cudaError"), with their names and texts.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A `cudaError_t` other than success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CudaError(pub u32);
+
+/// `cudaSuccess`.
+pub const SUCCESS: u32 = 0;
+
+macro_rules! errors {
+    ($($constant:ident = $code:literal, $name:literal, $text:literal;)*) => {
+        impl CudaError {
+            $(#[doc = concat!("`", $name, "`: ", $text, ".")]
+            pub const $constant: Self = Self($code);)*
+
+            /// Name, such as `cudaErrorInvalidValue`; None for a code that CUDA does not have or this crate never returns.
+            pub fn name(self) -> Option<&'static str> {
+                match self.0 { $($code => Some($name),)* _ => None }
+            }
+
+            /// What `cudaGetErrorString` says.
+            pub fn text(self) -> Option<&'static str> {
+                match self.0 { $($code => Some($text),)* _ => None }
+            }
+        }
+    };
+}
+
+errors! {
+    INVALID_VALUE = 1, "cudaErrorInvalidValue", "invalid argument";
+    MEMORY_ALLOCATION = 2, "cudaErrorMemoryAllocation", "out of memory";
+    INITIALIZATION = 3, "cudaErrorInitializationError", "initialization error";
+    CUDART_UNLOADING = 4, "cudaErrorCudartUnloading", "driver shutting down";
+    INVALID_CONFIGURATION = 9, "cudaErrorInvalidConfiguration", "invalid configuration argument";
+    INVALID_PITCH = 12, "cudaErrorInvalidPitchValue", "invalid pitch argument";
+    INVALID_SYMBOL = 13, "cudaErrorInvalidSymbol", "invalid device symbol";
+    INVALID_DEVICE_POINTER = 17, "cudaErrorInvalidDevicePointer", "invalid device pointer";
+    INVALID_MEMCPY_DIRECTION = 21, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy";
+    MISSING_CONFIGURATION = 52, "cudaErrorMissingConfiguration", "__global__ function call is not configured";
+    INVALID_DEVICE_FUNCTION = 98, "cudaErrorInvalidDeviceFunction", "invalid device function";
+    NO_DEVICE = 100, "cudaErrorNoDevice", "no CUDA-capable device is detected";
+    INVALID_DEVICE = 101, "cudaErrorInvalidDevice", "invalid device ordinal";
+    INVALID_KERNEL_IMAGE = 200, "cudaErrorInvalidKernelImage", "device kernel image is invalid";
+    NO_KERNEL_IMAGE = 209, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device";
+    INVALID_PTX = 218, "cudaErrorInvalidPtx", "a PTX JIT compilation failed";
+    INVALID_RESOURCE_HANDLE = 400, "cudaErrorInvalidResourceHandle", "invalid resource handle";
+    SYMBOL_NOT_FOUND = 500, "cudaErrorSymbolNotFound", "named symbol not found";
+    NOT_READY = 600, "cudaErrorNotReady", "device not ready";
+    ILLEGAL_ADDRESS = 700, "cudaErrorIllegalAddress", "an illegal memory access was encountered";
+    LAUNCH_OUT_OF_RESOURCES = 701, "cudaErrorLaunchOutOfResources", "too many resources requested for launch";
+    LAUNCH_TIMEOUT = 702, "cudaErrorLaunchTimeout", "the launch timed out and was terminated";
+    PEER_ACCESS_ALREADY_ENABLED = 704, "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled";
+    PEER_ACCESS_NOT_ENABLED = 705, "cudaErrorPeerAccessNotEnabled", "peer access has not been enabled";
+    ASSERT = 710, "cudaErrorAssert", "device-side assert triggered";
+    HOST_MEMORY_ALREADY_REGISTERED = 712, "cudaErrorHostMemoryAlreadyRegistered", "part or all of the requested memory range is already mapped";
+    HOST_MEMORY_NOT_REGISTERED = 713, "cudaErrorHostMemoryNotRegistered", "pointer does not correspond to a registered memory region";
+    HARDWARE_STACK = 714, "cudaErrorHardwareStackError", "hardware stack error";
+    ILLEGAL_INSTRUCTION = 715, "cudaErrorIllegalInstruction", "an illegal instruction was encountered";
+    MISALIGNED_ADDRESS = 716, "cudaErrorMisalignedAddress", "misaligned address";
+    INVALID_PC = 718, "cudaErrorInvalidPc", "invalid program counter";
+    LAUNCH_FAILURE = 719, "cudaErrorLaunchFailure", "unspecified launch failure";
+    COOPERATIVE_LAUNCH_TOO_LARGE = 720, "cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch";
+    NOT_SUPPORTED = 801, "cudaErrorNotSupported", "operation not supported";
+    UNKNOWN = 999, "cudaErrorUnknown", "unknown error";
+}
+
+impl fmt::Display for CudaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.name(), self.text()) {
+            (Some(name), Some(text)) => write!(f, "{name}: {text}"),
+            _ => write!(f, "CUDA error {}", self.0),
+        }
+    }
+}
+
+impl std::error::Error for CudaError {}

@@ -1,0 +1,177 @@
+//! What the host does with global memory between launches: free, read, write, fill, copy; and a module's variables.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::global::{Buffer, BufferId, Memory};
+use crate::grid::place_variables;
+use crate::program::Module;
+
+/// Why the host's access fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostFault {
+    /// The address is no buffer's, or the range leaves its buffer.
+    OutOfBounds,
+    /// The buffer has been freed.
+    Freed,
+}
+
+impl Memory {
+    /// Gives a buffer back. Its addresses are never used again, so that a later access is always noticed.
+    ///
+    /// # Errors
+    /// The address is not that of a buffer's first byte, or the buffer has been freed before.
+    pub fn free(&mut self, address: u64) -> Result<(), HostFault> {
+        match self.locate(address) {
+            Some((id, 0)) if id.0 < BufferId::FIRST_VARIABLE => self.release(id),
+            _ => Err(HostFault::OutOfBounds),
+        }
+    }
+
+    /// The `bytes` bytes at an address; those that nobody wrote are 0xFF.
+    ///
+    /// # Errors
+    /// They are not inside one buffer.
+    pub fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, HostFault> {
+        let (buffer, start) = self.range(address, bytes)?;
+        Ok((start..start + bytes).map(|place| buffer.get(place, 1).0 as u8).collect())
+    }
+
+    /// Writes bytes at an address. Read-only buffers are read-only for kernels, not for the host.
+    ///
+    /// # Errors
+    /// They are not inside one buffer.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostFault> {
+        let (buffer, start) = self.range(address, bytes.len())?;
+        if start.is_multiple_of(4) {
+            let (words, rest) = bytes.as_chunks::<4>();
+            for (i, word) in words.iter().enumerate() {
+                buffer.put(start + 4 * i, 4, u32::from_le_bytes(*word).into());
+            }
+            put_bytes(buffer, start + 4 * words.len(), rest);
+        } else {
+            put_bytes(buffer, start, bytes);
+        }
+        Ok(())
+    }
+
+    /// Copies within the device. What was never written stays so.
+    ///
+    /// # Errors
+    /// One of the ranges is not inside one buffer.
+    pub fn copy(&mut self, to: u64, from: u64, bytes: usize) -> Result<(), HostFault> {
+        let (source, start) = self.range(from, bytes)?;
+        let copied: Vec<(u8, bool)> = (start..start + bytes)
+            .map(|place| (source.get(place, 1).0 as u8, source.byte_is_defined(place)))
+            .collect();
+        let (target, start) = self.range(to, bytes)?;
+        for (place, (byte, defined)) in (start..).zip(copied) {
+            target.put(place, 1, byte.into());
+            if !defined {
+                target.forget(place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Address and size of a module's variable (`__device__`), by its name in the PTX. The variables come into being with
+    /// the first launch, or here.
+    pub fn variable(&mut self, module: &Module, name: &str) -> Option<(u64, usize)> {
+        let index = module.variables.iter().position(|variable| variable.name == name)?;
+        let id = BufferId(place_variables(module, self).0 + index);
+        Some((self.address(id), self.size(id)))
+    }
+
+    /// How many buffers have not been freed, and their bytes.
+    pub fn in_use(&self) -> (usize, usize) {
+        let live = self.buffers().filter(|buffer| !buffer.is_freed());
+        live.fold((0, 0), |(count, bytes), buffer| (count + 1, bytes + buffer.len()))
+    }
+
+    fn range(&self, address: u64, bytes: usize) -> Result<(&Buffer, usize), HostFault> {
+        let (id, offset) = self.locate(address).ok_or(HostFault::OutOfBounds)?;
+        let buffer = self.buffer(id).ok_or(HostFault::OutOfBounds)?;
+        if buffer.is_freed() {
+            return Err(HostFault::Freed);
+        }
+        let start = usize::try_from(offset).map_err(|_| HostFault::OutOfBounds)?;
+        let inside = start.checked_add(bytes).is_some_and(|end| end <= buffer.len());
+        if inside { Ok((buffer, start)) } else { Err(HostFault::OutOfBounds) }
+    }
+}
+
+fn put_bytes(buffer: &Buffer, start: usize, bytes: &[u8]) {
+    for (place, &byte) in (start..).zip(bytes) {
+        buffer.put(place, 1, byte.into());
+    }
+}
+
+impl Buffer {
+    /// Marks a byte as never written.
+    fn forget(&self, place: usize) {
+        if let Some(flags) = self.flags(place) {
+            flags.fetch_and(!(1 << (place & 3)), Relaxed);
+        }
+    }
+}
+
+impl Module {
+    /// Place and size in bytes of a `.const` variable, by its name in the PTX.
+    pub fn constant(&self, name: &str) -> Option<(usize, usize)> {
+        let found = self.constant_names.iter().find(|constant| constant.name == name)?;
+        Some((found.start as usize, found.size))
+    }
+
+    /// The bytes of a `.const` variable from `offset` on; None where they are not inside it.
+    pub fn read_constant(&self, name: &str, offset: usize, bytes: usize) -> Option<Vec<u8>> {
+        let (start, size) = self.constant(name)?;
+        offset.checked_add(bytes).filter(|&end| end <= size)?;
+        Some(self.constants.read((start + offset) as u32, bytes))
+    }
+
+    /// Writes into a `.const` variable; false where it would not be inside it.
+    pub fn write_constant(&mut self, name: &str, offset: usize, bytes: &[u8]) -> bool {
+        let Some((start, size)) = self.constant(name) else { return false };
+        let inside = offset.checked_add(bytes.len()).is_some_and(|end| end <= size);
+        if inside {
+            self.constants.fill((start + offset) as u32, bytes);
+        }
+        inside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Access, Init};
+
+    #[test]
+    fn the_host_reads_writes_and_frees() {
+        let mut memory = Memory::default();
+        let id = memory.alloc(Init::Undefined { len: 11 }, Access::ReadWrite);
+        let start = memory.address(id);
+        assert_eq!(memory.write(start + 1, &[1, 2, 3, 4, 5, 6]), Ok(()));
+        assert_eq!(memory.write(start + 8, &[9]), Ok(()));
+        let bytes = [255, 1, 2, 3, 4, 5, 6, 255, 9, 255, 255];
+        assert_eq!(memory.read(start, 11), Ok(bytes.to_vec()));
+        assert_eq!(memory.read(start + 1, 11), Err(HostFault::OutOfBounds));
+        assert_eq!(memory.write(start - 1, &[0]), Err(HostFault::OutOfBounds));
+
+        let other = memory.alloc(Init::Bytes(vec![0; 11]), Access::ReadWrite);
+        let second = memory.address(other);
+        assert_eq!(memory.copy(second, start, 11), Ok(()));
+        assert_eq!(memory.bytes(other), bytes);
+        // What has no flags was defined from the start, and stays so.
+        assert!(memory.defined(other).iter().all(|&d| d));
+        assert_eq!(memory.copy(start + 2, start + 6, 3), Ok(()));
+        let defined = [false, true, true, false, true, true, true, false, true, false, false];
+        assert_eq!(memory.defined(id), defined);
+
+        assert_eq!(memory.in_use(), (2, 22));
+        assert_eq!(memory.free(start + 4), Err(HostFault::OutOfBounds));
+        assert_eq!(memory.free(start), Ok(()));
+        assert_eq!(memory.free(start), Err(HostFault::Freed));
+        assert_eq!(memory.read(start, 1), Err(HostFault::Freed));
+        assert_eq!(memory.in_use(), (1, 11));
+        assert_eq!(memory.locate(start + 4), Some((id, 4)));
+    }
+}

@@ -1,0 +1,80 @@
+//! Several blocks at once: one after another gets a turn, so that each may wait for any other.
+
+use std::collections::VecDeque;
+
+use crate::block::{Barriers, Ended, Patience, Turns};
+use crate::exec::{BlockState, Env};
+use crate::finding::Log;
+use crate::hooks::Monitor;
+use crate::memory::flat::Flat;
+use crate::program::Program;
+use crate::warp::Warp;
+
+/// A turn of a block: long enough that changing over costs little, short enough that waiting costs little.
+pub(crate) const TURN: Patience = Patience { block: 1 << 12, warp: 1 << 10 };
+/// The first turn of a block that need not wait: most have ended by then.
+pub(crate) const FIRST_TURN: Patience = Patience { block: 1 << 16, warp: 1 << 10 };
+
+/// A block with all that it needs to go on.
+pub(crate) struct Resident<M> {
+    pub index: u64,
+    pub state: BlockState<M>,
+    pub warps: Vec<Warp>,
+    pub barriers: Barriers,
+}
+
+impl<M> Resident<M> {
+    /// Storage for a block of so many warps.
+    pub fn new(program: &Program, warps: u32, monitor: M) -> Self {
+        let state = BlockState {
+            shared: Flat::default(),
+            log: Log::default(),
+            printed: String::new(),
+            monitor,
+            coordinates: [0; 3],
+            lane_instructions: 0,
+        };
+        let warps = (0..warps).map(|_| Warp::new(program)).collect();
+        Self { index: 0, state, warps, barriers: Barriers::default() }
+    }
+}
+
+/// Runs blocks until all have ended, `room` of them at a time. `residents` have begun already; `next` begins another one, if
+/// there is one, in the storage that is given; its first turn is as long as `first`. `end` takes what a block leaves, and says whether others need still run.
+pub(crate) fn take_turns<M: Monitor>(
+    env: &Env,
+    common: &mut M,
+    residents: &mut VecDeque<Resident<M>>,
+    room: u64,
+    first: Patience,
+    mut next: impl FnMut(Option<Resident<M>>, &mut M) -> Option<Resident<M>>,
+    mut end: impl FnMut(&mut Resident<M>, Ended) -> bool,
+) {
+    let mut free = None;
+    let mut more = true;
+    loop {
+        let mut patience = TURN;
+        if more && (residents.len() as u64) < room {
+            match next(free.take(), common) {
+                Some(resident) => {
+                    residents.push_front(resident);
+                    patience = first;
+                }
+                None => more = false,
+            }
+        }
+        let Some(mut resident) = residents.pop_front() else { return };
+        resident.state.monitor.exchange(common);
+        resident.state.monitor.resume(resident.index);
+        let Resident { state, warps, barriers, .. } = &mut resident;
+        let ended = Turns { env, state, warps }.run_for(barriers, patience, || false);
+        resident.state.monitor.exchange(common);
+        if ended == Ended::Paused {
+            residents.push_back(resident);
+        } else if end(&mut resident, ended) {
+            free = Some(resident);
+        } else {
+            return;
+        }
+    }
+}

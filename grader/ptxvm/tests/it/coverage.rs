@@ -1,0 +1,53 @@
+//! What loads: kernels with all the usual intrinsics, and one of each form of instruction, or the sentence that refuses it.
+
+use ptxvm::{Kernel, Module};
+use std::fmt::Write;
+
+const INSTRUCTIONS: &str = include_str!("../coverage/instructions.txt");
+
+/// Of one instruction in a kernel: why it is refused.
+fn refusal(instruction: &str) -> Option<String> {
+    let text = format!(
+        ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(){{\n\
+         .reg .b16 %rs<9>;.reg .b32 %r<9>;.reg .b64 %rd<9>;.reg .f32 %f<9>;.reg .f64 %fd<9>;.reg .pred %p<9>;\n\
+         {instruction}\nret;\n}}\n"
+    );
+    match Module::load(&text) {
+        Ok(module) => module.kernel("k").and_then(Kernel::refusal).map(|e| e.message.clone()),
+        Err(error) => Some(format!("malformed: {}", error.message)),
+    }
+}
+
+#[test]
+fn every_form_of_instruction_loads_or_is_refused_with_a_reason() {
+    let mut now = String::new();
+    for line in INSTRUCTIONS.lines() {
+        let instruction = line.split("  // ").next().unwrap_or_default();
+        now.push_str(instruction);
+        if let Some(reason) = refusal(instruction) {
+            write!(now, "  // {reason}").expect("a string takes everything");
+        }
+        now.push('\n');
+    }
+    assert!(now == INSTRUCTIONS, "the table would be:\n{now}");
+}
+
+#[test]
+fn kernels_with_all_the_usual_intrinsics_load() {
+    let files = [
+        ("functions", include_str!("../coverage/functions.ptx"), 3),
+        ("halves", include_str!("../coverage/halves.ptx"), 7),
+        ("integers", include_str!("../coverage/integers.ptx"), 3),
+        ("memory", include_str!("../coverage/memory.ptx"), 5),
+        ("memory_G", include_str!("../coverage/memory_G.ptx"), 4),
+        ("others", include_str!("../coverage/others.ptx"), 2),
+        ("others_G", include_str!("../coverage/others_G.ptx"), 2),
+    ];
+    for (name, text, count) in files {
+        let module = Module::load(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(module.kernels().count(), count, "{name}");
+        for kernel in module.kernels() {
+            assert_eq!(kernel.refusal(), None, "{name}: {}", kernel.name());
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What the grader asks of the child, and what the child says. The grader believes none of the latter: it only words
+//! what went wrong with it.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What to load and to call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The compiled host code.
+    pub library: PathBuf,
+    /// In order.
+    pub calls: Vec<Call>,
+    /// The file of the tensors that lie in the host's memory, and its length.
+    pub memory: Option<(PathBuf, usize)>,
+    /// What the child may use.
+    pub bounds: Bounds,
+}
+
+/// A call of an entry point of the glue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// Its symbol.
+    pub symbol: String,
+    /// In the order of the glue.
+    pub args: Vec<Arg>,
+}
+
+/// An argument of the glue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Arg {
+    /// A pointer to device memory.
+    Device(u64),
+    /// A pointer to this byte of the memory file.
+    Host(usize),
+    /// A number, as it lies in memory.
+    Value(Vec<u8>),
+}
+
+/// What the child may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Of the processor.
+    pub cpu_seconds: u64,
+    /// Bytes of address space.
+    pub memory: u64,
+    /// Bytes of a file that it writes.
+    pub file_size: u64,
+    /// At a time.
+    pub open_files: u64,
+}
+
+/// A line of the child's report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Line {
+    /// The sandbox has a hole: what a program can do on this machine.
+    Open(String),
+    /// The library cannot be loaded.
+    NotLoaded(String),
+    /// Call number so-and-so starts.
+    Calling(usize),
+    /// It threw an exception, with these words.
+    Threw(String),
+    /// It returned.
+    Returned(usize),
+    /// The device refused something that the call did not mend: name and words of the error.
+    CudaError(String, String),
+    /// All calls have returned.
+    Done,
+}
+
+/// The name of the job in the child's folder.
+pub const JOB: &str = "job.json";
+/// The name of the report.
+pub const REPORT: &str = "report";
+/// The name of the memory file.
+pub const MEMORY: &str = "memory";
+/// The folder in it that the student's code may use.
+pub const SCRATCH: &str = "scratch";
+
+/// The lines of a report; what is no line is left out: anyone may have written it.
+pub fn lines(report: &str) -> Vec<Line> {
+    report.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}

@@ -1,0 +1,69 @@
+//! The process in which a program runs.
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, OsString, c_char, c_int};
+use std::io::Write;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Exit code of a program that cannot be loaded.
+const NOT_LOADED: u8 = 3;
+
+/// The number by which the child knows a descriptor.
+pub fn number(of: &impl AsRawFd) -> String {
+    of.as_raw_fd().to_string()
+}
+
+/// `int main(int, char**)`, or without the arguments.
+type Main = unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int;
+
+/// The hidden command. Its arguments are the number of the device's descriptor, the library, and the program's own from its
+/// name on.
+pub fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(2);
+    let device = args.next().and_then(|text| text.to_str()?.parse::<RawFd>().ok());
+    let (Some(device), Some(library)) = (device, args.next()) else {
+        return ExitCode::from(NOT_LOADED);
+    };
+    // SAFETY: the grader opened it for this process and names it once.
+    let device = unsafe { OwnedFd::from_raw_fd(device) };
+    // What the program starts itself has nothing to say to the device.
+    rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::CLOEXEC).ok();
+    // Keeps CUDA's functions in this executable: the program asks for them by name.
+    cudart::exported();
+    cudart::client::connect(device.into());
+    let status = match run(Path::new(&library), args.collect()) {
+        Ok(status) => status,
+        Err(words) => {
+            writeln!(std::io::stderr(), "error: the program cannot be loaded: {words}").ok();
+            return ExitCode::from(NOT_LOADED);
+        }
+    };
+    // SAFETY: runs what the program left for its end (`atexit`, destructors), writes its buffers, and ends the process.
+    unsafe { libc::exit(status) }
+}
+
+fn run(library: &Path, args: Vec<OsString>) -> Result<c_int, String> {
+    use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW, Symbol};
+    let texts: Result<Vec<CString>, _> =
+        args.into_iter().map(|arg| CString::new(arg.into_vec())).collect();
+    let texts = texts.map_err(|e| e.to_string())?;
+    let mut pointers: Vec<*mut c_char> =
+        texts.into_iter().map(CString::into_raw).chain([std::ptr::null_mut()]).collect();
+    // SAFETY: the user asked for this program to be run; its constructors run here, its `main` below. The library is never
+    // closed and the arguments are never freed, as for any process.
+    unsafe {
+        let library =
+            Library::open(Some(library), RTLD_NOW | RTLD_GLOBAL).map_err(|e| e.to_string())?;
+        let library = std::mem::ManuallyDrop::new(library);
+        let main: Symbol<Main> = library.get("main").map_err(|_| {
+            "it has no function `main`: `grader run` runs whole programs, `grader puzzle` grades kernels"
+        })?;
+        let status = main(pointers.len() as c_int - 1, pointers.as_mut_ptr());
+        std::mem::forget(pointers);
+        cudart::client::finish(status);
+        Ok(status)
+    }
+}

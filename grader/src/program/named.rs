@@ -1,0 +1,35 @@
+//! What the device found, in words that a program's author knows: allocations by number, since they have no names.
+
+use crate::backend::vm::findings::in_tensors;
+use crate::finding::{Finding, Place};
+use crate::module::source_name;
+use cudart::vm::{LaunchFinding, VmDevice};
+use ptxvm::{BufferId, Memory};
+
+/// Bytes of an element: most arrays of most programs hold floats or ints.
+const ELEMENT: i64 = 4;
+
+/// The names of a device's buffers.
+pub struct Names<'a>(&'a Memory);
+
+impl<'a> Names<'a> {
+    pub fn new(device: &'a VmDevice) -> Self {
+        Self(device.memory())
+    }
+
+    pub fn finding(&self, found: &LaunchFinding) -> Finding {
+        let place = |buffer: BufferId, offset: i64| self.place(buffer, offset);
+        in_tensors(&source_name(&found.kernel), found.finding.clone(), self.0, &place)
+    }
+
+    fn place(&self, buffer: BufferId, offset: i64) -> Option<Place> {
+        let bytes = self.0.size(buffer);
+        let tensor = match self.0.variable_name(buffer) {
+            Some(name) => source_name(name),
+            None if bytes == 0 => format!("allocation {}, which is freed,", buffer.0 + 1),
+            None => format!("allocation {} ({bytes} bytes)", buffer.0 + 1),
+        };
+        let shape = vec![bytes.div_ceil(ELEMENT as usize)];
+        Some(Place { tensor, shape, flat: offset.div_euclid(ELEMENT) })
+    }
+}

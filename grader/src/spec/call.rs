@@ -1,0 +1,356 @@
+//! `[[call]]`: which host function is called, by which C++, with which tensors.
+//!
+//! The code names the tensors as `args` of a launch do: `x`, `grad(x)`, `given(x)`, `inplace(x)`. Each becomes a pointer
+//! of that name in C++: `grad(x)` becomes `grad_x`. What stands inside `host(..)` lies in the host's memory.
+
+use super::arg::Arg;
+use super::fault::{Checked, Fault};
+use super::launch::Launch;
+use super::quoted::inner_span;
+use super::raw::RawCall;
+use super::sizes::Sizes;
+use super::tensors::Tensors;
+use indexmath::DimExpr;
+use std::ops::Range;
+use toml::Spanned;
+
+/// What a call is, besides its name and arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostCall {
+    /// Declaration of the function, without a semicolon.
+    pub signature: String,
+    /// Headers that the declaration and the code need.
+    pub includes: Vec<String>,
+    /// C++ in which every tensor is an identifier.
+    pub code: String,
+    /// Line of the spec on which the code starts, from 1.
+    pub line: u32,
+    /// Seconds that it may take, without the time of the device.
+    pub seconds: u64,
+    /// What each argument of the launch is called in the code, and where it lies.
+    pub params: Vec<HostParam>,
+}
+
+/// A name in the code of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostParam {
+    /// A C++ identifier.
+    pub name: String,
+    /// Where a tensor lies; a number is passed by value.
+    pub home: Home,
+}
+
+/// Where a tensor lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In device memory.
+    Device,
+    /// In the host's memory.
+    Host,
+}
+
+/// Seconds of a call that says nothing.
+const SECONDS: u64 = 10;
+
+/// Nobody waits longer for host code alone.
+const MAX_SECONDS: u64 = 600;
+
+/// Words that wrap the name of a tensor.
+const WRAPPERS: [&str; 4] = ["grad", "given", "inplace", "host"];
+
+/// C++ has no identifiers with these meanings to spare.
+const RESERVED: [&str; 12] = [
+    "auto", "bool", "char", "const", "double", "float", "for", "if", "int", "long", "return",
+    "void",
+];
+
+/// Does the code take a gradient?
+pub(crate) fn speaks_of_gradients(code: &str) -> bool {
+    mentions(code).iter().any(|m| m.words.contains(&"grad"))
+}
+
+/// No two calls are of one function: reports and tests name calls by it.
+pub(crate) fn check_names(launches: &[Launch]) -> Checked<()> {
+    for (i, next) in launches.iter().enumerate().filter(|(_, l)| l.host.is_some()) {
+        if let Some(first) = launches[..i].iter().find(|l| l.kernel == next.kernel) {
+            let title = format!("`{}` has two [[call]]s", next.kernel);
+            return Err(Fault::at(next.place().clone(), title)
+                .also(first.place().clone(), "the first one")
+                .help("call it several times in one `code`"));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) -> Checked<Launch> {
+    let (name, signature) = function(&raw.function)?;
+    for include in &raw.include {
+        if include.get_ref().is_empty() || include.get_ref().contains(['"', '<', '>', '\n', '\\']) {
+            return Err(Fault::at(include.span(), "this is not the name of a header")
+                .help("write it as it stands in kernels/include: include = [\"lenet.h\"]"));
+        }
+    }
+    let code = raw.code.get_ref();
+    let (mut args, mut places, mut params) = (Vec::new(), Vec::new(), Vec::<HostParam>::new());
+    let mut replaced = String::new();
+    let mut done = 0;
+    for mention in mentions(code) {
+        let Mention { span, words, tensor } = &mention;
+        let known = tensors.names().any(|n| n == *tensor) || tensors.types.contains_key(*tensor);
+        if words.is_empty() && !known {
+            continue;
+        }
+        let place = inner_span(text, &raw.code.span(), span);
+        let (home, arg, cpp) = resolve(text, &mention, &place, sizes, tensors)?;
+        if let Some(i) = params.iter().position(|p| p.name == cpp) {
+            let HostParam { home: first_home, .. } = params[i];
+            if args[i] != arg || first_home != home {
+                let title = format!("`{tensor}` stands for two things in this code");
+                return Err(Fault::at(place, title)
+                    .also(Range::clone(&places[i]), "here it is another")
+                    .help("a tensor is an input, given, or computed, in one memory: write it in one way"));
+            }
+        } else {
+            params.push(HostParam { name: cpp.clone(), home });
+            args.push(arg);
+            places.push(place);
+        }
+        replaced.push_str(&code[done..span.start]);
+        replaced.push_str(&cpp);
+        done = span.end;
+    }
+    replaced.push_str(&code[done..]);
+    for size in sizes.names() {
+        let place = raw.code.span();
+        if let Some(i) = params.iter().position(|p| p.name == size) {
+            let title = format!("`{size}` is both a size and a tensor in this code");
+            return Err(Fault::at(places[i].clone(), title).help("rename one of the two"));
+        }
+        let expr = DimExpr::parse(size).map_err(|e| Fault::math(text, &place, e))?;
+        args.push(Arg::Size(expr));
+        params.push(HostParam { name: size.to_owned(), home: Home::Host });
+        places.push(place);
+    }
+    let start = inner_span(text, &raw.code.span(), &(0..0)).start;
+    let line = text.get(..start).map_or(0, |before| before.matches('\n').count()) as u32 + 1;
+    let includes = raw.include.iter().map(|i| i.get_ref().clone()).collect();
+    let seconds = match &raw.seconds {
+        None => SECONDS,
+        Some(seconds) if (1..=MAX_SECONDS).contains(seconds.get_ref()) => *seconds.get_ref(),
+        Some(seconds) => {
+            let title = format!("`seconds` cannot be {}", seconds.get_ref());
+            return Err(Fault::at(seconds.span(), title).help(format!("1 to {MAX_SECONDS}")));
+        }
+    };
+    let host = HostCall { signature, includes, code: replaced, line, seconds, params };
+    let launch = Launch::of_call(name, host, (args, places), raw.function.span());
+    if launch.computes(tensors).next().is_none() {
+        let computed = tensors.computed.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>();
+        return Err(Fault::at(
+            raw.code.span(),
+            "this code names no tensor that the formula computes",
+        )
+        .label("nothing to check")
+        .help(format!("pass the output: the formula computes {}", computed.join(", "))));
+    }
+    Ok(launch)
+}
+
+/// Name and declaration of the function.
+fn function(raw: &Spanned<String>) -> Checked<(String, String)> {
+    let signature = raw.get_ref().trim().trim_end_matches(';').trim_end();
+    let fault = |title: &str| {
+        Fault::at(raw.span(), title)
+            .help("write its declaration: function = \"void name(const float* d_x, int n)\"")
+    };
+    let Some((before, rest)) = signature.split_once('(') else {
+        return Err(fault("this is not the declaration of a function"));
+    };
+    let before = before.trim_end();
+    let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').len();
+    let (result, name) = before.split_at(start);
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if !is_name || !rest.ends_with(')') || rest.contains(['{', '}', ';']) {
+        return Err(fault("this is not the declaration of a function"));
+    }
+    if result.trim().is_empty() {
+        return Err(fault("the type of the function's result is missing"));
+    }
+    Ok((name.to_owned(), signature.to_owned()))
+}
+
+/// Where the tensor lies, what it is for, and its name in C++.
+fn resolve(
+    text: &str,
+    mention: &Mention<'_>,
+    place: &Range<usize>,
+    sizes: &Sizes,
+    tensors: &Tensors,
+) -> Checked<(Home, Arg, String)> {
+    let (home, words) = match mention.words.split_first() {
+        Some((&"host", rest)) => (Home::Host, rest),
+        _ => (Home::Device, &mention.words[..]),
+    };
+    if words.contains(&"host") {
+        return Err(Fault::at(place.clone(), "`host` stands inside another word")
+            .help(format!("write it outside: host({}(..))", words[0])));
+    }
+    let mut written = mention.tensor.to_owned();
+    for word in words.iter().rev() {
+        written = format!("{word}({written})");
+    }
+    let arg = Arg::read(text, &Spanned::new(place.clone(), written.clone()), sizes, tensors)?;
+    if arg.buffer(tensors).is_none() && home == Home::Host {
+        return Err(Fault::at(place.clone(), format!("`{written}` is a number, it lies nowhere"))
+            .help(format!("write {written}: it is passed by value")));
+    }
+    if let Arg::Size(_) = arg {
+        return Err(Fault::at(place.clone(), format!("`{}` is a size", mention.tensor))
+            .help("sizes are written as they are"));
+    }
+    let cpp = match words.last() {
+        Some(&"grad") => format!("grad_{}", mention.tensor),
+        _ => mention.tensor.to_owned(),
+    };
+    if RESERVED.contains(&cpp.as_str()) {
+        return Err(
+            Fault::at(place.clone(), format!("`{cpp}` is a word of C++")).help("rename the tensor")
+        );
+    }
+    Ok((home, arg, cpp))
+}
+
+/// A word in the code that may be a tensor.
+#[derive(Debug, PartialEq)]
+struct Mention<'a> {
+    /// In the code, wrappers included.
+    span: Range<usize>,
+    /// Wrappers from the outermost.
+    words: Vec<&'a str>,
+    tensor: &'a str,
+}
+
+/// All identifiers of the code but for members, `p.x`, `p->x` and `n::x`, each with the words around it.
+fn mentions(code: &str) -> Vec<Mention<'_>> {
+    let tokens = tokens(code);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let is = |i: usize, text: &str| tokens.get(i).is_some_and(|t| &code[t.clone()] == text);
+        let is_word = |i: usize| {
+            let starts = |t: &Range<usize>| {
+                code[t.clone()].starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            };
+            tokens.get(i).is_some_and(starts)
+        };
+        let member = at > 0
+            && (is(at - 1, ".")
+                || at > 1 && is(at - 2, "-") && is(at - 1, ">")
+                || is(at - 1, ":") && at > 1 && is(at - 2, ":"));
+        if !is_word(at) || member {
+            at += 1;
+            continue;
+        }
+        let start = tokens[at].start;
+        let mut words = Vec::new();
+        let mut inner = at;
+        while WRAPPERS.contains(&&code[tokens[inner].clone()])
+            && is(inner + 1, "(")
+            && is_word(inner + 2)
+        {
+            words.push(&code[tokens[inner].clone()]);
+            inner += 2;
+        }
+        let closed = (1..=words.len()).all(|i| is(inner + i, ")"));
+        if !closed {
+            // Not the spec's words: perhaps a function of C++ that is called so.
+            at += 1;
+            continue;
+        }
+        let last = inner + words.len();
+        found.push(Mention {
+            span: start..tokens[last].end,
+            words,
+            tensor: &code[tokens[inner].clone()],
+        });
+        at = last + 1;
+    }
+    found
+}
+
+/// Identifiers and numbers, and single other characters; no blanks, comments, texts.
+fn tokens(code: &str) -> Vec<Range<usize>> {
+    let bytes = code.as_bytes();
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    let find = |from: usize, what: &str| code[from..].find(what).map(|i| from + i);
+    while at < bytes.len() {
+        let start = at;
+        match bytes[at] {
+            b'/' if bytes.get(at + 1) == Some(&b'/') => at = find(at, "\n").unwrap_or(bytes.len()),
+            b'/' if bytes.get(at + 1) == Some(&b'*') => {
+                at = find(at + 2, "*/").map_or(bytes.len(), |end| end + 2);
+            }
+            quote @ (b'"' | b'\'') => {
+                at += 1;
+                while at < bytes.len() && bytes[at] != quote {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+            }
+            c if c.is_ascii_alphanumeric() || c == b'_' => {
+                while bytes.get(at).is_some_and(|c| c.is_ascii_alphanumeric() || *c == b'_') {
+                    at += 1;
+                }
+                tokens.push(start..at);
+            }
+            c if c.is_ascii_whitespace() => at += 1,
+            c if c.is_ascii() => {
+                at += 1;
+                tokens.push(start..at);
+            }
+            // A character of several bytes is nothing that matters here.
+            _ => at += 1,
+        }
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(code: &str) -> Vec<(String, &str)> {
+        let found = mentions(code);
+        found.iter().map(|m| (m.words.join(" "), m.tensor)).collect()
+    }
+
+    #[test]
+    fn words_of_the_code_are_found_with_what_is_around_them() {
+        let code = "f(x, host( given (y) ), a.z, b->z, n::z, \"x\", /* x */ grad(w)); // x";
+        let found = words(code);
+        let expected = [("", "f"), ("", "x"), ("host given", "y"), ("", "a"), ("", "b"), ("", "n")];
+        assert_eq!(found[..6], expected.map(|(w, t)| (w.to_owned(), t)));
+        assert_eq!(found[6..], [("grad".to_owned(), "w")]);
+        assert!(speaks_of_gradients(code) && !speaks_of_gradients("gradient(x); // grad(x)"));
+    }
+
+    #[test]
+    fn what_only_looks_like_a_wrapper_is_left_alone() {
+        assert_eq!(words("grad(x + 1)"), [(String::new(), "x")]);
+        assert_eq!(words("grad()"), [(String::new(), "grad")]);
+        assert_eq!(words("host(given(x)"), words("given(x)"));
+        assert_eq!(words("'"), []);
+        assert_eq!(words("\"\\"), []);
+    }
+
+    #[test]
+    fn a_declaration_has_a_name_and_a_result() {
+        let read = |text: &str| function(&Spanned::new(0..0, text.to_owned()));
+        let (name, signature) = read(" const float* f_1 (int a); ").unwrap();
+        assert_eq!((name.as_str(), signature.as_str()), ("f_1", "const float* f_1 (int a)"));
+        for wrong in ["f", "f(int a)", "void (int)", "void f(int a) {}", "void f(int"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Host code and kernels: shared libraries without NVIDIA's runtime, and whole programs with it.
+
+use super::super::{FrontEnd, Job, LibraryOutput, Target};
+use super::{NvccFrontEnd, no_scratch, scratch};
+use crate::failure::Failure;
+use crate::toolchain::messages::parse;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The kernels are in it as PTX. The linker is asked to name what is missing, for a library may call what it lacks.
+const LIBRARY: [&str; 14] = [
+    "-shared",
+    "-O2",
+    "-Xcompiler",
+    "-fPIC",
+    "-cudart",
+    "none",
+    "-gencode",
+    "arch=compute_75,code=compute_75",
+    "-Xlinker",
+    "-z",
+    "-Xlinker",
+    "defs",
+    "-Xlinker",
+    "--warn-unresolved-symbols",
+];
+
+/// The options for a target.
+pub fn flags(nvcc: &Path, target: Target) -> Vec<OsString> {
+    match target {
+        Target::Library => LIBRARY.map(OsString::from).to_vec(),
+        Target::Program { sm } => {
+            let mut flags = vec![
+                "-O2".into(),
+                "-gencode".into(),
+                format!("arch=compute_{sm},code=sm_{sm}").into(),
+            ];
+            // NVIDIA's compiler from PyPI looks for its libraries in lib64, and has them in lib.
+            let beside = nvcc.parent().and_then(Path::parent).map(|folder| folder.join("lib"));
+            if let Some(folder) = beside.filter(|folder| folder.join("libcudart_static.a").exists())
+            {
+                flags.extend(["-L".into(), folder.into_os_string()]);
+            }
+            flags
+        }
+    }
+}
+
+pub fn compile(
+    nvcc: &NvccFrontEnd,
+    job: &Job<'_>,
+    glue: &Path,
+    target: Target,
+) -> Result<LibraryOutput, Failure> {
+    let scratch = scratch()?;
+    let library = scratch.path().join("out");
+    let mut arguments: Vec<OsString> = nvcc.host_flags(target);
+    // The virtual architecture is among the flags.
+    arguments.extend(nvcc.flags(job).into_iter().skip(1));
+    for folder in job.include_dirs {
+        arguments.extend(["-I".into(), folder.clone().into()]);
+    }
+    arguments.extend([job.file.to_owned(), glue.into(), "-o".into(), library.clone().into()]);
+    let done = nvcc.run(job.folder, scratch.path(), &arguments)?;
+    let stderr = done.stderr_text();
+    let messages = parse(&stderr);
+    if done.success() {
+        let library = Some(std::fs::read(&library).map_err(|e| no_scratch(&e))?);
+        return Ok(LibraryOutput { library, messages, undefined: undefined(&stderr) });
+    }
+    nvcc.blame(&done, &messages, job, scratch.path())?;
+    Ok(LibraryOutput { library: None, messages, undefined: Vec::new() })
+}
+
+/// The names in the linker's lines such as "x.cpp:(.text+0x3f): warning: undefined reference to `f(int)'".
+fn undefined(stderr: &str) -> Vec<String> {
+    let names = stderr.lines().filter_map(|line| line.split_once("undefined reference to "));
+    let names =
+        names.map(|(_, name)| name.trim().trim_matches(['`', '\'', '"', '‘', '’']).to_owned());
+    names.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::undefined;
+
+    #[test]
+    fn what_the_linker_misses_is_listed_once() {
+        let stderr = "/usr/bin/ld: /tmp/x.o: in function `f(P&, int)':\n\
+            x.cpp:(.text+0xfe): warning: undefined reference to `__cudaPushCallConfiguration'\n\
+            x.cpp:(.text+0xff): warning: undefined reference to `g(P&, int)'\n\
+            ld: x.cpp:(.text+0xff): warning: undefined reference to `g(P&, int)'\n";
+        assert_eq!(undefined(stderr), ["__cudaPushCallConfiguration", "g(P&, int)"]);
+    }
+}
