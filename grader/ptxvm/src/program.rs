@@ -1,5 +1,6 @@
 //! A kernel ready to run.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{self, AtomicU64};
 
@@ -171,6 +172,8 @@ pub(crate) struct Program {
     pub frames: Vec<Frame>,
     /// Blocks must run one after another, because the result depends on their order (float atomics, say).
     pub ordered: bool,
+    /// Those of `uniforms` that pointers which it writes through may come from; None: any.
+    pub written: Option<BTreeSet<usize>>,
     /// Has memory fences, so its blocks may order themselves.
     pub fenced: bool,
     /// Acquires and releases, by instruction.

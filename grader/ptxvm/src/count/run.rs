@@ -42,7 +42,7 @@ pub fn launch_counted(
         block_size: launch.block,
         budget: options.budget,
         workspace,
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     let blocks: u64 = launch.grid.iter().map(|&count| u64::from(count)).product();

@@ -1,7 +1,5 @@
 //! What the host does with global memory between launches: free, read, write, fill, copy; and a module's variables.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use super::global::{Buffer, BufferId, Memory};
 use crate::grid::place_variables;
 use crate::program::Module;
@@ -64,11 +62,15 @@ impl Memory {
             .map(|place| (source.get(place, 1).0 as u8, source.byte_is_defined(place)))
             .collect();
         let (target, start) = self.range(to, bytes)?;
-        for (place, (byte, defined)) in (start..).zip(copied) {
+        for (place, &(byte, _)) in (start..).zip(&copied) {
             target.put(place, 1, byte.into());
-            if !defined {
-                target.forget(place);
-            }
+        }
+        let unwritten = (start..).zip(copied).filter(|(_, (_, defined))| !defined);
+        let unwritten: Vec<usize> = unwritten.map(|(place, _)| place).collect();
+        if let Some((id, _)) = self.locate(to)
+            && let Some(target) = self.buffer_mut(id)
+        {
+            target.forget(&unwritten);
         }
         Ok(())
     }
@@ -102,15 +104,6 @@ impl Memory {
 fn put_bytes(buffer: &Buffer, start: usize, bytes: &[u8]) {
     for (place, &byte) in (start..).zip(bytes) {
         buffer.put(place, 1, byte.into());
-    }
-}
-
-impl Buffer {
-    /// Marks a byte as never written.
-    fn forget(&self, place: usize) {
-        if let Some(flags) = self.flags(place) {
-            flags.fetch_and(!(1 << (place & 3)), Relaxed);
-        }
     }
 }
 

@@ -45,7 +45,7 @@ pub fn launch_shadowed(
         block_size: launch.block,
         budget: options.budget.min(shadow.max_steps),
         workspace: 0,
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     shadow.begin(env.program, start.warps);
