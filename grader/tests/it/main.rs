@@ -2,6 +2,7 @@
 
 mod cli;
 mod docs;
+mod gates;
 mod half;
 mod host;
 mod layers;
