@@ -7,6 +7,7 @@ mod half;
 mod host;
 mod layers;
 mod mini;
+mod programs;
 mod puzzles;
 mod repeat;
 mod terms;
