@@ -88,7 +88,7 @@ fn page(spec: &str, source: &str) -> String {
 
 #[test]
 fn what_does_not_fit_is_told_with_its_place() {
-    assert!(!Style::PLAIN.colour);
+    const { assert!(!Style::PLAIN.colour) };
     let pages = [
         page(SPEC, ""),
         page(SPEC, "void twice(const float* d_x, float* d_y, long n) {}\n"),
