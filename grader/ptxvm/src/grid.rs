@@ -1,10 +1,9 @@
 //! Launches a kernel: checks the configuration, then runs block after block, in parallel where the result allows.
 
-use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::block::{Barriers, Ended, Patience, Turns};
+use crate::block::{Ended, Patience, Turns};
 use crate::check::global_race::GlobalRaces;
 use crate::check::order::{Conflicts, OrderWatch};
 use crate::check::race::Races;
@@ -14,16 +13,18 @@ use crate::cooperative;
 use crate::error::LaunchError;
 use crate::exec::Env;
 use crate::finding::{Finding, FindingKind, Raw, Space, merge};
-use crate::hooks::{Monitor, coordinates};
+use crate::hooks::coordinates;
 use crate::ir::{Pc, Slot, Special, Uniform};
 use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
-use crate::program::{Kernel, Module, UniformSlot};
-use crate::residents::{Resident, take_turns};
+use crate::program::{Kernel, Module, Program, UniformSlot};
+use crate::residents::Resident;
 use crate::simd;
 use crate::warp::{Registers, Warp};
+
+mod together;
 
 /// Grid, block, dynamic shared memory and the parameters' bytes.
 #[derive(Clone, Debug)]
@@ -108,21 +109,24 @@ pub fn launch(
     }
     let shared = check_configuration(kernel, launch)?;
     let params = parameters(kernel, launch)?;
-    let workspace = match options.cooperative {
-        true => cooperative::workspace(memory, launch, shared.packed)?,
-        false => 0,
+    let workspace = if options.cooperative {
+        cooperative::workspace(memory, launch, shared.packed)?
+    } else {
+        0
     };
     let first_variable = place_variables(module, memory);
+    let constants = module.constants(first_variable);
     let program = &kernel.program;
+    memory.prepare(written_addresses(program, &params, first_variable).as_deref());
     let env = Env {
         program,
         memory,
-        constants: &module.constants,
+        constants: &constants,
         params: &params,
         block_size: launch.block,
         budget: options.budget,
         workspace,
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &shared, first_variable);
     let index = |at: [u32; 3], of: [u32; 3]| (at[2] * of[1] + at[1]) * of[0] + at[0];
@@ -141,6 +145,21 @@ pub fn launch(
         stop: AtomicU64::new(u64::MAX),
     };
     Ok(run.all(options.max_findings))
+}
+
+/// An address in each buffer that a program may write; None: in any.
+fn written_addresses(
+    program: &Program,
+    params: &Flat,
+    first_variable: BufferId,
+) -> Option<Vec<u64>> {
+    let uniforms = program.written.as_ref()?.iter().map(|&index| program.uniforms[index].0);
+    let addresses = uniforms.filter_map(|uniform| match uniform {
+        Uniform::Param { offset, bytes } => Some(param_value(params, offset, bytes)),
+        Uniform::Global(index, addend) => Some(variable_address(first_variable, index, addend)),
+        _ => None,
+    });
+    Some(addresses.collect())
 }
 
 pub(crate) fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, LaunchError> {
@@ -255,6 +274,11 @@ impl Start {
             warps: threads.div_ceil(32),
             threads,
         };
+        if let Some((first, size)) = env.program.zeroed_shared {
+            for word in (first..first + size).step_by(4) {
+                start.shared.set_word(word.into(), 0);
+            }
+        }
         let dynamic = shared.variables.last().map_or(0, |&(start, _)| start);
         for &(uniform, slot) in &env.program.uniforms {
             let slot = match slot {
@@ -299,36 +323,13 @@ impl Start {
             Special::NWarpId => self.warps,
             Special::WarpSize => 32,
             Special::NSmId => 1,
-            Special::SmId | Special::GridId | Special::Zero => 0,
             Special::DynamicSharedSize => launch.dynamic_shared,
             Special::TotalSharedSize => shared,
             Special::Environment(1) => (workspace >> 32) as u32,
             Special::Environment(2) => workspace as u32,
-            Special::Environment(_) => 0,
+            Special::Environment(_) | Special::SmId | Special::GridId | Special::Zero => 0,
             _ => return None,
         })
-    }
-
-    /// Puts a block at its beginning, in the storage of one that has ended.
-    pub fn begin<M: Monitor>(
-        &self,
-        env: &Env,
-        grid: [u32; 3],
-        resident: &mut Resident<M>,
-        index: u64,
-    ) {
-        let Resident { state, warps, barriers, .. } = resident;
-        resident.index = index;
-        *barriers = Barriers::default();
-        state.coordinates = block_coordinates(index, grid);
-        state.shared.reset_from(&self.shared);
-        state.monitor.resume(index);
-        state.monitor.block_start(self.shared_bytes, self.warps);
-        for (warp, number) in warps.iter_mut().zip(0u32..) {
-            let threads = (self.threads - number * 32).min(32);
-            warp.restart(&self.registers, number, u32::MAX >> (32 - threads));
-            self.vary(warp, env.block_size, state.coordinates);
-        }
     }
 
     /// Sets what differs between blocks and warps.
@@ -500,55 +501,6 @@ impl Run<'_, '_> {
         let races = Races::new(GlobalRaces::new(self.grid, across_blocks, self.env.program.fenced));
         let monitor = (races, (tracer, (self.watch.map(Watcher::new), order)));
         Resident::new(self.env.program, self.start.warps, monitor)
-    }
-
-    /// How long a block may run alone: one that may wait for another must give it a turn.
-    fn patience(&self) -> Patience {
-        /// Far more than most blocks need, and soon over.
-        const ALONE: u64 = 1 << 20;
-        match self.env.program.polls {
-            true => Patience { block: ALONE.min(self.env.budget / 4), ..Patience::ENDLESS },
-            false => Patience::ENDLESS,
-        }
-    }
-
-    /// Runs blocks from `next` on, and one that has begun, several at a time. What they leave, and their lane instructions.
-    fn together(
-        &self,
-        begun: Option<Worker<'static>>,
-        storage: Worker<'static>,
-        mut next: u64,
-        blocks: u64,
-    ) -> (Vec<BlockResult>, u64) {
-        let mut common = self.worker(None).state.monitor;
-        let mut residents: VecDeque<Worker<'static>> = begun.into_iter().collect();
-        for resident in &mut residents {
-            resident.state.monitor.exchange(&mut common);
-        }
-        let mut storage = Some(storage);
-        let begin = |free: Option<Worker<'static>>, common: &mut Monitors<'static>| {
-            if next == blocks {
-                return None;
-            }
-            let mut worker = free.or_else(|| storage.take()).unwrap_or_else(|| self.worker(None));
-            worker.state.monitor.exchange(common);
-            self.start.begin(self.env, self.grid, &mut worker, next);
-            worker.state.monitor.exchange(common);
-            next += 1;
-            Some(worker)
-        };
-        let (mut results, mut lane_instructions) = (Vec::new(), 0);
-        let end = |worker: &mut Worker<'static>, ended: Ended| {
-            if ended == Ended::Endless {
-                self.stop.fetch_min(worker.index, Relaxed);
-            }
-            lane_instructions += std::mem::take(&mut worker.state.lane_instructions);
-            results.extend(self.leavings(worker));
-            ended != Ended::Endless
-        };
-        take_turns(self.env, &mut common, &mut residents, self.room, begin, end);
-        results.sort_by_key(|result: &BlockResult| result.index);
-        (results, lane_instructions)
     }
 
     /// Runs a block that has begun.

@@ -1,12 +1,15 @@
 //! A kernel ready to run.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{self, AtomicU64};
 
 use crate::error::LoadError;
 use crate::ir::{Instr, Op, Pc, Q, R, Uniform};
 use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
+use crate::memory::global::BufferId;
 use crate::memory::layout::Layout;
 
 /// A loaded module: parsed, checked, decoded.
@@ -18,6 +21,8 @@ pub struct Module {
     pub(crate) variables: Vec<ModuleVariable>,
     pub(crate) constants: Flat,
     pub(crate) constant_names: Vec<Constant>,
+    /// Where addresses of variables stand in the constants: place, variable, addend.
+    pub(crate) addresses: Vec<(u32, u32, i64)>,
 }
 
 impl Module {
@@ -26,15 +31,30 @@ impl Module {
         variables: Vec<ModuleVariable>,
         constants: Flat,
         constant_names: Vec<Constant>,
+        addresses: Vec<(u32, u32, i64)>,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            id: NEXT.fetch_add(1, atomic::Ordering::Relaxed),
             kernels,
             variables,
             constants,
             constant_names,
+            addresses,
         }
+    }
+
+    /// The constants with the addresses of variables, whose first one has the given number.
+    pub(crate) fn constants(&self, first: BufferId) -> Cow<'_, Flat> {
+        if self.addresses.is_empty() {
+            return Cow::Borrowed(&self.constants);
+        }
+        let mut constants = self.constants.clone();
+        for &(place, variable, addend) in &self.addresses {
+            let id = BufferId(first.0 + variable as usize);
+            constants.fill(place, &id.address().wrapping_add_signed(addend).to_le_bytes());
+        }
+        Cow::Owned(constants)
     }
 
     /// All `.entry` functions, in order.
@@ -129,6 +149,13 @@ pub(crate) enum UniformSlot {
     Q(Q),
 }
 
+/// How an access orders others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ordering {
+    pub acquires: bool,
+    pub releases: bool,
+}
+
 /// Memory of a function that may be active more than once in a thread, on the call stack.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frame {
@@ -158,16 +185,18 @@ pub(crate) struct Program {
     pub uniforms: Vec<(Uniform, UniformSlot)>,
     pub shared: Layout,
     pub dynamic_shared_align: u64,
+    /// Start and bytes of shared memory that is zero when a block begins.
+    pub zeroed_shared: Option<(u32, u32)>,
     pub local: Layout,
     pub frames: Vec<Frame>,
     /// Blocks must run one after another, because the result depends on their order (float atomics, say).
     pub ordered: bool,
+    /// Those of `uniforms` that pointers which it writes through may come from; None: any.
+    pub written: Option<BTreeSet<usize>>,
     /// Has memory fences, so its blocks may order themselves.
     pub fenced: bool,
-    /// Has releases and acquires such as those of `this_grid().sync()`.
-    pub acquires: bool,
-    /// Reads what the driver tells a cooperative launch.
-    pub asks_for_grid: bool,
+    /// Acquires and releases, by instruction.
+    pub orderings: Vec<(Pc, Ordering)>,
     /// Looks at memory that other blocks change, so that it may wait for them.
     pub polls: bool,
 }
@@ -188,6 +217,12 @@ impl Program {
             }
         }
         false
+    }
+
+    /// How an access orders others, if it does.
+    pub fn ordering(&self, pc: Pc) -> Option<Ordering> {
+        let at = self.orderings.binary_search_by_key(&pc, |&(at, _)| at).ok()?;
+        self.orderings.get(at).map(|&(_, ordering)| ordering)
     }
 
     /// The line that an instruction came from.

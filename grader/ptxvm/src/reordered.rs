@@ -91,7 +91,7 @@ pub fn launch_reordered(
         workspace: 0,
         block_size: launch.block,
         budget: options.budget,
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     let mut state = BlockState {

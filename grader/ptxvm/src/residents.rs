@@ -11,7 +11,9 @@ use crate::program::Program;
 use crate::warp::Warp;
 
 /// A turn of a block: long enough that changing over costs little, short enough that waiting costs little.
-const TURN: Patience = Patience { block: 1 << 12, warp: 1 << 10 };
+pub(crate) const TURN: Patience = Patience { block: 1 << 12, warp: 1 << 10 };
+/// The first turn of a block that need not wait: most have ended by then.
+pub(crate) const FIRST_TURN: Patience = Patience { block: 1 << 16, warp: 1 << 10 };
 
 /// A block with all that it needs to go on.
 pub(crate) struct Resident<M> {
@@ -38,21 +40,28 @@ impl<M> Resident<M> {
 }
 
 /// Runs blocks until all have ended, `room` of them at a time. `residents` have begun already; `next` begins another one, if
-/// there is one, in the storage that is given. `end` takes what a block leaves, and says whether others need still run.
+/// there is one, in the storage that is given; its first turn is as long as `first`. `end` takes what a block leaves, and says whether others need still run.
 pub(crate) fn take_turns<M: Monitor>(
     env: &Env,
     common: &mut M,
     residents: &mut VecDeque<Resident<M>>,
     room: u64,
+    first: Patience,
     mut next: impl FnMut(Option<Resident<M>>, &mut M) -> Option<Resident<M>>,
     mut end: impl FnMut(&mut Resident<M>, Ended) -> bool,
 ) {
+    // Waiting must not use up what a block may spend.
+    let first = Patience { block: first.block.min(env.budget / 4), ..first };
     let mut free = None;
     let mut more = true;
     loop {
+        let mut patience = TURN;
         if more && (residents.len() as u64) < room {
             match next(free.take(), common) {
-                Some(resident) => residents.push_front(resident),
+                Some(resident) => {
+                    residents.push_front(resident);
+                    patience = first;
+                }
                 None => more = false,
             }
         }
@@ -60,7 +69,7 @@ pub(crate) fn take_turns<M: Monitor>(
         resident.state.monitor.exchange(common);
         resident.state.monitor.resume(resident.index);
         let Resident { state, warps, barriers, .. } = &mut resident;
-        let ended = Turns { env, state, warps }.run_for(barriers, TURN, || false);
+        let ended = Turns { env, state, warps }.run_for(barriers, patience, || false);
         resident.state.monitor.exchange(common);
         if ended == Ended::Paused {
             residents.push_back(resident);

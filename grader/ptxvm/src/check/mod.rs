@@ -2,7 +2,9 @@
 
 pub(crate) mod global_race;
 pub(crate) mod order;
+mod pages;
 pub(crate) mod race;
+mod release;
 mod stamps;
 pub(crate) mod trace;
 pub(crate) mod watch;

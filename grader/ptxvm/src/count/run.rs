@@ -11,7 +11,7 @@ use crate::exec::Env;
 use crate::grid::{Launch, Options, Start, check_configuration, parameters, place_variables};
 use crate::memory::global::Memory;
 use crate::program::{Kernel, Module};
-use crate::residents::{Resident, take_turns};
+use crate::residents::{FIRST_TURN, Resident, TURN, take_turns};
 use crate::simd;
 
 /// As [`launch`](crate::launch), with counters instead of findings. Blocks run one after another, so that the numbers
@@ -28,26 +28,29 @@ pub fn launch_counted(
 ) -> Result<Counters, LaunchError> {
     let layout = check_configuration(kernel, launch)?;
     let params = parameters(kernel, launch)?;
-    let workspace = match options.cooperative {
-        true => cooperative::workspace(memory, launch, layout.packed)?,
-        false => 0,
+    let workspace = if options.cooperative {
+        cooperative::workspace(memory, launch, layout.packed)?
+    } else {
+        0
     };
     let first_variable = place_variables(module, memory);
+    let constants = module.constants(first_variable);
     let env = Env {
         program: &kernel.program,
         memory,
-        constants: &module.constants,
+        constants: &constants,
         params: &params,
         block_size: launch.block,
         budget: options.budget,
         workspace,
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     let blocks: u64 = launch.grid.iter().map(|&count| u64::from(count)).product();
-    let room = match options.cooperative || env.program.polls {
-        true => cooperative::room(launch, layout.packed),
-        false => 1,
+    let room = if options.cooperative || env.program.polls {
+        cooperative::room(launch, layout.packed)
+    } else {
+        1
     };
     let storage = || Resident::new(env.program, start.warps, Counter::new(env.program));
     let mut counter = Counter::new(env.program);
@@ -68,6 +71,7 @@ pub fn launch_counted(
         endless = ended == Ended::Endless;
         !endless
     };
-    take_turns(&env, &mut counter, &mut VecDeque::new(), room, begin, end);
+    let first = if options.cooperative { TURN } else { FIRST_TURN };
+    take_turns(&env, &mut counter, &mut VecDeque::new(), room, first, begin, end);
     Ok(Counters { endless, ..counter.finish(env.program) })
 }

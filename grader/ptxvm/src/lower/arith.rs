@@ -447,7 +447,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return Ok(guard.predicate);
         }
         let inverse = self.builder.new_p();
-        self.alu(Alu::Logic(Logic::Not, inverse, guard.predicate, guard.predicate));
+        self.prepare(Alu::Logic(Logic::Not, inverse, guard.predicate, guard.predicate));
         Ok(inverse)
     }
 

@@ -13,6 +13,7 @@ use crate::error::LoadError;
 use crate::ir::alu::{R1, R2};
 use crate::ir::{Alu, Guard, Instr, NO_PC, Op, P, Pc, Q, R};
 use crate::loc::Tracker;
+use crate::program::Ordering;
 use crate::syntax::ast::{Function, Instruction, Registers, Statement, VarSpace, Variable};
 use crate::types::Type;
 
@@ -60,6 +61,7 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     /// Branches to labels: instruction, label, line.
     jumps: Vec<(usize, &'a str, usize)>,
     calls: Vec<(usize, &'a str)>,
+    orderings: Vec<(usize, Ordering)>,
     /// Kernels end their lanes where functions go back.
     pub is_entry: bool,
     /// The function's frame, if it may be active more than once.
@@ -109,6 +111,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             labels: HashMap::new(),
             jumps: Vec::new(),
             calls: Vec::new(),
+            orderings: Vec::new(),
             is_entry: signature.is_none(),
             frame: signature.and_then(|callee| callee.frame),
             targets: HashMap::new(),
@@ -342,6 +345,11 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         self.emit_join();
     }
 
+    /// The next operation orders others.
+    pub fn note_ordering_of_next(&mut self, ordering: Ordering) {
+        self.orderings.push((self.code.len(), ordering));
+    }
+
     pub fn emit_call(&mut self, name: &'a str) {
         self.calls.push((self.code.len(), name));
         self.emit(Op::Call(NO_PC));
@@ -410,6 +418,10 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         for (at, name) in std::mem::take(&mut self.calls) {
             self.builder.record_call(moved[at] as usize, name);
         }
+        let orderings = std::mem::take(&mut self.orderings);
+        // Where the body grows from front to back and bodies stand one behind the other, they are sorted.
+        let orderings = orderings.into_iter().map(|(at, ordering)| (moved[at], ordering));
+        self.builder.program.orderings.extend(orderings);
         let mut code = Vec::with_capacity((next - base) as usize);
         let mut places = Vec::with_capacity(code.capacity());
         for ((mut instr, place), kept) in self.code.into_iter().zip(self.places).zip(keep) {
@@ -426,5 +438,41 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             places.push(place);
         }
         Ok((code, places))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Module;
+    use crate::count::Class;
+
+    /// Classes of what counts in a kernel of some instructions, without its end.
+    fn classes(body: &str) -> Vec<Class> {
+        let registers = ".reg .b16 %rs<9>;.reg .b32 %r<9>;.reg .f32 %f<9>;.reg .pred %p<9>;";
+        let text = format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(){{{registers}{body}}}"
+        );
+        let module = Module::load(&text).expect("it loads");
+        let code = &module.kernel("k").expect("the kernel").program.code;
+        code.iter().filter(|instr| instr.counted).map(Class::of).collect()
+    }
+
+    #[test]
+    fn an_instruction_counts_once_as_what_it_is() {
+        for (instruction, class) in [
+            ("setp.lt.f16 %p1,%rs1,%rs2;", Class::Compare),
+            ("setp.lt.f16x2 %p1|%p2,%r1,%r2;", Class::Compare),
+            ("setp.lt.and.s16 %p1,%rs1,%rs2,!%p3;", Class::Compare),
+            ("add.s16 %rs1,%rs1,%rs2;", Class::Integer),
+            ("mul.rn.ftz.f16x2 %r1,%r2,%r3;", Class::Half),
+            ("mul.rn.ftz.sat.f32 %f1,%f2,%f3;", Class::Float),
+            ("ex2.approx.ftz.f32 %f1,%f2;", Class::Special),
+            ("min.xorsign.abs.f16 %rs1,%rs2,%rs3;", Class::Half),
+            ("cvt.rna.tf32.f32 %r1,%f1;", Class::Convert),
+            ("cvt.rn.satfinite.e4m3x2.f32 %rs1,%f1,%f2;", Class::Convert),
+            ("vadd4.s32.s32.s32 %r1,%r2,%r3,%r4;", Class::Integer),
+        ] {
+            assert_eq!(classes(instruction), [class], "{instruction}");
+        }
     }
 }

@@ -49,6 +49,10 @@ pub(crate) struct KernelBuilder<'c, 'f, 'a> {
     frames: Vec<(Layout, u32)>,
     /// Holds the address of the running function's frame.
     pub frame_pointer: Q,
+    /// Reads what the driver tells a cooperative launch.
+    pub asks_for_grid: bool,
+    /// Has releases and acquires such as those of `this_grid().sync()`.
+    pub acquires: bool,
 }
 
 /// Lowers a kernel with everything that it calls.
@@ -70,6 +74,8 @@ pub(crate) fn kernel<'f, 'a>(
         circles: callgraph::circles(context, function),
         frames: Vec::new(),
         frame_pointer: Q(0),
+        asks_for_grid: false,
+        acquires: false,
     };
     if !builder.circles.is_empty() {
         builder.frame_pointer = builder.new_q();
@@ -107,9 +113,15 @@ pub(crate) fn kernel<'f, 'a>(
     let read = |register| builder.reads.contains_key(register);
     let waits = builder.order_if_read.iter().any(read);
     let mut program = builder.program;
+    if !builder.asks_for_grid {
+        // Nobody waits for the grid: other traps of the same headers.
+        for instr in program.code.iter_mut().filter(|instr| matches!(instr.op, Op::GridTrap)) {
+            instr.op = Op::Trap;
+        }
+    }
     program.ordered |= waits;
     program.polls |= waits;
-    program.fenced |= program.acquires && !program.asks_for_grid;
+    program.fenced |= builder.acquires && !builder.asks_for_grid;
     program.uniforms = builder
         .uniforms
         .into_iter()
@@ -117,6 +129,7 @@ pub(crate) fn kernel<'f, 'a>(
             (uniform, if wide { UniformSlot::Q(Q(index)) } else { UniformSlot::R(R(index)) })
         })
         .collect();
+    program.written = crate::written::written(&program);
     Ok(Kernel { name: function.name.to_owned(), params, param_offsets, program, refusal: None })
 }
 
@@ -166,6 +179,23 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
         }
         let start = self.place_shared(variable)?;
         self.shared.insert(variable.name, start);
+        Ok(start)
+    }
+
+    /// Address in the shared window of the memory that the system keeps for tiles of several warps.
+    pub fn reserved_shared(&mut self) -> Result<u32> {
+        /// What cooperative groups may expect (`cooperative_groups/details/memory.h`).
+        const SIZE: u64 = 288;
+        if let Some(&start) = self.shared.get("") {
+            return Ok(start);
+        }
+        let packed = self.program.shared.packed;
+        let placed = self.program.shared.place(SIZE, 16);
+        let start = placed.ok_or_else(|| LoadError::malformed(0, "shared memory is full"))?;
+        // It is none of the kernel's own.
+        self.program.shared.packed = packed;
+        self.shared.insert("", start);
+        self.program.zeroed_shared = Some((start, SIZE as u32));
         Ok(start)
     }
 

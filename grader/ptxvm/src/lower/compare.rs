@@ -3,7 +3,7 @@
 use super::body::{Body, Result};
 use super::mods::Mods;
 use crate::ir::alu::{PQQ, PRR, R1};
-use crate::ir::{Alu, Logic, P, R, Uniform};
+use crate::ir::{Alu, Logic, P, Uniform};
 use crate::syntax::ast::Operand;
 use crate::types::Type;
 
@@ -143,25 +143,19 @@ impl<'a> Body<'_, '_, '_, 'a> {
         } else {
             let (mut a, mut b) = (self.value_r(a, ty)?, self.value_r(b, ty)?);
             if flush && ty == Type::F16 {
-                a = self.flushed_half(a);
-                b = self.flushed_half(b);
+                a = self.step(R1::FlushF16, a);
+                b = self.step(R1::FlushF16, b);
             }
             let convert = match ty {
                 Type::S16 => Some(R1::Sext16),
                 Type::F16 => Some(R1::F32FromF16),
                 Type::Bf16 => Some(R1::F32FromBf16),
                 Type::F32 if flush => Some(R1::FlushF),
-                Type::F16x2 | Type::Bf16x2 => {
-                    return Err(self.unsupported("comparisons of packed halves"));
-                }
                 _ => None,
             };
             if let Some(op) = convert {
-                for value in [&mut a, &mut b] {
-                    let converted = self.builder.new_r();
-                    self.alu(Alu::R1(op, converted, *value));
-                    *value = converted;
-                }
+                a = self.step(op, a);
+                b = self.step(op, b);
             }
             if comparison.swapped {
                 std::mem::swap(&mut a, &mut b);
@@ -184,12 +178,6 @@ impl<'a> Body<'_, '_, '_, 'a> {
             _ => None,
         };
         Ok((result, combine))
-    }
-
-    fn flushed_half(&mut self, value: R) -> R {
-        let flushed = self.builder.new_r();
-        self.alu(Alu::R1(R1::FlushF16, flushed, value));
-        flushed
     }
 
     fn combined(&mut self, d: P, result: P, combine: Option<(Logic, P)>) {
@@ -262,9 +250,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         let mut c = self.value_r(c, Type::B32)?;
         if flush && by == Some(Type::F32) {
-            let flushed = self.builder.new_r();
-            self.alu(Alu::R1(R1::FlushF, flushed, c));
-            c = flushed;
+            c = self.step(R1::FlushF, c);
         }
         let (p, zero) = (self.builder.new_p(), self.builder.zero());
         self.alu(Alu::PRR(compare, p, zero, c));

@@ -242,7 +242,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn r1(&mut self, op: R1, a: R) -> R {
+    pub(super) fn r1(&mut self, op: R1, a: R) -> R {
         let d = self.builder.new_r();
         self.alu(Alu::R1(op, d, a));
         d

@@ -326,9 +326,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if !around.flush {
             return Ok(value);
         }
-        let flushed = self.builder.new_r();
-        self.alu(Alu::R1(flush, flushed, value));
-        Ok(flushed)
+        Ok(self.step(flush, value))
     }
 
     fn float_q(&mut self, operand: &Operand<'a>, around: Around) -> Result<Q> {
@@ -337,7 +335,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return Ok(value);
         }
         let flushed = self.builder.new_q();
-        self.alu(Alu::Q1(Q1::FlushF, flushed, value));
+        self.prepare(Alu::Q1(Q1::FlushF, flushed, value));
         Ok(flushed)
     }
 

@@ -8,6 +8,7 @@ use crate::ir::{
     Address, Alu, Atom, AtomOp, Base, Element, Elements, Op, QuietAccess, Slot, Uniform,
 };
 use crate::memory::Window;
+use crate::program::Ordering;
 use crate::syntax::ast::{AddressBase, Operand};
 use crate::types::Type;
 
@@ -23,7 +24,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if !matches!(mods.base, "ld" | "ldu" | "st" | "atom" | "red") {
             return Ok(false);
         }
-        self.note_ordering(mods);
+        let ordering = self.note_ordering(mods);
         let strong =
             mods.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
         mods.drop_all(&HINTS);
@@ -38,6 +39,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             self.builder.program.polls = true;
             self.builder.program.ordered = true;
         }
+        if let Some(ordering) = ordering {
+            self.note_ordering_of_next(ordering);
+        }
         match mods.base {
             "ld" | "ldu" => self.load(mods, operands, window, strong)?,
             "st" => self.store(mods, operands, window, strong)?,
@@ -48,21 +52,28 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     /// Releases and acquires order blocks as fences do. `this_grid().sync()` has one of each, which are understood; they look
     /// like no others that CUDA's headers write.
-    fn note_ordering(&mut self, mods: &Mods<'a>) {
-        let wide = ["gpu", "sys", "cluster"].iter().any(|scope| mods.has(scope));
-        if !wide || !["acquire", "release", "acq_rel", "sc"].iter().any(|order| mods.has(order)) {
-            return;
+    fn note_ordering(&mut self, mods: &Mods<'a>) -> Option<Ordering> {
+        let both = mods.has("acq_rel") || mods.has("sc");
+        let ordering = Ordering {
+            acquires: both || mods.has("acquire"),
+            releases: both || mods.has("release"),
+        };
+        if !ordering.acquires && !ordering.releases {
+            return None;
         }
-        let program = &mut self.builder.program;
+        if !["gpu", "sys", "cluster"].iter().any(|scope| mods.has(scope)) {
+            return Some(ordering);
+        }
         let of_a_grid = match mods.base {
             "atom" => mods.is(&["add", "release", "gpu", "u32"]),
             _ => mods.base == "ld" && mods.is(&["acquire", "gpu", "u32"]),
         };
         if of_a_grid {
-            program.acquires = true;
+            self.builder.acquires = true;
         } else {
-            program.fenced = true;
+            self.builder.program.fenced = true;
         }
+        Some(ordering)
     }
 
     /// None: generic. Parameters of functions lie in local memory.

@@ -97,10 +97,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let (relu, finite) = (mods.take("relu"), mods.take("satfinite"));
         let [d, a] = self.exactly(operands)?;
         let mut a = self.value_r(a, Type::F32)?;
-        for (_, step) in
-            [(relu, R1::ReluF), (true, op), (finite, R1::Tf32Finite)].iter().filter(|step| step.0)
-        {
-            a = self.step(*step, a);
+        if relu {
+            a = self.step(R1::ReluF, a);
+        }
+        a = self.r1(op, a);
+        if finite {
+            a = self.r1(R1::Tf32Finite, a);
         }
         let (d, _) = self.dst_r(d)?;
         self.alu(Alu::R1(R1::Mov, d, a));
@@ -140,7 +142,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 let upper = self.builder.new_r();
                 self.prepare(Alu::R2(R2::ShrU, upper, a, eight));
                 let [high, low] = [upper, a].map(|byte| {
-                    let half = self.step(widen, byte);
+                    let half = self.r1(widen, byte);
                     if relu { self.step(R1::ReluF16, half) } else { half }
                 });
                 let (d, _) = self.dst_r(d)?;
@@ -154,7 +156,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     fn join_bytes(&mut self, d: &Operand<'a>, ab: [R; 2], narrow: R1, relu: bool) -> Result<()> {
         let [high, low] = ab.map(|value| {
             let value = if relu { self.step(R1::ReluF, value) } else { value };
-            self.step(narrow, value)
+            self.r1(narrow, value)
         });
         let eight = self.builder.uniform_r(Uniform::Bits(8));
         self.prepare(Alu::R2(R2::Shl, high, high, eight));

@@ -117,8 +117,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 }
                 None => {}
             }
+            if *name == "%reserved_smem_offset_1" {
+                let start = self.builder.reserved_shared()?;
+                return Ok(self.builder.uniform_r(Uniform::Bits(start.into())));
+            }
             if let Some(special) = special(name) {
-                self.builder.program.asks_for_grid |= matches!(special, Special::Environment(_));
+                self.builder.asks_for_grid |= matches!(special, Special::Environment(_));
                 return Ok(self.builder.uniform_r(Uniform::Special(special)));
             }
         }
@@ -289,9 +293,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     /// Sign-extends a 16-bit value into a new register.
     pub fn extended(&mut self, a: R) -> R {
-        let wide = self.builder.new_r();
-        self.alu(Alu::R1(alu::R1::Sext16, wide, a));
-        wide
+        self.step(alu::R1::Sext16, a)
     }
 
     /// Brings a result back to 16 bits.

@@ -96,7 +96,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             value = flush_op.map_or(value, |op| self.step(op, value));
             signs = self.step2(R2::Xor, signs, value);
             value = if absolute { self.step2(R2::And, value, magnitude) } else { value };
-            result = self.step2(op, result, value);
+            let next = self.builder.new_r();
+            self.alu(Alu::R2(op, next, result, value));
+            result = next;
         }
         let (d, _) = self.dst_r(d)?;
         if sign_of_both {

@@ -101,3 +101,31 @@ extern "C" __global__ void good_groups_and_tiles(const int *in, int *out) {
     block.sync();
     out[i] = sum + half.any(in[i] == 3);
 }
+// launch: grid=(2,1,1) block=(128,1,1) shared=0 in=i32[256] out=i32[256]
+extern "C" __global__ void good_tiles_of_two_warps(const int *in, int *out) {
+    __shared__ cg::block_tile_memory<128> memory;
+    __shared__ int s[128];
+    cg::thread_block block = cg::this_thread_block(memory);
+    auto tile = cg::tiled_partition<64>(block);
+    int t = threadIdx.x, i = blockIdx.x * 128 + t;
+    for (int k = 0; k < 3; k++) {
+        s[t] = in[i] + k;
+        tile.sync();
+        int other = s[t ^ 63];
+        tile.sync();
+        out[i] = other;
+    }
+    out[i] += tile.shfl(in[i], 40) + tile.any(in[i] == 3);
+}
+// launch: grid=(2,1,1) block=(128,1,1) shared=0 in=i32[256] out=i32[256]
+extern "C" __global__ void bad_tile_of_two_warps_without_sync(const int *in, int *out) {
+    __shared__ cg::block_tile_memory<128> memory;
+    __shared__ int s[128];
+    cg::thread_block block = cg::this_thread_block(memory);
+    auto tile = cg::tiled_partition<64>(block);
+    int t = threadIdx.x;
+    s[t] = in[blockIdx.x * 128 + t]; // expect: SharedRace
+    int other = s[t ^ 63]; // expect: SharedRace
+    tile.sync();
+    out[blockIdx.x * 128 + t] = other;
+}

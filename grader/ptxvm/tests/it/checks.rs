@@ -205,28 +205,3 @@ fn the_table_in_the_docs_is_that_of_the_kernels() {
         }
     }
 }
-
-#[test]
-#[ignore]
-fn tmp_levels() {
-    let dir = std::env::var("CHECKS_DIR").unwrap();
-    for (file, source, _) in FILES {
-        let text =
-            std::fs::read_to_string(format!("{dir}/{}", file.replace(".cu", ".ptx"))).unwrap();
-        let module = Module::load(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
-        for case in cases(source) {
-            if let Some(why) = module.kernel(case.name).unwrap().refusal() {
-                println!("{}: refused {why}", case.name);
-                continue;
-            }
-            let findings = run(&module, &case, 1);
-            let found: BTreeSet<Mark> = findings
-                .iter()
-                .map(|f| (f.loc.as_ref().map_or(0, |loc| loc.line), kind(f).to_owned()))
-                .collect();
-            if found != case.expected {
-                println!("{file} {}: {found:?}, not {:?}", case.name, case.expected);
-            }
-        }
-    }
-}

@@ -314,3 +314,28 @@ fn calls_and_vectors() {
         assert_eq!(followed.sum(out, i), Sum::from([(vec![(input.0, 3 - i as i64)], 1.0)]));
     }
 }
+
+/// Products that flush, atomics on vectors and what instructions do to a pair of halves before a comparison.
+#[test]
+fn rare_forms_are_followed_too() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n\
+        .visible .entry k(.param .u64 a, .param .u64 b, .param .u64 out){\n\
+        .reg .b32 %r<9>;.reg .b64 %rd<9>;.reg .f32 %f<9>;.reg .pred %p<9>;\n\
+        ld.param.u64 %rd1,[a];ld.param.u64 %rd2,[b];ld.param.u64 %rd3,[out];\n\
+        ld.global.v2.f32 {%f1,%f2},[%rd1];ld.global.v2.f32 {%f3,%f4},[%rd2];\n\
+        mul.rn.ftz.f32 %f5,%f1,%f3;fma.rn.ftz.f32 %f6,%f2,%f4,%f5;\n\
+        mov.b32 %r1,%f1;setp.lt.f16x2 %p1|%p2,%r1,%r1;@%p1 add.f32 %f6,%f6,%f6;\n\
+        max.f32 %f5,%f5,%f1,%f2;\n\
+        red.global.add.v2.f32 [%rd3],{%f6,%f5};ret;\n}\n";
+    let mut device = Device::new(text);
+    let (a, b) = (device.input(&[2f32, 3.0]), device.input(&[5f32, 7.0]));
+    let out = device.in_out(&[0f32, 0.0]);
+    let params = params(&device, &[a, b, out], &[]);
+    let mut followed = Followed::new(device, &[a, b, out], Number::F32);
+    followed.run("k", [1; 3], [1; 3], 0, params);
+    assert_eq!(followed.device.read::<f32>(out), [31.0, 10.0]);
+    let of = |element: i64| vec![(a.0, element), (b.0, element)];
+    let initial = |element: i64| (vec![(out.0, element)], 1.0);
+    assert_eq!(followed.sum(out, 0), Sum::from([(of(0), 1.0), (of(1), 1.0), initial(0)]));
+    assert_eq!(followed.sum(out, 1), Sum::from([(of(0), 1.0), initial(1)]));
+}

@@ -33,6 +33,7 @@ fn help_names_every_command() {
       completions   Print a script that completes commands in a shell
       man           Print the manual page
       digits        Draw handwriting-like digits, as files like MNIST's
+      run           Compile and run a whole CUDA program, with or without a GPU
       help          Print this message or the help of the given subcommand(s)
 
     Options:
