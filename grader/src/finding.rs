@@ -1,5 +1,7 @@
 //! What a checker saw a thread do, in the student's terms: tensor, index, line, thread.
 
+use crate::counter::Counter;
+
 /// A line of the student's source (or of a header it includes).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceLine {
@@ -158,6 +160,21 @@ pub enum FindingKind {
         /// After the first run, and after another one.
         values: [f64; 2],
     },
+    /// A launch cost more, or other, than a gate allows.
+    OverGate {
+        /// What was counted.
+        counter: Counter,
+        /// How much of it.
+        spent: u64,
+        /// What the gate asks for.
+        bound: u64,
+        /// It asks for exactly that; else for no more.
+        exact: bool,
+        /// How much the line spent that spent most.
+        of_line: u64,
+        /// What the spec says about it.
+        about: Option<String>,
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions executed by the warp.
@@ -249,6 +266,7 @@ impl FindingKind {
             Self::BarrierDivergence { .. } => "barrier-divergence",
             Self::InvalidMembers { .. } => "invalid-members",
             Self::NotRepeatable { .. } => "not-repeatable",
+            Self::OverGate { .. } => "over-gate",
             Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
             Self::UseAfterFree { .. } => "use-after-free",
             Self::InvalidFree { .. } => "invalid-free",

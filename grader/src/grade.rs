@@ -154,7 +154,8 @@ impl Machine {
     }
 }
 
-/// Runs one case on one backend and judges it. Where results must be bit-equal, a case that passes runs again.
+/// Runs one case on one backend and judges it. A case that passes runs again where results must be bit-equal, and where
+/// what it costs is bounded.
 ///
 /// # Errors
 /// The backend cannot run the case.
@@ -169,6 +170,9 @@ pub fn run_and_judge(backend: &dyn Backend, case: &Case) -> Result<(Run, TestVer
             verdict.findings = judge::repeated(case, &run.tensors, &again);
             nth += 1;
         }
+    }
+    if verdict.passed() && !case.gates.is_empty() {
+        verdict.findings = backend.over_gates(case)?;
     }
     Ok((run, verdict))
 }
