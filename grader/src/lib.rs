@@ -33,6 +33,7 @@ pub mod judge;
 pub mod module;
 pub mod mutants;
 pub mod npy;
+pub mod occupancy;
 pub mod oracle;
 pub mod pristine;
 pub mod process;

@@ -294,8 +294,12 @@ pub struct ProfileArgs {
     pub number: u32,
 
     /// Count the solution instead of your file
-    #[arg(long)]
+    #[arg(long, conflicts_with = "file")]
     pub solution: bool,
+
+    /// Count this file instead of the workbook's
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
 
     /// In this test [default: the one with most data]
     #[arg(long, value_name = "NAME")]

@@ -6,13 +6,17 @@ use crate::backend::vm::VmBackend;
 use crate::case::Case;
 use crate::failure::Failure;
 use crate::grade;
+use crate::occupancy::{Needs, Occupancy};
 use crate::oracle;
 use crate::report::explain::Subject;
-use crate::report::profile::{document, page};
+use crate::report::profile::{Fit, document, page};
 use crate::spec::Test;
 use crate::toolchain::Toolchain;
 use crate::toolchain::env::Env;
 use std::path::Path;
+
+/// A T4, a GeForce of the 30 series, an H100.
+const ARCHITECTURES: [u32; 3] = [75, 86, 90];
 
 /// Prints what a kernel costs.
 pub(super) fn run(
@@ -29,7 +33,11 @@ pub(super) fn run(
         None => spec.tests.iter().collect(),
     };
     let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
-    let source = if args.solution { &puzzle.solution } else { &puzzle.stub };
+    let source = match &args.file {
+        Some(file) => file,
+        None if args.solution => &puzzle.solution,
+        None => &puzzle.stub,
+    };
     let cases = grade::cases(&spec, &tests, args.seed.unwrap_or_else(grading::fresh_seed))?;
     let program = grade::compile(&toolchain, &workbook, &spec, source, None)?;
     let vm = VmBackend::new(&program.compiled.ptx, program.kernels.clone())?;
@@ -43,9 +51,35 @@ pub(super) fn run(
         file: &compiled.path,
         source: &compiled.text,
     };
+    let fits = fits(&toolchain, &program, case)?;
     super::print(&match args.format {
-        Format::Json => document(subject, case, &counters),
-        Format::Text | Format::Junit => page(subject, case, &counters, super::style()),
+        Format::Json => document(subject, case, &counters, &fits),
+        Format::Text | Format::Junit => page(subject, case, &counters, &fits, super::style()),
     });
     Ok(())
+}
+
+/// How the kernels of a case fit on the architectures.
+fn fits(toolchain: &Toolchain, program: &grade::Program, case: &Case) -> Result<Vec<Fit>, Failure> {
+    let mut fits: Vec<Fit> = Vec::new();
+    for sm in ARCHITECTURES {
+        let resources = toolchain.resources(&program.compiled, sm)?;
+        for launch in &case.launches {
+            let symbol = program.kernels.get(&launch.kernel);
+            let Some(of) = resources.iter().find(|of| Some(&of.kernel) == symbol) else { continue };
+            let threads = launch.block.iter().product();
+            let shared = of.shared + launch.shared;
+            let needs = Needs { registers: of.registers, shared, threads };
+            let Some(occupancy) = Occupancy::of(needs, sm) else { continue };
+            let fit =
+                Fit { kernel: launch.kernel.clone(), sm, needs, spilled: of.spilled, occupancy };
+            if !fits.contains(&fit) {
+                fits.push(fit);
+            }
+        }
+    }
+    // Kernel by kernel, in the order of the launches.
+    let place = |fit: &Fit| case.launches.iter().position(|launch| launch.kernel == fit.kernel);
+    fits.sort_by_key(|fit| (place(fit), fit.needs.threads, fit.sm));
+    Ok(fits)
 }

@@ -3,6 +3,7 @@
 use super::explain::Subject;
 use super::style::{Style, Tone};
 use crate::case::Case;
+use crate::occupancy::{Limit, Needs, Occupancy};
 use crate::tensor::size_of;
 use ptxvm::{Class, Counters, Counts};
 use serde_json::{Value, json};
@@ -59,14 +60,86 @@ fn cell(value: Option<f64>) -> String {
     value.map_or("-".into(), |value| format!("{value:.1}"))
 }
 
+/// How a kernel fits on a multiprocessor of an architecture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// Source name.
+    pub kernel: String,
+    /// 90 for `sm_90`.
+    pub sm: u32,
+    /// What it needs there.
+    pub needs: Needs,
+    /// Bytes of a thread's registers that had to go to memory.
+    pub spilled: u32,
+    /// What comes of it.
+    pub occupancy: Occupancy,
+}
+
+impl Fit {
+    fn limit(&self) -> &'static str {
+        match self.occupancy.limit {
+            Limit::Warps => "warps",
+            Limit::Blocks => "blocks",
+            Limit::Registers => "registers",
+            Limit::SharedMemory => "shared memory",
+        }
+    }
+
+    fn line(&self) -> String {
+        let Self { sm, needs, occupancy, .. } = self;
+        let spilled = match self.spilled {
+            0 => String::new(),
+            bytes => format!("; {bytes} bytes spilled"),
+        };
+        let full = if occupancy.warps == occupancy.most {
+            String::new()
+        } else {
+            format!(", limited by {}", self.limit())
+        };
+        format!(
+            "    sm_{sm}  {:3.0} %  {} registers: {} of {} warps{full}{spilled}",
+            occupancy.percent(),
+            needs.registers,
+            occupancy.warps,
+            occupancy.most
+        )
+    }
+}
+
+/// Theoretical occupancy, kernel by kernel.
+fn occupancies(fits: &[Fit]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut last = None;
+    for fit in fits {
+        let head = (&fit.kernel, fit.needs.threads, fit.needs.shared);
+        if last != Some(head) {
+            let shared = match head.2 {
+                0 => String::new(),
+                bytes => format!(", {bytes} bytes of shared memory"),
+            };
+            lines.push(format!("occupancy of {}, {} threads a block{shared}", head.0, head.1));
+            last = Some(head);
+        }
+        lines.push(fit.line());
+    }
+    lines
+}
+
 /// The table for people.
-pub fn page(subject: Subject, case: &Case, counters: &Counters, style: Style) -> String {
+pub fn page(
+    subject: Subject,
+    case: &Case,
+    counters: &Counters,
+    fits: &[Fit],
+    style: Style,
+) -> String {
     let total = &counters.total;
     let title = format!("Puzzle {}: {}", subject.puzzle, subject.title);
     let facts = format!("{}; test {}", subject.file.display(), case.test);
     let mut lines =
         vec![style.paint(Tone::Strong, &title), style.paint(Tone::Faint, &facts), String::new()];
     lines.extend(totals(total));
+    lines.extend(occupancies(fits));
     lines.push(String::new());
     let head = " line   share  lanes  ld sect  st sect  passes  source";
     lines.push(style.paint(Tone::Faint, head));
@@ -225,8 +298,23 @@ fn numbers(counts: &Counts) -> Value {
     })
 }
 
+fn fit(fit: &Fit) -> Value {
+    json!({
+        "kernel": fit.kernel,
+        "architecture": format!("sm_{}", fit.sm),
+        "block_threads": fit.needs.threads,
+        "registers": fit.needs.registers,
+        "shared_bytes": fit.needs.shared,
+        "spilled_bytes": fit.spilled,
+        "blocks": fit.occupancy.blocks,
+        "warps": fit.occupancy.warps,
+        "most_warps": fit.occupancy.most,
+        "limit": fit.limit(),
+    })
+}
+
 /// The JSON document.
-pub fn document(subject: Subject, case: &Case, counters: &Counters) -> String {
+pub fn document(subject: Subject, case: &Case, counters: &Counters, fits: &[Fit]) -> String {
     let lines: Vec<Value> = hot_lines(subject, counters)
         .iter()
         .map(|line| {
@@ -239,6 +327,7 @@ pub fn document(subject: Subject, case: &Case, counters: &Counters) -> String {
         "test": case.test,
         "endless": counters.endless,
         "total": numbers(&counters.total),
+        "occupancy": fits.iter().map(fit).collect::<Vec<Value>>(),
         "lines": lines,
     });
     format!("{document:#}\n")

@@ -11,7 +11,7 @@ use super::find::{Finder, Nvcc, Rejected};
 use super::includes::{Inputs, SearchPath};
 use super::messages::{Level, Message};
 use super::nvcc::NvccFrontEnd;
-use super::{FrontEnd, Job, Output, VirtualArch, wheels};
+use super::{FrontEnd, Job, Output, Resources, VirtualArch, wheels};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::failure::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
@@ -235,6 +235,14 @@ impl Toolchain {
         let errors =
             messages.iter().filter(|m| m.level == Level::Error && job.is_students(&m.file));
         Ok(errors.map(|m| m.line).collect())
+    }
+
+    /// What the kernels of a compiled file need on `sm_NN`.
+    ///
+    /// # Errors
+    /// The assembler does not take the PTX, or cannot work.
+    pub fn resources(&self, compiled: &Compiled, sm: u32) -> Result<Vec<Resources>, Failure> {
+        self.front_end.resources(&compiled.ptx, sm)
     }
 
     /// Machine code from PTX, and whether it came from the cache.

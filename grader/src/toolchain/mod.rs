@@ -12,6 +12,7 @@ pub mod includes;
 mod messages;
 mod nvcc;
 mod place;
+mod resources;
 mod rules;
 pub mod similar;
 pub mod source;
@@ -50,6 +51,8 @@ trait FrontEnd: std::fmt::Debug + Send + Sync {
     fn host_flags(&self, target: Target) -> Vec<OsString>;
     /// Compiles host code and kernels, together with the C++ file `glue`.
     fn host(&self, job: &Job<'_>, glue: &Path, target: Target) -> Result<LibraryOutput, Failure>;
+    /// What the kernels need on `sm_NN`, as the assembler reports it.
+    fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure>;
     /// Turns PTX into machine code for `sm_NN`.
     fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure>;
 }
@@ -89,6 +92,19 @@ impl Job<'_> {
         !file.is_empty()
             && self.folder.join(file).canonicalize().is_ok_and(|path| self.students.contains(&path))
     }
+}
+
+/// What a kernel needs, as the assembler reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// Its name in the PTX.
+    pub kernel: String,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of static shared memory of a block.
+    pub shared: u32,
+    /// Bytes of a thread's registers that have no room and are kept in memory.
+    pub spilled: u32,
 }
 
 /// What a front end makes of host code.

@@ -5,7 +5,7 @@ mod library;
 use super::env::Env;
 use super::find::{Nvcc, identity};
 use super::messages::{Level, Message, parse};
-use super::{FrontEnd, Job, LibraryOutput, Output, Target};
+use super::{FrontEnd, Job, LibraryOutput, Output, Resources, Target, resources};
 use crate::failure::{Failure, FailureKind};
 use crate::process::{Ending, Finished, Limits, run};
 use std::ffi::{OsStr, OsString};
@@ -173,18 +173,30 @@ impl FrontEnd for NvccFrontEnd {
         library::compile(self, job, glue, target)
     }
 
+    fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure> {
+        Ok(resources::read(&self.assemble(ptx, sm)?.1))
+    }
+
     fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure> {
+        Ok(self.assemble(ptx, sm)?.0)
+    }
+}
+
+impl NvccFrontEnd {
+    /// Machine code, and what the assembler says of it.
+    fn assemble(&self, ptx: &str, sm: u32) -> Result<(Vec<u8>, String), Failure> {
         let scratch = scratch()?;
         let (input, output) = (scratch.path().join("in.ptx"), scratch.path().join("out.cubin"));
         std::fs::write(&input, ptx).map_err(|e| no_scratch(&e))?;
-        let mut arguments =
-            vec!["-cubin".into(), format!("-arch=sm_{sm}").into(), "-lineinfo".into()];
+        let arch = format!("-arch=sm_{sm}");
+        let options = ["-cubin", &arch, "-lineinfo", "-Xptxas", "-v"];
+        let mut arguments: Vec<OsString> = options.into_iter().map(OsString::from).collect();
         arguments.extend([input.into(), "-o".into(), OsString::from(&output)]);
         let done = self.run(scratch.path(), scratch.path(), &arguments)?;
         if done.success()
             && let Ok(code) = std::fs::read(&output)
         {
-            return Ok(code);
+            return Ok((code, done.stderr_text() + &done.stdout_text()));
         }
         let text = done.stderr_text();
         if text.contains("nsupported gpu architecture")

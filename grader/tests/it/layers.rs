@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 39] = [
+const ORDER: [&str; 40] = [
     "tensor",
     "diagnostic",
     "failure",
@@ -15,6 +15,7 @@ const ORDER: [&str; 39] = [
     "rng",
     "progress",
     "process",
+    "occupancy",
     "workbook",
     "spec",
     "oracle",

@@ -133,6 +133,11 @@ unsafe extern "C" fn __cudaLaunchKernel(
     let axes = [grid.x, grid.y, grid.z, block.x, block.y, block.z];
     let threads = u64::from(block.x) * u64::from(block.y) * u64::from(block.z);
     if axes.contains(&0) || threads > u64::from(MAX_THREADS) {
+        complain(&format!(
+            "a launch of {} x {} x {} blocks of {} x {} x {} threads cannot start: 1 to {MAX_THREADS} threads are possible, and at \
+             least 1 block",
+            grid.x, grid.y, grid.z, block.x, block.y, block.z
+        ));
         return enter(|_| Err(CudaError::INVALID_VALUE));
     }
     // SAFETY: as for `launch`; `__cudaGetKernel` made the handle, which is the address of the kernel's host side.

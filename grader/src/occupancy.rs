@@ -1,0 +1,172 @@
+//! Theoretical occupancy: how many warps of a kernel a multiprocessor can hold at once, of those that it has room for.
+//!
+//! The rules are those of `cuda_occupancy.h` of CUDA 13.0; the limits those of the CUDA C++ Programming Guide, "Technical
+//! Specifications per Compute Capability".
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+/// Parts of a multiprocessor, each with its own registers.
+const PARTITIONS: u32 = 4;
+/// Registers of a multiprocessor, on every architecture since Volta.
+const REGISTERS: u32 = 64 << 10;
+/// A warp's registers are given out in multiples of this.
+const REGISTER_UNIT: u32 = 256;
+/// Threads of a block at most.
+const MAX_THREADS: u32 = 1024;
+
+/// What a multiprocessor has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limits {
+    /// 90 for `sm_90`.
+    sm: u32,
+    warps: u32,
+    blocks: u32,
+    /// Bytes of shared memory, for all blocks together.
+    shared: u32,
+    /// A block's shared memory is given out in multiples of this.
+    shared_unit: u32,
+    /// Bytes that the system takes for each block.
+    shared_reserved: u32,
+}
+
+const fn limits(sm: u32, warps: u32, blocks: u32, shared_kib: u32) -> Limits {
+    let (shared_unit, shared_reserved) = if sm < 80 { (256, 0) } else { (128, 1 << 10) };
+    Limits { sm, warps, blocks, shared: shared_kib << 10, shared_unit, shared_reserved }
+}
+
+const TABLE: [Limits; 5] = [
+    limits(75, 32, 16, 64),
+    limits(80, 64, 32, 164),
+    limits(86, 48, 16, 100),
+    limits(89, 48, 24, 100),
+    limits(90, 64, 32, 228),
+];
+
+/// The architectures whose limits are known: 75 for `sm_75`.
+pub fn architectures() -> impl Iterator<Item = u32> {
+    TABLE.iter().map(|limits| limits.sm)
+}
+
+/// What a kernel needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of shared memory of a block, static and dynamic.
+    pub shared: u32,
+    /// Threads of a block.
+    pub threads: u32,
+}
+
+/// What keeps more blocks away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Warps that a multiprocessor can hold.
+    Warps,
+    /// Blocks that a multiprocessor can hold.
+    Blocks,
+    /// Registers.
+    Registers,
+    /// Shared memory.
+    SharedMemory,
+}
+
+/// How full a multiprocessor can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Blocks at once; 0 if the kernel cannot start.
+    pub blocks: u32,
+    /// Their warps.
+    pub warps: u32,
+    /// Warps that there is room for.
+    pub most: u32,
+    /// The tightest limit.
+    pub limit: Limit,
+}
+
+impl Occupancy {
+    /// Of a kernel on an architecture (90 for `sm_90`); `None` for one whose limits are not known.
+    pub fn of(needs: Needs, sm: u32) -> Option<Self> {
+        let limits = TABLE.iter().find(|limits| limits.sm == sm)?;
+        let warps = needs.threads.div_ceil(WARP).max(1);
+        let by_warps = if needs.threads > MAX_THREADS { 0 } else { limits.warps / warps };
+        let of_warp = (needs.registers * WARP).next_multiple_of(REGISTER_UNIT);
+        // The hardware takes a block's warps for a multiple of the parts when it looks whether the block fits at all.
+        let fits = of_warp * warps.next_multiple_of(PARTITIONS) <= REGISTERS;
+        let by_registers = match of_warp {
+            0 => u32::MAX,
+            _ if !fits => 0,
+            // Each part holds whole warps.
+            _ => REGISTERS / PARTITIONS / of_warp * PARTITIONS / warps,
+        };
+        let shared = match needs.shared + limits.shared_reserved {
+            0 => None,
+            bytes => limits.shared.checked_div(bytes.next_multiple_of(limits.shared_unit)),
+        };
+        let all = [
+            (by_warps, Limit::Warps),
+            (limits.blocks, Limit::Blocks),
+            (by_registers, Limit::Registers),
+            (shared.unwrap_or(u32::MAX), Limit::SharedMemory),
+        ];
+        let (blocks, limit) = all.into_iter().min_by_key(|&(blocks, _)| blocks)?;
+        Some(Self { blocks, warps: blocks * warps, most: limits.warps, limit })
+    }
+
+    /// Warps at once as a share of those that there is room for, in percent.
+    pub fn percent(self) -> f64 {
+        f64::from(self.warps) * 100.0 / f64::from(self.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn occupancy(sm: u32, threads: u32, registers: u32, shared: u32) -> (u32, f64, Limit) {
+        let found = Occupancy::of(Needs { registers, shared, threads }, sm).unwrap();
+        (found.blocks, found.percent(), found.limit)
+    }
+
+    /// Figures that NVIDIA's occupancy calculator shows.
+    #[test]
+    fn known_figures() {
+        assert_eq!(occupancy(80, 1024, 32, 0), (2, 100.0, Limit::Warps));
+        assert_eq!(occupancy(80, 1024, 33, 0), (1, 50.0, Limit::Registers));
+        assert_eq!(occupancy(80, 256, 32, 0), (8, 100.0, Limit::Warps));
+        assert_eq!(occupancy(80, 256, 40, 0), (6, 75.0, Limit::Registers));
+        assert_eq!(occupancy(80, 256, 64, 0), (4, 50.0, Limit::Registers));
+        assert_eq!(occupancy(80, 256, 128, 0), (2, 25.0, Limit::Registers));
+        assert_eq!(occupancy(80, 32, 16, 0), (32, 50.0, Limit::Blocks));
+        assert_eq!(occupancy(75, 1024, 64, 0), (1, 100.0, Limit::Warps));
+        assert_eq!(occupancy(75, 64, 16, 0), (16, 100.0, Limit::Warps));
+        assert_eq!(occupancy(86, 1024, 32, 0), (1, 3200.0 / 48.0, Limit::Warps));
+        assert_eq!(occupancy(86, 256, 32, 0), (6, 100.0, Limit::Warps));
+        assert_eq!(occupancy(89, 64, 32, 0), (24, 100.0, Limit::Warps));
+        assert_eq!(occupancy(90, 128, 32, 48 << 10), (4, 25.0, Limit::SharedMemory));
+        assert_eq!(occupancy(80, 128, 32, 48 << 10), (3, 18.75, Limit::SharedMemory));
+        assert_eq!(occupancy(75, 128, 32, 48 << 10), (1, 12.5, Limit::SharedMemory));
+        assert_eq!(occupancy(90, 2048, 32, 0).0, 0);
+        assert_eq!(Occupancy::of(Needs { registers: 1, shared: 0, threads: 1 }, 70), None);
+        assert_eq!(architectures().collect::<Vec<_>>(), [75, 80, 86, 89, 90]);
+    }
+
+    /// A system of limits never lets more in than there is.
+    #[test]
+    fn nothing_is_given_out_twice() {
+        for sm in architectures() {
+            let limits = TABLE.iter().find(|limits| limits.sm == sm).unwrap();
+            for threads in (1..=1024).step_by(31) {
+                for registers in [1, 16, 31, 33, 64, 127, 255] {
+                    for shared in [0, 1, 1000, 20_000, 100_000] {
+                        let needs = Needs { registers, shared, threads };
+                        let Occupancy { blocks, warps, .. } = Occupancy::of(needs, sm).unwrap();
+                        assert!(warps <= limits.warps && blocks <= limits.blocks);
+                        assert!(blocks * threads * registers <= REGISTERS);
+                        assert!(blocks * (shared + limits.shared_reserved) <= limits.shared);
+                    }
+                }
+            }
+        }
+    }
+}
