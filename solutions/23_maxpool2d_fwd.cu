@@ -29,8 +29,8 @@ __global__ void maxpool2d_fwd(const float* X, float* Y, int* idx,
             int w = left + q * dil_w;
             if (w < 0 || w >= W) continue;
             float v = x[h * W + w];
-            bool first = where < 0; // -infinity must win as well, if nothing else is there
-            if (first || v > largest || (isnan(v) && !isnan(largest))) {
+            // The first element is taken whatever it is: it may be -infinity.
+            if (where < 0 || v > largest || (isnan(v) && !isnan(largest))) {
                 largest = v;
                 where = h * W + w;
             }
