@@ -1,5 +1,5 @@
 // ANCHOR: all
-// Puzzle 25, solution: one thread per window searches it, and adds the gradient to the winner.
+// Puzzle 25, solution: one thread per window searches it, and adds to the winner.
 
 __global__ void zero_gradients(float* gradients, int n)
 {
@@ -8,8 +8,9 @@ __global__ void zero_gradients(float* gradients, int n)
 }
 
 __global__ void maxpool2d_bwd_recompute(const float* X, const float* dY, float* dX,
-                                        int N, int C, int H, int W, int H_out, int W_out,
-                                        int pool_h, int pool_w, int stride_h, int stride_w,
+                                        int N, int C, int H, int W,
+                                        int H_out, int W_out, int pool_h, int pool_w,
+                                        int stride_h, int stride_w,
                                         int pad_h, int pad_w, int dil_h, int dil_w)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -84,9 +84,7 @@ impl Sizes {
             }
         }
         let may_be_zero = free_names(zero)?;
-        let is_free = |entry: &&Spanned<Value>| {
-            matches!(entry.get_ref(), Value::Text(name) if free.contains(name))
-        };
+        let is_free = |entry: &&Spanned<Value>| matches!(entry.get_ref(), Value::Text(name) if free.contains(name));
         if let Some(other) = zero.iter().find(|entry| !is_free(entry)) {
             return Err(Fault::at(other.span(), "this is no free size")
                 .help("a derived size is 0 where its expression is"));

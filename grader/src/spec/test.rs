@@ -246,7 +246,9 @@ fn free_dims(
             let mut fault = Fault::at(value.span(), format!("`{name}` cannot be {size}"))
                 .help("a size is at least 1 and fits into an int");
             if size == 0 {
-                fault = fault.help(format!("for a padding or the like, [dims] needs may_be_zero = [\"{name}\"]"));
+                fault = fault.help(format!(
+                    "for a padding or the like, [dims] needs may_be_zero = [\"{name}\"]"
+                ));
             }
             return Err(fault);
         }
