@@ -454,7 +454,24 @@ fn tests() {
     ]);
     let failure = Spec::parse(&empty, Path::new("puzzles/01_x.toml")).unwrap_err();
     assert!(failure.render(false).contains("has size 0 in this test"), "{}", failure.render(false));
-    insta::assert_snapshot!(error("[dims]", "[dims]\nmay_be_zero = [\"L\"]"), @"");
+    insta::assert_snapshot!(error("[dims]", "[dims]\nmay_be_zero = [\"L\"]"), @r#"
+    error: this is no free size
+     --> puzzles/01_x.toml:4:16
+      |
+    4 | may_be_zero = ["L"]
+      |                ^^^
+      |
+      = help: a derived size is 0 where its expression is
+    "#);
+    insta::assert_snapshot!(error("[dims]", "[dims]\nmay_be_zero = \"B\""), @r#"
+    error: `may_be_zero` must be a list of names, this is a text
+     --> puzzles/01_x.toml:4:15
+      |
+    4 | may_be_zero = "B"
+      |               ^^^
+      |
+      = help: write may_be_zero = ["pad"]
+    "#);
     insta::assert_snapshot!(error("{ B = 3, N = 9, F = 2 }", "{ B = 3, N = 2, F = 9 }"), @r#"
     error: axis 1 of `y` has size -6 in this test
       --> puzzles/01_x.toml:29:8
