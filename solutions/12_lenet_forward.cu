@@ -5,6 +5,9 @@
 #include "lenet_kernels.cuh"
 
 // ANCHOR: blocks
+const int THREADS = 256; // of a block along one axis
+const int TILE = 16;     // of a block along each of two axes
+
 // How many blocks cover n elements?
 unsigned blocks(int n, int block)
 {
@@ -18,29 +21,28 @@ void conv(const float* input, const float* filters, const float* bias, float* ou
 {
     int out = size - 5 + 1;
     int n = batch * C_out * out * out;
-    conv2d_forward<<<blocks(n, 256), 256>>>(input, filters, bias, output, batch, C_in,
-                                            size, size, C_out, 5);
+    conv2d_forward<<<blocks(n, THREADS), THREADS>>>(input, filters, bias, output, batch,
+                                                    C_in, size, size, C_out, 5);
 }
 
 void relu(const float* input, float* output, int n)
 {
-    relu_forward<<<blocks(n, 256), 256>>>(input, output, n);
+    relu_forward<<<blocks(n, THREADS), THREADS>>>(input, output, n);
 }
 
 void pool(const float* input, float* output, int* indices, int batch, int C, int size)
 {
     int n = batch * C * (size / 2) * (size / 2);
-    maxpool_forward<<<blocks(n, 256), 256>>>(input, output, indices, batch, C, size,
-                                             size);
+    maxpool_forward<<<blocks(n, THREADS), THREADS>>>(input, output, indices, batch, C,
+                                                     size, size);
 }
 
 void fc(float* input, float* weights, float* bias, float* output, int batch,
         int in_features, int out_features)
 {
-    dim3 block(16, 16);
-    dim3 grid(blocks(out_features, 16), blocks(batch, 16));
-    fc_forward<<<grid, block>>>(input, weights, bias, output, batch, in_features,
-                                out_features);
+    dim3 grid(blocks(out_features, TILE), blocks(batch, TILE));
+    fc_forward<<<grid, dim3(TILE, TILE)>>>(input, weights, bias, output, batch,
+                                           in_features, out_features);
 }
 // ANCHOR_END: layers
 
@@ -61,7 +63,8 @@ void lenet_forward(const float* d_input, LeNetParams& params, LeNetActivations& 
     fc(act.relu3, params.fc2_w, params.fc2_b, act.fc2, batch, 120, 84);
     relu(act.fc2, act.relu4, batch * 84);
     fc(act.relu4, params.fc3_w, params.fc3_b, act.logits, batch, 84, 10);
-    softmax_forward<<<blocks(batch, 256), 256>>>(act.logits, act.probs, batch, 10);
+    softmax_forward<<<blocks(batch, THREADS), THREADS>>>(act.logits, act.probs, batch,
+                                                         10);
 }
 // ANCHOR_END: forward
 // ANCHOR_END: all

@@ -5,6 +5,9 @@
 #include "lenet.h"
 #include "lenet_kernels.cuh"
 
+const int THREADS = 256; // of a block along one axis
+const int TILE = 16;     // of a block along each of two axes
+
 // How many blocks cover n elements?
 unsigned blocks(int n, int block)
 {
@@ -16,22 +19,21 @@ void fc_back(float* grad_output, float* input, float* weights, float* grad_weigh
              float* grad_bias, float* grad_input, int batch, int in_features,
              int out_features)
 {
-    dim3 block(16, 16);
-    dim3 per_weight(blocks(in_features, 16), blocks(out_features, 16));
-    dim3 per_input(blocks(in_features, 16), blocks(batch, 16));
-    fc_backward_weights<<<per_weight, block>>>(grad_output, input, grad_weights, batch,
-                                               in_features, out_features);
-    fc_backward_bias<<<blocks(out_features, 256), 256>>>(grad_output, grad_bias, batch,
-                                                         out_features);
-    fc_backward_input<<<per_input, block>>>(grad_output, weights, grad_input, batch,
-                                            in_features, out_features);
+    dim3 per_weight(blocks(in_features, TILE), blocks(out_features, TILE));
+    dim3 per_input(blocks(in_features, TILE), blocks(batch, TILE));
+    fc_backward_weights<<<per_weight, dim3(TILE, TILE)>>>(
+        grad_output, input, grad_weights, batch, in_features, out_features);
+    fc_backward_bias<<<blocks(out_features, THREADS), THREADS>>>(grad_output, grad_bias,
+                                                                 batch, out_features);
+    fc_backward_input<<<per_input, dim3(TILE, TILE)>>>(
+        grad_output, weights, grad_input, batch, in_features, out_features);
 }
 // ANCHOR_END: fc
 
 // ANCHOR: relu
 void relu_back(const float* grad_output, const float* input, float* grad_input, int n)
 {
-    relu_backward<<<blocks(n, 256), 256>>>(grad_output, input, grad_input, n);
+    relu_backward<<<blocks(n, THREADS), THREADS>>>(grad_output, input, grad_input, n);
 }
 // ANCHOR_END: relu
 
@@ -39,8 +41,8 @@ void pool_back(const float* grad_output, const int* indices, float* grad_input,
                int batch, int C, int size)
 {
     int n = batch * C * size * size;
-    maxpool_backward<<<blocks(n, 256), 256>>>(grad_output, indices, grad_input, batch, C,
-                                              size, size);
+    maxpool_backward<<<blocks(n, THREADS), THREADS>>>(grad_output, indices, grad_input,
+                                                      batch, C, size, size);
 }
 
 // ANCHOR: conv
@@ -48,10 +50,11 @@ void conv_back(const float* grad_output, const float* input, float* grad_filters
                float* grad_bias, int batch, int C_in, int size, int C_out)
 {
     int out = size - 5 + 1;
-    conv2d_backward_weights<<<blocks(C_out * C_in * 5 * 5, 256), 256>>>(
+    int n = C_out * C_in * 5 * 5;
+    conv2d_backward_weights<<<blocks(n, THREADS), THREADS>>>(
         grad_output, input, grad_filters, batch, C_in, size, size, C_out, 5);
-    conv2d_backward_bias<<<blocks(C_out, 32), 32>>>(grad_output, grad_bias, batch, C_out,
-                                                    out, out);
+    conv2d_backward_bias<<<blocks(C_out, THREADS), THREADS>>>(grad_output, grad_bias, batch,
+                                                              C_out, out, out);
 }
 // ANCHOR_END: conv
 
@@ -60,8 +63,8 @@ void lenet_backward(const float* d_input, const float* d_labels, LeNetParams& pa
                     LeNetActivations& act, LeNetGrads& grads,
                     LeNetGradActivations& grad_act, int batch)
 {
-    softmax_ce_backward<<<blocks(batch, 256), 256>>>(act.probs, d_labels,
-                                                     grad_act.logits, batch, 10);
+    softmax_ce_backward<<<blocks(batch, THREADS), THREADS>>>(
+        act.probs, d_labels, grad_act.logits, batch, 10);
     fc_back(grad_act.logits, act.relu4, params.fc3_w, grads.fc3_w, grads.fc3_b,
             grad_act.relu4, batch, 84, 10);
     relu_back(grad_act.relu4, act.fc2, grad_act.fc2, batch * 84);
@@ -74,7 +77,8 @@ void lenet_backward(const float* d_input, const float* d_labels, LeNetParams& pa
     pool_back(grad_act.pool2, act.pool2_indices, grad_act.relu2, batch, 16, 8);
     relu_back(grad_act.relu2, act.conv2, grad_act.conv2, batch * 16 * 8 * 8);
     conv_back(grad_act.conv2, act.pool1, grads.conv2_w, grads.conv2_b, batch, 6, 12, 16);
-    conv2d_backward_input<<<blocks(batch * 6 * 12 * 12, 256), 256>>>(
+    int n = batch * 6 * 12 * 12;
+    conv2d_backward_input<<<blocks(n, THREADS), THREADS>>>(
         grad_act.conv2, params.conv2_w, grad_act.pool1, batch, 6, 12, 12, 16, 5);
 
     pool_back(grad_act.pool1, act.pool1_indices, grad_act.relu1, batch, 6, 24);

@@ -1,5 +1,6 @@
 //! One test, ready to run: what the oracle hands to the backends and to the judge.
 
+use crate::counter::Counter;
 use crate::tensor::{DType, Tensor};
 use indexmath::{Approx, Concrete, Dims, Values};
 use std::borrow::Cow;
@@ -29,6 +30,8 @@ pub struct Case {
     pub chained: BTreeMap<String, BTreeSet<String>>,
     /// Indices in `tensors` of those that must hold the same bits after every run.
     pub bit_equal: Vec<usize>,
+    /// Bounds on what the launches cost.
+    pub gates: Vec<CaseGate>,
 }
 
 impl Case {
@@ -121,6 +124,21 @@ pub struct CaseLaunch {
     pub cooperative: bool,
     /// In the order of the signature.
     pub args: Vec<CaseArg>,
+}
+
+/// A bound on what a launch costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseGate {
+    /// Index in `Case::launches`.
+    pub launch: usize,
+    /// What is bounded.
+    pub counter: Counter,
+    /// It must be equal to the bound; else it may be below.
+    pub exact: bool,
+    /// The bound at the sizes of the test.
+    pub bound: u64,
+    /// One sentence for the student.
+    pub about: Option<String>,
 }
 
 /// An argument of a launch.

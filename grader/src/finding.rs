@@ -1,5 +1,7 @@
 //! What a checker saw a thread do, in the student's terms: tensor, index, line, thread.
 
+use crate::counter::Counter;
+
 /// A line of the student's source (or of a header it includes).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceLine {
@@ -158,6 +160,21 @@ pub enum FindingKind {
         /// After the first run, and after another one.
         values: [f64; 2],
     },
+    /// A launch cost more, or other, than a gate allows.
+    OverGate {
+        /// What was counted.
+        counter: Counter,
+        /// How much of it.
+        spent: u64,
+        /// What the gate asks for.
+        bound: u64,
+        /// It asks for exactly that; else for no more.
+        exact: bool,
+        /// How much the line spent that spent most.
+        of_line: u64,
+        /// What the spec says about it.
+        about: Option<String>,
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions executed by the warp.
@@ -222,6 +239,48 @@ pub enum FindingKind {
     },
 }
 
+impl FindingKind {
+    /// True if the run broke off, so that what the outputs hold says nothing.
+    pub fn ends_the_run(&self) -> bool {
+        matches!(
+            self,
+            Self::EndlessLoop { .. }
+                | Self::TimeOut { .. }
+                | Self::Trap { .. }
+                | Self::GridSync
+                | Self::StackOverflow { .. }
+                | Self::InvalidCall { .. }
+                | Self::Driver { .. }
+        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. } | HostFault::TooManyThreads { .. }))
+    }
+
+    /// The name used in `caught_by` and in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::OutOfBounds { .. } | Self::GuardOverwritten { .. } => "out-of-bounds",
+            Self::Misaligned { .. } => "misaligned",
+            Self::Uninitialised { .. } => "uninitialised",
+            Self::WriteToInput { .. } | Self::InputChanged { .. } => "write-to-input",
+            Self::SharedRace { .. } => "shared-race",
+            Self::GlobalRace { .. } => "global-race",
+            Self::BarrierDivergence { .. } => "barrier-divergence",
+            Self::InvalidMembers { .. } => "invalid-members",
+            Self::NotRepeatable { .. } => "not-repeatable",
+            Self::OverGate { .. } => "over-gate",
+            Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
+            Self::UseAfterFree { .. } => "use-after-free",
+            Self::InvalidFree { .. } => "invalid-free",
+            Self::StackOverflow { .. } => "stack-overflow",
+            Self::InvalidCall { .. } => "invalid-call",
+            Self::GridSync => "grid-sync",
+            Self::Trap { .. } => "trap",
+            Self::Driver { .. } => "driver-error",
+            Self::Host(fault) => fault.name(),
+            Self::Grader { .. } => "grader-error",
+        }
+    }
+}
+
 /// What became of host code that did not simply return.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostFault {
@@ -269,6 +328,13 @@ pub enum HostFault {
         /// CUDA's words.
         message: String,
     },
+    /// It launched far more threads than there are elements.
+    TooManyThreads {
+        /// The kernel's source name.
+        kernel: String,
+        /// Threads of the grid.
+        threads: u64,
+    },
     /// It broke the connection to the device, or sent something that is no request.
     Disconnected,
 }
@@ -286,48 +352,8 @@ impl HostFault {
             Self::Forbidden => "forbidden-call",
             Self::NotLoaded { .. } => "not-loaded",
             Self::CudaError { .. } => "cuda-error",
+            Self::TooManyThreads { .. } => "too-many-threads",
             Self::Disconnected => "disconnected",
-        }
-    }
-}
-
-impl FindingKind {
-    /// True if the run broke off, so that what the outputs hold says nothing.
-    pub fn ends_the_run(&self) -> bool {
-        matches!(
-            self,
-            Self::EndlessLoop { .. }
-                | Self::TimeOut { .. }
-                | Self::Trap { .. }
-                | Self::GridSync
-                | Self::StackOverflow { .. }
-                | Self::InvalidCall { .. }
-                | Self::Driver { .. }
-        ) || matches!(self, Self::Host(fault) if !matches!(fault, HostFault::CudaError { .. }))
-    }
-
-    /// The name used in `caught_by` and in JSON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::OutOfBounds { .. } | Self::GuardOverwritten { .. } => "out-of-bounds",
-            Self::Misaligned { .. } => "misaligned",
-            Self::Uninitialised { .. } => "uninitialised",
-            Self::WriteToInput { .. } | Self::InputChanged { .. } => "write-to-input",
-            Self::SharedRace { .. } => "shared-race",
-            Self::GlobalRace { .. } => "global-race",
-            Self::BarrierDivergence { .. } => "barrier-divergence",
-            Self::InvalidMembers { .. } => "invalid-members",
-            Self::NotRepeatable { .. } => "not-repeatable",
-            Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
-            Self::UseAfterFree { .. } => "use-after-free",
-            Self::InvalidFree { .. } => "invalid-free",
-            Self::StackOverflow { .. } => "stack-overflow",
-            Self::InvalidCall { .. } => "invalid-call",
-            Self::GridSync => "grid-sync",
-            Self::Trap { .. } => "trap",
-            Self::Driver { .. } => "driver-error",
-            Self::Host(fault) => fault.name(),
-            Self::Grader { .. } => "grader-error",
         }
     }
 }

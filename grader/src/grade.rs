@@ -127,7 +127,7 @@ impl Machine {
     /// The virtual machine cannot run an instruction of the program.
     pub fn new(program: &Program, gpu: Option<Gpu>) -> Result<Self, Failure> {
         if let Some(host) = &program.host {
-            return Ok(Self::Host(HostBackend::new(host.clone())));
+            return Ok(Self::Host(HostBackend::new(host.clone(), gpu.map(|gpu| gpu.info))));
         }
         let kernels = program.kernels.clone();
         let ptx = &program.compiled.ptx;
@@ -154,7 +154,8 @@ impl Machine {
     }
 }
 
-/// Runs one case on one backend and judges it. Where results must be bit-equal, a case that passes runs again.
+/// Runs one case on one backend and judges it. A case that passes runs again where results must be bit-equal, and where
+/// what it costs is bounded.
 ///
 /// # Errors
 /// The backend cannot run the case.
@@ -169,6 +170,9 @@ pub fn run_and_judge(backend: &dyn Backend, case: &Case) -> Result<(Run, TestVer
             verdict.findings = judge::repeated(case, &run.tensors, &again);
             nth += 1;
         }
+    }
+    if verdict.passed() && !case.gates.is_empty() {
+        verdict.findings = backend.over_gates(case)?;
     }
     Ok((run, verdict))
 }
@@ -187,7 +191,10 @@ pub fn judge_case(
     let (run, verdict) = run_and_judge(machine.backend(), case)?;
     let source = &program.compiled.source.text;
     let verdict = match machine {
-        Machine::Host(_) => verdict,
+        Machine::Host(host) => match host.interpreted() {
+            Some(vm) => see_more(&vm, case, verdict),
+            None => verdict,
+        },
         Machine::Vm(vm) => trace(vm, case, verdict, source),
         Machine::Gpu(_) => match VmBackend::new(&program.compiled.ptx, program.kernels.clone()) {
             Ok(vm) => trace(&vm, case, see_more(&vm, case, verdict), source),
@@ -201,7 +208,7 @@ pub fn judge_case(
 /// Adds what the virtual machine finds; where it finds the same mistake as the GPU, or one that explains why the GPU
 /// stopped, its finding stands alone, for it tells the line. A kernel that is right on the GPU and wrong there was right by
 /// chance: it uses a variable that was never set, say.
-fn see_more(vm: &VmBackend, case: &Case, mut verdict: TestVerdict) -> TestVerdict {
+fn see_more(vm: &dyn Backend, case: &Case, mut verdict: TestVerdict) -> TestVerdict {
     let Ok((run, seen)) = run_and_judge(vm, case) else { return verdict };
     if verdict.passed() {
         return TestVerdict { time: verdict.time, ..seen };

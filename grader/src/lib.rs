@@ -8,7 +8,7 @@
 //!   └► toolchain ─► module ─► backend: gpu | vm ─► outputs, findings ─► judge ─► verdict ─► report
 //! ```
 //!
-//! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `finding`, `case`, `expansion`,
+//! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `counter`, `finding`, `case`, `expansion`,
 //! `verdict`, `npy`, `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`,
 //! `backend`, `host`, `judge`, `wrong`, `grade`, `unit`, `doctor`, `explain`, `report`, `contents`, `standing`, `chapter`,
 //! `check`, `pristine`, `editor`, `storage`, `template`, `terminal`, `watcher`, `cli`.
@@ -19,6 +19,7 @@ pub mod chapter;
 pub mod check;
 pub mod cli;
 pub mod contents;
+pub mod counter;
 pub mod diagnostic;
 pub mod doctor;
 pub mod editor;

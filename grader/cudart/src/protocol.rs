@@ -168,7 +168,7 @@ pub struct KernelInfo {
 }
 
 /// The device, as far as the host asks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Properties {
     /// For instance `NVIDIA H200`.
     pub name: String,

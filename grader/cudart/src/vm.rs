@@ -107,11 +107,12 @@ fn fault(kind: &FindingKind) -> Option<CudaError> {
         | FindingKind::UseAfterFree { .. } => Some(CudaError::ILLEGAL_ADDRESS),
         FindingKind::StackOverflow { .. } => Some(CudaError::HARDWARE_STACK),
         FindingKind::InvalidCall { .. } => Some(CudaError::INVALID_PC),
-        FindingKind::GridSync | FindingKind::InvalidFree { .. } => Some(CudaError::LAUNCH_FAILURE),
         FindingKind::Misaligned { .. } => Some(CudaError::MISALIGNED_ADDRESS),
         FindingKind::EndlessLoop { .. } => Some(CudaError::LAUNCH_TIMEOUT),
         FindingKind::Trap { message: Some(_) } => Some(CudaError::ASSERT),
-        FindingKind::Trap { message: None } => Some(CudaError::LAUNCH_FAILURE),
+        FindingKind::GridSync
+        | FindingKind::InvalidFree { .. }
+        | FindingKind::Trap { message: None } => Some(CudaError::LAUNCH_FAILURE),
         FindingKind::Uninitialised { .. }
         | FindingKind::BarrierDivergence { .. }
         | FindingKind::SharedRace { .. }

@@ -1,4 +1,5 @@
-//! Whole kernels with all checks on: the convolution of `LeNet`'s second layer and a tiled matrix product.
+//! Whole kernels with all checks on: the convolution of `LeNet`'s second layer, a tiled matrix product, and an update in
+//! place. Buffers are writable, as those of a real program are.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ptxvm::{Access, Init, Launch, Memory, Module, Options, Outcome, launch};
@@ -17,8 +18,8 @@ fn run(
 ) -> Outcome {
     let mut memory = Memory::default();
     let buffers = [
-        memory.alloc(floats(sizes[0]), Access::ReadOnly),
-        memory.alloc(floats(sizes[1]), Access::ReadOnly),
+        memory.alloc(floats(sizes[0]), Access::ReadWrite),
+        memory.alloc(floats(sizes[1]), Access::ReadWrite),
         memory.alloc(Init::Undefined { len: sizes[2] * 4 }, Access::ReadWrite),
     ];
     let mut params: Vec<Vec<u8>> =
@@ -45,10 +46,46 @@ fn tiny(module: &Module) -> Outcome {
     run(module, [9, 9, 25], &[1, 1, 5, 5, 1, 3], [1; 3], [32, 1, 1])
 }
 
+/// `weights[i] -= rate * gradient[i]`.
+const UPDATE: &str = "
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry update(.param .u64 weights, .param .u64 gradient, .param .u64 unused)
+{
+    .reg .f32 %f<4>;
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [weights];
+    ld.param.u64 %rd2, [gradient];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r4, %r1, %r2, %r3;
+    mul.wide.s32 %rd3, %r4, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    add.s64 %rd5, %rd2, %rd3;
+    ld.global.f32 %f1, [%rd4];
+    ld.global.f32 %f2, [%rd5];
+    fma.rn.f32 %f3, %f2, 0fBC23D70A, %f1;
+    st.global.f32 [%rd4], %f3;
+    ret;
+}";
+
+fn product(module: &Module) -> Outcome {
+    run(module, [1 << 16; 3], &[256; 3], [16, 16, 1], [16, 16, 1])
+}
+
+fn update(module: &Module) -> Outcome {
+    let words = 1 << 20;
+    run(module, [words, words, 1], &[], [words as u32 / 256, 1, 1], [256, 1, 1])
+}
+
 fn bench(criterion: &mut Criterion) {
     let text = include_str!("../tests/fixtures/conv.ptx");
     let conv = Module::load(text).expect("a module");
     let tiled = Module::load(include_str!("../tests/fixtures/tiled.ptx")).expect("a module");
+    let in_place = Module::load(UPDATE).expect("a module");
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
 
     criterion.bench_function("load conv", |b| b.iter(|| Module::load(text)));
@@ -60,7 +97,11 @@ fn bench(criterion: &mut Criterion) {
     });
     group.bench_function("conv2d_backward_input conv2 batch 64", |b| b.iter(|| conv2(&conv, 64)));
     group.bench_function("matmul 256^3, tiles of 16, 1 thread", |b| {
-        b.iter(|| one.install(|| run(&tiled, [1 << 16; 3], &[256; 3], [16, 16, 1], [16, 16, 1])));
+        b.iter(|| one.install(|| product(&tiled)));
+    });
+    group.bench_function("matmul 256^3, tiles of 16", |b| b.iter(|| product(&tiled)));
+    group.bench_function("update of 2^20 words in place, 1 thread", |b| {
+        b.iter(|| one.install(|| update(&in_place)));
     });
     group.finish();
 }

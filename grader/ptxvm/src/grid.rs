@@ -19,7 +19,7 @@ use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
-use crate::program::{Kernel, Module, UniformSlot};
+use crate::program::{Kernel, Module, Program, UniformSlot};
 use crate::residents::Resident;
 use crate::simd;
 use crate::warp::{Registers, Warp};
@@ -115,16 +115,18 @@ pub fn launch(
         0
     };
     let first_variable = place_variables(module, memory);
+    let constants = module.constants(first_variable);
     let program = &kernel.program;
+    memory.prepare(written_addresses(program, &params, first_variable).as_deref());
     let env = Env {
         program,
         memory,
-        constants: &module.constants,
+        constants: &constants,
         params: &params,
         block_size: launch.block,
         budget: options.budget,
         workspace,
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &shared, first_variable);
     let index = |at: [u32; 3], of: [u32; 3]| (at[2] * of[1] + at[1]) * of[0] + at[0];
@@ -143,6 +145,21 @@ pub fn launch(
         stop: AtomicU64::new(u64::MAX),
     };
     Ok(run.all(options.max_findings))
+}
+
+/// An address in each buffer that a program may write; None: in any.
+fn written_addresses(
+    program: &Program,
+    params: &Flat,
+    first_variable: BufferId,
+) -> Option<Vec<u64>> {
+    let uniforms = program.written.as_ref()?.iter().map(|&index| program.uniforms[index].0);
+    let addresses = uniforms.filter_map(|uniform| match uniform {
+        Uniform::Param { offset, bytes } => Some(param_value(params, offset, bytes)),
+        Uniform::Global(index, addend) => Some(variable_address(first_variable, index, addend)),
+        _ => None,
+    });
+    Some(addresses.collect())
 }
 
 pub(crate) fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, LaunchError> {

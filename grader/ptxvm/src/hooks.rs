@@ -3,6 +3,7 @@
 //! The executor calls a [`Monitor`] and never asks what it does. The methods have empty bodies, and the executor is generic
 //! over the monitor, so what is not watched costs nothing.
 
+use crate::exec::words::Words;
 use crate::finding::{AccessKind, Log};
 use crate::ir::{Instr, Pc, R};
 use crate::memory::Window;
@@ -23,6 +24,8 @@ pub(crate) struct Event<'a> {
     pub mask: u32,
     /// Lanes whose access was valid and happened.
     pub done: u32,
+    /// Those of them that a check of races needs to see: of many lanes that read one word, two are as good as all.
+    pub telling: u32,
     /// Addresses inside the window.
     pub addresses: &'a [u64; 32],
     pub block: [u32; 3],
@@ -52,6 +55,18 @@ impl Event<'_> {
     pub fn thread_coordinates(&self, index: u32) -> [u32; 3] {
         coordinates(index, self.block_size)
     }
+}
+
+/// Aligned words that lanes read, all of one buffer or of shared memory, and all written before.
+pub(crate) struct WordReads<'a> {
+    pub window: Window,
+    pub words: &'a Words,
+    pub mask: u32,
+    /// Index of the warp in its block.
+    pub warp: u32,
+    /// In global memory, an address in the buffer.
+    pub address: u64,
+    pub memory: &'a Memory,
 }
 
 /// Coordinates of a thread, or a block, from its index; x runs fastest.
@@ -89,6 +104,11 @@ pub(crate) trait Monitor {
     /// A warp accesses memory.
     #[inline(always)]
     fn access(&mut self, _event: &Event, _log: &mut Log) {}
+    /// Whether `access` would do nothing with these reads; the executor then leaves it out.
+    #[inline(always)]
+    fn knows(&self, _reads: &WordReads) -> bool {
+        false
+    }
     /// The warps of a mask have met at a barrier.
     fn barrier(&mut self, _warps: u32) {}
     /// The lanes of a warp have met (`__syncwarp`).
@@ -118,6 +138,11 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
     fn access(&mut self, event: &Event, log: &mut Log) {
         self.0.access(event, log);
         self.1.access(event, log);
+    }
+
+    #[inline(always)]
+    fn knows(&self, reads: &WordReads) -> bool {
+        self.0.knows(reads) && self.1.knows(reads)
     }
 
     fn barrier(&mut self, warps: u32) {

@@ -103,7 +103,7 @@ pub struct Address {
 }
 
 /// Where a loaded element goes, or a stored one comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Slot {
     R(R),
     Q(Q),

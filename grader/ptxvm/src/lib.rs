@@ -133,6 +133,22 @@
 //!   assembler of driver 580 takes the upper half from the wrong place. These are the four lines of the tables that differ.
 //! - `bfe` and `bfi` with positions or lengths above 255, which the ISA rules out.
 //!
+//! # Speed and memory
+//!
+//! The processor is looked at when a launch begins: arithmetic and the search for words are there for the baseline, for AVX2
+//! with FMA, and for AVX-512, and give the same bits. 10^9 lane instructions a second with all checks on, best of 5 to 7 runs of
+//! the kernels of `benches/conv.rs` on a Xeon of two cores:
+//!
+//! | kernel | baseline | AVX2 | AVX-512 | AVX-512, two cores |
+//! |---|---|---|---|---|
+//! | convolution backward, `LeNet`'s second layer, batch of 64 | 1.5 | 3.0 | 3.0 | 5.8 |
+//! | matrix product 256^3 in tiles, with barriers | 0.35 | 0.67 | 0.67 | 1.28 |
+//!
+//! Buffers that a launch cannot write, by the pointers that its stores can have, need no shadow of races. For each byte of the
+//! others there are 1.5 bytes where threads update their own words in place, and up to 3.9 where words have two readers, a writer
+//! and an atomic; for buffers of single bytes up to 3.2, and 7 where neighbouring bytes belong to different warps. Two more
+//! tell which block touched a word, while host threads share the blocks.
+//!
 //! # Structure
 //!
 //! `syntax` (text to tree), `lower` (tree to `ir`, with post-dominators), `ops` (pure functions of lanes), `exec` (one warp),
@@ -175,6 +191,7 @@ mod simd;
 mod syntax;
 mod types;
 mod warp;
+mod written;
 
 pub use check::trace::Traced;
 pub use check::watch::{Watch, Writer};

@@ -4,10 +4,11 @@
 //! its name, how it runs, and its function: `fast` operations compute all 32 lanes and blend, so that the compiler can
 //! vectorise them; `slow` ones visit the active lanes one by one.
 
-/// Calls `$callback!` with the table.
+/// Calls `$callback!` with the table, and what else stands first.
 macro_rules! with_alu_table {
-    ($callback:ident) => {
+    ($callback:ident $($first:tt)*) => {
         $callback! {
+            $($first)*
             /// R <- R
             R1(r1: R, R) {
                 Mov fast w32::mov; Not fast w32::not; Cnot fast w32::cnot; NegI fast w32::neg; AbsI fast w32::abs;

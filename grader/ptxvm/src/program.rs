@@ -1,5 +1,7 @@
 //! A kernel ready to run.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{self, AtomicU64};
 
@@ -7,6 +9,7 @@ use crate::error::LoadError;
 use crate::ir::{Instr, Op, Pc, Q, R, Uniform};
 use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
+use crate::memory::global::BufferId;
 use crate::memory::layout::Layout;
 
 /// A loaded module: parsed, checked, decoded.
@@ -18,6 +21,8 @@ pub struct Module {
     pub(crate) variables: Vec<ModuleVariable>,
     pub(crate) constants: Flat,
     pub(crate) constant_names: Vec<Constant>,
+    /// Where addresses of variables stand in the constants: place, variable, addend.
+    pub(crate) addresses: Vec<(u32, u32, i64)>,
 }
 
 impl Module {
@@ -26,6 +31,7 @@ impl Module {
         variables: Vec<ModuleVariable>,
         constants: Flat,
         constant_names: Vec<Constant>,
+        addresses: Vec<(u32, u32, i64)>,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
@@ -34,7 +40,21 @@ impl Module {
             variables,
             constants,
             constant_names,
+            addresses,
         }
+    }
+
+    /// The constants with the addresses of variables, whose first one has the given number.
+    pub(crate) fn constants(&self, first: BufferId) -> Cow<'_, Flat> {
+        if self.addresses.is_empty() {
+            return Cow::Borrowed(&self.constants);
+        }
+        let mut constants = self.constants.clone();
+        for &(place, variable, addend) in &self.addresses {
+            let id = BufferId(first.0 + variable as usize);
+            constants.fill(place, &id.address().wrapping_add_signed(addend).to_le_bytes());
+        }
+        Cow::Owned(constants)
     }
 
     /// All `.entry` functions, in order.
@@ -171,6 +191,8 @@ pub(crate) struct Program {
     pub frames: Vec<Frame>,
     /// Blocks must run one after another, because the result depends on their order (float atomics, say).
     pub ordered: bool,
+    /// Those of `uniforms` that pointers which it writes through may come from; None: any.
+    pub written: Option<BTreeSet<usize>>,
     /// Has memory fences, so its blocks may order themselves.
     pub fenced: bool,
     /// Acquires and releases, by instruction.

@@ -62,7 +62,7 @@ struct Unwatched;
 impl Monitor for Unwatched {}
 
 /// As [`launch`](crate::launch), in another order and without its checks; of `options`, the budget counts. True if every
-/// block ran to its end: one that waits for another block may not, so a cooperative launch is not tried.
+/// block ran to its end without a mistake: one that waits for another block may not, so a cooperative launch is not tried.
 ///
 /// # Errors
 /// As [`launch`](crate::launch).
@@ -91,7 +91,7 @@ pub fn launch_reordered(
         workspace: 0,
         block_size: launch.block,
         budget: options.budget,
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     let mut state = BlockState {
@@ -107,7 +107,6 @@ pub fn launch_reordered(
     for position in 0..blocks {
         state.coordinates = block_coordinates(order.at(position, blocks), launch.grid);
         state.shared.reset_from(&start.shared);
-        state.log.raw.clear();
         state.printed.clear();
         // A warp knows its number; its place in the list is its turn.
         for (warp, turn) in warps.iter_mut().zip(0u32..) {
@@ -117,7 +116,7 @@ pub fn launch_reordered(
             start.vary(warp, env.block_size, state.coordinates);
         }
         let turns = Turns { env: &env, state: &mut state, warps: &mut warps };
-        if turns.run(|| false) == Ended::Endless {
+        if turns.run(|| false) == Ended::Endless || !state.log.raw.is_empty() {
             return Ok(false);
         }
     }

@@ -50,6 +50,8 @@ pub(crate) fn take_turns<M: Monitor>(
     mut next: impl FnMut(Option<Resident<M>>, &mut M) -> Option<Resident<M>>,
     mut end: impl FnMut(&mut Resident<M>, Ended) -> bool,
 ) {
+    // Waiting must not use up what a block may spend.
+    let first = Patience { block: first.block.min(env.budget / 4), ..first };
     let mut free = None;
     let mut more = true;
     loop {

@@ -52,6 +52,14 @@ pub trait Backend {
     /// # Errors
     /// As [`Backend::run`].
     fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure>;
+    /// A finding for each gate that a launch does not keep. Only the virtual machine counts; a case that passes elsewhere
+    /// runs there, too.
+    ///
+    /// # Errors
+    /// As [`Backend::run`].
+    fn over_gates(&self, _case: &Case) -> Result<Vec<Finding>, Failure> {
+        Ok(Vec::new())
+    }
 }
 
 /// A launch of something that is not in the module. The check of names comes before, so this is only a safety net.

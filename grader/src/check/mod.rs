@@ -3,6 +3,7 @@
 mod chapter;
 mod kernels;
 mod mutation;
+mod repeat;
 pub mod report;
 mod signatures;
 mod sizes;
@@ -96,7 +97,7 @@ pub fn all(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Item>, Failure>
         sizes::check(&loaded.spec),
         signatures::check(bench.workbook, loaded)?,
         kernels::stub(bench, loaded)?,
-        kernels::solution(bench, loaded)?,
+        repeat::stated(bench, loaded, kernels::solution(bench, loaded)?)?,
         kernels::wrong(bench, loaded)?,
         chapter::check(bench.workbook, loaded.puzzle),
     ])

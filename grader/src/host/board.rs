@@ -1,10 +1,13 @@
 //! The device of a case: it holds the tensors, and does what the child's CUDA calls ask for.
 
 use crate::backend::RunTensor;
+use crate::backend::gpu::image;
+use crate::backend::gpu::remote::{self, Broken, Remote};
 use crate::backend::vm::findings::{in_tensors, is_harmless};
 use crate::case::{CaseTensor, Role};
 use crate::finding::{Finding, FindingKind, HostFault, Place};
-use crate::tensor::{Tensor, decode, encode, size_of};
+use crate::module;
+use crate::tensor::{decode, encode, size_of};
 use cudart::device::{Answer, Device};
 use cudart::error::CudaError;
 use cudart::protocol::{KernelInfo, Launch, Launched, Properties};
@@ -22,6 +25,12 @@ const MEMORY: u64 = 1 << 30;
 
 /// An allocation takes at least so much of it.
 const GRAIN: u64 = 512;
+
+/// A launch may have so many threads for each element of the test's tensors ...
+const THREADS: u64 = 16;
+
+/// ... and so many in any case. The virtual machine would work on more for minutes.
+const MIN_THREADS: u64 = 1 << 20;
 
 /// Files of a program have one module each; more than this is a loop.
 const MODULES: usize = 64;
@@ -68,18 +77,43 @@ impl Clock {
 /// A device with the tensors of a case.
 #[derive(Debug)]
 pub struct Board {
-    device: VmDevice,
-    /// For each tensor of the case that is not on the host.
-    buffers: Vec<Option<BufferId>>,
-    tensors: Vec<Tensor>,
+    inside: Inside,
+    tensors: Vec<CaseTensor>,
     clock: Clock,
     /// What host code has allocated: address and bytes.
     allocated: BTreeMap<u64, u64>,
     /// Bytes of all of them.
     used: u64,
     modules: usize,
+    /// A launch of far too many threads: kernel and threads.
+    flooded: Option<(String, u64)>,
     /// The connection ended in the middle of something.
     broken: bool,
+}
+
+/// What does the work.
+#[derive(Debug)]
+enum Inside {
+    /// The virtual machine, and the buffer of each tensor that is not on the host.
+    Vm(Box<VmDevice>, Vec<Option<BufferId>>),
+    /// A GPU, and the start of each such tensor's image, guards and all.
+    Gpu(Remote, Vec<Option<u64>>),
+}
+
+impl Inside {
+    fn device(&mut self) -> &mut dyn Device {
+        match self {
+            Self::Vm(vm, _) => vm.as_mut(),
+            Self::Gpu(gpu, _) => gpu,
+        }
+    }
+
+    fn look(&self) -> &dyn Device {
+        match self {
+            Self::Vm(vm, _) => vm.as_ref(),
+            Self::Gpu(gpu, _) => gpu,
+        }
+    }
 }
 
 impl Board {
@@ -103,14 +137,38 @@ impl Board {
             Some(memory.alloc(init, access))
         };
         let buffers = tensors.iter().zip(on_host).map(&mut alloc).collect();
+        Self::around(Inside::Vm(Box::new(device), buffers), tensors)
+    }
+
+    /// As [`Board::new`], on a GPU: with guards around the tensors, and poison in what is computed.
+    pub fn on_gpu(
+        mut gpu: Remote,
+        tensors: &[CaseTensor],
+        on_host: &[bool],
+    ) -> Result<Self, CudaError> {
+        let mut places = Vec::new();
+        for (tensor, on_host) in tensors.iter().zip(on_host) {
+            if *on_host {
+                places.push(None);
+                continue;
+            }
+            let image = image::before(tensor);
+            let address = gpu.alloc(image.len() as u64)?;
+            gpu.write(address, &image)?;
+            places.push(Some(address));
+        }
+        Ok(Self::around(Inside::Gpu(gpu, places), tensors))
+    }
+
+    fn around(inside: Inside, tensors: &[CaseTensor]) -> Self {
         Self {
-            device,
-            buffers,
-            tensors: tensors.iter().map(|t| t.tensor.clone()).collect(),
+            inside,
+            tensors: tensors.to_vec(),
             clock: Clock::default(),
             allocated: BTreeMap::new(),
             used: 0,
             modules: 0,
+            flooded: None,
             broken: false,
         }
     }
@@ -122,8 +180,17 @@ impl Board {
 
     /// The device address of a tensor; 0 for one on the host.
     pub fn address(&self, tensor: usize) -> u64 {
-        let buffer = self.buffers.get(tensor).copied().flatten();
-        buffer.map_or(0, |buffer| self.device.memory().address(buffer))
+        let address =
+            match &self.inside {
+                Inside::Vm(vm, buffers) => {
+                    let buffer = buffers.get(tensor).copied().flatten();
+                    buffer.map(|buffer| vm.memory().address(buffer))
+                }
+                Inside::Gpu(_, places) => places.get(tensor).copied().flatten().map(|start| {
+                    start + image::Layout::of(&self.tensors[tensor].tensor).guard as u64
+                }),
+            };
+        address.unwrap_or(0)
     }
 
     /// Serves the child until it is gone.
@@ -133,38 +200,73 @@ impl Board {
         self.broken = server::serve(stream, self).is_err();
     }
 
-    /// What is in a tensor now.
-    pub fn contents(&self, tensor: usize) -> RunTensor {
-        let nothing = RunTensor { values: Vec::new(), written: Vec::new() };
-        let (Some(Some(buffer)), Some(of)) = (self.buffers.get(tensor), self.tensors.get(tensor))
-        else {
-            return nothing;
+    /// What is in a tensor now, and on a GPU what was changed that must not be.
+    pub fn contents(&mut self, tensor: usize) -> (RunTensor, Vec<(FindingKind, u64)>) {
+        let Some(of) = self.tensors.get(tensor) else {
+            return (RunTensor { values: Vec::new(), written: Vec::new() }, Vec::new());
         };
-        let memory = self.device.memory();
-        let defined = memory.defined(*buffer);
-        RunTensor {
-            values: decode(of.dtype, &memory.bytes(*buffer)),
-            written: defined
-                .chunks(size_of(of.dtype))
-                .map(|bytes| bytes.iter().all(|&b| b))
-                .collect(),
+        let unknown = || {
+            let len = of.tensor.len();
+            (RunTensor { values: vec![f64::NAN; len], written: vec![false; len] }, Vec::new())
+        };
+        match &mut self.inside {
+            Inside::Vm(vm, buffers) => {
+                let Some(Some(buffer)) = buffers.get(tensor) else { return unknown() };
+                let dtype = of.tensor.dtype;
+                let defined = vm.memory().defined(*buffer);
+                let whole = |bytes: &[bool]| bytes.iter().all(|&b| b);
+                let contents = RunTensor {
+                    values: decode(dtype, &vm.memory().bytes(*buffer)),
+                    written: defined.chunks(size_of(dtype)).map(whole).collect(),
+                };
+                (contents, Vec::new())
+            }
+            Inside::Gpu(gpu, places) => {
+                let Some(Some(start)) = places.get(tensor) else { return unknown() };
+                let bytes = gpu.read(*start, image::Layout::of(&of.tensor).total() as u64);
+                let after = bytes.ok().and_then(|bytes| image::after(of, &bytes));
+                // After a crash a GPU gives nothing back: the finding of the crash tells why.
+                after.unwrap_or_else(unknown)
+            }
         }
     }
 
     /// What the checks of the device found, with paths relative to the second folder; the compiler ran in the first.
     pub fn findings(&self, folders: &(PathBuf, PathBuf)) -> Vec<Finding> {
-        let memory = self.device.memory();
+        let mut findings = match &self.inside {
+            Inside::Vm(vm, buffers) => self.found_by_vm(vm, buffers, folders),
+            Inside::Gpu(gpu, _) => gpu.broken().map(broken).into_iter().collect(),
+        };
+        let mut add = |fault| {
+            let (kind, kernel) = (FindingKind::Host(fault), String::new());
+            findings.push(Finding { kind, kernel, line: None, thread: None, count: 1 });
+        };
+        if let Some((kernel, threads)) = self.flooded.clone() {
+            add(HostFault::TooManyThreads { kernel, threads });
+        }
+        if self.broken {
+            add(HostFault::Disconnected);
+        }
+        findings
+    }
+
+    fn found_by_vm(
+        &self,
+        vm: &VmDevice,
+        buffers: &[Option<BufferId>],
+        folders: &(PathBuf, PathBuf),
+    ) -> Vec<Finding> {
         let place = |buffer: BufferId, offset: i64| {
-            let index = self.buffers.iter().position(|b| *b == Some(buffer))?;
-            let tensor = &self.tensors[index];
+            let index = buffers.iter().position(|b| *b == Some(buffer))?;
+            let tensor = &self.tensors[index].tensor;
             let flat = offset.div_euclid(size_of(tensor.dtype) as i64);
             Some(Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat })
         };
-        let found = self.device.findings().iter().filter(|f| !is_harmless(&f.finding.kind));
-        let mut findings: Vec<Finding> = found
+        let found = vm.findings().iter().filter(|f| !is_harmless(&f.finding.kind));
+        found
             .map(|found| {
-                let kernel = crate::module::source_name(&found.kernel);
-                let mut finding = in_tensors(&kernel, found.finding.clone(), memory, &place);
+                let kernel = module::source_name(&found.kernel);
+                let mut finding = in_tensors(&kernel, found.finding.clone(), vm.memory(), &place);
                 if let Some(line) = &mut finding.line {
                     let (ran_in, base) = folders;
                     let path = ran_in.join(&line.file);
@@ -173,13 +275,7 @@ impl Board {
                 }
                 finding
             })
-            .collect();
-        if self.broken {
-            let kind = FindingKind::Host(HostFault::Disconnected);
-            let kernel = String::new();
-            findings.push(Finding { kind, kernel, line: None, thread: None, count: 1 });
-        }
-        findings
+            .collect()
     }
 
     /// What is worth knowing of it.
@@ -194,10 +290,22 @@ impl Board {
     }
 }
 
-/// As the virtual machine, with bounds and a clock.
+/// The GPU does not answer any more.
+fn broken(how: Broken) -> Finding {
+    let kind = match how {
+        Broken::TimedOut => FindingKind::TimeOut { seconds: remote::TIME_OUT.as_secs_f64() },
+        Broken::Ended => FindingKind::Driver {
+            code: "no answer".to_owned(),
+            meaning: "the process that drives the GPU has ended".to_owned(),
+        },
+    };
+    Finding { kind, kernel: String::new(), line: None, thread: None, count: 1 }
+}
+
+/// As the device inside, with bounds and a clock.
 impl Device for Board {
     fn properties(&self) -> Properties {
-        self.device.properties()
+        self.inside.look().properties()
     }
 
     fn load(&mut self, fat_binary: &[u8]) -> Answer<u64> {
@@ -206,7 +314,7 @@ impl Device for Board {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
         self.clock.start();
-        let loaded = self.device.load(fat_binary);
+        let loaded = self.inside.device().load(fat_binary);
         self.clock.stop();
         loaded
     }
@@ -216,7 +324,7 @@ impl Device for Board {
         if used > MEMORY {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
-        let address = self.device.alloc(bytes)?;
+        let address = self.inside.device().alloc(bytes)?;
         self.used = used;
         self.allocated.insert(address, bytes);
         Ok(address)
@@ -227,7 +335,7 @@ impl Device for Board {
         if !self.allocated.contains_key(&address) {
             return Err(CudaError::INVALID_VALUE);
         }
-        self.device.free(address)?;
+        self.inside.device().free(address)?;
         if let Some(bytes) = self.allocated.remove(&address) {
             self.used -= bytes.max(GRAIN);
         }
@@ -235,40 +343,48 @@ impl Device for Board {
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Answer<()> {
-        self.device.write(address, bytes)
+        self.inside.device().write(address, bytes)
     }
 
     fn read(&mut self, address: u64, bytes: u64) -> Answer<Vec<u8>> {
-        self.device.read(address, bytes)
+        self.inside.device().read(address, bytes)
     }
 
     fn fill(&mut self, address: u64, bytes: u64, value: u8) -> Answer<()> {
-        self.device.fill(address, bytes, value)
+        self.inside.device().fill(address, bytes, value)
     }
 
     fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Answer<()> {
-        self.device.copy(to, from, bytes)
+        self.inside.device().copy(to, from, bytes)
     }
 
     fn symbol(&mut self, module: u64, name: &str) -> Answer<(Option<u64>, u64)> {
-        self.device.symbol(module, name)
+        self.inside.device().symbol(module, name)
     }
 
     fn write_symbol(&mut self, module: u64, name: &str, offset: u64, bytes: &[u8]) -> Answer<()> {
-        self.device.write_symbol(module, name, offset, bytes)
+        self.inside.device().write_symbol(module, name, offset, bytes)
     }
 
     fn read_symbol(&mut self, module: u64, name: &str, offset: u64, bytes: u64) -> Answer<Vec<u8>> {
-        self.device.read_symbol(module, name, offset, bytes)
+        self.inside.device().read_symbol(module, name, offset, bytes)
     }
 
     fn kernel(&self, module: u64, name: &str) -> Answer<KernelInfo> {
-        self.device.kernel(module, name)
+        self.inside.look().kernel(module, name)
     }
 
     fn launch(&mut self, launch: &Launch, params: &[u8]) -> Answer<(Launched, String)> {
+        let all = launch.grid.iter().chain(&launch.block).map(|&n| u64::from(n));
+        let threads = all.fold(1, u64::saturating_mul);
+        let elements: usize = self.tensors.iter().map(|t| t.tensor.len()).sum();
+        let interpreted = matches!(self.inside, Inside::Vm(..));
+        if interpreted && threads > (elements as u64 * THREADS).max(MIN_THREADS) {
+            self.flooded = Some((module::source_name(&launch.kernel), threads));
+            return Err(CudaError::INVALID_CONFIGURATION);
+        }
         self.clock.start();
-        let launched = self.device.launch(launch, params);
+        let launched = self.inside.device().launch(launch, params);
         self.clock.stop();
         launched
     }

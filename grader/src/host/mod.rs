@@ -70,8 +70,11 @@ pub fn compile(
         target: Target::Library,
         base: workbook.root(),
     })?;
+    let written = functions(&library.source.text);
     for launch in &spec.launches {
-        if is_undefined(&library.undefined, None, &launch.kernel) {
+        // To the linker a kernel is a host function, too: one that launches it.
+        let is_kernel = written.iter().any(|f| f.name == launch.kernel && f.has("__global__"));
+        if is_kernel || is_undefined(&library.undefined, None, &launch.kernel) {
             return Err(missing(launch, &library.source));
         }
     }
@@ -172,12 +175,12 @@ fn missing(launch: &Launch, source: &SourceFile) -> Failure {
         failure.diagnostics[0].help.push(help);
         return failure;
     };
-    let (title, label) = if found.words.contains(&"static") {
+    let (title, label) = if found.has("static") {
         (
             format!("`{name}` is `static`: nothing outside this file can call it"),
             "leave out `static`",
         )
-    } else if found.words.contains(&"__global__") {
+    } else if found.has("__global__") {
         (format!("`{name}` is a kernel, and must be a host function"), "leave out `__global__`")
     } else if found.is_template {
         (format!("`{name}` is a template"), "make it a plain function")

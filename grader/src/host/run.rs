@@ -4,11 +4,12 @@ use super::board::Board;
 use super::ending::{self, End};
 use super::job::{Arg, Bounds, Call, JOB, Job, MEMORY, REPORT, SCRATCH};
 use super::{CHILD_COMMAND, Entry, HostProgram, no_room};
-use crate::backend::gpu::image;
+use crate::backend::gpu::remote::Remote;
+use crate::backend::gpu::{GpuInfo, image};
 use crate::backend::{Backend, Run, RunTensor};
 use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor};
 use crate::failure::{Failure, FailureKind};
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{Finding, FindingKind, HostFault};
 use crate::process::{Finished, Limits, run_guarded};
 use crate::tensor::encode;
 use std::io;
@@ -19,8 +20,18 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// However busy the device is.
-const TIME_OUT: Duration = Duration::from_secs(600);
+/// Errors that CUDA reports after a kernel did something wrong.
+const KERNEL_FAULTS: [&str; 6] = [
+    "cudaErrorIllegalAddress",
+    "cudaErrorMisalignedAddress",
+    "cudaErrorAssert",
+    "cudaErrorLaunchFailure",
+    "cudaErrorLaunchTimeout",
+    "cudaErrorHardwareStackError",
+];
+
+/// However busy the device is: so many times as long as the host code may take.
+const DEVICE: u64 = 12;
 
 /// Bytes of each of stdout and stderr.
 const OUTPUT: usize = 256 << 10;
@@ -32,6 +43,8 @@ const BOUNDS: Bounds =
 #[derive(Debug)]
 pub struct HostBackend {
     program: HostProgram,
+    /// Which GPU runs the kernels; `None`: the virtual machine.
+    gpu: Option<GpuInfo>,
 }
 
 /// The program that is started as the child: this one, unless a test says otherwise.
@@ -46,8 +59,25 @@ pub fn set_program(path: impl Into<PathBuf>) {
 
 impl HostBackend {
     /// A backend for a program.
-    pub fn new(program: HostProgram) -> Self {
-        Self { program }
+    pub fn new(program: HostProgram, gpu: Option<GpuInfo>) -> Self {
+        Self { program, gpu }
+    }
+
+    /// The same program on the virtual machine, if it runs on a GPU now.
+    pub fn interpreted(&self) -> Option<Self> {
+        self.gpu.is_some().then(|| Self::new(self.program.clone(), None))
+    }
+
+    fn board(&self, case: &Case, on_host: &[bool]) -> Result<Board, Failure> {
+        if self.gpu.is_none() {
+            return Ok(Board::new(&case.tensors, on_host));
+        }
+        let remote = Remote::start(Command::new(program()?))?;
+        Board::on_gpu(remote, &case.tensors, on_host).map_err(|error| {
+            let title = format!("the test's tensors cannot be put on the GPU: {error}");
+            let help = "close other programs that use it, or run with --backend vm";
+            Failure::new(FailureKind::Environment, title, help)
+        })
     }
 }
 
@@ -94,11 +124,12 @@ impl HostMemory {
 
 impl Backend for HostBackend {
     fn name(&self) -> &'static str {
-        "vm"
+        if self.gpu.is_some() { "gpu" } else { "vm" }
     }
 
     fn describe(&self) -> String {
-        "PTX virtual machine, host code in a process of its own".to_owned()
+        let device = self.gpu.as_ref().map_or("PTX virtual machine", |gpu| gpu.name.as_str());
+        format!("{device}, host code in a process of its own")
     }
 
     /// Host code states nothing of its repetition.
@@ -116,7 +147,7 @@ impl Backend for HostBackend {
         let on_host = self.on_host(case);
         let memory =
             HostMemory::write(&path.join(MEMORY), &case.tensors, &on_host).map_err(room)?;
-        let mut board = Board::new(&case.tensors, &on_host);
+        let mut board = self.board(case, &on_host)?;
         let job = self.job(case, &memory, &board)?;
         let text = serde_json::to_vec(&job).unwrap_or_default();
         std::fs::write(path.join(JOB), text).map_err(room)?;
@@ -132,13 +163,13 @@ impl Backend for HostBackend {
         let memory_now = std::fs::read(&memory.file).unwrap_or_default();
         let mut tensors = Vec::new();
         for (i, tensor) in case.tensors.iter().enumerate() {
-            if !on_host[i] {
-                tensors.push(board.contents(i));
-                continue;
-            }
-            // Shorter than it was: the student's code cut the file.
+            // A file shorter than it was: the student's code cut it.
             let nothing = || (RunTensor { values: Vec::new(), written: Vec::new() }, Vec::new());
-            let (contents, changed) = memory.after(&memory_now, i, tensor).unwrap_or_else(nothing);
+            let (contents, changed) = if on_host[i] {
+                memory.after(&memory_now, i, tensor).unwrap_or_else(nothing)
+            } else {
+                board.contents(i)
+            };
             tensors.push(contents);
             let kernel = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
             findings.extend(changed.into_iter().map(|(kind, count)| Finding {
@@ -200,17 +231,36 @@ impl HostBackend {
 
     fn findings(&self, case: &Case, end: &End, board: &Board) -> Vec<Finding> {
         let function = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
-        let fault = |fault: &crate::finding::HostFault| Finding {
+        let fault = |fault: &HostFault| Finding {
             kind: FindingKind::Host(fault.clone()),
             kernel: function.to_owned(),
             line: None,
             thread: None,
             count: 1,
         };
-        let mut findings: Vec<Finding> = board.findings(&self.program.folders);
-        findings.extend(end.faults.iter().map(fault));
+        let seen: Vec<Finding> = board.findings(&self.program.folders);
+        // What CUDA says of a kernel's mistake tells less than the mistake itself.
+        let news = |fault: &&HostFault| {
+            let repeats = |name: &str| KERNEL_FAULTS.contains(&name);
+            seen.is_empty() || !matches!(fault, HostFault::CudaError { name, .. } if repeats(name))
+        };
+        // A call that failed is why the kernels after it find nothing.
+        let mut findings: Vec<Finding> = end.faults.iter().filter(news).map(fault).collect();
+        findings.extend(seen);
         findings
     }
+}
+
+/// The program to start as a child.
+fn program() -> Result<PathBuf, Failure> {
+    if let Some(path) = PROGRAM.get() {
+        return Ok(path.clone());
+    }
+    std::env::current_exe().map_err(|e| {
+        let title = format!("the grader cannot find its own program: {e}");
+        let help = "host code runs in a second process of it";
+        Failure::new(FailureKind::Environment, title, help)
+    })
 }
 
 /// Runs the child to its end, with the device at the other end of its standard input.
@@ -223,15 +273,12 @@ fn start(folder: &Path, bounds: &Bounds, board: &mut Board) -> Result<Finished, 
             "the grader starts itself a second time for it",
         )
     };
-    let program = match PROGRAM.get() {
-        Some(path) => path.clone(),
-        None => std::env::current_exe().map_err(broken)?,
-    };
     let (own, childs) = UnixStream::pair().map_err(broken)?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(program()?);
     // No variable of the grader's concerns the student's code.
     command.arg(CHILD_COMMAND).arg(folder).env_clear().stdin(Stdio::from(OwnedFd::from(childs)));
-    let limits = Limits { timeout: TIME_OUT, output: OUTPUT };
+    let limits =
+        Limits { timeout: Duration::from_secs(DEVICE * bounds.cpu_seconds), output: OUTPUT };
     let clock = board.clock();
     // Code that computes without end is ended by its own limit, a little earlier.
     let patience = Duration::from_secs(bounds.cpu_seconds + 2);

@@ -178,6 +178,7 @@ mod tests {
             known: Values::from([("x".to_owned(), vec![3.0, 5.0])]),
             chained: BTreeMap::new(),
             bit_equal: Vec::new(),
+            gates: Vec::new(),
         }
     }
 

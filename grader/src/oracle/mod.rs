@@ -6,10 +6,10 @@ mod inputs;
 mod numerical;
 mod verify;
 
-use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
+use crate::case::{Case, CaseArg, CaseGate, CaseLaunch, CaseTensor, Role};
 use crate::failure::Failure;
 use crate::spec::{
-    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Repeat, Spec, Test, prime,
+    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Spec, Test, prime,
 };
 use crate::tensor::DType;
 use expected::Expected;
@@ -73,6 +73,7 @@ fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         known,
         chained,
         bit_equal: bit_equal(spec, test),
+        gates: gates(spec, test)?,
     })
 }
 
@@ -90,9 +91,17 @@ fn tensor(buffer: &Buffer, known: &Values, expected: &mut Expected) -> CaseTenso
     CaseTensor { tensor: buffer.tensor.clone(), role }
 }
 
+fn gates(spec: &Spec, test: &Test) -> Checked<Vec<CaseGate>> {
+    let mut gates = Vec::new();
+    for gate in &spec.gates {
+        gates.extend(gate.at(&spec.text, test)?);
+    }
+    Ok(gates)
+}
+
 /// What launches compute of which the spec says so.
 fn bit_equal(spec: &Spec, test: &Test) -> Vec<usize> {
-    let calls = test.calls.iter().filter(|c| spec.launches[c.launch].repeat == Repeat::BitEqual);
+    let calls = test.calls.iter().filter(|c| spec.launches[c.launch].is_bit_equal());
     let taken: BTreeSet<usize> = calls
         .flat_map(|call| &call.args)
         .filter_map(|arg| match arg {

@@ -18,11 +18,11 @@ impl<'a> Names<'a> {
     }
 
     pub fn finding(&self, found: &LaunchFinding) -> Finding {
-        let place = |buffer: BufferId, offset: i64| self.place(buffer, offset);
+        let place = |buffer: BufferId, offset: i64| Some(self.place(buffer, offset));
         in_tensors(&source_name(&found.kernel), found.finding.clone(), self.0, &place)
     }
 
-    fn place(&self, buffer: BufferId, offset: i64) -> Option<Place> {
+    fn place(&self, buffer: BufferId, offset: i64) -> Place {
         let bytes = self.0.size(buffer);
         let tensor = match self.0.variable_name(buffer) {
             Some(name) => source_name(name),
@@ -30,6 +30,6 @@ impl<'a> Names<'a> {
             None => format!("allocation {} ({bytes} bytes)", buffer.0 + 1),
         };
         let shape = vec![bytes.div_ceil(ELEMENT as usize)];
-        Some(Place { tensor, shape, flat: offset.div_euclid(ELEMENT) })
+        Place { tensor, shape, flat: offset.div_euclid(ELEMENT) }
     }
 }

@@ -1,5 +1,7 @@
 //! What the checkers saw, in the student's words, beside the line that did it.
 
+mod gates;
+
 use super::number::{count, list, pair};
 use super::style::Style;
 use super::terms::thread_text;
@@ -150,6 +152,7 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
         ),
         FindingKind::Host(fault) => super::host::words(fault),
         FindingKind::NotRepeatable { place, values } => not_repeatable(place, *values),
+        FindingKind::OverGate { .. } => gates::words(kind),
         FindingKind::EndlessLoop { instructions } => (
             // The thread is part of the sentence: see `title`.
             format!("still running after {} instructions", thousands(*instructions)),

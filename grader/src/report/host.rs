@@ -39,6 +39,10 @@ pub(super) fn words(fault: &HostFault) -> (String, String, Vec<String>) {
             format!("a CUDA call failed: {name} ({message})"),
             "check what every CUDA call returns, and cudaGetLastError() after a launch: it names the call",
         ),
+        HostFault::TooManyThreads { kernel, threads } => (
+            format!("{kernel} was launched with {threads} threads, and was stopped"),
+            "that is far more than there are elements: the grid has blocks, not threads",
+        ),
         HostFault::Disconnected => (
             "the code broke the connection to the device".into(),
             "it closes or writes to files that it did not open",

@@ -33,8 +33,8 @@ pub struct Launch {
     pub host: Option<HostCall>,
     /// The blocks may wait for each other (`this_grid().sync()`).
     pub cooperative: bool,
-    /// What a second run of it may give.
-    pub repeat: Repeat,
+    /// What a second run of it may give, if the spec says so; else [`Repeat::default`].
+    pub repeat: Option<Repeat>,
     block: Vec<Extent>,
     grid: Vec<Extent>,
     shared: Option<Extent>,
@@ -102,7 +102,7 @@ impl Launch {
             args,
             host: None,
             cooperative: raw.cooperative,
-            repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?.unwrap_or_default(),
+            repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?,
             block: extents(&raw.block, "block")?,
             grid: extents(&raw.grid, "grid")?,
             shared,
@@ -132,7 +132,7 @@ impl Launch {
             args,
             host: Some(host),
             cooperative: false,
-            repeat: Repeat::default(),
+            repeat: None,
             block,
             grid,
             shared: None,
@@ -153,6 +153,11 @@ impl Launch {
             Purpose::InPlace => Some(prime(name)),
             Purpose::Input | Purpose::Given => None,
         })
+    }
+
+    /// Must it give the same bits at every run?
+    pub fn is_bit_equal(&self) -> bool {
+        self.repeat.unwrap_or_default() == Repeat::BitEqual
     }
 
     /// Where the kernel is named.

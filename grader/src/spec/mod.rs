@@ -9,6 +9,7 @@ mod cover;
 mod data;
 mod expect;
 mod fault;
+mod gate;
 mod kind;
 mod launch;
 mod quoted;
@@ -33,6 +34,7 @@ pub use check::{Check, Tolerance};
 pub use data::Data;
 pub use expect::Expect;
 pub(crate) use fault::{Checked, Fault};
+pub use gate::Gate;
 pub use kind::DataKind;
 pub use launch::{Call, CallArg, Launch};
 pub use repeat::Repeat;
@@ -62,6 +64,8 @@ pub struct Spec {
     pub tensors: Tensors,
     /// In order: kernels, or host functions.
     pub launches: Vec<Launch>,
+    /// Bounds on what launches cost.
+    pub gates: Vec<Gate>,
     /// In order; names are unique.
     pub tests: Vec<Test>,
     /// Weaknesses of the tests, such as `H = W`, each with the reason why they are none.
@@ -142,6 +146,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     call::check_names(&launches).map_err(|fault| vec![fault])?;
     cover::outputs(&tensors, &launches).map_err(|fault| vec![fault])?;
     repeat::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
+    let gates = all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, &launches)))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
     let tests = all(tests)?;
     all([
@@ -149,11 +154,12 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         cover::launches(&launches, &tests),
         rounding::check(text, &launches, &tests),
         repeat::tested(&launches, &tests),
+        gate::check(text, &raw.gate, &gates, &tests),
     ])?;
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());
     let (needs, untested) = (raw.needs, raw.untested);
-    Ok(Spec { path, text, title, needs, sizes, tensors, launches, tests, untested })
+    Ok(Spec { path, text, title, needs, sizes, tensors, launches, gates, tests, untested })
 }
 
 /// Everything that what follows speaks of.
@@ -209,6 +215,7 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
         (dims, raw.dims.span(), "sizes"),
         (tensors, raw.tensors.span(), "tensors"),
         (raw.launch.len(), raw.title.span(), "launches"),
+        (raw.gate.len(), raw.title.span(), "gates"),
         (raw.call.len(), raw.title.span(), "calls"),
         (raw.test.len(), raw.title.span(), "tests"),
     ] {

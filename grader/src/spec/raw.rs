@@ -26,6 +26,8 @@ pub struct RawSpec {
     /// Weaknesses of the tests, such as "H = W", each with the reason why they are none.
     #[serde(default)]
     pub untested: BTreeMap<String, String>,
+    #[serde(default)]
+    pub gate: Vec<RawGate>,
     pub test: Vec<RawTest>,
 }
 
@@ -63,6 +65,18 @@ pub struct RawCall {
     pub code: Spanned<String>,
     /// Time that the host code may take, without that of the device.
     pub seconds: Option<Spanned<u64>>,
+}
+
+/// `[[gate]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawGate {
+    pub bound: Spanned<String>,
+    /// May be left out where there is one launch.
+    pub kernel: Option<Spanned<String>>,
+    /// All if left out.
+    pub tests: Option<Vec<Spanned<String>>>,
+    pub about: Option<String>,
 }
 
 /// `[[test]]`

@@ -39,10 +39,10 @@ impl Repeat {
 /// What a bit-equal launch reads or writes must not come from one whose results may differ.
 pub(crate) fn sources(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
     let loose = |name: &str| {
-        let mut others = launches.iter().filter(|l| l.repeat == Repeat::LastBits);
+        let mut others = launches.iter().filter(|l| !l.is_bit_equal());
         others.find(|launch| launch.computes(tensors).any(|computed| computed == *name))
     };
-    for launch in launches.iter().filter(|l| l.repeat == Repeat::BitEqual) {
+    for launch in launches.iter().filter(|l| l.is_bit_equal()) {
         for (i, arg) in launch.args.iter().enumerate() {
             let name = match arg {
                 Arg::Tensor(name) => name.clone(),
@@ -71,7 +71,7 @@ pub(crate) fn tested(launches: &[Launch], tests: &[Test]) -> Checked<()> {
     };
     for (index, launch) in launches.iter().enumerate() {
         let mut runs = tests.iter().filter(|t| t.calls.iter().any(|call| call.launch == index));
-        if launch.repeat == Repeat::BitEqual && !runs.any(rounds) {
+        if launch.is_bit_equal() && !runs.any(rounds) {
             let title = "no test shows whether this launch is bit-equal";
             return Err(Fault::at(launch.place().clone(), title).help(
                 "sums of integers are the same in any order: give a test data = \"normal\"",

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 38] = [
+const ORDER: [&str; 39] = [
     "tensor",
     "diagnostic",
     "failure",
+    "counter",
     "finding",
     "case",
     "expansion",

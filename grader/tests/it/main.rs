@@ -2,10 +2,12 @@
 
 mod cli;
 mod docs;
+mod gates;
 mod half;
 mod host;
 mod layers;
 mod mini;
+mod programs;
 mod puzzles;
 mod repeat;
 mod terms;

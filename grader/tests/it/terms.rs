@@ -85,6 +85,9 @@ fn the_named_line_is_the_changed_one() {
     for puzzle in workbook.puzzles() {
         let loaded =
             check::load(&workbook, puzzle).unwrap_or_else(|f| panic!("{}", f.render(false)));
+        if loaded.spec.is_host() {
+            continue; // has no kernel of its own to follow
+        }
         let solution = std::fs::read_to_string(&puzzle.solution).unwrap();
         let outcomes: Vec<(String, Outcome)> = loaded
             .wrongs

@@ -5,61 +5,58 @@
 //! counter of finished blocks), which only a model of the whole memory order could follow, so nothing is said of it.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
+use super::pages::{PAGE, ROW, Stamps, Values};
 use super::race::Clocks;
 use super::stamps::{self, Access, Events, Stamp};
 use crate::cooperative;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
-use crate::hooks::{Event, coordinates};
+use crate::hooks::{Event, WordReads, coordinates};
 
-/// Units of a page of the shadow.
-const PAGE: usize = 128;
-
-/// A plain write of a unit.
-#[derive(Clone, Copy, Debug, Default)]
-struct Written {
-    stamp: Stamp,
-    value: u32,
-}
-
-/// Stamps of a page; most pages need few of these lists.
-#[derive(Debug, Default)]
-struct Stamps(Option<Box<[Stamp; PAGE]>>);
-
-impl Stamps {
-    fn get(&self, at: usize) -> Stamp {
-        self.0.as_ref().map_or_else(Stamp::default, |stamps| stamps[at])
-    }
-
-    fn set(&mut self, at: usize, stamp: Stamp) {
-        self.0.get_or_insert_with(|| Box::new([Stamp::default(); PAGE]))[at] = stamp;
-    }
-
-    fn all(&mut self) -> impl Iterator<Item = &mut Stamp> {
-        self.0.iter_mut().flat_map(|stamps| stamps.iter_mut())
-    }
-}
-
-/// What is known of the units of a page: four bytes for each kind of access that happened there, and four for what was written.
+/// What is known of the units of a page.
 #[derive(Debug, Default)]
 struct Page {
-    /// The last plain write.
-    writers: Option<Box<[Written; PAGE]>>,
+    /// The last plain write, and what it wrote.
+    writers: Stamps,
+    values: Values,
     /// The last atomic or volatile writer: it does not hide a plain one before it.
-    strong_writers: Stamps,
+    strong_writers: Option<Box<Stamps>>,
     /// Of the readers the first and one of another thread: a writer is at most one of them.
     readers: [Stamps; 2],
 }
 
 impl Page {
-    fn writer(&self, at: usize) -> Written {
-        self.writers.as_ref().map_or_else(Written::default, |writers| writers[at])
+    fn strong_writer(&self, at: usize) -> Stamp {
+        self.strong_writers.as_ref().map_or_else(Stamp::default, |stamps| stamps.get(at))
     }
 
     fn stamps(&mut self) -> impl Iterator<Item = &mut Stamp> {
-        let Self { writers, strong_writers, readers } = self;
-        let writers = writers.iter_mut().flat_map(|all| all.iter_mut()).map(|w| &mut w.stamp);
-        writers.chain(strong_writers.all()).chain(readers.iter_mut().flat_map(Stamps::all))
+        let Self { writers, values: _, strong_writers, readers } = self;
+        let strong_writers = strong_writers.iter_mut().flat_map(|stamps| stamps.all());
+        writers.all().chain(strong_writers).chain(readers.iter_mut().flat_map(Stamps::all))
+    }
+}
+
+/// Spreads the keys of pages; they come from the machine itself, so nobody has chosen them to collide.
+#[derive(Debug, Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        /// 2^64 divided by the golden ratio (Knuth, "The Art of Computer Programming", 6.4).
+        const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+        self.0 = (self.0 ^ key).wrapping_mul(SPREAD).rotate_left(32);
     }
 }
 
@@ -84,7 +81,7 @@ fn page_place(key: u64) -> (usize, u64, u64) {
 /// What is known of the global memory that kernels may write.
 #[derive(Debug)]
 pub(crate) struct GlobalRaces {
-    pages: HashMap<u64, Page>,
+    pages: HashMap<u64, Box<Page>, BuildHasherDefault<KeyHasher>>,
     events: Events,
     grid: [u32; 3],
     /// Index of the running block from 1.
@@ -99,7 +96,7 @@ pub(crate) struct GlobalRaces {
 impl GlobalRaces {
     /// A shadow that compares blocks with one another only if this host thread runs them all.
     pub fn new(grid: [u32; 3], across_blocks: bool, fenced: bool) -> Self {
-        let (pages, events) = (HashMap::new(), Events::new());
+        let (pages, events) = (HashMap::default(), Events::new());
         Self { pages, events, grid, block: 0, across_blocks, silent: fenced, phase: false }
     }
 
@@ -144,10 +141,16 @@ impl GlobalRaces {
                 };
                 let [first, second] = &page.readers;
                 let readers = [first.get(at), second.get(at)];
-                let written = plain(page.writer(at).stamp, true);
+                let written = plain(page.writers.get(at), true);
                 written.into_iter().chain(readers.into_iter().filter_map(move |r| plain(r, false)))
             })
         })
+    }
+
+    /// Whether reads tell nothing.
+    #[inline(always)]
+    pub fn knows(&self, reads: &WordReads) -> bool {
+        self.silent || !reads.memory.is_written(reads.address)
     }
 
     pub fn access(&mut self, event: &Event, clocks: &Clocks, log: &mut Log) {
@@ -161,11 +164,12 @@ impl GlobalRaces {
             self.grid_arrival(event, first);
             return;
         }
-        if event.one_buffer && !event.memory.is_writable(first) {
+        if event.one_buffer && !event.memory.is_written(first) {
             return;
         }
         if self.events.are_many() {
-            let fit = self.events.keep_used(&mut self.pages.values_mut().flat_map(Page::stamps));
+            let fit =
+                self.events.keep_used(&mut self.pages.values_mut().flat_map(|page| page.stamps()));
             if !fit {
                 // More than can be told apart: what comes is compared with what comes later only.
                 self.forget();
@@ -181,9 +185,13 @@ impl GlobalRaces {
             strong: event.strong,
         };
         let number = self.events.number(shared);
+        if self.row(event, unit, shared, number, clocks) {
+            return;
+        }
+        let mut last = (u64::MAX, None);
         for lane in crate::warp::lanes(event.done) {
             let address = event.addresses[lane];
-            if !event.memory.is_writable(address) {
+            if !event.memory.is_written(address) {
                 continue;
             }
             let (Some((id, offset)), Some(buffer)) =
@@ -199,13 +207,16 @@ impl GlobalRaces {
                 let at = index * u64::from(unit);
                 // The store has happened: what lies there now is what this thread or a lane of its warp stored.
                 let Some(value) = event.memory.value(id, at, unit) else { continue };
-                let page = page_key(buffer, unit, index / PAGE as u64);
-                let page = self.pages.entry(page).or_default();
-                let now = Now { stamp, access, kind: event.kind, value: value as u32 };
-                let place = index as usize % PAGE;
-                let Some((kind, other)) = visit(page, place, &now, &self.events, clocks) else {
-                    continue;
+                let key = page_key(buffer, unit, index / PAGE as u64);
+                let page = match last {
+                    (known, Some(page)) if known == key => page,
+                    _ => &mut **self.pages.entry(key).or_default(),
                 };
+                let now = Now { stamp, access, kind: event.kind, unit, value: value as u32 };
+                let place = index as usize % PAGE;
+                let found = visit(page, place, &now, &self.events, clocks);
+                last = (key, Some(page));
+                let Some((kind, other)) = found else { continue };
                 let same_block = other.event.block == self.block;
                 let finding = FindingKind::GlobalRace {
                     kind,
@@ -224,11 +235,98 @@ impl GlobalRaces {
     }
 }
 
+impl GlobalRaces {
+    /// The usual access, in which the lanes take the units of one row in turn, and which conflicts with no earlier one. False,
+    /// and nothing done, where it is another.
+    fn row(
+        &mut self,
+        event: &Event,
+        unit: u32,
+        new: stamps::Event,
+        number: u32,
+        clocks: &Clocks,
+    ) -> bool {
+        if event.done != u32::MAX || event.size != unit || event.strong {
+            return false;
+        }
+        let Some((id, offset)) = event.memory.locate(event.addresses[0]) else { return false };
+        let Some(buffer) = event.memory.writable_index(event.addresses[0]) else { return false };
+        if !event.memory.is_written(event.addresses[0]) {
+            return false;
+        }
+        let size = u64::from(unit);
+        let first = offset as u64 / size;
+        let turn = first % ROW as u64;
+        let start = event.addresses[0].wrapping_sub(turn * size);
+        let in_turn = (0..32u64)
+            .zip(event.addresses)
+            .all(|(lane, &at)| at == start.wrapping_add((lane + turn) % ROW as u64 * size));
+        if !in_turn {
+            return false;
+        }
+        let key = page_key(buffer, unit, first / PAGE as u64);
+        let page = self.pages.entry(key).or_default();
+        let row = first as usize % PAGE / ROW;
+        // The lane of the row's first unit.
+        let stamp = Events::stamp(number, 32 - turn as usize);
+        // Rows of one warp whose lanes are turned otherwise have no unit of one thread in common.
+        let unordered = |old: Stamp| {
+            self.events.access(old).is_some_and(|access| {
+                let old_event = access.event;
+                let (by, warp) = (usize::from(old_event.warp), usize::from(new.warp));
+                let seen = clocks[warp % clocks.len()][by % clocks.len()];
+                old_event.block != new.block
+                    || if by == warp {
+                        old_event.clock >= seen && old.lane() != stamp.lane()
+                    } else {
+                        old_event.clock > seen
+                    }
+            })
+        };
+        let [first_readers, second_readers] = &page.readers;
+        let (Some(writers), Some(readers), Some(others), None) = (
+            page.writers.row(row),
+            first_readers.row(row),
+            second_readers.row(row),
+            &page.strong_writers,
+        ) else {
+            return false;
+        };
+        if unordered(writers) {
+            return false;
+        }
+        if event.kind == AccessKind::Read {
+            if !unordered(readers) {
+                page.readers[0].set_row(row, stamp);
+            } else if !unordered(others) {
+                page.readers[1].set_row(row, stamp);
+            }
+            return true;
+        }
+        if unordered(readers) || unordered(others) {
+            return false;
+        }
+        let in_page = row * ROW;
+        for lane in 0..32 {
+            let at = (lane + turn as usize) % ROW;
+            let value = event
+                .stored_word(lane)
+                .map(u64::from)
+                .or_else(|| event.memory.value(id, (first - turn + at as u64) * size, unit));
+            page.values.set(in_page + at, unit, value.unwrap_or(0) as u32);
+        }
+        page.writers.set_row(row, stamp);
+        true
+    }
+}
+
 /// One access of one unit.
 struct Now {
     stamp: Stamp,
     access: Access,
     kind: AccessKind,
+    /// Bytes.
+    unit: u32,
     /// What lies there after it.
     value: u32,
 }
@@ -254,19 +352,19 @@ fn visit(
         (access.thread != thread && early).then_some(access)
     };
     let conflict = |stamp| unordered(stamp).filter(|old| !(old.event.strong && new.strong));
-    let written = page.writer(at);
+    let written = page.writers.get(at);
     if now.kind == AccessKind::Read {
         let free = page.readers.iter_mut().find(|readers| unordered(readers.get(at)).is_none());
         if let Some(readers) = free {
             readers.set(at, now.stamp);
         }
-        return conflict(written.stamp).map(|old| (RaceKind::ReadAfterWrite, old));
+        return conflict(written).map(|old| (RaceKind::ReadAfterWrite, old));
     }
     let plain = now.kind == AccessKind::Write;
     // Two plain writes of the same value leave the same memory in either order.
-    let same_value = plain && now.value == written.value;
-    let strong_writer = || conflict(page.strong_writers.get(at));
-    let writer = conflict(written.stamp).filter(|_| !same_value).or_else(strong_writer);
+    let same_value = plain && now.value == page.values.get(at);
+    let strong_writer = || conflict(page.strong_writer(at));
+    let writer = conflict(written).filter(|_| !same_value).or_else(strong_writer);
     let reader = || {
         let mut readers = page.readers.iter().filter_map(|readers| conflict(readers.get(at)));
         readers.next().filter(|_| !new.strong)
@@ -275,27 +373,31 @@ fn visit(
         .map(|writer| (RaceKind::WriteAfterWrite, writer))
         .or_else(|| reader().map(|reader| (RaceKind::WriteAfterRead, reader)));
     if new.strong {
-        page.strong_writers.set(at, now.stamp);
+        page.strong_writers.get_or_insert_default().set(at, now.stamp);
     } else {
-        let writers = page.writers.get_or_insert_with(|| Box::new([Written::default(); PAGE]));
-        writers[at] = Written { stamp: now.stamp, value: now.value };
+        page.writers.set(at, now.stamp);
+        page.values.set(at, now.unit, now.value);
     }
     found
 }
+
+/// Bytes that the allocator adds to a piece of memory.
+#[cfg(test)]
+pub(super) const HEADER: usize = 16;
 
 #[cfg(test)]
 impl GlobalRaces {
     /// Bytes of the shadow, with what the allocator and the table of pages add.
     fn bytes(&self) -> usize {
-        const HEADER: usize = 16;
-        let stamps = |stamps: &Stamps| stamps.0.as_ref().map_or(0, |s| size_of_val(&**s) + HEADER);
         let page = |page: &Page| {
-            let writers = page.writers.as_ref().map_or(0, |w| size_of_val(&**w) + HEADER);
-            writers + stamps(&page.strong_writers) + page.readers.iter().map(stamps).sum::<usize>()
+            let strong = page.strong_writers.as_ref();
+            let strong = strong.map_or(0, |stamps| size_of::<Stamps>() + HEADER + stamps.heap());
+            let readers = page.readers.iter().map(Stamps::heap).sum::<usize>();
+            size_of::<Page>() + HEADER + page.writers.heap() + page.values.heap() + strong + readers
         };
         // A table keeps every eighth place free, and a byte for each.
-        let table = self.pages.capacity() * 8 / 7 * (size_of::<(u64, Page)>() + 1);
-        self.pages.values().map(page).sum::<usize>() + table + self.events.bytes()
+        let table = self.pages.capacity() * 8 / 7 * (size_of::<(u64, Box<Page>)>() + 1);
+        self.pages.values().map(|p| page(p)).sum::<usize>() + table + self.events.bytes()
     }
 }
 
@@ -307,32 +409,39 @@ mod tests {
     use crate::program::Program;
     use crate::warp::Registers;
 
-    const WORDS: u64 = 1 << 16;
+    const UNITS: u64 = 1 << 16;
     const THREADS: u64 = 256;
 
-    /// Bytes of shadow for each byte of a buffer, each word of which one thread accesses so, in blocks of 256 threads.
-    fn bytes_per_byte(accesses: &[(AccessKind, u64)]) -> f64 {
+    /// Which unit a thread of a block accesses.
+    type Unit = fn(thread: u64) -> u64;
+
+    /// Bytes of shadow for each byte of a buffer, each unit of which one thread accesses so, in blocks of 256 threads.
+    fn bytes_per_byte(size: u32, accesses: &[(AccessKind, Unit)]) -> f64 {
         let mut memory = Memory::default();
-        let id = memory.alloc(Init::Bytes(vec![0; WORDS as usize * 4]), Access::ReadWrite);
+        let length = UNITS as usize * size as usize;
+        let id = memory.alloc(Init::Bytes(vec![0; length]), Access::ReadWrite);
         let program = Program::default();
         let registers = Registers::new(&program);
-        let mut races = GlobalRaces::new([(WORDS / THREADS) as u32, 1, 1], true, false);
+        let mut races = GlobalRaces::new([(UNITS / THREADS) as u32, 1, 1], true, false);
         let clocks = Box::new([[1; 32]; 32]);
         let mut log = Log::default();
-        for block in 0..WORDS / THREADS {
+        for block in 0..UNITS / THREADS {
             races.block_start();
             races.resume(block);
             for warp in 0..THREADS / 32 {
-                for (&(kind, shift), pc) in accesses.iter().zip(0..) {
-                    let at = |lane: usize| block * THREADS + warp * 32 + (lane as u64 + shift) % 32;
-                    let addresses = std::array::from_fn(|lane| memory.address(id) + 4 * at(lane));
+                for (&(kind, unit), pc) in accesses.iter().zip(0..) {
+                    let at =
+                        |lane: usize| block * THREADS + unit(warp * 32 + lane as u64) % THREADS;
+                    let addresses =
+                        std::array::from_fn(|lane| memory.address(id) + u64::from(size) * at(lane));
                     let event = Event {
                         pc,
                         kind,
                         window: Window::Global,
-                        size: 4,
+                        size,
                         mask: u32::MAX,
                         done: u32::MAX,
+                        telling: u32::MAX,
                         addresses: &addresses,
                         block: [block as u32, 0, 0],
                         warp: warp as u32,
@@ -349,21 +458,39 @@ mod tests {
                 }
             }
         }
-        races.bytes() as f64 / (WORDS * 4) as f64
+        races.bytes() as f64 / length as f64
     }
 
     #[test]
     fn bytes_of_shadow_for_each_byte_of_a_buffer() {
         use AccessKind::{Atomic, Read, Write};
-        for (accesses, most) in [
-            (&[(Write, 0)][..], 2.4),
-            (&[(Atomic, 0)], 1.4),
-            (&[(Read, 0), (Write, 0)], 3.6),
-            // The most for words without atomics.
-            (&[(Read, 0), (Read, 1), (Write, 2)], 4.8),
-        ] {
-            let bytes = bytes_per_byte(accesses);
-            assert!(bytes <= most, "{bytes} bytes for each byte with {accesses:?}");
+        let own: Unit = |thread| thread;
+        // Within the warp, and into the next one.
+        let turned: Unit = |thread| thread & !31 | (thread + 1) & 31;
+        let shifted: Unit = |thread| thread + 1;
+        // Neighbours belong to different warps.
+        let across: Unit = |thread| thread % 8 * 32 + thread / 8;
+        let check = |size: u32, accesses: &[(AccessKind, Unit)], most: f64, name: &str| {
+            let bytes = bytes_per_byte(size, accesses);
+            assert!(bytes <= most, "units of {size}, {name}: {bytes}");
+        };
+        for size in [1, 2, 4] {
+            check(size, &[(Write, own)], 4.0, "writes");
+            check(size, &[(Atomic, own)], 4.0, "atomics");
+            check(size, &[(Read, own), (Write, own)], 4.0, "in place");
         }
+        for size in [2, 4] {
+            check(size, &[(Read, own), (Write, shifted)], 4.0, "to the neighbour");
+            check(size, &[(Write, across)], 4.0, "across");
+        }
+        check(4, &[(Read, own), (Read, turned), (Write, own)], 4.0, "race");
+        check(4, &[(Read, own), (Read, shifted), (Write, own)], 4.0, "race with the next warp");
+        check(4, &[(Read, across), (Read, across), (Write, across)], 4.0, "across in place");
+        let all = [(Read, own), (Read, across), (Write, shifted), (Atomic, own)];
+        check(4, &all, 4.0, "everything at once");
+        // Single bytes of a buffer that a kernel reads and writes with a shift: no way was found to stay below 4. Buffers
+        // that it only reads count as well, and have no shadow.
+        check(1, &[(Read, own), (Write, shifted)], 6.0, "to the neighbour");
+        check(1, &[(Write, across)], 7.0, "across");
     }
 }

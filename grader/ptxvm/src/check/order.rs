@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::global_race::GlobalRaces;
 use crate::finding::{AccessKind, Log};
-use crate::hooks::{Event, Monitor};
+use crate::hooks::{Event, Monitor, WordReads};
 use crate::memory::Window;
 use crate::memory::global::Memory;
 
@@ -37,7 +37,7 @@ pub(crate) struct Conflicts {
 impl Conflicts {
     pub fn new(memory: &Memory) -> Self {
         let words = |bytes: usize| (0..bytes.div_ceil(4)).map(|_| Word::default()).collect();
-        let buffers = memory.writable_sizes().map(|size| size.map(words)).collect();
+        let buffers = memory.written_sizes().map(|size| size.map(words)).collect();
         Self { buffers, found: AtomicBool::new(false) }
     }
 
@@ -105,6 +105,11 @@ impl Monitor for Option<OrderWatch<'_>> {
         {
             watch.global_access(event);
         }
+    }
+
+    #[inline(always)]
+    fn knows(&self, reads: &WordReads) -> bool {
+        self.is_none() || reads.window != Window::Global || !reads.memory.is_written(reads.address)
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use super::global_race::GlobalRaces;
 use super::release::Releases;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
-use crate::hooks::{Event, Monitor};
+use crate::hooks::{Event, Monitor, WordReads};
 use crate::ir::Pc;
 use crate::memory::Window;
 
@@ -59,6 +59,10 @@ pub(crate) struct Races {
 #[derive(Debug, Default)]
 struct Shadow {
     words: Vec<Entry>,
+    /// For each word the clock of its writer, or the highest if the word is split, and the lower one of its readers' clocks:
+    /// what most reads need to know, side by side.
+    writers: Vec<u32>,
+    readers: Vec<u32>,
     /// Words that are accessed in parts have an entry for each byte instead, by address.
     parts: HashMap<u32, Entry>,
 }
@@ -141,16 +145,59 @@ impl Now<'_> {
 }
 
 impl Shadow {
-    /// Whether a read of a word can neither race nor tell anything new: the common case.
+    /// The usual access to a whole word, which nothing before it can race with; false, and nothing done, where it is another.
     #[inline(always)]
-    fn knows_read(&self, address: u64, thread: u16, floor: u32) -> bool {
-        self.words.get((address / 4) as usize).is_some_and(|entry| {
+    fn visit_quietly(&mut self, word: usize, now: &Now) -> bool {
+        let Some(entry) = self.words.get_mut(word) else { return false };
+        if entry.split || entry.writer.clock > now.floor {
+            return false;
+        }
+        let [first, second] = entry.readers;
+        if now.kind == AccessKind::Read {
+            if first.clock <= now.floor {
+                entry.readers[0] = now.stamp;
+            } else if first.thread == now.stamp.thread || second.clock > now.floor {
+                return true;
+            } else {
+                let place = usize::from(now.unordered(first));
+                entry.readers[place] = now.stamp;
+            }
             let [first, second] = entry.readers;
-            entry.writer.clock <= floor
-                && first.clock > floor
-                && (first.thread == thread || second.clock > floor)
-                && !entry.split
-        })
+            self.readers[word] = first.clock.min(second.clock);
+        } else {
+            if first.clock.max(second.clock) > now.floor {
+                return false;
+            }
+            entry.writer = now.stamp;
+            if let Some(value) = now.value {
+                entry.value = value;
+            }
+            self.writers[word] = now.stamp.clock;
+        }
+        true
+    }
+
+    /// Whether nothing happened to a word up to a clock but reads of two threads, as which a third one tells nothing new.
+    #[inline(always)]
+    fn is_read(&self, word: usize, floor: u32) -> bool {
+        self.writers.get(word).is_some_and(|&clock| clock <= floor)
+            && self.readers.get(word).is_some_and(|&clock| clock > floor)
+    }
+
+    #[inline(always)]
+    fn knows_words(&self, reads: &WordReads, floor: u32) -> bool {
+        let near = reads.words.span().and_then(|span| {
+            let readers = self.readers.get(span.clone())?;
+            Some(self.writers.get(span)?.iter().zip(readers))
+        });
+        // No short cut out of the loop, so that it vectorises.
+        let news = |news, (&writer, &reader): (&u32, &u32)| {
+            news | u32::from(writer > floor) | u32::from(reader <= floor)
+        };
+        if near.is_some_and(|near| near.fold(0, news) == 0) {
+            return true;
+        }
+        reads.words.all(reads.mask, |word| self.is_read(word, floor))
     }
 
     /// Visits the entries of one lane's access: one for each word, or for each byte of split words. The first race.
@@ -161,11 +208,15 @@ impl Shadow {
             let (from, to) = (address.max(word * 4), (address + size).min(word * 4 + 4));
             if to - from == 4 && !entry.split {
                 let found = now.visit(entry);
+                let [first, second] = entry.readers;
+                self.writers[word as usize] = entry.writer.clock;
+                self.readers[word as usize] = first.clock.min(second.clock);
                 race = race.or(found.map(|(kind, other)| (kind, other, word * 4)));
                 continue;
             }
             if !entry.split {
                 entry.split = true;
+                self.writers[word as usize] = u32::MAX;
                 for byte in word * 4..word * 4 + 4 {
                     self.parts.insert(byte, *entry);
                 }
@@ -192,11 +243,14 @@ impl Monitor for Races {
         let mut base = highest + 1;
         if self.shadow.words.len() != words || highest > u32::MAX / 2 {
             self.shadow.words = vec![Entry::default(); words];
+            self.shadow.writers = vec![0; words];
+            self.shadow.readers = vec![0; words];
             base = 1;
         }
         for (byte, _) in self.shadow.parts.drain() {
             if let Some(entry) = self.shadow.words.get_mut(byte as usize / 4) {
                 entry.split = false;
+                self.shadow.writers[byte as usize / 4] = entry.writer.clock;
             }
         }
         for (warp, clocks) in self.clocks.iter_mut().enumerate() {
@@ -220,6 +274,17 @@ impl Monitor for Races {
         {
             // What follows is later than what was released.
             self.tick(event.warp as usize % WARPS);
+        }
+    }
+
+    #[inline(always)]
+    fn knows(&self, reads: &WordReads) -> bool {
+        match reads.window {
+            Window::Shared => {
+                self.shadow.knows_words(reads, self.floors[reads.warp as usize % WARPS])
+            }
+            Window::Global => self.global.knows(reads),
+            _ => true,
         }
     }
 
@@ -275,8 +340,9 @@ impl Races {
             kind: event.kind,
             value: None,
         };
+        let stored = event.stored.map(|register| event.registers.r(register));
         let (mut last, mut repeated) = (u64::MAX, 0);
-        for lane in crate::warp::lanes(event.done) {
+        for lane in crate::warp::lanes(event.telling) {
             let address = event.addresses[lane];
             if event.kind == AccessKind::Read {
                 // Of many lanes that read one word, two are as good as all.
@@ -287,14 +353,11 @@ impl Races {
                 }
             }
             let thread = event.warp * 32 + lane as u32;
-            if event.kind == AccessKind::Read
-                && event.size == 4
-                && self.shadow.knows_read(address, thread as u16, now.floor)
-            {
+            now.stamp.thread = thread as u16;
+            now.value = stored.map(|stored| stored[lane]);
+            if event.size == 4 && self.shadow.visit_quietly((address / 4) as usize, &now) {
                 continue;
             }
-            now.stamp.thread = thread as u16;
-            now.value = event.stored_word(lane);
             if let Some((kind, other, at)) = self.shadow.visit(address as u32, event.size, &now) {
                 let finding = FindingKind::SharedRace {
                     kind,

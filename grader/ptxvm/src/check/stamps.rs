@@ -25,8 +25,13 @@ impl Stamp {
         self.0 >> LANE_BITS
     }
 
-    fn lane(self) -> u32 {
+    pub fn lane(self) -> u32 {
         self.0 & ((1 << LANE_BITS) - 1)
+    }
+
+    /// The same event in another lane.
+    pub fn with_lane(self, lane: u32) -> Self {
+        Self(self.0 & !((1 << LANE_BITS) - 1) | lane)
     }
 
     /// Whether nobody was here.
@@ -49,6 +54,38 @@ pub(super) struct Event {
     pub strong: bool,
 }
 
+/// An event in 12 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packed {
+    block: u32,
+    clock: u32,
+    /// Instruction, warp and strength, from the highest bit down.
+    rest: u32,
+}
+
+/// Bits of a packed event for warp and strength.
+const REST_BITS: u32 = 6;
+
+impl Packed {
+    /// None where the program is too long: kernels have a few thousand instructions.
+    fn new(event: Event) -> Option<Self> {
+        let Event { block, clock, pc, warp, strong } = event;
+        let fits = pc >> (32 - REST_BITS) == 0 && warp < 32;
+        let rest = pc << REST_BITS | u32::from(warp) << 1 | u32::from(strong);
+        fits.then_some(Self { block, clock, rest })
+    }
+
+    fn event(self) -> Event {
+        Event {
+            block: self.block,
+            clock: self.clock,
+            pc: self.rest >> REST_BITS,
+            warp: (self.rest >> 1 & 31) as u8,
+            strong: self.rest & 1 == 1,
+        }
+    }
+}
+
 /// An access in full.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
@@ -60,7 +97,7 @@ pub(super) struct Access {
 /// All events that stamps refer to. Number 0 is nobody.
 #[derive(Debug)]
 pub(super) struct Events {
-    all: Vec<Event>,
+    all: Vec<Packed>,
     recent: [u32; RECENT],
     /// Events from which on those without stamps are given up.
     limit: usize,
@@ -68,7 +105,7 @@ pub(super) struct Events {
 
 impl Events {
     pub fn new() -> Self {
-        Self { all: vec![Event::default()], recent: [0; RECENT], limit: MIN_EVENTS }
+        Self { all: vec![Packed::default()], recent: [0; RECENT], limit: MIN_EVENTS }
     }
 
     /// Forgets all of them; no stamp may be left.
@@ -81,13 +118,13 @@ impl Events {
     /// The number of an event; equal ones share it where they follow each other.
     pub fn number(&mut self, event: Event) -> u32 {
         let recent = &mut self.recent[(event.pc as usize * 8 + usize::from(event.warp)) % RECENT];
-        if *recent == 0 || self.all[*recent as usize] != event {
+        if *recent == 0 || self.all[*recent as usize].event() != event {
             *recent = self.all.len() as u32;
             // The usual doubling would leave half of the table empty.
             if self.all.len() == self.all.capacity() {
                 self.all.reserve_exact(self.all.len() / 8 + 64);
             }
-            self.all.push(event);
+            self.all.push(Packed::new(event).unwrap_or_default());
         }
         *recent
     }
@@ -100,7 +137,7 @@ impl Events {
     /// Gives up the events without a stamp and renumbers the rest. False if even those are too many to go on.
     pub fn keep_used(&mut self, stamps: &mut dyn Iterator<Item = &mut Stamp>) -> bool {
         let mut numbers = vec![0; self.all.len()];
-        let mut kept = vec![Event::default()];
+        let mut kept = vec![Packed::default()];
         for stamp in stamps {
             let number = &mut numbers[stamp.event() as usize];
             if *number == 0 && !stamp.is_nobody() {
@@ -125,14 +162,14 @@ impl Events {
         if stamp.is_nobody() {
             return None;
         }
-        let event = *self.all.get(stamp.event() as usize)?;
+        let event = self.all.get(stamp.event() as usize)?.event();
         Some(Access { event, thread: u32::from(event.warp) * 32 + stamp.lane() })
     }
 
     /// Bytes of the table.
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
-        self.all.capacity() * size_of::<Event>()
+        self.all.capacity() * size_of::<Packed>()
     }
 }
 

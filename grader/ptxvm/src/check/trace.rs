@@ -1,7 +1,7 @@
 //! Records the global accesses of one thread.
 
 use crate::finding::{AccessKind, Log};
-use crate::hooks::{Event, Monitor};
+use crate::hooks::{Event, Monitor, WordReads};
 use crate::ir::Pc;
 use crate::loc::SourceLoc;
 use crate::memory::Window;
@@ -72,5 +72,10 @@ impl Monitor for Option<Tracer> {
             loc: None,
         };
         tracer.seen.push((event.pc, traced));
+    }
+
+    #[inline(always)]
+    fn knows(&self, _reads: &WordReads) -> bool {
+        self.is_none()
     }
 }

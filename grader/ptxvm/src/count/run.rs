@@ -34,15 +34,16 @@ pub fn launch_counted(
         0
     };
     let first_variable = place_variables(module, memory);
+    let constants = module.constants(first_variable);
     let env = Env {
         program: &kernel.program,
         memory,
-        constants: &module.constants,
+        constants: &constants,
         params: &params,
         block_size: launch.block,
         budget: options.budget,
         workspace,
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     let blocks: u64 = launch.grid.iter().map(|&count| u64::from(count)).product();

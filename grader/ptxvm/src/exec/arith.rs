@@ -30,212 +30,269 @@ const fn bits() -> [u32; 32] {
     bits
 }
 /// `BIT[i]` tells lane `i` apart in a mask; as a table, because a shift by lane does not vectorise on SSE2.
-const BIT: [u32; 32] = bits();
+pub(super) const BIT: [u32; 32] = bits();
 
-/// Runs instructions from `start` on up to the first that is no arithmetic, or the end.
-#[inline(always)]
-pub(crate) fn run_body(code: &[Instr], start: usize, registers: &mut Registers, mask: u32) -> Ran {
-    let mut unguarded = 0;
-    let mut ran = Ran { next: start, ..Ran::default() };
-    for instr in &code[start..] {
-        let Op::Alu(alu) = &instr.op else { break };
-        let active = match instr.guard {
-            None => {
-                unguarded += u64::from(instr.counted);
-                mask
-            }
-            Some(guard) => {
-                let p = registers.p(guard.predicate);
-                let active = mask & if guard.negated { !p } else { p };
-                let counted = u64::from(instr.counted);
-                ran.instructions += counted;
-                ran.lane_instructions += counted * u64::from(active.count_ones());
-                active
-            }
-        };
-        if active != 0 {
-            step(alu, registers, active);
-        }
-        ran.next += 1;
-    }
-    ran.instructions += unguarded;
-    ran.lane_instructions += unguarded * u64::from(mask.count_ones());
-    ran
+/// The lanes of an instruction.
+#[derive(Clone, Copy)]
+struct Active<'s> {
+    mask: u32,
+    /// All ones or zero for each lane.
+    spread: &'s [u32; 32],
 }
 
-/// Computes all lanes and keeps those of the mask.
+/// Without closures, which would not be compiled for the caller's instruction set.
+#[inline(always)]
+pub(super) fn spread(mask: u32) -> [u32; 32] {
+    let mut all = [0; 32];
+    for lane in 0..32 {
+        all[lane] = if mask & BIT[lane] == 0 { 0 } else { u32::MAX };
+    }
+    all
+}
+
+/// Computes all lanes: the mask comes in when they are written.
 macro_rules! fast {
-    ($mask:ident, $dst:expr, |$lane:ident| $value:expr) => {
-        if $mask == u32::MAX {
-            for $lane in 0..32 {
-                $dst[$lane] = $value;
-            }
-        } else {
-            for $lane in 0..32 {
-                let value = $value;
-                $dst[$lane] = if $mask & BIT[$lane] == 0 { $dst[$lane] } else { value };
-            }
+    ($active:ident, $old:expr, |$lane:ident| $value:expr) => {{
+        let mut all = [0; 32];
+        for $lane in 0..32 {
+            all[$lane] = $value;
         }
-    };
+        all
+    }};
 }
 
 /// Computes the lanes of the mask one by one.
 macro_rules! slow {
-    ($mask:ident, $dst:expr, |$lane:ident| $value:expr) => {
-        for $lane in lanes($mask) {
-            $dst[$lane] = $value;
+    ($active:ident, $old:expr, |$lane:ident| $value:expr) => {{
+        let mut all = *$old;
+        for $lane in lanes($active.mask) {
+            all[$lane] = $value;
         }
-    };
+        all
+    }};
 }
 
-/// One bit for each byte that is 1.
 #[inline(always)]
-fn gather_bits(flags: &[u8; 32]) -> u32 {
-    let mut mask = 0;
-    for (chunk, shift) in flags.chunks_exact(8).zip([0, 8, 16, 24]) {
-        let bytes = chunk.iter().rev().fold(0u64, |all, &byte| all << 8 | u64::from(byte));
-        // The product brings the low bit of byte i to bit 56 + i, and no carry disturbs it.
-        mask |= ((bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32) << shift;
+fn write_r(registers: &mut Registers, active: Active, d: R, all: &[u32; 32]) {
+    let dst = registers.r_mut(d);
+    if active.mask == u32::MAX {
+        *dst = *all;
+    } else {
+        for lane in 0..32 {
+            dst[lane] = dst[lane] & !active.spread[lane] | all[lane] & active.spread[lane];
+        }
     }
-    mask
+}
+
+#[inline(always)]
+fn write_q(registers: &mut Registers, active: Active, d: Q, all: &[u64; 32]) {
+    let dst = registers.q_mut(d);
+    if active.mask == u32::MAX {
+        *dst = *all;
+    } else {
+        for lane in 0..32 {
+            let keep = i64::from(active.spread[lane] as i32) as u64;
+            dst[lane] = dst[lane] & !keep | all[lane] & keep;
+        }
+    }
 }
 
 /// One lane loop by destination file, speed and sources.
 macro_rules! lane_loop {
-    (P $speed:ident $registers:ident, $mask:ident, $d:ident, $path:path, $($a:ident),*) => {{
-        let mut flags = [0u8; 32];
+    (P $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
+        let mut bits = [0; 32];
         for lane in 0..32 {
-            flags[lane] = u8::from($path($($a[lane]),*));
+            bits[lane] = if $path($($a[lane]),*) { BIT[lane] } else { 0 };
         }
-        let result = gather_bits(&flags);
-        $registers.set_p($d, $mask, result);
+        let result = together(&bits);
+        $registers.set_p($d, $active.mask, result);
     }};
-    (R $speed:ident $registers:ident, $mask:ident, $d:ident, $path:path, $($a:ident),*) => {{
-        let dst = $registers.r_mut($d);
-        $speed!($mask, dst, |lane| $path($($a[lane]),*));
+    (R $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
+        let all = $speed!($active, $registers.r($d), |lane| $path($($a[lane]),*));
+        write_r($registers, $active, $d, &all);
     }};
-    (Q $speed:ident $registers:ident, $mask:ident, $d:ident, $path:path, $($a:ident),*) => {{
-        let dst = $registers.q_mut($d);
-        $speed!($mask, dst, |lane| $path($($a[lane]),*));
+    (Q $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
+        let all = $speed!($active, $registers.q($d), |lane| $path($($a[lane]),*));
+        write_q($registers, $active, $d, &all);
     }};
 }
 
-/// A copy of a source register: the destination may be the same one.
 macro_rules! fetch {
     ($registers:ident, R, $a:ident) => {
-        let $a: [u32; 32] = *$registers.r($a);
+        let $a = $registers.r($a);
     };
     ($registers:ident, Q, $a:ident) => {
-        let $a: [u64; 32] = *$registers.q($a);
+        let $a = $registers.q($a);
     };
 }
 
-macro_rules! define_classes {
-    ($($(#[$doc:meta])* $class:ident($method:ident: $dst:ident, $($file:ident),*) {
+macro_rules! run_with {
+    ($code:ident, $start:ident, $registers:ident, $mask:ident) => {{
+        let mut unguarded = 0;
+        let mut ran = Ran { next: $start, ..Ran::default() };
+        let all = spread($mask);
+        let mut some;
+        for instr in &$code[$start..] {
+            let Op::Alu(alu) = &instr.op else { break };
+            let active = match instr.guard {
+                None => {
+                    unguarded += u64::from(instr.counted);
+                    Active { mask: $mask, spread: &all }
+                }
+                Some(guard) => {
+                    let p = $registers.p(guard.predicate);
+                    let active = $mask & if guard.negated { !p } else { p };
+                    let counted = u64::from(instr.counted);
+                    ran.instructions += counted;
+                    ran.lane_instructions += counted * u64::from(active.count_ones());
+                    some = spread(active);
+                    Active { mask: active, spread: &some }
+                }
+            };
+            if active.mask != 0 {
+                step(alu, $registers, active);
+            }
+            ran.next += 1;
+        }
+        ran.instructions += unguarded;
+        ran.lane_instructions += unguarded * u64::from($mask.count_ones());
+        ran
+    }};
+}
+
+/// The arithmetic of one instruction set, in a module of its own.
+macro_rules! define_set {
+    ($set:ident $features:tt $($(#[$doc:meta])* $class:ident($method:ident: $dst:ident, $($file:ident),*) {
         $($op:ident $speed:ident $path:path;)*
     })*) => {
-        $(define_class!{ $class $method $dst [$($file),*] $($op $speed $path;)* })*
+        pub(crate) mod $set {
+            use super::*;
 
-        #[inline(always)]
-        fn step(alu: &Alu, registers: &mut Registers, mask: u32) {
-            define_dispatch!{ alu registers mask $($class $method [$($file),*])* }
+            with_features!{ $features
+                /// Runs instructions from `start` on up to the first that is no arithmetic, or the end.
+                pub(crate) fn run(code: &[Instr], start: usize, registers: &mut Registers, mask: u32) -> Ran {
+                    run_with!(code, start, registers, mask)
+                }
+            }
+            $(define_class!{ $features $class $method $dst [$($file),*] $($op $speed $path;)* })*
+
+            with_features!{ $features
+                /// Or of all lanes. Not inlined: merged with the comparison it becomes 32 conditional moves.
+                #[inline(never)]
+                pub(crate) fn together(bits: &[u32; 32]) -> u32 {
+                    bits.iter().fold(0, |all, bit| all | bit)
+                }
+            }
+
+            with_features!{ $features
+                fn step(alu: &Alu, registers: &mut Registers, active: Active) {
+                    define_dispatch!{ alu registers active $($class $method [$($file),*])* }
+                }
+            }
         }
     };
 }
 
 /// One function for each class: a match over its operations.
 macro_rules! define_class {
-    ($class:ident $method:ident $dst:ident [$f1:ident] $($op:ident $speed:ident $path:path;)*) => {
-        #[inline(always)]
-        fn $method(registers: &mut Registers, mask: u32, op: alu::$class, d: $dst, a: $f1) {
-            fetch!(registers, $f1, a);
-            match op { $(alu::$class::$op => lane_loop!($dst $speed registers, mask, d, $path, a),)* }
-        }
+    ($features:tt $class:ident $method:ident $dst:ident [$f1:ident] $($ops:tt)*) => {
+        define_class!{ @named $features $class $method $dst [a: $f1] registers active d $($ops)* }
     };
-    ($class:ident $method:ident $dst:ident [$f1:ident, $f2:ident] $($op:ident $speed:ident $path:path;)*) => {
-        #[inline(always)]
-        fn $method(registers: &mut Registers, mask: u32, op: alu::$class, d: $dst, a: $f1, b: $f2) {
-            fetch!(registers, $f1, a);
-            fetch!(registers, $f2, b);
-            match op { $(alu::$class::$op => lane_loop!($dst $speed registers, mask, d, $path, a, b),)* }
-        }
+    ($features:tt $class:ident $method:ident $dst:ident [$f1:ident, $f2:ident] $($ops:tt)*) => {
+        define_class!{ @named $features $class $method $dst [a: $f1, b: $f2] registers active d $($ops)* }
     };
-    ($class:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident]
+    ($features:tt $class:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident] $($ops:tt)*) => {
+        define_class!{ @named $features $class $method $dst [a: $f1, b: $f2, c: $f3] registers active d $($ops)* }
+    };
+    ($features:tt $class:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident, $f4:ident] $($ops:tt)*) => {
+        define_class!{ @named $features $class $method $dst [a: $f1, b: $f2, c: $f3, e: $f4] registers active d $($ops)* }
+    };
+    (@named $features:tt $class:ident $method:ident $dst:ident $sources:tt $registers:ident $active:ident $d:ident
         $($op:ident $speed:ident $path:path;)*) => {
-        #[inline(always)]
-        fn $method(
-            registers: &mut Registers, mask: u32, op: alu::$class, d: $dst, a: $f1, b: $f2, c: $f3,
-        ) {
-            fetch!(registers, $f1, a);
-            fetch!(registers, $f2, b);
-            fetch!(registers, $f3, c);
-            match op {
-                $(alu::$class::$op => lane_loop!($dst $speed registers, mask, d, $path, a, b, c),)*
+        define_method!{ $features $class $method $dst $sources $registers $active $d op {
+            $(alu::$class::$op => lane_function!($features $dst $speed $path, $sources $registers $active $d),)*
+        } }
+    };
+}
+
+macro_rules! define_method {
+    ($features:tt $class:ident $method:ident $dst:ident [$($a:ident: $file:ident),*] $registers:ident $active:ident
+        $d:ident $op:ident $arms:tt) => {
+        with_features!{ $features
+            #[allow(clippy::too_many_arguments, reason = "one for each operand of the instruction")]
+            fn $method(
+                $registers: &mut Registers, $active: Active, op: alu::$class, $d: $dst, $($a: $file),*
+            ) {
+                match op $arms
             }
         }
     };
-    ($class:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident, $f4:ident]
-        $($op:ident $speed:ident $path:path;)*) => {
-        #[inline(always)]
-        #[expect(clippy::too_many_arguments, reason = "one for each operand of the instruction")]
-        fn $method(
-            registers: &mut Registers, mask: u32, op: alu::$class, d: $dst, a: $f1, b: $f2, c: $f3, e: $f4,
-        ) {
-            fetch!(registers, $f1, a);
-            fetch!(registers, $f2, b);
-            fetch!(registers, $f3, c);
-            fetch!(registers, $f4, e);
-            match op {
-                $(alu::$class::$op => lane_loop!($dst $speed registers, mask, d, $path, a, b, c, e),)*
+}
+
+/// A function of its own for each operation: in one large function the compiler finds too much to move about.
+macro_rules! lane_function {
+    ($features:tt $dst:ident $speed:ident $path:path, [$($a:ident: $file:ident),*] $registers:ident $active:ident $d:ident) => {{
+        with_features!{ $features
+            #[inline(never)]
+            fn run($registers: &mut Registers, $active: Active, $d: $dst, $($a: $file),*) {
+                $(fetch!($registers, $file, $a);)*
+                lane_loop!($dst $speed $registers, $active, $d, $path, $($a),*);
             }
         }
-    };
+        run($registers, $active, $d, $($a),*)
+    }};
 }
 
 macro_rules! define_dispatch {
-    ($alu:ident $registers:ident $mask:ident $($class:ident $method:ident [$($file:ident),*])*) => {
-        define_dispatch!{ @arms $alu $registers $mask [] $($class $method [$($file),*])* }
+    ($alu:ident $registers:ident $active:ident $($class:ident $method:ident [$($file:ident),*])*) => {
+        define_dispatch!{ @arms $alu $registers $active [] $($class $method [$($file),*])* }
     };
-    (@arms $alu:ident $registers:ident $mask:ident [$($arms:tt)*]) => {
+    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*]) => {
         match *$alu {
             $($arms)*
-            Alu::Logic(logic, d, a, b) => predicate_logic($registers, $mask, logic, d, a, b),
+            Alu::Logic(logic, d, a, b) => predicate_logic($registers, $active.mask, logic, d, a, b),
             Alu::SelectR(d, a, b, p) => {
-                let (a, b, p) = (*$registers.r(a), *$registers.r(b), $registers.p(p));
-                let dst = $registers.r_mut(d);
-                fast!($mask, dst, |lane| if p & BIT[lane] == 0 { b[lane] } else { a[lane] });
+                let (x, y, p) = ($registers.r(a), $registers.r(b), $registers.p(p));
+                let all = fast!($active, x, |lane| if p & BIT[lane] == 0 { y[lane] } else { x[lane] });
+                write_r($registers, $active, d, &all);
             }
             Alu::SelectQ(d, a, b, p) => {
-                let (a, b, p) = (*$registers.q(a), *$registers.q(b), $registers.p(p));
-                let dst = $registers.q_mut(d);
-                fast!($mask, dst, |lane| if p & BIT[lane] == 0 { b[lane] } else { a[lane] });
+                let (x, y, p) = ($registers.q(a), $registers.q(b), $registers.p(p));
+                let all = fast!($active, x, |lane| if p & BIT[lane] == 0 { y[lane] } else { x[lane] });
+                write_q($registers, $active, d, &all);
             }
-            Alu::CarryR(carry, d, a, b) => carry_r($registers, $mask, carry, d, a, b),
-            Alu::CarryQ(carry, d, a, b) => carry_q($registers, $mask, carry, d, a, b),
+            Alu::CarryR(carry, d, a, b) => carry_r($registers, $active.mask, carry, d, a, b),
+            Alu::CarryQ(carry, d, a, b) => carry_q($registers, $active.mask, carry, d, a, b),
         }
     };
-    (@arms $alu:ident $registers:ident $mask:ident [$($arms:tt)*] $class:ident $method:ident [$f1:ident] $($rest:tt)*) => {
-        define_dispatch!{ @arms $alu $registers $mask [$($arms)*
-            Alu::$class(op, d, a) => $method($registers, $mask, op, d, a),] $($rest)* }
+    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $class:ident $method:ident [$f1:ident] $($rest:tt)*) => {
+        define_dispatch!{ @arms $alu $registers $active [$($arms)*
+            Alu::$class(op, d, a) => $method($registers, $active, op, d, a),] $($rest)* }
     };
-    (@arms $alu:ident $registers:ident $mask:ident [$($arms:tt)*] $class:ident $method:ident [$f1:ident, $f2:ident]
+    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $class:ident $method:ident [$f1:ident, $f2:ident]
         $($rest:tt)*) => {
-        define_dispatch!{ @arms $alu $registers $mask [$($arms)*
-            Alu::$class(op, d, a, b) => $method($registers, $mask, op, d, a, b),] $($rest)* }
+        define_dispatch!{ @arms $alu $registers $active [$($arms)*
+            Alu::$class(op, d, a, b) => $method($registers, $active, op, d, a, b),] $($rest)* }
     };
-    (@arms $alu:ident $registers:ident $mask:ident [$($arms:tt)*] $class:ident $method:ident
+    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $class:ident $method:ident
         [$f1:ident, $f2:ident, $f3:ident] $($rest:tt)*) => {
-        define_dispatch!{ @arms $alu $registers $mask [$($arms)*
-            Alu::$class(op, d, a, b, c) => $method($registers, $mask, op, d, a, b, c),] $($rest)* }
+        define_dispatch!{ @arms $alu $registers $active [$($arms)*
+            Alu::$class(op, d, a, b, c) => $method($registers, $active, op, d, a, b, c),] $($rest)* }
     };
-    (@arms $alu:ident $registers:ident $mask:ident [$($arms:tt)*] $class:ident $method:ident
+    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $class:ident $method:ident
         [$f1:ident, $f2:ident, $f3:ident, $f4:ident] $($rest:tt)*) => {
-        define_dispatch!{ @arms $alu $registers $mask [$($arms)*
-            Alu::$class(op, d, a, b, c, e) => $method($registers, $mask, op, d, a, b, c, e),] $($rest)* }
+        define_dispatch!{ @arms $alu $registers $active [$($arms)*
+            Alu::$class(op, d, a, b, c, e) => $method($registers, $active, op, d, a, b, c, e),] $($rest)* }
     };
 }
 
-with_alu_table!(define_classes);
+with_alu_table!(define_set baseline []);
+#[cfg(target_arch = "x86_64")]
+with_alu_table!(define_set avx2 [#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]]);
+#[cfg(target_arch = "x86_64")]
+with_alu_table!(define_set avx512 [
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
+]);
 
 fn predicate_logic(registers: &mut Registers, mask: u32, logic: Logic, d: P, a: P, b: P) {
     let (a, b) = (registers.p(a), registers.p(b));

@@ -120,6 +120,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             strong: true,
             one_buffer: false,
             stored: None,
+            telling: u32::MAX,
             operation: (atom.op as u32) << 8 | atom.ty as u32,
         };
         self.accessed(what, window, mask, addresses, faults);

@@ -1,8 +1,9 @@
 //! Loads and stores, with the checks of bounds, alignment, access rights and initialisation.
 
 use super::Machine;
+use super::words::Words;
 use crate::finding::{AccessKind, FindingKind, Space};
-use crate::hooks::{Event, Monitor};
+use crate::hooks::{Event, Monitor, WordReads};
 use crate::ir::{Address, Base, Elements, Pc, R, Slot};
 use crate::memory::{Fault, LaneMemory, Window};
 use crate::warp::{Registers, lanes};
@@ -30,6 +31,8 @@ pub(super) struct What {
     pub operation: u32,
     /// The register that was stored, where it was a single word.
     pub stored: Option<R>,
+    /// See [`Event::telling`].
+    pub telling: u32,
 }
 
 impl Faults {
@@ -92,19 +95,104 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     pub(super) fn load(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
+        if self.load_words(pc, mask, address, elements).is_some() {
+            return;
+        }
         self.each_window(mask, address, |machine, window, mask, addresses| {
-            let (faults, one_buffer) = machine.load_from(mask, window, addresses, elements);
+            let faults = machine.load_from(mask, window, addresses, elements);
             let what = What {
                 pc,
                 kind: AccessKind::Read,
                 size: elements.size(),
                 strong: address.strong,
-                one_buffer,
+                one_buffer: false,
                 stored: None,
+                telling: u32::MAX,
                 operation: 0,
             };
             machine.accessed(what, window, mask, addresses, faults);
         });
+    }
+
+    /// The usual load: whole words that were written before, all of one buffer or of shared memory. None, and nothing done,
+    /// where it is another.
+    fn load_words(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        address: &Address,
+        elements: &Elements,
+    ) -> Option<()> {
+        let (4, 1, Slot::R(d)) = (elements.element.bytes, elements.count, elements.slots[0]) else {
+            return None;
+        };
+        let env = self.env;
+        let registers = &self.warp.registers;
+        let first = match address.base {
+            Base::Q(base) => registers.q(base)[mask.trailing_zeros() as usize % 32],
+            Base::R(base) => registers.r(base)[mask.trailing_zeros() as usize % 32].into(),
+        };
+        let first = first.wrapping_add(address.offset as u64);
+        let window = address.window.unwrap_or_else(|| Window::of(first));
+        let outer = if address.window.is_none() { window.base() } else { 0 };
+        let (buffer, start) = match window {
+            Window::Global => {
+                let (buffer, start) = env.memory.slot(first)?;
+                (Some(buffer), start)
+            }
+            Window::Shared => (None, outer),
+            _ => return None,
+        };
+        let mut words = Words::new();
+        let regular = match address.base {
+            Base::Q(base) => {
+                let offset = (address.offset as u64).wrapping_sub(start);
+                (env.simd.wide)(registers.q(base), offset, mask, &mut words)
+            }
+            Base::R(base) if window == Window::Shared => {
+                (env.simd.narrow)(registers.r(base), address.offset as u32, mask, &mut words)
+            }
+            Base::R(_) => false,
+        };
+        if !regular {
+            return None;
+        }
+        let mut values = [0; 32];
+        let all_written = if let Some(buffer) = buffer {
+            buffer.gather(&words, mask, &mut values)
+        } else {
+            let all = self.state.shared.written(&words, mask)?;
+            (env.simd.gather)(all, &words, &mut values)
+        };
+        if !all_written {
+            return None;
+        }
+        let reads = WordReads {
+            window,
+            words: &words,
+            mask,
+            warp: self.warp.index,
+            address: first,
+            memory: env.memory,
+        };
+        if self.state.monitor.knows(&reads) {
+            (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
+            return Some(());
+        }
+        let addresses = words.index.map(|word| (u64::from(word) << 2).wrapping_add(start - outer));
+        (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
+        let what = What {
+            pc,
+            kind: AccessKind::Read,
+            size: 4,
+            strong: address.strong,
+            one_buffer: true,
+            stored: None,
+            telling: if mask == u32::MAX { (env.simd.distinct)(&words) } else { mask },
+            operation: 0,
+        };
+        self.accessed(what, window, mask, &addresses, Faults::default());
+        Some(())
     }
 
     pub(super) fn load_from(
@@ -113,33 +201,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
         window: Window,
         addresses: &[u64; 32],
         elements: &Elements,
-    ) -> (Faults, bool) {
+    ) -> Faults {
         let registers = &mut self.warp.registers;
-        let mut left = mask;
-        if let (4, 1, Slot::R(d)) = (elements.element.bytes, elements.count, elements.slots[0]) {
-            let dst = registers.r_mut(d);
-            left = match window {
-                Window::Global => load_words_global(self.env.memory, mask, addresses, dst),
-                Window::Shared => load_words(mask, addresses, dst, |at| self.state.shared.word(at)),
-                _ => mask,
-            };
+        let env = self.env;
+        match window {
+            Window::Global => load_lanes(&env.memory, registers, mask, addresses, elements),
+            Window::Shared => load_lanes(&self.state.shared, registers, mask, addresses, elements),
+            Window::Local => load_lanes(&self.warp.local, registers, mask, addresses, elements),
+            Window::Const => load_lanes(env.constants, registers, mask, addresses, elements),
+            Window::Param => load_lanes(env.params, registers, mask, addresses, elements),
         }
-        // Words that were found on the fast way are all of the first lane's buffer.
-        let one_buffer = left == 0;
-        let mut faults = Faults::default();
-        if left != 0 {
-            let env = self.env;
-            faults = match window {
-                Window::Global => load_lanes(&env.memory, registers, left, addresses, elements),
-                Window::Shared => {
-                    load_lanes(&self.state.shared, registers, left, addresses, elements)
-                }
-                Window::Local => load_lanes(&self.warp.local, registers, left, addresses, elements),
-                Window::Const => load_lanes(env.constants, registers, left, addresses, elements),
-                Window::Param => load_lanes(env.params, registers, left, addresses, elements),
-            };
-        }
-        (faults, one_buffer)
     }
 
     pub(super) fn store(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
@@ -156,6 +227,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 strong: address.strong,
                 one_buffer: false,
                 stored,
+                telling: u32::MAX,
                 operation: 0,
             };
             machine.accessed(what, window, mask, addresses, faults);
@@ -226,6 +298,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             size: what.size,
             mask,
             done: mask & !faults.refused(),
+            telling: what.telling & mask & !faults.refused(),
             addresses,
             block: self.state.coordinates,
             warp: self.warp.index,
@@ -286,46 +359,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
             self.record(kind, pc, 1 << lane);
         }
     }
-}
-
-/// Whole words that were written before, all of one buffer; the lanes for which that is not so.
-#[inline(always)]
-fn load_words_global(
-    memory: &crate::memory::global::Memory,
-    mask: u32,
-    addresses: &[u64; 32],
-    dst: &mut [u32; 32],
-) -> u32 {
-    let Some((buffer, start)) = memory.slot(addresses[mask.trailing_zeros() as usize]) else {
-        return mask;
-    };
-    load_words(mask, addresses, dst, |at| buffer.word(at.wrapping_sub(start)))
-}
-
-#[inline(always)]
-fn load_words(
-    mask: u32,
-    addresses: &[u64; 32],
-    dst: &mut [u32; 32],
-    word: impl Fn(u64) -> Option<u32>,
-) -> u32 {
-    let mut left = 0;
-    if mask == u32::MAX {
-        for lane in 0..32 {
-            match word(addresses[lane]) {
-                Some(value) => dst[lane] = value,
-                None => left |= 1 << lane,
-            }
-        }
-        return left;
-    }
-    for lane in lanes(mask) {
-        match word(addresses[lane]) {
-            Some(value) => dst[lane] = value,
-            None => left |= 1 << lane,
-        }
-    }
-    left
 }
 
 #[inline(always)]

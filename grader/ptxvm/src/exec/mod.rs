@@ -1,5 +1,10 @@
 //! Runs one warp until it ends, waits or has used its time slice.
 
+/// Items with the attributes of an instruction set.
+macro_rules! with_features {
+    ([$($attribute:tt)*] $($item:tt)*) => { $($attribute)* $($item)* };
+}
+
 pub(crate) mod arith;
 mod atomics;
 mod calls;
@@ -8,6 +13,7 @@ mod memory;
 mod printf;
 pub(crate) mod quiet;
 pub(crate) mod warpops;
+pub(crate) mod words;
 
 use crate::finding::{FindingKind, Log};
 use crate::hooks::{Monitor, Step};
@@ -16,7 +22,7 @@ use crate::memory::LaneMemory;
 use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
 use crate::program::Program;
-use crate::simd::Run;
+use crate::simd::Simd;
 use crate::warp::{Split, Status, Warp, lanes};
 
 /// What all blocks of a launch share.
@@ -29,7 +35,7 @@ pub(crate) struct Env<'a> {
     pub budget: u64,
     /// Of a cooperative launch, what `%envreg1` and `%envreg2` point to; else 0.
     pub workspace: u64,
-    pub run_arithmetic: Run,
+    pub simd: &'static Simd,
 }
 
 /// What the warps of a block share.
@@ -83,7 +89,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 reach = &code[..=pc as usize];
                 self.before(pc, mask);
             }
-            let ran = (env.run_arithmetic)(reach, pc as usize, &mut self.warp.registers, mask);
+            let ran = (env.simd.run)(reach, pc as usize, &mut self.warp.registers, mask);
             self.warp.executed += ran.instructions;
             self.state.lane_instructions += ran.lane_instructions;
             // Code ends in `Exit` or `Ret`, so there is always a next instruction.

@@ -32,7 +32,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         self.warp.moving.retain(|moving| moving.mask != 0);
         self.each_window(mask, address, |machine, window, mask, addresses| {
-            let (mut faults, one_buffer) = machine.load_from(mask, window, addresses, elements);
+            let mut faults = machine.load_from(mask, window, addresses, elements);
             let size = elements.size();
             if window == Window::Local {
                 let undefined = std::mem::take(&mut faults.undefined);
@@ -41,9 +41,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     machine.warp.moving.push(Moving { slot, mask: undefined, pc, size, offset });
                 }
             }
-            let kind = AccessKind::Read;
-            let strong = address.strong;
-            let what = What { pc, kind, size, strong, one_buffer, stored: None, operation: 0 };
+            let what = What {
+                pc,
+                kind: AccessKind::Read,
+                size,
+                strong: address.strong,
+                one_buffer: false,
+                stored: None,
+                telling: u32::MAX,
+                operation: 0,
+            };
             machine.accessed(what, window, mask, addresses, faults);
         });
     }

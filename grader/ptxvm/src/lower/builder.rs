@@ -129,6 +129,7 @@ pub(crate) fn kernel<'f, 'a>(
             (uniform, if wide { UniformSlot::Q(Q(index)) } else { UniformSlot::R(R(index)) })
         })
         .collect();
+    program.written = crate::written::written(&program);
     Ok(Kernel { name: function.name.to_owned(), params, param_offsets, program, refusal: None })
 }
 

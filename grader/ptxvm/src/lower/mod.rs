@@ -115,15 +115,16 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
         size: variable.size as usize,
     });
     let names = names.collect();
+    let mut addresses = Vec::new();
     let mut constant_memory = Flat::read_only(&layout);
     for (start, variable) in constants {
         let value = initial_value(variable, &context)?;
-        if !value.addresses.is_empty() {
-            return Err(LoadError::unsupported(
-                variable.line,
-                format!("`{}`: addresses in constant memory", variable.name),
-            ));
-        }
+        addresses.extend(
+            value
+                .addresses
+                .iter()
+                .map(|&(place, other, addend)| (start + place as u32, other, addend)),
+        );
         constant_memory.fill(start, &value.bytes);
     }
     let kernels = file
@@ -135,7 +136,7 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
             kernel.unwrap_or_else(|error| Kernel::refused(function.name, error))
         })
         .collect();
-    Ok(Module::new(kernels, variables, constant_memory, names))
+    Ok(Module::new(kernels, variables, constant_memory, names, addresses))
 }
 
 /// The bytes of a variable, zero where nothing is said.

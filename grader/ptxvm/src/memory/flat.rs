@@ -2,6 +2,7 @@
 
 use super::layout::Layout;
 use super::{Fault, LaneMemory, byte_flags, within_word};
+use crate::exec::words::Words;
 
 /// Words with flags: for each byte whether it belongs to a variable (high nibble) and whether it was written (low nibble).
 #[derive(Clone, Debug, Default)]
@@ -60,14 +61,14 @@ impl Flat {
         self.read_only = other.read_only;
     }
 
-    /// A whole aligned word that was written before: the common case of a load.
+    /// All words, if those of the lanes of a mask were all written before.
     #[inline(always)]
-    pub fn word(&self, address: u64) -> Option<u32> {
-        let index = (address >> 2) as usize;
-        match (self.words.get(index), self.flags.get(index)) {
-            (Some(&word), Some(&WHOLE)) if address & 3 == 0 => Some(word),
-            _ => None,
-        }
+    pub fn written(&self, words: &Words, mask: u32) -> Option<&[u32]> {
+        let near = words.span().and_then(|span| self.flags.get(span));
+        let whole =
+            near.is_some_and(|near| near.iter().fold(WHOLE, |all, flags| all & flags) == WHOLE);
+        (whole || words.all(mask, |word| self.flags.get(word) == Some(&WHOLE)))
+            .then_some(&self.words)
     }
 
     /// Stores a whole aligned word; false where that is not simply possible.
@@ -170,9 +171,10 @@ mod tests {
         assert_eq!(flat.get(0, 0, 1), (0xFF, false));
         // The other byte may be padding.
         assert_eq!(flat.get(0, 0, 2), (0xABFF, true));
-        assert_eq!(flat.word(0), None);
+        let first = Words { index: [0; 32], first: 0, reach: 0 };
+        assert_eq!(flat.written(&first, 1), None);
         assert!(flat.set_word(0, 7));
-        assert_eq!(flat.word(0), Some(7));
+        assert_eq!(flat.written(&first, 1).map(|words| words[0]), Some(7));
         assert!(!flat.set_word(4, 7));
     }
 }

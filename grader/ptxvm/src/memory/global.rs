@@ -1,10 +1,11 @@
 //! Global memory: buffers far apart. Words are relaxed atomics, because blocks of a launch run in parallel and may race.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use super::heap::{Heap, HeapUse};
 use super::host::HostFault;
 use super::{Fault, LaneMemory, byte_flags, within_word};
+use crate::exec::words::Words;
 
 /// A global-memory allocation.
 ///
@@ -65,6 +66,10 @@ pub struct Buffer {
     words: Box<[AtomicU32]>,
     /// One flag for each byte of a word; None: all defined from the start.
     defined: Option<Box<[AtomicU8]>>,
+    /// All were defined when the running launch began. What is defined stays so while kernels run.
+    whole: bool,
+    /// Flags have changed since somebody looked whether all are set.
+    changed: AtomicBool,
     read_only: bool,
     /// Given back by the host: has no bytes any more.
     freed: bool,
@@ -84,6 +89,8 @@ impl Buffer {
                     len: bytes.len(),
                     words: words.collect(),
                     defined: None,
+                    whole: false,
+                    changed: AtomicBool::new(true),
                     read_only,
                     freed: false,
                 }
@@ -92,6 +99,8 @@ impl Buffer {
                 len,
                 words: (0..len.div_ceil(4)).map(|_| AtomicU32::new(u32::MAX)).collect(),
                 defined: Some((0..len.div_ceil(4)).map(|_| AtomicU8::new(0)).collect()),
+                whole: false,
+                changed: AtomicBool::new(true),
                 read_only,
                 freed: false,
             },
@@ -104,7 +113,41 @@ impl Buffer {
             .defined
             .as_ref()
             .map(|flags| flags.iter().map(|flag| AtomicU8::new(flag.load(Relaxed))).collect());
-        Self { len: self.len, words, defined, read_only: self.read_only, freed: self.freed }
+        Self {
+            len: self.len,
+            words,
+            defined,
+            whole: self.whole,
+            changed: AtomicBool::new(true),
+            read_only: self.read_only,
+            freed: self.freed,
+        }
+    }
+
+    /// Looks whether every byte is defined.
+    fn settle(&mut self) {
+        if self.whole || !std::mem::take(self.changed.get_mut()) {
+            return;
+        }
+        let len = self.len;
+        self.whole = self.defined.as_mut().is_none_or(|flags| {
+            let (whole, rest) = flags.split_at_mut(len / 4);
+            let all = whole.iter_mut().fold(0xF, |all, flags| all & *flags.get_mut());
+            all == 0xF && rest.iter_mut().all(|flags| *flags.get_mut() == (1 << (len % 4)) - 1)
+        });
+    }
+
+    /// The flags of what a launch writes, unless all are set.
+    #[inline(always)]
+    fn open_flags(&self) -> Option<&[AtomicU8]> {
+        if self.whole {
+            return None;
+        }
+        // Host threads share the place, and most of them find it as they want it.
+        if !self.changed.load(Relaxed) {
+            self.changed.store(true, Relaxed);
+        }
+        self.defined.as_deref()
     }
 
     fn copy_from(&self, old: &Self) {
@@ -133,9 +176,14 @@ impl Buffer {
         self.freed
     }
 
-    /// The flags of a byte's word.
-    pub fn flags(&self, place: usize) -> Option<&AtomicU8> {
-        self.defined.as_ref()?.get(place / 4)
+    /// Marks bytes as never written, unless all were defined from the start.
+    pub fn forget(&mut self, places: &[usize]) {
+        let Some(flags) = self.defined.as_mut().filter(|_| !places.is_empty()) else { return };
+        for &place in places {
+            *flags[place / 4].get_mut() &= !(1 << (place & 3));
+        }
+        self.whole = false;
+        *self.changed.get_mut() = true;
     }
 
     /// Was this byte written, or defined from the start?
@@ -145,18 +193,25 @@ impl Buffer {
             .is_none_or(|flags| flags[byte / 4].load(Relaxed) >> (byte & 3) & 1 == 1)
     }
 
-    /// A whole aligned word that was written before: the common case of a load. `offset` may be anything.
+    /// The words of all lanes, if those of the mask were all written before.
     #[inline(always)]
-    pub fn word(&self, offset: u64) -> Option<u32> {
+    pub fn gather(&self, words: &Words, mask: u32, values: &mut [u32; 32]) -> bool {
         // A last word that is not whole cannot be read as one.
         let whole = &self.words[..self.len / 4];
-        let index = usize::try_from(offset >> 2).ok()?;
-        let word = whole.get(index)?.load(Relaxed);
-        let defined = match &self.defined {
-            None => true,
-            Some(flags) => flags.get(index)?.load(Relaxed) == 0xF,
-        };
-        (offset & 3 == 0 && defined).then_some(word)
+        if words.reach == 0 {
+            let Some(word) = whole.get(words.first as usize) else { return false };
+            *values = [word.load(Relaxed); 32];
+        } else {
+            for (value, &at) in values.iter_mut().zip(&words.index) {
+                let Some(word) = whole.get(at as usize) else { return false };
+                *value = word.load(Relaxed);
+            }
+        }
+        self.whole
+            || self.defined.as_ref().is_none_or(|flags| {
+                words
+                    .all(mask, |word| flags.get(word).is_some_and(|flag| flag.load(Relaxed) == 0xF))
+            })
     }
 
     /// Stores a whole aligned word; false where that is not simply possible.
@@ -168,7 +223,7 @@ impl Buffer {
             return false;
         }
         word.store(value, Relaxed);
-        if let Some(flags) = &self.defined {
+        if let Some(flags) = self.open_flags() {
             flags[(offset >> 2) as usize].store(0xF, Relaxed);
         }
         true
@@ -239,7 +294,7 @@ impl Buffer {
 
     /// Marks at most 4 bytes of one word as written.
     pub fn define(&self, place: usize, bytes: u32) {
-        if let Some(flags) = &self.defined {
+        if let Some(flags) = self.open_flags() {
             flags[place / 4].fetch_or(byte_flags(place, bytes), Relaxed);
         }
     }
@@ -260,6 +315,8 @@ pub struct Memory {
     variables: Vec<(String, Buffer)>,
     modules: Vec<Variables>,
     pub(crate) heap: Heap,
+    /// For each buffer, those of the variables last, whether the running launch may write it.
+    written: Vec<bool>,
 }
 
 impl Memory {
@@ -313,20 +370,51 @@ impl Memory {
         Some((id, address.wrapping_sub(id.address()) as i64))
     }
 
-    /// Sizes of all buffers, then of all variables; None for read-only ones.
-    pub(crate) fn writable_sizes(&self) -> impl Iterator<Item = Option<usize>> {
-        let variables = self.variables.iter().map(|(_, buffer)| buffer);
-        self.buffers.iter().chain(variables).map(|buffer| (!buffer.read_only).then_some(buffer.len))
+    /// Gets ready for a launch that writes the buffers with one of these addresses alone; None: any.
+    pub(crate) fn prepare(&mut self, written: Option<&[u64]>) {
+        let variables = self.variables.iter_mut().map(|(_, buffer)| buffer);
+        for buffer in self.buffers.iter_mut().chain(variables) {
+            buffer.settle();
+        }
+        let all = self.writable().map(|buffer| written.is_none() && buffer.is_some());
+        let mut all: Vec<bool> = all.collect();
+        for index in written.into_iter().flatten().filter_map(|&at| self.writable_index(at)) {
+            if let Some(flag) = all.get_mut(index) {
+                *flag = true;
+            }
+        }
+        self.written = all;
     }
 
-    /// Whether an address lies in a buffer that kernels may write.
+    /// All buffers, then all variables; None for read-only ones.
+    fn writable(&self) -> impl Iterator<Item = Option<&Buffer>> {
+        let variables = self.variables.iter().map(|(_, buffer)| buffer);
+        self.buffers.iter().chain(variables).map(|buffer| (!buffer.read_only).then_some(buffer))
+    }
+
+    /// The same, and None for those that the running launch does not write either.
+    fn written(&self) -> impl Iterator<Item = Option<&Buffer>> {
+        let written = self.written.iter().copied().chain(std::iter::repeat(true));
+        self.writable().zip(written).map(|(buffer, written)| buffer.filter(|_| written))
+    }
+
+    /// Sizes of those buffers.
+    pub(crate) fn written_sizes(&self) -> impl Iterator<Item = Option<usize>> {
+        self.written().map(|buffer| buffer.map(|buffer| buffer.len))
+    }
+
+    /// Whether an address lies in a buffer that the running launch may write.
     #[inline(always)]
-    pub(crate) fn is_writable(&self, address: u64) -> bool {
+    pub(crate) fn is_written(&self, address: u64) -> bool {
         let id = usize::try_from(address >> SLOT_SHIFT).ok().and_then(|slot| slot.checked_sub(1));
-        id.is_some_and(|id| match self.buffer(BufferId(id)) {
-            Some(buffer) => !buffer.read_only,
+        let Some(id) = id else { return false };
+        match self.buffer(BufferId(id)) {
+            Some(buffer) => {
+                let flag = self.writable_index(address).and_then(|index| self.written.get(index));
+                !buffer.read_only && flag != Some(&false)
+            }
             None => self.heap.knows(BufferId(id)),
-        })
+        }
     }
 
     /// What lies in a buffer at a byte offset, `bytes` of it, if that is inside.
@@ -352,11 +440,9 @@ impl Memory {
         })
     }
 
-    /// Copies of everything that kernels may write, to go back to.
+    /// Copies of everything that the running launch may write, to go back to.
     pub(crate) fn snapshot(&self) -> Vec<Option<Buffer>> {
-        let variables = self.variables.iter().map(|(_, buffer)| buffer);
-        let all = self.buffers.iter().chain(variables);
-        all.map(|buffer| (!buffer.read_only).then(|| buffer.copy())).collect()
+        self.written().map(|buffer| buffer.map(Buffer::copy)).collect()
     }
 
     /// Puts everything back as it was.
@@ -383,6 +469,13 @@ impl Memory {
         *buffer = Buffer::new(Init::Undefined { len: 0 }, Access::ReadWrite);
         buffer.freed = true;
         Ok(())
+    }
+
+    pub(crate) fn buffer_mut(&mut self, id: BufferId) -> Option<&mut Buffer> {
+        match id.0.checked_sub(BufferId::FIRST_VARIABLE) {
+            None => self.buffers.get_mut(id.0),
+            Some(index) => self.variables.get_mut(index).map(|(_, buffer)| buffer),
+        }
     }
 
     pub(crate) fn buffer(&self, id: BufferId) -> Option<&Buffer> {
@@ -484,6 +577,21 @@ mod tests {
     }
 
     #[test]
+    fn a_buffer_is_whole_once_all_of_it_is_written() {
+        let mut memory = Memory::default();
+        let id = memory.alloc(Init::Undefined { len: 10 }, Access::ReadWrite);
+        let steps = [(4, 4), (0, 4), (8, 1), (9, 1)];
+        for (place, bytes) in steps {
+            memory.prepare(None);
+            assert!(!memory.buffers[0].whole);
+            memory.buffers[0].put(place, bytes, 0);
+        }
+        memory.prepare(None);
+        assert!(memory.buffers[0].whole);
+        assert!(memory.defined(id).iter().all(|&defined| defined));
+    }
+
+    #[test]
     fn bounds_alignment_and_definition() {
         let mut memory = Memory::default();
         let id = memory.alloc(Init::Undefined { len: 10 }, Access::ReadWrite);
@@ -494,8 +602,14 @@ mod tests {
         assert!(!buffer.set_word(8, 1));
         assert!(buffer.set_word(4, 0x0403_0201));
         buffer.put(9, 1, 0xEE);
-        assert_eq!(buffer.word(4), Some(0x0403_0201));
-        assert_eq!(buffer.word(0), None);
+        let gather = |index: u32| {
+            let (words, mut values) =
+                (Words { index: [index; 32], first: index, reach: 0 }, [0; 32]);
+            buffer.gather(&words, 1, &mut values).then_some(values[31])
+        };
+        assert_eq!(gather(1), Some(0x0403_0201));
+        assert_eq!(gather(0), None, "not written");
+        assert_eq!(gather(2), None, "not whole");
         assert_eq!(memory.bytes(id), [255, 255, 255, 255, 1, 2, 3, 4, 255, 0xEE]);
         let defined: Vec<usize> = (0..10).filter(|&byte| memory.defined(id)[byte]).collect();
         assert_eq!(defined, [4, 5, 6, 7, 9]);

@@ -1,7 +1,5 @@
 //! What the host does with global memory between launches: free, read, write, fill, copy; and a module's variables.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use super::global::{Buffer, BufferId, Memory};
 use crate::grid::place_variables;
 use crate::program::Module;
@@ -64,11 +62,15 @@ impl Memory {
             .map(|place| (source.get(place, 1).0 as u8, source.byte_is_defined(place)))
             .collect();
         let (target, start) = self.range(to, bytes)?;
-        for (place, (byte, defined)) in (start..).zip(copied) {
+        for (place, &(byte, _)) in (start..).zip(&copied) {
             target.put(place, 1, byte.into());
-            if !defined {
-                target.forget(place);
-            }
+        }
+        let unwritten = (start..).zip(copied).filter(|(_, (_, defined))| !defined);
+        let unwritten: Vec<usize> = unwritten.map(|(place, _)| place).collect();
+        if let Some((id, _)) = self.locate(to)
+            && let Some(target) = self.buffer_mut(id)
+        {
+            target.forget(&unwritten);
         }
         Ok(())
     }
@@ -105,15 +107,6 @@ fn put_bytes(buffer: &Buffer, start: usize, bytes: &[u8]) {
     }
 }
 
-impl Buffer {
-    /// Marks a byte as never written.
-    fn forget(&self, place: usize) {
-        if let Some(flags) = self.flags(place) {
-            flags.fetch_and(!(1 << (place & 3)), Relaxed);
-        }
-    }
-}
-
 impl Module {
     /// Place and size in bytes of a `.const` variable, by its name in the PTX.
     pub fn constant(&self, name: &str) -> Option<(usize, usize)> {
@@ -133,7 +126,10 @@ impl Module {
         let Some((start, size)) = self.constant(name) else { return false };
         let inside = offset.checked_add(bytes.len()).is_some_and(|end| end <= size);
         if inside {
-            self.constants.fill((start + offset) as u32, bytes);
+            let (start, end) = ((start + offset) as u32, (start + offset + bytes.len()) as u32);
+            self.constants.fill(start, bytes);
+            // What was an address there is one no more.
+            self.addresses.retain(|&(place, ..)| place + 8 <= start || end <= place);
         }
         inside
     }

@@ -9,6 +9,8 @@ mod registers;
 mod rules;
 mod run;
 
+pub(crate) use rules::operands;
+
 use std::collections::HashMap;
 
 use crate::loc::SourceLoc;

@@ -37,15 +37,16 @@ pub fn launch_shadowed(
     let layout = check_configuration(kernel, launch)?;
     let params = parameters(kernel, launch)?;
     let first_variable = place_variables(module, memory);
+    let constants = module.constants(first_variable);
     let env = Env {
         program: &kernel.program,
         memory,
-        constants: &module.constants,
+        constants: &constants,
         params: &params,
         block_size: launch.block,
         budget: options.budget.min(shadow.max_steps),
         workspace: 0,
-        run_arithmetic: simd::best(),
+        simd: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     shadow.begin(env.program, start.warps);

@@ -122,3 +122,17 @@ __device__ int uneven(int n, const int *in, int *out) {
     out[threadIdx.x] = sum;
     return sum;
 }
+struct Entry {
+    int factor;
+    Activation function;
+    const float *data;
+};
+__device__ float steps[4] = {1, 2, 3, 4};
+__device__ Entry entries[2] = {{3, relu, steps}, {4, leaky, steps + 2}};
+__constant__ Entry constant_entries[2] = {{5, leaky, steps + 1}, {6, identity, steps}};
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 in=i32[64] out=f32[64]
+extern "C" __global__ void good_tables_of_structures(const int *in, float *out) {
+    int i = threadIdx.x;
+    const Entry &a = entries[in[i] % 2], &b = constant_entries[in[i] / 2 % 2];
+    out[i] = a.function(in[i] - 8.0f) * a.factor + a.data[1] + b.function(b.data[in[i] % 2]) * b.factor;
+}

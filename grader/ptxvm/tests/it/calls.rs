@@ -141,3 +141,23 @@ fn a_full_heap_gives_null() {
     device.run("fill", 2, 32, params);
     assert_eq!(device.read::<i32>(count), [8]);
 }
+
+#[test]
+fn tables_of_structures_hold_addresses() {
+    let mut device = Device::new(include_str!("../checks/calls.ptx"));
+    let input = numbers(64);
+    let (from, to) = (device.input(&input), device.output::<f32>(64));
+    let params = vec![device.pointer(from), device.pointer(to)];
+    device.run("good_tables_of_structures", 1, 64, params);
+    let leaky = |x: f32| if x > 0.0 { x } else { 0.125 * x };
+    let want: Vec<f32> = input
+        .iter()
+        .map(|&value| {
+            let x = value as f32 - 8.0;
+            let a = if value % 2 == 0 { x.max(0.0) * 3.0 + 2.0 } else { leaky(x) * 4.0 + 4.0 };
+            let at = (value % 2) as f32;
+            a + if value / 2 % 2 == 0 { (at + 2.0) * 5.0 } else { (at + 1.0) * 6.0 }
+        })
+        .collect();
+    assert_eq!(device.read::<f32>(to), want);
+}

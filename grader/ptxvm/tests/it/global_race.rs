@@ -77,3 +77,42 @@ fn a_first_block_that_ran_before_the_others_is_remembered() {
         found.iter().any(|f| matches!(f.kind, FindingKind::GlobalRace { same_block: false, .. }))
     );
 }
+
+/// Each thread reads the word behind its own through one pointer and writes its own through another one, which `through` loads
+/// into %rd2.
+fn shifted(through: &str, params: impl Fn(&mut Device) -> [Vec<u8>; 2]) -> bool {
+    let text = format!(
+        ".version 8.0\n.target sm_75\n.address_size 64\n\
+         .visible .entry shifted(.param .u64 p, .param .u64 q)\n{{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n\
+         ld.param.u64 %rd1, [p];\nld.param.u64 %rd2, [q];\n{through}\n\
+         mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nmad.lo.s32 %r3, %r1, 64, %r2;\n\
+         mul.wide.s32 %rd3, %r3, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\n\
+         ld.global.u32 %r4, [%rd4+4];\nst.global.u32 [%rd5], %r4;\nret;\n}}"
+    );
+    let mut device = Device::new(&text);
+    let params = params(&mut device).to_vec();
+    let found = device.launch("shifted", [3, 1, 1], [64, 1, 1], 0, params).findings;
+    found.iter().any(|finding| matches!(finding.kind, FindingKind::GlobalRace { .. }))
+}
+
+#[test]
+fn reads_race_with_writes_through_another_pointer() {
+    let values: Vec<i32> = (0..256).collect();
+    let two = shifted("", |device| {
+        let (p, q) = (device.in_out(&values), device.in_out(&values));
+        [device.pointer(p), device.pointer(q)]
+    });
+    assert!(!two, "two buffers");
+    let one = shifted("", |device| {
+        let p = device.in_out(&values);
+        [device.pointer(p), device.pointer(p)]
+    });
+    assert!(one, "one buffer, given twice");
+    let hidden = shifted("ld.global.u64 %rd2, [%rd2];", |device| {
+        let p = device.in_out(&values);
+        let pointer = u64::from_le_bytes(device.pointer(p).try_into().unwrap());
+        let table = device.in_out(&[pointer as i32, (pointer >> 32) as i32]);
+        [device.pointer(p), device.pointer(table)]
+    });
+    assert!(hidden, "one buffer, the second time by a pointer in memory");
+}

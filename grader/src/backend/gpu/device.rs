@@ -54,7 +54,8 @@ impl Gpu {
         Ok(Self { device, has_context: false, info })
     }
 
-    fn context(&mut self) -> Result<(), DriverError> {
+    /// Makes a context current, the device's own, once.
+    pub(super) fn context(&mut self) -> Result<(), DriverError> {
         if !self.has_context {
             // SAFETY: the device is valid, and the context is held until the process ends.
             unsafe { result::ctx::set_current(result::primary_ctx::retain(self.device)?)? };
@@ -138,9 +139,10 @@ fn start(
     // the grader has compared number and sizes of the kernel's parameters with the arguments before. The driver copies
     // the values before it returns. The kernel itself may do anything to the memory of the device; see the module.
     unsafe {
-        let start = match launch.cooperative {
-            true => result::launch_cooperative_kernel,
-            false => result::launch_kernel,
+        let start = if launch.cooperative {
+            result::launch_cooperative_kernel
+        } else {
+            result::launch_kernel
         };
         start(
             function,

@@ -16,6 +16,8 @@ mod explain;
 pub(crate) mod image;
 mod library;
 mod protocol;
+pub mod remote;
+mod runtime;
 mod serve;
 
 pub use protocol::GpuInfo;

@@ -1,6 +1,7 @@
 // Kernels for the tests of the virtual machine as a backend: the first is right, the others make one mistake each, the last
 // writes where its number does not suggest. After a change: nvcc -ptx -arch=sm_75 -lineinfo kernels.cu -o kernels.ptx,
 // then shorten the path in the line `.file`.
+#include <cooperative_groups.h>
 #include <cstdio>
 
 extern "C" {
@@ -35,5 +36,23 @@ __global__ void backwards(const float* x, float* y, int n) {
 __global__ void prints(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n && i % 20 == 5) printf("x[%d] is %g\n", i, x[i]);
+}
+// Right, but only in a cooperative launch.
+__global__ void mirrors(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+  cooperative_groups::this_grid().sync();
+  float other = i < n ? y[n - 1 - i] : 0;
+  cooperative_groups::this_grid().sync();
+  if (i < n) y[i] = other;
+}
+__global__ void allocates(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float* own = new float[2];
+  own[0] = x[i % n];
+  own[1 + i / n] = own[0];
+  if (i < n) y[i] = own[1];
+  delete[] own;
+  if (i == 0) y[0] = own[1];
 }
 }

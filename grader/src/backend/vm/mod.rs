@@ -3,6 +3,7 @@
 mod counters;
 pub mod expansion;
 pub(crate) mod findings;
+mod gates;
 mod provenance;
 mod refusals;
 mod reordered;
@@ -10,7 +11,7 @@ mod reordered;
 use super::{Backend, Run, RunTensor, no_such_kernel};
 use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
 use crate::failure::Failure;
-use crate::finding::{Place, ThreadId};
+use crate::finding::{Finding, Place, ThreadId};
 use crate::tensor::{decode, encode, size_of};
 use findings::{ends_the_case, is_harmless};
 use ptxvm::{BufferId, Init, Kernel, Memory, Module, Options, Outcome, Watch};
@@ -236,6 +237,10 @@ impl Backend for VmBackend {
 
     fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {
         self.reordered(case, nth)
+    }
+
+    fn over_gates(&self, case: &Case) -> Result<Vec<Finding>, Failure> {
+        Self::over_gates(self, case)
     }
 }
 

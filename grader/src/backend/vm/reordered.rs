@@ -25,6 +25,7 @@ impl VmBackend {
         for launch in &case.launches {
             let kernel = session.kernel(launch)?;
             let start = session.start(kernel, launch);
+            let options = Options { cooperative: launch.cooperative, ..options.clone() };
             let memory = &mut session.memory;
             let ended =
                 ptxvm::launch_reordered(&self.module, kernel, &start, memory, &options, order)

@@ -41,6 +41,8 @@ fn backend() -> VmBackend {
         "never_ends",
         "backwards",
         "prints",
+        "mirrors",
+        "allocates",
     ];
     let kernels = names.iter().map(|n| ((*n).to_owned(), (*n).to_owned())).collect();
     VmBackend::new(include_str!("kernels.ptx"), kernels).unwrap()
@@ -109,6 +111,36 @@ fn a_read_of_what_nobody_wrote_and_a_write_to_an_input_are_found() {
     let finding = only(&run("writes_input"));
     assert_eq!(finding.kind, FindingKind::WriteToInput { place: place("x", 0) });
     assert_eq!(finding.line, Some(line_of("x[i] = y[i]")));
+}
+
+#[test]
+fn blocks_meet_in_a_cooperative_launch_only() {
+    let alone = launch("mirrors", N);
+    let together = CaseLaunch { cooperative: true, ..alone.clone() };
+    let run = backend().run_tensors(&tensors(), &[together]).unwrap();
+    assert_eq!(run.findings, []);
+    let mirrored: Vec<f64> = (0..N).rev().map(|i| i as f64).collect();
+    assert_eq!(run.tensors[1].values, mirrored);
+
+    let run = backend().run_tensors(&tensors(), &[alone]).unwrap();
+    let finding = only(&run);
+    assert_eq!(finding.kind, FindingKind::GridSync);
+    assert_eq!(finding.line, Some(line_of("this_grid().sync()")));
+}
+
+#[test]
+fn the_heap_is_told_from_tensors() {
+    let run = backend().run_tensors(&tensors(), &[launch("allocates", N)]).unwrap();
+    let found = |kind: fn(&FindingKind) -> bool| {
+        run.findings.iter().filter(|finding| kind(&finding.kind)).map(|f| f.line.clone()).next()
+    };
+    let line = |found: Option<Option<SourceLine>>| found.flatten().map(|line| line.line);
+    let overrun = found(|kind| {
+        matches!(kind, FindingKind::OutOfBounds { space: Space::Heap, place: None, .. })
+    });
+    assert_eq!(line(overrun), Some(line_of("own[1 + i / n]").line), "{:#?}", run.findings);
+    let freed = found(|kind| matches!(kind, FindingKind::UseAfterFree { access: Access::Read }));
+    assert_eq!(line(freed), Some(line_of("if (i == 0) y[0]").line), "{:#?}", run.findings);
 }
 
 #[test]

@@ -56,6 +56,14 @@ fn every_kind_has_a_title_and_help() {
         FindingKind::BarrierDivergence { other_line: None },
         FindingKind::BarrierDivergence { other_line: Some(line(5, 0)) },
         FindingKind::NotRepeatable { place: place(4), values: [0.1, 0.100_000_001] },
+        FindingKind::OverGate {
+            counter: crate::counter::Counter::GlobalLoadSectors,
+            spent: 33_000,
+            bound: 6_000,
+            exact: false,
+            of_line: 32_000,
+            about: Some("read side by side".into()),
+        },
         FindingKind::EndlessLoop { instructions: 20_000_000 },
         FindingKind::TimeOut { seconds: 10.0 },
         out_of_bounds(Access::Write, Space::Heap, None, 0x2000_0000_8000),
@@ -119,6 +127,8 @@ fn every_kind_has_a_title_and_help() {
     filters[0, 0, 1, 1] was 0.1 after one run and 0.100000001 after another, on the same data
         the bits must be the same at every run, whatever order blocks and warps run in
         atomic additions of floats come in any order, and each order rounds otherwise: let one thread add them in a fixed order
+    the values are right, but the kernel takes 33,000 sectors loaded from global memory; there may be at most 6,000
+        read side by side
     conv was still running after 20,000,000 instructions
         does the loop's variable move towards its end in every case?
     the kernel was still running after 10 s and was stopped

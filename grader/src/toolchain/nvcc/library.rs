@@ -73,7 +73,7 @@ pub fn compile(
     Ok(LibraryOutput { library: None, messages, undefined: Vec::new() })
 }
 
-/// The names in the linker's lines such as "x.cpp:(.text+0x3f): warning: undefined reference to `f(int)'".
+/// The names in the linker's lines that speak of an undefined reference.
 fn undefined(stderr: &str) -> Vec<String> {
     let names = stderr.lines().filter_map(|line| line.split_once("undefined reference to "));
     let names =

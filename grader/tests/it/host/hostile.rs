@@ -159,6 +159,7 @@ seconds = 2
 "#;
 
 fn source(spec: &Path) -> String {
+    let spec = spec.display();
     let cases = PROGRAMS
         .iter()
         .enumerate()
@@ -180,7 +181,7 @@ fn source(spec: &Path) -> String {
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
-#define SPEC {spec:?}
+#define SPEC \"{spec}\"
 __global__ void empty() {{}}
 __global__ void forever() {{ for (volatile int i = 0; i >= 0; i = 1 - i); }}
 __global__ void poke(int* p) {{ *p = 1; }}

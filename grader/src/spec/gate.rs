@@ -1,0 +1,123 @@
+//! `[[gate]]`: what a launch may cost, as a bound on a counter.
+
+use super::fault::{Checked, Fault};
+use super::launch::Launch;
+use super::quoted::inner_span;
+use super::raw::RawGate;
+use super::sizes::Sizes;
+use super::test::Test;
+use crate::case::CaseGate;
+use crate::counter::Counter;
+use indexmath::DimExpr;
+use std::ops::Range;
+use toml::Spanned;
+
+/// A bound on a counter of one launch, in some or all tests.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    /// Index of the launch in the spec.
+    pub launch: usize,
+    /// Names of the tests in which it counts; empty: in all that have the launch.
+    pub tests: Vec<String>,
+    /// One sentence for the student.
+    pub about: Option<String>,
+    counter: Counter,
+    /// The counter must be equal to the bound, and not below it.
+    exact: bool,
+    bound: DimExpr,
+    place: Range<usize>,
+}
+
+/// How a bound is written.
+const EXAMPLE: &str =
+    "write bound = \"global_load_sectors <= 2 * N\" or bound = \"shared_bank_conflicts == 0\"";
+
+impl Gate {
+    pub(crate) fn read(
+        text: &str,
+        raw: &RawGate,
+        sizes: &Sizes,
+        launches: &[Launch],
+    ) -> Checked<Self> {
+        let place = raw.bound.span();
+        let written = raw.bound.get_ref();
+        let (exact, at) = match (written.find("<="), written.find("==")) {
+            (Some(at), None) => (false, at),
+            (None, Some(at)) => (true, at),
+            _ => {
+                let title = "a bound is a counter, `<=` or `==`, and an expression of sizes";
+                return Err(Fault::at(place, title).help(EXAMPLE));
+            }
+        };
+        let name = written[..at].trim();
+        let Some(counter) = Counter::named(name) else {
+            let title = format!("unknown counter `{}`", name.escape_debug());
+            return Err(Fault::at(inner_span(text, &place, &(0..at)), title).suggest(
+                name,
+                Counter::names(),
+                "counter",
+            ));
+        };
+        // Blanks in the place of what stands before keep the places of mistakes.
+        let expression = " ".repeat(at + 2) + &written[at + 2..];
+        let bound = DimExpr::parse(&expression).map_err(|e| Fault::math(text, &place, e))?;
+        sizes.check_names(text, &bound, &place)?;
+        let launch = find_launch(raw, launches)?;
+        let tests = raw.tests.iter().flatten().map(|test| test.get_ref().clone()).collect();
+        Ok(Self { launch, tests, about: raw.about.clone(), counter, exact, bound, place })
+    }
+
+    /// The bound at the sizes of a test of `spec`, a file's text; none if the test is not meant.
+    pub(crate) fn at(&self, spec: &str, test: &Test) -> Checked<Option<CaseGate>> {
+        let call = test.calls.iter().position(|call| call.launch == self.launch);
+        let meant = self.tests.is_empty() || self.tests.contains(&test.name);
+        let Some(launch) = call.filter(|_| meant) else { return Ok(None) };
+        let bound = self.bound.eval(&test.dims).map_err(|e| Fault::math(spec, &self.place, e))?;
+        let bound = u64::try_from(bound).map_err(|_| {
+            Fault::at(self.place.clone(), format!("the bound is {bound} in a test"))
+                .also(test.place.clone(), "at these sizes")
+                .help("a counter is never below 0")
+        })?;
+        let Self { counter, exact, .. } = *self;
+        Ok(Some(CaseGate { launch, counter, exact, bound, about: self.about.clone() }))
+    }
+}
+
+fn find_launch(raw: &RawGate, launches: &[Launch]) -> Checked<usize> {
+    if launches.iter().any(|launch| launch.host.is_some()) {
+        return Err(Fault::at(raw.bound.span(), "what host code launches has no gates")
+            .help("bound the kernel in a puzzle of its own"));
+    }
+    let names = || launches.iter().map(|launch| launch.kernel.as_str());
+    match &raw.kernel {
+        None if launches.len() == 1 => Ok(0),
+        None => Err(Fault::at(raw.bound.span(), "which launch does this gate bound?")
+            .help("the spec has several: name one by kernel = \"...\"")),
+        Some(kernel) => names().position(|name| name == kernel.get_ref()).ok_or_else(|| {
+            let name = kernel.get_ref();
+            let title = format!("no launch has a kernel `{}`", name.escape_debug());
+            Fault::at(kernel.span(), title).suggest(name, names(), "kernel")
+        }),
+    }
+}
+
+/// Each gate counts in some test, and the tests that it names exist.
+pub(crate) fn check(text: &str, raw: &[RawGate], gates: &[Gate], tests: &[Test]) -> Checked<()> {
+    for (raw, gate) in raw.iter().zip(gates) {
+        let names = || tests.iter().map(|test| test.name.as_str());
+        let unknown = |name: &&Spanned<String>| !names().any(|known| known == name.get_ref());
+        if let Some(name) = raw.tests.iter().flatten().find(unknown) {
+            let title = format!("no test is named `{}`", name.get_ref().escape_debug());
+            return Err(Fault::at(name.span(), title).suggest(name.get_ref(), names(), "test"));
+        }
+        let mut counts = false;
+        for test in tests {
+            counts |= gate.at(text, test)?.is_some();
+        }
+        if !counts {
+            return Err(Fault::at(gate.place.clone(), "this gate counts in no test")
+                .help("name a test in which its kernel runs"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! What is said of host code that does not fit its spec, and of a test that it fails.
+
+use grader::failure::{Failure, FailureKind};
+use grader::grade::{self, Machine};
+use grader::oracle;
+use grader::report::style::Style;
+use grader::toolchain::Toolchain;
+use grader::toolchain::env::Env;
+use grader::workbook::Workbook;
+use insta::assert_snapshot;
+use std::fs;
+use std::process::Command;
+
+const SPEC: &str = r#"title = "Twice"
+[dims]
+free = ["n"]
+[tensors]
+x = "f32[n]"
+y = "f32[n]"
+[math]
+forward = "y[i] = 2 * x[i]"
+[[call]]
+function = "void twice(const float* d_x, float* d_y, int n)"
+code = "twice(x, y, n);"
+[[test]]
+name = "small"
+dims = { n = 3 }
+data = { x = [1, 2, 3] }
+"#;
+
+const KERNEL: &str = "\
+__global__ void double_all(const float* x, float* y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+";
+
+/// A workbook with one puzzle.
+struct Bench {
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new(spec: &str, source: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["puzzles", "solutions"] {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        fs::write(dir.path().join("puzzles/01_twice.toml"), spec).unwrap();
+        fs::write(dir.path().join("puzzles/01_twice.cu"), format!("{KERNEL}{source}")).unwrap();
+        Self { dir }
+    }
+
+    /// Why the file does not do.
+    fn failure(&self) -> Failure {
+        let workbook = Workbook::open(self.dir.path()).unwrap();
+        let puzzle = workbook.puzzle(1).unwrap();
+        let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec)).unwrap();
+        let toolchain = Toolchain::locate(&Env::current(), None).unwrap();
+        let program = grade::compile(&toolchain, &workbook, &spec, &puzzle.stub, None);
+        match program.and_then(|program| Machine::new(&program, None)) {
+            Ok(_) => panic!("it does"),
+            Err(failure) => failure,
+        }
+    }
+
+    /// What the student reads, without what differs from run to run.
+    fn page(&self) -> String {
+        let output = Command::new(env!("CARGO_BIN_EXE_grader"))
+            .args(["puzzle", "1", "--backend", "vm", "--seed", "1"])
+            .current_dir(self.dir.path())
+            .output()
+            .unwrap();
+        let page = String::from_utf8(output.stdout).unwrap();
+        let kept = page.lines().filter(|line| {
+            !line.starts_with("puzzles/01") && !line.contains(" ms") && !line.contains(" s  ")
+        });
+        kept.collect::<Vec<_>>().join("\n") + &String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+fn page(spec: &str, source: &str) -> String {
+    let failure = Bench::new(spec, source).failure();
+    let kind = failure.kind;
+    format!("{kind:?}\n{}", failure.render(false))
+}
+
+#[test]
+fn what_does_not_fit_is_told_with_its_place() {
+    assert!(!Style::PLAIN.colour);
+    let pages = [
+        page(SPEC, ""),
+        page(SPEC, "void twice(const float* d_x, float* d_y, long n) {}\n"),
+        page(SPEC, "static void twice(const float* d_x, float* d_y, int n) {}\n"),
+        page(SPEC, "__global__ void twice(const float* d_x, float* d_y, int n) {}\n"),
+        page(
+            SPEC,
+            "void helper(int n);\nvoid twice(const float* d_x, float* d_y, int n) { helper(n); }\n",
+        ),
+        page(SPEC, "void twice(const float* d_x, float* d_y, int n) { y = 1; }\n"),
+    ];
+    assert_snapshot!(pages.join("\n\n----\n\n"));
+}
+
+#[test]
+fn a_mistake_in_the_code_of_a_call_is_the_author_s() {
+    let spec = SPEC.replace("twice(x, y, n);", "twice(x, y, n, m);");
+    let failure = Bench::new(&spec, "void twice(const float*, float*, int) {}\n").failure();
+    assert_eq!(failure.kind, FailureKind::Usage);
+    let title = &failure.diagnostics[0].title;
+    assert!(title.starts_with("puzzles/01_twice.toml, line 11: "), "{title}");
+}
+
+#[test]
+fn the_report_names_lines_and_errors_of_cuda() {
+    let launch = |launch: &str| {
+        let source =
+            format!("void twice(const float* d_x, float* d_y, int n)\n{{\n    {launch}\n}}\n");
+        Bench::new(SPEC, &source).page()
+    };
+    let right = launch("double_all<<<1, n>>>(d_x, d_y, n);");
+    assert!(right.contains("1 of 1 tests passed"), "{right}");
+    let pages = [
+        launch("double_all<<<1, 4>>>(d_x, d_y, 4);"),
+        launch("double_all<<<0, n>>>(d_x, d_y, n);"),
+        launch("float* d; cudaMalloc(&d, 12); double_all<<<1, n>>>(d, d_y, n);"),
+        launch("d_y[0] = d_x[0];"),
+    ];
+    assert_snapshot!(pages.join("\n\n====\n\n"));
+}
