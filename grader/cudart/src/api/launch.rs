@@ -129,6 +129,12 @@ unsafe extern "C" fn __cudaLaunchKernel(
     shared: usize,
     _stream: u64,
 ) -> u32 {
+    // What `<<<>>>` calls since CUDA 13 names a wrong configuration otherwise than `cudaLaunchKernel` (measured with 13.0).
+    let axes = [grid.x, grid.y, grid.z, block.x, block.y, block.z];
+    let threads = u64::from(block.x) * u64::from(block.y) * u64::from(block.z);
+    if axes.contains(&0) || threads > u64::from(MAX_THREADS) {
+        return enter(|_| Err(CudaError::INVALID_VALUE));
+    }
     // SAFETY: as for `launch`; `__cudaGetKernel` made the handle, which is the address of the kernel's host side.
     unsafe { launch(kernel, grid, block, args, shared, false) }
 }

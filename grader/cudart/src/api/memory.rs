@@ -285,7 +285,7 @@ unsafe fn copy_rows(
     kind: Kind,
 ) -> Result<(), CudaError> {
     if width > to_pitch || width > from_pitch {
-        return Err(CudaError::INVALID_PITCH);
+        return Err(CudaError::INVALID_VALUE);
     }
     for (to, from) in rows(to, to_pitch, height).zip(rows(from, from_pitch, height)) {
         // SAFETY: the same contract.
@@ -376,7 +376,7 @@ unsafe extern "C" fn cudaMemset2D(
 ) -> u32 {
     enter(|client| {
         if width > pitch {
-            return Err(CudaError::INVALID_PITCH);
+            return Err(CudaError::INVALID_VALUE);
         }
         // SAFETY: the same contract, for every row.
         rows(address, pitch, height).try_for_each(|row| unsafe { fill(client, row, value, width) })

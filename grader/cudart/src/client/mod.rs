@@ -82,10 +82,9 @@ pub(crate) fn revive(work: impl FnOnce(&mut Client) -> Result<(), CudaError>) ->
     enter(work)
 }
 
-/// The last error of this thread; it is forgotten, unless the device is beyond help.
+/// The last error of this thread; it is forgotten, though every further call fails where the device is beyond help.
 pub(crate) fn take_last_error() -> u32 {
-    let sticky = lock(&CLIENT).as_ref().and_then(|client| client.sticky);
-    LAST_ERROR.replace(sticky.map_or(SUCCESS, |error| error.0))
+    LAST_ERROR.replace(SUCCESS)
 }
 
 /// The last error of this thread.

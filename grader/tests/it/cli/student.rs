@@ -363,6 +363,11 @@ fn editor_setup_makes_clangd_see_no_mistake_where_there_is_none() {
             }
         }
     }
+    for entry in std::fs::read_dir(workbook.join("kernels/include")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = format!("kernels/include/{}", path.file_name().unwrap().to_str().unwrap());
+        bench.write(&name, &std::fs::read_to_string(&path).unwrap());
+    }
     bench.write("puzzles/wrong.cu", &RIGHT.replace("y[i] =", "z[i] ="));
     files.push(("puzzles/wrong.cu".into(), false));
     bench.page(&["editor-setup"]);

@@ -3,7 +3,6 @@
 use grader::failure::{Failure, FailureKind};
 use grader::grade::{self, Machine};
 use grader::oracle;
-use grader::report::style::Style;
 use grader::toolchain::Toolchain;
 use grader::toolchain::env::Env;
 use grader::workbook::Workbook;
@@ -88,7 +87,6 @@ fn page(spec: &str, source: &str) -> String {
 
 #[test]
 fn what_does_not_fit_is_told_with_its_place() {
-    assert!(!Style::PLAIN.colour);
     let pages = [
         page(SPEC, ""),
         page(SPEC, "void twice(const float* d_x, float* d_y, long n) {}\n"),
