@@ -11,7 +11,8 @@ pub(crate) struct Best {
     reduction: Reduction,
     seen: Vec<bool>,
     winner: Vec<Settled>,
-    place: Vec<i64>,
+    /// Is it padding, and where it is: the lower of two wins a tie.
+    place: Vec<(bool, i64)>,
     /// How far the errors of the others reach beyond the winner; negative where they do not.
     reach: Vec<f64>,
 }
@@ -22,13 +23,18 @@ impl Best {
             reduction,
             seen: vec![false; len],
             winner: vec![Settled { value: 0.0, error: 0.0 }; len],
-            place: vec![0; len],
+            place: vec![(false, 0); len],
             reach: vec![f64::NEG_INFINITY; len],
         }
     }
 
-    /// Candidates come in any order: of equal ones the lowest place wins.
-    pub(crate) fn enter(&mut self, at: usize, candidate: Settled, place: i64) {
+    pub(crate) fn reduction(&self) -> Reduction {
+        self.reduction
+    }
+
+    /// Candidates come in any order: of equal ones the lowest place wins, and padding only if there is
+    /// nothing else.
+    pub(crate) fn enter(&mut self, at: usize, candidate: Settled, place: (bool, i64)) {
         let winner = self.winner[at];
         let (old, new) = (winner.value, candidate.value);
         let equal = old == new || (old.is_nan() && new.is_nan());
@@ -59,7 +65,7 @@ impl Best {
                 if open {
                     into.ambiguity.get_or_insert(Ambiguity { doubt });
                 }
-                (self.place[at] as f64, if open { f64::INFINITY } else { 0.0 })
+                (self.place[at].1 as f64, if open { f64::INFINITY } else { 0.0 })
             } else {
                 (winner.value, doubt)
             };

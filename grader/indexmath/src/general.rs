@@ -328,7 +328,8 @@ struct Sources<'a> {
 fn enter(lanes: &Lanes, to: &Address, chunk: &Chunk<'_>, place: usize, best: &mut Best) {
     for lane in 0..chunk.count {
         if let Some(at) = chunk.address(to, lane) {
-            best.enter(at, lanes.settled(lane), chunk.form(place, lane));
+            let padding = lanes.is_padding(lane, best.reduction());
+            best.enter(at, lanes.settled(lane), (padding, chunk.form(place, lane)));
         }
     }
 }

@@ -131,10 +131,12 @@ impl Node {
         }
     }
 
-    /// Calls `f` on every read, left to right; elements in subscripts are reads too.
+    /// Calls `f` on every read, left to right; elements in subscripts and in indices as numbers are reads too.
     pub(crate) fn reads<'a>(&'a self, f: &mut dyn FnMut(&'a Read)) {
-        if let Self::Read(read) = self {
-            read.with_elements(&mut |read| f(read));
+        match self {
+            Self::Read(read) => read.with_elements(&mut |read| f(read)),
+            Self::Index(int) => int.elements(&mut |read| f(read)),
+            _ => {}
         }
         self.children(&mut |child| child.reads(f));
     }

@@ -3,7 +3,7 @@
 use crate::bound::{Ambiguity, Settling, Sum};
 use crate::format::Format;
 use crate::functions::Settled;
-use crate::ops::{Cmp, Func, Junction, Op};
+use crate::ops::{Cmp, Func, Junction, Op, Reduction};
 
 /// Iterations at once.
 pub(crate) const LANES: usize = 64;
@@ -39,6 +39,11 @@ impl Lanes {
     /// Outside a padded tensor: no term at all.
     pub(crate) fn outside(&mut self, lane: usize, value: f64) {
         self.set(lane, Sum { value, magnitude: 0.0, terms: 0.0, inherited: 0.0 });
+    }
+
+    /// Is it a padded read, outside, and so no candidate of `reduction`?
+    pub(crate) fn is_padding(&self, lane: usize, reduction: Reduction) -> bool {
+        self.terms[lane] == 0.0 && self.value[lane] == reduction.identity()
     }
 
     pub(crate) fn settled(&self, lane: usize) -> Settled {
@@ -158,7 +163,10 @@ impl Machine {
         for lane in 0..count {
             let value = top.value[lane];
             let error = settling.error(value, top.magnitude[lane], top.inherited[lane]);
+            let terms = top.terms[lane];
             top.set_settled(lane, Settled { value, error });
+            // No term at all remains none: a contest tells padding from an element that is infinite.
+            top.terms[lane] = terms.min(1.0);
         }
     }
 

@@ -127,6 +127,28 @@ fn a_padded_read_never_wins() {
     assert_eq!(plain(window, "y", &[("x", &[5.0, 7.0, 6.0])]), [5.0, 5.0, 6.0]);
     let places = "y[i] = argmax[k < 3] x?[i+k-1]";
     assert_eq!(plain(places, "y", &[("x", &[-5.0, -7.0, -6.0])]), [1.0, 0.0, 1.0]);
+    // Not even against infinities, which are as small as itself: place 1 is the first in the tensor.
+    let low = f64::NEG_INFINITY;
+    assert_eq!(plain(places, "y", &[("x", &[low, low, low])]), [1.0, 0.0, 0.0]);
+    let lowest = "y[i] = argmin[k < 3] x?[i+k-1]";
+    assert_eq!(plain(lowest, "y", &[("x", &[-low, -low, 3.0])]), [1.0, 2.0, 1.0]);
+    // Where there is nothing but padding, its first place.
+    assert_eq!(plain("y[i] = argmax[k < 2] x?[i+k+3]", "y", &[("x", &[1.0, 2.0, 3.0])]), [0.0; 3]);
+    // The gradient follows.
+    let given: [(&str, &[f64]); 2] = [("x", &[low, low, low]), ("grad(y)", &[1.0, 2.0, 4.0])];
+    assert_eq!(plain("y[i] = max[k < 3] x?[i+k-1]", "grad(x)", &given), [3.0, 4.0, 0.0]);
+    // A zero that a formula names is a candidate.
+    let cut = "y[i] = argmax[k < 3] select(index(k) < 1, 0, x?[i+k-1])";
+    assert_eq!(plain(cut, "y", &[("x", &[0.0, 0.0, -1.0])]), [0.0; 3]);
+}
+
+#[test]
+fn a_tensor_in_an_index_is_read() {
+    let types = tensors(&[("m", "f32[B, C]"), ("place", "i32[B]"), ("top", "f32[B]")]);
+    let text = "place[b] = argmax[c] m[b,c]\ntop[b] = index(2*place[b])";
+    assert_eq!(Formula::parse(text, &types).unwrap().outputs(), ["top"]);
+    let text = "top[b] = index(place[b])";
+    assert_eq!(Formula::parse(text, &types).unwrap().inputs(), ["place"]);
 }
 
 /// Computed with `NumPy` 2 in f64.

@@ -437,7 +437,7 @@ fn tests() {
        |
        = help: did you mean `N`?
     ");
-    insta::assert_snapshot!(error("{ B = 3, N = 9, F = 2 }", "{ B = 0, N = 9, F = 2 }"), @r"
+    insta::assert_snapshot!(error("{ B = 3, N = 9, F = 2 }", "{ B = 0, N = 9, F = 2 }"), @r#"
     error: `B` cannot be 0
       --> puzzles/01_x.toml:29:14
        |
@@ -445,7 +445,33 @@ fn tests() {
        |              ^
        |
        = help: a size is at least 1 and fits into an int
-    ");
+       = help: for a padding or the like, [dims] needs may_be_zero = ["B"]
+    "#);
+    // An axis is never empty, whatever the sizes may be.
+    let empty = changed(&[
+        ("[dims]", "[dims]\nmay_be_zero = [\"B\"]"),
+        ("{ B = 3, N = 9, F = 2 }", "{ B = 0, N = 9, F = 2 }"),
+    ]);
+    let failure = Spec::parse(&empty, Path::new("puzzles/01_x.toml")).unwrap_err();
+    assert!(failure.render(false).contains("has size 0 in this test"), "{}", failure.render(false));
+    insta::assert_snapshot!(error("[dims]", "[dims]\nmay_be_zero = [\"L\"]"), @r#"
+    error: this is no free size
+     --> puzzles/01_x.toml:4:16
+      |
+    4 | may_be_zero = ["L"]
+      |                ^^^
+      |
+      = help: a derived size is 0 where its expression is
+    "#);
+    insta::assert_snapshot!(error("[dims]", "[dims]\nmay_be_zero = \"B\""), @r#"
+    error: `may_be_zero` must be a list of names, this is a text
+     --> puzzles/01_x.toml:4:15
+      |
+    4 | may_be_zero = "B"
+      |               ^^^
+      |
+      = help: write may_be_zero = ["pad"]
+    "#);
     insta::assert_snapshot!(error("{ B = 3, N = 9, F = 2 }", "{ B = 3, N = 2, F = 9 }"), @r#"
     error: axis 1 of `y` has size -6 in this test
       --> puzzles/01_x.toml:29:8

@@ -12,6 +12,8 @@ use toml::Spanned;
 pub struct Sizes {
     /// Names that each test gives a value, in the order of the file.
     pub free: Vec<String>,
+    /// Free sizes that a test may set to 0, such as a padding.
+    pub may_be_zero: Vec<String>,
     /// Names with their expressions; each reads only free names and those before it.
     pub derived: Vec<(String, DimExpr)>,
     /// Where the derived expressions stand in the file.
@@ -30,12 +32,21 @@ impl Sizes {
         let mut free: Vec<String> = Vec::new();
         let mut pending = Vec::new();
         let mut has_free = false;
+        let mut zero: &[Spanned<Value>] = &[];
         for (key, value) in table.get_ref() {
             let name = key.get_ref().as_str();
             match (name, value.get_ref()) {
                 ("free", Value::List(names)) => {
                     has_free = true;
                     free = free_names(names)?;
+                }
+                ("may_be_zero", Value::List(names)) => zero = names,
+                ("may_be_zero", other) => {
+                    let title =
+                        format!("`may_be_zero` must be a list of names, this is {}", other.kind());
+                    return Err(
+                        Fault::at(value.span(), title).help("write may_be_zero = [\"pad\"]")
+                    );
                 }
                 ("free", other) => {
                     let title = format!("`free` must be a list of names, this is {}", other.kind());
@@ -72,9 +83,15 @@ impl Sizes {
                 return Err(Fault::at(key.span(), title).help("remove one of the two"));
             }
         }
+        let may_be_zero = free_names(zero)?;
+        let is_free = |entry: &&Spanned<Value>| matches!(entry.get_ref(), Value::Text(name) if free.contains(name));
+        if let Some(other) = zero.iter().find(|entry| !is_free(entry)) {
+            return Err(Fault::at(other.span(), "this is no free size")
+                .help("a derived size is 0 where its expression is"));
+        }
         let places = pending.iter().map(|p| (p.name.to_owned(), p.place.clone())).collect();
         let derived = in_order(text, &free, pending)?;
-        Ok(Self { free, derived, places })
+        Ok(Self { free, may_be_zero, derived, places })
     }
 
     /// All names, free ones first.

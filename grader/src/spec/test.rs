@@ -241,9 +241,16 @@ fn free_dims(
                 .suggest(name, free(), "free size"));
         }
         let size = *value.get_ref();
-        if !(1..=i64::from(i32::MAX)).contains(&size) {
-            return Err(Fault::at(value.span(), format!("`{name}` cannot be {size}"))
-                .help("a size is at least 1 and fits into an int"));
+        let least = i64::from(!sizes.may_be_zero.contains(name));
+        if !(least..=i64::from(i32::MAX)).contains(&size) {
+            let mut fault = Fault::at(value.span(), format!("`{name}` cannot be {size}"))
+                .help("a size is at least 1 and fits into an int");
+            if size == 0 {
+                fault = fault.help(format!(
+                    "for a padding or the like, [dims] needs may_be_zero = [\"{name}\"]"
+                ));
+            }
+            return Err(fault);
         }
         dims.insert(name.clone(), size);
     }
