@@ -15,7 +15,7 @@ use crate::toolchain::Toolchain;
 use crate::toolchain::env::Env;
 use std::path::Path;
 
-/// A T4, a GeForce of the 30 series, an H100.
+/// A T4, a card of the 30 series, an H100.
 const ARCHITECTURES: [u32; 3] = [75, 86, 90];
 
 /// Prints what a kernel costs.
