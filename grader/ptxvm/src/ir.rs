@@ -1,5 +1,6 @@
 //! Decoded instructions: what the executor runs. Nothing here knows PTX syntax.
 
+use crate::matrix::{Copying, Matrix};
 use crate::memory::Window;
 use crate::opcodes::with_alu_table;
 use crate::types::Type;
@@ -313,6 +314,10 @@ pub enum Op {
     Clock32(R),
     Clock64(Q),
     System(System),
+    /// Products and loads of matrices that a warp does together.
+    Matrix(Box<Matrix>),
+    /// `cp.async`
+    Copying(Box<Copying>),
     /// `bar.warp.sync`: lanes of a split run in step, so they have met already.
     WarpSync,
     /// Fences, prefetches and hints: nothing to do on a machine that keeps program order.

@@ -180,6 +180,7 @@ mod hooks;
 mod ir;
 mod loc;
 mod lower;
+mod matrix;
 mod memory;
 mod opcodes;
 mod ops;

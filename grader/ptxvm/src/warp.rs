@@ -1,6 +1,7 @@
 //! A warp: registers, lanes and the stack of splits that wait to meet again.
 
 use crate::calls::CallStack;
+use crate::exec::matrix::Copies;
 use crate::exec::quiet::Moving;
 use crate::ir::{NO_PC, P, Pc, Q, R, Slot};
 use crate::memory::local::Local;
@@ -131,6 +132,8 @@ pub(crate) struct Warp {
     pub members: [u32; 32],
     /// Registers that hold uninitialised values on their way to another place.
     pub moving: Vec<Moving>,
+    /// Asynchronous copies that have not been waited for.
+    pub copies: Copies,
     /// Instructions so far.
     pub executed: u64,
     /// Index in the block.
@@ -149,6 +152,7 @@ impl Warp {
             status: Status::Done,
             members: [0; 32],
             moving: Vec::new(),
+            copies: Copies::default(),
             executed: 0,
             index: 0,
         }
@@ -164,6 +168,7 @@ impl Warp {
         self.live = live;
         self.status = Status::Ready;
         self.moving.clear();
+        self.copies.clear();
         self.executed = 0;
         self.index = index;
     }

@@ -103,7 +103,9 @@ impl Class {
             | Op::MatchAny(..)
             | Op::MatchAll(..)
             | Op::Redux(..)
-            | Op::ActiveMask(_) => Self::Warp,
+            | Op::ActiveMask(_)
+            | Op::Matrix(_) => Self::Warp,
+            Op::Copying(_) => Self::Load,
             _ => Self::Other,
         }
     }

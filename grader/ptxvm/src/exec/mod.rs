@@ -9,6 +9,7 @@ pub(crate) mod arith;
 mod atomics;
 mod calls;
 mod heap;
+pub(crate) mod matrix;
 mod memory;
 mod printf;
 pub(crate) mod quiet;
@@ -228,6 +229,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     continue;
                 }
                 &Op::Members(members) => self.members(pc, active, members),
+                Op::Matrix(matrix) => self.matrix(pc, active, matrix),
+                Op::Copying(copying) => self.copying(pc, active, copying),
                 Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
                 // A run of arithmetic never stops at arithmetic.
                 Op::Alu(_) | Op::Nop => {}

@@ -290,6 +290,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             || self.memory_access(mods, operands)?
             || self.control(mods, operands)?
             || self.warp_operation(mods, operands)?
+            || self.matrix(mods, operands)?
             || self.video(mods, operands)?;
         if !known {
             return Err(self.unsupported(refuse::reason(instruction.opcode)));

@@ -10,6 +10,7 @@ mod compare;
 mod control;
 mod convert;
 mod float;
+mod matrix;
 mod memory;
 mod mods;
 mod narrow;
