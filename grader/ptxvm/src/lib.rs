@@ -75,6 +75,9 @@
 //!   the room of an H200: 132 multiprocessors with 2,048 threads, 32 blocks and 228 KiB of shared memory each. Blocks of any
 //!   launch may wait for later ones, as many as have room.
 //! - Cache hints and policies, prefetches and fences between proxies, which change nothing.
+//! - Products of matrices: `wmma` and `mma.sync` of halves, `bf16`, `tf32` and bytes, `ldmatrix`. A sum is rounded once; a GPU cuts
+//!   off bits on the way, so its last bits differ.
+//! - `cp.async`: the copy happens at the wait for it. Who reads before finds what was there.
 //! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 2,460 forms of instruction are compared with an NVIDIA
 //!   H200, each with 4,096 sets of operands or all 16-bit ones (`tests/golden`). The `.approx` functions are computed in double precision
 //!   and rounded once: inside the ISA's bounds, but not a GPU's very bits.
@@ -91,8 +94,8 @@
 //!
 //! # What is not
 //!
-//! Textures, surfaces, `wmma`/`mma`, asynchronous copies, clusters, tables of branch targets: a kernel that has one of these, or
-//! calls a function that does, has a [`Kernel::refusal`] that names the line and says why. The other kernels of the module run all
+//! Textures, surfaces, bulk copies and barrier objects in memory, `wgmma` and `tcgen05`, products of sparse matrices, clusters, tables
+//! of branch targets: a kernel that has one of these, or calls a function that does, has a [`Kernel::refusal`] that names the line and says why. The other kernels of the module run all
 //! the same. `tests/coverage/instructions.txt` has one of each form of instruction with the sentence that refuses it, and
 //! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load. A call through a pointer may reach each function of the
 //! module whose address is taken and whose parameters have the sizes of the call's prototype, so all of these must run. Furthermore:

@@ -17,6 +17,7 @@ mod global_race;
 mod golden;
 mod kernels;
 mod limits;
+mod matrix;
 mod members;
 mod memory;
 mod metamorphic;
