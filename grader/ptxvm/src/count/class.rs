@@ -82,7 +82,7 @@ impl Class {
     pub(crate) fn of(instr: &Instr) -> Self {
         match &instr.op {
             Op::Alu(alu) => of_alu(alu),
-            Op::Load(..) | Op::QuietLoad(_) => Self::Load,
+            Op::Load(..) | Op::QuietLoad(_) | Op::Copying(_) => Self::Load,
             Op::Store(..) | Op::QuietStore(_) => Self::Store,
             Op::Atom(_) => Self::Atomic,
             Op::Branch { .. }
@@ -105,7 +105,7 @@ impl Class {
             | Op::Redux(..)
             | Op::ActiveMask(_)
             | Op::Matrix(_) => Self::Warp,
-            Op::Copying(_) => Self::Load,
+
             _ => Self::Other,
         }
     }
