@@ -130,11 +130,12 @@
 //! # Other known differences from a GPU
 //!
 //! - With `.ftz`, a product (and a sum with one) is flushed if it is below the smallest normal number when rounded to all
-//!   bits, even if it would round up to that number as a subnormal. An H200 does so for `f16`; that it does so for `f32` is
-//!   assumed, since no operand of the tables shows it. `div`, `rcp`, `sqrt` and `cvt` flush the rounded result.
+//!   bits, even if it would round up to that number as a subnormal: so does an H200. That GPU does the same with
+//!   `cvt.ftz.f32.f64` and with `div.rp` and `div.rm`, where this machine flushes the rounded result: they differ for what rounds
+//!   up to the smallest normal number (500 of 2,048 operands chosen to do so).
 //! - `atom.shared.add` and `red.shared.add` of pairs of halves whose operand is the low half of a 64-bit register: there the
 //!   assembler of driver 580 takes the upper half from the wrong place. These are the four lines of the tables that differ.
-//! - `bfe` and `bfi` with positions or lengths above 255, which the ISA rules out.
+//! - `vabsdiff` with a second operation takes the distance for signed; an H200 takes it for unsigned.
 //!
 //! # Speed and memory
 //!

@@ -157,21 +157,27 @@ macro_rules! width {
             pub fn bfind_shift_s(a: $u) -> u32 {
                 bfind_shift_u(if (a as $s) < 0 { !a } else { a })
             }
+            /// A position or a length. The ISA says nothing above 255: an H200 takes the low eight bits of 32-bit ones, and
+            /// all bits of 64-bit ones.
+            #[inline(always)]
+            fn field_count(count: u32) -> u32 {
+                if $bits == 32 { count & 0xFF } else { count }
+            }
             /// `bfe.u`: `len` bits from `pos` on; bits past the top are zero.
             #[inline(always)]
             pub fn bfe_u(a: $u, pos: u32, len: u32) -> $u {
-                let (pos, len) = (pos & 0xFF, len & 0xFF);
+                let (pos, len) = (field_count(pos), field_count(len));
                 let mask = if len >= $bits { <$u>::MAX } else { shl(1, len).wrapping_sub(1) };
                 shr_u(a, pos) & mask
             }
             /// `bfe.s`: as `bfe.u`, filled with the field's sign, or with the top bit where the field passes it.
             #[inline(always)]
             pub fn bfe_s(a: $u, pos: u32, len: u32) -> $u {
-                let (pos, len) = (pos & 0xFF, len & 0xFF);
+                let (pos, len) = (field_count(pos), field_count(len));
                 if len == 0 {
                     return 0;
                 }
-                let top = (pos + len - 1).min($bits - 1);
+                let top = pos.saturating_add(len - 1).min($bits - 1);
                 let negative = (a >> top) & 1 == 1;
                 let field = bfe_u(a, pos, len);
                 let taken = if pos >= $bits { 0 } else { len.min($bits - pos) };
@@ -180,7 +186,7 @@ macro_rules! width {
             /// `bfi`: the low `len` bits of `a` into `b` at `pos`.
             #[inline(always)]
             pub fn bfi(a: $u, b: $u, pos: u32, len: u32) -> $u {
-                let (pos, len) = (pos & 0xFF, len & 0xFF);
+                let (pos, len) = (field_count(pos), field_count(len));
                 let field = if len >= $bits { <$u>::MAX } else { shl(1, len).wrapping_sub(1) };
                 let mask = shl(field, pos);
                 (b & !mask) | (shl(a, pos) & mask)
@@ -492,6 +498,13 @@ mod tests {
     #[test]
     fn bit_fields() {
         assert_eq!(w32::bfe_u(0xABCD_1234, 8, 8), 0x12);
+        // Measured on an H200.
+        assert_eq!(w32::bfe_u(0xABCD_1234, 0x108, 0x208), 0x12);
+        assert_eq!(w64::bfe_u(0xBAC8_32D8_8D94_0D5B, 0x1_0000, 0x1F), 0);
+        assert_eq!(w64::bfe_u(0x44E8_7B17_F198_A9A9, 1, 0x8000_0000), 0x2274_3D8B_F8CC_54D4);
+        assert_eq!(w64::bfe_u(0xE3A6_C5D4_8570_782F, 0x3F, 0x100), 1);
+        assert_eq!(w64::bfe_s(0xF192_48DC_EC2C_313F, 0x100, 0xFF), u64::MAX);
+        assert_eq!(w64::bfe_s(0x0F38_BA0E_E29B_44CF, 0x20, 0x100), 0x0F38_BA0E);
         assert_eq!(w32::bfe_s(0x0000_8000, 8, 8), 0xFFFF_FF80);
         assert_eq!(w32::bfe_u(u32::MAX, 28, 8), 0xF);
         assert_eq!(w32::bfe_s(0x8000_0000, 28, 8), 0xFFFF_FFF8);
