@@ -135,7 +135,7 @@
 //!   up to the smallest normal number (500 of 2,048 operands chosen to do so).
 //! - `atom.shared.add` and `red.shared.add` of pairs of halves whose operand is the low half of a 64-bit register: there the
 //!   assembler of driver 580 takes the upper half from the wrong place. These are the four lines of the tables that differ.
-//! - `vabsdiff` with a second operation takes the distance for signed; an H200 takes it for unsigned.
+//! - `vabsdiff.s32` with `.max` compares the distance as signed; an H200 compares it as unsigned.
 //!
 //! # Speed and memory
 //!
