@@ -131,11 +131,12 @@
 //!
 //! - With `.ftz`, a product (and a sum with one) is flushed if it is below the smallest normal number when rounded to all
 //!   bits, even if it would round up to that number as a subnormal: so does an H200. That GPU does the same with
-//!   `cvt.ftz.f32.f64` and with `div.rp` and `div.rm`, where this machine flushes the rounded result: they differ for what rounds
-//!   up to the smallest normal number (500 of 2,048 operands chosen to do so).
+//!   `cvt.ftz.f32.f64` and with `div.rp`, where this machine flushes the rounded result: they differ for what rounds up to the
+//!   smallest normal number (of 2,048 operands chosen to do so 103 for `div.rp`, some 490 for `cvt`).
 //! - `atom.shared.add` and `red.shared.add` of pairs of halves whose operand is the low half of a 64-bit register: there the
 //!   assembler of driver 580 takes the upper half from the wrong place. These are the four lines of the tables that differ.
-//! - `vabsdiff.s32` with `.max` compares the distance as signed; an H200 compares it as unsigned.
+//! - Some forms of scalar video instructions give other results on an H200: `vabsdiff.s32.max`, `vshl` and `vmad` with `.sat`,
+//!   `vmad.shr15` of unsigned values, and `.sat` with a selector for the destination. nvcc emits none of them by itself.
 //!
 //! # Speed and memory
 //!
