@@ -35,6 +35,10 @@ pub struct Case {
     pub gates: Vec<CaseGate>,
     /// What must hold of results.
     pub requirements: Vec<CaseRequirement>,
+    /// What is drawn of them.
+    pub pictures: Vec<CasePicture>,
+    /// What is shown of them while they are written: indices in `tensors`, and what they are called.
+    pub watched: Vec<(usize, String)>,
 }
 
 impl Case {
@@ -146,13 +150,51 @@ pub struct CaseGate {
     pub about: Option<String>,
 }
 
+/// A tensor that is a result, or that the formula makes of results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Name, type, shape.
+    pub tensor: Tensor,
+    /// What of the formula must be computed for it, in order; it stands last. Empty for a result itself.
+    pub steps: Vec<String>,
+}
+
+/// A picture to be drawn after the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CasePicture {
+    /// What it shows.
+    pub of: Measured,
+    /// How.
+    pub style: PictureStyle,
+}
+
+/// How a picture looks, and its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PictureStyle {
+    /// What is drawn.
+    pub kind: PictureKind,
+    /// Above it.
+    pub title: String,
+    /// Of the horizontal axis.
+    pub x: String,
+    /// Of the vertical axis.
+    pub y: String,
+}
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureKind {
+    /// A line for each row, over the place in the row.
+    Curve,
+    /// A field for each element, darker for larger ones, with its value.
+    Matrix,
+}
+
 /// A bound on each element of what the formula makes of results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseRequirement {
     /// What is bounded.
-    pub tensor: Tensor,
-    /// What of the formula must be computed for it, in order; it stands last. Empty for a result itself.
-    pub steps: Vec<String>,
+    pub of: Measured,
     /// How it must stand to the bound.
     pub relation: Relation,
     /// The bound.

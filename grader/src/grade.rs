@@ -144,6 +144,15 @@ impl Machine {
         })
     }
 
+    /// Shows on the terminal how far host code has come, where its spec says by what.
+    #[must_use]
+    pub fn with_progress(self) -> Self {
+        match self {
+            Self::Host(host) => Self::Host(host.with_progress()),
+            other => other,
+        }
+    }
+
     /// The backend behind it.
     pub fn backend(&self) -> &dyn Backend {
         match self {

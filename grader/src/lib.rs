@@ -10,7 +10,7 @@
 //!
 //! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `counter`, `requirement`,
 //! `finding`, `case`, `expansion`,
-//! `verdict`, `npy`, `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`,
+//! `verdict`, `picture`, `npy`, `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`,
 //! `backend`, `host`, `judge`, `wrong`, `grade`, `unit`, `doctor`, `explain`, `report`, `contents`, `standing`, `chapter`,
 //! `check`, `pristine`, `editor`, `storage`, `template`, `terminal`, `watcher`, `cli`.
 
@@ -36,6 +36,7 @@ pub mod mutants;
 pub mod npy;
 pub mod occupancy;
 pub mod oracle;
+pub mod picture;
 pub mod pristine;
 pub mod process;
 pub mod program;

@@ -180,6 +180,8 @@ mod tests {
             bit_equal: Vec::new(),
             gates: Vec::new(),
             requirements: Vec::new(),
+            pictures: Vec::new(),
+            watched: Vec::new(),
         }
     }
 

@@ -27,8 +27,9 @@ const MAX_TERMS: usize = 5_000;
 pub fn judge(case: &Case, run: &Run) -> TestVerdict {
     let (mut findings, mut diffs) = judge_tensors(&case.tensors, &case.launches, &case.dims, run);
     // What comes of a run with mistakes is no result.
+    let mut results = require::Results::of(case, run);
     if findings.is_empty() && diffs.is_empty() {
-        findings = require::unmet(case, run);
+        findings = results.unmet();
     }
     if findings.iter().any(|finding| finding.kind.ends_the_run()) {
         diffs.clear();
@@ -46,6 +47,7 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         notes: run.notes.clone(),
         findings,
         diffs,
+        pictures: results.pictures(),
     }
 }
 

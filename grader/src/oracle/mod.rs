@@ -6,10 +6,13 @@ mod inputs;
 mod numerical;
 mod verify;
 
-use crate::case::{Case, CaseArg, CaseGate, CaseLaunch, CaseRequirement, CaseTensor, Role};
+use crate::case::{
+    Case, CaseArg, CaseGate, CaseLaunch, CasePicture, CaseRequirement, CaseTensor, Measured, Role,
+};
 use crate::failure::Failure;
 use crate::spec::{
-    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Requirement, Spec, Test, prime,
+    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Picture, Purpose, Requirement, Spec,
+    Test, prime,
 };
 use crate::tensor::DType;
 use expected::Expected;
@@ -75,6 +78,8 @@ fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         bit_equal: bit_equal(spec, test),
         gates: gates(spec, test)?,
         requirements: requirements(spec, test)?,
+        pictures: pictures(spec, test)?,
+        watched: watched(spec, test),
     })
 }
 
@@ -104,15 +109,34 @@ fn gates(spec: &Spec, test: &Test) -> Checked<Vec<CaseGate>> {
 fn requirements(spec: &Spec, test: &Test) -> Checked<Vec<CaseRequirement>> {
     let counting = spec.requirements.iter().filter(|requirement| requirement.counts_in(test));
     let fixed = |Requirement { tensor, relation, bound, about, .. }: &Requirement| {
-        Ok(CaseRequirement {
-            tensor: spec.tensors.at(&spec.text, tensor, &test.dims)?,
-            steps: spec.tensors.formula.steps(tensor),
-            relation: *relation,
-            bound: *bound,
-            about: about.clone(),
-        })
+        let (of, about) = (measured(spec, test, tensor)?, about.clone());
+        Ok(CaseRequirement { of, relation: *relation, bound: *bound, about })
     };
     counting.map(fixed).collect()
+}
+
+fn pictures(spec: &Spec, test: &Test) -> Checked<Vec<CasePicture>> {
+    let counting = spec.pictures.iter().filter(|picture| picture.counts_in(test));
+    let fixed = |picture: &Picture| {
+        let (of, style) = (measured(spec, test, &picture.tensor)?, picture.style.clone());
+        Ok(CasePicture { of, style })
+    };
+    counting.map(fixed).collect()
+}
+
+fn measured(spec: &Spec, test: &Test, tensor: &str) -> Checked<Measured> {
+    let steps = spec.tensors.formula.steps(tensor);
+    Ok(Measured { tensor: spec.tensors.at(&spec.text, tensor, &test.dims)?, steps })
+}
+
+/// What the test's calls let see while they run.
+fn watched(spec: &Spec, test: &Test) -> Vec<(usize, String)> {
+    let calls = test.calls.iter().filter_map(|call| spec.launches[call.launch].host.as_ref());
+    let index = |(label, name): &(String, String)| {
+        let is_it = |b: &Buffer| b.purpose == Purpose::Result && b.tensor.name == *name;
+        Some((test.buffers.iter().position(is_it)?, label.clone()))
+    };
+    calls.flat_map(|call| &call.progress).filter_map(index).collect()
 }
 
 /// What launches write of which the spec says so.

@@ -3,15 +3,15 @@
 use super::arg::{Arg, Purpose};
 use super::fault::{Checked, Fault};
 use super::launch::Launch;
-use super::require::Requirement;
 use super::tensors::{Tensors, grad_of, prime};
 use super::test::Test;
 
-/// A forward puzzle must compute all that its formula does; a backward puzzle picks its gradients.
-pub(crate) fn outputs(
+/// A forward puzzle must compute all that its formula does, but for what requirements and pictures look at (`seen`); a
+/// backward puzzle picks its gradients.
+pub(crate) fn outputs<'a>(
     tensors: &Tensors,
     launches: &[Launch],
-    requirements: &[Requirement],
+    seen: impl Iterator<Item = &'a String>,
 ) -> Checked<()> {
     let names = || launches.iter().flat_map(|l| l.buffers(tensors));
     for launch in launches {
@@ -31,9 +31,8 @@ pub(crate) fn outputs(
     if names().any(|(name, _)| grad_of(name).is_some()) {
         return Ok(());
     }
-    let required = requirements.iter().map(|requirement| requirement.tensor.clone());
     let computed: Vec<String> =
-        launches.iter().flat_map(|l| l.computes(tensors)).chain(required).collect();
+        launches.iter().flat_map(|l| l.computes(tensors)).chain(seen.cloned()).collect();
     match tensors.outputs.iter().find(|output| !computed.contains(output)) {
         None => Ok(()),
         Some(missing) => {

@@ -12,6 +12,7 @@ mod fault;
 mod gate;
 mod kind;
 mod launch;
+mod picture;
 mod quoted;
 mod raw;
 mod repeat;
@@ -40,6 +41,7 @@ pub(crate) use fault::{Checked, Fault};
 pub use gate::Gate;
 pub use kind::DataKind;
 pub use launch::{Call, CallArg, Launch};
+pub use picture::Picture;
 pub use repeat::Repeat;
 pub use require::Requirement;
 pub use sizes::Sizes;
@@ -72,6 +74,8 @@ pub struct Spec {
     pub gates: Vec<Gate>,
     /// What must hold of results that the formula does not fix.
     pub requirements: Vec<Requirement>,
+    /// What is drawn of such results.
+    pub pictures: Vec<Picture>,
     /// In order; names are unique.
     pub tests: Vec<Test>,
     /// Weaknesses of the tests, such as `H = W`, each with the reason why they are none.
@@ -151,7 +155,9 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let launches = all(kernels.chain(calls))?;
     call::check_names(&launches).map_err(|fault| vec![fault])?;
     let requirements = all(raw.require.iter().map(|r| Requirement::read(text, r, &tensors)))?;
-    cover::outputs(&tensors, &launches, &requirements).map_err(|fault| vec![fault])?;
+    let pictures = all(raw.picture.iter().map(|raw| Picture::read(raw, &tensors)))?;
+    let seen = requirements.iter().map(|r| &r.tensor).chain(pictures.iter().map(|p| &p.tensor));
+    cover::outputs(&tensors, &launches, seen).map_err(|fault| vec![fault])?;
     repeat::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
     let gates = all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, &launches)))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
@@ -163,6 +169,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         repeat::tested(&launches, &tests),
         gate::check(text, &raw.gate, &gates, &tests),
         require::check(&raw.require, &requirements, &tests),
+        picture::check(&raw.picture, &pictures, &tests),
     ])?;
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());
@@ -177,6 +184,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         launches,
         gates,
         requirements,
+        pictures,
         tests,
         untested,
     })
@@ -237,6 +245,7 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
         (raw.launch.len(), raw.title.span(), "launches"),
         (raw.gate.len(), raw.title.span(), "gates"),
         (raw.require.len(), raw.title.span(), "requirements"),
+        (raw.picture.len(), raw.title.span(), "pictures"),
         (raw.call.len(), raw.title.span(), "calls"),
         (raw.test.len(), raw.title.span(), "tests"),
     ] {

@@ -30,6 +30,8 @@ pub struct RawSpec {
     pub gate: Vec<RawGate>,
     #[serde(default)]
     pub require: Vec<RawRequire>,
+    #[serde(default)]
+    pub picture: Vec<RawPicture>,
     pub test: Vec<RawTest>,
 }
 
@@ -67,6 +69,9 @@ pub struct RawCall {
     pub code: Spanned<String>,
     /// Time that the host code may take, without that of the device.
     pub seconds: Option<Spanned<u64>>,
+    /// Results that are shown while they are written, by what they are called.
+    #[serde(default)]
+    pub progress: BTreeMap<Spanned<String>, Spanned<String>>,
 }
 
 /// `[[gate]]`
@@ -89,6 +94,19 @@ pub struct RawRequire {
     /// All that have its results if left out.
     pub tests: Option<Vec<Spanned<String>>>,
     pub about: Option<String>,
+}
+
+/// `[[picture]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawPicture {
+    pub of: Spanned<String>,
+    pub kind: Spanned<String>,
+    pub title: Spanned<String>,
+    pub x: String,
+    pub y: String,
+    /// All that have its results if left out.
+    pub tests: Option<Vec<Spanned<String>>>,
 }
 
 /// `[[test]]`

@@ -21,11 +21,59 @@ pub struct Requirement {
     pub bound: f64,
     /// One sentence for the student.
     pub about: Option<String>,
-    /// Names of the tests in which it counts; empty: in all that have its results.
-    tests: Vec<String>,
-    /// Inputs of the formula that the tensor is made of.
-    sources: BTreeSet<String>,
+    scope: Scope,
     place: Range<usize>,
+}
+
+/// Where something that is made of results counts.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    /// Names of the tests; empty: all that have its results.
+    tests: Vec<String>,
+    /// Inputs of the formula that it is made of.
+    sources: BTreeSet<String>,
+}
+
+impl Scope {
+    pub(crate) fn new(tests: Option<&Vec<Spanned<String>>>, sources: BTreeSet<String>) -> Self {
+        let tests = tests.into_iter().flatten().map(|test| test.get_ref().clone()).collect();
+        Self { tests, sources }
+    }
+
+    /// Does it count in `test`?
+    pub(crate) fn holds(&self, test: &Test) -> bool {
+        let made_of = test.results().any(|result| self.sources.contains(&result.name));
+        made_of && (self.tests.is_empty() || self.tests.contains(&test.name))
+    }
+
+    /// It counts in some test, and in those that are named. `what` is at `place`.
+    pub(crate) fn check(
+        &self,
+        raw: Option<&Vec<Spanned<String>>>,
+        place: &Range<usize>,
+        what: &str,
+        tests: &[Test],
+    ) -> Checked<()> {
+        let names = || tests.iter().map(|test| test.name.as_str());
+        let unknown = |name: &&Spanned<String>| !names().any(|known| known == name.get_ref());
+        if let Some(name) = raw.into_iter().flatten().find(unknown) {
+            let title = format!("no test is named `{}`", name.get_ref().escape_debug());
+            return Err(Fault::at(name.span(), title).suggest(name.get_ref(), names(), "test"));
+        }
+        let idle = |test: &&Test| !self.holds(test);
+        let meant = |test: &&Test| self.tests.contains(&test.name);
+        if let Some(test) = tests.iter().filter(meant).find(idle) {
+            let title = format!("`{}` has no result that this is made of", test.name);
+            return Err(Fault::at(place.clone(), title)
+                .also(test.place.clone(), "this test")
+                .help("what functions give beside the formula is written `result(..)`"));
+        }
+        if tests.iter().all(|test| idle(&test)) {
+            return Err(Fault::at(place.clone(), format!("this {what} counts in no test"))
+                .help("it is about what functions give: `result(..)` in their arguments"));
+        }
+        Ok(())
+    }
 }
 
 /// How a requirement is written.
@@ -53,21 +101,14 @@ impl Requirement {
                 "where the bound depends on something, let the formula compute the difference",
             ));
         };
-        Ok(Self {
-            tensor: tensor.to_owned(),
-            relation,
-            bound,
-            about: raw.about.clone(),
-            tests: raw.tests.iter().flatten().map(|test| test.get_ref().clone()).collect(),
-            sources: tensors.formula.sources(tensor),
-            place,
-        })
+        let scope = Scope::new(raw.tests.as_ref(), tensors.formula.sources(tensor));
+        let (tensor, about) = (tensor.to_owned(), raw.about.clone());
+        Ok(Self { tensor, relation, bound, about, scope, place })
     }
 
     /// Does it count in `test`?
     pub fn counts_in(&self, test: &Test) -> bool {
-        let made_of = test.results().any(|result| self.sources.contains(&result.name));
-        made_of && (self.tests.is_empty() || self.tests.contains(&test.name))
+        self.scope.holds(test)
     }
 }
 
@@ -78,30 +119,12 @@ pub(crate) fn check(
     tests: &[Test],
 ) -> Checked<()> {
     for (raw, requirement) in raw.iter().zip(requirements) {
-        let names = || tests.iter().map(|test| test.name.as_str());
-        let unknown = |name: &&Spanned<String>| !names().any(|known| known == name.get_ref());
-        if let Some(name) = raw.tests.iter().flatten().find(unknown) {
-            let title = format!("no test is named `{}`", name.get_ref().escape_debug());
-            return Err(Fault::at(name.span(), title).suggest(name.get_ref(), names(), "test"));
-        }
-        let idle = |test: &&Test| !requirement.counts_in(test);
-        let without = tests.iter().filter(|test| requirement.tests.contains(&test.name)).find(idle);
-        if let Some(test) = without {
-            let title = format!("`{}` has no result that this is made of", test.name);
-            return Err(Fault::at(requirement.place.clone(), title)
-                .also(test.place.clone(), "this test")
-                .help("what functions give beside the formula is written `result(..)`"));
-        }
-        if tests.iter().all(|test| idle(&test)) {
-            let title = "this requirement counts in no test";
-            return Err(Fault::at(requirement.place.clone(), title)
-                .help("it is about what functions give: `result(..)` in their arguments"));
-        }
+        requirement.scope.check(raw.tests.as_ref(), &requirement.place, "requirement", tests)?;
     }
     for test in tests {
         let judged = |name: &str| {
             let mut counting = requirements.iter().filter(|r| r.counts_in(test));
-            counting.any(|requirement| requirement.sources.contains(name))
+            counting.any(|requirement| requirement.scope.sources.contains(name))
         };
         if let Some(result) = test.results().find(|result| !judged(&result.name)) {
             let title = format!("nothing is required of the result `{}`", result.name);

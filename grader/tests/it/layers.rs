@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 41] = [
+const ORDER: [&str; 42] = [
     "tensor",
     "diagnostic",
     "failure",
@@ -13,6 +13,7 @@ const ORDER: [&str; 41] = [
     "case",
     "expansion",
     "verdict",
+    "picture",
     "rng",
     "progress",
     "process",
