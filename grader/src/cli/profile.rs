@@ -69,7 +69,7 @@ fn fits(toolchain: &Toolchain, program: &grade::Program, case: &Case) -> Result<
             let Some(of) = resources.iter().find(|of| Some(&of.kernel) == symbol) else { continue };
             let threads = launch.block.iter().product();
             let shared = of.shared + launch.shared;
-            let needs = Needs { registers: of.registers, shared, threads };
+            let needs = Needs { registers: of.registers, shared, threads, barriers: of.barriers };
             let Some(occupancy) = Occupancy::of(needs, sm) else { continue };
             let fit =
                 Fit { kernel: launch.kernel.clone(), sm, needs, spilled: of.spilled, occupancy };
