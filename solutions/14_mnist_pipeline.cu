@@ -33,7 +33,7 @@ std::vector<unsigned char> read_file(const char* path)
 uint32_t field(const std::vector<unsigned char>& bytes, int i)
 {
     uint32_t value;
-    memcpy(&value, &bytes[4 * i], 4);
+    memcpy(&value, &bytes[4 * i], sizeof value);
     return swap_endian(value);
 }
 // ANCHOR_END: file

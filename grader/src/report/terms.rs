@@ -24,27 +24,37 @@ pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style
     if let Some(formula) = &diff.formula {
         let m = diff.mismatch;
         let (should, got) = match m.got.map(|got| pair(m.expected, got)) {
-            Some((should, got)) => (should, format!("the kernel made it {got}")),
-            None => (number(m.expected), "the kernel never wrote it".into()),
+            Some((should, got)) => (should, format!("{} made it {got}", author(source))),
+            None => (number(m.expected), format!("{} never wrote it", author(source))),
         };
+        // A number that the formula names, or nothing at all: there is nothing to list.
+        let plain = formula.iter().all(|term| term.factors.is_empty());
         let of = match formula.len() {
-            0 => "to which nothing contributes".into(),
-            1 => "a single product".into(),
-            n => format!("the sum of {n} products"),
+            0 => ", to which nothing contributes".into(),
+            _ if plain => String::new(),
+            1 => ", a single product".into(),
+            n => format!(", the sum of {n} products"),
         };
-        let colon = if formula.is_empty() { "" } else { ":" };
-        lines.push(format!("    {element} should be {should}, {of}; {got}{colon}"));
+        let colon = if plain { "" } else { ":" };
+        lines.push(format!("    {element} should be {should}{of}; {got}{colon}"));
         // What the kernel added says more than what it read.
         if let Some(compared) = &diff.compared {
             lines.extend(expansion::lines(compared, source, style, MOST));
             return lines;
         }
-        lines.extend(formula_lines(formula, diff.thread.as_ref(), style));
+        if !plain {
+            lines.extend(formula_lines(formula, diff.thread.as_ref(), style));
+        }
     }
     if let Some(thread) = &diff.thread {
         lines.extend(thread_lines(&element, thread, diff.formula.is_some(), source, style));
     }
     lines
+}
+
+/// Who computed: host code may compute without any kernel of its own.
+pub(super) fn author(source: &str) -> &'static str {
+    if source.contains("__global__") { "the kernel" } else { "the code" }
 }
 
 /// The terms with elements that the thread did not read come first: they matter most.
