@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+// ANCHOR: structures
 // Images and their labels: label i belongs to image i.
 struct MnistSet {
     int count = 0;
@@ -18,9 +19,11 @@ struct MnistBatch {
     const int* labels = nullptr;   // (count)
     int count = 0;
 };
+// ANCHOR_END: structures
 
-// The next number of Marsaglia's xorshift32, 1 to 2^32 - 1. The state must not be 0: from
-// there it never moves.
+// ANCHOR: random
+// The next number of Marsaglia's xorshift32, 1 to 2^32 - 1. The state must not be 0:
+// from there it never moves.
 inline uint32_t next_random(uint32_t& state)
 {
     state ^= state << 13;
@@ -28,13 +31,14 @@ inline uint32_t next_random(uint32_t& state)
     state ^= state << 5;
     return state;
 }
+// ANCHOR_END: random
 
 // x with its four bytes in reverse order.
 uint32_t swap_endian(uint32_t x);
 
 // Reads an IDX file of images (magic 0x803) or labels (magic 0x801) into the set. Images
-// come first, and set the count; then there must be as many labels. False if the file
-// cannot be read or is not what it should be; the set is then as it was.
+// come first, and set the count; then there must be as many labels, none above 9. False if
+// the file cannot be read or is not what it should be; the set is then as it was.
 bool load_mnist_images(const char* path, MnistSet& set);
 bool load_mnist_labels(const char* path, MnistSet& set);
 
