@@ -179,8 +179,16 @@ fn slices(tensor: &Tensor) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::DType;
     use std::fmt::Write;
+
+    #[test]
+    fn numbers_are_no_sums_and_host_code_is_no_kernel() {
+        let flags = Tensor { name: "found".into(), dtype: DType::I32, shape: vec![3] };
+        let zero = sentence(&Cause::AllZero, &flags, "");
+        assert_eq!(zero, "every element is 0: is anything else ever stored?");
+        let nothing = sentence(&Cause::NothingWritten, &flags, "void f() {}");
+        assert!(nothing.starts_with("the code wrote nothing to found"), "{nothing}");
+    }
 
     #[test]
     fn every_cause_is_one_sentence() {
@@ -226,7 +234,7 @@ mod tests {
         ];
         let mut text = String::new();
         for cause in causes {
-            let sentence = sentence(&cause, &tensor, "");
+            let sentence = sentence(&cause, &tensor, "__global__ void k();");
             assert!(sentence.ends_with(['.', '?']), "{sentence}");
             writeln!(text, "{sentence}").unwrap();
         }

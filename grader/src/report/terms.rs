@@ -178,3 +178,22 @@ fn read_text(read: &ElementRead) -> String {
         _ => format!("{}[{}] of {}", read.tensor, read.flat, count(tensor.len(), "element")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::DType;
+    use crate::verdict::Mismatch;
+
+    #[test]
+    fn a_number_of_the_formula_has_no_terms_to_list() {
+        let tensor = Tensor { name: "found".into(), dtype: DType::I32, shape: vec![3] };
+        let term = Term { coefficient: 1.0, factors: Vec::new(), value: 1.0, indices: Vec::new() };
+        let mismatch = Mismatch { flat: 2, expected: 1.0, got: Some(0.0), allowed: 0.0 };
+        let diff = TermDiff { mismatch, formula: Some(vec![term]), thread: None, compared: None };
+        let page = |source| lines(&tensor, &diff, source, Style::PLAIN);
+        assert_eq!(page(""), ["    found[2] should be 1; the code made it 0"]);
+        let of_kernel = page("__global__ void k() {}");
+        assert_eq!(of_kernel, ["    found[2] should be 1; the kernel made it 0"]);
+    }
+}
