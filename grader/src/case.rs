@@ -1,6 +1,7 @@
 //! One test, ready to run: what the oracle hands to the backends and to the judge.
 
 use crate::counter::Counter;
+use crate::requirement::Relation;
 use crate::tensor::{DType, Tensor};
 use indexmath::{Approx, Concrete, Dims, Values};
 use std::borrow::Cow;
@@ -32,6 +33,8 @@ pub struct Case {
     pub bit_equal: Vec<usize>,
     /// Bounds on what the launches cost.
     pub gates: Vec<CaseGate>,
+    /// What must hold of results.
+    pub requirements: Vec<CaseRequirement>,
 }
 
 impl Case {
@@ -62,7 +65,7 @@ impl CaseTensor {
     /// `None` for an input.
     pub fn wanted(&self) -> Option<(Tensor, &[Approx])> {
         match &self.role {
-            Role::Input(_) => None,
+            Role::Input(_) | Role::Result => None,
             Role::Output(right) => Some((self.tensor.clone(), right)),
             Role::InPlace { right, .. } => {
                 let name = format!("{}'", self.tensor.name);
@@ -75,7 +78,7 @@ impl CaseTensor {
     pub fn start(&self) -> Option<&[f64]> {
         match &self.role {
             Role::Input(values) | Role::InPlace { start: values, .. } => Some(values),
-            Role::Output(_) => None,
+            Role::Output(_) | Role::Result => None,
         }
     }
 }
@@ -94,6 +97,8 @@ pub enum Role {
         /// After: as for an output.
         right: Vec<Approx>,
     },
+    /// Written by the function as it likes; the requirements tell whether it is good.
+    Result,
 }
 
 /// Is `got` as near to what is right as a right kernel comes?
@@ -137,6 +142,21 @@ pub struct CaseGate {
     pub exact: bool,
     /// The bound at the sizes of the test.
     pub bound: u64,
+    /// One sentence for the student.
+    pub about: Option<String>,
+}
+
+/// A bound on each element of what the formula makes of results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseRequirement {
+    /// What is bounded.
+    pub tensor: Tensor,
+    /// What of the formula must be computed for it, in order; it stands last. Empty for a result itself.
+    pub steps: Vec<String>,
+    /// How it must stand to the bound.
+    pub relation: Relation,
+    /// The bound.
+    pub bound: f64,
     /// One sentence for the student.
     pub about: Option<String>,
 }

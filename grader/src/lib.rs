@@ -8,7 +8,8 @@
 //!   └► toolchain ─► module ─► backend: gpu | vm ─► outputs, findings ─► judge ─► verdict ─► report
 //! ```
 //!
-//! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `counter`, `finding`, `case`, `expansion`,
+//! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `counter`, `requirement`,
+//! `finding`, `case`, `expansion`,
 //! `verdict`, `npy`, `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`,
 //! `backend`, `host`, `judge`, `wrong`, `grade`, `unit`, `doctor`, `explain`, `report`, `contents`, `standing`, `chapter`,
 //! `check`, `pristine`, `editor`, `storage`, `template`, `terminal`, `watcher`, `cli`.
@@ -40,6 +41,7 @@ pub mod process;
 pub mod program;
 pub mod progress;
 pub mod report;
+pub mod requirement;
 pub mod rng;
 pub mod spec;
 pub mod standing;

@@ -179,6 +179,7 @@ mod tests {
             chained: BTreeMap::new(),
             bit_equal: Vec::new(),
             gates: Vec::new(),
+            requirements: Vec::new(),
         }
     }
 

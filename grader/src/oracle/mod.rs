@@ -6,10 +6,10 @@ mod inputs;
 mod numerical;
 mod verify;
 
-use crate::case::{Case, CaseArg, CaseGate, CaseLaunch, CaseTensor, Role};
+use crate::case::{Case, CaseArg, CaseGate, CaseLaunch, CaseRequirement, CaseTensor, Role};
 use crate::failure::Failure;
 use crate::spec::{
-    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Spec, Test, prime,
+    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Requirement, Spec, Test, prime,
 };
 use crate::tensor::DType;
 use expected::Expected;
@@ -74,6 +74,7 @@ fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         chained,
         bit_equal: bit_equal(spec, test),
         gates: gates(spec, test)?,
+        requirements: requirements(spec, test)?,
     })
 }
 
@@ -87,6 +88,7 @@ fn tensor(buffer: &Buffer, known: &Values, expected: &mut Expected) -> CaseTenso
             start: start(),
             right: expected.remove(&prime(name)).unwrap_or_default(),
         },
+        Purpose::Result => Role::Result,
     };
     CaseTensor { tensor: buffer.tensor.clone(), role }
 }
@@ -99,7 +101,21 @@ fn gates(spec: &Spec, test: &Test) -> Checked<Vec<CaseGate>> {
     Ok(gates)
 }
 
-/// What launches compute of which the spec says so.
+fn requirements(spec: &Spec, test: &Test) -> Checked<Vec<CaseRequirement>> {
+    let counting = spec.requirements.iter().filter(|requirement| requirement.counts_in(test));
+    let fixed = |Requirement { tensor, relation, bound, about, .. }: &Requirement| {
+        Ok(CaseRequirement {
+            tensor: spec.tensors.at(&spec.text, tensor, &test.dims)?,
+            steps: spec.tensors.formula.steps(tensor),
+            relation: *relation,
+            bound: *bound,
+            about: about.clone(),
+        })
+    };
+    counting.map(fixed).collect()
+}
+
+/// What launches write of which the spec says so.
 fn bit_equal(spec: &Spec, test: &Test) -> Vec<usize> {
     let calls = test.calls.iter().filter(|c| spec.launches[c.launch].is_bit_equal());
     let taken: BTreeSet<usize> = calls
@@ -109,7 +125,11 @@ fn bit_equal(spec: &Spec, test: &Test) -> Vec<usize> {
             CallArg::Scalar(_) | CallArg::Int(_) => None,
         })
         .collect();
-    taken.into_iter().filter(|&i| test.buffers[i].computed().is_some()).collect()
+    let written = |i: &usize| {
+        let buffer = &test.buffers[*i];
+        buffer.purpose == Purpose::Result || buffer.computed().is_some()
+    };
+    taken.into_iter().filter(written).collect()
 }
 
 fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {

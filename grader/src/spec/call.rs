@@ -56,7 +56,7 @@ const SECONDS: u64 = 10;
 const MAX_SECONDS: u64 = 600;
 
 /// Words that wrap the name of a tensor.
-const WRAPPERS: [&str; 4] = ["grad", "given", "inplace", "host"];
+const WRAPPERS: [&str; 5] = ["grad", "given", "inplace", "result", "host"];
 
 /// C++ has no identifiers with these meanings to spare.
 const RESERVED: [&str; 12] = [
@@ -144,7 +144,7 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
     };
     let host = HostCall { signature, includes, code: replaced, line, seconds, params };
     let launch = Launch::of_call(name, host, (args, places), raw.function.span());
-    if launch.computes(tensors).next().is_none() {
+    if launch.gives(tensors).next().is_none() {
         let computed = tensors.computed.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>();
         return Err(Fault::at(
             raw.code.span(),

@@ -3,11 +3,16 @@
 use super::arg::{Arg, Purpose};
 use super::fault::{Checked, Fault};
 use super::launch::Launch;
+use super::require::Requirement;
 use super::tensors::{Tensors, grad_of, prime};
 use super::test::Test;
 
 /// A forward puzzle must compute all that its formula does; a backward puzzle picks its gradients.
-pub(crate) fn outputs(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
+pub(crate) fn outputs(
+    tensors: &Tensors,
+    launches: &[Launch],
+    requirements: &[Requirement],
+) -> Checked<()> {
     let names = || launches.iter().flat_map(|l| l.buffers(tensors));
     for launch in launches {
         for (i, arg) in launch.args.iter().enumerate() {
@@ -26,7 +31,9 @@ pub(crate) fn outputs(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
     if names().any(|(name, _)| grad_of(name).is_some()) {
         return Ok(());
     }
-    let computed: Vec<String> = launches.iter().flat_map(|l| l.computes(tensors)).collect();
+    let required = requirements.iter().map(|requirement| requirement.tensor.clone());
+    let computed: Vec<String> =
+        launches.iter().flat_map(|l| l.computes(tensors)).chain(required).collect();
     match tensors.outputs.iter().find(|output| !computed.contains(output)) {
         None => Ok(()),
         Some(missing) => {
@@ -35,9 +42,16 @@ pub(crate) fn outputs(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
                 None => missing.clone(),
             };
             let title = format!("missing output: no launch computes `{missing}`");
-            Err(Fault::at(tensors.place.clone(), title)
-                .label("computed here")
-                .help(format!("add \"{arg}\" to the args of the kernel that computes it")))
+            let fault = Fault::at(tensors.place.clone(), title).label("computed here");
+            let sources = tensors.formula.sources(missing);
+            let mut results = launches.iter().flat_map(Launch::results);
+            Err(if results.any(|result| sources.contains(result)) {
+                fault.help(format!(
+                    "bound it by a [[require]]: it is made of what functions give, holds = \"{missing} >= 0\""
+                ))
+            } else {
+                fault.help(format!("add \"{arg}\" to the args of the kernel that computes it"))
+            })
         }
     }
 }

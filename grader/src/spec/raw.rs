@@ -28,6 +28,8 @@ pub struct RawSpec {
     pub untested: BTreeMap<String, String>,
     #[serde(default)]
     pub gate: Vec<RawGate>,
+    #[serde(default)]
+    pub require: Vec<RawRequire>,
     pub test: Vec<RawTest>,
 }
 
@@ -75,6 +77,16 @@ pub struct RawGate {
     /// May be left out where there is one launch.
     pub kernel: Option<Spanned<String>>,
     /// All if left out.
+    pub tests: Option<Vec<Spanned<String>>>,
+    pub about: Option<String>,
+}
+
+/// `[[require]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawRequire {
+    pub holds: Spanned<String>,
+    /// All that have its results if left out.
     pub tests: Option<Vec<Spanned<String>>>,
     pub about: Option<String>,
 }

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 40] = [
+const ORDER: [&str; 41] = [
     "tensor",
     "diagnostic",
     "failure",
     "counter",
+    "requirement",
     "finding",
     "case",
     "expansion",
