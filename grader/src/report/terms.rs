@@ -4,7 +4,7 @@ use super::expansion::{self, Most};
 use super::number::{count, list, number, pair};
 use super::style::{Style, Tone};
 use crate::finding::ThreadId;
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 use crate::verdict::{ElementRead, TermDiff, ThreadReads};
 use indexmath::{ElementRef, Term};
 
@@ -30,6 +30,8 @@ pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style
         // A number that the formula names, or nothing at all: there is nothing to list.
         let plain = formula.iter().all(|term| term.factors.is_empty());
         let of = match formula.len() {
+            // A flag or a count is no sum.
+            0 if tensor.dtype == DType::I32 => String::new(),
             0 => ", to which nothing contributes".into(),
             _ if plain => String::new(),
             1 => ", a single product".into(),
@@ -168,11 +170,7 @@ fn element_text(element: &ElementRef) -> String {
 
 /// The element; counted from the start of its tensor where it lies outside.
 fn read_text(read: &ElementRead) -> String {
-    let tensor = Tensor {
-        name: read.tensor.clone(),
-        dtype: crate::tensor::DType::F32,
-        shape: read.shape.clone(),
-    };
+    let tensor = Tensor { name: read.tensor.clone(), dtype: DType::F32, shape: read.shape.clone() };
     match usize::try_from(read.flat) {
         Ok(flat) if flat < tensor.len() => tensor.element_name(flat),
         _ => format!("{}[{}] of {}", read.tensor, read.flat, count(tensor.len(), "element")),
@@ -182,7 +180,6 @@ fn read_text(read: &ElementRead) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::DType;
     use crate::verdict::Mismatch;
 
     #[test]
@@ -193,6 +190,9 @@ mod tests {
         let diff = TermDiff { mismatch, formula: Some(vec![term]), thread: None, compared: None };
         let page = |source| lines(&tensor, &diff, source, Style::PLAIN);
         assert_eq!(page(""), ["    found[2] should be 1; the code made it 0"]);
+        let nothing = TermDiff { formula: Some(Vec::new()), ..diff.clone() };
+        let nothing = lines(&tensor, &nothing, "", Style::PLAIN);
+        assert_eq!(nothing, ["    found[2] should be 1; the code made it 0"]);
         let of_kernel = page("__global__ void k() {}");
         assert_eq!(of_kernel, ["    found[2] should be 1; the kernel made it 0"]);
     }
