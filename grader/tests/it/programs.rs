@@ -1,6 +1,7 @@
 //! Whole programs: what they print and return on the virtual machine is what they print and return on an NVIDIA H200
 //! (`tests/programs/compare.sh` compares the two where there is a GPU).
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -116,13 +117,11 @@ fn digits_are_loaded_as_they_were_drawn() {
     let workbook = root.to_str().unwrap();
     let (path, data) = (path.to_str().unwrap(), data.to_str().unwrap());
     let out = run(&["--workbook", workbook, "--backend", "vm", path, "--", data]);
-    let expected: String = digits::Writer::new(5)
-        .take(37)
-        .map(|digit| {
-            let add = |sum: u64, &pixel: &u8| (sum * 31 + u64::from(pixel)) % 1_000_003;
-            format!("{} {}\n", digit.label, digit.pixels.iter().fold(0, add))
-        })
-        .collect();
+    let mut expected = String::new();
+    for digit in digits::Writer::new(5).take(37) {
+        let add = |sum: u64, &pixel: &u8| (sum * 31 + u64::from(pixel)) % 1_000_003;
+        writeln!(expected, "{} {}", digit.label, digit.pixels.iter().fold(0, add)).unwrap();
+    }
     let stderr = String::from_utf8_lossy(&out.stderr);
     assert_eq!(String::from_utf8_lossy(&out.stdout), expected, "{stderr}");
 }
