@@ -90,7 +90,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
         }
         Command::Man(args) => finish(man::run(args)),
         Command::Digits(args) => finish(digits::run(args)),
-        Command::Run(args) => code(run::run(args, nvcc)),
+        Command::Run(args) => code(run::run(args, dir, nvcc)),
     }
 }
 

@@ -14,7 +14,9 @@ use std::path::Path;
 const FOUND: u8 = 1;
 
 /// Compiles and runs a program; its exit code.
-pub(super) fn run(args: &RunArgs, nvcc: Option<&Path>) -> Result<u8, Failure> {
+pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Result<u8, Failure> {
+    // Programs need no workbook. Where there is one, they may include its headers.
+    let headers = super::workbook(dir).ok().map(|workbook| workbook.include_dir());
     let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
     let gpu = match args.backend {
         BackendChoice::Gpu => Some(gpu::detect()?.info().clone()),
@@ -31,10 +33,10 @@ pub(super) fn run(args: &RunArgs, nvcc: Option<&Path>) -> Result<u8, Failure> {
         }
         let (major, minor) = gpu.compute_capability;
         let target = Target::Program { sm: major * 10 + minor };
-        let program = program::compile(&toolchain, &args.file, target)?;
+        let program = program::compile(&toolchain, &args.file, headers.as_deref(), target)?;
         return Ok(program::exit_code(program::run_natively(&program, &args.args)?));
     }
-    let library = program::compile(&toolchain, &args.file, Target::Library)?;
+    let library = program::compile(&toolchain, &args.file, headers.as_deref(), Target::Library)?;
     let grader = std::env::current_exe().map_err(|e| {
         let title = format!("the grader cannot find its own program: {e}");
         Failure::new(FailureKind::Environment, title, "start it by its full path")

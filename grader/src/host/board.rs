@@ -173,6 +173,14 @@ impl Board {
         }
     }
 
+    /// Lets the device do something, on its own time.
+    fn work<T>(&mut self, what: impl FnOnce(&mut dyn Device) -> T) -> T {
+        self.clock.start();
+        let done = what(self.inside.device());
+        self.clock.stop();
+        done
+    }
+
     /// Its clock.
     pub fn clock(&self) -> Clock {
         self.clock.clone()
@@ -313,10 +321,7 @@ impl Device for Board {
         if self.modules > MODULES {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
-        self.clock.start();
-        let loaded = self.inside.device().load(fat_binary);
-        self.clock.stop();
-        loaded
+        self.work(|device| device.load(fat_binary))
     }
 
     fn alloc(&mut self, bytes: u64) -> Answer<u64> {
@@ -324,7 +329,7 @@ impl Device for Board {
         if used > MEMORY {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
-        let address = self.inside.device().alloc(bytes)?;
+        let address = self.work(|device| device.alloc(bytes))?;
         self.used = used;
         self.allocated.insert(address, bytes);
         Ok(address)
@@ -343,19 +348,19 @@ impl Device for Board {
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Answer<()> {
-        self.inside.device().write(address, bytes)
+        self.work(|device| device.write(address, bytes))
     }
 
     fn read(&mut self, address: u64, bytes: u64) -> Answer<Vec<u8>> {
-        self.inside.device().read(address, bytes)
+        self.work(|device| device.read(address, bytes))
     }
 
     fn fill(&mut self, address: u64, bytes: u64, value: u8) -> Answer<()> {
-        self.inside.device().fill(address, bytes, value)
+        self.work(|device| device.fill(address, bytes, value))
     }
 
     fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Answer<()> {
-        self.inside.device().copy(to, from, bytes)
+        self.work(|device| device.copy(to, from, bytes))
     }
 
     fn symbol(&mut self, module: u64, name: &str) -> Answer<(Option<u64>, u64)> {
@@ -383,10 +388,7 @@ impl Device for Board {
             self.flooded = Some((module::source_name(&launch.kernel), threads));
             return Err(CudaError::INVALID_CONFIGURATION);
         }
-        self.clock.start();
-        let launched = self.inside.device().launch(launch, params);
-        self.clock.stop();
-        launched
+        self.work(|device| device.launch(launch, params))
     }
 
     fn memory(&self) -> (u64, u64) {

@@ -37,6 +37,7 @@ pub fn text(spec: &Spec, namespaces: &[Option<String>]) -> String {
             let file = spec.path.display().to_string().replace(['"', '\\', '\n'], "_");
             let _ = writeln!(glue, "{};", call.signature);
             let _ = writeln!(glue, "static void gp_call{i}(const void* const* gp_args)\n{{");
+            glue.push_str(&functions(&calls[..=i], inside));
             glue.push_str(&arguments(spec, launch, call));
             let _ = writeln!(glue, "#line {} \"{file}\"", call.line);
             let _ = writeln!(glue, "{}\n}}", call.code);
@@ -57,6 +58,18 @@ pub fn text(spec: &Spec, namespaces: &[Option<String>]) -> String {
 /// Prefix of the symbols of a namespace.
 pub fn prefix(namespace: Option<&str>) -> String {
     namespace.map(|name| format!("{name}_")).unwrap_or_default()
+}
+
+/// A name for each function so far that is the one in this namespace. A header may declare functions of the same names
+/// in none, and for arguments of the header's types C++ would find those, too.
+fn functions(calls: &[(&Launch, &HostCall)], namespace: Option<&str>) -> String {
+    let scope = namespace.unwrap_or_default();
+    let mut text = String::new();
+    for (launch, _) in calls {
+        let name = &launch.kernel;
+        let _ = writeln!(text, "[[maybe_unused]] auto& {name} = {scope}::{name};");
+    }
+    text
 }
 
 /// A definition for each name in the code. Names that it does not use are no reason for a warning.

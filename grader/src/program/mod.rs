@@ -38,13 +38,19 @@ pub struct Ran {
     pub launches: usize,
 }
 
-/// Compiles a program for the virtual machine, or for a GPU.
+/// Compiles a program for the virtual machine, or for a GPU. It may include what lies in `headers`.
 ///
 /// # Errors
 /// It does not compile, or calls what is nowhere defined.
-pub fn compile(toolchain: &Toolchain, source: &Path, target: Target) -> Result<Library, Failure> {
+pub fn compile(
+    toolchain: &Toolchain,
+    source: &Path,
+    headers: Option<&Path>,
+    target: Target,
+) -> Result<Library, Failure> {
     let base = std::env::current_dir().unwrap_or_default();
-    let request = LibraryRequest { source, glue: "", include_dirs: &[], target, base: &base };
+    let headers: Vec<_> = headers.map(Path::to_owned).into_iter().collect();
+    let request = LibraryRequest { source, glue: "", include_dirs: &headers, target, base: &base };
     let library = toolchain.library(&request)?;
     let defined = |name: &&String| !(name.starts_with("cuda") || name.starts_with("__cuda"));
     if let Some(name) = library.undefined.iter().find(defined) {

@@ -1,28 +1,33 @@
 //! The likely cause of an error, in one sentence.
 
 use super::number::{count, number, signed};
-use crate::tensor::Tensor;
+use super::terms::author;
+use crate::tensor::{DType, Tensor};
 use crate::verdict::Cause;
 
 /// One sentence, or two short ones: what the pattern is, then where to look.
 pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
     let name = tensor.name.trim_end_matches('\'');
+    let who = author(source);
     let axis = |axis: usize| axis_name(tensor, axis);
     match cause {
         Cause::NothingWritten if source.contains("TODO") => {
-            format!("the kernel wrote nothing to {name}, and its TODOs are still there: start with the first.")
+            format!("{who} wrote nothing to {name}, and its TODOs are still there: start with the first.")
         }
         Cause::NothingWritten => {
-            format!("the kernel wrote nothing to {name}: does every thread return early, or store elsewhere?")
+            format!("{who} wrote nothing to {name}: does every thread return early, or store elsewhere?")
         }
         Cause::Unchanged if source.contains("TODO") => {
-            format!("the kernel changed nothing in {name}, and its TODOs are still there: start with the first.")
+            format!("{who} changed nothing in {name}, and its TODOs are still there: start with the first.")
         }
         Cause::Unchanged => {
-            format!("the kernel changed nothing in {name}: does every thread return early, or store elsewhere?")
+            format!("{who} changed nothing in {name}: does every thread return early, or store elsewhere?")
         }
         Cause::OnlyStartWritten { count: n, block } => only_start(tensor, *n, *block),
         Cause::AllNan => "every element is NaN: is the sum set to 0 before the loop?".into(),
+        Cause::AllZero if tensor.dtype == DType::I32 => {
+            "every element is 0: is anything else ever stored?".into()
+        }
         Cause::AllZero => "every element is 0: is anything ever added to the sum?".into(),
         Cause::Factor { factor, size } => factor_words(*factor, size.as_deref()),
         Cause::Addend { vector, times } => addend(vector, *times),
@@ -174,8 +179,16 @@ fn slices(tensor: &Tensor) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::DType;
     use std::fmt::Write;
+
+    #[test]
+    fn numbers_are_no_sums_and_host_code_is_no_kernel() {
+        let flags = Tensor { name: "found".into(), dtype: DType::I32, shape: vec![3] };
+        let zero = sentence(&Cause::AllZero, &flags, "");
+        assert_eq!(zero, "every element is 0: is anything else ever stored?");
+        let nothing = sentence(&Cause::NothingWritten, &flags, "void f() {}");
+        assert!(nothing.starts_with("the code wrote nothing to found"), "{nothing}");
+    }
 
     #[test]
     fn every_cause_is_one_sentence() {
@@ -221,7 +234,7 @@ mod tests {
         ];
         let mut text = String::new();
         for cause in causes {
-            let sentence = sentence(&cause, &tensor, "");
+            let sentence = sentence(&cause, &tensor, "__global__ void k();");
             assert!(sentence.ends_with(['.', '?']), "{sentence}");
             writeln!(text, "{sentence}").unwrap();
         }

@@ -4,7 +4,7 @@ use super::expansion::{self, Most};
 use super::number::{count, list, number, pair};
 use super::style::{Style, Tone};
 use crate::finding::ThreadId;
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 use crate::verdict::{ElementRead, TermDiff, ThreadReads};
 use indexmath::{ElementRef, Term};
 
@@ -24,27 +24,39 @@ pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style
     if let Some(formula) = &diff.formula {
         let m = diff.mismatch;
         let (should, got) = match m.got.map(|got| pair(m.expected, got)) {
-            Some((should, got)) => (should, format!("the kernel made it {got}")),
-            None => (number(m.expected), "the kernel never wrote it".into()),
+            Some((should, got)) => (should, format!("{} made it {got}", author(source))),
+            None => (number(m.expected), format!("{} never wrote it", author(source))),
         };
+        // A number that the formula names, or nothing at all: there is nothing to list.
+        let plain = formula.iter().all(|term| term.factors.is_empty());
         let of = match formula.len() {
-            0 => "to which nothing contributes".into(),
-            1 => "a single product".into(),
-            n => format!("the sum of {n} products"),
+            // A flag or a count is no sum.
+            0 if tensor.dtype == DType::I32 => String::new(),
+            0 => ", to which nothing contributes".into(),
+            _ if plain => String::new(),
+            1 => ", a single product".into(),
+            n => format!(", the sum of {n} products"),
         };
-        let colon = if formula.is_empty() { "" } else { ":" };
-        lines.push(format!("    {element} should be {should}, {of}; {got}{colon}"));
+        let colon = if plain { "" } else { ":" };
+        lines.push(format!("    {element} should be {should}{of}; {got}{colon}"));
         // What the kernel added says more than what it read.
         if let Some(compared) = &diff.compared {
             lines.extend(expansion::lines(compared, source, style, MOST));
             return lines;
         }
-        lines.extend(formula_lines(formula, diff.thread.as_ref(), style));
+        if !plain {
+            lines.extend(formula_lines(formula, diff.thread.as_ref(), style));
+        }
     }
     if let Some(thread) = &diff.thread {
         lines.extend(thread_lines(&element, thread, diff.formula.is_some(), source, style));
     }
     lines
+}
+
+/// Who computed: host code may compute without any kernel of its own.
+pub(super) fn author(source: &str) -> &'static str {
+    if source.contains("__global__") { "the kernel" } else { "the code" }
 }
 
 /// The terms with elements that the thread did not read come first: they matter most.
@@ -158,13 +170,30 @@ fn element_text(element: &ElementRef) -> String {
 
 /// The element; counted from the start of its tensor where it lies outside.
 fn read_text(read: &ElementRead) -> String {
-    let tensor = Tensor {
-        name: read.tensor.clone(),
-        dtype: crate::tensor::DType::F32,
-        shape: read.shape.clone(),
-    };
+    let tensor = Tensor { name: read.tensor.clone(), dtype: DType::F32, shape: read.shape.clone() };
     match usize::try_from(read.flat) {
         Ok(flat) if flat < tensor.len() => tensor.element_name(flat),
         _ => format!("{}[{}] of {}", read.tensor, read.flat, count(tensor.len(), "element")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Mismatch;
+
+    #[test]
+    fn a_number_of_the_formula_has_no_terms_to_list() {
+        let tensor = Tensor { name: "found".into(), dtype: DType::I32, shape: vec![3] };
+        let term = Term { coefficient: 1.0, factors: Vec::new(), value: 1.0, indices: Vec::new() };
+        let mismatch = Mismatch { flat: 2, expected: 1.0, got: Some(0.0), allowed: 0.0 };
+        let diff = TermDiff { mismatch, formula: Some(vec![term]), thread: None, compared: None };
+        let page = |source| lines(&tensor, &diff, source, Style::PLAIN);
+        assert_eq!(page(""), ["    found[2] should be 1; the code made it 0"]);
+        let nothing = TermDiff { formula: Some(Vec::new()), ..diff.clone() };
+        let nothing = lines(&tensor, &nothing, "", Style::PLAIN);
+        assert_eq!(nothing, ["    found[2] should be 1; the code made it 0"]);
+        let of_kernel = page("__global__ void k() {}");
+        assert_eq!(of_kernel, ["    found[2] should be 1; the kernel made it 0"]);
     }
 }

@@ -144,7 +144,8 @@ impl<W: Write> Reporter for TextReporter<W> {
                 writeln!(self.out, "{line}")?;
             }
         } else {
-            for line in printed_lines(&self.first_printed, style) {
+            let source = self.run.as_ref().map_or("", |run| run.source.as_str());
+            for line in printed_lines(&self.first_printed, source, style) {
                 writeln!(self.out, "{line}")?;
             }
         }
@@ -194,7 +195,7 @@ pub(super) fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<St
     let sizes: Vec<String> =
         verdict.dims.iter().map(|(name, size)| format!("{name}={size}")).collect();
     lines.push(style.paint(Tone::Faint, &sizes.join(" ")));
-    lines.extend(printed_lines(&verdict.printed, style));
+    lines.extend(printed_lines(&verdict.printed, &run.source, style));
     lines.extend(finding_lines(run, verdict, style));
     let Some((first, others)) = verdict.diffs.split_first() else {
         return lines;
@@ -243,12 +244,13 @@ fn block(lines: Vec<String>) -> Vec<String> {
     if lines.is_empty() { lines } else { [vec![String::new()], lines].concat() }
 }
 
-/// The first lines that the kernels of a test printed.
-fn printed_lines(printed: &str, style: Style) -> Vec<String> {
+/// The first lines that a test printed.
+fn printed_lines(printed: &str, source: &str, style: Style) -> Vec<String> {
     if printed.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![String::new(), style.paint(Tone::Strong, "printed by the kernel:")];
+    let title = format!("printed by {}:", terms::author(source));
+    let mut lines = vec![String::new(), style.paint(Tone::Strong, &title)];
     let shown = printed.lines().take(PRINTED_LINES);
     lines.extend(shown.map(|line| format!("    {}", line.chars().take(WIDTH).collect::<String>())));
     let more = printed.lines().count().saturating_sub(PRINTED_LINES);

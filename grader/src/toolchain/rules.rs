@@ -222,15 +222,15 @@ const RULES: &[Rule] = &[
     // The C++ library.
     rule(
         &["namespace \"std\" has no member \"vector\""],
-        "std::vector runs on the CPU only: a kernel works on plain arrays and pointers",
+        "host code needs #include <vector>; a kernel works on plain arrays and pointers",
     ),
     rule(
         &["namespace \"std\" has no member \"cout\""],
-        "std::cout runs on the CPU only: a kernel prints with printf(\"%f\\n\", x)",
+        "host code needs #include <iostream>; a kernel prints with printf(\"%f\\n\", x)",
     ),
     rule(
         &["namespace \"std\" has no member"],
-        "a kernel has little use for std: CUDA has max, min, sqrtf, expf, ... of its own",
+        "host code needs the header that declares it, such as <algorithm>; a kernel has CUDA's own max, min, sqrtf, expf",
     ),
     // Warnings.
     rule(
@@ -259,7 +259,7 @@ const RULES: &[Rule] = &[
 pub fn known_name(name: &str) -> Option<&'static str> {
     let advice = match name {
         "cout" | "cerr" | "endl" => {
-            "std::cout runs on the CPU only: a kernel prints with printf(\"%f\\n\", x)"
+            "host code needs #include <iostream>; a kernel prints with printf(\"%f\\n\", x)"
         }
         "vector" | "string" | "array" => {
             "the C++ library runs on the CPU only: a kernel works on plain arrays and pointers"

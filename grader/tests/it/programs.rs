@@ -1,6 +1,7 @@
 //! Whole programs: what they print and return on the virtual machine is what they print and return on an NVIDIA H200
 //! (`tests/programs/compare.sh` compares the two where there is a GPU).
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -79,6 +80,50 @@ fn findings_are_shown_with_their_line_and_fail_the_check() {
     assert_eq!((out.status.code(), text(&out.stdout)), (Some(1), "0\n".into()));
     assert!(stderr.contains("race.cu:4:5") && stderr.contains("shared-memory race"), "{stderr}");
     assert!(stderr.contains("1 allocation of device memory never freed, 256 bytes"), "{stderr}");
+}
+
+/// The files of `grader digits`, read by the solution of puzzle 14: what it is given is what it hands out.
+#[test]
+fn digits_are_loaded_as_they_were_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let data = dir.path().join("data");
+    let mut draw = Command::new(env!("CARGO_BIN_EXE_grader"));
+    draw.args(["digits", "--train", "30", "--test", "7", "--seed", "5"]).arg(&data);
+    assert!(draw.output().unwrap().status.success());
+    let solution = root.join("solutions/14_mnist_pipeline.cu");
+    let program = format!(
+        "#include {solution:?}
+        #include <string>
+        int main(int, char** argv)
+        {{
+            std::string data = argv[1];
+            for (std::string name : {{\"/train\", \"/t10k\"}}) {{
+                MnistSet set;
+                if (!load_mnist_images((data + name + \"-images-idx3-ubyte\").c_str(), set)) return 1;
+                if (!load_mnist_labels((data + name + \"-labels-idx1-ubyte\").c_str(), set)) return 2;
+                for (int i = 0; i < set.count; i++) {{
+                    long sum = 0;
+                    for (int p = 0; p < 784; p++)
+                        sum = (sum * 31 + int(set.images[784 * i + p] * 255 + 0.5f)) % 1000003;
+                    printf(\"%d %ld\\n\", set.labels[i], sum);
+                }}
+            }}
+        }}
+"
+    );
+    let path = dir.path().join("look.cu");
+    std::fs::write(&path, program).unwrap();
+    let workbook = root.to_str().unwrap();
+    let (path, data) = (path.to_str().unwrap(), data.to_str().unwrap());
+    let out = run(&["--workbook", workbook, "--backend", "vm", path, "--", data]);
+    let mut expected = String::new();
+    for digit in digits::Writer::new(5).take(37) {
+        let add = |sum: u64, &pixel: &u8| (sum * 31 + u64::from(pixel)) % 1_000_003;
+        writeln!(expected, "{} {}", digit.label, digit.pixels.iter().fold(0, add)).unwrap();
+    }
+    let stderr = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(String::from_utf8_lossy(&out.stdout), expected, "{stderr}");
 }
 
 #[test]

@@ -19,6 +19,9 @@ fn slack(view: &View, size: f64) -> f64 {
     8.0 * unit_roundoff(view.dtype) * size
 }
 
+/// So many whole numbers are no pattern.
+const FEW: usize = 4;
+
 /// All NaN, all zero.
 pub(super) fn same_everywhere(view: &View) -> Option<Cause> {
     let all = |test: fn(f64) -> bool| {
@@ -27,7 +30,9 @@ pub(super) fn same_everywhere(view: &View) -> Option<Cause> {
     if all(f64::is_nan) {
         return Some(Cause::AllNan);
     }
-    all(|got| got == 0.0).then_some(Cause::AllZero)
+    // A few whole numbers are flags or counts, and 0 is as good as any.
+    let few = view.dtype == DType::I32 && view.got.len() <= FEW;
+    (!few && all(|got| got == 0.0)).then_some(Cause::AllZero)
 }
 
 /// got = factor * expected, everywhere.

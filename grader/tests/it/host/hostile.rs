@@ -23,6 +23,22 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
         "FILE* f = fopen(\"note\", \"w\"); if (f) right(x, y, n);",
         "pass",
     ),
+    ("tells where it is", "char d[256]; puts(getcwd(d, 256)); right(x, y, n);", "pass"),
+    (
+        "makes a file beside its own folder",
+        "if (!fopen(\"../note\", \"w\")) throw std::runtime_error(\"shut\");",
+        "exception",
+    ),
+    (
+        "writes its own report",
+        "if (!fopen(\"../report\", \"a\")) throw std::runtime_error(\"shut\");",
+        "exception",
+    ),
+    (
+        "moves a file out of its folder",
+        "fclose(fopen(\"a\", \"w\")); if (rename(\"a\", \"../a\")) throw std::runtime_error(\"shut\");",
+        "exception",
+    ),
     ("returns without writing", "", "fail"),
     (
         "prints the answer",
@@ -65,7 +81,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
         "rlimit all{RLIM_INFINITY, RLIM_INFINITY}; setrlimit(RLIMIT_CPU, &all);",
         "forbidden-call",
     ),
-    ("allocates without end", "for (;;) memset(new char[1 << 24], 1, 1 << 24);", "out-of-memory"),
+    ("allocates without end", "for (;;) memset(new char[1 << 24], 1, 1 << 12);", "out-of-memory"),
     (
         "writes a file without end",
         "FILE* f = fopen(\"big\", \"w\"); static char b[1 << 20]; for (;;) fwrite(b, 1, 1 << 20, f);",
@@ -252,4 +268,6 @@ fn no_trick_gets_a_pass_and_none_gets_out() {
     assert!(verdict("leaks").notes[0].starts_with("1 buffer from cudaMalloc (100 bytes)"));
     assert!(verdicts[3].printed.starts_with("hello\n"), "{}", verdicts[3].printed);
     assert!(!Path::new("/tmp/gp_hostile").exists());
+    let folder = verdict("tells where it is").printed.trim();
+    assert!(folder.starts_with('/') && !Path::new(folder).exists(), "{folder}");
 }
