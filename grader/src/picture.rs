@@ -4,6 +4,7 @@ use crate::case::{PictureKind, PictureStyle};
 use crate::verdict::Picture;
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::error::Error;
 use std::fs;
 use std::io;
@@ -91,8 +92,11 @@ fn matrix(area: &Area<'_>, style: &PictureStyle, rows: &[&[f64]]) -> Result<(), 
         .margin(14)
         .x_label_area_size(44)
         .y_label_area_size(50)
-        // The first row is at the top.
-        .build_cartesian_2d((0..width).into_segmented(), (0..rows.len()).into_segmented())?;
+        // These ranges have their ends; the first row is at the top.
+        .build_cartesian_2d(
+            (0..width.saturating_sub(1)).into_segmented(),
+            (0..rows.len().saturating_sub(1)).into_segmented(),
+        )?;
     let place = |at: &SegmentValue<usize>| match at {
         SegmentValue::Exact(n) | SegmentValue::CenterOf(n) => n.to_string(),
         SegmentValue::Last => String::new(),
@@ -126,6 +130,7 @@ fn matrix(area: &Area<'_>, style: &PictureStyle, rows: &[&[f64]]) -> Result<(), 
             let colour = if part > HALF { &WHITE } else { &BLACK };
             let centre = (SegmentValue::CenterOf(x), SegmentValue::CenterOf(y));
             let look = ("sans-serif", 13).into_font().color(colour);
+            let look = look.pos(Pos::new(HPos::Center, VPos::Center));
             let number = Text::new(format!("{value}"), centre, look);
             chart.draw_series([field])?;
             if value != 0.0 {
