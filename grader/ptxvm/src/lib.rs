@@ -74,10 +74,11 @@
 //! - Cooperative groups: tiles of any size, and `this_grid().sync()` in a cooperative launch ([`Options::cooperative`]), which has
 //!   the room of an H200: 132 multiprocessors with 2,048 threads, 32 blocks and 228 KiB of shared memory each. Blocks of any
 //!   launch may wait for later ones, as many as have room.
+//! - `wmma.load`, `.store` and `.mma`: m16n16k16, m32n8k16 and m8n32k16 of `f16`, `bf16`, `s8` and `u8`, m16n16k8 of `tf32`, m8n8k4
+//!   of `f64`, with rows or columns in one piece. `mma.sync`: m16n8k8 and m16n8k16 of `f16` and `bf16`, m16n8k4 and m16n8k8 of
+//!   `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m8n8k4 of `f64`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
+//! - `cp.async` of 4, 8 and 16 bytes, with a source size or a predicate to ignore it, `commit_group`, `wait_group` and `wait_all`.
 //! - Cache hints and policies, prefetches and fences between proxies, which change nothing.
-//! - Products of matrices: `wmma` and `mma.sync` of halves, `bf16`, `tf32` and bytes, `ldmatrix`. A sum is rounded once; a GPU cuts
-//!   off bits on the way, so its last bits differ.
-//! - `cp.async`: the copy happens at the wait for it. Who reads before finds what was there.
 //! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 2,460 forms of instruction are compared with an NVIDIA
 //!   H200, each with 4,096 sets of operands or all 16-bit ones (`tests/golden`). The `.approx` functions are computed in double precision
 //!   and rounded once: inside the ISA's bounds, but not a GPU's very bits.
@@ -103,7 +104,31 @@
 //! - Diverged lanes meet at the immediate post-dominator of their branch. Two lanes of one warp that wait for each other (a spin
 //!   lock inside a warp) so never end, though newer GPUs would run them; warps may wait for each other.
 //! - [`launch_shadowed`] follows no values through recursion, the device heap and cooperative launches.
+//! - [`launch_shadowed`] follows no values through tensor cores and asynchronous copies: [`Shadow::is_complete`] is false then.
 //! - A GPU's heap takes more for an allocation than its size, and its stack has 1 KiB unless `cudaLimitStackSize` is raised.
+//!
+//! # Tensor cores
+//!
+//! Products are exact. An element of D begins with that of C and adds the products in the order of k, each sum rounded to the
+//! nearest `f32` (in `f64` those of `f64`; exact for integers, which then wrap or, with `.satfinite`, stop at the ends of their
+//! range); where D is `f16` the last sum is rounded to it. The ISA leaves order and rounding of floats open. GPUs add several
+//! products at once and cut off bits, each generation in its own way, so the last bits of a float result may be others there.
+//! Of a `tf32` operand the lowest 13 bits do not count.
+//!
+//! The fragments of `mma.sync`, `ldmatrix` and `stmatrix` lie as the ISA says, those of `wmma` in an order of this machine's own:
+//! a kernel may use `frag.x[i]` for what is the same for every element, and for nothing else. A `wmma.load` or `wmma.store` counts
+//! as accesses of 16 bytes by each lane, or less where lines are shorter or lie at odd places, each byte once.
+//!
+//! The ISA asks for addresses and strides that are multiples of the bytes of a lane's fragment, the CUDA C++ Programming Guide for
+//! 32 and 16 bytes. A GPU runs what keeps to less, so only that is a finding which the machine code of `sm_75` to `sm_90` cannot
+//! do: it takes 16 bytes at once from shared memory for A and B of `f16` and `bf16`, and of bytes that lie along k; 8 bytes for C and D
+//! of `f32` and `s32` whose neighbours it holds in one lane (by rows, in m8n32k16 by columns), and for `f64` (16 for C and D by
+//! rows); single bytes where they lie across k; and 4 bytes for all others. An H200 (m16n16k16 of `f16` and `f32`) faults on less, or takes other
+//! elements where a stride is odd.
+//!
+//! An asynchronous copy happens when its thread waits for it. Until then the words it goes to hold all ones, and whoever touches
+//! them is told ([`FindingKind::InFlight`]). Bounds and alignment of both sides are checked where the copy begins, races where it
+//! begins and where it ends. A copy that nobody waits for never happens.
 //!
 //! # Approximate functions
 //!
