@@ -103,28 +103,31 @@
 //!
 //! - Diverged lanes meet at the immediate post-dominator of their branch. Two lanes of one warp that wait for each other (a spin
 //!   lock inside a warp) so never end, though newer GPUs would run them; warps may wait for each other.
-//! - [`launch_shadowed`] follows no values through recursion, the device heap and cooperative launches.
-//! - [`launch_shadowed`] follows no values through tensor cores and asynchronous copies: [`Shadow::is_complete`] is false then.
+//! - [`launch_shadowed`] follows no values through recursion, the device heap and cooperative launches, nor through tensor cores
+//!   and asynchronous copies: [`Shadow::is_complete`] is false then.
 //! - A GPU's heap takes more for an allocation than its size, and its stack has 1 KiB unless `cudaLimitStackSize` is raised.
 //!
 //! # Tensor cores
 //!
-//! Products are exact. An element of D begins with that of C and adds the products in the order of k, each sum rounded to the
-//! nearest `f32` (in `f64` those of `f64`; exact for integers, which then wrap or, with `.satfinite`, stop at the ends of their
-//! range); where D is `f16` the last sum is rounded to it. The ISA leaves order and rounding of floats open. GPUs add several
-//! products at once and cut off bits, each generation in its own way, so the last bits of a float result may be others there.
-//! Of a `tf32` operand the lowest 13 bits do not count.
+//! The ISA leaves open how floats are added, and each generation of GPUs does it in its own way. Here it is Hopper's as Xie and
+//! others published it ("MMA-Sim", 2025), who compared it with GPUs; this project has not yet. Products are exact. They and the
+//! element of C are cut, toward zero, to 25 bits below the largest exponent among them and added exactly; the sum is cut to
+//! `f32`, or rounded to the nearest `f16` where both C and D are of `f16`. As the machine code for `sm_90` does, `wmma` takes `tf32`
+//! in two steps of four products, and where only D is of `f16` it rounds the cut sum. Other generations keep fewer bits and add
+//! fewer products at once, so their last bits are others. In `f64` the products are added one after the other, each with one
+//! rounding. Integers are exact, and wrap or, with `.satfinite`, stop at the ends of their range. Of a `tf32` operand the lowest 13
+//! bits do not count.
 //!
 //! The fragments of `mma.sync`, `ldmatrix` and `stmatrix` lie as the ISA says, those of `wmma` in an order of this machine's own:
 //! a kernel may use `frag.x[i]` for what is the same for every element, and for nothing else. A `wmma.load` or `wmma.store` counts
 //! as accesses of 16 bytes by each lane, or less where lines are shorter or lie at odd places, each byte once.
 //!
 //! The ISA asks for addresses and strides that are multiples of the bytes of a lane's fragment, the CUDA C++ Programming Guide for
-//! 32 and 16 bytes. A GPU runs what keeps to less, so only that is a finding which the machine code of `sm_75` to `sm_90` cannot
-//! do: it takes 16 bytes at once from shared memory for A and B of `f16` and `bf16`, and of bytes that lie along k; 8 bytes for C and D
-//! of `f32` and `s32` whose neighbours it holds in one lane (by rows, in m8n32k16 by columns), and for `f64` (16 for C and D by
-//! rows); single bytes where they lie across k; and 4 bytes for all others. An H200 (m16n16k16 of `f16` and `f32`) faults on less, or takes other
-//! elements where a stride is odd.
+//! 32 and 16 bytes. A GPU runs what keeps to less, so only that is a finding which the machine code for `sm_75` to `sm_90` cannot
+//! do. It takes 16 bytes at once from shared memory for A and B of `f16` and `bf16`, and for bytes that lie along k (single ones
+//! where they lie across it); 8 bytes for C and D of `f32` and `s32` whose neighbours a lane holds (by rows, in m8n32k16 by columns);
+//! 8 for `f64`, 16 for its C and D by rows; 4 for all others. Tried on an H200 with m16n16k16 of `f16` and `f32`: it faults on less, or
+//! takes other elements where a stride is odd.
 //!
 //! An asynchronous copy happens when its thread waits for it. Until then the words it goes to hold all ones, and whoever touches
 //! them is told ([`FindingKind::InFlight`]). Bounds and alignment of both sides are checked where the copy begins, races where it
