@@ -154,6 +154,24 @@ pub enum FindingKind {
         /// The lanes that take part with this mask.
         here: u32,
     },
+    /// An operation of the whole warp (`wmma`, `mma`, `ldmatrix`) that only a part of it comes to.
+    PartOfWarp {
+        /// The lanes that came, a bit for each.
+        here: u32,
+    },
+    /// The threads of a warp give different addresses or strides to a `wmma` load or store.
+    UnevenOperands,
+    /// An access of shared memory that an asynchronous copy is still on its way to.
+    CopyInFlight {
+        /// Load, store or atomic.
+        access: Access,
+        /// Byte offset in shared memory.
+        offset: i64,
+        /// The line of the copy.
+        copy_line: Option<SourceLine>,
+        /// The copy is this thread's own: else that thread has to wait, and then both meet.
+        own: bool,
+    },
     /// An output that must hold the same bits after every run held others.
     NotRepeatable {
         /// The first element that differs.
@@ -291,6 +309,9 @@ impl FindingKind {
             Self::GlobalRace { .. } => "global-race",
             Self::BarrierDivergence { .. } => "barrier-divergence",
             Self::InvalidMembers { .. } => "invalid-members",
+            Self::PartOfWarp { .. } => "part-of-warp",
+            Self::UnevenOperands => "uneven-operands",
+            Self::CopyInFlight { .. } => "copy-in-flight",
             Self::NotRepeatable { .. } => "not-repeatable",
             Self::Unwritten { .. } => "unwritten",
             Self::UnmetRequirement { .. } | Self::NotMeasurable { .. } => "unmet-requirement",

@@ -117,7 +117,10 @@ fn fault(kind: &FindingKind) -> Option<CudaError> {
         | FindingKind::BarrierDivergence { .. }
         | FindingKind::SharedRace { .. }
         | FindingKind::GlobalRace { .. }
-        | FindingKind::InvalidMembers { .. } => None,
+        | FindingKind::InvalidMembers { .. }
+        | FindingKind::PartOfWarp { .. }
+        | FindingKind::UnevenOperands
+        | FindingKind::InFlight { .. } => None,
     }
 }
 

@@ -152,6 +152,28 @@ pub enum FindingKind {
         /// The lanes that take part with the same mask.
         here: u32,
     },
+    /// An operation of the whole warp (`mma`, `wmma`, `ldmatrix`) that only a part of it comes to (PTX ISA 9.7.14: the
+    /// behaviour is undefined).
+    PartOfWarp {
+        /// The lanes that came, a bit for each.
+        here: u32,
+    },
+    /// The threads of a warp give different addresses or strides to a `wmma.load` or `wmma.store`, of which there is one
+    /// (PTX ISA 9.7.14.4.3: the behaviour is undefined).
+    UnevenOperands,
+    /// An access of shared memory that an asynchronous copy (`cp.async`) is still on its way to: its thread has not waited.
+    InFlight {
+        /// How.
+        access: AccessKind,
+        /// Bytes.
+        size: u32,
+        /// Offset in shared memory of the first such word.
+        offset: i64,
+        /// Line of the copy.
+        copy: Option<SourceLoc>,
+        /// The thread that copies.
+        copy_thread: [u32; 3],
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions of the warp.
@@ -209,6 +231,10 @@ impl FindingKind {
                 Self::Uninitialised { space: a, size: b, buffer: c, .. },
                 Self::Uninitialised { space: d, size: e, buffer: f, .. },
             ) => (a, b, buffer(c)) == (d, e, buffer(f)),
+            (
+                Self::InFlight { access: a, size: b, copy: c, .. },
+                Self::InFlight { access: d, size: e, copy: f, .. },
+            ) => (a, b, c) == (d, e, f),
             (Self::InvalidFree { again: a, .. }, Self::InvalidFree { again: b, .. }) => a == b,
             (
                 Self::WriteToReadOnly { buffer: (a, _), size: b },
@@ -238,6 +264,7 @@ impl FindingKind {
             ) => (a, b, c, d, e) == (f, g, h, i, j),
             (Self::EndlessLoop { .. }, Self::EndlessLoop { .. })
             | (Self::InvalidCall { .. }, Self::InvalidCall { .. })
+            | (Self::PartOfWarp { .. }, Self::PartOfWarp { .. })
             | (Self::UseAfterFree { .. }, Self::UseAfterFree { .. })
             | (Self::InvalidMembers { .. }, Self::InvalidMembers { .. }) => true,
             _ => self == other,

@@ -40,6 +40,8 @@ pub(crate) struct Event<'a> {
     pub one_buffer: bool,
     /// Tells kinds of atomics apart.
     pub operation: u32,
+    /// The end of an asynchronous copy, of whose beginning there was an event too.
+    pub ends_copy: bool,
     /// Registers of the warp, and for a store of single words the one that was stored.
     pub registers: &'a Registers,
     pub stored: Option<R>,

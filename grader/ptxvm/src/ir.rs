@@ -1,6 +1,6 @@
 //! Decoded instructions: what the executor runs. Nothing here knows PTX syntax.
 
-use crate::matrix::{Copying, Matrix};
+use crate::matrix::Matrix;
 use crate::memory::Window;
 use crate::opcodes::with_alu_table;
 use crate::types::Type;
@@ -261,6 +261,19 @@ pub struct QuietAccess {
     pub copies: bool,
 }
 
+/// `cp.async`: global memory to shared memory, some time before the thread waits for it.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyAsync {
+    pub to: Address,
+    pub from: Address,
+    /// 4, 8 or 16.
+    pub bytes: u32,
+    /// So many bytes are read, the rest becomes zero. None: all.
+    pub read: Option<R>,
+    /// Lanes that read nothing at all.
+    pub ignore: Option<Guard>,
+}
+
 /// One operation of the machine.
 #[derive(Clone, Debug)]
 pub enum Op {
@@ -314,10 +327,12 @@ pub enum Op {
     Clock32(R),
     Clock64(Q),
     System(System),
-    /// Products and loads of matrices that a warp does together.
     Matrix(Box<Matrix>),
-    /// `cp.async`
-    Copying(Box<Copying>),
+    CopyAsync(Box<CopyAsync>),
+    /// What a thread copies from here on belongs to its next group.
+    CommitCopies,
+    /// Until no more than so many of a thread's groups are on their way.
+    WaitCopies(u32),
     /// `bar.warp.sync`: lanes of a split run in step, so they have met already.
     WarpSync,
     /// Fences, prefetches and hints: nothing to do on a machine that keeps program order.

@@ -74,10 +74,11 @@
 //! - Cooperative groups: tiles of any size, and `this_grid().sync()` in a cooperative launch ([`Options::cooperative`]), which has
 //!   the room of an H200: 132 multiprocessors with 2,048 threads, 32 blocks and 228 KiB of shared memory each. Blocks of any
 //!   launch may wait for later ones, as many as have room.
+//! - `wmma.load`, `.store` and `.mma`: m16n16k16, m32n8k16 and m8n32k16 of `f16`, `bf16`, `s8` and `u8`, m16n16k8 of `tf32`, m8n8k4
+//!   of `f64`, with rows or columns in one piece. `mma.sync`: m16n8k8 and m16n8k16 of `f16` and `bf16`, m16n8k4 and m16n8k8 of
+//!   `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m8n8k4 of `f64`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
+//! - `cp.async` of 4, 8 and 16 bytes, with a source size or a predicate to ignore it, `commit_group`, `wait_group` and `wait_all`.
 //! - Cache hints and policies, prefetches and fences between proxies, which change nothing.
-//! - Products of matrices: `wmma` and `mma.sync` of halves, `bf16`, `tf32` and bytes, `ldmatrix`. A sum is rounded once; a GPU cuts
-//!   off bits on the way, so its last bits differ.
-//! - `cp.async`: the copy happens at the wait for it. Who reads before finds what was there.
 //! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 2,460 forms of instruction are compared with an NVIDIA
 //!   H200, each with 4,096 sets of operands or all 16-bit ones (`tests/golden`). The `.approx` functions are computed in double precision
 //!   and rounded once: inside the ISA's bounds, but not a GPU's very bits.
@@ -102,8 +103,35 @@
 //!
 //! - Diverged lanes meet at the immediate post-dominator of their branch. Two lanes of one warp that wait for each other (a spin
 //!   lock inside a warp) so never end, though newer GPUs would run them; warps may wait for each other.
-//! - [`launch_shadowed`] follows no values through recursion, the device heap and cooperative launches.
+//! - [`launch_shadowed`] follows no values through recursion, the device heap and cooperative launches, nor through tensor cores
+//!   and asynchronous copies: [`Shadow::is_complete`] is false then.
 //! - A GPU's heap takes more for an allocation than its size, and its stack has 1 KiB unless `cudaLimitStackSize` is raised.
+//!
+//! # Tensor cores
+//!
+//! The ISA leaves open how floats are added, and each generation of GPUs does it in its own way. Here it is Hopper's as Xie and
+//! others published it ("MMA-Sim", 2025), who compared it with GPUs; this project has not yet. Products are exact. They and the
+//! element of C are cut, toward zero, to 25 bits below the largest exponent among them and added exactly; the sum is cut to
+//! `f32`, or rounded to the nearest `f16` where both C and D are of `f16`. As the machine code for `sm_90` does, `wmma` takes `tf32`
+//! in two steps of four products, and where only D is of `f16` it rounds the cut sum. Other generations keep fewer bits and add
+//! fewer products at once, so their last bits are others. In `f64` the products are added one after the other, each with one
+//! rounding. Integers are exact, and wrap or, with `.satfinite`, stop at the ends of their range. Of a `tf32` operand the lowest 13
+//! bits do not count.
+//!
+//! The fragments of `mma.sync`, `ldmatrix` and `stmatrix` lie as the ISA says, those of `wmma` in an order of this machine's own:
+//! a kernel may use `frag.x[i]` for what is the same for every element, and for nothing else. A `wmma.load` or `wmma.store` counts
+//! as accesses of 16 bytes by each lane, or less where lines are shorter or lie at odd places, each byte once.
+//!
+//! The ISA asks for addresses and strides that are multiples of the bytes of a lane's fragment, the CUDA C++ Programming Guide for
+//! 32 and 16 bytes. A GPU runs what keeps to less, so only that is a finding which the machine code for `sm_75` to `sm_90` cannot
+//! do. It takes 16 bytes at once from shared memory for A and B of `f16` and `bf16`, and for bytes that lie along k (single ones
+//! where they lie across it); 8 bytes for C and D of `f32` and `s32` whose neighbours a lane holds (by rows, in m8n32k16 by columns);
+//! 8 for `f64`, 16 for its C and D by rows; 4 for all others. Tried on an H200 with m16n16k16 of `f16` and `f32`: it faults on less, or
+//! takes other elements where a stride is odd.
+//!
+//! An asynchronous copy happens when its thread waits for it. Until then the words it goes to hold all ones, and whoever touches
+//! them is told ([`FindingKind::InFlight`]). Bounds and alignment of both sides are checked where the copy begins, races where it
+//! begins and where it ends. A copy that nobody waits for never happens.
 //!
 //! # Approximate functions
 //!

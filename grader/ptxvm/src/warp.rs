@@ -1,7 +1,7 @@
 //! A warp: registers, lanes and the stack of splits that wait to meet again.
 
 use crate::calls::CallStack;
-use crate::exec::matrix::Copies;
+use crate::exec::copies::Copies;
 use crate::exec::quiet::Moving;
 use crate::ir::{NO_PC, P, Pc, Q, R, Slot};
 use crate::memory::local::Local;
@@ -132,7 +132,7 @@ pub(crate) struct Warp {
     pub members: [u32; 32],
     /// Registers that hold uninitialised values on their way to another place.
     pub moving: Vec<Moving>,
-    /// Asynchronous copies that have not been waited for.
+    /// Asynchronous copies of its lanes.
     pub copies: Copies,
     /// Instructions so far.
     pub executed: u64,

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::ir::alu::{QQR, QRR};
 use crate::ir::{Address, Alu, Base, Elements, Op, Slot, System, Uniform};
+use crate::matrix::Matrix;
 use crate::memory::Window;
 use crate::program::{Program, UniformSlot};
 use crate::shadow::operands;
@@ -53,6 +54,11 @@ pub(crate) fn written(program: &Program) -> Option<BTreeSet<usize>> {
         Op::Store(address, _) => flow.target(address),
         Op::QuietStore(store) => flow.target(&store.address),
         Op::Atom(atom) => flow.target(&atom.address),
+        Op::Matrix(matrix) => match &**matrix {
+            Matrix::Store(tile) => flow.target(&tile.address),
+            Matrix::Rows(rows) if rows.stores => flow.target(&rows.address),
+            _ => 0,
+        },
         _ => 0,
     });
     let targets = targets.fold(0, |all, target| all | target);
@@ -85,6 +91,7 @@ impl Flow {
             Op::Load(_, elements) => self.load(elements),
             Op::QuietLoad(load) => self.load(&load.elements),
             Op::Atom(atom) => self.add(atom.dst, loaded(atom.dst)),
+            Op::Matrix(matrix) => self.matrix(matrix),
             &Op::Shfl { dst: Some(dst), a, .. } | &Op::Redux(_, dst, a) => {
                 self.add(Slot::R(dst), self.get(Slot::R(a)));
             }
@@ -108,11 +115,29 @@ impl Flow {
             | Op::ActiveMask(_)
             | Op::System(System::Printf { .. } | System::AssertFail { .. })
             | Op::WarpSync
+            // It writes shared memory only.
+            | Op::CopyAsync(_)
+            | Op::CommitCopies
+            | Op::WaitCopies(_)
             | Op::Nop => {}
             // Clocks, which few kernels read, and what is still to come.
             _ => return None,
         }
         Some(())
+    }
+
+    /// Fragments may hold anything that memory does.
+    fn matrix(&mut self, matrix: &Matrix) {
+        let slots = match matrix {
+            Matrix::Product(op) => &op.d.slots,
+            Matrix::Load(tile) => &tile.fragment.slots,
+            Matrix::Rows(rows) if !rows.stores => &rows.slots,
+            &Matrix::Transpose(d, _) => return self.add(Slot::R(d), PART),
+            Matrix::Store(_) | Matrix::Rows(_) => return,
+        };
+        for &slot in slots {
+            self.add(slot, loaded(slot));
+        }
     }
 
     fn load(&mut self, elements: &Elements) {

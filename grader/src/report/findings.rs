@@ -2,6 +2,7 @@
 
 mod gates;
 mod requirements;
+mod warp;
 
 use super::number::{count, list, pair};
 use super::style::Style;
@@ -157,6 +158,9 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
                 "call it where the whole warp comes along, or make the mask before the branch: __ballot_sync(0xffffffff, condition)".into(),
             ],
         ),
+        FindingKind::PartOfWarp { .. } | FindingKind::UnevenOperands | FindingKind::CopyInFlight { .. } => {
+            warp::words(kind)
+        }
         FindingKind::Host(fault) => super::host::words(fault),
         FindingKind::NotRepeatable { place, values } => not_repeatable(place, *values),
         FindingKind::Unwritten { .. }
@@ -287,7 +291,7 @@ fn other_side(kind: &FindingKind) -> Option<(&SourceLine, String)> {
         FindingKind::BarrierDivergence { other_line: Some(line) } => {
             Some((line, "the other threads are here".into()))
         }
-        _ => None,
+        _ => warp::other_side(kind),
     }
 }
 

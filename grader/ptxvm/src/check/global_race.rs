@@ -451,6 +451,7 @@ mod tests {
                         strong: kind == AccessKind::Atomic,
                         one_buffer: true,
                         operation: 0,
+                        ends_copy: false,
                         registers: &registers,
                         stored: None,
                     };

@@ -1,6 +1,7 @@
 //! Sorts instructions into classes.
 
 use crate::ir::{Alu, Instr, Op, alu};
+use crate::matrix::{Matrices, Matrix};
 use crate::opcodes::with_alu_table;
 
 /// What kind of work an instruction does.
@@ -16,15 +17,17 @@ pub enum Class {
     Double,
     /// Approximate functions: `ex2`, `sin`, `rsqrt` and so on.
     Special,
+    /// Products of matrices: `mma` and `wmma.mma`.
+    Matrix,
     /// Conversions between types.
     Convert,
     /// Comparisons and logic on predicates.
     Compare,
     /// Moves and selects.
     Move,
-    /// `ld`.
+    /// `ld`, `wmma.load`, `ldmatrix` and `cp.async`.
     Load,
-    /// `st`.
+    /// `st`, `wmma.store` and `stmatrix`.
     Store,
     /// `atom` and `red`.
     Atomic,
@@ -40,12 +43,13 @@ pub enum Class {
 
 impl Class {
     /// All, in order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Integer,
         Self::Half,
         Self::Float,
         Self::Double,
         Self::Special,
+        Self::Matrix,
         Self::Convert,
         Self::Compare,
         Self::Move,
@@ -66,6 +70,7 @@ impl Class {
             Self::Float => "float",
             Self::Double => "double",
             Self::Special => "special",
+            Self::Matrix => "matrix",
             Self::Convert => "convert",
             Self::Compare => "compare",
             Self::Move => "move",
@@ -82,8 +87,14 @@ impl Class {
     pub(crate) fn of(instr: &Instr) -> Self {
         match &instr.op {
             Op::Alu(alu) => of_alu(alu),
-            Op::Load(..) | Op::QuietLoad(_) | Op::Copying(_) => Self::Load,
+            Op::Load(..) | Op::QuietLoad(_) | Op::CopyAsync(_) => Self::Load,
             Op::Store(..) | Op::QuietStore(_) => Self::Store,
+            Op::Matrix(matrix) => match &**matrix {
+                Matrix::Product(_) => Self::Matrix,
+                Matrix::Load(_) | Matrix::Rows(Matrices { stores: false, .. }) => Self::Load,
+                Matrix::Store(_) | Matrix::Rows(_) => Self::Store,
+                Matrix::Transpose(..) => Self::Warp,
+            },
             Op::Atom(_) => Self::Atomic,
             Op::Branch { .. }
             | Op::Join
@@ -103,9 +114,7 @@ impl Class {
             | Op::MatchAny(..)
             | Op::MatchAll(..)
             | Op::Redux(..)
-            | Op::ActiveMask(_)
-            | Op::Matrix(_) => Self::Warp,
-
+            | Op::ActiveMask(_) => Self::Warp,
             _ => Self::Other,
         }
     }

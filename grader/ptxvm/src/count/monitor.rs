@@ -78,7 +78,7 @@ impl Monitor for Counter {
 
     fn access(&mut self, event: &Event, _log: &mut Log) {
         let mask = event.done;
-        if mask == 0 {
+        if mask == 0 || event.ends_copy {
             return;
         }
         let counts = &mut self.counts[event.pc as usize];

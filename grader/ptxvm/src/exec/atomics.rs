@@ -122,6 +122,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             stored: None,
             telling: u32::MAX,
             operation: (atom.op as u32) << 8 | atom.ty as u32,
+            ends_copy: false,
         };
         self.accessed(what, window, mask, addresses, faults);
     }

@@ -1,299 +1,339 @@
-//! Matrices across the lanes of a warp (PTX ISA 9.7.14), and asynchronous copies (9.7.9.25).
-//!
-//! A product is the sum of all its terms in double precision, in which products of halves and of `tf32` are exact, rounded once
-//! to the type of the result. The ISA leaves the order and the precision of the sum open; GPUs cut off low bits on the way, so
-//! their last bits differ from these.
+//! Tensor cores: operations that a whole warp does as one (PTX ISA 9.7.14).
 
 use super::Machine;
+use super::memory::{Faults, What};
+use crate::finding::{AccessKind, FindingKind};
 use crate::hooks::Monitor;
-use crate::ir::{Address, Base, Element as Word, Elements, Pc, R, Slot};
-use crate::matrix::{Access, CopyLater, Copying, Element, Fragment, LoadRows, Matrix, Multiply};
-use crate::memory::Window;
-use crate::ops::round::{self, Mode};
+use crate::ir::{Address, Pc, Slot};
+use crate::matrix::{Fragment, Matrices, Matrix, Product, Tile, element_of_8x8};
+use crate::memory::{Fault, LaneMemory, Window};
+use crate::ops::product::{Dense, product};
 use crate::warp::{Registers, lanes};
 
-/// A copy that has begun.
-#[derive(Clone, Debug)]
-pub(crate) struct Pending {
-    pc: Pc,
-    mask: u32,
-    /// Number of the group that it belongs to.
-    group: u32,
-    to: [u64; 32],
-    from: [u64; 32],
-    read: [u32; 32],
-    copy: CopyLater,
-}
-
-/// Copies of a warp, in the order in which they began.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Copies {
-    pending: Vec<Pending>,
-    /// Groups that were committed.
-    committed: u32,
-}
-
-impl Copies {
-    pub fn clear(&mut self) {
-        self.pending.clear();
-        self.committed = 0;
-    }
-}
-
-/// One value of so many bytes in a 32-bit register.
-fn word(register: R, bytes: u32) -> Elements {
-    Elements {
-        slots: [Slot::R(register), Slot::Sink, Slot::Sink, Slot::Sink],
-        count: 1,
-        element: Word { bytes, signed: false, register_bits: 32 },
-    }
-}
+/// Bytes of a row of `ldmatrix`.
+const ROW: u32 = 16;
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    pub(super) fn matrix(&mut self, pc: Pc, mask: u32, op: &Matrix) {
-        if mask == 0 {
+    pub(super) fn matrix(&mut self, pc: Pc, mask: u32, matrix: &Matrix) {
+        if mask != u32::MAX {
+            self.record(FindingKind::PartOfWarp { here: mask }, pc, mask);
+            self.spoil(mask, matrix);
             return;
         }
-        match op {
-            Matrix::Access(access) => self.access_fragment(pc, mask, access),
-            Matrix::Multiply(multiply) => product(&mut self.warp.registers, mask, multiply),
-            Matrix::LoadRows(load) => self.load_rows(pc, mask, load),
-        }
-    }
-
-    /// Loads or stores values of one register in all lanes, each at an address of its own.
-    fn move_words(
-        &mut self,
-        (pc, mask, stores): (Pc, u32, bool),
-        address: &Address,
-        at: &[u64; 32],
-        elements: &Elements,
-    ) {
-        let Base::Q(pointer) = address.base else { return };
-        *self.warp.registers.q_mut(pointer) = *at;
-        if stores {
-            self.store(pc, mask, address, elements);
-        } else {
-            self.load(pc, mask, address, elements);
-        }
-    }
-
-    fn access_fragment(&mut self, pc: Pc, mask: u32, access: &Access) {
-        let Access { fragment, stride, by_rows, stores, pointer, part, .. } = access;
-        let start = self.addresses(&access.address);
-        let stride: [u32; 32] = match stride {
-            Some(stride) => *self.warp.registers.r(*stride),
-            None => [if *by_rows { fragment.columns } else { fragment.rows }; 32],
-        };
-        let bytes = fragment.element.bytes();
-        let at = |register: u32, part: u32| -> [u64; 32] {
-            std::array::from_fn(|lane| {
-                let (row, column) = fragment.place(lane as u32, register, part);
-                let (major, minor) = if *by_rows { (row, column) } else { (column, row) };
-                let index = u64::from(major) * u64::from(stride[lane]) + u64::from(minor);
-                start[lane].wrapping_add(index * u64::from(bytes))
-            })
-        };
-        let address = Address { base: Base::Q(*pointer), offset: 0, ..access.address };
-        let parts = fragment.element.of_register();
-        for (number, &register) in (0u32..).zip(&fragment.registers) {
-            let (first, second) = (at(number, 0), at(number, parts.min(2) - 1));
-            // All parts of a register lie side by side, or none do.
-            let close = parts == 1 || second[0] == first[0].wrapping_add(u64::from(bytes));
-            if close {
-                self.move_words((pc, mask, *stores), &address, &first, &word(register, 4));
-                continue;
-            }
-            for index in 0..parts {
-                let shift = index * bytes * 8;
-                let ones = u32::MAX >> (32 - bytes * 8);
-                if *stores {
-                    let whole = *self.warp.registers.r(register);
-                    *self.warp.registers.r_mut(*part) = whole.map(|word| word >> shift & ones);
-                }
-                let elements = word(*part, bytes);
-                self.move_words((pc, mask, *stores), &address, &at(number, index), &elements);
-                if !*stores {
-                    let loaded = *self.warp.registers.r(*part);
-                    let whole = self.warp.registers.r_mut(register);
-                    for lane in lanes(mask) {
-                        let kept = if index == 0 { 0 } else { whole[lane] };
-                        whole[lane] = kept | (loaded[lane] & ones) << shift;
-                    }
-                }
-            }
-        }
-    }
-
-    fn load_rows(&mut self, pc: Pc, mask: u32, load: &LoadRows) {
-        let rows = self.addresses(&load.address);
-        let address = Address { base: Base::Q(load.pointer), offset: 0, ..load.address };
-        for (number, &register) in load.registers.iter().enumerate() {
-            // Lane 8 i + r points to row r of matrix i.
-            let row = |row: usize| rows[number * 8 + row];
-            if !load.transposed {
-                let at = std::array::from_fn(|lane| row(lane / 4) + 4 * (lane as u64 % 4));
-                self.move_words((pc, mask, false), &address, &at, &word(register, 4));
-                continue;
-            }
-            for half in 0..2 {
-                let at =
-                    std::array::from_fn(|lane| row(lane % 4 * 2 + half) + 2 * (lane as u64 / 4));
-                self.move_words((pc, mask, false), &address, &at, &word(load.part, 2));
-                let loaded = *self.warp.registers.r(load.part);
-                let whole = self.warp.registers.r_mut(register);
-                for lane in lanes(mask) {
-                    let kept = if half == 0 { 0 } else { whole[lane] };
-                    whole[lane] = kept | (loaded[lane] & 0xFFFF) << (16 * half);
-                }
-            }
-        }
-    }
-
-    pub(super) fn copying(&mut self, pc: Pc, mask: u32, op: &Copying) {
-        match op {
-            Copying::Begin(copy) => {
-                if mask == 0 {
-                    return;
-                }
-                let read = match copy.read {
-                    Some(count) => self.warp.registers.r(count).map(|n| n.min(copy.bytes)),
-                    None => [copy.bytes; 32],
-                };
-                let (to, from) = (self.addresses(&copy.to), self.addresses(&copy.from));
-                let copies = &mut self.warp.copies;
-                let group = copies.committed;
-                copies.pending.push(Pending {
-                    pc,
-                    mask,
-                    group,
-                    to,
-                    from,
-                    read,
-                    copy: copy.clone(),
+        match matrix {
+            Matrix::Product(op) => self.product(op),
+            Matrix::Load(tile) => self.tile(pc, tile, false),
+            Matrix::Store(tile) => self.tile(pc, tile, true),
+            Matrix::Rows(rows) => self.rows(pc, rows),
+            &Matrix::Transpose(d, a) => {
+                let a = *self.warp.registers.r(a);
+                let moved = std::array::from_fn(|lane| {
+                    let half = |half| {
+                        let (row, col) = element_of_8x8(lane, half, true);
+                        a[row * 4 + col / 2] >> (16 * (col % 2)) & 0xFFFF
+                    };
+                    half(0) | half(1) << 16
                 });
+                *self.warp.registers.r_mut(d) = moved;
             }
-            Copying::Commit => self.warp.copies.committed += 1,
-            Copying::Wait(left) => {
-                let copies = &mut self.warp.copies;
-                // Groups below this number are waited for; the one that is not committed only by a wait for all.
-                let end = left.map_or(u32::MAX, |left| copies.committed.saturating_sub(left));
-                let all = std::mem::take(&mut copies.pending);
-                for mut pending in all {
-                    let now = if pending.group < end { pending.mask & mask } else { 0 };
-                    if now != 0 {
-                        self.copy_now(&Pending { mask: now, ..pending.clone() });
-                    }
-                    pending.mask &= !now;
-                    if pending.mask != 0 {
-                        self.warp.copies.pending.push(pending);
-                    }
+        }
+    }
+
+    /// What the operation leaves in the lanes that came is undefined: all ones, as after a read that went wrong.
+    fn spoil(&mut self, mask: u32, matrix: &Matrix) {
+        let mut spoil = |slots: &[Slot]| {
+            for &slot in slots {
+                self.set_lanes(slot, mask, &[u64::MAX; 32]);
+            }
+        };
+        match matrix {
+            Matrix::Product(op) => spoil(&op.d.slots),
+            Matrix::Load(tile) => spoil(&tile.fragment.slots),
+            Matrix::Rows(rows) if !rows.stores => spoil(&rows.slots),
+            &Matrix::Transpose(d, _) => spoil(&[Slot::R(d)]),
+            Matrix::Store(_) | Matrix::Rows(_) => {}
+        }
+    }
+
+    fn product(&mut self, op: &Product) {
+        let registers = &self.warp.registers;
+        let matrix = |fragment| gather(registers, fragment);
+        let d = product(op, &matrix(&op.a), &matrix(&op.b), &matrix(&op.c));
+        scatter(&mut self.warp.registers, &op.d, &d);
+    }
+
+    /// `wmma.load` and `wmma.store`: pieces of lines, one lane after the other.
+    fn tile(&mut self, pc: Pc, tile: &Tile, stores: bool) {
+        let fragment = &tile.fragment;
+        let bytes = fragment.scalar.bytes();
+        let (lines, length) = tile.lines();
+        let bases = self.addresses(&tile.address);
+        let strides = match tile.stride {
+            Some(stride) => *self.warp.registers.r(stride),
+            None => [length as u32; 32],
+        };
+        let uneven = lanes(u32::MAX)
+            .filter(|&lane| (bases[lane], strides[lane]) != (bases[0], strides[0]))
+            .fold(0, |all, lane| all | 1 << lane);
+        if uneven != 0 {
+            self.record(FindingKind::UnevenOperands, pc, uneven);
+            if !stores {
+                for &slot in &fragment.slots {
+                    self.set_lanes(slot, u32::MAX, &[u64::MAX; 32]);
+                }
+            }
+            return;
+        }
+        let (base, stride) = (bases[0], u64::from(strides[0]) * u64::from(bytes));
+        let least = tile.alignment();
+        let askew = [base, stride].iter().any(|place| !place.is_multiple_of(least.into()));
+        let line = length as u32 * bytes;
+        // As wide as the place allows.
+        let piece = if askew {
+            line.min(16)
+        } else {
+            1 << (base | stride | u64::from(line) | 16).trailing_zeros()
+        };
+        let (window, base) = in_window(&tile.address, base);
+        let per_line = line / piece;
+        let pieces: Vec<u64> = (0..lines as u64)
+            .flat_map(|line| {
+                let first = base.wrapping_add(line.wrapping_mul(stride));
+                (0..per_line).map(move |index| first.wrapping_add((index * piece).into()))
+            })
+            .collect();
+        let mut dense = if stores { gather(&self.warp.registers, fragment) } else { Dense::new() };
+        let place = |index: usize| {
+            let (line, at) = (index / length, index % length);
+            if tile.by_rows { line * fragment.cols + at } else { at * fragment.cols + line }
+        };
+        let each = (piece / bytes) as usize;
+        let mut in_memory = Vec::with_capacity(lines * length);
+        if stores {
+            in_memory.extend((0..dense.len()).map(|index| dense[place(index)]));
+        }
+        for (number, chunk) in pieces.chunks(32).enumerate() {
+            let mask = u32::MAX >> (32 - chunk.len());
+            let addresses = std::array::from_fn(|lane| chunk.get(lane).copied().unwrap_or(0));
+            let access = Pieces {
+                pc,
+                window,
+                mask,
+                addresses,
+                bytes: piece,
+                element: bytes,
+                askew: if askew { least } else { 0 },
+            };
+            if stores {
+                let first = number * 32 * each;
+                self.put_pieces(&access, &in_memory[first..first + chunk.len() * each]);
+            } else {
+                self.get_pieces(&access, &mut in_memory);
+            }
+        }
+        if !stores {
+            dense = vec![0; in_memory.len()];
+            for (index, value) in in_memory.into_iter().enumerate() {
+                dense[place(index)] = value;
+            }
+            scatter(&mut self.warp.registers, fragment, &dense);
+        }
+    }
+
+    /// `ldmatrix` and `stmatrix`: lane i has the address of row i.
+    fn rows(&mut self, pc: Pc, rows: &Matrices) {
+        let count = rows.slots.len() * 8;
+        let mask = u32::MAX >> (32 - count);
+        let mut addresses = self.addresses(&rows.address);
+        let (window, first) = in_window(&rows.address, addresses[0]);
+        let outer = addresses[0].wrapping_sub(first);
+        for address in &mut addresses {
+            *address = address.wrapping_sub(outer);
+        }
+        let access = Pieces { pc, window, mask, addresses, bytes: ROW, element: 2, askew: 0 };
+        // Element e of row r of a matrix lies at 8 r + e.
+        if rows.stores {
+            let mut values = vec![0; count * 8];
+            self.each_half(rows, |registers, slot, lane, half, at| {
+                values[at] = registers.lane(slot, lane) >> (16 * half) & 0xFFFF;
+            });
+            self.put_pieces(&access, &values);
+        } else {
+            let mut values = Vec::with_capacity(count * 8);
+            self.get_pieces(&access, &mut values);
+            self.each_half(rows, |registers, slot, lane, half, at| {
+                let other = if half == 0 { 0 } else { registers.lane(slot, lane) & 0xFFFF };
+                registers.set_lane(slot, lane, other | values[at] << (16 * half));
+            });
+        }
+    }
+
+    fn each_half(
+        &mut self,
+        rows: &Matrices,
+        mut visit: impl FnMut(&mut Registers, Slot, usize, usize, usize),
+    ) {
+        for (matrix, &slot) in rows.slots.iter().enumerate() {
+            for lane in 0..32 {
+                for half in 0..2 {
+                    let (row, col) = element_of_8x8(lane, half, rows.transposed);
+                    let at = (matrix * 8 + row) * 8 + col;
+                    visit(&mut self.warp.registers, slot, lane, half, at);
                 }
             }
         }
     }
 
-    fn copy_now(&mut self, pending: &Pending) {
-        let Pending { pc, mask, to, from, read, copy, .. } = pending;
-        let base = Base::Q(copy.pointer);
-        let source = Address { window: Some(Window::Global), base, offset: 0, ..copy.from };
-        let target = Address { window: Some(Window::Shared), base, offset: 0, ..copy.to };
-        let count = copy.bytes / 4;
-        let mut elements = word(copy.words[0], 4);
-        elements.count = count as u8;
-        for (slot, &register) in elements.slots.iter_mut().zip(&copy.words[..count as usize]) {
-            *slot = Slot::R(register);
-            *self.warp.registers.r_mut(register) = [0; 32];
-        }
-        let whole = lanes(*mask).filter(|&lane| read[lane] == copy.bytes);
-        let whole = whole.fold(0, |all, lane| all | 1 << lane);
-        if whole != 0 {
-            self.move_words((*pc, whole, false), &source, from, &elements);
-        }
-        // Where less is read, byte by byte: only the edge of a tensor needs it.
-        for byte in 0..copy.bytes {
-            let some = lanes(mask & !whole).filter(|&lane| read[lane] > byte);
-            let some = some.fold(0, |all, lane| all | 1 << lane);
-            if some == 0 {
-                continue;
+    /// Appends the elements of each lane's piece. Those that cannot be read are all ones.
+    fn get_pieces(&mut self, access: &Pieces, values: &mut Vec<u64>) {
+        let faults = match access.window {
+            Window::Global => get(&self.env.memory, access, values),
+            Window::Shared => get(&self.state.shared, access, values),
+            Window::Local => get(&self.warp.local, access, values),
+            Window::Const => get(self.env.constants, access, values),
+            Window::Param => get(self.env.params, access, values),
+        };
+        self.pieces_accessed(access, AccessKind::Read, faults);
+    }
+
+    fn put_pieces(&mut self, access: &Pieces, values: &[u64]) {
+        let faults = match access.window {
+            Window::Global => put(&mut { self.env.memory }, access, values),
+            Window::Shared => put(&mut self.state.shared, access, values),
+            Window::Local => put(&mut self.warp.local, access, values),
+            Window::Const | Window::Param => {
+                Faults { out_of_bounds: access.mask, ..Faults::default() }
             }
-            let register = copy.words[byte as usize / 4];
-            let before = *self.warp.registers.r(register);
-            let at = from.map(|at| at.wrapping_add(byte.into()));
-            self.move_words((*pc, some, false), &source, &at, &word(register, 1));
-            let words = self.warp.registers.r_mut(register);
-            for lane in lanes(some) {
-                words[lane] = before[lane] | (words[lane] & 0xFF) << (8 * (byte % 4));
-            }
-        }
-        self.move_words((*pc, *mask, true), &target, to, &elements);
+        };
+        self.pieces_accessed(access, AccessKind::Write, faults);
+    }
+
+    fn pieces_accessed(&mut self, access: &Pieces, kind: AccessKind, faults: Faults) {
+        let what = What {
+            pc: access.pc,
+            kind,
+            size: if access.askew == 0 { access.bytes } else { access.askew },
+            strong: false,
+            one_buffer: false,
+            stored: None,
+            telling: u32::MAX,
+            operation: 0,
+            ends_copy: false,
+        };
+        self.accessed(what, access.window, access.mask, &access.addresses, faults);
     }
 }
 
-/// The NaN that every float operation of a GPU gives.
-const NAN: u32 = 0x7FFF_FFFF;
+/// A piece of memory for each lane.
+struct Pieces {
+    pc: Pc,
+    window: Window,
+    mask: u32,
+    addresses: [u64; 32],
+    /// Of a piece.
+    bytes: u32,
+    /// Of an element.
+    element: u32,
+    /// What the whole should be aligned to and is not; 0: it is.
+    askew: u32,
+}
 
-/// The value of an element in a register.
-fn value(element: Element, word: u32, part: u32) -> f64 {
-    match element {
-        Element::F16 => half::f16::from_bits((word >> (16 * part)) as u16).to_f64(),
-        Element::Bf16 => half::bf16::from_bits((word >> (16 * part)) as u16).to_f64(),
-        Element::Tf32 => f32::from_bits(word & !0x1FFF).into(),
-        Element::F32 => f32::from_bits(word).into(),
-        Element::S8 => f64::from((word >> (8 * part)) as u8 as i8),
-        Element::U8 => f64::from((word >> (8 * part)) as u8),
-        Element::S32 => f64::from(word as i32),
+impl Pieces {
+    fn check(&self, memory: &impl LaneMemory, lane: usize, write: bool) -> Result<usize, Fault> {
+        if self.askew == 0 {
+            return memory.check(lane, self.addresses[lane], self.bytes, write);
+        }
+        for byte in 0..u64::from(self.bytes) {
+            memory.check(lane, self.addresses[lane].wrapping_add(byte), 1, write)?;
+        }
+        Err(Fault::Misaligned)
     }
 }
 
-/// All elements by rows; of lanes that are not there, what they last held.
-fn gather(registers: &Registers, fragment: &Fragment) -> Vec<f64> {
-    let mut all = vec![0.0; (fragment.rows * fragment.columns) as usize];
-    for (number, &register) in (0u32..).zip(&fragment.registers) {
-        let words = registers.r(register);
-        for (lane, &word) in (0u32..).zip(words) {
-            for part in 0..fragment.element.of_register() {
-                let (row, column) = fragment.place(lane, number, part);
-                all[(row * fragment.columns + column) as usize] =
-                    value(fragment.element, word, part);
+/// The window of an address that all lanes share, and the address in it.
+fn in_window(address: &Address, base: u64) -> (Window, u64) {
+    address.window.map_or_else(
+        || {
+            let window = Window::of(base);
+            (window, base.wrapping_sub(window.base()))
+        },
+        |window| (window, base),
+    )
+}
+
+fn get(memory: &impl LaneMemory, access: &Pieces, values: &mut Vec<u64>) -> Faults {
+    let mut faults = Faults::default();
+    let (element, count) = (access.element, access.bytes / access.element);
+    for lane in lanes(access.mask) {
+        match access.check(memory, lane, false) {
+            Ok(place) => {
+                for index in 0..count {
+                    let (value, defined) =
+                        memory.get(lane, place + (index * element) as usize, element);
+                    faults.undefined |= u32::from(!defined) << lane;
+                    values.push(value);
+                }
+            }
+            Err(fault) => {
+                faults.add(lane, fault);
+                values.extend((0..count).map(|_| u64::MAX >> (64 - 8 * element)));
             }
         }
     }
-    all
+    faults
 }
 
-fn product(registers: &mut Registers, mask: u32, multiply: &Multiply) {
-    let Multiply { a, b, c, d, saturates } = multiply;
-    let (left, right, sum) = (gather(registers, a), gather(registers, b), gather(registers, c));
-    let columns = d.columns as usize;
-    let shared = a.columns as usize;
-    let integers = d.element.is_integer();
-    let element = |row: usize, column: usize| -> u32 {
-        let terms = (0..shared).map(|k| left[row * shared + k] * right[k * columns + column]);
-        if integers {
-            // Exact: at most 32 products of 16 bits, and a sum of 32.
-            let total = terms.sum::<f64>() + sum[row * columns + column];
-            return match saturates {
-                true => (total as i32) as u32,
-                false => (total as i64) as u32,
-            };
-        }
-        let total = terms.fold(sum[row * columns + column], |total, term| total + term);
-        match d.element {
-            Element::F16 => round::to_16(total, round::F16, Mode::Nearest),
-            _ if total.is_nan() => NAN,
-            _ => round::to_f32(total, Mode::Nearest).to_bits(),
-        }
-    };
-    for (number, &register) in (0u32..).zip(&d.registers) {
-        for lane in lanes(mask) {
-            let parts = d.element.of_register();
-            let mut word = 0;
-            for part in 0..parts {
-                let (row, column) = d.place(lane as u32, number, part);
-                word |= element(row as usize, column as usize) << (part * d.element.bytes() * 8);
+fn put(memory: &mut impl LaneMemory, access: &Pieces, values: &[u64]) -> Faults {
+    let mut faults = Faults::default();
+    let (element, count) = (access.element, (access.bytes / access.element) as usize);
+    for (lane, values) in lanes(access.mask).zip(values.chunks_exact(count)) {
+        match access.check(memory, lane, true) {
+            Ok(place) => {
+                for (index, &value) in values.iter().enumerate() {
+                    memory.put(lane, place + index * element as usize, element, value);
+                }
             }
-            registers.r_mut(register)[lane] = word;
+            Err(fault) => faults.add(lane, fault),
+        }
+    }
+    faults
+}
+
+/// The matrix that registers hold.
+fn gather(registers: &Registers, fragment: &Fragment) -> Dense {
+    let mut dense = vec![0; fragment.rows * fragment.cols];
+    each_element(fragment, |slot, lane, shift, mask, at| {
+        dense[at] = registers.lane(slot, lane) >> shift & mask;
+    });
+    dense
+}
+
+fn scatter(registers: &mut Registers, fragment: &Fragment, dense: &Dense) {
+    for &slot in &fragment.slots {
+        for lane in 0..32 {
+            registers.set_lane(slot, lane, 0);
+        }
+    }
+    each_element(fragment, |slot, lane, shift, _, at| {
+        let other = registers.lane(slot, lane);
+        registers.set_lane(slot, lane, other | dense[at] << shift);
+    });
+}
+
+fn each_element(fragment: &Fragment, mut visit: impl FnMut(Slot, usize, u32, u64, usize)) {
+    let bits = fragment.scalar.bytes() * 8;
+    for (register, &slot) in fragment.slots.iter().enumerate() {
+        for lane in 0..32 {
+            for part in 0..fragment.scalar.packed() {
+                let (row, col) = fragment.place(lane, register, part);
+                visit(
+                    slot,
+                    lane,
+                    part as u32 * bits,
+                    u64::MAX >> (64 - bits),
+                    row * fragment.cols + col,
+                );
+            }
         }
     }
 }

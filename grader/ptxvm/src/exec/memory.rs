@@ -33,6 +33,8 @@ pub(super) struct What {
     pub stored: Option<R>,
     /// See [`Event::telling`].
     pub telling: u32,
+    /// See [`Event::ends_copy`].
+    pub ends_copy: bool,
 }
 
 impl Faults {
@@ -44,6 +46,17 @@ impl Faults {
             Fault::Freed => &mut self.freed,
         };
         *mask |= 1 << lane;
+    }
+
+    /// Those of some lanes.
+    pub fn of(self, mask: u32) -> Self {
+        Self {
+            out_of_bounds: self.out_of_bounds & mask,
+            misaligned: self.misaligned & mask,
+            read_only: self.read_only & mask,
+            freed: self.freed & mask,
+            undefined: self.undefined & mask,
+        }
     }
 
     /// Lanes whose access did not happen.
@@ -109,6 +122,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 stored: None,
                 telling: u32::MAX,
                 operation: 0,
+                ends_copy: false,
             };
             machine.accessed(what, window, mask, addresses, faults);
         });
@@ -190,6 +204,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             stored: None,
             telling: if mask == u32::MAX { (env.simd.distinct)(&words) } else { mask },
             operation: 0,
+            ends_copy: false,
         };
         self.accessed(what, window, mask, &addresses, Faults::default());
         Some(())
@@ -229,6 +244,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 stored,
                 telling: u32::MAX,
                 operation: 0,
+                ends_copy: false,
             };
             machine.accessed(what, window, mask, addresses, faults);
         });
@@ -289,8 +305,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
         window: Window,
         mask: u32,
         addresses: &[u64; 32],
-        faults: Faults,
+        mut faults: Faults,
     ) {
+        if window == Window::Shared && !self.state.shared.flights().is_empty() && !what.ends_copy {
+            // What is on its way is not there yet: that says more than that nobody wrote it.
+            faults.undefined &= !self.in_flight(what, mask & !faults.refused(), addresses);
+        }
         let event = Event {
             pc: what.pc,
             kind: what.kind,
@@ -308,6 +328,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             strong: what.strong,
             one_buffer: what.one_buffer,
             operation: what.operation,
+            ends_copy: what.ends_copy,
             registers: &self.warp.registers,
             stored: what.stored,
         };

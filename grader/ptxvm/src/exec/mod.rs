@@ -8,8 +8,9 @@ macro_rules! with_features {
 pub(crate) mod arith;
 mod atomics;
 mod calls;
+pub(crate) mod copies;
 mod heap;
-pub(crate) mod matrix;
+mod matrix;
 mod memory;
 mod printf;
 pub(crate) mod quiet;
@@ -229,8 +230,18 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     continue;
                 }
                 &Op::Members(members) => self.members(pc, active, members),
-                Op::Matrix(matrix) => self.matrix(pc, active, matrix),
-                Op::Copying(copying) => self.copying(pc, active, copying),
+                Op::Matrix(matrix) => {
+                    if active != 0 {
+                        self.matrix(pc, active, matrix);
+                    }
+                }
+                Op::CopyAsync(copy) => {
+                    if active != 0 {
+                        self.copy_async(pc, active, copy);
+                    }
+                }
+                Op::CommitCopies => self.warp.copies.commit(active),
+                &Op::WaitCopies(groups) => self.wait_copies(active, groups),
                 Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
                 // A run of arithmetic never stops at arithmetic.
                 Op::Alu(_) | Op::Nop => {}

@@ -50,6 +50,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 stored: None,
                 telling: u32::MAX,
                 operation: 0,
+                ends_copy: false,
             };
             machine.accessed(what, window, mask, addresses, faults);
         });

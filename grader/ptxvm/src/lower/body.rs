@@ -291,6 +291,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             || self.control(mods, operands)?
             || self.warp_operation(mods, operands)?
             || self.matrix(mods, operands)?
+            || self.asynchronous_copy(mods, operands)?
             || self.video(mods, operands)?;
         if !known {
             return Err(self.unsupported(refuse::reason(instruction.opcode)));

@@ -1,287 +1,274 @@
-//! Lowers `wmma`, `mma.sync`, `ldmatrix` and `cp.async`.
+//! `wmma`, `mma.sync`, `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA 9.7.14).
 
-use super::body::{Body, Register, Result};
+use super::body::{Body, Result};
 use super::mods::Mods;
-use crate::ir::{Op, R, Uniform};
-use crate::matrix::{
-    Access, CopyLater, Copying, Element, Fragment, Layout, LoadRows, Matrix, Multiply,
-};
+use crate::ir::{Op, Slot};
+use crate::matrix::{Fragment, Layout, Matrices, Matrix, Product, Role, Scalar, Shape, Tile};
 use crate::memory::Window;
 use crate::syntax::ast::Operand;
 use crate::types::Type;
 
-/// Rows of the left factor, columns of the right one, and what both share.
-type Shape = (u32, u32, u32);
+/// Names of the four matrices of a product, as PTX says which types they have.
+struct Types {
+    d: Scalar,
+    a: Scalar,
+    b: Scalar,
+    c: Scalar,
+}
 
 impl<'a> Body<'_, '_, '_, 'a> {
     /// True if the instruction was one of these.
     pub fn matrix(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
-        match mods.base {
-            "wmma" => self.wmma(mods, operands)?,
-            "mma" => self.mma(mods, operands)?,
-            "ldmatrix" => self.load_rows(mods, operands)?,
-            "cp" if mods.has("async") && !mods.has("bulk") && !mods.has("mbarrier") => {
-                self.copy_later(mods, operands)?;
-            }
-            _ => return Ok(false),
+        let base = mods.base;
+        if !matches!(base, "wmma" | "mma" | "ldmatrix" | "stmatrix" | "movmatrix") {
+            return Ok(false);
         }
+        let load = mods.take("load");
+        let store = mods.take("store");
+        if base == "wmma" && !load && !store && !mods.take("mma") {
+            return Err(self.malformed("`wmma` is `.load`, `.store` or `.mma`"));
+        }
+        if !(mods.take("sync") && mods.take("aligned")) {
+            return Err(self.malformed(format!("`{base}` needs `.sync.aligned`")));
+        }
+        let matrix = match base {
+            "movmatrix" => self.transpose(mods, operands)?,
+            "ldmatrix" | "stmatrix" => self.matrices(mods, operands)?,
+            _ if load || store => Matrix::from_tile(self.tile(mods, operands, load)?, load),
+            _ => Matrix::Product(self.product(mods, operands)?),
+        };
+        self.emit(Op::Matrix(Box::new(matrix)));
         Ok(true)
     }
 
-    /// The whole warp takes part.
-    fn together(&mut self, op: Matrix) {
-        let all = self.builder.uniform_r(Uniform::Bits(u64::from(u32::MAX)));
-        self.emit_members(all);
-        self.emit(Op::Matrix(Box::new(op)));
+    fn shape(&self, mods: &mut Mods<'a>) -> Result<Shape> {
+        mods.take_last(Shape::parse).ok_or_else(|| {
+            self.malformed(format!("`{}` needs a shape such as `.m16n8k16`", mods.base))
+        })
     }
 
-    fn fragment_registers(&mut self, operand: &Operand<'a>, written: bool) -> Result<Vec<R>> {
-        let parts = match operand {
-            Operand::Vector(parts) => parts.as_slice(),
-            single => std::slice::from_ref(single),
+    fn not_there(&self, mods: &Mods<'a>) -> crate::error::LoadError {
+        let there = if mods.base == "wmma" {
+            "m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8, m16n16k8 of tf32, m8n8k4 of f64"
+        } else {
+            "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, m16n8k16, m16n8k32 and \
+             m8n8k16 of s8 and u8, m8n8k4 of f64"
         };
-        let mut registers = Vec::new();
-        for part in parts {
-            registers.push(if written {
-                match self.dst(part)? {
-                    Some(Register::R(register, 32)) => register,
-                    None => self.builder.new_r(),
-                    Some(_) => return Err(self.malformed("a fragment is made of 32-bit registers")),
-                }
-            } else {
-                self.value_r(part, Type::B32)?
-            });
+        self.unsupported(format!(
+            "this shape of `{}` with these types; there are {there}",
+            mods.base
+        ))
+    }
+
+    fn product(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<Product> {
+        let shape = self.shape(mods)?;
+        let mut types = Vec::new();
+        while let Some(scalar) = mods.take_last(Scalar::parse) {
+            types.insert(0, scalar);
         }
-        Ok(registers)
+        let types = match *types {
+            // The types of `wmma` on f16 are those of D and C alone.
+            [d, c] if mods.base == "wmma" => Types { d, a: Scalar::F16, b: Scalar::F16, c },
+            [d, a, b, c] => Types { d, a, b, c },
+            _ => return Err(self.not_there(mods)),
+        };
+        let layout = if mods.base == "wmma" { Layout::Wmma } else { Layout::Mma };
+        let inner = (mods.take("row"), mods.take("col"));
+        if layout == Layout::Wmma {
+            // Either may be there twice.
+            mods.drop_all(&["row", "col"]);
+        } else if inner != (true, true) {
+            return Err(self.not_there(mods));
+        }
+        let saturate = mods.take("satfinite");
+        if types.d == Scalar::F64 {
+            mods.take("rn");
+        }
+        if !is_there(layout, shape, &types) || saturate && types.d != Scalar::S32 {
+            return Err(self.not_there(mods));
+        }
+        let [d, a, b, c] = self.exactly(operands)?;
+        Ok(Product {
+            shape,
+            a: self.fragment(Role::A, layout, types.a, shape, a, false)?,
+            b: self.fragment(Role::B, layout, types.b, shape, b, false)?,
+            c: self.fragment(Role::Sum, layout, types.c, shape, c, false)?,
+            d: self.fragment(Role::Sum, layout, types.d, shape, d, true)?,
+            saturate,
+        })
     }
 
     fn fragment(
         &mut self,
+        role: Role,
+        layout: Layout,
+        scalar: Scalar,
+        shape: Shape,
         operand: &Operand<'a>,
         written: bool,
-        (rows, columns): (u32, u32),
-        element: Element,
-        layout: Layout,
     ) -> Result<Fragment> {
-        let registers = self.fragment_registers(operand, written)?;
-        let held = 32 * element.of_register() * registers.len() as u32;
-        if held == 0 || !held.is_multiple_of(rows * columns) {
-            return Err(self.malformed(format!(
-                "{} registers cannot hold a matrix of {rows} x {columns}",
-                registers.len()
-            )));
-        }
-        Ok(Fragment { rows, columns, element, registers, layout })
+        let (rows, cols) = Fragment::size(role, shape);
+        let count = Fragment::registers(role, layout, scalar, rows, cols);
+        let slots = self.fragment_slots(operand, count, scalar == Scalar::F64, written)?;
+        Ok(Fragment { role, layout, scalar, rows, cols, slots })
     }
 
-    fn shape(&self, mods: &mut Mods<'a>, known: &[(&'static str, Shape)]) -> Result<Shape> {
-        let names: Vec<&'static str> = known.iter().map(|(name, _)| *name).collect();
-        let taken = mods.take_any(&names);
-        let found = known.iter().find(|(name, _)| Some(*name) == taken);
-        found.map(|&(_, shape)| shape).ok_or_else(|| self.unsupported("matrices of this shape"))
-    }
-
-    /// The types of a product, which stand last, in their order.
-    fn elements(mods: &mut Mods<'a>) -> Vec<Element> {
-        let mut all = Vec::new();
-        while let Some(element) = mods.take_last(Element::parse) {
-            all.insert(0, element);
-        }
-        all
-    }
-
-    fn wmma(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        const SHAPES: [(&str, Shape); 4] = [
-            ("m16n16k16", (16, 16, 16)),
-            ("m32n8k16", (32, 8, 16)),
-            ("m8n32k16", (8, 32, 16)),
-            ("m16n16k8", (16, 16, 8)),
-        ];
-        let action = mods.take_any(&["load", "store", "mma"]);
-        mods.drop_all(&["sync", "aligned"]);
-        let (m, n, k) = self.shape(mods, &SHAPES)?;
-        if action == Some("mma") {
-            return self.wmma_product(mods, operands, (m, n, k));
-        }
-        let stores = action == Some("store");
-        let (size, factor) = match mods.take_any(&["a", "b", "c", "d"]) {
-            Some("a") => ((m, k), true),
-            Some("b") => ((k, n), true),
-            Some(_) => ((m, n), false),
-            None => return Err(self.malformed("`wmma` names a matrix: `.a`, `.b`, `.c` or `.d`")),
-        };
-        let by_rows = self.by_rows(mods)?;
-        let window = match mods.take_any(&["global", "shared", "shared::cta"]) {
-            Some("global") => Some(Window::Global),
-            Some(_) => Some(Window::Shared),
-            None => None,
-        };
-        let Some(element) = mods.take_last(Element::parse) else {
-            return Err(self.unsupported("matrices of this type"));
-        };
-        let (matrix, address, stride) = match (stores, operands) {
-            (false, [matrix, address]) | (true, [address, matrix]) => (matrix, address, None),
-            (false, [matrix, address, stride]) | (true, [address, matrix, stride]) => {
-                (matrix, address, Some(stride))
-            }
-            _ => return Err(self.malformed("`wmma` has a matrix, an address and a stride")),
-        };
-        // Factors say in the product how they were loaded, sums do not.
-        let layout = Layout::Open { by_rows: by_rows || !factor };
-        let fragment = self.fragment(matrix, !stores, size, element, layout)?;
-        let address = self.address(address, window, false)?;
-        let stride = match stride {
-            Some(stride) => Some(self.value_r(stride, Type::B32)?),
-            None => None,
-        };
-        let (pointer, part) = (self.builder.new_q(), self.builder.new_r());
-        self.together(Matrix::Access(Access {
-            fragment,
-            address,
-            stride,
-            by_rows,
-            stores,
-            pointer,
-            part,
-        }));
-        Ok(())
-    }
-
-    fn by_rows(&self, mods: &mut Mods<'a>) -> Result<bool> {
-        match mods.take_any(&["row", "col"]) {
-            Some(word) => Ok(word == "row"),
-            None => Err(self.malformed("a layout is missing: `.row` or `.col`")),
-        }
-    }
-
-    fn wmma_product(
+    fn fragment_slots(
         &mut self,
-        mods: &mut Mods<'a>,
-        operands: &[Operand<'a>],
-        (m, n, k): Shape,
-    ) -> Result<()> {
-        // Which of the two comes first, `take_any` would not tell.
-        let first = mods.take_last(|part| (part == "row" || part == "col").then(|| part == "row"));
-        let second = mods.take_last(|part| (part == "row" || part == "col").then(|| part == "row"));
-        let (Some(b_rows), Some(a_rows)) = (first, second) else {
-            return Err(self.malformed("the layouts of both factors are missing"));
+        operand: &Operand<'a>,
+        count: usize,
+        wide: bool,
+        written: bool,
+    ) -> Result<Vec<Slot>> {
+        let parts = match operand {
+            Operand::Vector(parts) => parts.as_slice(),
+            single => std::slice::from_ref(single),
         };
-        let saturates = mods.take("satfinite");
-        let (d, a, b, c) = match Self::elements(mods).as_slice() {
-            [d, c] => (*d, Element::F16, Element::F16, *c),
-            [d, a, b, c] => (*d, *a, *b, *c),
-            _ => return Err(self.unsupported("products of these types")),
-        };
-        let open = |by_rows| Layout::Open { by_rows };
-        let [d_in, a_in, b_in, c_in] = self.exactly(operands)?;
-        let a = self.fragment(a_in, false, (m, k), a, open(a_rows))?;
-        let b = self.fragment(b_in, false, (k, n), b, open(b_rows))?;
-        let c = self.fragment(c_in, false, (m, n), c, open(true))?;
-        let d = self.fragment(d_in, true, (m, n), d, open(true))?;
-        self.together(Matrix::Multiply(Multiply { a, b, c, d, saturates }));
-        Ok(())
-    }
-
-    fn mma(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        const SHAPES: [(&str, Shape); 4] = [
-            ("m16n8k4", (16, 8, 4)),
-            ("m16n8k8", (16, 8, 8)),
-            ("m16n8k16", (16, 8, 16)),
-            ("m16n8k32", (16, 8, 32)),
-        ];
-        if mods.has("sp") || mods.has("sp::ordered_metadata") {
-            return Err(self.unsupported("products of sparse matrices"));
+        if parts.len() != count {
+            return Err(self.malformed(format!("{} registers where {count} belong", parts.len())));
         }
-        mods.drop_all(&["sync", "aligned"]);
-        let (m, n, k) = self.shape(mods, &SHAPES)?;
-        if !(mods.take("row") && mods.take("col")) {
-            return Err(self.unsupported("`mma` of other layouts than `.row.col`"));
-        }
-        let saturates = mods.take("satfinite");
-        let [d, a, b, c] = Self::elements(mods)[..] else {
-            return Err(self.unsupported("products of these types"));
-        };
-        let [d_in, a_in, b_in, c_in] = self.exactly(operands)?;
-        let a = self.fragment(a_in, false, (m, k), a, Layout::Left)?;
-        let b = self.fragment(b_in, false, (k, n), b, Layout::Right)?;
-        let c = self.fragment(c_in, false, (m, n), c, Layout::Sum)?;
-        let d = self.fragment(d_in, true, (m, n), d, Layout::Sum)?;
-        self.together(Matrix::Multiply(Multiply { a, b, c, d, saturates }));
-        Ok(())
-    }
-
-    fn load_rows(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        mods.drop_all(&["sync", "aligned"]);
-        let transposed = mods.take("trans");
-        let count = match (mods.take("m8n8"), mods.take_any(&["x1", "x2", "x4"])) {
-            (true, Some("x1")) => 1,
-            (true, Some("x2")) => 2,
-            (true, Some(_)) => 4,
-            _ => return Err(self.unsupported("`ldmatrix` of this shape")),
-        };
-        let shared = mods.take_any(&["shared", "shared::cta"]).is_some();
-        if !mods.take("b16") {
-            return Err(self.unsupported("`ldmatrix` of other elements than 16 bits"));
-        }
-        let [d, address] = self.exactly(operands)?;
-        let registers = self.fragment_registers(d, true)?;
-        if registers.len() != count {
-            return Err(self.malformed(format!("{count} registers belong here")));
-        }
-        let address = self.address(address, shared.then_some(Window::Shared), false)?;
-        let (pointer, part) = (self.builder.new_q(), self.builder.new_r());
-        self.together(Matrix::LoadRows(LoadRows { registers, address, transposed, pointer, part }));
-        Ok(())
-    }
-
-    fn copy_later(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        mods.take("async");
-        if mods.take("commit_group") {
-            self.emit(Op::Copying(Box::new(Copying::Commit)));
-            return Ok(());
-        }
-        if mods.take("wait_all") {
-            self.emit(Op::Copying(Box::new(Copying::Wait(None))));
-            return Ok(());
-        }
-        if mods.take("wait_group") {
-            let [Operand::Int(left)] = operands else {
-                return Err(self.malformed("`cp.async.wait_group` needs a number"));
+        let (ty, bits) = if wide { (Type::F64, 64) } else { (Type::B32, 32) };
+        let mut slots = Vec::with_capacity(count);
+        for part in parts {
+            let slot = if written {
+                let (slot, width) = self.slot_of(part)?;
+                if slot != Slot::Sink && width != bits {
+                    return Err(
+                        self.malformed(format!("fragments are in registers of {bits} bits"))
+                    );
+                }
+                slot
+            } else {
+                self.source_slot(part, ty)?
             };
-            let left = u32::try_from(*left).unwrap_or(u32::MAX);
-            self.emit(Op::Copying(Box::new(Copying::Wait(Some(left)))));
-            return Ok(());
-        }
-        mods.drop_all(&["ca", "cg", "shared", "shared::cta", "global"]);
-        mods.drop_prefixed(&["L2::"]);
-        let (to, from, bytes, read) = match operands {
-            [to, from, Operand::Int(bytes)] => (to, from, *bytes, None),
-            [to, from, Operand::Int(bytes), read, ..] => (to, from, *bytes, Some(read)),
-            _ => return Err(self.malformed("`cp.async` has two addresses and a size")),
-        };
-        if ![4, 8, 16].contains(&bytes) {
-            return Err(self.malformed("`cp.async` copies 4, 8 or 16 bytes"));
-        }
-        let read = match read {
-            None => None,
-            Some(Operand::Int(count)) if *count == bytes => None,
-            Some(count) if self.is_predicate(count) => {
-                return Err(self.unsupported("`cp.async` with a predicate `ignore-src`"));
+            if matches!((slot, wide), (Slot::R(_), true) | (Slot::Q(_), false)) {
+                return Err(self.malformed(format!("fragments are in registers of {bits} bits")));
             }
-            Some(count) => Some(self.value_r(count, Type::B32)?),
-        };
-        let to = self.address(to, Some(Window::Shared), false)?;
-        let from = self.address(from, Some(Window::Global), false)?;
-        let pointer = self.builder.new_q();
-        let words = std::array::from_fn(|_| self.builder.new_r());
-        let bytes = bytes as u32;
-        let copy = CopyLater { to, from, bytes, read, pointer, words };
-        self.emit(Op::Copying(Box::new(Copying::Begin(copy))));
-        Ok(())
+            slots.push(slot);
+        }
+        Ok(slots)
     }
 
-    fn is_predicate(&mut self, operand: &Operand<'a>) -> bool {
-        let Operand::Name(name) = operand else { return false };
-        matches!(self.register(name), Some(Register::P(_)))
+    fn tile(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>], load: bool) -> Result<Tile> {
+        let role = match mods.take_any(&["a", "b", "c", "d"]) {
+            Some("a") if load => Role::A,
+            Some("b") if load => Role::B,
+            Some("c") if load => Role::Sum,
+            Some("d") if !load => Role::Sum,
+            _ => return Err(self.malformed("`wmma` loads `.a`, `.b` or `.c` and stores `.d`")),
+        };
+        let shape = self.shape(mods)?;
+        let scalar = mods.take_last(Scalar::parse).ok_or_else(|| self.not_there(mods))?;
+        let by_rows = match mods.take_any(&["row", "col"]) {
+            Some(layout) => layout == "row",
+            None => return Err(self.malformed("`wmma` needs `.row` or `.col`")),
+        };
+        if !tile_is_there(role, shape, scalar) {
+            return Err(self.not_there(mods));
+        }
+        let window = space_of_matrix(mods);
+        let [first, second, stride @ ..] = operands else {
+            return Err(self.malformed("wrong number of operands"));
+        };
+        let (registers, address) = if load { (first, second) } else { (second, first) };
+        let stride = match stride {
+            [] => None,
+            [stride] => Some(self.value_r(stride, Type::B32)?),
+            _ => return Err(self.malformed("wrong number of operands")),
+        };
+        let address = self.address(address, window, false)?;
+        let fragment = self.fragment(role, Layout::Wmma, scalar, shape, registers, load)?;
+        Ok(Tile { fragment, address, stride, by_rows })
     }
+
+    fn matrices(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<Matrix> {
+        let stores = mods.base == "stmatrix";
+        let count = match mods.take_any(&["x1", "x2", "x4"]) {
+            Some("x1") => 1,
+            Some("x2") => 2,
+            Some(_) => 4,
+            None => {
+                return Err(self.malformed(format!("`{}` needs `.x1`, `.x2` or `.x4`", mods.base)));
+            }
+        };
+        if !(mods.take("m8n8") && mods.take("b16")) {
+            let base = mods.base;
+            return Err(self.unsupported(format!("this shape of `{base}`; there is m8n8 of b16")));
+        }
+        let transposed = mods.take("trans");
+        let window = space_of_matrix(mods);
+        let [first, second] = self.exactly(operands)?;
+        let (registers, address) = if stores { (second, first) } else { (first, second) };
+        let address = self.address(address, window, false)?;
+        let slots = self.fragment_slots(registers, count, false, !stores)?;
+        Ok(Matrix::Rows(Matrices { slots, address, transposed, stores }))
+    }
+
+    fn transpose(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<Matrix> {
+        if !(mods.take("m8n8") && mods.take("trans") && mods.take("b16")) {
+            return Err(self.malformed("`movmatrix` is `.sync.aligned.m8n8.trans.b16`"));
+        }
+        let [d, a] = self.exactly(operands)?;
+        let (d, bits) = self.dst_r(d)?;
+        if bits != 32 {
+            return Err(self.malformed("`movmatrix` moves 32 bits"));
+        }
+        Ok(Matrix::Transpose(d, self.value_r(a, Type::B32)?))
+    }
+}
+
+/// None: a generic address.
+fn space_of_matrix(mods: &mut Mods) -> Option<Window> {
+    match mods.take_any(&["global", "shared", "shared::cta"])? {
+        "global" => Some(Window::Global),
+        _ => Some(Window::Shared),
+    }
+}
+
+impl Matrix {
+    fn from_tile(tile: Tile, load: bool) -> Self {
+        if load { Self::Load(tile) } else { Self::Store(tile) }
+    }
+}
+
+fn is_tall_or_wide(shape: Shape) -> bool {
+    shape.is(16, 16, 16) || shape.is(32, 8, 16) || shape.is(8, 32, 16)
+}
+
+/// Whether `wmma.load` and `wmma.store` have this matrix.
+fn tile_is_there(role: Role, shape: Shape, scalar: Scalar) -> bool {
+    let sum = role == Role::Sum;
+    match scalar {
+        Scalar::F16 => is_tall_or_wide(shape),
+        Scalar::Bf16 | Scalar::S8 | Scalar::U8 => !sum && is_tall_or_wide(shape),
+        Scalar::S32 => sum && is_tall_or_wide(shape),
+        Scalar::Tf32 => !sum && shape.is(16, 16, 8),
+        Scalar::F32 => sum && (is_tall_or_wide(shape) || shape.is(16, 16, 8)),
+        Scalar::F64 => shape.is(8, 8, 4),
+    }
+}
+
+/// Whether there is a product of this shape and these types.
+fn is_there(layout: Layout, shape: Shape, types: &Types) -> bool {
+    use Scalar::{Bf16, F16, F32, F64, S8, S32, Tf32, U8};
+    let one = |scalar| types.a == scalar && types.b == scalar;
+    let sums = |scalar| types.d == scalar && types.c == scalar;
+    let halves = one(F16) && [types.d, types.c].iter().all(|ty| matches!(ty, F16 | F32));
+    let wide_sums = sums(F32);
+    if layout == Layout::Wmma {
+        return (halves || one(Bf16) && wide_sums || (one(S8) || one(U8)) && sums(S32))
+            && is_tall_or_wide(shape)
+            || one(Tf32) && wide_sums && shape.is(16, 16, 8)
+            || one(F64) && sums(F64) && shape.is(8, 8, 4);
+    }
+    let bytes = |ty| matches!(ty, S8 | U8);
+    // D and C of `mma` on f16 have one type (PTX ISA 9.7.14.5.14).
+    (halves && types.d == types.c || one(Bf16) && wide_sums)
+        && (shape.is(16, 8, 8) || shape.is(16, 8, 16))
+        || one(Tf32) && wide_sums && (shape.is(16, 8, 4) || shape.is(16, 8, 8))
+        || bytes(types.a)
+            && bytes(types.b)
+            && sums(S32)
+            && (shape.is(16, 8, 16) || shape.is(16, 8, 32) || shape.is(8, 8, 16))
+        || one(F64) && sums(F64) && shape.is(8, 8, 4)
 }

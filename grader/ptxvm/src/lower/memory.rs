@@ -99,7 +99,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// `[register+4]`, `[variable+4]`, `[4]`
-    pub(super) fn address(
+    pub fn address(
         &mut self,
         operand: &Operand<'a>,
         window: Option<Window>,

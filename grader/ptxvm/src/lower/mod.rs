@@ -9,6 +9,7 @@ mod cfg;
 mod compare;
 mod control;
 mod convert;
+mod copies;
 mod float;
 mod matrix;
 mod memory;

@@ -1,5 +1,6 @@
 //! Memory of one block or of the module: shared, constant and parameter space.
 
+use super::flights::{Flight, Flights};
 use super::layout::Layout;
 use super::{Fault, LaneMemory, byte_flags, within_word};
 use crate::exec::words::Words;
@@ -10,6 +11,7 @@ pub struct Flat {
     words: Vec<u32>,
     flags: Vec<u8>,
     read_only: bool,
+    flights: Flights,
 }
 
 /// Every byte of a word written and owned.
@@ -25,7 +27,7 @@ impl Flat {
                 flags[byte as usize / 4] |= 0x10 << (byte & 3);
             }
         }
-        Self { words: vec![u32::MAX; words], flags, read_only: false }
+        Self { words: vec![u32::MAX; words], flags, read_only: false, flights: Flights::default() }
     }
 
     /// Read-only memory, all zero at first.
@@ -59,6 +61,27 @@ impl Flat {
         self.words.clone_from(&other.words);
         self.flags.clone_from(&other.flags);
         self.read_only = other.read_only;
+        self.flights.clear();
+    }
+
+    /// Copies that are on their way here.
+    #[inline(always)]
+    pub fn flights(&self) -> &Flights {
+        &self.flights
+    }
+
+    /// A copy of whole words to a checked place sets out: what is there until it arrives, nobody has written.
+    pub fn set_out(&mut self, address: u64, size: u32, flight: Flight) {
+        self.flights.begin(address, size, flight);
+        for word in address / 4..(address + u64::from(size)) / 4 {
+            self.words[word as usize] = u32::MAX;
+            self.flags[word as usize] &= 0xF0;
+        }
+    }
+
+    /// It is about to be written.
+    pub fn arrived(&mut self, address: u64, size: u32) {
+        self.flights.end(address, size);
     }
 
     /// All words, if those of the lanes of a mask were all written before.

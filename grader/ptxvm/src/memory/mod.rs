@@ -6,6 +6,7 @@
 //! belong to nobody.
 
 pub mod flat;
+pub mod flights;
 pub mod global;
 pub mod heap;
 pub mod host;

@@ -12,5 +12,6 @@ pub mod flush;
 pub mod half;
 pub mod int;
 pub mod narrow;
+pub mod product;
 pub mod round;
 pub mod video;

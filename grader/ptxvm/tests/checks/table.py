@@ -4,21 +4,22 @@ import os
 import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FILES = ["memory", "init", "shared_race", "global_race", "sync", "calls", "heap", "grid", "tiles", "usual"]
+FILES = ["memory", "init", "shared_race", "global_race", "sync", "calls", "heap", "grid", "tiles", "usual", "tensor"]
 # Those that compute-sanitizer has not seen.
 NOT_RUN = ["tiles"]
 # Why the two differ: number of the note in docs/checks.md.
 NOTES = {
-    1: "bad_input_changed_in_place bad_atomic_on_the_input",
+    1: "bad_input_changed_in_place bad_atomic_on_the_input bad_write_to_input",
     2: "bad_halo_too_small bad_negative_shared_index bad_local_array_too_small bad_constant_past_the_end "
        "bad_array_of_a_frame_too_small",
     3: "bad_shared_halo_not_loaded bad_tail_of_the_tile bad_shared_histogram_not_zeroed bad_local_partly_filled "
-       "bad_bytes_partly_filled",
+       "bad_bytes_partly_filled bad_half_a_tile_written",
     4: "bad_queue_read_before_the_barrier",
     5: "bad_volatile_does_not_wait good_old_volatile_warp_reduce",
     6: "bad_blocks_count_without_atomic bad_histogram_without_atomics bad_blocks_write_one_row bad_stencil_in_place "
        "bad_zeroed_by_every_block bad_scratch_without_barrier bad_barrier_does_not_order_blocks bad_partial_sums_overlap "
-       "bad_heap_buffer_without_barrier bad_second_grid_sync_missing",
+       "bad_heap_buffer_without_barrier bad_second_grid_sync_missing bad_two_warps_store_one_tile "
+       "bad_two_blocks_store_one_tile",
     7: "bad_barrier_in_a_loop_of_own_length",
     8: "bad_warps_at_different_barriers bad_named_barrier_counts_too_many bad_counter_never_moves bad_unsigned_countdown "
        "bad_block_that_leaves_before_the_grid_sync bad_flag_that_nobody_sets",
@@ -33,6 +34,9 @@ NOTES = {
     17: "bad_reverse_without_grid_sync",
     18: "good_tiles_of_two_warps",
     19: "bad_second_sync_of_the_tile_missing bad_read_of_the_other_tile",
+    20: "bad_block_of_half_a_warp bad_product_in_a_branch bad_tile_of_each_lane bad_rows_of_half_a_warp",
+    21: "bad_odd_stride",
+    22: "good_copy_at_the_edge",
 }
 NOTE = {name: note for note, names in NOTES.items() for name in names.split()}
 
@@ -69,7 +73,7 @@ def sanitizer():
 
 def main():
     tools = sanitizer()
-    new = [name for file in NOT_RUN for name in machine([file])]
+    new = [name for file in NOT_RUN for name in machine([file])] + ["bad_tile_of_shared_memory_at_the_second_word"]
     print("| kernel | VM | compute-sanitizer | note |\n|---|---|---|---|")
     for name, marks in machine().items():
         if marks or name in tools or name in NOTE:

@@ -10,7 +10,7 @@ const LEVELS: [(&str, &str); 4] = [
     ("-O1", include_str!("../fixtures/barriers_O1.ptx")),
     ("-O3", include_str!("../fixtures/barriers_O3.ptx")),
 ];
-const GOOD: [&str; 8] = [
+const GOOD: [&str; 11] = [
     "early_whole_warps",
     "early_none",
     "early_part_of_warp",
@@ -19,6 +19,9 @@ const GOOD: [&str; 8] = [
     "reduction",
     "search",
     "count_and_return",
+    "assertion_in_a_loop",
+    "case_that_never_comes",
+    "traps_on_both_sides",
 ];
 
 /// Two blocks of 64 threads, the second of which has nothing to do where the kernel asks for its number.

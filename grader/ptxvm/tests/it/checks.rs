@@ -8,7 +8,7 @@ use ptxvm::{Access, Finding, FindingKind, Init, Launch, Memory, Module, Options}
 use crate::support::{bytes_of, integers};
 
 /// Sources and what nvcc made of them.
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("memory.cu", include_str!("../checks/memory.cu"), include_str!("../checks/memory.ptx")),
     ("init.cu", include_str!("../checks/init.cu"), include_str!("../checks/init.ptx")),
     (
@@ -26,6 +26,7 @@ const FILES: [(&str, &str, &str); 10] = [
     ("heap.cu", include_str!("../checks/heap.cu"), include_str!("../checks/heap.ptx")),
     ("grid.cu", include_str!("../checks/grid.cu"), include_str!("../checks/grid.ptx")),
     ("tiles.cu", include_str!("../checks/tiles.cu"), include_str!("../checks/tiles.ptx")),
+    ("tensor.cu", include_str!("../checks/tensor.cu"), include_str!("../checks/tensor.ptx")),
     ("usual.cu", include_str!("../checks/usual.cu"), include_str!("../checks/usual.ptx")),
 ];
 
@@ -138,6 +139,9 @@ fn kind(finding: &Finding) -> &'static str {
         FindingKind::WriteToReadOnly { .. } => "WriteToReadOnly",
         FindingKind::BarrierDivergence { .. } => "BarrierDivergence",
         FindingKind::InvalidMembers { .. } => "InvalidMembers",
+        FindingKind::PartOfWarp { .. } => "PartOfWarp",
+        FindingKind::UnevenOperands => "UnevenOperands",
+        FindingKind::InFlight { .. } => "InFlight",
         FindingKind::EndlessLoop { .. } => "EndlessLoop",
         FindingKind::Trap { .. } => "Trap",
         FindingKind::GridSync => "GridSync",

@@ -28,3 +28,4 @@ mod reference;
 mod reordered;
 mod shadow;
 mod support;
+mod tensor;

@@ -91,7 +91,7 @@ fn what_is_still_being_copied_is_not_there() {
     let buffers = [device.input(&a), device.input(&b), device.output::<f32>(128)];
     let params = buffers.iter().map(|&id| device.pointer(id)).collect();
     let outcome = device.launch("mma_f16", [1, 1, 1], [32, 1, 1], 0, params);
-    let uninitialised =
-        |finding: &ptxvm::Finding| matches!(finding.kind, ptxvm::FindingKind::Uninitialised { .. });
-    assert!(outcome.findings.iter().any(uninitialised), "{:?}", outcome.findings);
+    let in_flight =
+        |finding: &ptxvm::Finding| matches!(finding.kind, ptxvm::FindingKind::InFlight { .. });
+    assert!(outcome.findings.iter().any(in_flight), "{:?}", outcome.findings);
 }

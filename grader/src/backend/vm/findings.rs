@@ -88,6 +88,16 @@ pub(crate) fn in_tensors(
         ptxvm::FindingKind::InvalidMembers { named, here } => {
             FindingKind::InvalidMembers { named, here }
         }
+        ptxvm::FindingKind::PartOfWarp { here } => FindingKind::PartOfWarp { here },
+        ptxvm::FindingKind::UnevenOperands => FindingKind::UnevenOperands,
+        ptxvm::FindingKind::InFlight { access: a, size: _, offset, copy, copy_thread } => {
+            FindingKind::CopyInFlight {
+                access: access(a),
+                offset,
+                copy_line: copy.as_ref().map(line),
+                own: copy_thread == thread,
+            }
+        }
         ptxvm::FindingKind::EndlessLoop { instructions } => {
             FindingKind::EndlessLoop { instructions }
         }

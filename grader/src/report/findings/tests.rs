@@ -55,6 +55,15 @@ fn every_kind_has_a_title_and_help() {
         race,
         FindingKind::BarrierDivergence { other_line: None },
         FindingKind::BarrierDivergence { other_line: Some(line(5, 0)) },
+        FindingKind::PartOfWarp { here: 0xFFFF },
+        FindingKind::UnevenOperands,
+        FindingKind::CopyInFlight {
+            access: Access::Read,
+            offset: 64,
+            copy_line: Some(line(3, 0)),
+            own: false,
+        },
+        FindingKind::CopyInFlight { access: Access::Write, offset: 8, copy_line: None, own: true },
         FindingKind::NotRepeatable { place: place(4), values: [0.1, 0.100_000_001] },
         FindingKind::Unwritten { place: place(2) },
         FindingKind::UnmetRequirement {
@@ -143,6 +152,16 @@ fn every_kind_has_a_title_and_help() {
     __syncthreads() that only a part of the block reaches
         all threads of a block must reach the same __syncthreads()
         the other threads are here: 10_conv_backward_input.cu:5
+    an operation of a whole warp that only a part of it comes to
+        all 32 lanes must come here together; here are 0-15
+        use a block of whole warps, and no condition that differs inside a warp
+    the threads of a warp give this load or store of a matrix different places
+        a warp loads or stores one matrix: its address and stride may not depend on the lane
+    read of byte 64 of shared memory, to which an asynchronous copy is still on its way
+        the thread that copies must wait for it (__pipeline_wait_prior), and then a __syncthreads() must follow
+        the copy begins here: 10_conv_backward_input.cu:3
+    write to byte 8 of shared memory, to which an asynchronous copy is still on its way
+        wait for the copy first: cp.async.wait_group or __pipeline_wait_prior
     filters[0, 0, 1, 1] was 0.1 after one run and 0.100000001 after another, on the same data
         the bits must be the same at every run, whatever order blocks and warps run in
         atomic additions of floats come in any order, and each order rounds otherwise: let one thread add them in a fixed order
