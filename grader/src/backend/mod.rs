@@ -23,6 +23,8 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Launches and copies.
     pub time: Duration,
+    /// Threads of all launches that host code made; 0 where the spec says what is launched.
+    pub threads: u64,
 }
 
 /// Contents of a tensor after the run.

@@ -85,6 +85,8 @@ pub struct Board {
     /// Bytes of all of them.
     used: u64,
     modules: usize,
+    /// Threads of all launches so far.
+    threads: u64,
     /// A launch of far too many threads: kernel and threads.
     flooded: Option<(String, u64)>,
     /// The connection ended in the middle of something.
@@ -168,6 +170,7 @@ impl Board {
             allocated: BTreeMap::new(),
             used: 0,
             modules: 0,
+            threads: 0,
             flooded: None,
             broken: false,
         }
@@ -184,6 +187,11 @@ impl Board {
     /// Its clock.
     pub fn clock(&self) -> Clock {
         self.clock.clone()
+    }
+
+    /// Threads of all launches so far.
+    pub fn threads(&self) -> u64 {
+        self.threads
     }
 
     /// The device address of a tensor; 0 for one on the host.
@@ -382,6 +390,7 @@ impl Device for Board {
     fn launch(&mut self, launch: &Launch, params: &[u8]) -> Answer<(Launched, String)> {
         let all = launch.grid.iter().chain(&launch.block).map(|&n| u64::from(n));
         let threads = all.fold(1, u64::saturating_mul);
+        self.threads = self.threads.saturating_add(threads);
         let elements: usize = self.tensors.iter().map(|t| t.tensor.len()).sum();
         let interpreted = matches!(self.inside, Inside::Vm(..));
         if interpreted && threads > (elements as u64 * THREADS).max(MIN_THREADS) {

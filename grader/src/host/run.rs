@@ -195,7 +195,7 @@ impl Backend for HostBackend {
         let printed = finished.stdout_text() + &finished.stderr_text();
         let holes = end.open.iter().map(|hole| format!("on this machine, host code can {hole}"));
         let notes = board.notes().into_iter().chain(holes).collect();
-        Ok(Run { tensors, findings, printed, notes, time })
+        Ok(Run { tensors, findings, printed, notes, time, threads: board.threads() })
     }
 }
 

@@ -44,6 +44,7 @@ fn run(tensors: &[(&[f64], &[bool])]) -> Run {
         printed: String::new(),
         notes: Vec::new(),
         time: Duration::ZERO,
+        threads: 0,
     }
 }
 

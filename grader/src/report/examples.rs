@@ -145,6 +145,7 @@ pub(super) fn verdict(
         printed: String::new(),
         notes: Vec::new(),
         time,
+        threads: 0,
     };
     let verdict = judge(&case, &run);
     let Some((index, flat)) = element_to_trace(&case, &verdict) else { return verdict };

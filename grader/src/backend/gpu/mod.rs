@@ -256,6 +256,7 @@ impl GpuBackend {
                         printed: String::new(),
                         notes: Vec::new(),
                         time: Duration::from_nanos(nanoseconds),
+                        threads: 0,
                     });
                 }
                 None => (
@@ -295,6 +296,7 @@ impl GpuBackend {
                     printed: String::new(),
                     notes: Vec::new(),
                     time: begin.elapsed(),
+                    threads: 0,
                 })
             }
         }

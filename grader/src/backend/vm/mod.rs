@@ -216,7 +216,7 @@ impl VmBackend {
         }
         let contents = (0..tensors.len()).map(|i| session.contents(i)).collect();
         let (notes, time) = (Vec::new(), begin.elapsed());
-        Ok(Run { tensors: contents, findings, printed, notes, time })
+        Ok(Run { tensors: contents, findings, printed, notes, time, threads: 0 })
     }
 }
 
