@@ -1,9 +1,14 @@
 //! The PTX virtual machine as a device.
 
+mod profile;
+
+pub use profile::KernelProfile;
+
 use crate::device::{Answer, Device};
 use crate::error::CudaError;
 use crate::fatbin;
 use crate::protocol::{KernelInfo, Launch, Launched, Properties};
+use profile::Profiles;
 use ptxvm::{
     Access, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, Memory, Module, Options,
 };
@@ -36,6 +41,9 @@ pub struct LaunchFinding {
 pub struct VmDevice {
     memory: Memory,
     modules: Vec<Arc<Module>>,
+    /// The PTX of each module, where launches are counted.
+    ptx: Vec<String>,
+    profiles: Option<Profiles>,
     options: Options,
     used: u64,
     clock: u64,
@@ -47,6 +55,21 @@ impl VmDevice {
     /// A device whose launches have these limits.
     pub fn new(options: Options) -> Self {
         Self { options, ..Self::default() }
+    }
+
+    /// From now on launches are counted; they do and find the same, more slowly.
+    pub fn profile(&mut self) {
+        self.profiles = Some(Profiles::default());
+    }
+
+    /// What each kernel cost, in the order of first launches; empty unless launches [are counted](Self::profile).
+    pub fn profiles(&self) -> &[KernelProfile] {
+        self.profiles.as_ref().map_or(&[], |profiles| &profiles.0)
+    }
+
+    /// The PTX of a module that was loaded while launches are counted.
+    pub fn ptx(&self, module: u64) -> Option<&str> {
+        self.ptx.get(usize::try_from(module).ok()?).map(String::as_str)
     }
 
     /// What the launches did wrong, in their order.
@@ -137,6 +160,7 @@ impl Device for VmDevice {
         let ptx = fatbin::ptx(fat_binary, newest).map_err(|_| CudaError::NO_KERNEL_IMAGE)?;
         let module = Module::load(&ptx).map_err(|_| CudaError::INVALID_PTX)?;
         self.modules.push(Arc::new(module));
+        self.ptx.push(if self.profiles.is_some() { ptx } else { String::new() });
         Ok(self.modules.len() as u64 - 1)
     }
 
@@ -234,13 +258,22 @@ impl Device for VmDevice {
         // Borrowed anew, because the memory is borrowed too.
         let kernel = module.kernel(&launch.kernel).ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
         let options = Options { cooperative: launch.cooperative, ..self.options.clone() };
-        let outcome = ptxvm::launch(&module, kernel, &start, &mut self.memory, &options).map_err(
-            |error| match error {
-                LaunchError::Configuration(_) => CudaError::INVALID_CONFIGURATION,
-                LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
-                LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
-            },
-        )?;
+        let memory = &mut self.memory;
+        let outcome = if let Some(profiles) = &mut self.profiles {
+            ptxvm::launch_profiled(&module, kernel, &start, memory, &options).map(
+                |(outcome, counters)| {
+                    profiles.add(launch, &counters);
+                    outcome
+                },
+            )
+        } else {
+            ptxvm::launch(&module, kernel, &start, memory, &options)
+        };
+        let outcome = outcome.map_err(|error| match error {
+            LaunchError::Configuration(_) => CudaError::INVALID_CONFIGURATION,
+            LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
+            LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
+        })?;
         self.clock +=
             LAUNCH_NANOSECONDS + outcome.lane_instructions / LANE_INSTRUCTIONS_PER_NANOSECOND;
         let fault = outcome.findings.iter().find_map(|finding| fault(&finding.kind));

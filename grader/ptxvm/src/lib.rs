@@ -201,7 +201,7 @@ mod written;
 
 pub use check::trace::Traced;
 pub use check::watch::{Watch, Writer};
-pub use count::{Class, Counters, Counts, Stride, launch_counted};
+pub use count::{Class, Counters, Counts, Site, Stride, launch_counted, launch_profiled};
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, RaceKind, Space};
 pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};

@@ -220,6 +220,14 @@ pub struct RunArgs {
     #[arg(long)]
     pub check: bool,
 
+    /// Count what its kernels cost, line by line (on the virtual machine)
+    #[arg(long)]
+    pub profile: bool,
+
+    /// Write these counters into a file, as JSON
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub json: Option<PathBuf>,
+
     /// The program's own arguments, after --
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<OsString>,

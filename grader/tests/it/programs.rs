@@ -9,9 +9,17 @@ fn folder() -> PathBuf {
 }
 
 fn run(args: &[&str]) -> Output {
+    run_in(&folder(), args)
+}
+
+fn run_in(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_grader"));
-    command.arg("run").args(args).current_dir(folder()).env("NO_COLOR", "1");
+    command.arg("run").args(args).current_dir(folder).env("NO_COLOR", "1");
     command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// What follows `name` in the first line of a program.
@@ -22,6 +30,15 @@ fn note<'a>(source: &'a str, name: &str) -> Option<&'a str> {
 
 #[test]
 fn programs_do_what_they_do_on_a_gpu() {
+    each_program_does_as_expected(&["--backend", "vm"]);
+}
+
+#[test]
+fn counting_changes_nothing_that_programs_do() {
+    each_program_does_as_expected(&["--profile"]);
+}
+
+fn each_program_does_as_expected(options: &[&str]) {
     let mut sources: Vec<PathBuf> =
         std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     sources.retain(|path| path.extension().is_some_and(|e| e == "cu"));
@@ -30,7 +47,7 @@ fn programs_do_what_they_do_on_a_gpu() {
     for path in sources {
         let source = std::fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_str().unwrap();
-        let mut args = vec!["--backend", "vm", name, "--"];
+        let mut args = [options, &[name, "--"]].concat();
         args.extend(
             note(&source, " args:")
                 .map_or(vec![], |text| text.split('"').enumerate().flat_map(arguments).collect()),
@@ -71,7 +88,6 @@ fn findings_are_shown_with_their_line_and_fail_the_check() {
     std::fs::write(&path, source).unwrap();
     let path = path.to_str().unwrap();
     let out = run(&["--backend", "vm", path]);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!((out.status.code(), text(&out.stdout)), (Some(0), "0\n".into()));
     assert!(text(&out.stderr).contains("--check shows them"), "{}", text(&out.stderr));
     let out = run(&["--check", path]);
@@ -79,6 +95,93 @@ fn findings_are_shown_with_their_line_and_fail_the_check() {
     assert_eq!((out.status.code(), text(&out.stdout)), (Some(1), "0\n".into()));
     assert!(stderr.contains("race.cu:4:5") && stderr.contains("shared-memory race"), "{stderr}");
     assert!(stderr.contains("1 allocation of device memory never freed, 256 bytes"), "{stderr}");
+}
+
+const SLOW: &str = r#"#include <cstdio>
+template <class T> __global__ void transpose(const T* in, T* out, int n) {
+    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+    out[x * n + y] = in[y * n + x];
+}
+__global__ void banks(float* x) {
+    __shared__ float s[32 * 32];
+    int i = threadIdx.x;
+    for (int j = 0; j < 32; j++) s[i * 32 + j] = x[j * 32 + i];
+    __syncthreads();
+    if (i == 0) printf("first %g\n", s[0]);
+    x[i] = s[i * 32];
+}
+int main() {
+    float *a, *b;
+    cudaMalloc(&a, 4 * 64 * 64);
+    cudaMalloc(&b, 4 * 64 * 64);
+    cudaMemset(a, 0, 4 * 64 * 64);
+    for (int i = 0; i < 3; i++) transpose<<<dim3(2, 8), dim3(32, 8)>>>(a, b, 64);
+    transpose<<<dim3(1, 4), dim3(32, 8)>>>((int*)a, (int*)b, 32);
+    banks<<<1, 32>>>(a);
+    cudaDeviceSynchronize();
+    cudaFree(a);
+    cudaFree(b);
+    puts("done");
+}
+"#;
+
+#[test]
+fn a_profile_sums_the_launches_of_each_kernel_and_says_what_is_slow() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("slow.cu"), SLOW).unwrap();
+    let out = run_in(dir.path(), &["--profile", "--json", "counters.json", "slow.cu"]);
+    assert_eq!(text(&out.stdout), "first 0\ndone\n");
+    assert_eq!(out.status.code(), Some(0));
+    insta::assert_snapshot!(text(&out.stderr));
+    let json = std::fs::read(dir.path().join("counters.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let kernels = json["kernels"].as_array().unwrap();
+    let names: Vec<_> = kernels.iter().map(|k| k["kernel"].as_str().unwrap()).collect();
+    assert_eq!(names, ["transpose<float>", "transpose<int>", "banks"]);
+    assert_eq!(kernels[0]["launches"], 3);
+    // 3 launches of 16 blocks of 8 warps, each of which writes 32 sectors.
+    assert_eq!(kernels[0]["total"]["global_store"]["sectors"], 3 * 16 * 8 * 32);
+    assert_eq!(kernels[2]["total"]["shared"]["bank_conflicts"], 33 * 31);
+}
+
+#[test]
+fn a_profile_and_findings_go_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = "__global__ void beyond(int* x) { x[threadIdx.x] = 1; }\n\
+        int main() {\n\
+        \x20   int* x;\n\
+        \x20   cudaMalloc(&x, 64);\n\
+        \x20   beyond<<<1, 32>>>(x);\n\
+        \x20   beyond<<<1, 32>>>(x);\n\
+        \x20   return cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 7 : 0;\n\
+        }\n";
+    std::fs::write(dir.path().join("beyond.cu"), source).unwrap();
+    let out = run_in(dir.path(), &["--profile", "--check", "beyond.cu"]);
+    let stderr = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(7), "{stderr}");
+    assert!(stderr.contains("beyond.cu:1:"), "{stderr}");
+    // After the first launch the device is beyond help.
+    assert!(stderr.contains("Kernel beyond\nbeyond.cu; 1 launch, 100.0 %"), "{stderr}");
+}
+
+#[test]
+fn a_profile_is_the_virtual_machines() {
+    for (args, words) in [
+        (["--profile", "--backend", "gpu"], "--profile works on the virtual machine"),
+        (["--check", "--backend", "gpu"], "--check works on the virtual machine"),
+        (["--json", "x.json", "--check"], "--profile"),
+    ] {
+        let out = run(&[&args[..], &["vector_add.cu"]].concat());
+        assert_eq!(out.status.code(), Some(2), "{args:?}");
+        assert!(text(&out.stderr).contains(words), "{}", text(&out.stderr));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("host.cu"), "int main() { return 3; }\n").unwrap();
+    let out = run_in(dir.path(), &["--profile", "host.cu"]);
+    assert_eq!(
+        (out.status.code(), text(&out.stderr)),
+        (Some(3), "host.cu: no kernel ran\n".into())
+    );
 }
 
 #[test]
