@@ -102,8 +102,7 @@ impl Monitor for Counter {
                 counts.atomic_lanes += lanes;
             }
             (kind, Window::Global) => {
-                let sectors = patterns::sectors(event.addresses, mask, event.size);
-                let packed = patterns::packed(event.addresses, mask, event.size);
+                let (sectors, packed) = patterns::sectors(event.addresses, mask, event.size);
                 if kind == AccessKind::Read {
                     counts.load_requests += 1;
                     counts.load_sectors += sectors;

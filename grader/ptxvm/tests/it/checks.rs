@@ -223,8 +223,7 @@ fn counting_changes_nothing_that_a_launch_does() {
             let endless = |f: &Finding| matches!(f.kind, FindingKind::EndlessLoop { .. });
             assert_eq!(counters.endless, plain.findings.iter().any(endless), "{}", case.name);
             let (mut alone, launch) = prepare(case.launch);
-            let alone =
-                ptxvm::launch_counted(&module, kernel, &launch, &mut alone, &options);
+            let alone = ptxvm::launch_counted(&module, kernel, &launch, &mut alone, &options);
             let waits = WAITING.contains(&case.name);
             assert_eq!(alone.ok().as_ref() == Some(&counters), !waits, "{}", case.name);
         }
