@@ -14,7 +14,7 @@ use ptxvm::{
 };
 use std::sync::Arc;
 
-/// What the device claims to be: the newest architecture whose PTX the machine runs.
+/// What the device claims to be unless it is told otherwise: the newest architecture whose PTX the machine runs.
 const CAPABILITY: (u32, u32) = (9, 0);
 /// Bytes of global memory.
 const TOTAL: u64 = 8 << 30;
@@ -44,6 +44,10 @@ pub struct VmDevice {
     /// The PTX of each module, where launches are counted.
     ptx: Vec<String>,
     profiles: Option<Profiles>,
+    /// What it claims to be; None: [`CAPABILITY`].
+    capability: Option<(u32, u32)>,
+    /// What to do about a kernel that it cannot run.
+    advice: Option<String>,
     options: Options,
     used: u64,
     clock: u64,
@@ -55,6 +59,21 @@ impl VmDevice {
     /// A device whose launches have these limits.
     pub fn new(options: Options) -> Self {
         Self { options, ..Self::default() }
+    }
+
+    /// From now on it claims to be of this compute capability: a program looks at it to choose its kernels, so it must be
+    /// that for which the program was compiled.
+    pub fn claim(&mut self, capability: (u32, u32)) {
+        self.capability = Some(capability);
+    }
+
+    /// From now on this is added to what is said of a kernel that it cannot run.
+    pub fn advise(&mut self, advice: impl Into<String>) {
+        self.advice = Some(advice.into());
+    }
+
+    fn capability(&self) -> (u32, u32) {
+        self.capability.unwrap_or(CAPABILITY)
     }
 
     /// From now on launches are counted; they do and find the same, more slowly.
@@ -148,7 +167,7 @@ impl Device for VmDevice {
     fn properties(&self) -> Properties {
         Properties {
             name: "PTX virtual machine".into(),
-            capability: CAPABILITY,
+            capability: self.capability(),
             memory: TOTAL,
             multiprocessors: 16,
             real_time: false,
@@ -156,7 +175,8 @@ impl Device for VmDevice {
     }
 
     fn load(&mut self, fat_binary: &[u8]) -> Answer<u64> {
-        let newest = CAPABILITY.0 * 10 + CAPABILITY.1;
+        let (major, minor) = self.capability();
+        let newest = major * 10 + minor;
         let ptx = fatbin::ptx(fat_binary, newest).map_err(|_| CudaError::NO_KERNEL_IMAGE)?;
         let module = Module::load(&ptx).map_err(|_| CudaError::INVALID_PTX)?;
         self.modules.push(Arc::new(module));
@@ -236,14 +256,16 @@ impl Device for VmDevice {
 
     fn kernel(&self, module: u64, name: &str) -> Answer<KernelInfo> {
         let (_, kernel) = self.find(module, name)?;
+        let advice = self.advice.as_ref().map_or(String::new(), |advice| format!("; {advice}"));
+        let refusal = kernel.refusal().map(|error| match &error.source_loc {
+            Some(place) => format!("{}:{}: {}{advice}", place.file, place.line, error.message),
+            None => format!("{error}{advice}"),
+        });
         Ok(KernelInfo {
             params: kernel.params().iter().map(|param| param.size as u32).collect(),
             shared: kernel.static_shared(),
             registers: REGISTERS,
-            refusal: kernel.refusal().map(|error| match &error.source_loc {
-                Some(place) => format!("{}:{}: {}", place.file, place.line, error.message),
-                None => error.to_string(),
-            }),
+            refusal,
         })
     }
 

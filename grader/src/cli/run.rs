@@ -4,12 +4,12 @@ use super::args::{BackendChoice, RunArgs};
 use super::profile::fit;
 use crate::backend::gpu;
 use crate::failure::{Failure, FailureKind};
-use crate::program::{self, Profile, Ran};
+use crate::program::{self, Emulated, Profile, Ran};
 use crate::report::findings_page;
 use crate::report::profile::{ProgramSubject, program_document, program_page};
 use crate::report::style::Style;
 use crate::toolchain::env::Env;
-use crate::toolchain::{Library, Resources, Target, Toolchain};
+use crate::toolchain::{Library, Resources, Target, Toolchain, VirtualArch};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{self, Write};
@@ -17,6 +17,8 @@ use std::path::Path;
 
 /// Exit code of `--check` where there are findings.
 const FOUND: u8 = 1;
+/// What the virtual machine is, unless it shall be older: programs then compile, and choose their kernels, as for an H100.
+const NEWEST: VirtualArch = VirtualArch(90);
 /// Sizes of blocks whose occupancy is shown, for each kernel.
 const MOST_SHAPES: usize = 4;
 
@@ -26,6 +28,7 @@ pub(super) fn run(args: &RunArgs, nvcc: Option<&Path>) -> Result<u8, Failure> {
         let clash = [
             (args.check, "--check", "compute-sanitizer checks programs on a GPU"),
             (args.profile, "--profile", "ncu counts what kernels do on a GPU"),
+            (args.arch.is_some(), "--arch", "for a GPU, programs are compiled for just that GPU"),
         ];
         if let Some((_, option, other)) = clash.into_iter().find(|&(given, ..)| given) {
             let title = format!("{option} works on the virtual machine, not with --backend gpu");
@@ -37,8 +40,8 @@ pub(super) fn run(args: &RunArgs, nvcc: Option<&Path>) -> Result<u8, Failure> {
     let gpu = match args.backend {
         BackendChoice::Gpu => Some(gpu::detect()?.info().clone()),
         BackendChoice::Vm => None,
-        // Checks and counters are the virtual machine's.
-        BackendChoice::Auto if args.check || args.profile => None,
+        // What only the virtual machine can do.
+        BackendChoice::Auto if args.check || args.profile || args.arch.is_some() => None,
         BackendChoice::Auto => gpu::probe(),
     };
     if let Some(gpu) = gpu {
@@ -47,17 +50,37 @@ pub(super) fn run(args: &RunArgs, nvcc: Option<&Path>) -> Result<u8, Failure> {
         let program = program::compile(&toolchain, &args.file, target)?;
         return Ok(program::exit_code(program::run_natively(&program, &args.args)?));
     }
-    let library = program::compile(&toolchain, &args.file, Target::Library)?;
+    let arch = args.arch.unwrap_or(NEWEST);
+    let library = compile(&toolchain, &args.file, arch)?;
     let grader = std::env::current_exe().map_err(|e| {
         let title = format!("the grader cannot find its own program: {e}");
         Failure::new(FailureKind::Environment, title, "start it by its full path")
     })?;
-    let ran = program::run(&library, &args.args, &grader, args.profile)?;
+    let emulated = Emulated { library: &library, arch, args: &args.args, count: args.profile };
+    let ran = program::run(emulated, &grader)?;
     let code = report(args, &library, &ran);
     if args.profile {
         profile(args, &toolchain, &library, ran.profiles)?;
     }
     Ok(code)
+}
+
+/// Compiles for the virtual machine. Where the code is at fault only because it is too new, the message says so.
+fn compile(toolchain: &Toolchain, file: &Path, arch: VirtualArch) -> Result<Library, Failure> {
+    let compile = |arch| program::compile(toolchain, file, Target::Library { arch });
+    compile(arch).map_err(|mut failure| {
+        let student = failure.kind == FailureKind::Kernel && arch != NEWEST;
+        if student && compile(NEWEST).is_ok() {
+            let (VirtualArch(old), VirtualArch(new)) = (arch, NEWEST);
+            let help = format!(
+                "this is not in CUDA for sm_{old}, but it compiles for sm_{new}: leave out --arch sm_{old}"
+            );
+            if let Some(first) = failure.diagnostics.first_mut() {
+                first.help.insert(0, help);
+            }
+        }
+        failure
+    })
 }
 
 /// Says on standard error, and in a file if one is named, what the kernels cost.

@@ -11,7 +11,7 @@ pub use child::main as child_main;
 use crate::failure::{Failure, FailureKind};
 use crate::finding::Finding;
 use crate::module::source_name;
-use crate::toolchain::{Library, LibraryRequest, Target, Toolchain};
+use crate::toolchain::{Library, LibraryRequest, Target, Toolchain, VirtualArch};
 use cudart::server::{Ended, serve};
 use cudart::vm::{KernelProfile, VmDevice};
 use named::Names;
@@ -87,17 +87,25 @@ pub fn run_natively(library: &Library, args: &[OsString]) -> Result<ExitStatus, 
     started().map_err(|e| cannot_start(&e))
 }
 
-/// Runs a compiled program on the virtual machine, with the terminal as its own. `grader` is the grader's executable; `count`
-/// says whether to count what the kernels cost.
+/// A program for the virtual machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Emulated<'a> {
+    /// Compiled with [`Target::Library`].
+    pub library: &'a Library,
+    /// The architecture that it was compiled for, which the machine then claims to have.
+    pub arch: VirtualArch,
+    /// The program's own arguments.
+    pub args: &'a [OsString],
+    /// Count what the kernels cost.
+    pub count: bool,
+}
+
+/// Runs a compiled program on the virtual machine, with the terminal as its own. `grader` is the grader's executable.
 ///
 /// # Errors
 /// Its process cannot be started.
-pub fn run(
-    library: &Library,
-    args: &[OsString],
-    grader: &Path,
-    count: bool,
-) -> Result<Ran, Failure> {
+pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
+    let Emulated { library, arch, args, count } = program;
     let cannot_start = |e: io::Error| cannot_start(&e);
     let folder = tempfile::Builder::new().prefix("grader-run-").tempdir().map_err(cannot_start)?;
     let file = folder.path().join("program.so");
@@ -110,6 +118,13 @@ pub fn run(
     command.arg(CHILD_COMMAND).arg(child::number(&childs)).arg(&file);
     command.arg(&library.source.path).args(args);
     let mut device = VmDevice::default();
+    device.claim((arch.0 / 10, arch.0 % 10));
+    if arch != VirtualArch::default() {
+        let oldest = VirtualArch::default().0;
+        device.advise(format!(
+            "compiled for an older architecture it may do without: try --arch sm_{oldest}"
+        ));
+    }
     if count {
         device.profile();
     }

@@ -97,6 +97,88 @@ fn findings_are_shown_with_their_line_and_fail_the_check() {
     assert!(stderr.contains("1 allocation of device memory never freed, 256 bytes"), "{stderr}");
 }
 
+const WHO: &str = r#"#include <cstdio>
+__global__ void who(int* arch) {
+#ifdef __CUDA_ARCH__
+    *arch = __CUDA_ARCH__;
+#endif
+}
+__global__ void little() {}
+int main() {
+    int *arch, code = 0, blocks, attribute;
+    cudaMalloc(&arch, 4);
+    who<<<1, 1>>>(arch);
+    cudaMemcpy(&code, arch, 4, cudaMemcpyDeviceToHost);
+    cudaDeviceProp p;
+    cudaGetDeviceProperties(&p, 0);
+    cudaFuncAttributes f;
+    cudaFuncGetAttributes(&f, who);
+    cudaDeviceGetAttribute(&attribute, cudaDevAttrComputeCapabilityMajor, 0);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, little, 512, 0);
+    printf("%d %d.%d %d %d, ", code, p.major, p.minor, attribute, f.ptxVersion);
+    printf("%d threads, %zu KiB, ", p.maxThreadsPerMultiProcessor, p.sharedMemPerMultiprocessor >> 10);
+    for (size_t bytes : {p.sharedMemPerBlockOptin, p.sharedMemPerBlockOptin + 1})
+        printf("%d ", cudaFuncSetAttribute(little, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    printf("%d blocks\n", blocks);
+    cudaFree(arch);
+}
+"#;
+
+#[test]
+fn the_device_is_what_the_program_was_compiled_for() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("who.cu"), WHO).unwrap();
+    for (arch, line) in [
+        ("sm_75", "750 7.5 7 75, 1024 threads, 64 KiB, 0 1 2 blocks\n"),
+        ("compute_80", "800 8.0 8 80, 2048 threads, 164 KiB, 0 1 4 blocks\n"),
+        ("86", "860 8.6 8 86, 1536 threads, 100 KiB, 0 1 3 blocks\n"),
+        ("sm_89", "890 8.9 8 89, 1536 threads, 100 KiB, 0 1 3 blocks\n"),
+        ("sm_90", "900 9.0 9 90, 2048 threads, 228 KiB, 0 1 4 blocks\n"),
+    ] {
+        let out = run_in(dir.path(), &["--arch", arch, "who.cu"]);
+        assert_eq!(text(&out.stdout), line, "{arch}: {}", text(&out.stderr));
+    }
+    let out = run_in(dir.path(), &["--backend", "vm", "who.cu"]);
+    assert!(text(&out.stdout).starts_with("900 9.0"), "{}", text(&out.stdout));
+}
+
+#[test]
+fn code_for_the_wrong_architecture_gets_the_right_one_named() {
+    let out = run(&["--arch", "sm_75", "ampere.cu"]);
+    let stderr = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{stderr}");
+    let help = "this is not in CUDA for sm_75, but it compiles for sm_90: leave out --arch sm_75";
+    assert!(stderr.contains(help), "{stderr}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let source = "#include <cstdio>\n\
+        #include <cuda/barrier>\n\
+        #pragma nv_diag_suppress static_var_with_dynamic_init\n\
+        __global__ void meet(int* x) {\n\
+        \x20   __shared__ cuda::barrier<cuda::thread_scope_block> all;\n\
+        \x20   if (threadIdx.x == 0) init(&all, blockDim.x);\n\
+        \x20   __syncthreads();\n\
+        \x20   x[threadIdx.x] = 1;\n\
+        \x20   all.arrive_and_wait();\n\
+        \x20   if (threadIdx.x == 0) *x = x[40];\n\
+        }\n\
+        int main() {\n\
+        \x20   int *x, one = 0;\n\
+        \x20   cudaMalloc(&x, 256);\n\
+        \x20   meet<<<1, 64>>>(x);\n\
+        \x20   std::puts(cudaGetErrorName(cudaGetLastError()));\n\
+        \x20   cudaMemcpy(&one, x, 4, cudaMemcpyDeviceToHost);\n\
+        \x20   std::printf(\"%d\\n\", one);\n\
+        }\n";
+    std::fs::write(dir.path().join("meet.cu"), source).unwrap();
+    let out = run_in(dir.path(), &["--backend", "vm", "meet.cu"]);
+    let stderr = text(&out.stderr);
+    assert!(text(&out.stdout).starts_with("cudaErrorNotSupported"), "{stderr}");
+    assert!(stderr.contains("meet.cu:6") && stderr.contains("try --arch sm_75"), "{stderr}");
+    let out = run_in(dir.path(), &["--arch", "sm_75", "meet.cu"]);
+    assert_eq!(text(&out.stdout), "cudaSuccess\n1\n", "{}", text(&out.stderr));
+}
+
 const SLOW: &str = r#"#include <cstdio>
 template <class T> __global__ void transpose(const T* in, T* out, int n) {
     int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
@@ -170,6 +252,11 @@ fn a_profile_is_the_virtual_machines() {
         (["--profile", "--backend", "gpu"], "--profile works on the virtual machine"),
         (["--check", "--backend", "gpu"], "--check works on the virtual machine"),
         (["--json", "x.json", "--check"], "--profile"),
+        (["--arch=sm_80", "--backend", "gpu"], "--arch works on the virtual machine"),
+        (
+            ["--arch", "sm_70", "--check"],
+            "the virtual machine can be sm_75, sm_80, sm_86, sm_89, sm_90",
+        ),
     ] {
         let out = run(&[&args[..], &["vector_add.cu"]].concat());
         assert_eq!(out.status.code(), Some(2), "{args:?}");
