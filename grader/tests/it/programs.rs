@@ -97,6 +97,27 @@ fn findings_are_shown_with_their_line_and_fail_the_check() {
     assert!(stderr.contains("1 allocation of device memory never freed, 256 bytes"), "{stderr}");
 }
 
+#[test]
+fn device_code_is_found_however_nvcc_packs_it() {
+    let expected = std::fs::read_to_string(folder().join("vector_add.out")).unwrap();
+    for flags in [
+        "--compress-mode=default",
+        "--compress-mode=size",
+        "--compress-mode=speed",
+        "--compress-mode=balance",
+        "--compress-mode=none",
+        "--no-compress",
+        "-Xfatbin -compress-all",
+        // Machine code beside it, and PTX of other architectures.
+        "-gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_100,code=compute_100",
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_grader"));
+        command.args(["run", "--backend", "vm", "vector_add.cu"]).current_dir(folder());
+        let out = command.env("NVCC_APPEND_FLAGS", flags).output().unwrap();
+        assert_eq!(text(&out.stdout), expected, "{flags}: {}", text(&out.stderr));
+    }
+}
+
 const WHO: &str = r#"#include <cstdio>
 __global__ void who(int* arch) {
 #ifdef __CUDA_ARCH__
