@@ -15,6 +15,10 @@ pub trait Device {
     fn load(&mut self, fat_binary: &[u8]) -> Answer<u64>;
     /// Memory of so many bytes; its address.
     fn alloc(&mut self, bytes: u64) -> Answer<u64>;
+    /// Memory of so many bytes, at an address that a process can have for its own pages.
+    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
+        self.alloc(bytes)
+    }
     /// Gives memory back.
     fn free(&mut self, address: u64) -> Answer<()>;
     /// Writes to memory.

@@ -19,6 +19,11 @@ pub enum Request {
         /// Bytes.
         bytes: u64,
     },
+    /// Memory at an address that a process can have for its own pages: [`Reply::Number`], its address.
+    AllocShared {
+        /// Bytes.
+        bytes: u64,
+    },
     /// Give memory back.
     Free {
         /// As [`Request::Alloc`] gave it.

@@ -10,7 +10,8 @@ use crate::fatbin;
 use crate::protocol::{KernelInfo, Launch, Launched, Properties};
 use profile::Profiles;
 use ptxvm::{
-    Access, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, Memory, Module, Options,
+    Access, BufferId, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, Memory, Module,
+    Options,
 };
 use std::sync::Arc;
 
@@ -111,6 +112,19 @@ impl VmDevice {
         self.launches
     }
 
+    fn allocate(
+        &mut self,
+        bytes: u64,
+        alloc: impl FnOnce(&mut Memory, Init) -> BufferId,
+    ) -> Answer<u64> {
+        let used = self.used.checked_add(bytes).filter(|&used| used <= TOTAL);
+        let used = used.ok_or(CudaError::MEMORY_ALLOCATION)?;
+        let len = usize::try_from(bytes).map_err(|_| CudaError::MEMORY_ALLOCATION)?;
+        let id = alloc(&mut self.memory, Init::Undefined { len });
+        self.used = used;
+        Ok(self.memory.address(id))
+    }
+
     fn module(&self, module: u64) -> Answer<&Arc<Module>> {
         let found = usize::try_from(module).ok().and_then(|index| self.modules.get(index));
         found.ok_or(CudaError::INVALID_RESOURCE_HANDLE)
@@ -185,12 +199,15 @@ impl Device for VmDevice {
     }
 
     fn alloc(&mut self, bytes: u64) -> Answer<u64> {
-        let used = self.used.checked_add(bytes).filter(|&used| used <= TOTAL);
-        let used = used.ok_or(CudaError::MEMORY_ALLOCATION)?;
-        let len = usize::try_from(bytes).map_err(|_| CudaError::MEMORY_ALLOCATION)?;
-        let id = self.memory.alloc(Init::Undefined { len }, Access::ReadWrite);
-        self.used = used;
-        Ok(self.memory.address(id))
+        self.allocate(bytes, |memory, init| memory.alloc(init, Access::ReadWrite))
+    }
+
+    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
+        self.allocate(bytes, |memory, init| {
+            let shared = memory.alloc_shared(init.clone(), Access::ReadWrite);
+            // Few are too large for that; the first ones of all get a low address as well.
+            shared.unwrap_or_else(|| memory.alloc(init, Access::ReadWrite))
+        })
     }
 
     fn free(&mut self, address: u64) -> Answer<()> {

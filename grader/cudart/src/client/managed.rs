@@ -32,8 +32,8 @@ impl Managed {
 impl Client {
     /// Pages of so many bytes at one address on both sides, all zero.
     pub fn alloc_managed(&mut self, bytes: u64) -> Result<u64, CudaError> {
-        let address = self.number(&Request::Alloc { bytes }, &[])?;
-        // Beyond the program's address space once there have been some 2,000 buffers.
+        let address = self.number(&Request::AllocShared { bytes }, &[])?;
+        // Something of the program's may lie there already, or the address be beyond those of processes.
         if map(address, bytes) != Some(address) {
             self.tell(&Request::Free { address }, &[])?;
             return Err(CudaError::MEMORY_ALLOCATION);
