@@ -1,6 +1,7 @@
 //! One test, ready to run: what the oracle hands to the backends and to the judge.
 
 use crate::counter::Counter;
+use crate::requirement::Relation;
 use crate::tensor::{DType, Tensor};
 use indexmath::{Approx, Concrete, Dims, Values};
 use std::borrow::Cow;
@@ -32,6 +33,12 @@ pub struct Case {
     pub bit_equal: Vec<usize>,
     /// Bounds on what the launches cost.
     pub gates: Vec<CaseGate>,
+    /// What must hold of results.
+    pub requirements: Vec<CaseRequirement>,
+    /// What is drawn of them.
+    pub pictures: Vec<CasePicture>,
+    /// What is shown of them while they are written: indices in `tensors`, and what they are called.
+    pub watched: Vec<(usize, String)>,
 }
 
 impl Case {
@@ -62,7 +69,7 @@ impl CaseTensor {
     /// `None` for an input.
     pub fn wanted(&self) -> Option<(Tensor, &[Approx])> {
         match &self.role {
-            Role::Input(_) => None,
+            Role::Input(_) | Role::Result => None,
             Role::Output(right) => Some((self.tensor.clone(), right)),
             Role::InPlace { right, .. } => {
                 let name = format!("{}'", self.tensor.name);
@@ -75,7 +82,7 @@ impl CaseTensor {
     pub fn start(&self) -> Option<&[f64]> {
         match &self.role {
             Role::Input(values) | Role::InPlace { start: values, .. } => Some(values),
-            Role::Output(_) => None,
+            Role::Output(_) | Role::Result => None,
         }
     }
 }
@@ -94,6 +101,8 @@ pub enum Role {
         /// After: as for an output.
         right: Vec<Approx>,
     },
+    /// Written by the function as it likes; the requirements tell whether it is good.
+    Result,
 }
 
 /// Is `got` as near to what is right as a right kernel comes?
@@ -137,6 +146,59 @@ pub struct CaseGate {
     pub exact: bool,
     /// The bound at the sizes of the test.
     pub bound: u64,
+    /// One sentence for the student.
+    pub about: Option<String>,
+}
+
+/// A tensor that is a result, or that the formula makes of results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Name, type, shape.
+    pub tensor: Tensor,
+    /// What of the formula must be computed for it, in order; it stands last. Empty for a result itself.
+    pub steps: Vec<String>,
+}
+
+/// A picture to be drawn after the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CasePicture {
+    /// What it shows.
+    pub of: Measured,
+    /// How.
+    pub style: PictureStyle,
+}
+
+/// How a picture looks, and its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PictureStyle {
+    /// What is drawn.
+    pub kind: PictureKind,
+    /// Above it.
+    pub title: String,
+    /// Of the horizontal axis.
+    pub x: String,
+    /// Of the vertical axis.
+    pub y: String,
+}
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureKind {
+    /// A line for each row, over the place in the row.
+    Curve,
+    /// A field for each element, darker for larger ones, with its value.
+    Matrix,
+}
+
+/// A bound on each element of what the formula makes of results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseRequirement {
+    /// What is bounded.
+    pub of: Measured,
+    /// How it must stand to the bound.
+    pub relation: Relation,
+    /// The bound.
+    pub bound: f64,
     /// One sentence for the student.
     pub about: Option<String>,
 }

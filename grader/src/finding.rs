@@ -1,6 +1,7 @@
 //! What a checker saw a thread do, in the student's terms: tensor, index, line, thread.
 
 use crate::counter::Counter;
+use crate::requirement::Relation;
 
 /// A line of the student's source (or of a header it includes).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -160,6 +161,31 @@ pub enum FindingKind {
         /// After the first run, and after another one.
         values: [f64; 2],
     },
+    /// An element of a result was never written.
+    Unwritten {
+        /// The first one.
+        place: Place,
+    },
+    /// What the formula makes of a result is not as the spec requires.
+    UnmetRequirement {
+        /// The first element that is not.
+        place: Place,
+        /// What it is.
+        value: f64,
+        /// How it must stand to the bound.
+        relation: Relation,
+        /// The bound.
+        bound: f64,
+        /// What the spec says about it.
+        about: Option<String>,
+    },
+    /// A result with which the formula cannot be computed: an index outside its tensor.
+    NotMeasurable {
+        /// What was to be computed.
+        tensor: String,
+        /// Why not.
+        message: String,
+    },
     /// A launch cost more, or other, than a gate allows.
     OverGate {
         /// What was counted.
@@ -266,6 +292,8 @@ impl FindingKind {
             Self::BarrierDivergence { .. } => "barrier-divergence",
             Self::InvalidMembers { .. } => "invalid-members",
             Self::NotRepeatable { .. } => "not-repeatable",
+            Self::Unwritten { .. } => "unwritten",
+            Self::UnmetRequirement { .. } | Self::NotMeasurable { .. } => "unmet-requirement",
             Self::OverGate { .. } => "over-gate",
             Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
             Self::UseAfterFree { .. } => "use-after-free",

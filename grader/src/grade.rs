@@ -101,7 +101,7 @@ fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {
         let (name, kind) = match arg {
             Arg::Size(size) => (size.to_string(), module::ArgKind::Value(DType::I32)),
             Arg::Scalar(name) => (name.clone(), module::ArgKind::Value(dtype(name))),
-            Arg::Tensor(name) | Arg::InPlace(name) | Arg::Given(name) => {
+            Arg::Tensor(name) | Arg::InPlace(name) | Arg::Given(name) | Arg::Result(name) => {
                 let purpose = arg.buffer(&spec.tensors).map(|(_, purpose)| purpose);
                 let constant = matches!(purpose, Some(Purpose::Input | Purpose::Given));
                 (name.clone(), module::ArgKind::Pointer { dtype: dtype(name), constant })
@@ -142,6 +142,15 @@ impl Machine {
                 ))
             }
         })
+    }
+
+    /// Shows on the terminal how far host code has come, where its spec says by what.
+    #[must_use]
+    pub fn with_progress(self) -> Self {
+        match self {
+            Self::Host(host) => Self::Host(host.with_progress()),
+            other => other,
+        }
     }
 
     /// The backend behind it.

@@ -8,8 +8,9 @@
 //!   └► toolchain ─► module ─► backend: gpu | vm ─► outputs, findings ─► judge ─► verdict ─► report
 //! ```
 //!
-//! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `counter`, `finding`, `case`, `expansion`,
-//! `verdict`, `npy`, `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`,
+//! A module uses only what stands left of it: `tensor`, `diagnostic`, `failure`, `counter`, `requirement`,
+//! `finding`, `case`, `expansion`,
+//! `verdict`, `picture`, `npy`, `progress`, `rng`, `workbook`, `spec`, `oracle`, `process`, `toolchain`, `mutants`, `module`,
 //! `backend`, `host`, `judge`, `wrong`, `grade`, `unit`, `doctor`, `explain`, `report`, `contents`, `standing`, `chapter`,
 //! `check`, `pristine`, `editor`, `storage`, `template`, `terminal`, `watcher`, `cli`.
 
@@ -35,11 +36,13 @@ pub mod mutants;
 pub mod npy;
 pub mod occupancy;
 pub mod oracle;
+pub mod picture;
 pub mod pristine;
 pub mod process;
 pub mod program;
 pub mod progress;
 pub mod report;
+pub mod requirement;
 pub mod rng;
 pub mod spec;
 pub mod standing;

@@ -1,7 +1,7 @@
 //! Theoretical occupancy: how many warps of a kernel a multiprocessor can hold at once, of those that it has room for.
 //!
 //! The rules are those of `cuda_occupancy.h` of CUDA 13.0; the limits those of the CUDA C++ Programming Guide, "Technical
-//! Specifications per Compute Capability".
+//! Specifications per Compute Capability". `tests/occupancy` has tables by that header.
 
 /// Threads of a warp.
 const WARP: u32 = 32;
@@ -11,6 +11,8 @@ const PARTITIONS: u32 = 4;
 const REGISTERS: u32 = 64 << 10;
 /// A warp's registers are given out in multiples of this.
 const REGISTER_UNIT: u32 = 256;
+/// Barriers of a multiprocessor for each block that it can hold, on `sm_90`.
+const BARRIERS_A_BLOCK: u32 = 2;
 /// Threads of a block at most.
 const MAX_THREADS: u32 = 1024;
 
@@ -56,6 +58,8 @@ pub struct Needs {
     pub shared: u32,
     /// Threads of a block.
     pub threads: u32,
+    /// Barriers of a block: one above the highest number.
+    pub barriers: u32,
 }
 
 /// What keeps more blocks away.
@@ -69,6 +73,8 @@ pub enum Limit {
     Registers,
     /// Shared memory.
     SharedMemory,
+    /// Barriers, which blocks share from `sm_90` on.
+    Barriers,
 }
 
 /// How full a multiprocessor can be.
@@ -103,11 +109,17 @@ impl Occupancy {
             0 => None,
             bytes => limits.shared.checked_div(bytes.next_multiple_of(limits.shared_unit)),
         };
+        let by_barriers = match needs.barriers {
+            0 => u32::MAX,
+            _ if sm < 90 => u32::MAX,
+            barriers => BARRIERS_A_BLOCK * limits.blocks / barriers,
+        };
         let all = [
             (by_warps, Limit::Warps),
             (limits.blocks, Limit::Blocks),
             (by_registers, Limit::Registers),
             (shared.unwrap_or(u32::MAX), Limit::SharedMemory),
+            (by_barriers, Limit::Barriers),
         ];
         let (blocks, limit) = all.into_iter().min_by_key(|&(blocks, _)| blocks)?;
         Some(Self { blocks, warps: blocks * warps, most: limits.warps, limit })
@@ -124,7 +136,7 @@ mod tests {
     use super::*;
 
     fn occupancy(sm: u32, threads: u32, registers: u32, shared: u32) -> (u32, f64, Limit) {
-        let found = Occupancy::of(Needs { registers, shared, threads }, sm).unwrap();
+        let found = Occupancy::of(Needs { registers, shared, threads, barriers: 1 }, sm).unwrap();
         (found.blocks, found.percent(), found.limit)
     }
 
@@ -147,8 +159,52 @@ mod tests {
         assert_eq!(occupancy(80, 128, 32, 48 << 10), (3, 18.75, Limit::SharedMemory));
         assert_eq!(occupancy(75, 128, 32, 48 << 10), (1, 12.5, Limit::SharedMemory));
         assert_eq!(occupancy(90, 2048, 32, 0).0, 0);
-        assert_eq!(Occupancy::of(Needs { registers: 1, shared: 0, threads: 1 }, 70), None);
+        assert_eq!(
+            Occupancy::of(Needs { registers: 1, shared: 0, threads: 1, barriers: 0 }, 70),
+            None
+        );
         assert_eq!(architectures().collect::<Vec<_>>(), [75, 80, 86, 89, 90]);
+    }
+
+    /// What differs from a table of `tests/occupancy`; its README says what a line means. And how many numbers were compared.
+    fn differences(table: &str) -> (Vec<String>, usize) {
+        let mut lines = table.lines().filter(|line| !line.starts_with('#'));
+        let head = lines.next().expect("a head");
+        let sizes: Vec<u32> = head.split('\t').skip(5).map(|size| size.parse().unwrap()).collect();
+        let (mut wrong, mut compared) = (Vec::new(), 0);
+        for line in lines {
+            let words: Vec<&str> = line.split('\t').collect();
+            assert_eq!(words.len(), 5 + sizes.len(), "{line}");
+            let [sm, registers, fixed, barriers, threads] =
+                [0, 1, 2, 3, 4].map(|column: usize| words[column].parse().unwrap());
+            for (&size, blocks) in sizes.iter().zip(&words[5..]) {
+                let Ok(blocks) = blocks.parse::<u32>() else { continue };
+                let needs = Needs { registers, shared: fixed + size, threads, barriers };
+                let ours = Occupancy::of(needs, sm).expect("a known architecture").blocks;
+                compared += 1;
+                if ours != blocks {
+                    wrong.push(format!("sm_{sm} {needs:?}: {ours} blocks, not {blocks}"));
+                }
+            }
+        }
+        (wrong, compared)
+    }
+
+    #[test]
+    fn the_tables_say_the_same() {
+        let mut all = 0;
+        for entry in std::fs::read_dir("tests/occupancy").expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_none_or(|extension| extension != "tsv") {
+                continue;
+            }
+            let table = std::fs::read_to_string(&path).expect("a table");
+            let (wrong, compared) = differences(&table);
+            let first: Vec<_> = wrong.iter().take(20).collect();
+            assert!(wrong.is_empty(), "{}: {} differ: {first:#?}", path.display(), wrong.len());
+            all += compared;
+        }
+        assert!(all > 60_000, "{all} numbers");
     }
 
     /// A system of limits never lets more in than there is.
@@ -159,7 +215,7 @@ mod tests {
             for threads in (1..=1024).step_by(31) {
                 for registers in [1, 16, 31, 33, 64, 127, 255] {
                     for shared in [0, 1, 1000, 20_000, 100_000] {
-                        let needs = Needs { registers, shared, threads };
+                        let needs = Needs { registers, shared, threads, barriers: 1 };
                         let Occupancy { blocks, warps, .. } = Occupancy::of(needs, sm).unwrap();
                         assert!(warps <= limits.warps && blocks <= limits.blocks);
                         assert!(blocks * threads * registers <= REGISTERS);

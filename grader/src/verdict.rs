@@ -1,5 +1,6 @@
 //! What the judge says of a test; `report` words it.
 
+use crate::case::PictureStyle;
 use crate::expansion::ElementTerms;
 use crate::finding::{Finding, SourceLine, ThreadId};
 use crate::tensor::Tensor;
@@ -27,6 +28,19 @@ pub struct TestVerdict {
     pub findings: Vec<Finding>,
     /// Outputs that are not right.
     pub diffs: Vec<TensorDiff>,
+    /// What the spec wants drawn.
+    pub pictures: Vec<Picture>,
+}
+
+/// Values to be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// How, and with which words.
+    pub style: PictureStyle,
+    /// Name, type, shape.
+    pub tensor: Tensor,
+    /// Row-major; NaN where nothing was written.
+    pub values: Vec<f64>,
 }
 
 impl TestVerdict {

@@ -71,6 +71,33 @@ impl Formula {
         self.assigned().into_iter().filter(|name| !read.contains(name)).collect()
     }
 
+    /// The inputs that `tensor` is made of, by way of whatever stands between; an input is made of itself.
+    pub fn sources(&self, tensor: &str) -> BTreeSet<String> {
+        self.needs(tensor).1
+    }
+
+    /// The assigned tensors that `tensor` is made of, in order, itself the last; none for an input.
+    pub fn steps(&self, tensor: &str) -> Vec<String> {
+        self.needs(tensor).0
+    }
+
+    fn needs(&self, tensor: &str) -> (Vec<String>, BTreeSet<String>) {
+        let mut open = BTreeSet::from([tensor.to_owned()]);
+        let mut steps = Vec::new();
+        for statement in self.program.statements.iter().rev() {
+            if open.remove(&statement.target) {
+                steps.push(statement.target.clone());
+                for part in &statement.parts {
+                    part.reads(&mut |read| {
+                        open.insert(read.tensor.clone());
+                    });
+                }
+            }
+        }
+        steps.reverse();
+        (steps, open)
+    }
+
     fn each_read(&self, f: &mut impl FnMut(&str)) {
         for statement in &self.program.statements {
             for part in &statement.parts {

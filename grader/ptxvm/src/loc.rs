@@ -47,11 +47,12 @@ pub struct Tracker<'f> {
     home: Option<u32>,
     inlined: HashMap<Position, Position>,
     now: Option<SourceLoc>,
+    in_groups: bool,
 }
 
 impl<'f> Tracker<'f> {
     pub fn new(files: &'f Files) -> Self {
-        Self { files, home: None, inlined: HashMap::new(), now: None }
+        Self { files, home: None, inlined: HashMap::new(), now: None, in_groups: false }
     }
 
     /// Takes in a `.loc`.
@@ -66,8 +67,11 @@ impl<'f> Tracker<'f> {
             None => self.inlined.remove(&at),
         };
         let mut place = at;
+        self.in_groups = false;
         // The chain cannot be longer than the map, unless it is a circle.
         for _ in 0..=self.inlined.len() {
+            let name = self.files.name(place.file);
+            self.in_groups |= name.is_some_and(|name| name.contains("cooperative_groups"));
             if place.file == home {
                 self.now = self.files.resolve(place);
                 return;
@@ -83,6 +87,11 @@ impl<'f> Tracker<'f> {
     /// Where the next instruction comes from.
     pub fn now(&self) -> Option<&SourceLoc> {
         self.now.as_ref()
+    }
+
+    /// Whether the next instruction belongs to the headers of cooperative groups, and not to what they are given to call.
+    pub fn in_groups(&self) -> bool {
+        self.in_groups
     }
 }
 
@@ -108,9 +117,25 @@ mod tests {
         assert_eq!(line(&tracker), Some(("a.cu".into(), 4)));
         tracker.step(at(1, 0), None);
         assert_eq!(line(&tracker), Some(("a.cu".into(), 4)));
+        assert!(!tracker.in_groups());
         // A circle ends.
         tracker.step(at(5, 1), Some(at(5, 2)));
         tracker.step(at(5, 2), Some(at(5, 1)));
         assert_eq!(line(&tracker), Some(("cuda_bf16.hpp".into(), 2)));
+    }
+
+    #[test]
+    fn what_belongs_to_cooperative_groups() {
+        let names = [(1, "a.cu"), (3, "cooperative_groups.h"), (7, "reduce.h")];
+        let files = Files::new(&names);
+        let mut tracker = Tracker::new(&files);
+        tracker.step(at(1, 10), None);
+        assert!(!tracker.in_groups());
+        tracker.step(at(3, 1270), Some(at(1, 26)));
+        tracker.step(at(7, 284), Some(at(3, 1270)));
+        assert!(tracker.in_groups());
+        // A function of the kernel's file that the header calls is the kernel's.
+        tracker.step(at(1, 5), Some(at(7, 284)));
+        assert!(!tracker.in_groups());
     }
 }

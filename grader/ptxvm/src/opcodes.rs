@@ -64,6 +64,7 @@ macro_rules! with_alu_table {
                 MulRz slow zero::mul_f32; MulRm slow down::mul_f32; MulRp slow up::mul_f32;
                 DivRz slow zero::div_f32; DivRm slow down::div_f32; DivRp slow up::div_f32;
                 MulFtz fast flush::mul_f32; MulFtzRm slow flush::down::mul_f32; MulFtzRp slow flush::up::mul_f32;
+                DivFtzRm slow flush::down::div_f32; DivFtzRp slow flush::up::div_f32;
                 MulFtzF16 slow flush::mul_f16; MulFtzF16x2 slow flush::mul_f16x2;
                 MinF fast f32s::min; MaxF fast f32s::max; MinNanF fast f32s::min_nan; MaxNanF fast f32s::max_nan;
                 CopysignF fast f32s::copysign;
@@ -150,6 +151,8 @@ macro_rules! with_alu_table {
                 U32FromF64 slow cvt::u32_from_f64; U16FromF64 slow cvt::u16_from_f64; U8FromF64 slow cvt::u8_from_f64; S32FromF64 slow cvt::s32_from_f64;
                 F32FromF64 slow cvt::nearest::f32_from_f64; F32FromF64Rz slow cvt::zero::f32_from_f64;
                 F32FromF64Rm slow cvt::down::f32_from_f64; F32FromF64Rp slow cvt::up::f32_from_f64;
+                F32FromF64Ftz slow flush::nearest::f32_from_f64; F32FromF64FtzRm slow flush::down::f32_from_f64;
+                F32FromF64FtzRp slow flush::up::f32_from_f64;
                 F32FromU64Rn slow cvt::nearest::f32_from_u64; F32FromS64Rn slow cvt::nearest::f32_from_s64;
                 F32FromU64Rz slow cvt::zero::f32_from_u64; F32FromS64Rz slow cvt::zero::f32_from_s64;
                 F32FromU64Rm slow cvt::down::f32_from_u64; F32FromS64Rm slow cvt::down::f32_from_s64;

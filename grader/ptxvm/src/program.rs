@@ -178,6 +178,8 @@ pub(crate) struct Program {
     /// For each instruction 1 + the index of its place, or 0.
     pub places: Vec<u32>,
     pub place_table: Vec<SourceLoc>,
+    /// For each of them, whether it stands for code of the headers of cooperative groups.
+    pub place_in_groups: Vec<bool>,
     /// Sizes of the register files.
     pub r_count: usize,
     pub q_count: usize,
@@ -223,6 +225,12 @@ impl Program {
     pub fn ordering(&self, pc: Pc) -> Option<Ordering> {
         let at = self.orderings.binary_search_by_key(&pc, |&(at, _)| at).ok()?;
         self.orderings.get(at).map(|&(_, ordering)| ordering)
+    }
+
+    /// Whether an instruction belongs to the headers of cooperative groups.
+    pub fn in_groups(&self, pc: Pc) -> bool {
+        let index = self.places.get(pc as usize).and_then(|id| id.checked_sub(1));
+        index.and_then(|index| self.place_in_groups.get(index as usize)).is_some_and(|&is| is)
     }
 
     /// The line that an instruction came from.

@@ -5,17 +5,22 @@ use crate::backend::gpu::{self, Gpu};
 use crate::failure::{Failure, FailureKind};
 use crate::grade::{self, Machine};
 use crate::npy;
+use crate::picture;
 use crate::progress::Late;
 use crate::report::{Compile, Reporter, RunInfo, Summary};
 use crate::spec::{Spec, Test};
 use crate::standing::{Outcome, Standing};
 use crate::toolchain::Toolchain;
+use crate::verdict::{Picture, TestVerdict};
 use crate::workbook::{Puzzle, Workbook};
 use std::path::Path;
 use std::time::Duration;
 
 /// After a test that ran longer than this without an end, the others do not run.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// In the workbook: where pictures go.
+const PICTURES: &str = "pictures";
 
 /// What to grade and how.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +70,7 @@ pub(super) fn grade(
         (program, cases.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     let (program, cases) = (program?, cases?);
-    let machine = Machine::new(&program, gpu)?;
+    let machine = Machine::new(&program, gpu)?.with_progress();
     let backend = machine.backend();
     // The stream's errors are dealt with where the exit code is made.
     reporter
@@ -91,9 +96,11 @@ pub(super) fn grade(
             reporter.not_run(&case.test, "the kernel does not end").ok();
             continue;
         }
-        let late = Late::new(&format!("running {}", case.test));
-        let (run, verdict) = grade::judge_case(&machine, &program, case)?;
+        // Host code may have a line of its own.
+        let late = case.watched.is_empty().then(|| Late::new(&format!("running {}", case.test)));
+        let (run, mut verdict) = grade::judge_case(&machine, &program, case)?;
         drop(late);
+        verdict.notes.extend(draw(job, &verdict));
         if let Some(dir) = job.dump {
             npy::dump(dir, case, &run)?;
         }
@@ -107,6 +114,18 @@ pub(super) fn grade(
         reporter.test_finished(&verdict).ok();
     }
     Ok(Summary { total: cases.len(), passed })
+}
+
+/// Draws the pictures of a verdict, and tells where they are.
+fn draw(job: &Job<'_>, verdict: &TestVerdict) -> Vec<String> {
+    let folder = job.workbook.root().join(PICTURES);
+    let stem = format!("{:02}_{}", job.puzzle.number, verdict.test);
+    let drawn = |drawing: &Picture| match picture::write(drawing, &folder, &stem) {
+        Ok(path) => format!("{}: {}", drawing.style.title, job.workbook.relative(&path).display()),
+        // A folder that cannot be written changes nothing about the verdict.
+        Err(error) => format!("{}: no picture, {error}", drawing.style.title),
+    };
+    verdict.pictures.iter().map(drawn).collect()
 }
 
 /// As [`grade`], and keeps the verdict if it is one on the student's own file.

@@ -99,7 +99,8 @@ fn target(ptx: &str) -> Option<u32> {
 /// How a kernel fits that is launched with so many threads of a block and bytes of dynamic shared memory.
 pub(super) fn fit(name: &str, of: &Resources, shape: (u32, u32), sm: u32) -> Option<Fit> {
     let (threads, dynamic) = shape;
-    let needs = Needs { registers: of.registers, shared: of.shared + dynamic, threads };
+    let shared = of.shared + dynamic;
+    let needs = Needs { registers: of.registers, shared, threads, barriers: of.barriers };
     let occupancy = Occupancy::of(needs, sm)?;
     Some(Fit { kernel: name.to_owned(), sm, needs, spilled: of.spilled, occupancy })
 }

@@ -142,7 +142,7 @@ impl Board {
             let (init, access) = match &tensor.role {
                 _ if *on_host => return None,
                 Role::Input(values) => (Init::Bytes(encode(dtype, values)), Access::ReadOnly),
-                Role::Output(_) => {
+                Role::Output(_) | Role::Result => {
                     (Init::Undefined { len: tensor.tensor.bytes() }, Access::ReadWrite)
                 }
                 Role::InPlace { start, .. } => {

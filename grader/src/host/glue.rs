@@ -66,7 +66,10 @@ fn arguments(spec: &Spec, launch: &Launch, call: &HostCall) -> String {
         let name = &param.name;
         let dtype = |tensor: &str| spec.tensors.type_of(tensor).map_or("float", |ty| cpp(ty.dtype));
         let _ = match arg {
-            Arg::Tensor(tensor) | Arg::InPlace(tensor) | Arg::Given(tensor) => {
+            Arg::Tensor(tensor)
+            | Arg::InPlace(tensor)
+            | Arg::Given(tensor)
+            | Arg::Result(tensor) => {
                 let ty = dtype(tensor);
                 writeln!(text, "[[maybe_unused]] {ty}* const {name} = ({ty}*)gp_args[{i}];")
             }

@@ -11,6 +11,8 @@ pub struct Job {
     pub library: PathBuf,
     /// In order.
     pub calls: Vec<Call>,
+    /// The tensors in device memory: address and bytes.
+    pub tensors: Vec<(u64, u64)>,
     /// The file of the tensors that lie in the host's memory, and its length.
     pub memory: Option<(PathBuf, usize)>,
     /// What the child may use.

@@ -14,6 +14,7 @@ mod ending;
 mod glue;
 mod job;
 mod run;
+mod watch;
 
 pub use child::main as child_main;
 pub use run::{HostBackend, set_program};

@@ -3,6 +3,7 @@
 use super::board::Board;
 use super::ending::{self, End};
 use super::job::{Arg, Bounds, Call, JOB, Job, MEMORY, REPORT, SCRATCH};
+use super::watch::Watch;
 use super::{CHILD_COMMAND, Entry, HostProgram, no_room};
 use crate::backend::gpu::remote::Remote;
 use crate::backend::gpu::{GpuInfo, image};
@@ -45,6 +46,8 @@ pub struct HostBackend {
     program: HostProgram,
     /// Which GPU runs the kernels; `None`: the virtual machine.
     gpu: Option<GpuInfo>,
+    /// Show what is known of results while they are written.
+    shows_progress: bool,
 }
 
 /// The program that is started as the child: this one, unless a test says otherwise.
@@ -60,7 +63,13 @@ pub fn set_program(path: impl Into<PathBuf>) {
 impl HostBackend {
     /// A backend for a program.
     pub fn new(program: HostProgram, gpu: Option<GpuInfo>) -> Self {
-        Self { program, gpu }
+        Self { program, gpu, shows_progress: false }
+    }
+
+    /// Shows on the terminal what can be seen of results while they are written.
+    #[must_use]
+    pub fn with_progress(self) -> Self {
+        Self { shows_progress: true, ..self }
     }
 
     /// The same program on the virtual machine, if it runs on a GPU now.
@@ -153,7 +162,10 @@ impl Backend for HostBackend {
         std::fs::write(path.join(JOB), text).map_err(room)?;
 
         let begin = Instant::now();
-        let finished = start(path, &job.bounds, &mut board)?;
+        let watch = || Watch::new(case, &memory.file, &memory.offsets);
+        let mut watch = self.shows_progress.then(watch).flatten();
+        let finished = start(path, &job.bounds, &mut board, watch.as_mut())?;
+        drop(watch);
         let report = std::fs::read(path.join(REPORT)).unwrap_or_default();
         let report = String::from_utf8_lossy(&report);
         let end = ending::end(&finished, &report, &job.bounds, OUTPUT);
@@ -224,9 +236,12 @@ impl HostBackend {
             let args = launch.args.iter().map(arg).collect();
             calls.push(Call { symbol: entry.symbol.clone(), args });
         }
+        let on_device = |i: &usize| memory.place(*i, &case.tensors).is_none();
+        let range = |i: usize| (board.address(i), case.tensors[i].tensor.bytes() as u64);
+        let tensors = (0..case.tensors.len()).filter(on_device).map(range).collect();
         let memory = (memory.len > 0).then(|| (memory.file.clone(), memory.len));
         let bounds = Bounds { cpu_seconds: self.program.seconds, ..BOUNDS };
-        Ok(Job { library: self.program.file.1.clone(), calls, memory, bounds })
+        Ok(Job { library: self.program.file.1.clone(), calls, tensors, memory, bounds })
     }
 
     fn findings(&self, case: &Case, end: &End, board: &Board) -> Vec<Finding> {
@@ -264,7 +279,12 @@ fn program() -> Result<PathBuf, Failure> {
 }
 
 /// Runs the child to its end, with the device at the other end of its standard input.
-fn start(folder: &Path, bounds: &Bounds, board: &mut Board) -> Result<Finished, Failure> {
+fn start(
+    folder: &Path,
+    bounds: &Bounds,
+    board: &mut Board,
+    mut watch: Option<&mut Watch>,
+) -> Result<Finished, Failure> {
     let broken = |e: io::Error| {
         let title = format!("the process for host code cannot be started: {e}");
         Failure::new(
@@ -287,6 +307,9 @@ fn start(folder: &Path, bounds: &Bounds, board: &mut Board) -> Result<Finished, 
             .name("host code".into())
             .spawn_scoped(scope, || {
                 run_guarded(command, &limits, &mut |elapsed| {
+                    if let Some(watch) = &mut watch {
+                        watch.look();
+                    }
                     elapsed.saturating_sub(clock.busy()) > patience
                 })
             })

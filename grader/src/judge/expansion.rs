@@ -179,6 +179,9 @@ mod tests {
             chained: BTreeMap::new(),
             bit_equal: Vec::new(),
             gates: Vec::new(),
+            requirements: Vec::new(),
+            pictures: Vec::new(),
+            watched: Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@ mod cause;
 mod compare;
 mod expansion;
 mod repeat;
+mod require;
 mod trace;
 
 use crate::backend::{Run, RunTensor};
@@ -24,7 +25,12 @@ const MAX_TERMS: usize = 5_000;
 /// What contradicts the case itself (a tensor missing from the run or of another length) becomes a finding, so that it
 /// can never pass.
 pub fn judge(case: &Case, run: &Run) -> TestVerdict {
-    let (findings, mut diffs) = judge_tensors(&case.tensors, &case.launches, &case.dims, run);
+    let (mut findings, mut diffs) = judge_tensors(&case.tensors, &case.launches, &case.dims, run);
+    // What comes of a run with mistakes is no result.
+    let mut results = require::Results::of(case, run);
+    if findings.is_empty() && diffs.is_empty() {
+        findings = results.unmet();
+    }
     if findings.iter().any(|finding| finding.kind.ends_the_run()) {
         diffs.clear();
     }
@@ -41,6 +47,7 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         notes: run.notes.clone(),
         findings,
         diffs,
+        pictures: results.pictures(),
     }
 }
 
@@ -119,6 +126,7 @@ fn judge_tensors(
         let right_length = match role {
             Role::Input(values) => values.len(),
             Role::Output(right) | Role::InPlace { right, .. } => right.len(),
+            Role::Result => tensor.len(),
         };
         let start_length = case_tensor.start().map_or(tensor.len(), <[f64]>::len);
         let lengths = [right_length, start_length, got.values.len(), got.written.len()];
@@ -145,6 +153,9 @@ fn judge_tensors(
                 vectors: &vectors,
             };
             diffs.extend(compare::diff(&wanted, &right, got));
+        } else if matches!(role, Role::Result) {
+            compared += got.written.len();
+            findings.extend(require::unwritten(tensor, got, launch));
         } else if let Some(before) = case_tensor.start()
             && let Some(flat) = compare::first_change(before, &got.values)
             && !has_write_finding(&findings, &tensor.name)

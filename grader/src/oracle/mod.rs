@@ -6,10 +6,13 @@ mod inputs;
 mod numerical;
 mod verify;
 
-use crate::case::{Case, CaseArg, CaseGate, CaseLaunch, CaseTensor, Role};
+use crate::case::{
+    Case, CaseArg, CaseGate, CaseLaunch, CasePicture, CaseRequirement, CaseTensor, Measured, Role,
+};
 use crate::failure::Failure;
 use crate::spec::{
-    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Purpose, Spec, Test, prime,
+    Buffer, Call, CallArg, Check, Checked, Data, DataKind, Picture, Purpose, Requirement, Spec,
+    Test, prime,
 };
 use crate::tensor::DType;
 use expected::Expected;
@@ -74,6 +77,9 @@ fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         chained,
         bit_equal: bit_equal(spec, test),
         gates: gates(spec, test)?,
+        requirements: requirements(spec, test)?,
+        pictures: pictures(spec, test)?,
+        watched: watched(spec, test),
     })
 }
 
@@ -87,6 +93,7 @@ fn tensor(buffer: &Buffer, known: &Values, expected: &mut Expected) -> CaseTenso
             start: start(),
             right: expected.remove(&prime(name)).unwrap_or_default(),
         },
+        Purpose::Result => Role::Result,
     };
     CaseTensor { tensor: buffer.tensor.clone(), role }
 }
@@ -99,7 +106,40 @@ fn gates(spec: &Spec, test: &Test) -> Checked<Vec<CaseGate>> {
     Ok(gates)
 }
 
-/// What launches compute of which the spec says so.
+fn requirements(spec: &Spec, test: &Test) -> Checked<Vec<CaseRequirement>> {
+    let counting = spec.requirements.iter().filter(|requirement| requirement.counts_in(test));
+    let fixed = |Requirement { tensor, relation, bound, about, .. }: &Requirement| {
+        let (of, about) = (measured(spec, test, tensor)?, about.clone());
+        Ok(CaseRequirement { of, relation: *relation, bound: *bound, about })
+    };
+    counting.map(fixed).collect()
+}
+
+fn pictures(spec: &Spec, test: &Test) -> Checked<Vec<CasePicture>> {
+    let counting = spec.pictures.iter().filter(|picture| picture.counts_in(test));
+    let fixed = |picture: &Picture| {
+        let (of, style) = (measured(spec, test, &picture.tensor)?, picture.style.clone());
+        Ok(CasePicture { of, style })
+    };
+    counting.map(fixed).collect()
+}
+
+fn measured(spec: &Spec, test: &Test, tensor: &str) -> Checked<Measured> {
+    let steps = spec.tensors.formula.steps(tensor);
+    Ok(Measured { tensor: spec.tensors.at(&spec.text, tensor, &test.dims)?, steps })
+}
+
+/// What the test's calls let see while they run.
+fn watched(spec: &Spec, test: &Test) -> Vec<(usize, String)> {
+    let calls = test.calls.iter().filter_map(|call| spec.launches[call.launch].host.as_ref());
+    let index = |(label, name): &(String, String)| {
+        let is_it = |b: &Buffer| b.purpose == Purpose::Result && b.tensor.name == *name;
+        Some((test.buffers.iter().position(is_it)?, label.clone()))
+    };
+    calls.flat_map(|call| &call.progress).filter_map(index).collect()
+}
+
+/// What launches write of which the spec says so.
 fn bit_equal(spec: &Spec, test: &Test) -> Vec<usize> {
     let calls = test.calls.iter().filter(|c| spec.launches[c.launch].is_bit_equal());
     let taken: BTreeSet<usize> = calls
@@ -109,7 +149,11 @@ fn bit_equal(spec: &Spec, test: &Test) -> Vec<usize> {
             CallArg::Scalar(_) | CallArg::Int(_) => None,
         })
         .collect();
-    taken.into_iter().filter(|&i| test.buffers[i].computed().is_some()).collect()
+    let written = |i: &usize| {
+        let buffer = &test.buffers[*i];
+        buffer.purpose == Purpose::Result || buffer.computed().is_some()
+    };
+    taken.into_iter().filter(written).collect()
 }
 
 fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {

@@ -15,6 +15,7 @@ fn case(spec: &Spec, test: &str, seed: u64) -> Case {
 fn values(case: &Case, name: &str) -> Vec<f64> {
     match &case.tensors.iter().find(|t| t.tensor.name == name).unwrap().role {
         Role::Input(values) => values.clone(),
+        Role::Result => panic!("{name} is a result"),
         Role::Output(values) | Role::InPlace { right: values, .. } => {
             values.iter().map(|v| v.value).collect()
         }
@@ -23,7 +24,7 @@ fn values(case: &Case, name: &str) -> Vec<f64> {
 
 fn bounds(case: &Case, name: &str) -> Vec<f64> {
     match &case.tensors.iter().find(|t| t.tensor.name == name).unwrap().role {
-        Role::Input(_) => panic!("{name} is an input"),
+        Role::Input(_) | Role::Result => panic!("{name} is not computed"),
         Role::Output(values) | Role::InPlace { right: values, .. } => {
             values.iter().map(|v| v.bound).collect()
         }

@@ -33,7 +33,7 @@ pub fn main() -> ExitCode {
     rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::CLOEXEC).ok();
     // Keeps CUDA's functions in this executable: the program asks for them by name.
     cudart::exported();
-    cudart::client::connect(device.into());
+    cudart::client::connect(device.into(), &[]);
     let status = match run(Path::new(&library), args.collect()) {
         Ok(status) => status,
         Err(words) => {

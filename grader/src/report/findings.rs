@@ -1,6 +1,7 @@
 //! What the checkers saw, in the student's words, beside the line that did it.
 
 mod gates;
+mod requirements;
 
 use super::number::{count, list, pair};
 use super::style::Style;
@@ -45,8 +46,14 @@ pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagno
         };
         help.push(format!("first in {} of {}{others}", thread_text(thread), finding.kernel));
     }
-    if matches!(finding.kind, FindingKind::NotRepeatable { .. }) && finding.count > 1 {
-        help.push(format!("{} differ", count(finding.count as usize, "element")));
+    let others = match finding.kind {
+        FindingKind::NotRepeatable { .. } => Some("differ"),
+        FindingKind::Unwritten { .. } => Some("were never written"),
+        FindingKind::UnmetRequirement { .. } => Some("are not as they must be"),
+        _ => None,
+    };
+    if let (Some(others), 2..) = (others, finding.count) {
+        help.push(format!("{} {others}", count(finding.count as usize, "element")));
     }
     let source = (!marks.is_empty()).then(|| Source {
         path: file.to_path_buf(),
@@ -152,6 +159,9 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
         ),
         FindingKind::Host(fault) => super::host::words(fault),
         FindingKind::NotRepeatable { place, values } => not_repeatable(place, *values),
+        FindingKind::Unwritten { .. }
+        | FindingKind::UnmetRequirement { .. }
+        | FindingKind::NotMeasurable { .. } => requirements::words(kind),
         FindingKind::OverGate { .. } => gates::words(kind),
         FindingKind::EndlessLoop { instructions } => (
             // The thread is part of the sentence: see `title`.

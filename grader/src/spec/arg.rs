@@ -15,6 +15,8 @@ pub enum Arg {
     InPlace(String),
     /// `given(X)`: a pointer to the formula's values of a computed X, to be read only.
     Given(String),
+    /// `result(X)`: a pointer to an input of the formula that the function itself writes.
+    Result(String),
     /// An input without axes, by value.
     Scalar(String),
     /// An `int`.
@@ -32,6 +34,8 @@ pub enum Purpose {
     Output,
     /// Changes X to X'.
     InPlace,
+    /// Writes what only [`super::Requirement`]s judge: an input of the formula.
+    Result,
 }
 
 impl Arg {
@@ -42,6 +46,7 @@ impl Arg {
             Self::Tensor(name) => Some((name, Purpose::Input)),
             Self::InPlace(name) => Some((name, Purpose::InPlace)),
             Self::Given(name) => Some((name, Purpose::Given)),
+            Self::Result(name) => Some((name, Purpose::Result)),
             Self::Scalar(_) | Self::Size(_) => None,
         }
     }
@@ -58,6 +63,9 @@ impl Arg {
         }
         if let Some(of) = inside(name, "given") {
             return given(of, arg, tensors);
+        }
+        if let Some(of) = inside(name, "result") {
+            return result(of, arg, tensors);
         }
         if tensors.names().any(|n| n == name) {
             let scalar = tensors.type_of(name).is_some_and(|ty| ty.shape.is_empty());
@@ -118,6 +126,19 @@ fn given(name: &str, arg: &Spanned<String>, tensors: &Tensors) -> Checked<Arg> {
         tensors.computed.iter().map(String::as_str),
         "computed tensor",
     ))
+}
+
+fn result(name: &str, arg: &Spanned<String>, tensors: &Tensors) -> Checked<Arg> {
+    if tensors.inputs.iter().any(|input| input == name) {
+        return Ok(Arg::Result(name.to_owned()));
+    }
+    if tensors.is_computed(name) {
+        return Err(Fault::at(arg.span(), format!("the formula computes `{name}`"))
+            .help(format!("write \"{name}\": it is compared with the formula's values")));
+    }
+    let inputs = tensors.inputs.iter().map(String::as_str);
+    Err(Fault::at(arg.span(), format!("`{name}` is no input of the formula"))
+        .suggest(name, inputs, "input"))
 }
 
 /// `X` of `word(X)`.

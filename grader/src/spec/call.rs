@@ -27,6 +27,8 @@ pub struct HostCall {
     pub line: u32,
     /// Seconds that it may take, without the time of the device.
     pub seconds: u64,
+    /// Results in the host's memory that are shown while they are written: what each is called, and its name.
+    pub progress: Vec<(String, String)>,
     /// What each argument of the launch is called in the code, and where it lies.
     pub params: Vec<HostParam>,
 }
@@ -56,7 +58,7 @@ const SECONDS: u64 = 10;
 const MAX_SECONDS: u64 = 600;
 
 /// Words that wrap the name of a tensor.
-const WRAPPERS: [&str; 4] = ["grad", "given", "inplace", "host"];
+const WRAPPERS: [&str; 5] = ["grad", "given", "inplace", "result", "host"];
 
 /// C++ has no identifiers with these meanings to spare.
 const RESERVED: [&str; 12] = [
@@ -67,6 +69,11 @@ const RESERVED: [&str; 12] = [
 /// Does the code take a gradient?
 pub(crate) fn speaks_of_gradients(code: &str) -> bool {
     mentions(code).iter().any(|m| m.words.contains(&"grad"))
+}
+
+/// Does the code name this tensor?
+pub(crate) fn speaks_of(code: &str, tensor: &str) -> bool {
+    mentions(code).iter().any(|m| m.tensor == tensor)
 }
 
 /// No two calls are of one function: reports and tests name calls by it.
@@ -142,9 +149,10 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
             return Err(Fault::at(seconds.span(), title).help(format!("1 to {MAX_SECONDS}")));
         }
     };
-    let host = HostCall { signature, includes, code: replaced, line, seconds, params };
+    let progress = progress(raw, &args, &params)?;
+    let host = HostCall { signature, includes, code: replaced, line, seconds, progress, params };
     let launch = Launch::of_call(name, host, (args, places), raw.function.span());
-    if launch.computes(tensors).next().is_none() {
+    if launch.gives(tensors).next().is_none() {
         let computed = tensors.computed.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>();
         return Err(Fault::at(
             raw.code.span(),
@@ -154,6 +162,22 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
         .help(format!("pass the output: the formula computes {}", computed.join(", "))));
     }
     Ok(launch)
+}
+
+/// What is watched must be a result that the grader can see while it is written.
+fn progress(raw: &RawCall, args: &[Arg], params: &[HostParam]) -> Checked<Vec<(String, String)>> {
+    let mut watched = Vec::new();
+    for (label, name) in &raw.progress {
+        let result = Arg::Result(name.get_ref().clone());
+        let is_it = |(arg, param): (&Arg, &HostParam)| *arg == result && param.home == Home::Host;
+        if !args.iter().zip(params).any(is_it) {
+            let title = format!("the code has no host(result({}))", name.get_ref().escape_debug());
+            return Err(Fault::at(name.span(), title)
+                .help("only results in the host's memory can be seen while they are written"));
+        }
+        watched.push((label.get_ref().clone(), name.get_ref().clone()));
+    }
+    Ok(watched)
 }
 
 /// Name and declaration of the function.

@@ -6,8 +6,13 @@ use super::launch::Launch;
 use super::tensors::{Tensors, grad_of, prime};
 use super::test::Test;
 
-/// A forward puzzle must compute all that its formula does; a backward puzzle picks its gradients.
-pub(crate) fn outputs(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
+/// A forward puzzle must compute all that its formula does, but for what requirements and pictures look at (`seen`); a
+/// backward puzzle picks its gradients.
+pub(crate) fn outputs<'a>(
+    tensors: &Tensors,
+    launches: &[Launch],
+    seen: impl Iterator<Item = &'a String>,
+) -> Checked<()> {
     let names = || launches.iter().flat_map(|l| l.buffers(tensors));
     for launch in launches {
         for (i, arg) in launch.args.iter().enumerate() {
@@ -26,7 +31,8 @@ pub(crate) fn outputs(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
     if names().any(|(name, _)| grad_of(name).is_some()) {
         return Ok(());
     }
-    let computed: Vec<String> = launches.iter().flat_map(|l| l.computes(tensors)).collect();
+    let computed: Vec<String> =
+        launches.iter().flat_map(|l| l.computes(tensors)).chain(seen.cloned()).collect();
     match tensors.outputs.iter().find(|output| !computed.contains(output)) {
         None => Ok(()),
         Some(missing) => {
@@ -35,9 +41,16 @@ pub(crate) fn outputs(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
                 None => missing.clone(),
             };
             let title = format!("missing output: no launch computes `{missing}`");
-            Err(Fault::at(tensors.place.clone(), title)
-                .label("computed here")
-                .help(format!("add \"{arg}\" to the args of the kernel that computes it")))
+            let fault = Fault::at(tensors.place.clone(), title).label("computed here");
+            let sources = tensors.formula.sources(missing);
+            let mut results = launches.iter().flat_map(Launch::results);
+            Err(if results.any(|result| sources.contains(result)) {
+                fault.help(format!(
+                    "bound it by a [[require]]: it is made of what functions give, holds = \"{missing} >= 0\""
+                ))
+            } else {
+                fault.help(format!("add \"{arg}\" to the args of the kernel that computes it"))
+            })
         }
     }
 }

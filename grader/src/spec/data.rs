@@ -22,7 +22,7 @@ pub(crate) fn read_data(
     at: &At<'_>,
     raw: Option<&Spanned<Value>>,
     tensors: &Tensors,
-    shapes: &BTreeMap<String, Tensor>,
+    inputs: &[Tensor],
 ) -> Checked<BTreeMap<String, Data>> {
     let mut all = DataKind::Integers;
     let mut table = &Table::new();
@@ -40,18 +40,22 @@ pub(crate) fn read_data(
     }
     for key in table.keys() {
         let name = key.get_ref();
-        if tensors.is_computed(name) {
-            return Err(Fault::at(key.span(), format!("`{name}` is computed, it cannot be given"))
-                .suggest(name, tensors.inputs.iter().map(String::as_str), "input"));
+        if inputs.iter().any(|input| input.name == *name) {
+            continue;
         }
-        if !tensors.inputs.contains(name) {
-            return Err(Fault::at(key.span(), format!("`{name}` is not an input of the formula"))
-                .suggest(name, tensors.inputs.iter().map(String::as_str), "input"));
-        }
+        let title = if tensors.is_computed(name) {
+            format!("`{name}` is computed, it cannot be given")
+        } else if tensors.inputs.contains(name) {
+            format!("`{name}` is a result in this test, it cannot be given")
+        } else {
+            format!("`{name}` is not an input of the formula")
+        };
+        let known = inputs.iter().map(|input| input.name.as_str());
+        return Err(Fault::at(key.span(), title).suggest(name, known, "input"));
     }
     let mut data = BTreeMap::new();
-    for name in &tensors.inputs {
-        let Some(tensor) = shapes.get(name) else { continue };
+    for tensor in inputs {
+        let name = &tensor.name;
         let given = match (table.iter().find(|(key, _)| key.get_ref() == name), raw) {
             (Some((_, value)), _) => read_one(at, value, tensor)?,
             // What must hold integers keeps small ones.

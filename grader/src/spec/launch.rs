@@ -8,6 +8,7 @@ use super::repeat::Repeat;
 use super::sizes::Sizes;
 use super::tensors::{Tensors, prime};
 use indexmath::{DimExpr, Dims};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -109,7 +110,7 @@ impl Launch {
             place: raw.kernel.span(),
             arg_places: raw.args.iter().map(Spanned::span).collect(),
         };
-        if launch.computes(tensors).next().is_none() {
+        if launch.gives(tensors).next().is_none() {
             let title = format!("`{kernel}` is given no tensor that the formula computes");
             let computed = tensors.computed.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>();
             return Err(Fault::at(launch.place, title)
@@ -151,8 +152,48 @@ impl Launch {
         self.buffers(tensors).filter_map(|(name, purpose)| match purpose {
             Purpose::Output => Some(name.to_owned()),
             Purpose::InPlace => Some(prime(name)),
-            Purpose::Input | Purpose::Given => None,
+            Purpose::Input | Purpose::Given | Purpose::Result => None,
         })
+    }
+
+    /// The inputs of the formula that it writes itself.
+    pub fn results(&self) -> impl Iterator<Item = &str> {
+        self.args.iter().filter_map(|arg| match arg {
+            Arg::Result(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// In a test with these results, it takes none of them, and nothing that the formula makes of them: what they will
+    /// be is not known before.
+    pub(crate) fn check_results(&self, tensors: &Tensors, results: &BTreeSet<&str>) -> Checked<()> {
+        for (i, arg) in self.args.iter().enumerate() {
+            let name = match arg {
+                Arg::Tensor(name) | Arg::Given(name) | Arg::Scalar(name) => name.clone(),
+                Arg::InPlace(name) => prime(name),
+                Arg::Result(_) | Arg::Size(_) => continue,
+            };
+            let sources = tensors.formula.sources(&name);
+            let Some(result) = results.iter().find(|result| sources.contains(**result)) else {
+                continue;
+            };
+            let place = self.arg_place(i).clone();
+            return Err(if name == **result {
+                let title = format!("`{name}` is both a result and an input in one test");
+                Fault::at(place, title).help("run the two functions in tests of their own")
+            } else {
+                let title = format!("`{name}` is made of the result `{result}`");
+                Fault::at(place, title).help(format!(
+                    "what it should be is not known before: take \"result(..)\", and compare it by a [[require]] with `{name}`"
+                ))
+            });
+        }
+        Ok(())
+    }
+
+    /// All that it writes and that is judged.
+    pub fn gives(&self, tensors: &Tensors) -> impl Iterator<Item = String> {
+        self.computes(tensors).chain(self.results().map(str::to_owned))
     }
 
     /// Must it give the same bits at every run?
@@ -190,7 +231,7 @@ impl Launch {
             args.push(match arg {
                 Arg::Scalar(name) => CallArg::Scalar(name.clone()),
                 Arg::Size(size) => CallArg::Int(place.int(size, span)?),
-                Arg::Tensor(_) | Arg::InPlace(_) | Arg::Given(_) => {
+                Arg::Tensor(_) | Arg::InPlace(_) | Arg::Given(_) | Arg::Result(_) => {
                     let buffer = arg.buffer(tensors).and_then(|(name, p)| position(name, p));
                     let missing = || Fault::at(span.clone(), "this test has no such buffer");
                     CallArg::Buffer(buffer.ok_or_else(missing)?)

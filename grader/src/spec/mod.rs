@@ -12,9 +12,11 @@ mod fault;
 mod gate;
 mod kind;
 mod launch;
+mod picture;
 mod quoted;
 mod raw;
 mod repeat;
+mod require;
 mod rounding;
 mod sizes;
 mod tensors;
@@ -27,6 +29,8 @@ mod call_errors;
 pub(crate) mod errors;
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+mod require_errors;
 
 pub use arg::{Arg, Purpose};
 pub use call::{Home, HostCall, HostParam};
@@ -37,7 +41,9 @@ pub(crate) use fault::{Checked, Fault};
 pub use gate::Gate;
 pub use kind::DataKind;
 pub use launch::{Call, CallArg, Launch};
+pub use picture::Picture;
 pub use repeat::Repeat;
+pub use require::Requirement;
 pub use sizes::Sizes;
 pub use tensors::{Tensors, grad_of, prime};
 pub use test::{Buffer, Test};
@@ -66,6 +72,10 @@ pub struct Spec {
     pub launches: Vec<Launch>,
     /// Bounds on what launches cost.
     pub gates: Vec<Gate>,
+    /// What must hold of results that the formula does not fix.
+    pub requirements: Vec<Requirement>,
+    /// What is drawn of such results.
+    pub pictures: Vec<Picture>,
     /// In order; names are unique.
     pub tests: Vec<Test>,
     /// Weaknesses of the tests, such as `H = W`, each with the reason why they are none.
@@ -144,7 +154,10 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let calls = raw.call.iter().map(|raw| call::read(text, raw, &sizes, &tensors));
     let launches = all(kernels.chain(calls))?;
     call::check_names(&launches).map_err(|fault| vec![fault])?;
-    cover::outputs(&tensors, &launches).map_err(|fault| vec![fault])?;
+    let requirements = all(raw.require.iter().map(|r| Requirement::read(text, r, &tensors)))?;
+    let pictures = all(raw.picture.iter().map(|raw| Picture::read(raw, &tensors)))?;
+    let seen = requirements.iter().map(|r| &r.tensor).chain(pictures.iter().map(|p| &p.tensor));
+    cover::outputs(&tensors, &launches, seen).map_err(|fault| vec![fault])?;
     repeat::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
     let gates = all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, &launches)))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
@@ -155,11 +168,26 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         rounding::check(text, &launches, &tests),
         repeat::tested(&launches, &tests),
         gate::check(text, &raw.gate, &gates, &tests),
+        require::check(&raw.require, &requirements, &tests),
+        picture::check(&raw.picture, &pictures, &tests),
     ])?;
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());
     let (needs, untested) = (raw.needs, raw.untested);
-    Ok(Spec { path, text, title, needs, sizes, tensors, launches, gates, tests, untested })
+    Ok(Spec {
+        path,
+        text,
+        title,
+        needs,
+        sizes,
+        tensors,
+        launches,
+        gates,
+        requirements,
+        pictures,
+        tests,
+        untested,
+    })
 }
 
 /// Everything that what follows speaks of.
@@ -216,6 +244,8 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
         (tensors, raw.tensors.span(), "tensors"),
         (raw.launch.len(), raw.title.span(), "launches"),
         (raw.gate.len(), raw.title.span(), "gates"),
+        (raw.require.len(), raw.title.span(), "requirements"),
+        (raw.picture.len(), raw.title.span(), "pictures"),
         (raw.call.len(), raw.title.span(), "calls"),
         (raw.test.len(), raw.title.span(), "tests"),
     ] {

@@ -28,6 +28,10 @@ pub struct RawSpec {
     pub untested: BTreeMap<String, String>,
     #[serde(default)]
     pub gate: Vec<RawGate>,
+    #[serde(default)]
+    pub require: Vec<RawRequire>,
+    #[serde(default)]
+    pub picture: Vec<RawPicture>,
     pub test: Vec<RawTest>,
 }
 
@@ -65,6 +69,9 @@ pub struct RawCall {
     pub code: Spanned<String>,
     /// Time that the host code may take, without that of the device.
     pub seconds: Option<Spanned<u64>>,
+    /// Results that are shown while they are written, by what they are called.
+    #[serde(default)]
+    pub progress: BTreeMap<Spanned<String>, Spanned<String>>,
 }
 
 /// `[[gate]]`
@@ -77,6 +84,29 @@ pub struct RawGate {
     /// All if left out.
     pub tests: Option<Vec<Spanned<String>>>,
     pub about: Option<String>,
+}
+
+/// `[[require]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawRequire {
+    pub holds: Spanned<String>,
+    /// All that have its results if left out.
+    pub tests: Option<Vec<Spanned<String>>>,
+    pub about: Option<String>,
+}
+
+/// `[[picture]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawPicture {
+    pub of: Spanned<String>,
+    pub kind: Spanned<String>,
+    pub title: Spanned<String>,
+    pub x: String,
+    pub y: String,
+    /// All that have its results if left out.
+    pub tests: Option<Vec<Spanned<String>>>,
 }
 
 /// `[[test]]`

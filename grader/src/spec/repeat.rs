@@ -47,7 +47,7 @@ pub(crate) fn sources(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
             let name = match arg {
                 Arg::Tensor(name) => name.clone(),
                 Arg::InPlace(name) => prime(name),
-                Arg::Given(_) | Arg::Scalar(_) | Arg::Size(_) => continue,
+                Arg::Given(_) | Arg::Result(_) | Arg::Scalar(_) | Arg::Size(_) => continue,
             };
             let Some(other) = loose(&name) else { continue };
             let title =

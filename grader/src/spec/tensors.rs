@@ -1,6 +1,6 @@
 //! `[tensors]` and `[math]`: element types, shapes and the formula, differentiated where the spec speaks of gradients.
 
-use super::call::speaks_of_gradients;
+use super::call::{speaks_of, speaks_of_gradients};
 use super::fault::{Checked, Fault, nearest};
 use super::raw::RawSpec;
 use super::sizes::{Sizes, check_name};
@@ -71,6 +71,11 @@ impl Tensors {
             // A kernel that sets a tensor to zero does not read it, but finds something in it.
             let changed = computed.contains(&prime(name)) && !computed.contains(name);
             if changed && !inputs.contains(name) {
+                inputs.push(name.clone());
+            }
+            // What a function learns from stands in no formula.
+            let unread = !inputs.contains(name) && !computed.contains(name);
+            if !raw.require.is_empty() && unread && is_taken(raw, name) {
                 inputs.push(name.clone());
             }
             if !inputs.contains(name) && !computed.contains(name) {
@@ -150,6 +155,13 @@ impl Tensors {
         }
         Ok(())
     }
+}
+
+/// Does a launch or a call take this tensor?
+fn is_taken(raw: &RawSpec, name: &str) -> bool {
+    let by_launch =
+        raw.launch.iter().flat_map(|launch| &launch.args).any(|arg| arg.get_ref() == name);
+    by_launch || raw.call.iter().any(|call| speaks_of(call.code.get_ref(), name))
 }
 
 fn readable(total: u64) -> String {

@@ -12,7 +12,7 @@ use super::sizes::Sizes;
 use super::tensors::{Tensors, grad_of, prime};
 use crate::tensor::Tensor;
 use indexmath::{Concrete, Dims};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -42,7 +42,7 @@ pub struct Test {
     pub calls: Vec<Call>,
     /// For each input of the formula.
     pub data: BTreeMap<String, Data>,
-    /// Every input of the formula with its type and shape.
+    /// Every input of the formula with its type and shape, but for what its launches write themselves.
     pub inputs: Vec<Tensor>,
     /// Values computed by hand.
     pub expect: Vec<Expect>,
@@ -68,7 +68,7 @@ impl Buffer {
         match self.purpose {
             Purpose::Output => Some(self.tensor.name.clone()),
             Purpose::InPlace => Some(prime(&self.tensor.name)),
-            Purpose::Input | Purpose::Given => None,
+            Purpose::Input | Purpose::Given | Purpose::Result => None,
         }
     }
 }
@@ -77,6 +77,11 @@ impl Test {
     /// What its launches compute, by the names of the formula.
     pub fn outputs(&self) -> Vec<String> {
         self.buffers.iter().filter_map(Buffer::computed).collect()
+    }
+
+    /// The inputs of the formula that its launches write themselves.
+    pub fn results(&self) -> impl Iterator<Item = &Tensor> {
+        self.buffers.iter().filter(|b| b.purpose == Purpose::Result).map(|b| &b.tensor)
     }
 
     /// Computed tensors whose values kernels find in their buffers.
@@ -120,18 +125,28 @@ impl Test {
         let position = |name: &str, purpose: Purpose| {
             buffers.iter().position(|b| b.tensor.name == name && b.purpose == purpose)
         };
+        let results: BTreeSet<&str> = chosen.iter().flat_map(|&i| launches[i].results()).collect();
+        for &i in &chosen {
+            launches[i].check_results(tensors, &results)?;
+        }
         let mut calls = Vec::new();
         for &i in &chosen {
             calls.push(launches[i].at(i, (text, tensors), &dims, position, &dims_place)?);
         }
         let at = At { text, sizes, dims: &dims, place: &dims_place };
-        let data = read_data(&at, raw.data.as_ref(), tensors, &shapes)?;
+        let inputs: Vec<Tensor> = tensors
+            .inputs
+            .iter()
+            .filter(|input| !results.contains(input.as_str()))
+            .filter_map(|input| shapes.get(input).cloned())
+            .collect();
+        let data = read_data(&at, raw.data.as_ref(), tensors, &inputs)?;
         let mut read = Self {
             name: name.clone(),
             about: raw.about.clone(),
             data,
             expect: Vec::new(),
-            inputs: tensors.inputs.iter().filter_map(|i| shapes.get(i).cloned()).collect(),
+            inputs,
             check: Check::Formula,
             tolerance: raw.tolerance.as_ref().map(read_tolerance).transpose()?,
             dims,

@@ -106,6 +106,8 @@ pub struct Resources {
     pub registers: u32,
     /// Bytes of static shared memory of a block.
     pub shared: u32,
+    /// Barriers of a block.
+    pub barriers: u32,
     /// Bytes of a thread's registers that have no room and are kept in memory.
     pub spilled: u32,
 }

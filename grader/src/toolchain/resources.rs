@@ -8,12 +8,14 @@ pub fn read(text: &str) -> Vec<Resources> {
     for line in text.lines() {
         if let Some((_, rest)) = line.split_once("Compiling entry function '") {
             let kernel = rest.split('\'').next().unwrap_or_default().to_owned();
-            all.push(Resources { kernel, registers: 0, shared: 0, spilled: 0 });
+            all.push(Resources { kernel, registers: 0, shared: 0, barriers: 0, spilled: 0 });
         }
         let Some(last) = all.last_mut() else { continue };
         for part in line.split([',', ':']).map(str::trim) {
             if let Some(count) = number(part, "Used ", " registers") {
                 last.registers = count;
+            } else if let Some(count) = number(part, "used ", " barriers") {
+                last.barriers = count;
             } else if let Some(bytes) = number(part, "", " bytes smem") {
                 last.shared = bytes;
             } else if let Some(bytes) = number(part, "", " bytes spill stores") {
@@ -42,13 +44,14 @@ mod tests {
             ptxas info    : Compile time = 2.3 ms\n\
             ptxas info    : Compiling entry function 'g' for 'sm_90'\n\
             ptxas info    : Used 8 registers, used 0 barriers\n";
-        let kernel = |kernel: &str, registers, shared, spilled| Resources {
+        let kernel = |kernel: &str, registers, barriers, shared, spilled| Resources {
             kernel: kernel.into(),
             registers,
             shared,
+            barriers,
             spilled,
         };
-        assert_eq!(read(text), [kernel("_Z1kPf", 40, 1024, 12), kernel("g", 8, 0, 0)]);
+        assert_eq!(read(text), [kernel("_Z1kPf", 40, 1, 1024, 12), kernel("g", 8, 0, 0, 0)]);
         assert_eq!(read("nothing of the kind"), []);
     }
 }

@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 
 /// Low to high. Modules of one group may use each other only downwards in the list.
-const ORDER: [&str; 40] = [
+const ORDER: [&str; 42] = [
     "tensor",
     "diagnostic",
     "failure",
     "counter",
+    "requirement",
     "finding",
     "case",
     "expansion",
     "verdict",
+    "picture",
     "rng",
     "progress",
     "process",

@@ -10,4 +10,5 @@ mod mini;
 mod programs;
 mod puzzles;
 mod repeat;
+mod require;
 mod terms;

@@ -25,9 +25,11 @@ thread_local! {
     static LAST_ERROR: Cell<u32> = const { Cell::new(SUCCESS) };
 }
 
-/// From now on the CUDA functions of this process ask the server at the other end.
-pub fn connect(stream: UnixStream) {
-    *lock(&CLIENT) = Some(Client::new(stream));
+/// From now on the CUDA functions of this process ask the server at the other end. `given` is device memory, by address
+/// and bytes, that the program gets without asking for it: it may use it, and not free it.
+pub fn connect(stream: UnixStream, given: &[(u64, u64)]) {
+    let given = given.iter().copied().collect();
+    *lock(&CLIENT) = Some(Client { given, ..Client::new(stream) });
 }
 
 /// Waits for the device, and shows what its kernels have printed.
@@ -118,6 +120,8 @@ pub(crate) struct Client {
     pub time_noted: bool,
     /// Device memory: address and bytes.
     pub allocations: BTreeMap<u64, u64>,
+    /// More of it, that is not the program's to free.
+    given: BTreeMap<u64, u64>,
     pub managed: Managed,
     properties: Option<Properties>,
     /// Modules that the server has, by number in the registry.
@@ -151,6 +155,7 @@ impl Client {
             clock: 0,
             time_noted: false,
             allocations: BTreeMap::new(),
+            given: BTreeMap::new(),
             managed: Managed::default(),
             properties: None,
             modules: BTreeMap::new(),
@@ -269,10 +274,13 @@ impl Client {
 
     /// Where a pointer points.
     pub fn place(&self, address: u64) -> Place {
-        let below = self.allocations.range(..=address).next_back();
+        let holds = |all: &BTreeMap<u64, u64>| {
+            let below = all.range(..=address).next_back();
+            below.is_some_and(|(&start, &bytes)| address - start <= bytes)
+        };
         if self.managed.holds(address) {
             Place::Managed
-        } else if below.is_some_and(|(&start, &bytes)| address - start <= bytes) {
+        } else if holds(&self.allocations) || holds(&self.given) {
             Place::Device
         } else {
             Place::Host

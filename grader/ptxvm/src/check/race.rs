@@ -359,13 +359,19 @@ impl Races {
                 continue;
             }
             if let Some((kind, other, at)) = self.shadow.visit(address as u32, event.size, &now) {
+                let same_warp = u32::from(other.thread) / 32 == event.warp;
+                // Two sums over tiles of several warps use one word of each warp with nothing but a shuffle in between. That is
+                // CUDA's own way, whatever one thinks of it.
+                if same_warp && [event.pc, other.pc].iter().all(|&pc| event.program.in_groups(pc)) {
+                    continue;
+                }
                 let finding = FindingKind::SharedRace {
                     kind,
                     size: event.size,
                     offset: at.into(),
                     other: event.program.place(other.pc).cloned(),
                     other_thread: event.thread_coordinates(other.thread.into()),
-                    same_warp: u32::from(other.thread) / 32 == event.warp,
+                    same_warp,
                 };
                 log.record(finding, event.pc, thread, 1);
             }

@@ -131,7 +131,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
                 Statement::Loc { at, inlined_at } => {
                     tracker.step(*at, *inlined_at);
                     body.file = at.file;
-                    body.place = body.builder.place_id(tracker.now());
+                    body.place = body.builder.place_id(&tracker);
                     Ok(())
                 }
                 Statement::Instruction(instruction) => body.instruction(instruction),

@@ -6,7 +6,7 @@ use super::body::Body;
 use super::{Context, ModulePlace, callgraph};
 use crate::error::LoadError;
 use crate::ir::{Instr, NO_PC, Op, P, Pc, Q, R, Special, Uniform};
-use crate::loc::SourceLoc;
+use crate::loc::{SourceLoc, Tracker};
 use crate::memory::layout::{FRAME_GAP, Layout};
 use crate::program::{Frame, Kernel, ParamType, Program, UniformSlot};
 use crate::syntax::ast::{Function, Variable};
@@ -34,7 +34,7 @@ pub(crate) struct KernelBuilder<'c, 'f, 'a> {
     pub context: &'c Context<'f, 'a>,
     pub program: Program,
     uniforms: HashMap<(Uniform, bool), u32>,
-    place_ids: HashMap<SourceLoc, u32>,
+    place_ids: HashMap<(SourceLoc, bool), u32>,
     /// Reads of each 32- and 64-bit register by name, to tell results that nobody uses.
     pub reads: HashMap<(bool, u32), u32>,
     /// Atomics whose order matters only if their result is used.
@@ -314,14 +314,16 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
     }
 
     /// Number of a source line in the kernel's table, from 1.
-    pub fn place_id(&mut self, loc: Option<&SourceLoc>) -> u32 {
-        let Some(loc) = loc else { return 0 };
-        if let Some(&id) = self.place_ids.get(loc) {
+    pub fn place_id(&mut self, tracker: &Tracker) -> u32 {
+        let Some(loc) = tracker.now() else { return 0 };
+        let key = (loc.clone(), tracker.in_groups());
+        if let Some(&id) = self.place_ids.get(&key) {
             return id;
         }
-        self.program.place_table.push(loc.clone());
+        self.program.place_table.push(key.0.clone());
+        self.program.place_in_groups.push(key.1);
         let id = self.program.place_table.len() as u32;
-        self.place_ids.insert(loc.clone(), id);
+        self.place_ids.insert(key, id);
         id
     }
 

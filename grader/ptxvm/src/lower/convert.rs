@@ -471,7 +471,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 Value::R(self.r1(modes(all), value))
             }
             (Value::Q(value), Type::F32) => {
-                let all = [RQ::F32FromF64, RQ::F32FromF64Rz, RQ::F32FromF64Rm, RQ::F32FromF64Rp];
+                // What is cut off never rounds up, so it can be flushed afterwards.
+                let all = if how.flush {
+                    let [zero, down, up] =
+                        [RQ::F32FromF64Rz, RQ::F32FromF64FtzRm, RQ::F32FromF64FtzRp];
+                    [RQ::F32FromF64Ftz, zero, down, up]
+                } else {
+                    [RQ::F32FromF64, RQ::F32FromF64Rz, RQ::F32FromF64Rm, RQ::F32FromF64Rp]
+                };
                 Value::R(self.rq(wide_modes(all), value))
             }
             (Value::Q(value), Type::F16) => {

@@ -232,6 +232,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
             R2::MulF if around.flush => (R2::MulFtz, around.flushed()),
             R2::MulRm if around.flush => (R2::MulFtzRm, around.flushed()),
             R2::MulRp if around.flush => (R2::MulFtzRp, around.flushed()),
+            R2::DivRm if around.flush => (R2::DivFtzRm, around.flushed()),
+            R2::DivRp if around.flush => (R2::DivFtzRp, around.flushed()),
             R2::MulF16 if around.flush => (R2::MulFtzF16, around.flushed()),
             R2::MulF16x2 if around.flush => (R2::MulFtzF16x2, around.flushed()),
             op => (op, around),

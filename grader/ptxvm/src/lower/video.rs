@@ -131,7 +131,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         let mut how = Scalar {
             action,
-            signed,
+            // The ISA does not say how `vset.min` compares; the assembler takes the first source's type.
+            signed: signed || is_set && signed_sources[0],
             signed_sources,
             saturate: mods.take("sat"),
             wrap: mods.take("wrap"),

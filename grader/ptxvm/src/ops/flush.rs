@@ -1,4 +1,4 @@
-//! Products and their sums with `.ftz` (PTX ISA 9.7.3.3 and 9.7.3.6).
+//! Products and their sums, quotients and conversions with `.ftz` (PTX ISA 9.7.3 and 9.7.9).
 //!
 //! A result is flushed if it is below the smallest normal number when rounded to all bits of a significand, as if exponents
 //! had no end. Rounded as a subnormal it has a bit less, and may round up to the smallest normal number: that is too late.
@@ -33,7 +33,7 @@ pub fn fma_f32(a: u32, b: u32, c: u32) -> u32 {
     flushed(a.mul_add(b, c), (a * SCALE).mul_add(b, c * SCALE))
 }
 
-/// A product or sum, rounded to odd, in a direction. Toward zero nothing rounds up.
+/// A result, rounded to odd, in a direction. Toward zero nothing rounds up.
 fn directed(exact: f64, mode: Mode) -> u32 {
     let scale = f64::from(SCALE);
     flushed(round::to_f32(exact, mode), round::to_f32(exact * scale, mode))
@@ -51,12 +51,28 @@ macro_rules! directions {
                 let c = f64::from(f32::from_bits(c));
                 directed(round::zero_sum(round::add_odd(product, c), product, c, $mode), $mode)
             }
+            /// Rounded to nearest, no quotient comes from below to the smallest normal number.
+            pub fn div_f32(a: u32, b: u32) -> u32 {
+                let (a, b) = (f32::from_bits(a), f32::from_bits(b));
+                directed(round::div_odd(f64::from(a), f64::from(b)), $mode)
+            }
+            pub fn f32_from_f64(a: u64) -> u32 {
+                directed(f64::from_bits(a), $mode)
+            }
         }
     )*};
 }
 directions! {
     down Mode::Down;
     up Mode::Up;
+}
+
+pub mod nearest {
+    use super::{Mode, directed};
+
+    pub fn f32_from_f64(a: u64) -> u32 {
+        directed(f64::from_bits(a), Mode::Nearest)
+    }
 }
 
 /// Half way between the two largest numbers below the smallest normal `f16`, which is 2^-14.
@@ -113,6 +129,29 @@ mod tests {
         let (c, _) = below(3.0);
         assert_eq!(down::fma_f32(c | SIGN, b, 0), SIGN);
         assert_eq!(up::mul_f32(1f32.to_bits(), b), f32::MIN_POSITIVE.to_bits());
+    }
+
+    #[test]
+    fn conversions_round_all_bits() {
+        let below = |shift: i32| 2f64.powi(-126) - 2f64.powi(-126 - shift);
+        let normal = f32::MIN_POSITIVE.to_bits();
+        let nearest = |value: f64| nearest::f32_from_f64(value.to_bits());
+        assert_eq!([23, 24, 25, 26].map(|shift| nearest(below(shift))), [0, 0, normal, normal]);
+        assert_eq!(nearest(-below(24)), SIGN);
+        let upwards = |value: f64| up::f32_from_f64(value.to_bits());
+        assert_eq!([23, 24, 25].map(|shift| upwards(below(shift))), [0, 0, normal]);
+        assert_eq!(upwards(-below(40)), SIGN);
+        assert_eq!(down::f32_from_f64((-below(40)).to_bits()), SIGN | normal);
+        assert_eq!(nearest(f64::NAN), NAN_F32);
+        assert_eq!(nearest(1e300), f32::INFINITY.to_bits());
+    }
+
+    #[test]
+    fn quotients_below_the_smallest_normal_number_are_flushed() {
+        // Measured on an H200; the quotient is that number less nearly 2^-150.
+        assert_eq!(up::div_f32(0x1EC2_FF64, 0x5DC2_FF65), 0);
+        assert_eq!(up::div_f32(0x1EC2_FF65, 0x5DC2_FF65), f32::MIN_POSITIVE.to_bits());
+        assert_eq!(down::div_f32(0x9EC2_FF64, 0x5DC2_FF65), SIGN);
     }
 
     #[test]

@@ -2,6 +2,9 @@
 //!
 //! They have too many modifiers for an operation each: a constant operand says what to do. Nothing of this is fast, and
 //! nothing of it is used often.
+//!
+//! No GPU since Maxwell has the scalar ones: the assembler (`ptxas` of CUDA 13.0) puts others in their place, and these do not
+//! always do what the PTX ISA says. [`scalar`] does what they do: `tests/golden/measured.txt` has results of an NVIDIA H200.
 
 /// What a video instruction computes of its two main operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,33 +186,83 @@ fn act(action: Action, a: i128, b: i128) -> i128 {
     }
 }
 
+/// `.sat` of a scalar instruction. The ISA's is the range of the result, or of the part that it replaces.
+fn saturated(how: &Scalar, value: i64) -> i64 {
+    let clamped = |signed| clamped(value.into(), signed, 32) as i64;
+    match how.action {
+        // 34 bits of the shifted value are looked at, and never the size of a part.
+        Action::Shl if value << 30 >> 30 != value => saturated(how, value << 30 >> 30),
+        Action::Shl | Action::Shr => clamped(how.signed),
+        // The sources' types decide.
+        Action::Mad => clamped(how.signed_sources != [false; 2]),
+        // All that is outside, below it as well, becomes the largest value of a part.
+        _ if how.part.bits < 32 => {
+            let most = i64::from(u32::MAX >> (32 - how.part.bits + u32::from(how.signed)));
+            if (0..=most).contains(&value) { value } else { most }
+        }
+        _ if how.signed => clamped(true),
+        // Nothing is cut off above.
+        _ => value.max(0),
+    }
+}
+
+/// What the third operand is compared with.
+fn comparable(how: &Scalar, value: i64) -> i64 {
+    match how.action {
+        Action::Add | Action::Sub => i64::from(value as i32),
+        Action::Shl | Action::Shr if how.saturate => i64::from(value as i32),
+        _ => value,
+    }
+}
+
 /// `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vmad`, `vset`; parts of `a` and `b` are extended already.
 #[inline(always)]
 pub fn scalar(a: u32, b: u32, c: u32, how: u32) -> u32 {
     let how = Scalar::from_bits(how);
-    let x = extended(a, how.signed_sources[0]);
+    let is_mad = how.action == Action::Mad;
+    // A product is one of signed words, whatever they are meant to be.
+    let x = extended(a, is_mad || how.signed_sources[0]);
     let y = match how.action {
         Action::Shl | Action::Shr => i128::from(if how.wrap { b & 31 } else { b.min(32) }),
-        _ => extended(b, how.signed_sources[1]),
+        _ => extended(b, is_mad || how.signed_sources[1]),
     };
-    let mut value = act(how.action, x, y);
-    if how.action == Action::Mad {
-        value = (value + extended(c, how.signed) + i128::from(how.plus_one)) >> how.scale;
+    let mut value = act(how.action, x, y) as i64;
+    if is_mad {
+        value += i64::from(c as i32) + i64::from(how.plus_one);
+        value = match how.signed_sources {
+            [false, false] => (value as u64 >> how.scale) as i64,
+            _ => value >> how.scale,
+        };
     }
     if how.saturate {
-        value = clamped(value, how.signed, how.part.bits);
+        value = saturated(&how, value);
     }
     let result = value as u32;
-    let third = extended(c, how.signed);
-    let second = extended(result, how.signed);
+    let second = comparable(&how, value);
+    let smaller =
+        if how.signed { second < i64::from(c as i32) } else { (second as u64) < u64::from(c) };
     match how.then {
         Then::Nothing => result,
         Then::Add => result.wrapping_add(c),
-        Then::Min => second.min(third) as u32,
-        Then::Max => second.max(third) as u32,
+        Then::Min => {
+            if smaller {
+                result
+            } else {
+                c
+            }
+        }
+        Then::Max => {
+            if smaller {
+                c
+            } else {
+                result
+            }
+        }
         Then::Merge => {
             let mask = how.part.mask();
-            c & !mask | result << how.part.start & mask
+            // Into the upper half goes the upper half.
+            let shift = if how.part.bits == 16 { 0 } else { how.part.start };
+            c & !mask | result << shift & mask
         }
     }
 }
@@ -350,6 +403,35 @@ mod tests {
         let mad = Scalar { action: Action::Mad, scale: 7, plus_one: true, ..PLAIN };
         assert_eq!(run(mad, 1 << 20, 1 << 10, 127), 1 + (1 << 23));
         assert_eq!(run(Scalar { action: Action::Lt, ..PLAIN }, u32::MAX, 0, 0), 1);
+    }
+
+    /// What the assembler makes of them, where that is not what the ISA says.
+    #[test]
+    fn scalar_instructions_of_the_assembler() {
+        let run = |how: Scalar, a, b, c| scalar(a, b, c, how.to_bits());
+        let unsigned = Scalar { signed: false, signed_sources: [false, false], ..PLAIN };
+        let saturated = Scalar { saturate: true, ..unsigned };
+        assert_eq!(run(saturated, u32::MAX, 2, 0), 1, "not cut off above");
+        assert_eq!(run(Scalar { action: Action::Sub, ..saturated }, 1, 2, 0), 0);
+        let byte = Part { start: 16, bits: 8 };
+        let signed_byte = Scalar { saturate: true, part: byte, then: Then::Merge, ..PLAIN };
+        assert_eq!(run(signed_byte, 0, -200i32 as u32, 3), 0x007F_0003);
+        assert_eq!(run(signed_byte, 0, -1i32 as u32, 3), 0x007F_0003, "inside, but below zero");
+        let half = Part { start: 16, bits: 16 };
+        let upper = Scalar { part: half, then: Then::Merge, ..unsigned };
+        assert_eq!(run(upper, 0x1234_5678, 0, 7), 0x1234_0007);
+        let shift = Scalar { action: Action::Shl, ..saturated };
+        // Bits 32 and 33 decide: 01 is too large, 00 fits, 11 is a negative number.
+        assert_eq!([1, 4, 3].map(|value| run(shift, value, 32, 0)), [u32::MAX, 0, 0]);
+        let mad = Scalar { action: Action::Mad, ..saturated };
+        assert_eq!(run(mad, 10, 10, -101i32 as u32), 0, "the third source is signed");
+        let mixed = Scalar { signed_sources: [true, false], ..mad };
+        assert_eq!(run(mixed, -1i32 as u32, 10, 0), -10i32 as u32, "the range of signed numbers");
+        assert_eq!(run(Scalar { scale: 7, ..mad }, 0, 0, -1i32 as u32), u32::MAX);
+        let max = Scalar { then: Then::Max, ..unsigned };
+        assert_eq!(run(max, 1 << 31, 0, u32::MAX), 1 << 31, "a sum is one of signed numbers");
+        let difference = Scalar { action: Action::AbsDiff, then: Then::Max, ..PLAIN };
+        assert_eq!(run(difference, i32::MAX as u32, i32::MIN as u32, 1), u32::MAX);
     }
 
     #[test]

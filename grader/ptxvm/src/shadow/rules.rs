@@ -144,7 +144,7 @@ pub fn rule(alu: &Alu) -> Rule {
             | R2::MulFtz
             | R2::MulFtzRm
             | R2::MulFtzRp => Rule::Mul,
-            R2::DivF | R2::DivRz | R2::DivRm | R2::DivRp => Rule::Div,
+            R2::DivF | R2::DivRz | R2::DivRm | R2::DivRp | R2::DivFtzRm | R2::DivFtzRp => Rule::Div,
             R2::AddI => Rule::IntegerAdd,
             R2::SubI => Rule::IntegerSub,
             R2::MulLo => Rule::IntegerMul,
@@ -188,7 +188,13 @@ pub fn rule(alu: &Alu) -> Rule {
             QR::Sext | QR::Zext => Rule::Opaque,
         },
         Alu::RQ(op, ..) => match op {
-            RQ::F32FromF64 | RQ::F32FromF64Rz | RQ::F32FromF64Rm | RQ::F32FromF64Rp => Rule::Copy,
+            RQ::F32FromF64
+            | RQ::F32FromF64Rz
+            | RQ::F32FromF64Rm
+            | RQ::F32FromF64Rp
+            | RQ::F32FromF64Ftz
+            | RQ::F32FromF64FtzRm
+            | RQ::F32FromF64FtzRp => Rule::Copy,
             RQ::Low => Rule::Low,
             RQ::High => Rule::High,
             RQ::U32FromF64 | RQ::S32FromF64 => Rule::ToInteger,

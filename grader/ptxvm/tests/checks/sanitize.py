@@ -1,17 +1,27 @@
 """Builds the kernels of this folder with a generated main and runs each under the tools of compute-sanitizer.
 
-Usage, on a machine with a GPU: python3 sanitize.py FOLDER [FILE.cu...]. Writes FOLDER/result.tsv (kernel, tool, kind, line), and
-raw.txt, where the plain runs print a sum of each buffer's words.
+Usage, on a machine with a GPU: python3 sanitize.py FOLDER [--jobs N] [--tools LIST] [--only REGEX] [--plain SECONDS]
+[--until SECONDS] [FILE.cu...]. Writes FOLDER/result.tsv (kernel, tool, kind, line), and raw.txt, where the plain runs print a sum of each
+buffer's words. Runs that share the GPU are slow to start and to end: plain runs need --jobs 1.
 The rows that are not clean are kept in sanitizer.tsv here: grep -vP "\\tplain\\t|\\tclean\\t" result.tsv > sanitizer.tsv
 """
-import os, re, shutil, subprocess, sys, tempfile, threading, time
+import argparse, os, re, shutil, subprocess, tempfile, threading, time
 from concurrent.futures import ThreadPoolExecutor
 BEGIN = time.time()
-DEADLINE = BEGIN + 205
-OUT = sys.argv[1]
+PARSER = argparse.ArgumentParser()
+PARSER.add_argument("out")
+PARSER.add_argument("files", nargs="*")
+PARSER.add_argument("--jobs", type=int, default=12)
+PARSER.add_argument("--tools", default="plain,memcheck,racecheck,initcheck,synccheck")
+PARSER.add_argument("--only", default="")
+PARSER.add_argument("--plain", type=float, default=3)
+PARSER.add_argument("--until", type=float, default=205)
+ARGS = PARSER.parse_intermixed_args()
+DEADLINE = BEGIN + ARGS.until
+OUT = ARGS.out
 HERE = os.path.dirname(os.path.abspath(__file__))
 NVCC = os.environ.get("NVCC", shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
-TOOLS = ["plain", "memcheck", "racecheck", "initcheck", "synccheck"]
+TOOLS = ARGS.tools.split(",")
 SANITIZER = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
 BUILD = tempfile.mkdtemp()
 CTYPE = {"f32": "float", "i32": "int", "u8": "unsigned char"}
@@ -100,6 +110,7 @@ def build(file):
 # (kind, line) of each error: the line with the kind, and the first place named after it.
 KINDS = re.compile(r"Invalid __\w+__ \w+|Misaligned|Uninitialized __\w+__ memory \w+|Barrier error detected[^\n]*|"
                    r"(?:Error|Warning): Race[^\n]*|(?:Error|Warning|Info): [^\n]*hazard[^\n]*|Program hit \w+|Unused memory[^\n]*|"
+                   r"Malloc/Free Error encountered : [^\n]*|Stack overflow|Trace/breakpoint trap|Invalid PC|"
                    r"Race reported[^\n]*|Device-side assertion[^\n]*|and (?:Read|Write|Atomic)[^\n]*|is misaligned")
 PLACE = re.compile(r"(?:in|at) [^\n]*?(\w+\.cu):(\d+)")
 
@@ -129,7 +140,7 @@ lock, rows, raw = threading.Lock(), [], []
 
 def one(job):
     (file, binary, name), tool = job
-    limit = 3 if tool == "plain" else 10
+    limit = ARGS.plain if tool == "plain" else 10
     if time.time() + limit > DEADLINE:
         text, result = "", [("not run", "-")]
     else:
@@ -159,9 +170,9 @@ def report():
             f.writelines(sorted(raw))
 
 def main():
-    files = sys.argv[2:] or sorted(f for f in os.listdir(HERE) if f.endswith(".cu"))
+    files = ARGS.files or sorted(f for f in os.listdir(HERE) if f.endswith(".cu"))
     with ThreadPoolExecutor(len(files)) as pool:
-        cases = [case for cases in pool.map(build, files) for case in cases]
+        cases = [case for cases in pool.map(build, files) for case in cases if re.search(ARGS.only, case[2])]
     print(len(cases), "kernels built in", round(time.time() - BEGIN), "s", flush=True)
     jobs = [(case, tool) for case in cases for tool in TOOLS]
     text = {f: open(os.path.join(HERE, f)).read() for f in files}
@@ -169,7 +180,7 @@ def main():
         body = text[job[0][0]].split(job[0][2] + "(", 1)[1].split("// launch", 1)[0]
         return "EndlessLoop" in body or "BarrierDivergence" in body
     jobs.sort(key=slow)
-    with ThreadPoolExecutor(12) as pool:
+    with ThreadPoolExecutor(ARGS.jobs) as pool:
         for i, _ in enumerate(pool.map(one, jobs)):
             if i % 50 == 0:
                 report()

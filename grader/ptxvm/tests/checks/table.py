@@ -4,27 +4,35 @@ import os
 import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FILES = ["memory", "init", "shared_race", "global_race", "sync", "calls", "heap", "grid"]
+FILES = ["memory", "init", "shared_race", "global_race", "sync", "calls", "heap", "grid", "tiles", "usual"]
 # Those that compute-sanitizer has not seen.
-NOT_RUN = ["calls", "heap", "grid"]
+NOT_RUN = ["tiles"]
 # Why the two differ: number of the note in docs/checks.md.
 NOTES = {
     1: "bad_input_changed_in_place bad_atomic_on_the_input",
-    2: "bad_halo_too_small bad_negative_shared_index bad_local_array_too_small bad_constant_past_the_end",
+    2: "bad_halo_too_small bad_negative_shared_index bad_local_array_too_small bad_constant_past_the_end "
+       "bad_array_of_a_frame_too_small",
     3: "bad_shared_halo_not_loaded bad_tail_of_the_tile bad_shared_histogram_not_zeroed bad_local_partly_filled "
        "bad_bytes_partly_filled",
     4: "bad_queue_read_before_the_barrier",
-    5: "bad_volatile_does_not_wait",
+    5: "bad_volatile_does_not_wait good_old_volatile_warp_reduce",
     6: "bad_blocks_count_without_atomic bad_histogram_without_atomics bad_blocks_write_one_row bad_stencil_in_place "
-       "bad_zeroed_by_every_block bad_scratch_without_barrier bad_barrier_does_not_order_blocks bad_partial_sums_overlap",
+       "bad_zeroed_by_every_block bad_scratch_without_barrier bad_barrier_does_not_order_blocks bad_partial_sums_overlap "
+       "bad_heap_buffer_without_barrier bad_second_grid_sync_missing",
     7: "bad_barrier_in_a_loop_of_own_length",
-    8: "bad_warps_at_different_barriers bad_named_barrier_counts_too_many bad_counter_never_moves bad_unsigned_countdown",
+    8: "bad_warps_at_different_barriers bad_named_barrier_counts_too_many bad_counter_never_moves bad_unsigned_countdown "
+       "bad_block_that_leaves_before_the_grid_sync bad_flag_that_nobody_sets",
     9: "bad_named_barrier_counts_too_few",
     10: "bad_shuffle_in_a_branch bad_ballot_without_itself bad_syncwarp_of_even_lanes bad_vote_in_a_loop_of_own_length",
     11: "bad_spin_lock_inside_a_warp",
     12: "bad_trap_on_large_values bad_assertion",
     13: "good_producer_and_consumer",
     14: "bad_barrier_inside_the_guard bad_one_warp_counts_one_more bad_sum_not_initialised",
+    15: "bad_pointer_past_the_table",
+    16: "bad_recursion_without_end",
+    17: "bad_reverse_without_grid_sync",
+    18: "good_tiles_of_two_warps",
+    19: "bad_second_sync_of_the_tile_missing bad_read_of_the_other_tile",
 }
 NOTE = {name: note for note, names in NOTES.items() for name in names.split()}
 
@@ -49,7 +57,7 @@ def sanitizer():
         name, tool, kind, number = line.rstrip("\n").split("\t")
         if kind.startswith("Program hit") and rows[name]:
             continue
-        kind = re.sub(r".*Race reported between |Barrier error detected. |^and ", "", kind).rstrip(".")
+        kind = re.sub(r".*Race reported between |Barrier error detected. |Malloc/Free Error encountered : |^and ", "", kind).rstrip(".")
         kind = re.sub(r"(__\w+__|cuda\w+)", r"`\1`", kind)
         text = f"{tool}: {kind}" + ("" if number == "-" else f" {number}")
         if kind == "timeout":

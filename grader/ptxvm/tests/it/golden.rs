@@ -79,7 +79,7 @@ fn words(rows: usize) -> Vec<u64> {
 }
 
 /// As `ptx` of `make.py`.
-fn program(result: &str, instruction: &str) -> String {
+pub fn program(result: &str, instruction: &str) -> String {
     let load = |i: usize| {
         "ld.global.u64 %rdN,[%rd20+OFFSET];cvt.u32.u64 %rN,%rdN;cvt.u16.u64 %rsN,%rdN;\
          mov.b32 %fN,%rN;mov.b64 %fdN,%rdN;and.b64 %rd9,%rdN,1;setp.ne.u64 %pN,%rd9,0;\n"
@@ -111,7 +111,7 @@ fn program(result: &str, instruction: &str) -> String {
 }
 
 /// Bytes of a result.
-fn width(result: &str) -> usize {
+pub fn width(result: &str) -> usize {
     match result {
         "p0" => 1,
         "rs0" => 2,
@@ -155,7 +155,7 @@ pub fn operands(exhaustive: bool) -> Vec<u64> {
     values
 }
 
-fn run(text: &str, operands: &[u64]) -> Vec<u64> {
+pub fn run(text: &str, operands: &[u64]) -> Vec<u64> {
     let rows = operands.len() / 4;
     let mut device = Device::new(text);
     device.options.budget = 1 << 26;

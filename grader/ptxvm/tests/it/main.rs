@@ -18,6 +18,7 @@ mod golden;
 mod kernels;
 mod limits;
 mod matrix;
+mod measured;
 mod members;
 mod memory;
 mod metamorphic;

@@ -101,7 +101,7 @@ pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<(RunTensor, Vec<(Findi
         }
         // Defined from the start, whether the kernel writes or not.
         Role::InPlace { .. } => {}
-        Role::Output(_) => {
+        Role::Output(_) | Role::Result => {
             written.fill(false);
             for element in elements_off(contents, size, &POISON) {
                 written[element] = true;

@@ -383,8 +383,9 @@ fn unknown(tensor: &CaseTensor) -> RunTensor {
         Role::Input(values) => {
             RunTensor { values: values.clone(), written: vec![true; values.len()] }
         }
-        Role::Output(right) | Role::InPlace { right, .. } => {
-            RunTensor { values: vec![f64::NAN; right.len()], written: vec![false; right.len()] }
+        Role::Output(_) | Role::InPlace { .. } | Role::Result => {
+            let len = tensor.tensor.len();
+            RunTensor { values: vec![f64::NAN; len], written: vec![false; len] }
         }
     }
 }

@@ -60,7 +60,7 @@ impl VmBackend {
 /// that is launched as the spec says spreads its work over many blocks and stays far below.
 fn budget(tensors: &[CaseTensor]) -> u64 {
     let work = |tensor: &CaseTensor| match &tensor.role {
-        Role::Input(values) => values.len() as u64,
+        Role::Input(_) | Role::Result => tensor.tensor.len() as u64,
         Role::Output(right) | Role::InPlace { right, .. } => {
             right.iter().fold(0, |sum: u64, a| sum.saturating_add(a.terms.saturating_add(1)))
         }
@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
             Role::Input(values) => {
                 memory.alloc(Init::Bytes(encode(tensor.dtype, values)), ptxvm::Access::ReadOnly)
             }
-            Role::Output(_) => {
+            Role::Output(_) | Role::Result => {
                 memory.alloc(Init::Undefined { len: tensor.bytes() }, ptxvm::Access::ReadWrite)
             }
             Role::InPlace { start, .. } => {

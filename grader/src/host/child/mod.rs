@@ -42,7 +42,7 @@ fn run(folder: &Path) -> io::Result<()> {
     native::close_all_but(&keep)?;
     let scratch = folder.join(SCRATCH);
     std::env::set_current_dir(&scratch)?;
-    cudart::client::connect(UnixStream::from(device));
+    cudart::client::connect(UnixStream::from(device), &job.tensors);
     let library_folder = job.library.parent().unwrap_or(folder);
     for hole in sandbox::enter(&job.bounds, &[library_folder], &scratch) {
         report.say(&Line::Open(hole));

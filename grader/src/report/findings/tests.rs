@@ -56,6 +56,25 @@ fn every_kind_has_a_title_and_help() {
         FindingKind::BarrierDivergence { other_line: None },
         FindingKind::BarrierDivergence { other_line: Some(line(5, 0)) },
         FindingKind::NotRepeatable { place: place(4), values: [0.1, 0.100_000_001] },
+        FindingKind::Unwritten { place: place(2) },
+        FindingKind::UnmetRequirement {
+            place: Place { tensor: "accuracy".into(), shape: vec![], flat: 0 },
+            value: 0.8125,
+            relation: crate::requirement::Relation::AtLeast,
+            bound: 0.95,
+            about: Some("of the digits that it has not seen".into()),
+        },
+        FindingKind::UnmetRequirement {
+            place: place(4),
+            value: f64::NAN,
+            relation: crate::requirement::Relation::Equal,
+            bound: 0.0,
+            about: None,
+        },
+        FindingKind::NotMeasurable {
+            tensor: "accuracy".into(),
+            message: "`label` leads outside".into(),
+        },
         FindingKind::OverGate {
             counter: crate::counter::Counter::GlobalLoadSectors,
             spent: 33_000,
@@ -127,6 +146,14 @@ fn every_kind_has_a_title_and_help() {
     filters[0, 0, 1, 1] was 0.1 after one run and 0.100000001 after another, on the same data
         the bits must be the same at every run, whatever order blocks and warps run in
         atomic additions of floats come in any order, and each order rounds otherwise: let one thread add them in a fixed order
+    filters[0, 0, 0, 2] was never written
+        
+    `accuracy` is 0.8125, and must be at least 0.95
+        of the digits that it has not seen
+    filters[0, 0, 1, 1] is NaN, and must be exactly 0
+        
+    `accuracy` cannot be computed: `label` leads outside
+        the values that your function gave lead outside a tensor
     the values are right, but the kernel takes 33,000 sectors loaded from global memory; there may be at most 6,000
         read side by side
     conv was still running after 20,000,000 instructions

@@ -25,6 +25,7 @@ impl Fit {
             Limit::Blocks => "blocks",
             Limit::Registers => "registers",
             Limit::SharedMemory => "shared memory",
+            Limit::Barriers => "barriers",
         }
     }
 

@@ -110,6 +110,30 @@ fn a_mistake_in_the_code_of_a_call_is_the_author_s() {
     assert!(title.starts_with("puzzles/01_twice.toml, line 11: "), "{title}");
 }
 
+/// Host code that is right, however it moves the tensors about.
+#[test]
+fn tensors_are_device_memory_to_every_call() {
+    for code in [
+        // The whole work on the host.
+        "float h[9]; cudaMemcpy(h, d_x, n * 4, cudaMemcpyDeviceToHost);
+         for (int i = 0; i < n; i++) h[i] *= 2;
+         cudaMemcpy(d_y, h, n * 4, cudaMemcpyHostToDevice);",
+        "cudaMemset(d_y, 0, n * 4); cudaMemcpy(d_y, d_x, n * 4, cudaMemcpyDeviceToDevice);
+         double_all<<<1, n>>>(d_y, d_y, n);",
+        "cudaMemcpy(d_y, d_x, n * 4, cudaMemcpyDefault); double_all<<<1, n>>>(d_y, d_y, n);",
+        "cudaDeviceReset(); double_all<<<1, n>>>(d_x, d_y, n);",
+        "cudaPointerAttributes at; cudaPointerGetAttributes(&at, d_x + 1);
+         if (at.type == cudaMemoryTypeDevice) double_all<<<1, n>>>(d_x, d_y, n);",
+    ] {
+        let source = format!("void twice(const float* d_x, float* d_y, int n)\n{{\n{code}\n}}\n");
+        let page = Bench::new(SPEC, &source).page();
+        assert!(page.contains("1 of 1 tests passed"), "{code}\n{page}");
+    }
+    let source = "void twice(const float* d_x, float* d_y, int n)\n{\n cudaFree(d_y); double_all<<<1, n>>>(d_x, d_y, n);\n}\n";
+    let page = Bench::new(SPEC, source).page();
+    assert!(page.contains("cudaErrorInvalidValue"), "{page}");
+}
+
 #[test]
 fn the_report_names_lines_and_errors_of_cuda() {
     let launch = |launch: &str| {
