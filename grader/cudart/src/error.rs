@@ -35,6 +35,7 @@ errors! {
     INITIALIZATION = 3, "cudaErrorInitializationError", "initialization error";
     CUDART_UNLOADING = 4, "cudaErrorCudartUnloading", "driver shutting down";
     INVALID_CONFIGURATION = 9, "cudaErrorInvalidConfiguration", "invalid configuration argument";
+    INVALID_PITCH_VALUE = 12, "cudaErrorInvalidPitchValue", "invalid pitch argument";
     INVALID_SYMBOL = 13, "cudaErrorInvalidSymbol", "invalid device symbol";
     INVALID_DEVICE_POINTER = 17, "cudaErrorInvalidDevicePointer", "invalid device pointer";
     INVALID_MEMCPY_DIRECTION = 21, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy";
@@ -44,6 +45,7 @@ errors! {
     INVALID_DEVICE = 101, "cudaErrorInvalidDevice", "invalid device ordinal";
     INVALID_KERNEL_IMAGE = 200, "cudaErrorInvalidKernelImage", "device kernel image is invalid";
     NO_KERNEL_IMAGE = 209, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device";
+    UNSUPPORTED_LIMIT = 215, "cudaErrorUnsupportedLimit", "limit is not supported on this architecture";
     INVALID_PTX = 218, "cudaErrorInvalidPtx", "a PTX JIT compilation failed";
     INVALID_RESOURCE_HANDLE = 400, "cudaErrorInvalidResourceHandle", "invalid resource handle";
     SYMBOL_NOT_FOUND = 500, "cudaErrorSymbolNotFound", "named symbol not found";

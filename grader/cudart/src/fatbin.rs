@@ -5,7 +5,7 @@
 //! 13.0 with every `--compress-mode`, and are checked against it in the tests.
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::io::Read;
 

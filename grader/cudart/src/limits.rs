@@ -37,6 +37,19 @@ const TABLE: [Limits; 5] = [
     limits((9, 0), 2048, 32, 228, 1),
 ];
 
+/// Blocks and threads in x, y, z at most, the same for all of them.
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+
+/// Are a grid and a block of these sizes possible?
+pub fn possible(grid: [u32; 3], block: [u32; 3]) -> bool {
+    let inside = |sizes: [u32; 3], most: [u32; 3]| {
+        sizes.iter().zip(most).all(|(&size, most)| (1..=most).contains(&size))
+    };
+    let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
+    inside(grid, MAX_GRID) && inside(block, MAX_BLOCK) && threads <= ptxvm::MAX_THREADS.into()
+}
+
 impl Limits {
     /// Those of a capability, or of the next older one that is known.
     pub fn of(capability: (u32, u32)) -> Self {

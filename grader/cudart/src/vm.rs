@@ -7,6 +7,7 @@ pub use profile::KernelProfile;
 use crate::device::{Answer, Device};
 use crate::error::CudaError;
 use crate::fatbin;
+use crate::limits;
 use crate::protocol::{KernelInfo, Launch, Launched, Properties};
 use profile::Profiles;
 use ptxvm::{
@@ -309,6 +310,12 @@ impl Device for VmDevice {
             ptxvm::launch(&module, kernel, &start, memory, &options)
         };
         let outcome = outcome.map_err(|error| match error {
+            // What else could be wrong with it?
+            LaunchError::Configuration(_)
+                if launch.cooperative && limits::possible(launch.grid, launch.block) =>
+            {
+                CudaError::COOPERATIVE_LAUNCH_TOO_LARGE
+            }
             LaunchError::Configuration(_) => CudaError::INVALID_CONFIGURATION,
             LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
             LaunchError::Parameters(_) => CudaError::INVALID_VALUE,

@@ -248,19 +248,31 @@ unsafe extern "C" fn cudaDeviceGetAttribute(to: *mut c_int, which: c_int, device
 
 /// `cudaLimit`s and their values unless a program changes them: stack, printf buffer, heap.
 const LIMITS: [usize; 3] = [1 << 10, 1 << 20, 8 << 20];
+/// Those above are of dynamic parallelism and of the L2 cache.
+const LAST_LIMIT: c_int = 6;
 
-/// The virtual device keeps its own limits, which are as wide as CUDA's or wider.
+/// Remembered only: the virtual device keeps limits of its own.
 #[unsafe(no_mangle)]
-extern "C" fn cudaDeviceSetLimit(which: c_int, _value: usize) -> u32 {
-    enter(|_| if (0..=6).contains(&which) { Ok(()) } else { Err(CudaError::INVALID_VALUE) })
+extern "C" fn cudaDeviceSetLimit(which: c_int, value: usize) -> u32 {
+    enter(|client| {
+        if !(0..=LAST_LIMIT).contains(&which) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        client.limits.insert(which, value);
+        Ok(())
+    })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaDeviceGetLimit(to: *mut usize, which: c_int) -> u32 {
-    enter(|_| {
-        let limit = usize::try_from(which).ok().and_then(|which| LIMITS.get(which));
+    enter(|client| {
+        if !(0..=LAST_LIMIT).contains(&which) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let first = usize::try_from(which).ok().and_then(|which| LIMITS.get(which));
+        let value = client.limits.get(&which).or(first).ok_or(CudaError::UNSUPPORTED_LIMIT)?;
         // SAFETY: null is refused; else the program says it is a size.
-        unsafe { put(to, *limit.ok_or(CudaError::NOT_SUPPORTED)?) }
+        unsafe { put(to, *value) }
     })
 }
 

@@ -66,7 +66,7 @@ unsafe fn launch(
         let shared = shared as u64;
         let own = u64::from(kernel.info.shared);
         let allowed = WITHOUT_OPT_IN.max(own + u64::from(kernel.opted_in));
-        if own + shared > allowed {
+        if own.saturating_add(shared) > allowed {
             return Err(CudaError::INVALID_VALUE);
         }
         if client.has_failed() {

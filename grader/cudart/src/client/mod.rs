@@ -13,6 +13,7 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub(crate) use managed::Kind as PagesKind;
 pub use registry::Function;
 
 /// The connection and all that belongs to it. One for the process, as CUDA has one context for it.
@@ -123,6 +124,8 @@ pub(crate) struct Client {
     /// More of it, that is not the program's to free.
     given: BTreeMap<u64, u64>,
     pub managed: Managed,
+    /// `cudaLimit`s that the program has set.
+    pub limits: BTreeMap<i32, usize>,
     properties: Option<Properties>,
     /// Modules that the server has, by number in the registry.
     modules: BTreeMap<usize, u64>,
@@ -157,6 +160,7 @@ impl Client {
             allocations: BTreeMap::new(),
             given: BTreeMap::new(),
             managed: Managed::default(),
+            limits: BTreeMap::new(),
             properties: None,
             modules: BTreeMap::new(),
             handles: BTreeMap::new(),
@@ -249,6 +253,7 @@ impl Client {
         self.unmap_all()?;
         self.modules.clear();
         self.handles.clear();
+        self.limits.clear();
         self.pending = None;
         Ok(())
     }
@@ -278,7 +283,7 @@ impl Client {
             let below = all.range(..=address).next_back();
             below.is_some_and(|(&start, &bytes)| address - start <= bytes)
         };
-        if self.managed.holds(address) {
+        if self.managed.kind(address).is_some() {
             Place::Managed
         } else if holds(&self.allocations) || holds(&self.given) {
             Place::Device

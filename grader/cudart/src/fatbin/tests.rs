@@ -12,6 +12,21 @@ const FILES: [(&str, &[u8]); 3] = [
 const HEADER: usize = 16;
 const ENTRY: usize = 80;
 
+/// A container with one PTX, not packed.
+pub fn container(ptx: &str, arch: u32) -> Vec<u8> {
+    let mut entry = vec![0; ENTRY];
+    let mut put =
+        |place: usize, bytes: &[u8]| entry[place..place + bytes.len()].copy_from_slice(bytes);
+    put(0, &PTX.to_le_bytes());
+    put(4, &(ENTRY as u32).to_le_bytes());
+    put(8, &(ptx.len() as u64).to_le_bytes());
+    put(28, &arch.to_le_bytes());
+    let mut file = MAGIC.to_le_bytes().to_vec();
+    file.extend([1, 0, HEADER as u8, 0]);
+    file.extend(((ENTRY + ptx.len()) as u64).to_le_bytes());
+    [file, entry, ptx.as_bytes().to_vec()].concat()
+}
+
 fn changed(file: &[u8], place: usize, bytes: &[u8]) -> Vec<u8> {
     let mut copy = file.to_vec();
     copy[place..place + bytes.len()].copy_from_slice(bytes);
