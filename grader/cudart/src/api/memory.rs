@@ -330,7 +330,8 @@ unsafe fn copy_rows(
     kind: Kind,
 ) -> Result<(), CudaError> {
     if width > to_pitch || width > from_pitch {
-        return Err(CudaError::INVALID_PITCH_VALUE);
+        // As an H200 says, though the documentation has `cudaErrorInvalidPitchValue`.
+        return Err(CudaError::INVALID_VALUE);
     }
     for (to, from) in rows(to, to_pitch, height).zip(rows(from, from_pitch, height)) {
         // SAFETY: the same contract.

@@ -153,8 +153,8 @@ fn fills_and_rows() {
             cudaMemcpy2D(here, to_pitch, x, from_pitch, width, height, kind)
         };
         assert_eq!(rows(8, 16, 8, 4, DEVICE_TO_HOST), SUCCESS);
-        assert_eq!(rows(7, 16, 8, 4, DEVICE_TO_HOST), INVALID_PITCH_VALUE);
-        assert_eq!(rows(8, 7, 8, 4, DEVICE_TO_HOST), INVALID_PITCH_VALUE);
+        assert_eq!(rows(7, 16, 8, 4, DEVICE_TO_HOST), INVALID_VALUE);
+        assert_eq!(rows(8, 7, 8, 4, DEVICE_TO_HOST), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 5, DEVICE_TO_HOST), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 4, HOST_TO_DEVICE), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 4, 9), INVALID_MEMCPY_DIRECTION);

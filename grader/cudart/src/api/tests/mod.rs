@@ -20,7 +20,6 @@ const SUCCESS: u32 = 0;
 const INVALID_VALUE: u32 = 1;
 const MEMORY_ALLOCATION: u32 = 2;
 const INVALID_CONFIGURATION: u32 = 9;
-const INVALID_PITCH_VALUE: u32 = 12;
 const INVALID_SYMBOL: u32 = 13;
 const INVALID_MEMCPY_DIRECTION: u32 = 21;
 const INVALID_DEVICE_FUNCTION: u32 = 98;
@@ -184,7 +183,6 @@ fn errors_have_names_and_texts() {
     for (code, name, words) in [
         (SUCCESS, "cudaSuccess", "no error"),
         (INVALID_VALUE, "cudaErrorInvalidValue", "invalid argument"),
-        (INVALID_PITCH_VALUE, "cudaErrorInvalidPitchValue", "invalid pitch argument"),
         (ILLEGAL_ADDRESS, "cudaErrorIllegalAddress", "an illegal memory access was encountered"),
         (12_345, "unrecognized error code", "unrecognized error code"),
     ] {
