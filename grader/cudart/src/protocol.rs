@@ -97,6 +97,11 @@ pub enum Request {
     Launch(Launch),
     /// Free and used memory: [`Reply::Memory`].
     Memory,
+    /// Another size of the heap of kernels' `malloc`.
+    HeapSize {
+        /// Bytes.
+        bytes: u64,
+    },
     /// The program has come to its end by itself. Nothing follows.
     Finished {
         /// What `main` returned, if it was a program.

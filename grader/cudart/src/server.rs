@@ -76,6 +76,7 @@ fn answer(device: &mut impl Device, request: Request, body: &[u8]) -> Answer<(Re
             let (free, total) = device.memory();
             plain(Reply::Memory { free, total })
         }
+        Request::HeapSize { bytes } => done(device.resize_heap(bytes)?),
         Request::Finished { .. } => plain(Reply::Done),
     })
 }

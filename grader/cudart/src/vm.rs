@@ -332,6 +332,13 @@ impl Device for VmDevice {
         Ok((Launched { clock: self.clock, fault }, outcome.printed))
     }
 
+    fn resize_heap(&mut self, bytes: u64) -> Answer<()> {
+        if bytes > TOTAL {
+            return Err(CudaError::MEMORY_ALLOCATION);
+        }
+        if self.memory.resize_heap(bytes) { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
+    }
+
     fn memory(&self) -> (u64, u64) {
         (TOTAL - self.used, TOTAL)
     }

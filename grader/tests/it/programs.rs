@@ -247,6 +247,35 @@ fn a_profile_sums_the_launches_of_each_kernel_and_says_what_is_slow() {
     assert_eq!(kernels[2]["total"]["shared"]["bank_conflicts"], 33 * 31);
 }
 
+const HEAP: &str = r#"#include <cstdio>
+__global__ void take(size_t bytes, bool* got) {
+    char* p = (char*)malloc(bytes);
+    *got = p != nullptr;
+    if (p) p[bytes - 1] = 1;
+    free(p);
+}
+int main() {
+    bool* got;
+    cudaMallocManaged(&got, 1);
+    printf("%s ", cudaGetErrorName(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 << 20)));
+    take<<<1, 1>>>(20 << 20, got);
+    cudaDeviceSynchronize();
+    printf("%d ", *got);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 8 << 20)));
+    cudaFree(got);
+}
+"#;
+
+#[test]
+fn the_heap_of_kernels_is_as_large_as_the_program_says() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("heap.cu"), HEAP).unwrap();
+    let out = run_in(dir.path(), &["--check", "heap.cu"]);
+    // CUDA allows no change once a kernel has been launched that uses it.
+    assert_eq!(text(&out.stdout), "cudaSuccess 1 cudaErrorInvalidValue\n");
+    assert_eq!(text(&out.stderr), "1 kernel launch, no findings\n");
+}
+
 #[test]
 fn a_profile_and_findings_go_together() {
     let dir = tempfile::tempdir().unwrap();

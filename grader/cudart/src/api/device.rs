@@ -4,7 +4,7 @@ use super::{put, table};
 use crate::client::{enter, revive};
 use crate::error::CudaError;
 use crate::limits::Limits;
-use crate::protocol::Properties;
+use crate::protocol::{Properties, Request};
 use std::ffi::{c_int, c_uint};
 
 table![
@@ -251,12 +251,17 @@ const LIMITS: [usize; 3] = [1 << 10, 1 << 20, 8 << 20];
 /// Those above are of dynamic parallelism and of the L2 cache.
 const LAST_LIMIT: c_int = 6;
 
-/// Remembered only: the virtual device keeps limits of its own.
+const HEAP_LIMIT: c_int = 2;
+
+/// Those but the heap's are remembered only: the virtual device keeps limits of its own.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetLimit(which: c_int, value: usize) -> u32 {
     enter(|client| {
         if !(0..=LAST_LIMIT).contains(&which) {
             return Err(CudaError::INVALID_VALUE);
+        }
+        if which == HEAP_LIMIT {
+            client.tell(&Request::HeapSize { bytes: value as u64 }, &[])?;
         }
         client.limits.insert(which, value);
         Ok(())

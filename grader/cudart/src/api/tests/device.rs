@@ -62,6 +62,8 @@ fn attributes_and_limits() {
     assert_eq!(limit(2), (SUCCESS, 8 << 20));
     assert_eq!(cudaDeviceSetLimit(2, 64 << 20), SUCCESS);
     assert_eq!(limit(2), (SUCCESS, 64 << 20));
+    assert_eq!(cudaDeviceSetLimit(2, 1 << 50), MEMORY_ALLOCATION);
+    assert_eq!(limit(2), (SUCCESS, 64 << 20));
     assert_eq!((limit(99), limit(-1)), ((INVALID_VALUE, 0), (INVALID_VALUE, 0)));
     assert_eq!(cudaDeviceSetLimit(99, 1), INVALID_VALUE);
     // `cudaErrorUnsupportedLimit`.
