@@ -86,20 +86,27 @@ impl Client {
 
     /// Sends all of them to the device.
     pub fn send_managed(&mut self) -> Result<(), CudaError> {
-        for (address, Pages { bytes, device, .. }) in self.managed.0.clone() {
+        let pages: Vec<(u64, Pages)> = self.managed.0.iter().map(|(&at, &of)| (at, of)).collect();
+        let write = |&(address, Pages { bytes, device, .. }): &(u64, Pages)| {
             // SAFETY: the pages are mapped for reading, and stay so while the client is locked. Other threads of the program
             // may write to them meanwhile, which CUDA forbids them.
             let contents =
                 unsafe { std::slice::from_raw_parts(address as *const u8, bytes as usize) };
-            self.tell(&Request::Write { address: device }, contents)?;
-        }
-        Ok(())
+            (Request::Write { address: device }, contents)
+        };
+        let asked: Vec<_> = pages.iter().map(write).collect();
+        self.ask_each(&asked, |_, _| Ok(()))
     }
 
     /// Fetches all of them from the device.
     pub fn fetch_managed(&mut self) -> Result<(), CudaError> {
-        for (address, Pages { bytes, device, .. }) in self.managed.0.clone() {
-            let (_, contents) = self.ask(&Request::Read { address: device, bytes }, &[])?;
+        let pages: Vec<(u64, Pages)> = self.managed.0.iter().map(|(&at, &of)| (at, of)).collect();
+        let read = |&(_, Pages { bytes, device, .. }): &(u64, Pages)| {
+            (Request::Read { address: device, bytes }, &[][..])
+        };
+        let asked: Vec<_> = pages.iter().map(read).collect();
+        self.ask_each(&asked, |number, contents| {
+            let (address, Pages { bytes, .. }) = pages[number];
             let contents = contents.get(..bytes as usize).ok_or(CudaError::UNKNOWN)?;
             // SAFETY: the pages are mapped for writing, of this length, and the source is elsewhere.
             unsafe {
@@ -109,8 +116,8 @@ impl Client {
                     contents.len(),
                 );
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Gives each `__managed__` variable of a module its pages, and the program's pointer their address.

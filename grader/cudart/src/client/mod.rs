@@ -95,6 +95,10 @@ pub(crate) fn last_error() -> u32 {
     LAST_ERROR.get()
 }
 
+/// Requests that are under way at once: so few that either all of them or all answers fit into a socket's buffer, if they
+/// are short, and then nobody waits for the other for ever.
+const BATCH: usize = 64;
+
 /// Where a pointer of the program points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -176,13 +180,38 @@ impl Client {
         match asked {
             Ok((Ok(reply), body)) => Ok((reply, body)),
             Ok((Err(error), _)) => Err(error),
-            // Without a device no call can do anything any more.
-            Err(_) => {
-                self.sticky = Some(CudaError::UNKNOWN);
-                complain("the virtual device has ended; all further CUDA calls fail");
-                Err(CudaError::UNKNOWN)
+            Err(_) => Err(self.lost()),
+        }
+    }
+
+    /// Asks for several things before it waits for the answers; `take` gets the number of each and the bytes that came with
+    /// it. The first error is returned; what was asked is asked all the same.
+    pub fn ask_each(
+        &mut self,
+        asked: &[(Request, &[u8])],
+        mut take: impl FnMut(usize, &[u8]) -> Result<(), CudaError>,
+    ) -> Result<(), CudaError> {
+        let mut first = Ok(());
+        for (batch, start) in asked.chunks(BATCH).zip((0..).step_by(BATCH)) {
+            for (request, body) in batch {
+                let written = write_frame(&mut self.stream, request, &[body]);
+                written.map_err(|_| self.lost())?;
+            }
+            for number in start..start + batch.len() {
+                let answer = read_frame::<Result<Reply, CudaError>>(&mut self.stream);
+                let (reply, body) = answer.map_err(|_| self.lost())?;
+                let taken = reply.and_then(|_| take(number, &body));
+                first = first.and(taken);
             }
         }
+        first
+    }
+
+    /// Without a device no call can do anything any more.
+    fn lost(&mut self) -> CudaError {
+        self.sticky = Some(CudaError::UNKNOWN);
+        complain("the virtual device has ended; all further CUDA calls fail");
+        CudaError::UNKNOWN
     }
 
     /// For a request that is answered by nothing.
