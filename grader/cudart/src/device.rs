@@ -15,6 +15,10 @@ pub trait Device {
     fn load(&mut self, fat_binary: &[u8]) -> Answer<u64>;
     /// Memory of so many bytes; its address.
     fn alloc(&mut self, bytes: u64) -> Answer<u64>;
+    /// Memory of so many bytes, at an address that a process can have for its own pages.
+    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
+        self.alloc(bytes)
+    }
     /// Gives memory back.
     fn free(&mut self, address: u64) -> Answer<()>;
     /// Writes to memory.
@@ -35,6 +39,10 @@ pub trait Device {
     fn kernel(&self, module: u64, name: &str) -> Answer<KernelInfo>;
     /// Runs a kernel to its end, and says what it printed. `params` has the parameters' bytes, one after another.
     fn launch(&mut self, launch: &Launch, params: &[u8]) -> Answer<(Launched, String)>;
+    /// Gives the heap of kernels' `malloc` another size, if that is possible at all.
+    fn resize_heap(&mut self, _bytes: u64) -> Answer<()> {
+        Ok(())
+    }
     /// Free and total memory in bytes.
     fn memory(&self) -> (u64, u64);
 }

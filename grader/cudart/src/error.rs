@@ -44,6 +44,7 @@ errors! {
     INVALID_DEVICE = 101, "cudaErrorInvalidDevice", "invalid device ordinal";
     INVALID_KERNEL_IMAGE = 200, "cudaErrorInvalidKernelImage", "device kernel image is invalid";
     NO_KERNEL_IMAGE = 209, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device";
+    UNSUPPORTED_LIMIT = 215, "cudaErrorUnsupportedLimit", "limit is not supported on this architecture";
     INVALID_PTX = 218, "cudaErrorInvalidPtx", "a PTX JIT compilation failed";
     INVALID_RESOURCE_HANDLE = 400, "cudaErrorInvalidResourceHandle", "invalid resource handle";
     SYMBOL_NOT_FOUND = 500, "cudaErrorSymbolNotFound", "named symbol not found";

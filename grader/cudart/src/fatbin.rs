@@ -4,6 +4,9 @@
 //! then entries of a header and a payload each. The layout is not documented; these fields were read off the output of nvcc
 //! 13.0 with every `--compress-mode`, and are checked against it in the tests.
 
+#[cfg(test)]
+pub(crate) mod tests;
+
 use std::io::Read;
 
 /// First four bytes of the container.
@@ -13,6 +16,8 @@ const PTX: u16 = 1;
 /// Flags of an entry.
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
+/// Bytes that a byte of LZ4 stands for at most.
+const MAX_LZ4_RATIO: usize = 255;
 /// Longest PTX, in bytes.
 const MAX_PTX: u64 = 256 << 20;
 
@@ -107,13 +112,20 @@ impl<'a> Entry<'a> {
             let stream =
                 ruzstd::decoding::StreamingDecoder::new(self.payload).map_err(|e| packed(&e))?;
             let mut bytes = Vec::new();
-            stream.take(self.unpacked).read_to_end(&mut bytes).map_err(|e| packed(&e))?;
+            // One more than it shall be, to notice it.
+            stream.take(self.unpacked + 1).read_to_end(&mut bytes).map_err(|e| packed(&e))?;
             bytes
         } else if self.flags & LZ4 != 0 {
+            if size / MAX_LZ4_RATIO > self.payload.len() {
+                return Err(packed(&"it claims to hold more than it can"));
+            }
             lz4_flex::block::decompress(self.payload, size).map_err(|e| packed(&e))?
         } else {
             self.payload.to_vec()
         };
+        if self.flags & (ZSTD | LZ4) != 0 && bytes.len() != size {
+            return Err(packed(&"it is not as long as it claims to be"));
+        }
         let text = String::from_utf8(bytes).map_err(|e| packed(&e))?;
         // nvcc fills the payload up with zeros.
         Ok(text.trim_end_matches('\0').to_owned())

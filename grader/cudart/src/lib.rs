@@ -15,7 +15,7 @@
 //!
 //! - [`fatbin`] takes the PTX out of what nvcc embeds, compressed or not.
 //! - [`protocol`] is what client and server say to each other.
-//! - [`error`] has the error codes, names and texts of CUDA.
+//! - [`error`] has the error codes, names and texts of CUDA, [`limits`] what a device has room for.
 //!
 //! # What is different from a GPU
 //!
@@ -29,6 +29,7 @@ pub mod client;
 pub mod device;
 pub mod error;
 pub mod fatbin;
+pub mod limits;
 pub mod protocol;
 pub mod server;
 pub mod vm;

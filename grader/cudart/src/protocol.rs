@@ -19,6 +19,11 @@ pub enum Request {
         /// Bytes.
         bytes: u64,
     },
+    /// Memory at an address that a process can have for its own pages: [`Reply::Number`], its address.
+    AllocShared {
+        /// Bytes.
+        bytes: u64,
+    },
     /// Give memory back.
     Free {
         /// As [`Request::Alloc`] gave it.
@@ -92,6 +97,11 @@ pub enum Request {
     Launch(Launch),
     /// Free and used memory: [`Reply::Memory`].
     Memory,
+    /// Another size of the heap of kernels' `malloc`.
+    HeapSize {
+        /// Bytes.
+        bytes: u64,
+    },
     /// The program has come to its end by itself. Nothing follows.
     Finished {
         /// What `main` returned, if it was a program.

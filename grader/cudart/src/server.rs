@@ -51,6 +51,7 @@ fn answer(device: &mut impl Device, request: Request, body: &[u8]) -> Answer<(Re
         Request::Properties => plain(Reply::Properties(device.properties())),
         Request::Load => plain(Reply::Number(device.load(body)?)),
         Request::Alloc { bytes } => plain(Reply::Number(device.alloc(bytes)?)),
+        Request::AllocShared { bytes } => plain(Reply::Number(device.alloc_shared(bytes)?)),
         Request::Free { address } => done(device.free(address)?),
         Request::Write { address } => done(device.write(address, body)?),
         Request::Read { address, bytes } => (Reply::Done, device.read(address, bytes)?),
@@ -75,6 +76,7 @@ fn answer(device: &mut impl Device, request: Request, body: &[u8]) -> Answer<(Re
             let (free, total) = device.memory();
             plain(Reply::Memory { free, total })
         }
+        Request::HeapSize { bytes } => done(device.resize_heap(bytes)?),
         Request::Finished { .. } => plain(Reply::Done),
     })
 }

@@ -1,15 +1,22 @@
 //! The PTX virtual machine as a device.
 
+mod profile;
+
+pub use profile::KernelProfile;
+
 use crate::device::{Answer, Device};
 use crate::error::CudaError;
 use crate::fatbin;
+use crate::limits;
 use crate::protocol::{KernelInfo, Launch, Launched, Properties};
+use profile::Profiles;
 use ptxvm::{
-    Access, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, Memory, Module, Options,
+    Access, BufferId, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, Memory, Module,
+    Options,
 };
 use std::sync::Arc;
 
-/// What the device claims to be: the newest architecture whose PTX the machine runs.
+/// What the device claims to be unless it is told otherwise: the newest architecture whose PTX the machine runs.
 const CAPABILITY: (u32, u32) = (9, 0);
 /// Bytes of global memory.
 const TOTAL: u64 = 8 << 30;
@@ -36,6 +43,13 @@ pub struct LaunchFinding {
 pub struct VmDevice {
     memory: Memory,
     modules: Vec<Arc<Module>>,
+    /// The PTX of each module, where launches are counted.
+    ptx: Vec<String>,
+    profiles: Option<Profiles>,
+    /// What it claims to be; None: [`CAPABILITY`].
+    capability: Option<(u32, u32)>,
+    /// What to do about a kernel that it cannot run.
+    advice: Option<String>,
     options: Options,
     used: u64,
     clock: u64,
@@ -47,6 +61,36 @@ impl VmDevice {
     /// A device whose launches have these limits.
     pub fn new(options: Options) -> Self {
         Self { options, ..Self::default() }
+    }
+
+    /// From now on it claims to be of this compute capability: a program looks at it to choose its kernels, so it must be
+    /// that for which the program was compiled.
+    pub fn claim(&mut self, capability: (u32, u32)) {
+        self.capability = Some(capability);
+    }
+
+    /// From now on this is added to what is said of a kernel that it cannot run.
+    pub fn advise(&mut self, advice: impl Into<String>) {
+        self.advice = Some(advice.into());
+    }
+
+    fn capability(&self) -> (u32, u32) {
+        self.capability.unwrap_or(CAPABILITY)
+    }
+
+    /// From now on launches are counted; they do and find the same, more slowly.
+    pub fn profile(&mut self) {
+        self.profiles = Some(Profiles::default());
+    }
+
+    /// What each kernel cost, in the order of first launches; empty unless launches [are counted](Self::profile).
+    pub fn profiles(&self) -> &[KernelProfile] {
+        self.profiles.as_ref().map_or(&[], |profiles| &profiles.0)
+    }
+
+    /// The PTX of a module that was loaded while launches are counted.
+    pub fn ptx(&self, module: u64) -> Option<&str> {
+        self.ptx.get(usize::try_from(module).ok()?).map(String::as_str)
     }
 
     /// What the launches did wrong, in their order.
@@ -67,6 +111,19 @@ impl VmDevice {
     /// Launches so far.
     pub fn launches(&self) -> usize {
         self.launches
+    }
+
+    fn allocate(
+        &mut self,
+        bytes: u64,
+        alloc: impl FnOnce(&mut Memory, Init) -> BufferId,
+    ) -> Answer<u64> {
+        let used = self.used.checked_add(bytes).filter(|&used| used <= TOTAL);
+        let used = used.ok_or(CudaError::MEMORY_ALLOCATION)?;
+        let len = usize::try_from(bytes).map_err(|_| CudaError::MEMORY_ALLOCATION)?;
+        let id = alloc(&mut self.memory, Init::Undefined { len });
+        self.used = used;
+        Ok(self.memory.address(id))
     }
 
     fn module(&self, module: u64) -> Answer<&Arc<Module>> {
@@ -128,7 +185,7 @@ impl Device for VmDevice {
     fn properties(&self) -> Properties {
         Properties {
             name: "PTX virtual machine".into(),
-            capability: CAPABILITY,
+            capability: self.capability(),
             memory: TOTAL,
             multiprocessors: 16,
             real_time: false,
@@ -136,20 +193,25 @@ impl Device for VmDevice {
     }
 
     fn load(&mut self, fat_binary: &[u8]) -> Answer<u64> {
-        let newest = CAPABILITY.0 * 10 + CAPABILITY.1;
+        let (major, minor) = self.capability();
+        let newest = major * 10 + minor;
         let ptx = fatbin::ptx(fat_binary, newest).map_err(|_| CudaError::NO_KERNEL_IMAGE)?;
         let module = Module::load(&ptx).map_err(|_| CudaError::INVALID_PTX)?;
         self.modules.push(Arc::new(module));
+        self.ptx.push(if self.profiles.is_some() { ptx } else { String::new() });
         Ok(self.modules.len() as u64 - 1)
     }
 
     fn alloc(&mut self, bytes: u64) -> Answer<u64> {
-        let used = self.used.checked_add(bytes).filter(|&used| used <= TOTAL);
-        let used = used.ok_or(CudaError::MEMORY_ALLOCATION)?;
-        let len = usize::try_from(bytes).map_err(|_| CudaError::MEMORY_ALLOCATION)?;
-        let id = self.memory.alloc(Init::Undefined { len }, Access::ReadWrite);
-        self.used = used;
-        Ok(self.memory.address(id))
+        self.allocate(bytes, |memory, init| memory.alloc(init, Access::ReadWrite))
+    }
+
+    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
+        self.allocate(bytes, |memory, init| {
+            let shared = memory.alloc_shared(init.clone(), Access::ReadWrite);
+            // Few are too large for that; the first ones of all get a low address as well.
+            shared.unwrap_or_else(|| memory.alloc(init, Access::ReadWrite))
+        })
     }
 
     fn free(&mut self, address: u64) -> Answer<()> {
@@ -215,14 +277,16 @@ impl Device for VmDevice {
 
     fn kernel(&self, module: u64, name: &str) -> Answer<KernelInfo> {
         let (_, kernel) = self.find(module, name)?;
+        let advice = self.advice.as_ref().map_or(String::new(), |advice| format!("; {advice}"));
+        let refusal = kernel.refusal().map(|error| match &error.source_loc {
+            Some(place) => format!("{}:{}: {}{advice}", place.file, place.line, error.message),
+            None => format!("{error}{advice}"),
+        });
         Ok(KernelInfo {
             params: kernel.params().iter().map(|param| param.size as u32).collect(),
             shared: kernel.static_shared(),
             registers: REGISTERS,
-            refusal: kernel.refusal().map(|error| match &error.source_loc {
-                Some(place) => format!("{}:{}: {}", place.file, place.line, error.message),
-                None => error.to_string(),
-            }),
+            refusal,
         })
     }
 
@@ -237,13 +301,28 @@ impl Device for VmDevice {
         // Borrowed anew, because the memory is borrowed too.
         let kernel = module.kernel(&launch.kernel).ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
         let options = Options { cooperative: launch.cooperative, ..self.options.clone() };
-        let outcome = ptxvm::launch(&module, kernel, &start, &mut self.memory, &options).map_err(
-            |error| match error {
-                LaunchError::Configuration(_) => CudaError::INVALID_CONFIGURATION,
-                LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
-                LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
-            },
-        )?;
+        let memory = &mut self.memory;
+        let outcome = if let Some(profiles) = &mut self.profiles {
+            ptxvm::launch_profiled(&module, kernel, &start, memory, &options).map(
+                |(outcome, counters)| {
+                    profiles.add(launch, &counters);
+                    outcome
+                },
+            )
+        } else {
+            ptxvm::launch(&module, kernel, &start, memory, &options)
+        };
+        let outcome = outcome.map_err(|error| match error {
+            // What else could be wrong with it?
+            LaunchError::Configuration(_)
+                if launch.cooperative && limits::possible(launch.grid, launch.block) =>
+            {
+                CudaError::COOPERATIVE_LAUNCH_TOO_LARGE
+            }
+            LaunchError::Configuration(_) => CudaError::INVALID_CONFIGURATION,
+            LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
+            LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
+        })?;
         self.clock +=
             LAUNCH_NANOSECONDS + outcome.lane_instructions / LANE_INSTRUCTIONS_PER_NANOSECOND;
         let fault = outcome.findings.iter().find_map(|finding| fault(&finding.kind));
@@ -254,6 +333,13 @@ impl Device for VmDevice {
         }));
         self.launches += 1;
         Ok((Launched { clock: self.clock, fault }, outcome.printed))
+    }
+
+    fn resize_heap(&mut self, bytes: u64) -> Answer<()> {
+        if bytes > TOTAL {
+            return Err(CudaError::MEMORY_ALLOCATION);
+        }
+        if self.memory.resize_heap(bytes) { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
     }
 
     fn memory(&self) -> (u64, u64) {

@@ -10,12 +10,12 @@ use crate::check::race::Races;
 use crate::check::trace::{Traced, Tracer};
 use crate::check::watch::{Watch, Watcher, Writer};
 use crate::cooperative;
+use crate::count::Tally;
 use crate::error::LaunchError;
-use crate::exec::Env;
-use crate::finding::{Finding, FindingKind, Raw, Space, merge};
+use crate::exec::{BlockState, Env};
+use crate::finding::{Finding, Raw};
 use crate::hooks::coordinates;
 use crate::ir::{Pc, Slot, Special, Uniform};
-use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
@@ -24,6 +24,7 @@ use crate::residents::Resident;
 use crate::simd;
 use crate::warp::{Registers, Warp};
 
+mod outcome;
 mod together;
 
 /// Grid, block, dynamic shared memory and the parameters' bytes.
@@ -104,6 +105,17 @@ pub fn launch(
     memory: &mut Memory,
     options: &Options,
 ) -> Result<Outcome, LaunchError> {
+    launch_with::<()>(module, kernel, launch, memory, options).map(|(outcome, ..)| outcome)
+}
+
+/// As [`launch`], with what a tally has seen of the same run, and whether a loop did not end.
+pub(crate) fn launch_with<T: Tally>(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<(Outcome, T, bool), LaunchError> {
     if let Some(error) = kernel.refusal() {
         return Err(LaunchError::Refused(error.clone()));
     }
@@ -144,7 +156,8 @@ pub fn launch(
         cooperative: options.cooperative,
         stop: AtomicU64::new(u64::MAX),
     };
-    Ok(run.all(options.max_findings))
+    let (outcome, tally) = run.all(options.max_findings);
+    Ok((outcome, tally, run.stop.load(Relaxed) != u64::MAX))
 }
 
 /// An address in each buffer that a program may write; None: in any.
@@ -399,32 +412,37 @@ struct Run<'r, 'e> {
     stop: AtomicU64,
 }
 
-/// All that looks on while a block runs.
-type Monitors<'c> = (Races, (Option<Tracer>, (Option<Watcher>, Option<OrderWatch<'c>>)));
+/// The checks that look on while a block runs.
+type Checks<'c> = (Races, (Option<Tracer>, (Option<Watcher>, Option<OrderWatch<'c>>)));
+/// All that looks on.
+type Monitors<'c, T> = (Checks<'c>, T);
 
 /// Storage that one host thread reuses from block to block.
-type Worker<'c> = Resident<Monitors<'c>>;
+type Worker<'c, T> = Resident<Monitors<'c, T>>;
 
 /// Lane instructions after which the other host threads are worth waking: about a millisecond.
 const PARALLEL_FROM: u64 = 1 << 20;
 
 impl Run<'_, '_> {
-    fn all(&self, max_findings: usize) -> Outcome {
+    fn all<T: Tally>(&self, max_findings: usize) -> (Outcome, T) {
         let blocks = self.grid.iter().map(|&count| u64::from(count)).product();
         let mut worker = self.worker(None);
         let mut results = Vec::new();
         let mut next = 0;
         if self.cooperative {
-            let (results, lane_instructions) = self.together(None, worker, 0, blocks);
-            return self.merged(results, lane_instructions, max_findings);
+            let (results, lane_instructions, tally) = self.together(None, worker, 0, blocks);
+            return (self.merged(results, lane_instructions, max_findings), tally);
         }
         let mut may_fork = !self.env.program.ordered && self.env.memory.heap.is_unused();
         while next < blocks && next <= self.stop.load(Relaxed) {
             if may_fork && worker.state.lane_instructions > PARALLEL_FROM {
                 may_fork = false;
-                if let Some((mut rest, lane_instructions)) = self.parallel(next, blocks, &worker) {
+                if let Some((mut rest, lane_instructions, tally)) =
+                    self.parallel(next, blocks, &worker)
+                {
                     results.append(&mut rest);
                     worker.state.lane_instructions += lane_instructions;
+                    worker.state.monitor.1.add(tally);
                     break;
                 }
             }
@@ -432,36 +450,37 @@ impl Run<'_, '_> {
             next += 1;
             if self.run_block(&mut worker, self.patience()) == Ended::Paused {
                 let storage = self.worker(None);
-                let (mut rest, lane_instructions) =
+                let (mut rest, lane_instructions, tally) =
                     self.together(Some(worker), storage, next, blocks);
                 results.append(&mut rest);
-                return self.merged(results, lane_instructions, max_findings);
+                return (self.merged(results, lane_instructions, max_findings), tally);
             }
             results.extend(self.leavings(&mut worker));
         }
-        self.merged(results, worker.state.lane_instructions, max_findings)
+        let BlockState { lane_instructions, monitor: (_, tally), .. } = worker.state;
+        (self.merged(results, lane_instructions, max_findings), tally)
     }
 
     /// Host threads take the next block in turn. None, and memory as it was, where the order of blocks makes a difference.
-    fn parallel(
+    fn parallel<T: Tally>(
         &self,
         first: u64,
         blocks: u64,
-        so_far: &Worker,
-    ) -> Option<(Vec<BlockResult>, u64)> {
+        so_far: &Worker<T>,
+    ) -> Option<(Vec<BlockResult>, u64, T)> {
         let threads = rayon::current_num_threads();
         if threads == 1 || blocks >= u64::from(u32::MAX >> 1) {
             return None;
         }
         let before = self.env.memory.snapshot();
         let conflicts = Conflicts::new(self.env.memory);
-        conflicts.seed(&so_far.state.monitor.0.global);
+        conflicts.seed(&so_far.state.monitor.0.0.global);
         let next = AtomicU64::new(first);
-        let collected = Mutex::new((Vec::new(), 0));
+        let collected = Mutex::new((Vec::new(), 0, T::new(self.env.program)));
         rayon::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|_| {
-                    let mut worker = self.worker(Some(&conflicts));
+                    let mut worker = self.worker::<T>(Some(&conflicts));
                     let mut mine = Vec::new();
                     loop {
                         let index = next.fetch_add(1, Relaxed);
@@ -470,7 +489,7 @@ impl Run<'_, '_> {
                             break;
                         }
                         self.start.begin(self.env, self.grid, &mut worker, index);
-                        if let Some(order) = &mut worker.state.monitor.1.1.1 {
+                        if let Some(order) = &mut worker.state.monitor.0.1.1.1 {
                             order.block = index as u32 + 1;
                         }
                         self.run_block(&mut worker, Patience::ENDLESS);
@@ -479,6 +498,7 @@ impl Run<'_, '_> {
                     if let Ok(mut all) = collected.lock() {
                         all.0.append(&mut mine);
                         all.1 += worker.state.lane_instructions;
+                        all.2.add(worker.state.monitor.1);
                     }
                 });
             }
@@ -489,22 +509,23 @@ impl Run<'_, '_> {
             self.stop.store(u64::MAX, Relaxed);
             return None;
         }
-        let (mut found, lane_instructions) = collected.into_inner().ok()?;
+        let (mut found, lane_instructions, tally) = collected.into_inner().ok()?;
         found.sort_by_key(|result: &BlockResult| result.index);
-        Some((found, lane_instructions))
+        Some((found, lane_instructions, tally))
     }
 
-    fn worker<'c>(&self, conflicts: Option<&'c Conflicts>) -> Worker<'c> {
+    fn worker<'c, T: Tally>(&self, conflicts: Option<&'c Conflicts>) -> Worker<'c, T> {
         let tracer = self.tracer.map(|(block, thread)| Tracer::new(block, thread));
         let order = conflicts.map(|conflicts| OrderWatch { conflicts, block: 0 });
         let across_blocks = conflicts.is_none();
         let races = Races::new(GlobalRaces::new(self.grid, across_blocks, self.env.program.fenced));
-        let monitor = (races, (tracer, (self.watch.map(Watcher::new), order)));
+        let checks = (races, (tracer, (self.watch.map(Watcher::new), order)));
+        let monitor = (checks, T::new(self.env.program));
         Resident::new(self.env.program, self.start.warps, monitor)
     }
 
     /// Runs a block that has begun.
-    fn run_block(&self, worker: &mut Worker, patience: Patience) -> Ended {
+    fn run_block<T: Tally>(&self, worker: &mut Worker<T>, patience: Patience) -> Ended {
         let Resident { index, state, warps, barriers } = worker;
         let stop = || self.stop.load(Relaxed) < *index;
         let ended = Turns { env: self.env, state, warps }.run_for(barriers, patience, stop);
@@ -515,10 +536,10 @@ impl Run<'_, '_> {
     }
 
     /// What a block that has ended leaves; None if there is nothing to report.
-    fn leavings(&self, worker: &mut Worker) -> Option<BlockResult> {
+    fn leavings<T: Tally>(&self, worker: &mut Worker<T>) -> Option<BlockResult> {
         let Resident { index, state, .. } = worker;
         let index = *index;
-        let (_, (tracer, (watcher, _))) = &mut state.monitor;
+        let ((_, (tracer, (watcher, _))), _) = &mut state.monitor;
         let trace = tracer.as_mut().map(|tracer| tracer.take(self.env.program));
         let result = BlockResult {
             index,
@@ -532,68 +553,5 @@ impl Run<'_, '_> {
             && result.trace.is_empty()
             && result.written.is_none();
         (!silent).then_some(result)
-    }
-
-    /// Where threads race, that one of them read too early says nothing new.
-    fn drop_consequences(&self, raw: &mut Vec<Raw>) {
-        let place = |raw: &Raw| self.env.program.place(raw.pc);
-        let racing: Vec<(Space, Option<SourceLoc>)> = raw
-            .iter()
-            .filter_map(|finding| {
-                let (space, other) = match &finding.kind {
-                    FindingKind::SharedRace { other, .. } => (Space::Shared, other),
-                    FindingKind::GlobalRace { other, .. } => (Space::Global, other),
-                    _ => return None,
-                };
-                Some([(space, place(finding).cloned()), (space, other.clone())])
-            })
-            .flatten()
-            .collect();
-        raw.retain(|finding| match finding.kind {
-            FindingKind::Uninitialised { space, .. } => {
-                !racing.iter().any(|(of, line)| *of == space && line.as_ref() == place(finding))
-            }
-            _ => true,
-        });
-    }
-
-    /// Findings in the order of blocks, equal ones counted together.
-    fn merged(
-        &self,
-        results: Vec<BlockResult>,
-        lane_instructions: u64,
-        max_findings: usize,
-    ) -> Outcome {
-        let mut outcome = Outcome { lane_instructions, ..Outcome::default() };
-        let last = self.stop.load(Relaxed);
-        for mut result in results {
-            if result.index > last {
-                break;
-            }
-            self.drop_consequences(&mut result.raw);
-            result.raw.sort_by_key(|raw| raw.thread);
-            for raw in result.raw {
-                let finding = Finding {
-                    kind: raw.kind,
-                    loc: self.env.program.place(raw.pc).cloned(),
-                    block: block_coordinates(result.index, self.grid),
-                    thread: coordinates(raw.thread, self.env.block_size),
-                    count: raw.count,
-                };
-                merge(&mut outcome.findings, finding, max_findings);
-            }
-            if outcome.printed.len() < MAX_PRINTED {
-                outcome.printed.push_str(&result.printed);
-            }
-            outcome.trace.extend(result.trace);
-            if let Some((pc, thread)) = result.written {
-                outcome.writer = Some(Writer {
-                    block: block_coordinates(result.index, self.grid),
-                    thread: coordinates(thread, self.env.block_size),
-                    loc: self.env.program.place(pc).cloned(),
-                });
-            }
-        }
-        outcome
     }
 }

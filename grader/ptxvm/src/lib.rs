@@ -69,7 +69,7 @@
 //!   `activemask`, `elect`; `assert` and `printf`.
 //! - Calls of functions, by name and through pointers (virtual functions, tables in global and constant memory), and recursion:
 //!   the frames of a thread may take 64 KiB together.
-//! - `malloc`, `free`, `new` and `delete`, with a heap of 8 MiB ([`HEAP_SIZE`]) that a [`Memory`] keeps from launch to launch. What
+//! - `malloc`, `free`, `new` and `delete`, with a heap of 8 MiB ([`HEAP_SIZE`], or [`Memory::resize_heap`]) that a [`Memory`] keeps from launch to launch. What
 //!   has not been freed is [`Memory::heap_use`].
 //! - Cooperative groups: tiles of any size, and `this_grid().sync()` in a cooperative launch ([`Options::cooperative`]), which has
 //!   the room of an H200: 132 multiprocessors with 2,048 threads, 32 blocks and 228 KiB of shared memory each. Blocks of any
@@ -92,6 +92,11 @@
 //!
 //! [`launch_reordered`] runs the blocks, and the warps of each, in another order. Where the results differ, they depend on
 //! what a GPU leaves to chance: a sum of floats by `atomicAdd`, say. Lanes of one warp keep their order.
+//!
+//! # What a launch costs
+//!
+//! [`launch_counted`] counts instructions, sectors, bank conflicts and so on, line by line; [`launch_profiled`] does so while the
+//! checks of [`launch`] run.
 //!
 //! # What is not
 //!
@@ -235,7 +240,7 @@ mod written;
 
 pub use check::trace::Traced;
 pub use check::watch::{Watch, Writer};
-pub use count::{Class, Counters, Counts, Stride, launch_counted};
+pub use count::{Class, Counters, Counts, Site, Stride, launch_counted, launch_profiled};
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, RaceKind, Space};
 pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};

@@ -1,6 +1,8 @@
 //! What can be typed.
 
+use crate::toolchain::VirtualArch;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cudart::limits::Limits;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -216,9 +218,21 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub backend: BackendChoice,
 
+    /// Compile for an older architecture, such as 75 for a T4; the virtual machine then claims to be that
+    #[arg(long, value_name = "ARCH", value_parser = arch)]
+    pub arch: Option<VirtualArch>,
+
     /// Show what its kernels do wrong (on the virtual machine); exit code 1 if they do
     #[arg(long)]
     pub check: bool,
+
+    /// Count what its kernels cost, line by line (on the virtual machine)
+    #[arg(long)]
+    pub profile: bool,
+
+    /// Write these counters into a file, as JSON
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub json: Option<PathBuf>,
 
     /// The program's own arguments, after --
     #[arg(last = true, value_name = "ARGS")]
@@ -334,4 +348,15 @@ pub enum Format {
     Json,
     /// XML as of `JUnit`, for CI systems
     Junit,
+}
+
+/// `sm_80`, `compute_80` or `80`, of those that the virtual machine can be.
+fn arch(text: &str) -> Result<VirtualArch, String> {
+    let number = ["sm_", "compute_"].iter().find_map(|start| text.strip_prefix(start));
+    let number = number.unwrap_or(text).parse::<u32>().ok();
+    let known: Vec<u32> = Limits::known().map(|(major, minor)| major * 10 + minor).collect();
+    number.filter(|number| known.contains(number)).map(VirtualArch).ok_or_else(|| {
+        let names: Vec<String> = known.iter().map(|number| format!("sm_{number}")).collect();
+        format!("the virtual machine can be {}", names.join(", "))
+    })
 }

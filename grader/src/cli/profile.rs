@@ -11,8 +11,8 @@ use crate::oracle;
 use crate::report::explain::Subject;
 use crate::report::profile::{Fit, document, page};
 use crate::spec::Test;
-use crate::toolchain::Toolchain;
 use crate::toolchain::env::Env;
+use crate::toolchain::{Resources, Toolchain};
 use std::path::Path;
 
 /// A T4, a card of the 30 series, an H100.
@@ -62,17 +62,12 @@ pub(super) fn run(
 /// How the kernels of a case fit on the architectures.
 fn fits(toolchain: &Toolchain, program: &grade::Program, case: &Case) -> Result<Vec<Fit>, Failure> {
     let mut fits: Vec<Fit> = Vec::new();
-    for sm in ARCHITECTURES {
-        let resources = toolchain.resources(&program.compiled, sm)?;
+    for (sm, resources) in resources(toolchain, &program.compiled.ptx)? {
         for launch in &case.launches {
             let symbol = program.kernels.get(&launch.kernel);
             let Some(of) = resources.iter().find(|of| Some(&of.kernel) == symbol) else { continue };
-            let threads = launch.block.iter().product();
-            let shared = of.shared + launch.shared;
-            let needs = Needs { registers: of.registers, shared, threads, barriers: of.barriers };
-            let Some(occupancy) = Occupancy::of(needs, sm) else { continue };
-            let fit =
-                Fit { kernel: launch.kernel.clone(), sm, needs, spilled: of.spilled, occupancy };
+            let shape = (launch.block.iter().product(), launch.shared);
+            let Some(fit) = fit(&launch.kernel, of, shape, sm) else { continue };
             if !fits.contains(&fit) {
                 fits.push(fit);
             }
@@ -82,4 +77,42 @@ fn fits(toolchain: &Toolchain, program: &grade::Program, case: &Case) -> Result<
     let place = |fit: &Fit| case.launches.iter().position(|launch| launch.kernel == fit.kernel);
     fits.sort_by_key(|fit| (place(fit), fit.needs.threads, fit.sm));
     Ok(fits)
+}
+
+/// What kernels need on each architecture for which their PTX can be assembled.
+pub(super) fn resources(
+    toolchain: &Toolchain,
+    ptx: &str,
+) -> Result<Vec<(u32, Vec<Resources>)>, Failure> {
+    let oldest = target(ptx).unwrap_or_default();
+    let possible = ARCHITECTURES.into_iter().filter(|&sm| sm >= oldest);
+    possible.map(|sm| Ok((sm, toolchain.resources(ptx, sm)?))).collect()
+}
+
+/// 80 of `.target sm_80`.
+fn target(ptx: &str) -> Option<u32> {
+    let line = ptx.lines().find_map(|line| line.trim().strip_prefix(".target"))?;
+    let digits = line.trim().strip_prefix("sm_")?;
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// How a kernel fits that is launched with so many threads of a block and bytes of dynamic shared memory.
+pub(super) fn fit(name: &str, of: &Resources, shape: (u32, u32), sm: u32) -> Option<Fit> {
+    let (threads, dynamic) = shape;
+    let shared = of.shared + dynamic;
+    let needs = Needs { registers: of.registers, shared, threads, barriers: of.barriers };
+    let occupancy = Occupancy::of(needs, sm)?;
+    Some(Fit { kernel: name.to_owned(), sm, needs, spilled: of.spilled, occupancy })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::target;
+
+    #[test]
+    fn the_target_is_read() {
+        assert_eq!(target("//\n.version 9.0\n.target sm_80\n"), Some(80));
+        assert_eq!(target(".target sm_90a, debug"), Some(90));
+        assert_eq!(target(".version 9.0"), None);
+    }
 }

@@ -1,48 +1,131 @@
 //! `grader run`.
 
 use super::args::{BackendChoice, RunArgs};
+use super::profile::fit;
 use crate::backend::gpu;
 use crate::failure::{Failure, FailureKind};
-use crate::program::{self, Ran};
+use crate::program::{self, Emulated, Profile, Ran};
 use crate::report::findings_page;
+use crate::report::profile::{ProgramSubject, program_document, program_page};
+use crate::report::style::Style;
 use crate::toolchain::env::Env;
-use crate::toolchain::{Library, Target, Toolchain};
+use crate::toolchain::{Library, Resources, Target, Toolchain, VirtualArch};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{self, Write};
 use std::path::Path;
 
 /// Exit code of `--check` where there are findings.
 const FOUND: u8 = 1;
+/// What the virtual machine is, unless it shall be older: programs then compile, and choose their kernels, as for an H100.
+const NEWEST: VirtualArch = VirtualArch(90);
+/// Sizes of blocks whose occupancy is shown, for each kernel.
+const MOST_SHAPES: usize = 4;
 
 /// Compiles and runs a program; its exit code.
 pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Result<u8, Failure> {
+    if args.backend == BackendChoice::Gpu {
+        let clash = [
+            (args.check, "--check", "compute-sanitizer checks programs on a GPU"),
+            (args.profile, "--profile", "ncu counts what kernels do on a GPU"),
+            (args.arch.is_some(), "--arch", "for a GPU, programs are compiled for just that GPU"),
+        ];
+        if let Some((_, option, other)) = clash.into_iter().find(|&(given, ..)| given) {
+            let title = format!("{option} works on the virtual machine, not with --backend gpu");
+            let help = format!("leave out one of the two; {other}");
+            return Err(Failure::new(FailureKind::Usage, title, help));
+        }
+    }
     // Programs need no workbook. Where there is one, they may include its headers.
     let headers = super::workbook(dir).ok().map(|workbook| workbook.include_dir());
+    let headers = headers.as_deref();
     let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
     let gpu = match args.backend {
         BackendChoice::Gpu => Some(gpu::detect()?.info().clone()),
         BackendChoice::Vm => None,
-        // Checks are the virtual machine's.
-        BackendChoice::Auto if args.check => None,
+        // What only the virtual machine can do.
+        BackendChoice::Auto if args.check || args.profile || args.arch.is_some() => None,
         BackendChoice::Auto => gpu::probe(),
     };
     if let Some(gpu) = gpu {
-        if args.check {
-            let title = "--check looks with the virtual machine's eyes, and --backend gpu has none";
-            let help = "leave out one of the two; compute-sanitizer checks programs on a GPU";
-            return Err(Failure::new(FailureKind::Usage, title, help));
-        }
         let (major, minor) = gpu.compute_capability;
         let target = Target::Program { sm: major * 10 + minor };
-        let program = program::compile(&toolchain, &args.file, headers.as_deref(), target)?;
+        let program = program::compile(&toolchain, &args.file, headers, target)?;
         return Ok(program::exit_code(program::run_natively(&program, &args.args)?));
     }
-    let library = program::compile(&toolchain, &args.file, headers.as_deref(), Target::Library)?;
+    let arch = args.arch.unwrap_or(NEWEST);
+    let library = compile(&toolchain, &args.file, headers, arch)?;
     let grader = std::env::current_exe().map_err(|e| {
         let title = format!("the grader cannot find its own program: {e}");
         Failure::new(FailureKind::Environment, title, "start it by its full path")
     })?;
-    let ran = program::run(&library, &args.args, &grader)?;
-    Ok(report(args, &library, &ran))
+    let emulated = Emulated { library: &library, arch, args: &args.args, count: args.profile };
+    let ran = program::run(emulated, &grader)?;
+    let code = report(args, &library, &ran);
+    if args.profile {
+        profile(args, &toolchain, &library, ran.profiles)?;
+    }
+    Ok(code)
+}
+
+/// Compiles for the virtual machine. Where the code is at fault only because it is too new, the message says so.
+fn compile(
+    toolchain: &Toolchain,
+    file: &Path,
+    headers: Option<&Path>,
+    arch: VirtualArch,
+) -> Result<Library, Failure> {
+    let compile = |arch| program::compile(toolchain, file, headers, Target::Library { arch });
+    compile(arch).map_err(|mut failure| {
+        let student = failure.kind == FailureKind::Kernel && arch != NEWEST;
+        if student && compile(NEWEST).is_ok() {
+            let (VirtualArch(old), VirtualArch(new)) = (arch, NEWEST);
+            let help = format!(
+                "this is not in CUDA for sm_{old}, but it compiles for sm_{new}: leave out --arch sm_{old}"
+            );
+            if let Some(first) = failure.diagnostics.first_mut() {
+                first.help.insert(0, help);
+            }
+        }
+        failure
+    })
+}
+
+/// Says on standard error, and in a file if one is named, what the kernels cost.
+fn profile(
+    args: &RunArgs,
+    toolchain: &Toolchain,
+    library: &Library,
+    profiles: Vec<Profile>,
+) -> Result<(), Failure> {
+    let mut needs: BTreeMap<u64, Vec<(u32, Vec<Resources>)>> = BTreeMap::new();
+    let mut kernels = Vec::new();
+    for profile in profiles {
+        let needs = match needs.entry(profile.of.module) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(super::profile::resources(toolchain, &profile.ptx)?),
+        };
+        let mut fits = Vec::new();
+        for &shape in profile.of.shapes.iter().take(MOST_SHAPES) {
+            for (sm, resources) in &*needs {
+                let of = resources.iter().find(|of| of.kernel == profile.of.kernel);
+                fits.extend(of.and_then(|of| fit(&profile.name, of, shape, *sm)));
+            }
+        }
+        kernels.push((profile, fits));
+    }
+    let source = &library.source;
+    let subject = ProgramSubject { file: &source.path, source: &source.text, kernels: &kernels };
+    let stderr = io::stderr();
+    let page = program_page(subject, Style::detect(&stderr));
+    stderr.lock().write_all(page.as_bytes()).ok();
+    if let Some(path) = &args.json {
+        std::fs::write(path, program_document(subject)).map_err(|e| {
+            let title = format!("cannot write {}: {e}", path.display());
+            Failure::new(FailureKind::Usage, title, "name a file in a folder that can be written")
+        })?;
+    }
+    Ok(())
 }
 
 /// Says on standard error, for standard output is the program's, what the checks found.
@@ -59,10 +142,8 @@ fn report(args: &RunArgs, library: &Library, ran: &Ran) -> u8 {
         return program;
     }
     let source = &library.source;
-    to.write_all(
-        findings_page(&ran.findings, &source.path, &source.text, super::style()).as_bytes(),
-    )
-    .ok();
+    let style = Style::detect(&to);
+    to.write_all(findings_page(&ran.findings, &source.path, &source.text, style).as_bytes()).ok();
     if allocations > 0 {
         let plural = if allocations == 1 { "allocation" } else { "allocations" };
         writeln!(to, "note: {allocations} {plural} of device memory never freed, {bytes} bytes")

@@ -119,6 +119,21 @@ impl Inside {
 }
 
 impl Board {
+    fn allocate(
+        &mut self,
+        bytes: u64,
+        alloc: impl FnOnce(&mut dyn Device) -> Answer<u64>,
+    ) -> Answer<u64> {
+        let used = self.used.saturating_add(bytes.max(GRAIN));
+        if used > MEMORY {
+            return Err(CudaError::MEMORY_ALLOCATION);
+        }
+        let address = self.work(alloc)?;
+        self.used = used;
+        self.allocated.insert(address, bytes);
+        Ok(address)
+    }
+
     /// Takes memory for the tensors that are not on the host, and fills it.
     pub fn new(tensors: &[CaseTensor], on_host: &[bool]) -> Self {
         let options = Options { budget: BUDGET, max_findings: MAX_FINDINGS, ..Options::default() };
@@ -333,14 +348,11 @@ impl Device for Board {
     }
 
     fn alloc(&mut self, bytes: u64) -> Answer<u64> {
-        let used = self.used.saturating_add(bytes.max(GRAIN));
-        if used > MEMORY {
-            return Err(CudaError::MEMORY_ALLOCATION);
-        }
-        let address = self.work(|device| device.alloc(bytes))?;
-        self.used = used;
-        self.allocated.insert(address, bytes);
-        Ok(address)
+        self.allocate(bytes, |device| device.alloc(bytes))
+    }
+
+    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
+        self.allocate(bytes, |device| device.alloc_shared(bytes))
     }
 
     fn free(&mut self, address: u64) -> Answer<()> {

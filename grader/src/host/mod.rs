@@ -23,7 +23,7 @@ use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
 use crate::failure::{Failure, FailureKind};
 use crate::spec::{Launch, Spec};
 use crate::toolchain::source::functions;
-use crate::toolchain::{Library, LibraryRequest, SourceFile, Target, Toolchain};
+use crate::toolchain::{Library, LibraryRequest, SourceFile, Target, Toolchain, VirtualArch};
 use crate::workbook::Workbook;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ pub fn compile(
         source,
         glue: &glue::text(spec, &[None]),
         include_dirs: &[workbook.include_dir()],
-        target: Target::Library,
+        target: Target::Library { arch: VirtualArch::default() },
         base: workbook.root(),
     })?;
     let written = functions(&library.source.text);
@@ -106,7 +106,7 @@ pub fn compile_variants(
         source,
         glue: &glue::text(spec, &names),
         include_dirs: &[workbook.include_dir()],
-        target: Target::Library,
+        target: Target::Library { arch: VirtualArch::default() },
         base: &folder,
     })?;
     let file = Arc::new(write(&library.bytes)?);

@@ -10,10 +10,13 @@ pub use child::main as child_main;
 
 use crate::failure::{Failure, FailureKind};
 use crate::finding::Finding;
-use crate::toolchain::{Library, LibraryRequest, Target, Toolchain};
+use crate::module::source_name;
+use crate::toolchain::{Library, LibraryRequest, Target, Toolchain, VirtualArch};
 use cudart::server::{Ended, serve};
-use cudart::vm::VmDevice;
+use cudart::vm::{KernelProfile, VmDevice};
 use named::Names;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -21,6 +24,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+use std::sync::Arc;
 
 /// First argument of the process in which a program runs.
 pub const CHILD_COMMAND: &str = "__program-child";
@@ -36,6 +40,19 @@ pub struct Ran {
     pub leaked: (usize, usize),
     /// Kernel launches.
     pub launches: usize,
+    /// What each kernel cost, where that was counted.
+    pub profiles: Vec<Profile>,
+}
+
+/// What a kernel of a program cost.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Name in the source, with template arguments.
+    pub name: String,
+    /// The PTX that it is in.
+    pub ptx: Arc<str>,
+    /// What its launches did, together.
+    pub of: KernelProfile,
 }
 
 /// Compiles a program for the virtual machine, or for a GPU. It may include what lies in `headers`.
@@ -76,11 +93,25 @@ pub fn run_natively(library: &Library, args: &[OsString]) -> Result<ExitStatus, 
     started().map_err(|e| cannot_start(&e))
 }
 
+/// A program for the virtual machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Emulated<'a> {
+    /// Compiled with [`Target::Library`].
+    pub library: &'a Library,
+    /// The architecture that it was compiled for, which the machine then claims to have.
+    pub arch: VirtualArch,
+    /// The program's own arguments.
+    pub args: &'a [OsString],
+    /// Count what the kernels cost.
+    pub count: bool,
+}
+
 /// Runs a compiled program on the virtual machine, with the terminal as its own. `grader` is the grader's executable.
 ///
 /// # Errors
 /// Its process cannot be started.
-pub fn run(library: &Library, args: &[OsString], grader: &Path) -> Result<Ran, Failure> {
+pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
+    let Emulated { library, arch, args, count } = program;
     let cannot_start = |e: io::Error| cannot_start(&e);
     let folder = tempfile::Builder::new().prefix("grader-run-").tempdir().map_err(cannot_start)?;
     let file = folder.path().join("program.so");
@@ -93,6 +124,16 @@ pub fn run(library: &Library, args: &[OsString], grader: &Path) -> Result<Ran, F
     command.arg(CHILD_COMMAND).arg(child::number(&childs)).arg(&file);
     command.arg(&library.source.path).args(args);
     let mut device = VmDevice::default();
+    device.claim((arch.0 / 10, arch.0 % 10));
+    if arch != VirtualArch::default() {
+        let oldest = VirtualArch::default().0;
+        device.advise(format!(
+            "compiled for an older architecture it may do without: try --arch sm_{oldest}"
+        ));
+    }
+    if count {
+        device.profile();
+    }
     let mut child = command.spawn().map_err(cannot_start)?;
     drop(childs);
     match serve(own, &mut device) {
@@ -108,7 +149,22 @@ pub fn run(library: &Library, args: &[OsString], grader: &Path) -> Result<Ran, F
     let status = child.wait().map_err(cannot_start)?;
     let names = Names::new(&device);
     let findings = device.findings().iter().map(|found| names.finding(found)).collect();
-    Ok(Ran { status, findings, leaked: device.memory().in_use(), launches: device.launches() })
+    let (leaked, launches) = (device.memory().in_use(), device.launches());
+    Ok(Ran { status, findings, leaked, launches, profiles: profiles(&device) })
+}
+
+/// Those of most instructions first.
+fn profiles(device: &VmDevice) -> Vec<Profile> {
+    let mut texts: BTreeMap<u64, Arc<str>> = BTreeMap::new();
+    let named = |of: &KernelProfile| {
+        let ptx = texts
+            .entry(of.module)
+            .or_insert_with(|| device.ptx(of.module).unwrap_or_default().into());
+        Profile { name: source_name(&of.kernel), ptx: Arc::clone(ptx), of: of.clone() }
+    };
+    let mut all: Vec<Profile> = device.profiles().iter().map(named).collect();
+    all.sort_by_key(|profile| Reverse(profile.of.counters.total.instructions()));
+    all
 }
 
 fn cannot_start(error: &io::Error) -> Failure {

@@ -24,10 +24,11 @@ impl<'a> Names<'a> {
 
     fn place(&self, buffer: BufferId, offset: i64) -> Place {
         let bytes = self.0.size(buffer);
+        let number = self.0.ordinal(buffer) + 1;
         let tensor = match self.0.variable_name(buffer) {
             Some(name) => source_name(name),
-            None if bytes == 0 => format!("allocation {}, which is freed,", buffer.0 + 1),
-            None => format!("allocation {} ({bytes} bytes)", buffer.0 + 1),
+            None if bytes == 0 => format!("allocation {number}, which is freed,"),
+            None => format!("allocation {number} ({bytes} bytes)"),
         };
         let shape = vec![bytes.div_ceil(ELEMENT as usize)];
         Place { tensor, shape, flat: offset.div_euclid(ELEMENT) }

@@ -237,12 +237,12 @@ impl Toolchain {
         Ok(errors.map(|m| m.line).collect())
     }
 
-    /// What the kernels of a compiled file need on `sm_NN`.
+    /// What the kernels of some PTX need on `sm_NN`.
     ///
     /// # Errors
     /// The assembler does not take the PTX, or cannot work.
-    pub fn resources(&self, compiled: &Compiled, sm: u32) -> Result<Vec<Resources>, Failure> {
-        self.front_end.resources(&compiled.ptx, sm)
+    pub fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure> {
+        self.front_end.resources(ptx, sm)
     }
 
     /// Machine code from PTX, and whether it came from the cache.

@@ -61,7 +61,10 @@ trait FrontEnd: std::fmt::Debug + Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A shared library with the kernels as PTX, without NVIDIA's runtime: whoever loads it brings a runtime.
-    Library,
+    Library {
+        /// That of the PTX.
+        arch: VirtualArch,
+    },
     /// A program for a GPU of this architecture (90 for `sm_90`), with NVIDIA's runtime.
     Program {
         /// The architecture.

@@ -10,9 +10,17 @@ fn folder() -> PathBuf {
 }
 
 fn run(args: &[&str]) -> Output {
+    run_in(&folder(), args)
+}
+
+fn run_in(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_grader"));
-    command.arg("run").args(args).current_dir(folder()).env("NO_COLOR", "1");
+    command.arg("run").args(args).current_dir(folder).env("NO_COLOR", "1");
     command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// What follows `name` in the first line of a program.
@@ -23,6 +31,15 @@ fn note<'a>(source: &'a str, name: &str) -> Option<&'a str> {
 
 #[test]
 fn programs_do_what_they_do_on_a_gpu() {
+    each_program_does_as_expected(&["--backend", "vm"]);
+}
+
+#[test]
+fn counting_changes_nothing_that_programs_do() {
+    each_program_does_as_expected(&["--profile"]);
+}
+
+fn each_program_does_as_expected(options: &[&str]) {
     let mut sources: Vec<PathBuf> =
         std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     sources.retain(|path| path.extension().is_some_and(|e| e == "cu"));
@@ -31,7 +48,7 @@ fn programs_do_what_they_do_on_a_gpu() {
     for path in sources {
         let source = std::fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_str().unwrap();
-        let mut args = vec!["--backend", "vm", name, "--"];
+        let mut args = [options, &[name, "--"]].concat();
         args.extend(
             note(&source, " args:")
                 .map_or(vec![], |text| text.split('"').enumerate().flat_map(arguments).collect()),
@@ -72,7 +89,6 @@ fn findings_are_shown_with_their_line_and_fail_the_check() {
     std::fs::write(&path, source).unwrap();
     let path = path.to_str().unwrap();
     let out = run(&["--backend", "vm", path]);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!((out.status.code(), text(&out.stdout)), (Some(0), "0\n".into()));
     assert!(text(&out.stderr).contains("--check shows them"), "{}", text(&out.stderr));
     let out = run(&["--check", path]);
@@ -124,6 +140,230 @@ fn digits_are_loaded_as_they_were_drawn() {
     }
     let stderr = String::from_utf8_lossy(&out.stderr);
     assert_eq!(String::from_utf8_lossy(&out.stdout), expected, "{stderr}");
+}
+
+#[test]
+fn device_code_is_found_however_nvcc_packs_it() {
+    let expected = std::fs::read_to_string(folder().join("vector_add.out")).unwrap();
+    for flags in [
+        "--compress-mode=default",
+        "--compress-mode=size",
+        "--compress-mode=speed",
+        "--compress-mode=balance",
+        "--compress-mode=none",
+        "--no-compress",
+        "-Xfatbin -compress-all",
+        // Machine code beside it, and PTX of other architectures.
+        "-gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_100,code=compute_100",
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_grader"));
+        command.args(["run", "--backend", "vm", "vector_add.cu"]).current_dir(folder());
+        let out = command.env("NVCC_APPEND_FLAGS", flags).output().unwrap();
+        assert_eq!(text(&out.stdout), expected, "{flags}: {}", text(&out.stderr));
+    }
+}
+
+const WHO: &str = r#"#include <cstdio>
+__global__ void who(int* arch) {
+#ifdef __CUDA_ARCH__
+    *arch = __CUDA_ARCH__;
+#endif
+}
+__global__ void little() {}
+int main() {
+    int *arch, code = 0, blocks, attribute;
+    cudaMalloc(&arch, 4);
+    who<<<1, 1>>>(arch);
+    cudaMemcpy(&code, arch, 4, cudaMemcpyDeviceToHost);
+    cudaDeviceProp p;
+    cudaGetDeviceProperties(&p, 0);
+    cudaFuncAttributes f;
+    cudaFuncGetAttributes(&f, who);
+    cudaDeviceGetAttribute(&attribute, cudaDevAttrComputeCapabilityMajor, 0);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, little, 512, 0);
+    printf("%d %d.%d %d %d, ", code, p.major, p.minor, attribute, f.ptxVersion);
+    printf("%d threads, %zu KiB, ", p.maxThreadsPerMultiProcessor, p.sharedMemPerMultiprocessor >> 10);
+    for (size_t bytes : {p.sharedMemPerBlockOptin, p.sharedMemPerBlockOptin + 1})
+        printf("%d ", cudaFuncSetAttribute(little, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    printf("%d blocks\n", blocks);
+    cudaFree(arch);
+}
+"#;
+
+#[test]
+fn the_device_is_what_the_program_was_compiled_for() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("who.cu"), WHO).unwrap();
+    for (arch, line) in [
+        ("sm_75", "750 7.5 7 75, 1024 threads, 64 KiB, 0 1 2 blocks\n"),
+        ("compute_80", "800 8.0 8 80, 2048 threads, 164 KiB, 0 1 4 blocks\n"),
+        ("86", "860 8.6 8 86, 1536 threads, 100 KiB, 0 1 3 blocks\n"),
+        ("sm_89", "890 8.9 8 89, 1536 threads, 100 KiB, 0 1 3 blocks\n"),
+        ("sm_90", "900 9.0 9 90, 2048 threads, 228 KiB, 0 1 4 blocks\n"),
+    ] {
+        let out = run_in(dir.path(), &["--arch", arch, "who.cu"]);
+        assert_eq!(text(&out.stdout), line, "{arch}: {}", text(&out.stderr));
+    }
+    let out = run_in(dir.path(), &["--backend", "vm", "who.cu"]);
+    assert!(text(&out.stdout).starts_with("900 9.0"), "{}", text(&out.stdout));
+}
+
+#[test]
+fn code_for_the_wrong_architecture_gets_the_right_one_named() {
+    let out = run(&["--arch", "sm_75", "ampere.cu"]);
+    let stderr = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{stderr}");
+    let help = "this is not in CUDA for sm_75, but it compiles for sm_90: leave out --arch sm_75";
+    assert!(stderr.contains(help), "{stderr}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let source = "#include <cstdio>\n\
+        #include <cuda/barrier>\n\
+        #pragma nv_diag_suppress static_var_with_dynamic_init\n\
+        __global__ void meet(int* x) {\n\
+        \x20   __shared__ cuda::barrier<cuda::thread_scope_block> all;\n\
+        \x20   if (threadIdx.x == 0) init(&all, blockDim.x);\n\
+        \x20   __syncthreads();\n\
+        \x20   x[threadIdx.x] = 1;\n\
+        \x20   all.arrive_and_wait();\n\
+        \x20   if (threadIdx.x == 0) *x = x[40];\n\
+        }\n\
+        int main() {\n\
+        \x20   int *x, one = 0;\n\
+        \x20   cudaMalloc(&x, 256);\n\
+        \x20   meet<<<1, 64>>>(x);\n\
+        \x20   std::puts(cudaGetErrorName(cudaGetLastError()));\n\
+        \x20   cudaMemcpy(&one, x, 4, cudaMemcpyDeviceToHost);\n\
+        \x20   std::printf(\"%d\\n\", one);\n\
+        }\n";
+    std::fs::write(dir.path().join("meet.cu"), source).unwrap();
+    let out = run_in(dir.path(), &["--backend", "vm", "meet.cu"]);
+    let stderr = text(&out.stderr);
+    assert!(text(&out.stdout).starts_with("cudaErrorNotSupported"), "{stderr}");
+    assert!(stderr.contains("meet.cu:6") && stderr.contains("try --arch sm_75"), "{stderr}");
+    let out = run_in(dir.path(), &["--arch", "sm_75", "meet.cu"]);
+    assert_eq!(text(&out.stdout), "cudaSuccess\n1\n", "{}", text(&out.stderr));
+}
+
+const SLOW: &str = r#"#include <cstdio>
+template <class T> __global__ void transpose(const T* in, T* out, int n) {
+    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+    out[x * n + y] = in[y * n + x];
+}
+__global__ void banks(float* x) {
+    __shared__ float s[32 * 32];
+    int i = threadIdx.x;
+    for (int j = 0; j < 32; j++) s[i * 32 + j] = x[j * 32 + i];
+    __syncthreads();
+    if (i == 0) printf("first %g\n", s[0]);
+    x[i] = s[i * 32];
+}
+int main() {
+    float *a, *b;
+    cudaMalloc(&a, 4 * 64 * 64);
+    cudaMalloc(&b, 4 * 64 * 64);
+    cudaMemset(a, 0, 4 * 64 * 64);
+    for (int i = 0; i < 3; i++) transpose<<<dim3(2, 8), dim3(32, 8)>>>(a, b, 64);
+    transpose<<<dim3(1, 4), dim3(32, 8)>>>((int*)a, (int*)b, 32);
+    banks<<<1, 32>>>(a);
+    cudaDeviceSynchronize();
+    cudaFree(a);
+    cudaFree(b);
+    puts("done");
+}
+"#;
+
+#[test]
+fn a_profile_sums_the_launches_of_each_kernel_and_says_what_is_slow() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("slow.cu"), SLOW).unwrap();
+    let out = run_in(dir.path(), &["--profile", "--json", "counters.json", "slow.cu"]);
+    assert_eq!(text(&out.stdout), "first 0\ndone\n");
+    assert_eq!(out.status.code(), Some(0));
+    insta::assert_snapshot!(text(&out.stderr));
+    let json = std::fs::read(dir.path().join("counters.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let kernels = json["kernels"].as_array().unwrap();
+    let names: Vec<_> = kernels.iter().map(|k| k["kernel"].as_str().unwrap()).collect();
+    assert_eq!(names, ["transpose<float>", "transpose<int>", "banks"]);
+    assert_eq!(kernels[0]["launches"], 3);
+    // 3 launches of 16 blocks of 8 warps, each of which writes 32 sectors.
+    assert_eq!(kernels[0]["total"]["global_store"]["sectors"], 3 * 16 * 8 * 32);
+    assert_eq!(kernels[2]["total"]["shared"]["bank_conflicts"], 33 * 31);
+}
+
+const HEAP: &str = r#"#include <cstdio>
+__global__ void take(size_t bytes, bool* got) {
+    char* p = (char*)malloc(bytes);
+    *got = p != nullptr;
+    if (p) p[bytes - 1] = 1;
+    free(p);
+}
+int main() {
+    bool* got;
+    cudaMallocManaged(&got, 1);
+    printf("%s ", cudaGetErrorName(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 << 20)));
+    take<<<1, 1>>>(20 << 20, got);
+    cudaDeviceSynchronize();
+    printf("%d ", *got);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 8 << 20)));
+    cudaFree(got);
+}
+"#;
+
+#[test]
+fn the_heap_of_kernels_is_as_large_as_the_program_says() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("heap.cu"), HEAP).unwrap();
+    let out = run_in(dir.path(), &["--check", "heap.cu"]);
+    // CUDA allows no change once a kernel has been launched that uses it.
+    assert_eq!(text(&out.stdout), "cudaSuccess 1 cudaErrorInvalidValue\n");
+    assert_eq!(text(&out.stderr), "1 kernel launch, no findings\n");
+}
+
+#[test]
+fn a_profile_and_findings_go_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = "__global__ void beyond(int* x) { x[threadIdx.x] = 1; }\n\
+        int main() {\n\
+        \x20   int* x;\n\
+        \x20   cudaMalloc(&x, 64);\n\
+        \x20   beyond<<<1, 32>>>(x);\n\
+        \x20   beyond<<<1, 32>>>(x);\n\
+        \x20   return cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 7 : 0;\n\
+        }\n";
+    std::fs::write(dir.path().join("beyond.cu"), source).unwrap();
+    let out = run_in(dir.path(), &["--profile", "--check", "beyond.cu"]);
+    let stderr = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(7), "{stderr}");
+    assert!(stderr.contains("beyond.cu:1:"), "{stderr}");
+    // After the first launch the device is beyond help.
+    assert!(stderr.contains("Kernel beyond\nbeyond.cu; 1 launch, 100.0 %"), "{stderr}");
+}
+
+#[test]
+fn a_profile_is_the_virtual_machines() {
+    for (args, words) in [
+        (["--profile", "--backend", "gpu"], "--profile works on the virtual machine"),
+        (["--check", "--backend", "gpu"], "--check works on the virtual machine"),
+        (["--json", "x.json", "--check"], "--profile"),
+        (["--arch=sm_80", "--backend", "gpu"], "--arch works on the virtual machine"),
+        (
+            ["--arch", "sm_70", "--check"],
+            "the virtual machine can be sm_75, sm_80, sm_86, sm_89, sm_90",
+        ),
+    ] {
+        let out = run(&[&args[..], &["vector_add.cu"]].concat());
+        assert_eq!(out.status.code(), Some(2), "{args:?}");
+        assert!(text(&out.stderr).contains(words), "{}", text(&out.stderr));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("host.cu"), "int main() { return 3; }\n").unwrap();
+    let out = run_in(dir.path(), &["--profile", "host.cu"]);
+    assert_eq!(
+        (out.status.code(), text(&out.stderr)),
+        (Some(3), "host.cu: no kernel ran\n".into())
+    );
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use super::{put, table};
 use crate::client::{enter, revive};
 use crate::error::CudaError;
-use crate::protocol::Properties;
+use crate::limits::Limits;
+use crate::protocol::{Properties, Request};
 use std::ffi::{c_int, c_uint};
 
 table![
@@ -203,17 +204,17 @@ unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: c_int)
     })
 }
 
-/// The value of a `cudaDeviceAttr`: those of compute capability 9.0 (CUDA C++ Programming Guide, "Technical Specifications
-/// per Compute Capability"); 0 for what the virtual device has not; None for what CUDA does not know.
+/// The value of a `cudaDeviceAttr`; 0 for what the virtual device has not; None for what CUDA does not know.
 fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
+    let limits = Limits::of(known.capability);
     Some(match which {
-        1..=3 | 111 => 1024,
+        1..=3 => 1024,
         4 => 64,
         5 | 11 => i32::MAX,
         6 | 7 => 65_535,
         8 => 48 << 10,
         9 | 12 | 82 => 64 << 10,
-        10 | 51 | 106 => 32,
+        10 | 51 => 32,
         // A clock of 1 GHz, in kHz.
         13 => 1_000_000,
         14 | 30 => 512,
@@ -222,12 +223,14 @@ fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
         36 => 2_000_000,
         37 => 256,
         38 => 4 << 20,
-        39 => 2048,
+        39 => limits.threads as c_int,
         40 | 87 => 2,
         75 => known.capability.0 as c_int,
         76 => known.capability.1 as c_int,
-        81 => 228 << 10,
-        97 => ptxvm::MAX_SHARED as c_int,
+        81 => limits.shared as c_int,
+        97 => limits.of_block() as c_int,
+        106 => limits.blocks as c_int,
+        111 => limits.reserved as c_int,
         0..=150 => 0,
         _ => return None,
     })
@@ -245,19 +248,36 @@ unsafe extern "C" fn cudaDeviceGetAttribute(to: *mut c_int, which: c_int, device
 
 /// `cudaLimit`s and their values unless a program changes them: stack, printf buffer, heap.
 const LIMITS: [usize; 3] = [1 << 10, 1 << 20, 8 << 20];
+/// Those above are of dynamic parallelism and of the L2 cache.
+const LAST_LIMIT: c_int = 6;
 
-/// The virtual device keeps its own limits, which are as wide as CUDA's or wider.
+const HEAP_LIMIT: c_int = 2;
+
+/// Those but the heap's are remembered only: the virtual device keeps limits of its own.
 #[unsafe(no_mangle)]
-extern "C" fn cudaDeviceSetLimit(which: c_int, _value: usize) -> u32 {
-    enter(|_| if (0..=6).contains(&which) { Ok(()) } else { Err(CudaError::INVALID_VALUE) })
+extern "C" fn cudaDeviceSetLimit(which: c_int, value: usize) -> u32 {
+    enter(|client| {
+        if !(0..=LAST_LIMIT).contains(&which) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        if which == HEAP_LIMIT {
+            client.tell(&Request::HeapSize { bytes: value as u64 }, &[])?;
+        }
+        client.limits.insert(which, value);
+        Ok(())
+    })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaDeviceGetLimit(to: *mut usize, which: c_int) -> u32 {
-    enter(|_| {
-        let limit = usize::try_from(which).ok().and_then(|which| LIMITS.get(which));
+    enter(|client| {
+        if !(0..=LAST_LIMIT).contains(&which) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let first = usize::try_from(which).ok().and_then(|which| LIMITS.get(which));
+        let value = client.limits.get(&which).or(first).ok_or(CudaError::UNSUPPORTED_LIMIT)?;
         // SAFETY: null is refused; else the program says it is a size.
-        unsafe { put(to, *limit.ok_or(CudaError::NOT_SUPPORTED)?) }
+        unsafe { put(to, *value) }
     })
 }
 

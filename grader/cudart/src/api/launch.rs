@@ -3,6 +3,7 @@
 use super::{Dim3, put, table};
 use crate::client::{Client, complain, enter, registry};
 use crate::error::CudaError;
+use crate::limits::Limits;
 use crate::protocol::{KernelInfo, Launch, Reply, Request};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -21,15 +22,7 @@ table![
 
 /// Dynamic shared memory that a kernel gets without asking for more.
 const WITHOUT_OPT_IN: u64 = 48 << 10;
-/// With it.
-const WITH_OPT_IN: u64 = ptxvm::MAX_SHARED as u64;
 const MAX_THREADS: u32 = ptxvm::MAX_THREADS;
-/// Of a multiprocessor (compute capability 9.0).
-const THREADS_OF_MULTIPROCESSOR: u32 = 2048;
-const BLOCKS_OF_MULTIPROCESSOR: u32 = 32;
-const SHARED_OF_MULTIPROCESSOR: u64 = 228 << 10;
-/// What the system takes of it for each block.
-const RESERVED_SHARED: u64 = 1 << 10;
 
 /// A kernel that the program names by the address of its host side.
 struct Named {
@@ -48,6 +41,10 @@ fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
         (Reply::Kernel(info), _) => Ok(Named { module, name, info, opted_in: function.opted_in }),
         _ => Err(CudaError::UNKNOWN),
     }
+}
+
+fn limits(client: &mut Client) -> Result<Limits, CudaError> {
+    Ok(Limits::of(client.properties()?.capability))
 }
 
 /// # Safety
@@ -69,7 +66,7 @@ unsafe fn launch(
         let shared = shared as u64;
         let own = u64::from(kernel.info.shared);
         let allowed = WITHOUT_OPT_IN.max(own + u64::from(kernel.opted_in));
-        if own + shared > allowed {
+        if own.saturating_add(shared) > allowed {
             return Err(CudaError::INVALID_VALUE);
         }
         if client.has_failed() {
@@ -217,7 +214,8 @@ extern "C" fn cudaFuncSetAttribute(host: *const c_void, attribute: c_int, value:
         match attribute {
             MAX_DYNAMIC_SHARED_SIZE => {
                 let bytes = u32::try_from(value).map_err(|_| CudaError::INVALID_VALUE)?;
-                if u64::from(bytes) + u64::from(kernel.info.shared) > WITH_OPT_IN {
+                let most = limits(client)?.of_block();
+                if u64::from(bytes) + u64::from(kernel.info.shared) > u64::from(most) {
                     return Err(CudaError::INVALID_VALUE);
                 }
                 if let Some(function) = registry().functions.get_mut(&(host as usize)) {
@@ -304,15 +302,10 @@ unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         let kernel = find(client, host)?;
         let threads = u32::try_from(block).ok().filter(|&threads| threads > 0);
         let threads = threads.ok_or(CudaError::INVALID_VALUE)?;
-        let bytes = u64::from(kernel.info.shared) + shared as u64 + RESERVED_SHARED;
-        let by_shared = u32::try_from(SHARED_OF_MULTIPROCESSOR / bytes).unwrap_or(u32::MAX);
-        let whole = threads.next_multiple_of(32);
-        let blocks = match threads {
-            ..=MAX_THREADS => (THREADS_OF_MULTIPROCESSOR / whole).min(BLOCKS_OF_MULTIPROCESSOR),
-            _ => 0,
-        };
+        let bytes = u64::from(kernel.info.shared).saturating_add(shared as u64);
+        let blocks = limits(client)?.fitting(threads, bytes.min(u64::from(u32::MAX)));
         // SAFETY: null is refused; else the program says it is an int.
-        unsafe { put(to, blocks.min(by_shared) as c_int) }
+        unsafe { put(to, blocks as c_int) }
     })
 }
 
@@ -326,10 +319,12 @@ unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
     enter(|client| {
         let kernel = find(client, host)?;
         let blocks = u64::try_from(blocks).ok().filter(|&blocks| blocks > 0);
-        let each = SHARED_OF_MULTIPROCESSOR / blocks.ok_or(CudaError::INVALID_VALUE)?;
-        let own = u64::from(kernel.info.shared) + RESERVED_SHARED;
+        let limits = limits(client)?;
+        let each = u64::from(limits.shared) / blocks.ok_or(CudaError::INVALID_VALUE)?;
+        let own = u64::from(kernel.info.shared) + u64::from(limits.reserved);
+        let left = each.saturating_sub(own).min(limits.of_block().into());
         // SAFETY: null is refused; else the program says it is a size.
-        unsafe { put(to, each.saturating_sub(own).min(WITH_OPT_IN) as usize) }
+        unsafe { put(to, left as usize) }
     })
 }
 

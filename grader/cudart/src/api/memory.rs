@@ -1,7 +1,7 @@
 //! Memory of the device and memory that both sides use; copies and fills.
 
 use super::{Kind, put, table};
-use crate::client::{Client, Place, enter};
+use crate::client::{Client, PagesKind, Place, enter};
 use crate::error::CudaError;
 use crate::protocol::{Reply, Request};
 use std::ffi::{c_int, c_uint, c_void};
@@ -50,10 +50,13 @@ fn free(client: &mut Client, address: u64) -> Result<(), CudaError> {
     if address == 0 {
         return Ok(());
     }
-    if client.allocations.remove(&address).is_some() {
-        return client.tell(&Request::Free { address }, &[]);
+    if client.allocations.contains_key(&address) {
+        // The device knows which of them are variables, and keeps those.
+        client.tell(&Request::Free { address }, &[])?;
+        client.allocations.remove(&address);
+        return Ok(());
     }
-    if client.free_managed(address)? { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
+    client.free_managed(address, PagesKind::Managed)
 }
 
 #[unsafe(no_mangle)]
@@ -96,52 +99,62 @@ unsafe extern "C" fn cudaMallocPitch(
     height: usize,
 ) -> u32 {
     enter(|client| {
+        if to.is_null() || pitch.is_null() {
+            return Err(CudaError::INVALID_VALUE);
+        }
         let row = (width as u64).checked_next_multiple_of(PITCH);
         let row = row.ok_or(CudaError::MEMORY_ALLOCATION)?;
         let bytes = row.checked_mul(height as u64).ok_or(CudaError::MEMORY_ALLOCATION)?;
         let address = alloc(client, bytes)?;
-        // SAFETY: null is refused; else the program says what they point to.
+        // SAFETY: not null; the program says what they point to.
         unsafe { put(to, address).and_then(|()| put(pitch, row as usize)) }
     })
 }
 
-/// # Safety
-/// `to` is null or may be written.
-unsafe fn alloc_managed(to: *mut u64, bytes: usize) -> u32 {
+/// `cudaMemAttachGlobal` and `cudaMemAttachHost`: one of them must be chosen.
+const ATTACH: [c_uint; 2] = [1, 2];
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaMallocManaged(to: *mut u64, bytes: usize, flags: c_uint) -> u32 {
     enter(|client| {
-        if to.is_null() || bytes == 0 {
+        if to.is_null() || bytes == 0 || !ATTACH.contains(&flags) {
             return Err(CudaError::INVALID_VALUE);
         }
-        let address = client.alloc_managed(bytes as u64)?;
-        // SAFETY: see above.
+        let address = client.alloc_managed(bytes as u64, PagesKind::Managed)?;
+        // SAFETY: not null; the program says it is a pointer to a pointer.
         unsafe { put(to, address) }
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMallocManaged(to: *mut u64, bytes: usize, _flags: c_uint) -> u32 {
-    // SAFETY: the same contract.
-    unsafe { alloc_managed(to, bytes) }
-}
-
-#[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMallocHost(to: *mut u64, bytes: usize) -> u32 {
     // SAFETY: the same contract.
-    unsafe { alloc_managed(to, bytes) }
+    unsafe { cudaHostAlloc(to, bytes, 0) }
 }
 
+/// All of `cudaHostAllocPortable`, `...Mapped` and `...WriteCombined`.
+const HOST_ALLOC_FLAGS: c_uint = 7;
+
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaHostAlloc(to: *mut u64, bytes: usize, _flags: c_uint) -> u32 {
-    // SAFETY: the same contract.
-    unsafe { alloc_managed(to, bytes) }
+unsafe extern "C" fn cudaHostAlloc(to: *mut u64, bytes: usize, flags: c_uint) -> u32 {
+    enter(|client| {
+        if to.is_null() || flags > HOST_ALLOC_FLAGS {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let address = match bytes as u64 {
+            0 => 0,
+            bytes => client.alloc_managed(bytes, PagesKind::Pinned)?,
+        };
+        // SAFETY: not null; the program says it is a pointer to a pointer.
+        unsafe { put(to, address) }
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaFreeHost(address: u64) -> u32 {
     enter(|client| match address {
         0 => Ok(()),
-        _ if client.free_managed(address)? => Ok(()),
-        _ => Err(CudaError::INVALID_VALUE),
+        _ => client.free_managed(address, PagesKind::Pinned),
     })
 }
 
@@ -186,10 +199,10 @@ extern "C" fn cudaHostUnregister(_host: u64) -> u32 {
 
 /// `cudaMemcpyKind`s that name both sides.
 const HOST_TO_HOST: Kind = 0;
-const HOST_TO_DEVICE: Kind = 1;
-const DEVICE_TO_HOST: Kind = 2;
-const DEVICE_TO_DEVICE: Kind = 3;
-const DEFAULT: Kind = 4;
+pub(super) const HOST_TO_DEVICE: Kind = 1;
+pub(super) const DEVICE_TO_HOST: Kind = 2;
+pub(super) const DEVICE_TO_DEVICE: Kind = 3;
+pub(super) const DEFAULT: Kind = 4;
 
 /// Copies `bytes` bytes between any two places.
 ///
@@ -222,8 +235,40 @@ pub(super) unsafe fn copy(
     if bytes == 0 {
         return Ok(());
     }
+    if to == 0 || from == 0 {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    let devices = (sides.0 == Place::Device, sides.1 == Place::Device);
+    if devices.0 == devices.1 || bytes <= MAX_COPY {
+        // SAFETY: the same contract.
+        return unsafe { copy_piece(client, to, from, bytes, devices) };
+    }
+    let end = |start: u64| start.checked_add(bytes).ok_or(CudaError::INVALID_VALUE);
+    end(to)?;
+    end(from)?;
+    (0..bytes).step_by(MAX_COPY as usize).try_for_each(|done| {
+        let piece = MAX_COPY.min(bytes - done);
+        // SAFETY: the same contract.
+        unsafe { copy_piece(client, to + done, from + done, piece, devices) }
+    })
+}
+
+/// Bytes that go over the socket at once; more go in pieces.
+const MAX_COPY: u64 = if cfg!(test) { 1 << 10 } else { 1 << 28 };
+
+/// `devices`: does `to`, does `from` lie on the device?
+///
+/// # Safety
+/// As for `copy`.
+unsafe fn copy_piece(
+    client: &mut Client,
+    to: u64,
+    from: u64,
+    bytes: u64,
+    devices: (bool, bool),
+) -> Result<(), CudaError> {
     let length = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
-    match (sides.0 == Place::Device, sides.1 == Place::Device) {
+    match devices {
         (true, true) => client.tell(&Request::Copy { to, from, bytes }, &[]),
         (true, false) => {
             // SAFETY: the program says that so many bytes lie there.
@@ -285,6 +330,7 @@ unsafe fn copy_rows(
     kind: Kind,
 ) -> Result<(), CudaError> {
     if width > to_pitch || width > from_pitch {
+        // As an H200 says, though the documentation has `cudaErrorInvalidPitchValue`.
         return Err(CudaError::INVALID_VALUE);
     }
     for (to, from) in rows(to, to_pitch, height).zip(rows(from, from_pitch, height)) {
@@ -429,6 +475,9 @@ unsafe extern "C" fn cudaPointerGetAttributes(
         let (kind, device, device_pointer, host_pointer) = match client.place(address) {
             Place::Host => (0, -2, 0, address),
             Place::Device => (2, 0, address, 0),
+            Place::Managed if client.managed.kind(address) == Some(PagesKind::Pinned) => {
+                (1, 0, address, address)
+            }
             Place::Managed => (3, 0, address, address),
         };
         let attributes =

@@ -13,6 +13,8 @@ mod memory;
 mod register;
 mod streams;
 mod symbols;
+#[cfg(test)]
+mod tests;
 mod unsupported;
 
 use crate::error::CudaError;

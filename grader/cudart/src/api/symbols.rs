@@ -1,5 +1,6 @@
 //! Variables of modules: `__constant__` and `__device__`.
 
+use super::memory::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE};
 use super::{Kind, put, table};
 use crate::client::{Client, complain, enter, registry};
 use crate::error::CudaError;
@@ -22,6 +23,10 @@ fn find(client: &mut Client, symbol: *const c_void) -> Result<(u64, String), Cud
     Ok((client.module(variable.module)?, variable.name))
 }
 
+fn one_of(kind: Kind, possible: [Kind; 3]) -> Result<(), CudaError> {
+    if possible.contains(&kind) { Ok(()) } else { Err(CudaError::INVALID_MEMCPY_DIRECTION) }
+}
+
 /// The bytes at an address of either side.
 ///
 /// # Safety
@@ -39,9 +44,10 @@ unsafe extern "C" fn cudaMemcpyToSymbol(
     from: u64,
     bytes: usize,
     offset: usize,
-    _kind: Kind,
+    kind: Kind,
 ) -> u32 {
     enter(|client| {
+        one_of(kind, [HOST_TO_DEVICE, DEVICE_TO_DEVICE, DEFAULT])?;
         let (module, name) = find(client, symbol)?;
         // SAFETY: the same contract.
         let body = unsafe { fetch(client, from, bytes)? };
@@ -68,9 +74,10 @@ unsafe extern "C" fn cudaMemcpyFromSymbol(
     symbol: *const c_void,
     bytes: usize,
     offset: usize,
-    _kind: Kind,
+    kind: Kind,
 ) -> u32 {
     enter(|client| {
+        one_of(kind, [DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT])?;
         client.synchronise()?;
         let (module, name) = find(client, symbol)?;
         let read = Request::ReadSymbol { module, name, offset: offset as u64, bytes: bytes as u64 };

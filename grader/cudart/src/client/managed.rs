@@ -14,45 +14,64 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct Managed(BTreeMap<u64, Pages>);
 
+/// Whose they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Of `cudaMallocManaged`.
+    Managed,
+    /// Host memory: of `cudaMallocHost` and `cudaHostAlloc`.
+    Pinned,
+    /// Of a `__managed__` variable.
+    Variable,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Pages {
+    kind: Kind,
     bytes: u64,
     /// Address on the device.
     device: u64,
 }
 
 impl Managed {
-    /// Does an address lie in one of them?
-    pub fn holds(&self, address: u64) -> bool {
-        let below = self.0.range(..=address).next_back();
-        below.is_some_and(|(&start, pages)| address - start < pages.bytes.max(1))
+    /// Whose pages an address lies in.
+    pub fn kind(&self, address: u64) -> Option<Kind> {
+        let (&start, pages) = self.0.range(..=address).next_back()?;
+        (address - start < pages.bytes.max(1)).then_some(pages.kind)
     }
 }
 
 impl Client {
     /// Pages of so many bytes at one address on both sides, all zero.
-    pub fn alloc_managed(&mut self, bytes: u64) -> Result<u64, CudaError> {
-        let address = self.number(&Request::Alloc { bytes }, &[])?;
-        // Beyond the program's address space once there have been some 2,000 buffers.
+    pub fn alloc_managed(&mut self, bytes: u64, kind: Kind) -> Result<u64, CudaError> {
+        let address = self.number(&Request::AllocShared { bytes }, &[])?;
+        // Something of the program's may lie there already, or the address be beyond those of processes.
         if map(address, bytes) != Some(address) {
             self.tell(&Request::Free { address }, &[])?;
             return Err(CudaError::MEMORY_ALLOCATION);
         }
-        self.managed.0.insert(address, Pages { bytes, device: address });
+        self.managed.0.insert(address, Pages { kind, bytes, device: address });
         Ok(address)
     }
 
-    /// Gives them back; false if no pages begin there.
-    pub fn free_managed(&mut self, address: u64) -> Result<bool, CudaError> {
-        let Some(Pages { bytes, device }) = self.managed.0.remove(&address) else {
-            return Ok(false);
+    /// Gives back pages of this kind.
+    pub fn free_managed(&mut self, address: u64, kind: Kind) -> Result<(), CudaError> {
+        match self.managed.0.get(&address) {
+            Some(pages) if pages.kind == kind => self.unmap(address),
+            _ => Err(CudaError::INVALID_VALUE),
+        }
+    }
+
+    fn unmap(&mut self, address: u64) -> Result<(), CudaError> {
+        let Some(Pages { kind, bytes, device }) = self.managed.0.remove(&address) else {
+            return Ok(());
         };
         // SAFETY: the pages were mapped by `map` with this length, and nothing here refers to them any more.
         unsafe { libc::munmap(address as *mut libc::c_void, bytes.max(1) as usize) };
-        // The pages of a variable belong to its module.
-        match self.tell(&Request::Free { address: device }, &[]) {
-            Ok(()) | Err(CudaError::INVALID_VALUE) => Ok(true),
-            Err(error) => Err(error),
+        // What a variable has on the device belongs to its module.
+        match kind {
+            Kind::Variable => Ok(()),
+            Kind::Managed | Kind::Pinned => self.tell(&Request::Free { address: device }, &[]),
         }
     }
 
@@ -60,27 +79,34 @@ impl Client {
     pub fn unmap_all(&mut self) -> Result<(), CudaError> {
         let all: Vec<u64> = self.managed.0.keys().copied().collect();
         for address in all {
-            self.free_managed(address)?;
+            self.unmap(address)?;
         }
         Ok(())
     }
 
     /// Sends all of them to the device.
     pub fn send_managed(&mut self) -> Result<(), CudaError> {
-        for (address, Pages { bytes, device }) in self.managed.0.clone() {
+        let pages: Vec<(u64, Pages)> = self.managed.0.iter().map(|(&at, &of)| (at, of)).collect();
+        let write = |&(address, Pages { bytes, device, .. }): &(u64, Pages)| {
             // SAFETY: the pages are mapped for reading, and stay so while the client is locked. Other threads of the program
             // may write to them meanwhile, which CUDA forbids them.
             let contents =
                 unsafe { std::slice::from_raw_parts(address as *const u8, bytes as usize) };
-            self.tell(&Request::Write { address: device }, contents)?;
-        }
-        Ok(())
+            (Request::Write { address: device }, contents)
+        };
+        let asked: Vec<_> = pages.iter().map(write).collect();
+        self.ask_each(&asked, |_, _| Ok(()))
     }
 
     /// Fetches all of them from the device.
     pub fn fetch_managed(&mut self) -> Result<(), CudaError> {
-        for (address, Pages { bytes, device }) in self.managed.0.clone() {
-            let (_, contents) = self.ask(&Request::Read { address: device, bytes }, &[])?;
+        let pages: Vec<(u64, Pages)> = self.managed.0.iter().map(|(&at, &of)| (at, of)).collect();
+        let read = |&(_, Pages { bytes, device, .. }): &(u64, Pages)| {
+            (Request::Read { address: device, bytes }, &[][..])
+        };
+        let asked: Vec<_> = pages.iter().map(read).collect();
+        self.ask_each(&asked, |number, contents| {
+            let (address, Pages { bytes, .. }) = pages[number];
             let contents = contents.get(..bytes as usize).ok_or(CudaError::UNKNOWN)?;
             // SAFETY: the pages are mapped for writing, of this length, and the source is elsewhere.
             unsafe {
@@ -90,8 +116,8 @@ impl Client {
                     contents.len(),
                 );
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Gives each `__managed__` variable of a module its pages, and the program's pointer their address.
@@ -115,7 +141,8 @@ impl Client {
                 std::ptr::copy_nonoverlapping(contents.as_ptr(), address as *mut u8, length);
                 *(variable.pointer as *mut u64) = address;
             }
-            self.managed.0.insert(address, Pages { bytes, device });
+            let pages = Pages { kind: Kind::Variable, bytes, device };
+            self.managed.0.insert(address, pages);
         }
         Ok(())
     }

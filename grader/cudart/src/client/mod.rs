@@ -13,6 +13,7 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub(crate) use managed::Kind as PagesKind;
 pub use registry::Function;
 
 /// The connection and all that belongs to it. One for the process, as CUDA has one context for it.
@@ -94,6 +95,10 @@ pub(crate) fn last_error() -> u32 {
     LAST_ERROR.get()
 }
 
+/// Requests that are under way at once: so few that either all of them or all answers fit into a socket's buffer, if they
+/// are short, and then nobody waits for the other for ever.
+const BATCH: usize = 64;
+
 /// Where a pointer of the program points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -123,6 +128,8 @@ pub(crate) struct Client {
     /// More of it, that is not the program's to free.
     given: BTreeMap<u64, u64>,
     pub managed: Managed,
+    /// `cudaLimit`s that the program has set.
+    pub limits: BTreeMap<i32, usize>,
     properties: Option<Properties>,
     /// Modules that the server has, by number in the registry.
     modules: BTreeMap<usize, u64>,
@@ -157,6 +164,7 @@ impl Client {
             allocations: BTreeMap::new(),
             given: BTreeMap::new(),
             managed: Managed::default(),
+            limits: BTreeMap::new(),
             properties: None,
             modules: BTreeMap::new(),
             handles: BTreeMap::new(),
@@ -172,13 +180,38 @@ impl Client {
         match asked {
             Ok((Ok(reply), body)) => Ok((reply, body)),
             Ok((Err(error), _)) => Err(error),
-            // Without a device no call can do anything any more.
-            Err(_) => {
-                self.sticky = Some(CudaError::UNKNOWN);
-                complain("the virtual device has ended; all further CUDA calls fail");
-                Err(CudaError::UNKNOWN)
+            Err(_) => Err(self.lost()),
+        }
+    }
+
+    /// Asks for several things before it waits for the answers; `take` gets the number of each and the bytes that came with
+    /// it. The first error is returned; what was asked is asked all the same.
+    pub fn ask_each(
+        &mut self,
+        asked: &[(Request, &[u8])],
+        mut take: impl FnMut(usize, &[u8]) -> Result<(), CudaError>,
+    ) -> Result<(), CudaError> {
+        let mut first = Ok(());
+        for (batch, start) in asked.chunks(BATCH).zip((0..).step_by(BATCH)) {
+            for (request, body) in batch {
+                let written = write_frame(&mut self.stream, request, &[body]);
+                written.map_err(|_| self.lost())?;
+            }
+            for number in start..start + batch.len() {
+                let answer = read_frame::<Result<Reply, CudaError>>(&mut self.stream);
+                let (reply, body) = answer.map_err(|_| self.lost())?;
+                let taken = reply.and_then(|_| take(number, &body));
+                first = first.and(taken);
             }
         }
+        first
+    }
+
+    /// Without a device no call can do anything any more.
+    fn lost(&mut self) -> CudaError {
+        self.sticky = Some(CudaError::UNKNOWN);
+        complain("the virtual device has ended; all further CUDA calls fail");
+        CudaError::UNKNOWN
     }
 
     /// For a request that is answered by nothing.
@@ -249,6 +282,7 @@ impl Client {
         self.unmap_all()?;
         self.modules.clear();
         self.handles.clear();
+        self.limits.clear();
         self.pending = None;
         Ok(())
     }
@@ -278,7 +312,7 @@ impl Client {
             let below = all.range(..=address).next_back();
             below.is_some_and(|(&start, &bytes)| address - start <= bytes)
         };
-        if self.managed.holds(address) {
+        if self.managed.kind(address).is_some() {
             Place::Managed
         } else if holds(&self.allocations) || holds(&self.given) {
             Place::Device

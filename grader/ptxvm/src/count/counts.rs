@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use super::Class;
 use crate::loc::SourceLoc;
@@ -139,6 +140,15 @@ impl AddAssign<&Counts> for Counts {
     }
 }
 
+/// An instruction of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Site {
+    /// Name of the kernel in the PTX.
+    pub kernel: Arc<str>,
+    /// Where it stands in its code: a later one has a greater number.
+    pub instruction: u32,
+}
+
 /// What a launch did, in numbers; the same at every run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -146,9 +156,8 @@ pub struct Counters {
     pub total: Counts,
     /// By source line, with column 0. What has no line is in the total only.
     pub lines: BTreeMap<SourceLoc, Counts>,
-    /// Loads, stores and branches one by one, with their lines, in the order of the program: a line may have several, and only
-    /// one of them be slow.
-    pub sites: Vec<(SourceLoc, Counts)>,
+    /// Loads, stores and branches one by one, with their lines: a line may have several, and only one of them be slow.
+    pub sites: BTreeMap<Site, (SourceLoc, Counts)>,
     /// A loop did not end, and blocks behind it did not run.
     pub endless: bool,
 }
@@ -159,7 +168,14 @@ impl AddAssign<&Counters> for Counters {
         for (place, counts) in &other.lines {
             *self.lines.entry(place.clone()).or_default() += counts;
         }
-        self.sites.extend(other.sites.iter().cloned());
+        for (site, (place, counts)) in &other.sites {
+            match self.sites.get_mut(site) {
+                Some((_, sum)) => *sum += counts,
+                None => {
+                    self.sites.insert(site.clone(), (place.clone(), counts.clone()));
+                }
+            }
+        }
         self.endless |= other.endless;
     }
 }

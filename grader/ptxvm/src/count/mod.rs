@@ -50,7 +50,9 @@ mod counts;
 mod monitor;
 pub(crate) mod patterns;
 mod run;
+mod tally;
 
 pub use class::Class;
-pub use counts::{Counters, Counts, Stride};
-pub use run::launch_counted;
+pub use counts::{Counters, Counts, Site, Stride};
+pub use run::{launch_counted, launch_profiled};
+pub(crate) use tally::Tally;

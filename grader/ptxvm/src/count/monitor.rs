@@ -1,17 +1,18 @@
 //! Counts while warps run.
 
-use super::counts::{Counters, Counts};
+use super::counts::{Counters, Counts, Site};
 use super::{Class, patterns};
 use crate::finding::{AccessKind, Log};
 use crate::hooks::{Event, Monitor, Step};
 use crate::ir::Op;
 use crate::loc::SourceLoc;
 use crate::memory::Window;
-use crate::program::Program;
+use crate::program::{Kernel, Program};
+use std::sync::Arc;
 
 /// Counts of each instruction of a program.
 #[derive(Debug)]
-pub(super) struct Counter {
+pub(crate) struct Counter {
     counts: Vec<Counts>,
     classes: Vec<Class>,
 }
@@ -24,7 +25,17 @@ impl Counter {
         }
     }
 
-    pub fn finish(self, program: &Program) -> Counters {
+    pub fn add(&mut self, other: &Self) {
+        for (sum, counts) in self.counts.iter_mut().zip(&other.counts) {
+            if *counts != Counts::default() {
+                *sum += counts;
+            }
+        }
+    }
+
+    pub fn finish(self, kernel: &Kernel) -> Counters {
+        let program = &kernel.program;
+        let name: Arc<str> = kernel.name().into();
         let mut counters = Counters::default();
         for (counts, pc) in self.counts.iter().zip(0..) {
             if *counts == Counts::default() {
@@ -36,7 +47,8 @@ impl Counter {
                 let accesses =
                     counts.load_requests + counts.store_requests + counts.shared_requests;
                 if accesses + counts.branches > 0 {
-                    counters.sites.push((line.clone(), counts.clone()));
+                    let site = Site { kernel: Arc::clone(&name), instruction: pc };
+                    counters.sites.insert(site, (line.clone(), counts.clone()));
                 }
                 *counters.lines.entry(line).or_default() += counts;
             }
@@ -90,8 +102,7 @@ impl Monitor for Counter {
                 counts.atomic_lanes += lanes;
             }
             (kind, Window::Global) => {
-                let sectors = patterns::sectors(event.addresses, mask, event.size);
-                let packed = patterns::packed(event.addresses, mask, event.size);
+                let (sectors, packed) = patterns::sectors(event.addresses, mask, event.size);
                 if kind == AccessKind::Read {
                     counts.load_requests += 1;
                     counts.load_sectors += sectors;

@@ -7,31 +7,59 @@ const SECTOR: u64 = 32;
 /// Banks of shared memory, of 4 bytes each (CUDA C++ Programming Guide, "Shared Memory", compute capability 5.0 and later).
 const BANKS: usize = 32;
 
-/// Sectors that lanes touch.
-pub(crate) fn sectors(addresses: &[u64; 32], mask: u32, size: u32) -> u64 {
-    let mut touched: Vec<u64> = lanes(mask)
-        .flat_map(|lane| {
-            let first = addresses[lane] / SECTOR;
-            first..=addresses[lane].saturating_add(u64::from(size) - 1) / SECTOR
-        })
-        .collect();
-    touched.sort_unstable();
-    touched.dedup();
-    touched.len() as u64
+/// Where the lanes of an access begin, in ascending order.
+struct Starts {
+    at: [u64; 32],
+    count: usize,
 }
 
-/// Sectors that would do if the different bytes that lanes want lay side by side.
-pub(crate) fn packed(addresses: &[u64; 32], mask: u32, size: u32) -> u64 {
-    let mut starts: Vec<u64> = lanes(mask).map(|lane| addresses[lane]).collect();
-    starts.sort_unstable();
+impl Starts {
+    fn new(addresses: &[u64; 32], mask: u32) -> Self {
+        let mut starts = Self { at: [0; 32], count: 0 };
+        if mask == u32::MAX {
+            starts = Self { at: *addresses, count: 32 };
+        } else {
+            for lane in lanes(mask) {
+                starts.at[starts.count] = addresses[lane];
+                starts.count += 1;
+            }
+        }
+        let at = &mut starts.at[..starts.count];
+        // Lanes mostly are in order.
+        if !at.is_sorted() {
+            at.sort_unstable();
+        }
+        starts
+    }
+
+    /// Calls `see` with the first and last piece of `2^shift` bytes that each lane touches and none before it did.
+    #[inline(always)]
+    fn pieces(&self, size: u32, shift: u32, mut see: impl FnMut(u64, u64)) {
+        let mut next = 0;
+        for &start in &self.at[..self.count] {
+            let last = start.saturating_add(u64::from(size) - 1) >> shift;
+            let first = (start >> shift).max(next);
+            if first <= last {
+                see(first, last);
+                next = last + 1;
+            }
+        }
+    }
+}
+
+/// Sectors that lanes touch, and those that would do if the different bytes that they want lay side by side.
+pub(crate) fn sectors(addresses: &[u64; 32], mask: u32, size: u32) -> (u64, u64) {
+    let starts = Starts::new(addresses, mask);
+    let mut sectors = 0;
+    starts.pieces(size, SECTOR.ilog2(), |first, last| sectors += last - first + 1);
     let mut bytes = 0;
     let mut end = 0;
-    for start in starts {
+    for &start in &starts.at[..starts.count] {
         let next = start.saturating_add(u64::from(size));
         bytes += next - start.max(end).min(next);
         end = end.max(next);
     }
-    bytes.div_ceil(SECTOR)
+    (sectors, bytes.div_ceil(SECTOR))
 }
 
 /// Passes through the banks, and how many of them are due to conflicts.
@@ -50,17 +78,12 @@ pub(crate) fn wavefronts(addresses: &[u64; 32], mask: u32, size: u32) -> (u64, u
         if here == 0 {
             continue;
         }
-        let mut words: Vec<u64> = lanes(here)
-            .flat_map(|lane| {
-                addresses[lane] / 4..=addresses[lane].saturating_add(u64::from(size) - 1) / 4
-            })
-            .collect();
-        words.sort_unstable();
-        words.dedup();
         let mut wanted = [0u64; BANKS];
-        for word in words {
-            wanted[word as usize % BANKS] += 1;
-        }
+        Starts::new(addresses, here).pieces(size, 2, |first, last| {
+            for word in first..=last {
+                wanted[word as usize % BANKS] += 1;
+            }
+        });
         passes += wanted.into_iter().max().unwrap_or(0);
         least += 1;
     }
@@ -78,12 +101,53 @@ pub(crate) fn stride(addresses: &[u64; 32], mask: u32) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn every(stride: u64, from: u64) -> [u64; 32] {
         std::array::from_fn(|lane| from + stride * lane as u64)
     }
 
     const ALL: u32 = u32::MAX;
+
+    fn packed(addresses: &[u64; 32], mask: u32, size: u32) -> u64 {
+        sectors(addresses, mask, size).1
+    }
+
+    proptest! {
+        #[test]
+        fn sets_say_the_same(
+            near in proptest::array::uniform32(0u64..300),
+            stride in 0u64..40,
+            mask: u32,
+            power in 0u32..5,
+        ) {
+            let size = 1 << power;
+            let bytes = u64::from(size);
+            let addresses = std::array::from_fn(|lane| {
+                (near[lane] * u64::from(lane % 3 == 0) + stride * lane as u64) * bytes
+            });
+            let pieces = |of: u32, piece: u64| -> BTreeSet<u64> {
+                lanes(of)
+                    .flat_map(|lane| (0..bytes).map(move |byte| (lane, byte)))
+                    .map(|(lane, byte): (usize, u64)| (addresses[lane] + byte) / piece)
+                    .collect()
+            };
+            let touched = pieces(mask, SECTOR).len() as u64;
+            let packed = (pieces(mask, 1).len() as u64).div_ceil(SECTOR);
+            prop_assert_eq!(sectors(&addresses, mask, size), (touched, packed));
+            let part = [32, 32, 32, 16, 8][power as usize];
+            let (mut passes, mut parts) = (0, 0);
+            for start in (0..32).step_by(part) {
+                let here = mask & (u32::MAX >> (32 - part)) << start;
+                let words = pieces(here, 4);
+                let of = |bank| words.iter().filter(|&&word| word % 32 == bank).count() as u64;
+                passes += (0..32).map(of).max().unwrap_or(0);
+                parts += u64::from(here != 0);
+            }
+            prop_assert_eq!(wavefronts(&addresses, mask, size), (passes, passes - parts));
+        }
+    }
 
     #[test]
     fn sectors_follow_stride_and_alignment() {
@@ -98,9 +162,9 @@ mod tests {
             (every(16, 0), 16, 16),
             (every(12, 0), 4, 12),
         ] {
-            assert_eq!(sectors(&addresses, ALL, size), expected, "{addresses:?}");
+            assert_eq!(sectors(&addresses, ALL, size).0, expected, "{addresses:?}");
         }
-        assert_eq!(sectors(&every(4, 0), 0xFF, 4), 1);
+        assert_eq!(sectors(&every(4, 0), 0xFF, 4).0, 1);
         let spread = every(128, 0);
         assert_eq!(
             [packed(&spread, ALL, 4), packed(&spread, 0b11, 4), packed(&spread, ALL, 16)],

@@ -8,11 +8,31 @@ use crate::block::Ended;
 use crate::cooperative;
 use crate::error::LaunchError;
 use crate::exec::Env;
-use crate::grid::{Launch, Options, Start, check_configuration, parameters, place_variables};
+use crate::grid::{
+    Launch, Options, Outcome, Start, check_configuration, launch_with, parameters, place_variables,
+};
 use crate::memory::global::Memory;
 use crate::program::{Kernel, Module};
 use crate::residents::{FIRST_TURN, Resident, TURN, take_turns};
 use crate::simd;
+
+/// As [`launch`](crate::launch), with counters of the same run besides: what it finds and prints is what it would find and
+/// print without them. The counters are those of [`launch_counted`], but where blocks wait for each other in loops: there
+/// blocks take other turns, and so look more or less often.
+///
+/// # Errors
+/// As [`launch`](crate::launch).
+pub fn launch_profiled(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<(Outcome, Counters), LaunchError> {
+    let (outcome, counter, endless) =
+        launch_with::<Counter>(module, kernel, launch, memory, options)?;
+    Ok((outcome, Counters { endless, ..counter.finish(kernel) }))
+}
 
 /// As [`launch`](crate::launch), with counters instead of findings. Blocks run one after another, so that the numbers
 /// do not depend on the host; of `options`, the budget counts.
@@ -73,5 +93,5 @@ pub fn launch_counted(
     };
     let first = if options.cooperative { TURN } else { FIRST_TURN };
     take_turns(&env, &mut counter, &mut VecDeque::new(), room, first, begin, end);
-    Ok(Counters { endless, ..counter.finish(env.program) })
+    Ok(Counters { endless, ..counter.finish(kernel) })
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::{BlockResult, Monitors, Run, Start, Worker, block_coordinates};
 use crate::block::{Barriers, Ended, Patience};
+use crate::count::Tally;
 use crate::exec::Env;
 use crate::hooks::Monitor;
 use crate::residents::{FIRST_TURN, Resident, TURN, take_turns};
@@ -45,21 +46,22 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Runs blocks from `next` on, and one that has begun, several at a time. What they leave, and their lane instructions.
-    pub(super) fn together(
+    /// Runs blocks from `next` on, and one that has begun, several at a time. What they leave, their lane instructions, and
+    /// what the tally has seen of them and of those before.
+    pub(super) fn together<T: Tally>(
         &self,
-        begun: Option<Worker<'static>>,
-        storage: Worker<'static>,
+        begun: Option<Worker<'static, T>>,
+        storage: Worker<'static, T>,
         mut next: u64,
         blocks: u64,
-    ) -> (Vec<BlockResult>, u64) {
-        let mut common = self.worker(None).state.monitor;
-        let mut residents: VecDeque<Worker<'static>> = begun.into_iter().collect();
+    ) -> (Vec<BlockResult>, u64, T) {
+        let mut common = self.worker::<T>(None).state.monitor;
+        let mut residents: VecDeque<Worker<'static, T>> = begun.into_iter().collect();
         for resident in &mut residents {
             resident.state.monitor.exchange(&mut common);
         }
         let mut storage = Some(storage);
-        let begin = |free: Option<Worker<'static>>, common: &mut Monitors<'static>| {
+        let begin = |free: Option<Worker<'static, T>>, common: &mut Monitors<'static, T>| {
             if next == blocks {
                 return None;
             }
@@ -71,7 +73,7 @@ impl Run<'_, '_> {
             Some(worker)
         };
         let (mut results, mut lane_instructions) = (Vec::new(), 0);
-        let end = |worker: &mut Worker<'static>, ended: Ended| {
+        let end = |worker: &mut Worker<'static, T>, ended: Ended| {
             if ended == Ended::Endless {
                 self.stop.fetch_min(worker.index, Relaxed);
             }
@@ -82,6 +84,6 @@ impl Run<'_, '_> {
         let first = if self.cooperative { TURN } else { FIRST_TURN };
         take_turns(self.env, &mut common, &mut residents, self.room, first, begin, end);
         results.sort_by_key(|result: &BlockResult| result.index);
-        (results, lane_instructions)
+        (results, lane_instructions, common.1)
     }
 }

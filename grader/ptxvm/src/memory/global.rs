@@ -1,7 +1,11 @@
 //! Global memory: buffers far apart. Words are relaxed atomics, because blocks of a launch run in parallel and may race.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
+use super::dense::{self, Dense};
 use super::heap::{Heap, HeapUse};
 use super::host::HostFault;
 use super::{Fault, LaneMemory, byte_flags, within_word};
@@ -23,6 +27,7 @@ impl BufferId {
     pub(crate) const END: usize = (1 << (60 - SLOT_SHIFT)) - 1;
 
     /// In whose slot an address lies.
+    #[inline(always)]
     pub(crate) fn of(address: u64) -> Option<Self> {
         usize::try_from(address >> SLOT_SHIFT).ok()?.checked_sub(1).map(Self)
     }
@@ -63,6 +68,8 @@ const MIDDLE: u64 = 1 << (SLOT_SHIFT - 1);
 #[derive(Debug)]
 pub struct Buffer {
     len: usize,
+    /// Its address.
+    start: u64,
     words: Box<[AtomicU32]>,
     /// One flag for each byte of a word; None: all defined from the start.
     defined: Option<Box<[AtomicU8]>>,
@@ -76,7 +83,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    fn new(init: Init, access: Access) -> Self {
+    pub(super) fn new(init: Init, access: Access, start: u64) -> Self {
         let read_only = access == Access::ReadOnly;
         match init {
             Init::Bytes(bytes) => {
@@ -87,6 +94,7 @@ impl Buffer {
                 });
                 Self {
                     len: bytes.len(),
+                    start,
                     words: words.collect(),
                     defined: None,
                     whole: false,
@@ -97,6 +105,7 @@ impl Buffer {
             }
             Init::Undefined { len } => Self {
                 len,
+                start,
                 words: (0..len.div_ceil(4)).map(|_| AtomicU32::new(u32::MAX)).collect(),
                 defined: Some((0..len.div_ceil(4)).map(|_| AtomicU8::new(0)).collect()),
                 whole: false,
@@ -115,6 +124,7 @@ impl Buffer {
             .map(|flags| flags.iter().map(|flag| AtomicU8::new(flag.load(Relaxed))).collect());
         Self {
             len: self.len,
+            start: self.start,
             words,
             defined,
             whole: self.whole,
@@ -169,6 +179,11 @@ impl Buffer {
     /// Bytes.
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// It has no bytes from the start.
+    pub(super) fn set_freed(&mut self) {
+        self.freed = true;
     }
 
     /// Has the host given it back?
@@ -311,7 +326,11 @@ struct Variables {
 /// Global memory of the virtual device: buffers far apart, so that no overflow reaches a neighbour.
 #[derive(Debug, Default)]
 pub struct Memory {
-    buffers: Vec<Buffer>,
+    pub(super) buffers: Vec<Buffer>,
+    /// Which of them lie where a process can have them too.
+    pub(super) dense: Dense,
+    /// Numbers of buffers that are not used.
+    pub(super) skipped: usize,
     variables: Vec<(String, Buffer)>,
     modules: Vec<Variables>,
     pub(crate) heap: Heap,
@@ -322,13 +341,28 @@ pub struct Memory {
 impl Memory {
     /// Adds a buffer.
     pub fn alloc(&mut self, init: Init, access: Access) -> BufferId {
-        self.buffers.push(Buffer::new(init, access));
+        self.skip_window();
+        let start = BufferId(self.buffers.len()).address();
+        self.add(Buffer::new(init, access, start))
+    }
+
+    pub(super) fn add(&mut self, buffer: Buffer) -> BufferId {
+        self.buffers.push(buffer);
         BufferId(self.buffers.len() - 1)
+    }
+
+    /// The buffer, variable or place on the heap in whose slot an address lies, if there is one.
+    #[inline(always)]
+    fn id(&self, address: u64) -> Option<BufferId> {
+        if dense::holds(address) {
+            return self.dense.buffer(address).map(BufferId);
+        }
+        BufferId::of(address)
     }
 
     /// The address kernels see. Every buffer has one, aligned to 256 bytes and more.
     pub fn address(&self, id: BufferId) -> u64 {
-        id.address()
+        self.buffer(id).map_or_else(|| id.address(), |buffer| buffer.start)
     }
 
     /// Contents; empty for an unknown buffer, and for what was freed.
@@ -363,11 +397,11 @@ impl Memory {
 
     /// The buffer that an address belongs to, or was meant for, and the offset in bytes from its start.
     pub fn locate(&self, address: u64) -> Option<(BufferId, i64)> {
-        let id = BufferId(usize::try_from(address >> SLOT_SHIFT).ok()?.checked_sub(1)?);
+        let id = self.id(address)?;
         if self.buffer(id).is_none() && !self.heap.knows(id) {
             return None;
         }
-        Some((id, address.wrapping_sub(id.address()) as i64))
+        Some((id, address.wrapping_sub(self.address(id)) as i64))
     }
 
     /// Gets ready for a launch that writes the buffers with one of these addresses alone; None: any.
@@ -406,14 +440,13 @@ impl Memory {
     /// Whether an address lies in a buffer that the running launch may write.
     #[inline(always)]
     pub(crate) fn is_written(&self, address: u64) -> bool {
-        let id = usize::try_from(address >> SLOT_SHIFT).ok().and_then(|slot| slot.checked_sub(1));
-        let Some(id) = id else { return false };
-        match self.buffer(BufferId(id)) {
+        let Some(id) = self.id(address) else { return false };
+        match self.buffer(id) {
             Some(buffer) => {
                 let flag = self.writable_index(address).and_then(|index| self.written.get(index));
                 !buffer.read_only && flag != Some(&false)
             }
-            None => self.heap.knows(BufferId(id)),
+            None => self.heap.knows(id),
         }
     }
 
@@ -431,7 +464,7 @@ impl Memory {
     /// Index of an address's buffer in that list.
     #[inline(always)]
     pub(crate) fn writable_index(&self, address: u64) -> Option<usize> {
-        let id = ((address >> SLOT_SHIFT) as usize).checked_sub(1)?;
+        let BufferId(id) = self.id(address)?;
         Some(match id.checked_sub(BufferId::FIRST_VARIABLE) {
             None => id,
             // Behind all others.
@@ -466,8 +499,9 @@ impl Memory {
         if buffer.freed {
             return Err(HostFault::Freed);
         }
-        *buffer = Buffer::new(Init::Undefined { len: 0 }, Access::ReadWrite);
+        *buffer = Buffer::new(Init::Undefined { len: 0 }, Access::ReadWrite, buffer.start);
         buffer.freed = true;
+        self.dense.release(buffer.start);
         Ok(())
     }
 
@@ -488,8 +522,8 @@ impl Memory {
     /// The buffer in whose slot an address lies, and the address of its start.
     #[inline(always)]
     pub(crate) fn slot(&self, address: u64) -> Option<(&Buffer, u64)> {
-        let id = BufferId(((address >> SLOT_SHIFT) as usize).checked_sub(1)?);
-        Some((self.buffer(id)?, id.address()))
+        let buffer = self.buffer(self.id(address)?)?;
+        Some((buffer, buffer.start))
     }
 
     /// Number of the first variable of a module, if its variables are here already.
@@ -505,9 +539,10 @@ impl Memory {
         variables: impl Iterator<Item = (String, Vec<u8>)>,
     ) {
         self.modules.push(Variables { module, first: self.variables.len() });
-        let buffers = variables
-            .map(|(name, bytes)| (name, Buffer::new(Init::Bytes(bytes), Access::ReadWrite)));
-        self.variables.extend(buffers);
+        for (name, bytes) in variables {
+            let start = self.next_variable().address();
+            self.variables.push((name, Buffer::new(Init::Bytes(bytes), Access::ReadWrite, start)));
+        }
     }
 
     /// The first variable of a number that no module has, brought there at first need: what the driver keeps beside a kernel.
@@ -555,63 +590,5 @@ impl LaneMemory for &Memory {
             Some((buffer, start)) => buffer.put((place as u64 - start) as usize, bytes, value),
             None => self.heap.put(place as u64, bytes, value),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_index_wrong_by_any_32_bit_amount_tells_its_buffer() {
-        let mut memory = Memory::default();
-        let first = memory.alloc(Init::Bytes(vec![0; 16]), Access::ReadWrite);
-        let second = memory.alloc(Init::Undefined { len: 10 }, Access::ReadOnly);
-        let address = memory.address(second);
-        for offset in [-(1 << 33), -4, 0, 10, 1i64 << 33] {
-            assert_eq!(memory.locate(address.wrapping_add_signed(offset)), Some((second, offset)));
-        }
-        assert_eq!(memory.locate(0), None);
-        assert_eq!(memory.locate(u64::MAX), None);
-        assert_eq!(memory.locate(memory.address(first)), Some((first, 0)));
-    }
-
-    #[test]
-    fn a_buffer_is_whole_once_all_of_it_is_written() {
-        let mut memory = Memory::default();
-        let id = memory.alloc(Init::Undefined { len: 10 }, Access::ReadWrite);
-        let steps = [(4, 4), (0, 4), (8, 1), (9, 1)];
-        for (place, bytes) in steps {
-            memory.prepare(None);
-            assert!(!memory.buffers[0].whole);
-            memory.buffers[0].put(place, bytes, 0);
-        }
-        memory.prepare(None);
-        assert!(memory.buffers[0].whole);
-        assert!(memory.defined(id).iter().all(|&defined| defined));
-    }
-
-    #[test]
-    fn bounds_alignment_and_definition() {
-        let mut memory = Memory::default();
-        let id = memory.alloc(Init::Undefined { len: 10 }, Access::ReadWrite);
-        let (buffer, _) = memory.slot(memory.address(id)).unwrap();
-        assert_eq!(buffer.check(8, 4, false), Err(Fault::OutOfBounds));
-        assert_eq!(buffer.check(u64::MAX - 3, 4, false), Err(Fault::OutOfBounds));
-        assert_eq!(buffer.check(2, 4, false), Err(Fault::Misaligned));
-        assert!(!buffer.set_word(8, 1));
-        assert!(buffer.set_word(4, 0x0403_0201));
-        buffer.put(9, 1, 0xEE);
-        let gather = |index: u32| {
-            let (words, mut values) =
-                (Words { index: [index; 32], first: index, reach: 0 }, [0; 32]);
-            buffer.gather(&words, 1, &mut values).then_some(values[31])
-        };
-        assert_eq!(gather(1), Some(0x0403_0201));
-        assert_eq!(gather(0), None, "not written");
-        assert_eq!(gather(2), None, "not whole");
-        assert_eq!(memory.bytes(id), [255, 255, 255, 255, 1, 2, 3, 4, 255, 0xEE]);
-        let defined: Vec<usize> = (0..10).filter(|&byte| memory.defined(id)[byte]).collect();
-        assert_eq!(defined, [4, 5, 6, 7, 9]);
     }
 }

@@ -34,6 +34,8 @@ struct Block {
 #[derive(Debug, Default)]
 struct State {
     blocks: Vec<Block>,
+    /// Bytes that there are, if it is not [`HEAP_SIZE`].
+    size: Option<u64>,
     /// Bytes taken, in whole granules.
     taken: u64,
     in_use: HeapUse,
@@ -56,13 +58,23 @@ impl Heap {
         !self.used.load(Ordering::Relaxed)
     }
 
+    /// Gives it another size; false once something was allocated.
+    pub fn resize(&self, bytes: u64) -> bool {
+        let unused = self.is_unused();
+        if unused {
+            self.state().size = Some(bytes);
+        }
+        unused
+    }
+
     /// The address of a new allocation; None if there is no room for it.
     pub fn alloc(&self, size: u64) -> Option<u64> {
         let len = usize::try_from(size).ok().filter(|&len| len > 0)?;
         let granules = size.checked_next_multiple_of(GRANULE)?;
         let mut state = self.state();
         let id = BufferId(BufferId::FIRST_ON_HEAP + state.blocks.len());
-        if granules > HEAP_SIZE - state.taken || id.0 >= BufferId::END {
+        let all = state.size.unwrap_or(HEAP_SIZE);
+        if granules > all - state.taken || id.0 >= BufferId::END {
             return None;
         }
         self.used.store(true, Ordering::Relaxed);
@@ -222,5 +234,16 @@ mod tests {
         assert_eq!(heap.alloc(1), None);
         heap.free(all).unwrap();
         assert!(heap.alloc(1).is_some());
+    }
+
+    #[test]
+    fn its_size_can_be_chosen_before_its_first_use() {
+        let heap = Heap::default();
+        assert!(heap.resize(32) && heap.resize(4 * HEAP_SIZE));
+        let large = heap.alloc(3 * HEAP_SIZE).unwrap();
+        assert_eq!(heap.alloc(HEAP_SIZE + 1), None);
+        heap.free(large).unwrap();
+        assert!(!heap.resize(HEAP_SIZE));
+        assert!(heap.alloc(4 * HEAP_SIZE).is_some());
     }
 }

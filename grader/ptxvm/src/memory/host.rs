@@ -89,6 +89,11 @@ impl Memory {
         live.fold((0, 0), |(count, bytes), buffer| (count + 1, bytes + buffer.len()))
     }
 
+    /// Gives the device heap another size in bytes (`cudaLimitMallocHeapSize`); false once a kernel has allocated there.
+    pub fn resize_heap(&mut self, bytes: u64) -> bool {
+        self.heap.resize(bytes)
+    }
+
     fn range(&self, address: u64, bytes: usize) -> Result<(&Buffer, usize), HostFault> {
         let (id, offset) = self.locate(address).ok_or(HostFault::OutOfBounds)?;
         let buffer = self.buffer(id).ok_or(HostFault::OutOfBounds)?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ptxvm::{Access, Finding, FindingKind, Init, Launch, Memory, Module, Options};
+use ptxvm::{Access, BufferId, Finding, FindingKind, Init, Launch, Memory, Module, Options};
 
 use crate::support::{bytes_of, integers};
 
@@ -194,6 +194,40 @@ fn each_finding_and_no_other() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(bad >= 40 && good >= 30, "{bad} bad and {good} good kernels");
+}
+
+#[test]
+fn counting_changes_nothing_that_a_launch_does() {
+    let (mut all, mut others) = (0, Vec::new());
+    for (file, source, ptx) in FILES {
+        let module = Module::load(ptx).unwrap_or_else(|error| panic!("{file}: {error}"));
+        for case in cases(source) {
+            let kernel = module.kernel(case.name).expect(case.name);
+            let cooperative = case.launch.starts_with("cooperative");
+            let options = Options { budget: 1 << 16, cooperative, ..Options::default() };
+            let (mut memory, launch) = prepare(case.launch);
+            let plain = ptxvm::launch(&module, kernel, &launch, &mut memory, &options);
+            let plain = plain.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+            let (mut other, launch) = prepare(case.launch);
+            let counted = ptxvm::launch_profiled(&module, kernel, &launch, &mut other, &options);
+            let (outcome, counters) =
+                counted.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+            assert_eq!(outcome.findings, plain.findings, "{}", case.name);
+            assert_eq!(outcome.printed, plain.printed, "{}", case.name);
+            assert_eq!(outcome.lane_instructions, plain.lane_instructions, "{}", case.name);
+            for id in (0..launch.params.len()).map(BufferId) {
+                assert_eq!(other.bytes(id), memory.bytes(id), "{}: {id:?}", case.name);
+            }
+            let endless = |f: &Finding| matches!(f.kind, FindingKind::EndlessLoop { .. });
+            assert_eq!(counters.endless, plain.findings.iter().any(endless), "{}", case.name);
+            let (mut alone, launch) = prepare(case.launch);
+            let alone = ptxvm::launch_counted(&module, kernel, &launch, &mut alone, &options);
+            all += 1;
+            others.extend((alone.ok().as_ref() != Some(&counters)).then_some(case.name));
+        }
+    }
+    // Where warps wait in loops for others, how often they look depends on the turns that blocks take.
+    assert!(others.len() * 20 < all, "counted otherwise without checks: {others:?} of {all}");
 }
 
 #[test]

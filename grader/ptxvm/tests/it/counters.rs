@@ -1,7 +1,7 @@
 //! Counters of single access patterns and of whole kernels.
 
 use crate::support::{Device, Plain, integers};
-use ptxvm::{Counters, Counts, Launch, launch_counted};
+use ptxvm::{Counters, Counts, Launch, launch_counted, launch_profiled};
 
 const PATTERNS: &str = include_str!("../counters/patterns.ptx");
 
@@ -127,6 +127,42 @@ fn lines_add_up_and_agree_with_a_plain_launch() {
     assert_eq!(counters.total.load_requests, 16 * 8 * 4 * 2);
     assert_eq!(counters.total.load_sectors, 16 * 8 * 4 * 2 * 4);
     assert_eq!(counters, tiled([m, n, k]));
+}
+
+/// Large enough for several host threads.
+#[test]
+fn counters_of_a_launch_with_checks_are_those_of_one_without() {
+    let [m, n, k] = [160, 160, 64];
+    let profiled = |threads| {
+        let mut device = Device::new(include_str!("../fixtures/tiled.ptx"));
+        let (a, b) = (integers(m * k, 3), integers(k * n, 4));
+        let buffers = [device.input(&a), device.input(&b), device.output::<f32>(m * n)];
+        let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();
+        params.extend([m, n, k].map(|dim| (dim as i32).bytes()));
+        let kernel = device.module.kernels().find(|k| k.name().contains("matmul_tiled"));
+        let (grid, block) = ([10, 10, 1], [16, 16, 1]);
+        let launch = Launch { grid, block, dynamic_shared: 0, params };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let run = || {
+            let (module, memory) = (&device.module, &mut device.memory);
+            launch_profiled(module, kernel.expect("the kernel"), &launch, memory, &device.options)
+        };
+        pool.install(run).expect("a launch")
+    };
+    let alone = tiled([m, n, k]);
+    for threads in [1, 4] {
+        let (outcome, counters) = profiled(threads);
+        assert_eq!(outcome.findings, []);
+        assert_eq!(outcome.lane_instructions, alone.total.lane_instructions);
+        assert!(counters == alone, "{threads} host threads");
+    }
+    // A second launch doubles the numbers, and adds no places.
+    let mut twice = alone.clone();
+    twice += &alone;
+    assert_eq!(twice.sites.len(), alone.sites.len());
+    for (site, (_, counts)) in &twice.sites {
+        assert_eq!(counts.instructions(), 2 * alone.sites[site].1.instructions());
+    }
 }
 
 /// What Nsight Compute counted on an H200.

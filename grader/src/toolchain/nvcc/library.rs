@@ -1,6 +1,6 @@
 //! Host code and kernels: shared libraries without NVIDIA's runtime, and whole programs with it.
 
-use super::super::{FrontEnd, Job, LibraryOutput, Target};
+use super::super::{FrontEnd, Job, LibraryOutput, Target, VirtualArch};
 use super::{NvccFrontEnd, no_scratch, scratch};
 use crate::failure::Failure;
 use crate::toolchain::messages::parse;
@@ -9,15 +9,13 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// The kernels are in it as PTX. The linker is asked to name what is missing, for a library may call what it lacks.
-const LIBRARY: [&str; 14] = [
+const LIBRARY: [&str; 12] = [
     "-shared",
     "-O2",
     "-Xcompiler",
     "-fPIC",
     "-cudart",
     "none",
-    "-gencode",
-    "arch=compute_75,code=compute_75",
     "-Xlinker",
     "-z",
     "-Xlinker",
@@ -29,7 +27,11 @@ const LIBRARY: [&str; 14] = [
 /// The options for a target.
 pub fn flags(nvcc: &Path, target: Target) -> Vec<OsString> {
     match target {
-        Target::Library => LIBRARY.map(OsString::from).to_vec(),
+        Target::Library { arch: VirtualArch(arch) } => {
+            let ptx = format!("arch=compute_{arch},code=compute_{arch}");
+            let ptx = ["-gencode".into(), ptx.into()];
+            LIBRARY.map(OsString::from).into_iter().chain(ptx).collect()
+        }
         Target::Program { sm } => {
             let mut flags = vec![
                 "-O2".into(),

@@ -1,0 +1,80 @@
+use super::*;
+
+unsafe extern "C" {
+    fn cudaGetDeviceCount(to: *mut c_int) -> u32;
+    fn cudaGetDevice(to: *mut c_int) -> u32;
+    safe fn cudaSetDevice(device: c_int) -> u32;
+    fn cudaGetDeviceProperties(to: *mut [u64; 126], device: c_int) -> u32;
+    fn cudaDeviceGetAttribute(to: *mut c_int, which: c_int, device: c_int) -> u32;
+    safe fn cudaDeviceSetLimit(which: c_int, value: usize) -> u32;
+    fn cudaDeviceGetLimit(to: *mut usize, which: c_int) -> u32;
+    fn cudaDeviceCanAccessPeer(to: *mut c_int, from: c_int, peer: c_int) -> u32;
+    fn cudaRuntimeGetVersion(to: *mut c_int) -> u32;
+    safe fn cudaGraphCreate() -> u32;
+}
+
+/// Code and value.
+fn asked<T: Default>(question: impl FnOnce(*mut T) -> u32) -> (u32, T) {
+    let mut value = T::default();
+    let code = question(&raw mut value);
+    (code, value)
+}
+
+#[test]
+fn there_is_one_device() {
+    let _program = Program::new();
+    assert_eq!(cudaSetDevice(0), SUCCESS);
+    for device in [1, -1, c_int::MAX] {
+        assert_eq!(cudaSetDevice(device), INVALID_DEVICE);
+        let mut properties = [0; 126];
+        // SAFETY: addresses of variables; the structure has this size.
+        unsafe {
+            assert_eq!(cudaGetDeviceProperties(&raw mut properties, device), INVALID_DEVICE);
+            let warp = asked(|to| cudaDeviceGetAttribute(to, 10, device));
+            assert_eq!(warp, (INVALID_DEVICE, 0));
+            assert_eq!(asked(|to| cudaDeviceCanAccessPeer(to, 0, device)).0, INVALID_DEVICE);
+        }
+        assert_eq!(properties, [0; 126]);
+    }
+    // SAFETY: addresses of variables, or null.
+    unsafe {
+        assert_eq!(asked(|to| cudaGetDeviceCount(to)), (SUCCESS, 1));
+        assert_eq!(asked(|to| cudaGetDevice(to)), (SUCCESS, 0));
+        assert_eq!(asked(|to| cudaRuntimeGetVersion(to)), (SUCCESS, 13_000));
+        let null = std::ptr::null_mut();
+        assert_eq!(cudaGetDeviceCount(null), INVALID_VALUE);
+        assert_eq!(cudaGetDevice(null), INVALID_VALUE);
+        assert_eq!(cudaGetDeviceProperties(null.cast(), 0), INVALID_VALUE);
+        assert_eq!(cudaDeviceGetAttribute(null, 10, 0), INVALID_VALUE);
+    }
+}
+
+#[test]
+fn attributes_and_limits() {
+    let _program = Program::new();
+    // SAFETY: addresses of variables.
+    let attribute = |which| asked(|to| unsafe { cudaDeviceGetAttribute(to, which, 0) });
+    assert_eq!(attribute(10), (SUCCESS, 32));
+    assert_eq!((attribute(75), attribute(76)), ((SUCCESS, 9), (SUCCESS, 0)));
+    assert_eq!((attribute(-1), attribute(100_000)), ((INVALID_VALUE, 0), (INVALID_VALUE, 0)));
+    // SAFETY: addresses of variables.
+    let limit = |which| asked(|to| unsafe { cudaDeviceGetLimit(to, which) });
+    assert_eq!(limit(2), (SUCCESS, 8 << 20));
+    assert_eq!(cudaDeviceSetLimit(2, 64 << 20), SUCCESS);
+    assert_eq!(limit(2), (SUCCESS, 64 << 20));
+    assert_eq!(cudaDeviceSetLimit(2, 1 << 50), MEMORY_ALLOCATION);
+    assert_eq!(limit(2), (SUCCESS, 64 << 20));
+    assert_eq!((limit(99), limit(-1)), ((INVALID_VALUE, 0), (INVALID_VALUE, 0)));
+    assert_eq!(cudaDeviceSetLimit(99, 1), INVALID_VALUE);
+    // `cudaErrorUnsupportedLimit`.
+    assert_eq!(limit(3), (215, 0));
+    assert_eq!(cudaDeviceReset(), SUCCESS);
+    assert_eq!(limit(2), (SUCCESS, 8 << 20));
+}
+
+#[test]
+fn what_is_not_supported_says_so() {
+    let _program = Program::new();
+    assert_eq!(cudaGraphCreate(), NOT_SUPPORTED);
+    assert_eq!((cudaGetLastError(), cudaGetLastError()), (NOT_SUPPORTED, SUCCESS));
+}

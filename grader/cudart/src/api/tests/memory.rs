@@ -1,0 +1,181 @@
+use super::*;
+
+unsafe extern "C" {
+    fn cudaMallocManaged(to: *mut u64, bytes: usize, flags: c_uint) -> u32;
+    fn cudaMallocHost(to: *mut u64, bytes: usize) -> u32;
+    fn cudaHostAlloc(to: *mut u64, bytes: usize, flags: c_uint) -> u32;
+    safe fn cudaFreeHost(address: u64) -> u32;
+    fn cudaMallocPitch(to: *mut u64, pitch: *mut usize, width: usize, height: usize) -> u32;
+    fn cudaMemset(address: u64, value: c_int, bytes: usize) -> u32;
+    fn cudaMemset2D(address: u64, pitch: usize, value: c_int, width: usize, height: usize) -> u32;
+    fn cudaMemcpy2D(
+        to: u64,
+        to_pitch: usize,
+        from: u64,
+        from_pitch: usize,
+        width: usize,
+        height: usize,
+        kind: c_int,
+    ) -> u32;
+    fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> u32;
+    fn cudaPointerGetAttributes(to: *mut [u64; 11], pointer: u64) -> u32;
+}
+
+/// Code and address of an allocation by one of the functions.
+fn allocated(by: impl FnOnce(*mut u64) -> u32) -> (u32, u64) {
+    let mut address = 99;
+    let code = by(&raw mut address);
+    (code, address)
+}
+
+fn copy(to: u64, from: u64, bytes: usize, kind: c_int) -> u32 {
+    // SAFETY: the tests give places with room for so many bytes, or places where nothing is copied.
+    unsafe { cudaMemcpy(to, from, bytes, kind) }
+}
+
+#[test]
+fn allocations() {
+    let _program = Program::new();
+    // SAFETY: null, or the address of a variable.
+    unsafe {
+        assert_eq!(allocated(|to| cudaMalloc(to, 0)), (SUCCESS, 0));
+        assert_eq!(cudaMalloc(std::ptr::null_mut(), 4), INVALID_VALUE);
+        assert_eq!(allocated(|to| cudaMalloc(to, 1 << 50)), (MEMORY_ALLOCATION, 99));
+        assert_eq!(allocated(|to| cudaMalloc(to, usize::MAX)), (MEMORY_ALLOCATION, 99));
+        assert_eq!(allocated(|to| cudaMallocManaged(to, 0, 1)), (INVALID_VALUE, 99));
+        for flags in [0, 3, 4] {
+            assert_eq!(allocated(|to| cudaMallocManaged(to, 8, flags)), (INVALID_VALUE, 99));
+        }
+        assert_eq!(allocated(|to| cudaMallocManaged(to, 1 << 50, 1)), (MEMORY_ALLOCATION, 99));
+        assert_eq!(allocated(|to| cudaMallocHost(to, 0)), (SUCCESS, 0));
+        assert_eq!(allocated(|to| cudaHostAlloc(to, 8, 8)), (INVALID_VALUE, 99));
+        let (mut address, mut pitch) = (99, 0);
+        assert_eq!(cudaMallocPitch(&raw mut address, &raw mut pitch, 100, 3), SUCCESS);
+        assert_eq!((pitch % 256, pitch >= 100), (0, true));
+        let none = std::ptr::null_mut();
+        assert_eq!(cudaMallocPitch(none, &raw mut pitch, 100, 3), INVALID_VALUE);
+        assert_eq!(cudaMallocPitch(&raw mut address, none.cast(), 100, 3), INVALID_VALUE);
+        assert_eq!(
+            cudaMallocPitch(&raw mut address, &raw mut pitch, usize::MAX, 2),
+            MEMORY_ALLOCATION
+        );
+    }
+    // None of it is sticky.
+    assert_eq!((cudaGetLastError(), cudaDeviceSynchronize()), (MEMORY_ALLOCATION, SUCCESS));
+}
+
+#[test]
+fn frees() {
+    let program = Program::new();
+    let x = program.memory(64);
+    assert_eq!((cudaFree(0), cudaFreeHost(0)), (SUCCESS, SUCCESS));
+    assert_eq!(cudaFree(x + 4), INVALID_VALUE, "not its beginning");
+    assert_eq!(cudaFreeHost(x), INVALID_VALUE, "not the host's");
+    assert_eq!((cudaFree(x), cudaFree(x)), (SUCCESS, INVALID_VALUE), "twice");
+    assert_eq!(copy(x, (&raw const x) as u64, 4, HOST_TO_DEVICE), INVALID_VALUE, "freed");
+    // SAFETY: the address of a variable.
+    let (code, pinned) = allocated(|to| unsafe { cudaMallocHost(to, 64) });
+    assert_eq!((code, cudaFree(pinned)), (SUCCESS, INVALID_VALUE));
+    assert_eq!((cudaFreeHost(pinned), cudaFreeHost(pinned)), (SUCCESS, INVALID_VALUE));
+    // SAFETY: the address of a variable.
+    let (code, managed) = allocated(|to| unsafe { cudaMallocManaged(to, 64, 1) });
+    assert_eq!((code, cudaFreeHost(managed)), (SUCCESS, INVALID_VALUE));
+    assert_eq!((cudaFree(managed), cudaFree(managed)), (SUCCESS, INVALID_VALUE));
+    let (mut free, mut total) = (0, 1);
+    // SAFETY: addresses of variables.
+    assert_eq!(unsafe { cudaMemGetInfo(&raw mut free, &raw mut total) }, SUCCESS);
+    assert_eq!(free, total, "nothing is left behind");
+}
+
+#[test]
+fn copies() {
+    let program = Program::new();
+    let (x, y) = (program.memory(16), program.memory(16));
+    let mut values = [1, 2, 3, 4];
+    let here = (&raw mut values) as u64;
+    for (name, code, expected) in [
+        ("to", copy(x, here, 16, HOST_TO_DEVICE), SUCCESS),
+        ("on", copy(y, x, 16, DEVICE_TO_DEVICE), SUCCESS),
+        ("nothing", copy(x, here, 0, HOST_TO_DEVICE), SUCCESS),
+        ("past the end", copy(x, here, 20, HOST_TO_DEVICE), INVALID_VALUE),
+        ("past the end from its middle", copy(x + 8, here, 12, HOST_TO_DEVICE), INVALID_VALUE),
+        ("back from past the end", copy(here, x + 4, 16, DEVICE_TO_HOST), INVALID_VALUE),
+        ("more than there is", copy(here, x, usize::MAX, DEVICE_TO_HOST), INVALID_VALUE),
+        ("between, past the end", copy(y, x, 17, DEVICE_TO_DEVICE), INVALID_VALUE),
+        ("no such kind", copy(x, here, 16, 5), INVALID_MEMCPY_DIRECTION),
+        ("no such kind either", copy(x, here, 16, -1), INVALID_MEMCPY_DIRECTION),
+        ("the other way round", copy(x, here, 16, DEVICE_TO_HOST), INVALID_VALUE),
+        ("host to host", copy(here, x, 16, HOST_TO_HOST), INVALID_VALUE),
+        ("device to device", copy(x, here, 16, DEVICE_TO_DEVICE), INVALID_VALUE),
+        ("to null", copy(0, here, 16, HOST_TO_HOST), INVALID_VALUE),
+        ("to null on the device", copy(0, here, 16, HOST_TO_DEVICE), INVALID_VALUE),
+        ("from null", copy(x, 0, 16, HOST_TO_DEVICE), INVALID_VALUE),
+        ("from null by default", copy(here, 0, 16, DEFAULT), INVALID_VALUE),
+        ("back", copy(here, y, 16, DEFAULT), SUCCESS),
+    ] {
+        assert_eq!(code, expected, "{name}");
+    }
+    assert_eq!(values, [1, 2, 3, 4]);
+    assert_eq!(program.read(y), [1, 2, 3, 4]);
+}
+
+#[test]
+fn long_copies_go_in_pieces() {
+    let program = Program::new();
+    let x = program.memory(5000);
+    let values: Vec<u8> = (0..5000).map(|i| (i % 251) as u8).collect();
+    assert_eq!(copy(x, values.as_ptr() as u64, 5000, HOST_TO_DEVICE), SUCCESS);
+    let mut back = vec![0u8; 5000];
+    assert_eq!(copy(back.as_mut_ptr() as u64, x, 5000, DEVICE_TO_HOST), SUCCESS);
+    assert!(back == values);
+    assert_eq!(copy(x, values.as_ptr() as u64, 5000 - 1, DEFAULT), SUCCESS);
+    assert_eq!(copy(back.as_mut_ptr() as u64, x + 1, 5000, DEVICE_TO_HOST), INVALID_VALUE);
+}
+
+#[test]
+fn fills_and_rows() {
+    let program = Program::new();
+    let x = program.memory(64);
+    let mut values = [0u8; 64];
+    let here = (&raw mut values) as u64;
+    // SAFETY: where these write, there is room.
+    unsafe {
+        assert_eq!(cudaMemset(x, 0x101, 64), SUCCESS);
+        assert_eq!(cudaMemset(x, 1, 65), INVALID_VALUE);
+        assert_eq!(cudaMemset(x, 1, usize::MAX), INVALID_VALUE);
+        assert_eq!(cudaMemset(here, 1, 4), INVALID_VALUE);
+        assert_eq!(cudaMemset(0, 1, 4), INVALID_VALUE);
+        assert_eq!(cudaMemset(0, 1, 0), SUCCESS);
+        assert_eq!(cudaMemset2D(x, 16, 2, 17, 1), INVALID_VALUE);
+        assert_eq!(cudaMemset2D(x, 16, 2, 4, 4), SUCCESS);
+        assert_eq!(cudaMemset2D(x, 16, 2, 4, 5), INVALID_VALUE);
+        let rows = |to_pitch, from_pitch, width, height, kind| {
+            cudaMemcpy2D(here, to_pitch, x, from_pitch, width, height, kind)
+        };
+        assert_eq!(rows(8, 16, 8, 4, DEVICE_TO_HOST), SUCCESS);
+        assert_eq!(rows(7, 16, 8, 4, DEVICE_TO_HOST), INVALID_VALUE);
+        assert_eq!(rows(8, 7, 8, 4, DEVICE_TO_HOST), INVALID_VALUE);
+        assert_eq!(rows(8, 16, 8, 5, DEVICE_TO_HOST), INVALID_VALUE);
+        assert_eq!(rows(8, 16, 8, 4, HOST_TO_DEVICE), INVALID_VALUE);
+        assert_eq!(rows(8, 16, 8, 4, 9), INVALID_MEMCPY_DIRECTION);
+    }
+    assert_eq!(values[..16], [2, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1]);
+}
+
+#[test]
+fn pointers_tell_what_they_are() {
+    let program = Program::new();
+    let x = program.memory(64);
+    // SAFETY: addresses of variables.
+    let (_, pinned) = allocated(|to| unsafe { cudaMallocHost(to, 64) });
+    // SAFETY: addresses of variables.
+    let (_, managed) = allocated(|to| unsafe { cudaMallocManaged(to, 64, 1) });
+    let here = (&raw const x) as u64;
+    for (pointer, kind) in [(here, 0), (pinned + 8, 1), (x + 4, 2), (managed, 3)] {
+        let mut attributes = [0u64; 11];
+        // SAFETY: the structure is smaller.
+        assert_eq!(unsafe { cudaPointerGetAttributes(&raw mut attributes, pointer) }, SUCCESS);
+        assert_eq!(attributes[0] as u32, kind, "{pointer:x}");
+    }
+    assert_eq!((cudaFreeHost(pinned), cudaFree(managed)), (SUCCESS, SUCCESS));
+}

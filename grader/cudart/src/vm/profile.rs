@@ -1,0 +1,42 @@
+//! What the kernels of a program cost, over all their launches.
+
+use crate::protocol::Launch;
+use ptxvm::Counters;
+use std::collections::BTreeSet;
+
+/// All launches of one kernel.
+#[derive(Clone, Debug, Default)]
+pub struct KernelProfile {
+    /// Number of its module, in the order of loading.
+    pub module: u64,
+    /// Name in the PTX.
+    pub kernel: String,
+    /// How often it was launched.
+    pub launches: u64,
+    /// Threads of a block and bytes of dynamic shared memory, as it was launched.
+    pub shapes: BTreeSet<(u32, u32)>,
+    /// The launches together.
+    pub counters: Counters,
+}
+
+/// By kernel, in the order of their first launches.
+#[derive(Debug, Default)]
+pub(super) struct Profiles(pub Vec<KernelProfile>);
+
+impl Profiles {
+    pub fn add(&mut self, launch: &Launch, counters: &Counters) {
+        let known = self
+            .0
+            .iter_mut()
+            .position(|profile| profile.module == launch.module && profile.kernel == launch.kernel);
+        let index = known.unwrap_or_else(|| {
+            let (module, kernel) = (launch.module, launch.kernel.clone());
+            self.0.push(KernelProfile { module, kernel, ..KernelProfile::default() });
+            self.0.len() - 1
+        });
+        let profile = &mut self.0[index];
+        profile.launches += 1;
+        profile.shapes.insert((launch.block.iter().product(), launch.shared));
+        profile.counters += counters;
+    }
+}

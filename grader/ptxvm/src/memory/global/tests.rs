@@ -1,0 +1,55 @@
+//! Addresses, bounds, and which bytes are defined.
+
+use super::*;
+
+#[test]
+fn an_index_wrong_by_any_32_bit_amount_tells_its_buffer() {
+    let mut memory = Memory::default();
+    let first = memory.alloc(Init::Bytes(vec![0; 16]), Access::ReadWrite);
+    let second = memory.alloc(Init::Undefined { len: 10 }, Access::ReadOnly);
+    let address = memory.address(second);
+    for offset in [-(1 << 33), -4, 0, 10, 1i64 << 33] {
+        assert_eq!(memory.locate(address.wrapping_add_signed(offset)), Some((second, offset)));
+    }
+    assert_eq!(memory.locate(0), None);
+    assert_eq!(memory.locate(u64::MAX), None);
+    assert_eq!(memory.locate(memory.address(first)), Some((first, 0)));
+}
+
+#[test]
+fn a_buffer_is_whole_once_all_of_it_is_written() {
+    let mut memory = Memory::default();
+    let id = memory.alloc(Init::Undefined { len: 10 }, Access::ReadWrite);
+    let steps = [(4, 4), (0, 4), (8, 1), (9, 1)];
+    for (place, bytes) in steps {
+        memory.prepare(None);
+        assert!(!memory.buffers[0].whole);
+        memory.buffers[0].put(place, bytes, 0);
+    }
+    memory.prepare(None);
+    assert!(memory.buffers[0].whole);
+    assert!(memory.defined(id).iter().all(|&defined| defined));
+}
+
+#[test]
+fn bounds_alignment_and_definition() {
+    let mut memory = Memory::default();
+    let id = memory.alloc(Init::Undefined { len: 10 }, Access::ReadWrite);
+    let (buffer, _) = memory.slot(memory.address(id)).unwrap();
+    assert_eq!(buffer.check(8, 4, false), Err(Fault::OutOfBounds));
+    assert_eq!(buffer.check(u64::MAX - 3, 4, false), Err(Fault::OutOfBounds));
+    assert_eq!(buffer.check(2, 4, false), Err(Fault::Misaligned));
+    assert!(!buffer.set_word(8, 1));
+    assert!(buffer.set_word(4, 0x0403_0201));
+    buffer.put(9, 1, 0xEE);
+    let gather = |index: u32| {
+        let (words, mut values) = (Words { index: [index; 32], first: index, reach: 0 }, [0; 32]);
+        buffer.gather(&words, 1, &mut values).then_some(values[31])
+    };
+    assert_eq!(gather(1), Some(0x0403_0201));
+    assert_eq!(gather(0), None, "not written");
+    assert_eq!(gather(2), None, "not whole");
+    assert_eq!(memory.bytes(id), [255, 255, 255, 255, 1, 2, 3, 4, 255, 0xEE]);
+    let defined: Vec<usize> = (0..10).filter(|&byte| memory.defined(id)[byte]).collect();
+    assert_eq!(defined, [4, 5, 6, 7, 9]);
+}
