@@ -23,6 +23,7 @@ mod members;
 mod memory;
 mod metamorphic;
 mod one_op;
+mod products;
 mod race;
 mod reference;
 mod reordered;
