@@ -4,7 +4,7 @@
 //! [`KEPT`] bits below the place of the largest exponent; the cut terms are added exactly, and the sum is cut to `f32` or
 //! rounded to the nearest `f16` (Xie, Wang, Yang and Yang, "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix
 //! Cores", 2025). The ISA leaves all this open, and other generations do otherwise. In `f64` the products are added one
-//! after the other, each with one rounding; integers are exact.
+//! after the other, each with one rounding; integers are exact. An H200 gives the same bits (`tests/golden/mma.py`).
 
 use super::float::NAN_F64;
 use super::round::{self, F16, Mode};

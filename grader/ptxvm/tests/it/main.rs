@@ -5,6 +5,7 @@
     reason = "operands and dimensions are called as in the kernels"
 )]
 
+mod alignment;
 mod approx;
 mod bad;
 mod barriers;
