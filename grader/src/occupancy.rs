@@ -1,8 +1,7 @@
 //! Theoretical occupancy: how many warps of a kernel a multiprocessor can hold at once, of those that it has room for.
 //!
 //! The rules are those of `cuda_occupancy.h` of CUDA 13.0; the limits those of the CUDA C++ Programming Guide, "Technical
-//! Specifications per Compute Capability". `tests/occupancy` has tables by that header, and one with
-//! what the driver says on an H200.
+//! Specifications per Compute Capability". `tests/occupancy` has a table by that header, and one by the driver of an H200.
 
 /// Threads of a warp.
 const WARP: u32 = 32;
