@@ -211,11 +211,12 @@ fn right_kernels_give_what_a_gpu_gives() {
             let Some(theirs) = sums.lines().find(named) else { continue };
             // What nobody writes, as the padding of structures, is zero there.
             let launch = case.launch.replace(" out=", " zeros=");
-            let mut ours = case.name.to_owned();
+            let mut words = vec![case.name.to_owned()];
             for bytes in run(&module, case.name, &launch, 1).1 {
                 let add = |sum: u64, byte: &u8| sum.wrapping_mul(31).wrapping_add((*byte).into());
-                ours += &format!("\t{:x}", bytes.iter().fold(0, add));
+                words.push(format!("{:x}", bytes.iter().fold(0, add)));
             }
+            let ours = words.join("\t");
             compared += 1;
             if ours != theirs {
                 wrong.push(format!("{ours}, not {theirs}"));
