@@ -5,9 +5,6 @@ import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = ["memory", "init", "shared_race", "global_race", "sync", "calls", "heap", "grid", "tiles", "usual", "tensor"]
-# Kernels that compute-sanitizer has not seen.
-NOT_RUN = ["good_waits_for_a_later_block", "good_copies_of_a_group", "good_pipeline_of_a_thread", "good_tiles_of_eight_columns",
-           "good_tile_of_global_memory_at_the_second_word", "bad_tile_of_shared_memory_at_the_second_word"]
 # Why the two differ: number of the note in docs/checks.md.
 NOTES = {
     1: "bad_input_changed_in_place bad_atomic_on_the_input bad_write_to_input",
@@ -76,8 +73,8 @@ def main():
     tools = sanitizer()
     print("| kernel | VM | compute-sanitizer | note |\n|---|---|---|---|")
     for name, marks in machine().items():
-        if marks or name in tools or name in NOTE or name in NOT_RUN:
-            said = ", ".join(tools[name]) or ("not run" if name in NOT_RUN else "-")
+        if marks or name in tools or name in NOTE:
+            said = ", ".join(tools[name]) or "-"
             # Name each tool once.
             seen = set()
             said = re.sub(r"(\w+): ", lambda m: "" if m[0] in seen or seen.add(m[0]) else m[0], said)

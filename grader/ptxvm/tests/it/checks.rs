@@ -236,10 +236,10 @@ fn counting_changes_nothing_that_a_launch_does() {
             let kernel = module.kernel(case.name).expect(case.name);
             let cooperative = case.launch.starts_with("cooperative");
             let options = Options { budget: 1 << 16, cooperative, ..Options::default() };
-            let (mut memory, launch) = prepare(case.launch);
+            let (mut memory, launch, _) = prepare(case.launch);
             let plain = ptxvm::launch(&module, kernel, &launch, &mut memory, &options);
             let plain = plain.unwrap_or_else(|error| panic!("{}: {error}", case.name));
-            let (mut other, launch) = prepare(case.launch);
+            let (mut other, launch, _) = prepare(case.launch);
             let counted = ptxvm::launch_profiled(&module, kernel, &launch, &mut other, &options);
             let (outcome, counters) =
                 counted.unwrap_or_else(|error| panic!("{}: {error}", case.name));
@@ -251,7 +251,7 @@ fn counting_changes_nothing_that_a_launch_does() {
             }
             let endless = |f: &Finding| matches!(f.kind, FindingKind::EndlessLoop { .. });
             assert_eq!(counters.endless, plain.findings.iter().any(endless), "{}", case.name);
-            let (mut alone, launch) = prepare(case.launch);
+            let (mut alone, launch, _) = prepare(case.launch);
             let alone = ptxvm::launch_counted(&module, kernel, &launch, &mut alone, &options);
             all += 1;
             others.extend((alone.ok().as_ref() != Some(&counters)).then_some(case.name));
