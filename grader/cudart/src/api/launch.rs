@@ -34,7 +34,7 @@ struct Named {
 
 fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
     let function = registry().functions.get(&(host as usize)).cloned();
-    // CUDA takes any other address for a `cudaKernel_t`, and finds that it is none.
+    // As an H200 says of an address that is no kernel, though the documentation has `cudaErrorInvalidDeviceFunction`.
     let function = function.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
     let module = client.module(function.module)?;
     let name = function.name;

@@ -229,7 +229,7 @@ pub(super) unsafe fn copy(
         HOST_TO_DEVICE => fits(sides.0, true) && fits(sides.1, false),
         DEVICE_TO_HOST => fits(sides.0, false) && fits(sides.1, true),
         DEVICE_TO_DEVICE => fits(sides.0, true) && fits(sides.1, true),
-        // With unified addressing, an H200 asks the addresses in both cases, whatever they are.
+        // An H200 takes device memory for a copy between hosts as well: with unified addressing the addresses tell.
         HOST_TO_HOST | DEFAULT => true,
         _ => return Err(CudaError::INVALID_MEMCPY_DIRECTION),
     };
@@ -334,7 +334,7 @@ unsafe fn copy_rows(
     kind: Kind,
 ) -> Result<(), CudaError> {
     if width > to_pitch || width > from_pitch {
-        // An H200 says the one of a single row and the other of four.
+        // As an H200 says of a single row with both pitches too small, and of four rows with one of them.
         let single = height == 1;
         return Err(if single { CudaError::INVALID_VALUE } else { CudaError::INVALID_PITCH_VALUE });
     }

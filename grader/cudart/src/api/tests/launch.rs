@@ -45,7 +45,7 @@ fn configurations() {
         ([1 << 31, 1, 1], [1; 3]),
         ([1; 3], [u32::MAX; 3]),
     ] {
-        // Measured on an H200.
+        // Measured on an H200, for one with too much and one with nothing on either side, and for 65 in z.
         assert_eq!(launch(grid, block), INVALID_VALUE, "{grid:?} {block:?}");
         assert_eq!(cudaGetLastError(), INVALID_VALUE);
     }
@@ -61,7 +61,7 @@ fn kernels_that_are_none() {
     let x = program.memory(4096);
     for (which, expected) in [
         (MISSING, INVALID_DEVICE_FUNCTION),
-        // Measured on an H200.
+        // Measured on an H200, for an address of the stack.
         (UNKNOWN, INVALID_RESOURCE_HANDLE),
         (COUNTER, INVALID_RESOURCE_HANDLE),
     ] {

@@ -148,7 +148,7 @@ fn fills_and_rows() {
         assert_eq!(cudaMemset(here, 1, 4), INVALID_VALUE);
         assert_eq!(cudaMemset(0, 1, 4), INVALID_VALUE);
         assert_eq!(cudaMemset(0, 1, 0), SUCCESS);
-        // One row: measured on an H200, as are the codes of copies below.
+        // One row: measured on an H200.
         assert_eq!(cudaMemset2D(x, 16, 1, 17, 1), SUCCESS);
         assert_eq!(cudaMemset2D(x, 16, 2, 17, 2), INVALID_VALUE);
         assert_eq!(cudaMemset2D(x, 16, 2, 4, 4), SUCCESS);
@@ -158,6 +158,7 @@ fn fills_and_rows() {
         };
         assert_eq!(rows(8, 16, 8, 4, DEVICE_TO_HOST), SUCCESS);
         assert_eq!(rows(7, 16, 8, 4, DEVICE_TO_HOST), INVALID_PITCH_VALUE);
+        // Measured on an H200, this and that for a single row.
         assert_eq!(rows(8, 7, 8, 4, DEVICE_TO_HOST), INVALID_PITCH_VALUE);
         assert_eq!(rows(7, 7, 8, 1, DEVICE_TO_HOST), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 5, DEVICE_TO_HOST), INVALID_VALUE);
