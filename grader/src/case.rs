@@ -35,6 +35,8 @@ pub struct Case {
     pub gates: Vec<CaseGate>,
     /// What must hold of results.
     pub requirements: Vec<CaseRequirement>,
+    /// The report has a line for each output.
+    pub differences: bool,
     /// What is drawn of them.
     pub pictures: Vec<CasePicture>,
     /// What is shown of them while they are written: indices in `tensors`, and what they are called.

@@ -28,8 +28,23 @@ pub struct TestVerdict {
     pub findings: Vec<Finding>,
     /// Outputs that are not right.
     pub diffs: Vec<TensorDiff>,
+    /// How far off each output is, if the spec asks for it; where all elements were written.
+    pub largest: Vec<Largest>,
     /// What the spec wants drawn.
     pub pictures: Vec<Picture>,
+}
+
+/// The element of an output that is farthest from what is right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Largest {
+    /// Which output.
+    pub tensor: Tensor,
+    /// Position in row-major order.
+    pub flat: usize,
+    /// |got - expected|; NaN where one of them is.
+    pub off: f64,
+    /// The largest error that a right kernel could make there.
+    pub allowed: f64,
 }
 
 /// Values to be drawn.

@@ -180,8 +180,8 @@ impl Tile {
     }
 
     /// What the address, and that of each line, must be a multiple of: the bytes that a lane takes at once in the machine code
-    /// for `sm_75` to `sm_90`. The ISA (9.7.14.4.2) asks for the bytes of a fragment, the CUDA C++ Programming Guide for 32 at the
-    /// start and for 16 between lines, but a GPU runs what keeps to less.
+    /// for `sm_75` to `sm_90`, and what an H200 takes (`tests/golden/align.tsv`). The ISA (9.7.14.4.2) asks for the bytes of a
+    /// fragment, the CUDA C++ Programming Guide for 32 at the start and for 16 between lines, but a GPU runs what keeps to less.
     pub fn alignment(&self) -> u32 {
         let Fragment { role, scalar, rows, .. } = self.fragment;
         let shared = self.address.window == Some(Window::Shared);

@@ -180,6 +180,7 @@ mod tests {
             bit_equal: Vec::new(),
             gates: Vec::new(),
             requirements: Vec::new(),
+            differences: false,
             pictures: Vec::new(),
             watched: Vec::new(),
         }

@@ -12,7 +12,7 @@ use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
 use crate::expansion::KernelSum;
 use crate::finding::{Finding, FindingKind, Place};
 use crate::tensor::Tensor;
-use crate::verdict::{Provenance, TensorDiff, TestVerdict};
+use crate::verdict::{Largest, Provenance, TensorDiff, TestVerdict};
 pub use expansion::{element_terms, formula_is_general, name_line};
 use indexmath::{Dims, ElementRef, Term};
 pub use repeat::repeated;
@@ -47,8 +47,29 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         notes: run.notes.clone(),
         findings,
         diffs,
+        largest: if case.differences { largest(&case.tensors, run) } else { Vec::new() },
         pictures: results.pictures(),
     }
+}
+
+/// For each output, the element that is farthest off. One that is NaN is farther than any number.
+fn largest(tensors: &[CaseTensor], run: &Run) -> Vec<Largest> {
+    let one = |(tensor, got): (&CaseTensor, &RunTensor)| {
+        let (tensor, right) = tensor.wanted()?;
+        let whole = got.values.len() == right.len() && got.written.iter().all(|&written| written);
+        let off = |flat: usize| match (got.values[flat], right[flat].value) {
+            (got, right) if got == right || got.is_nan() && right.is_nan() => 0.0,
+            (got, right) => (got - right).abs(),
+        };
+        let farther = |&a: &usize, &b: &usize| {
+            let (a, b) = (off(a), off(b));
+            a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(&b))
+        };
+        // Of equal ones the first.
+        let flat = (0..right.len()).filter(|_| whole).rev().max_by(farther)?;
+        Some(Largest { tensor, flat, off: off(flat), allowed: right[flat].bound })
+    };
+    tensors.iter().zip(&run.tensors).filter_map(one).collect()
 }
 
 /// Index in `case.tensors` and position of the element whose [`Provenance`] the report can use.

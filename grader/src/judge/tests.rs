@@ -135,3 +135,20 @@ proptest! {
         prop_assert_eq!(diffs.first().map_or(0, |d| d.wrong_count), wrong);
     }
 }
+
+#[test]
+fn the_largest_difference_of_an_output_is_found_where_all_is_written() {
+    let tensors =
+        [input(&[1.0]), output(&[(1.0, 0.5), (2.0, 0.25), (f64::INFINITY, 0.0), (4.0, 0.1)])];
+    let all = [true; 4];
+    let largest_of = |got: &[f64], written: &[bool]| {
+        let found = largest(&tensors, &run(&[(&[1.0], &[true]), (got, written)]));
+        found.into_iter().map(|l| (l.flat, l.off, l.allowed)).collect::<Vec<_>>()
+    };
+    assert_eq!(largest_of(&[1.25, 2.5, f64::INFINITY, 4.0], &all), [(1, 0.5, 0.25)]);
+    assert_eq!(largest_of(&[1.0, 2.0, f64::INFINITY, 4.0], &all), [(0, 0.0, 0.5)]);
+    assert_eq!(largest_of(&[1.0, 2.0, 7.0, 9.0], &all), [(2, f64::INFINITY, 0.0)]);
+    let [(3, off, _)] = largest_of(&[9.0, 2.0, 7.0, f64::NAN], &all)[..] else { panic!() };
+    assert!(off.is_nan());
+    assert_eq!(largest_of(&[1.0, 2.0, 3.0, 4.0], &[true, true, false, true]), []);
+}

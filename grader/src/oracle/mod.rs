@@ -78,6 +78,7 @@ fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         bit_equal: bit_equal(spec, test),
         gates: gates(spec, test)?,
         requirements: requirements(spec, test)?,
+        differences: spec.differences,
         pictures: pictures(spec, test)?,
         watched: watched(spec, test),
     })

@@ -9,7 +9,7 @@ use crate::expansion::{ElementTerms, Factor, Row, RowKind};
 use crate::failure::{Failure, FailureKind};
 use crate::finding::{Finding, SourceLine, ThreadId};
 use crate::tensor::Tensor;
-use crate::verdict::{ElementRead, Mismatch, TensorDiff, TestVerdict, ThreadReads};
+use crate::verdict::{ElementRead, Largest, Mismatch, TensorDiff, TestVerdict, ThreadReads};
 use indexmath::{DType, ElementRef, Term};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -162,6 +162,17 @@ fn test(verdict: &TestVerdict, file: &Path, source: &str) -> Value {
         "findings": findings,
         "tensors": tensors,
     });
+    if !verdict.largest.is_empty() {
+        let one = |l: &Largest| {
+            json!({
+                "name": l.tensor.name,
+                "element": l.tensor.coords(l.flat),
+                "difference": l.off,
+                "allowed": l.allowed,
+            })
+        };
+        test["largest_differences"] = verdict.largest.iter().map(one).collect();
+    }
     if !verdict.notes.is_empty() {
         test["notes"] = json!(verdict.notes);
     }

@@ -4,7 +4,7 @@ use super::number::time;
 use super::style::{Style, Tone};
 use super::{Reporter, RunInfo, Summary, cause, diff, findings, heatmap, terms};
 use crate::failure::Failure;
-use crate::verdict::TestVerdict;
+use crate::verdict::{Largest, TestVerdict};
 use std::io::{self, Write};
 
 /// Findings shown with their source line; of the others the title is shown.
@@ -113,6 +113,9 @@ impl<W: Write> Reporter for TextReporter<W> {
         let took = time(verdict.time);
         let why = reason(verdict).map(|why| format!("   {why}")).unwrap_or_default();
         self.test_line(format!("  {mark} {:<width$} {took:>8}{why}", verdict.test))?;
+        for line in largest(verdict) {
+            self.test_line(self.style.paint(Tone::Faint, &line))?;
+        }
         if !verdict.passed() && self.first_failure.is_none() {
             self.first_failure = Some(verdict.clone());
         }
@@ -278,4 +281,14 @@ fn finding_lines(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<Stri
         lines.push(format!("and {more} more"));
     }
     lines
+}
+/// A line for each output, if the spec asks for it: how far off the farthest element is.
+fn largest(verdict: &TestVerdict) -> Vec<String> {
+    let width = verdict.largest.iter().map(|l| l.tensor.name.chars().count()).max().unwrap_or(0);
+    let line = |Largest { tensor, flat, off, allowed }: &Largest| {
+        let at = tensor.element_name(*flat);
+        let name = &tensor.name;
+        format!("      {name:<width$}  largest difference {off:.2e} at {at}, allowed {allowed:.2e}")
+    };
+    verdict.largest.iter().map(line).collect()
 }

@@ -64,6 +64,8 @@ pub struct Spec {
     pub title: String,
     /// Numbers of the puzzles to do before this one.
     pub needs: Vec<u32>,
+    /// The report has a line for each output of a test, with its largest difference from what is right.
+    pub differences: bool,
     /// Names of the sizes.
     pub sizes: Sizes,
     /// Types and formula.
@@ -173,12 +175,13 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     ])?;
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());
-    let (needs, untested) = (raw.needs, raw.untested);
+    let (needs, untested, differences) = (raw.needs, raw.untested, raw.differences);
     Ok(Spec {
         path,
         text,
         title,
         needs,
+        differences,
         sizes,
         tensors,
         launches,

@@ -14,6 +14,9 @@ pub struct RawSpec {
     /// Numbers of the puzzles to do before this one.
     #[serde(default)]
     pub needs: Vec<u32>,
+    /// The report has a line for each output.
+    #[serde(default)]
+    pub differences: bool,
     pub dims: Spanned<Table>,
     pub tensors: Spanned<BTreeMap<Spanned<String>, Spanned<String>>>,
     pub math: RawMath,

@@ -4,8 +4,9 @@
 //! [`KEPT`] bits below the place of the largest exponent; the cut terms are added exactly, and the sum is cut to `f32` or
 //! rounded to the nearest `f16` (Xie, Wang, Yang and Yang, "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix
 //! Cores", 2025). The ISA leaves all this open, and other generations do otherwise. In `f64` the products are added one
-//! after the other, each with one rounding; integers are exact.
+//! after the other, each with one rounding; integers are exact. An H200 gives the same bits (`tests/golden/mma.py`).
 
+use super::float::NAN_F64;
 use super::round::{self, F16, Mode};
 use crate::matrix::{Layout, Product, Scalar};
 
@@ -14,6 +15,12 @@ pub type Dense = Vec<u64>;
 
 /// The bits that stand for a NaN in `f32`.
 const NAN: u32 = 0x7FFF_FFFF;
+
+/// The NaN that `f64` gives for infinity minus infinity and zero times infinity, whatever their signs.
+const MADE: u64 = 0xFFF8_0000_0000_0000;
+
+/// The bit that an `f64` NaN has unless it signals.
+const QUIET: u64 = 1 << 51;
 
 /// Bits that a term keeps below that of the largest term's exponent.
 const KEPT: i32 = 25;
@@ -146,6 +153,18 @@ fn floats(op: &Product, a: &Dense, b: &Dense, c: &Dense) -> Dense {
     c.iter().enumerate().map(element).collect()
 }
 
+/// A product and the sum so far, in `f64`. A sum that is no number stays what it is.
+fn fused_wide(a: u64, b: u64, sum: u64) -> u64 {
+    let [x, y, z] = [a, b, sum].map(f64::from_bits);
+    let next = x.mul_add(y, z);
+    match () {
+        () if !next.is_nan() => next.to_bits(),
+        () if z.is_nan() => sum | QUIET,
+        () if x.is_nan() || y.is_nan() => NAN_F64,
+        () => MADE,
+    }
+}
+
 fn to_integer(bits: u64, scalar: Scalar) -> i64 {
     match scalar {
         Scalar::S8 => i64::from(bits as i8),
@@ -162,11 +181,10 @@ pub fn product(op: &Product, a: &Dense, b: &Dense, c: &Dense) -> Dense {
     match op.d.scalar {
         Scalar::F64 => all
             .map(|index| {
-                let sum = (0..depth).fold(f64::from_bits(c[index]), |sum, k| {
+                (0..depth).fold(c[index], |sum, k| {
                     let (x, y) = pair(index, k);
-                    f64::from_bits(a[x]).mul_add(f64::from_bits(b[y]), sum)
-                });
-                if sum.is_nan() { f64::NAN.to_bits() } else { sum.to_bits() }
+                    fused_wide(a[x], b[y], sum)
+                })
             })
             .collect(),
         Scalar::S32 => all
@@ -281,6 +299,21 @@ mod tests {
         let tiny = vec![u64::from(half::bf16::from_f32(1e-30).to_bits()); 3];
         let bf16 = op(Scalar::Bf16, Scalar::F32, false);
         assert_eq!(product(&bf16, &tiny, &tiny, &f32s(&[1.0])), f32s(&[1.0]));
+    }
+
+    #[test]
+    fn f64_makes_another_nan_than_it_passes_on() {
+        let f64s = |values: [f64; 3]| values.map(f64::to_bits).to_vec();
+        let (ones, infinity) = (f64s([1.0; 3]), f64::INFINITY);
+        let sum = |a: [f64; 3], b: &Dense, c: u64| {
+            product(&op(Scalar::F64, Scalar::F64, false), &f64s(a), b, &vec![c])[0]
+        };
+        assert_eq!(sum([infinity, 1.0, -infinity], &ones, 0), MADE);
+        assert_eq!(sum([0.0, 1.0, 2.0], &f64s([infinity, 1.0, 1.0]), 0), MADE);
+        assert_eq!(sum([1.0, -infinity, 2.0], &ones, infinity.to_bits()), MADE);
+        assert_eq!(sum([1.0, f64::NAN, 2.0], &ones, 0), NAN_F64);
+        assert_eq!(sum([1.0; 3], &ones, NAN_F64), NAN_F64);
+        assert_eq!(sum([1.0; 3], &ones, MADE), MADE);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 """Builds the kernels of this folder with a generated main and runs each under the tools of compute-sanitizer.
 
 Usage, on a machine with a GPU: python3 sanitize.py FOLDER [--jobs N] [--tools LIST] [--only REGEX] [--plain SECONDS]
-[--until SECONDS] [FILE.cu...]. Writes FOLDER/result.tsv (kernel, tool, kind, line), and raw.txt, where the plain runs print a sum of each
-buffer's words. Runs that share the GPU are slow to start and to end: plain runs need --jobs 1.
+[--until SECONDS] [FILE.cu...]. Writes FOLDER/result.tsv (kernel, tool, kind, line), FOLDER/raw.txt, and FOLDER/sums.tsv: of right kernels that
+ran plainly, a sum of each buffer's bytes. Runs that share the GPU are slow to start and to end: plain runs need --jobs 1.
 The rows that are not clean are kept in sanitizer.tsv here: grep -vP "\\tplain\\t|\\tclean\\t" result.tsv > sanitizer.tsv
 """
 import argparse, os, re, shutil, subprocess, tempfile, threading, time
@@ -36,6 +36,7 @@ template <class T> std::vector<T> values(size_t n, bool whole) {
     for (auto &x : v) { state = state * 1664525u + 1013904223u; x = (T)((int)((state >> 24) % 17u) - (whole ? 0 : 8)); }
     return v;
 }
+bool plain; // No tool watches: what nobody writes becomes zero.
 std::vector<std::pair<void *, size_t>> buffers;
 void print_sums() {
     for (auto &[p, bytes] : buffers) {
@@ -50,7 +51,10 @@ template <class T> T *buffer(size_t n, const char *how) {
     T *p = nullptr;
     cudaMalloc(&p, n * sizeof(T));
     buffers.push_back({p, n * sizeof(T)});
-    if (!strcmp(how, "out")) return p;
+    if (!strcmp(how, "out")) {
+        if (plain) cudaMemset(p, 0, n * sizeof(T));
+        return p;
+    }
     auto v = values<T>(n, !std::is_same<T, float>::value);
     if (!strcmp(how, "zeros")) memset(v.data(), 0, n * sizeof(T));
     cudaMemcpy(p, v.data(), n * sizeof(T), cudaMemcpyHostToDevice);
@@ -58,10 +62,11 @@ template <class T> T *buffer(size_t n, const char *how) {
 }
 int main(int argc, char **argv) {
     cudaError_t started = cudaErrorInvalidValue;
+    plain = argc > 2;
 '''
 TAIL = r'''
     cudaError_t end = cudaDeviceSynchronize();
-    if (argc > 2 && end == cudaSuccess) print_sums();
+    if (plain && end == cudaSuccess) print_sums();
     printf("launch: %s; end: %s\n", cudaGetErrorName(started), cudaGetErrorName(end));
     return end != cudaSuccess;
 }
@@ -113,9 +118,10 @@ KINDS = re.compile(r"Invalid __\w+__ \w+|Misaligned|Uninitialized __\w+__ memory
                    r"Malloc/Free Error encountered : [^\n]*|Stack overflow|Trace/breakpoint trap|Invalid PC|"
                    r"Race reported[^\n]*|Device-side assertion[^\n]*|and (?:Read|Write|Atomic)[^\n]*|is misaligned")
 PLACE = re.compile(r"(?:in|at) [^\n]*?(\w+\.cu):(\d+)")
+HEADER = re.compile(r"(?:in|at) [^\n]*\w+\.h:\d+")
 
 def parse(text, file):
-    found, kind = {}, None
+    found, headers, kind = {}, {}, None
     for line in text.split("\n"):
         if not line.startswith("========="):
             continue
@@ -134,9 +140,11 @@ def parse(text, file):
         if p and kind and p[1] == file:
             found[(kind, p[2])] = found.get((kind, p[2]), 0) + 1
             kind = None
-    return list(found)
+        elif kind and HEADER.search(line):
+            headers[(kind + " in headers", "-")] = 1
+    return list(found or headers)
 
-lock, rows, raw = threading.Lock(), [], []
+lock, rows, raw, sums = threading.Lock(), [], [], []
 
 def one(job):
     (file, binary, name), tool = job
@@ -161,6 +169,8 @@ def one(job):
     with lock:
         rows.extend((name, tool, kind, line) for kind, line in result)
         raw.append(f"##### {name} {tool}\n{text[:4000]}\n")
+        if tool == "plain" and name.startswith("good_") and (of_buffers := re.findall(r"^sum (\w+)", text, re.M)):
+            sums.append((name, *of_buffers))
 
 def report():
     with lock:
@@ -168,6 +178,8 @@ def report():
             f.writelines("\t".join(row) + "\n" for row in sorted(rows))
         with open(os.path.join(OUT, "raw.txt"), "w") as f:
             f.writelines(sorted(raw))
+        with open(os.path.join(OUT, "sums.tsv"), "w") as f:
+            f.writelines("\t".join(row) + "\n" for row in sorted(sums))
 
 def main():
     files = ARGS.files or sorted(f for f in os.listdir(HERE) if f.endswith(".cu"))

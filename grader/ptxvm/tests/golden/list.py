@@ -319,6 +319,42 @@ for t in ("f16", "bf16"):
         put("r0", "f16x2", f"cvt.rn.f16x2.{f} %r0,%rs1; ")
 for n in ("clz", "popc", "brev"):
     put("r0", "i", f"{n}.b32 %r0,%r1; ")
+# Scalar video instructions, by their types, selectors and second operations.
+signs = ("s32", "u32")
+for n in ("vadd", "vsub", "vabsdiff", "vmin", "vmax"):
+    for t in (f"{n}.{d}.{a}.{b}" for d in signs for a in signs for b in signs):
+        put("r0", "i", f"{t} %r0,%r1.h0,%r2.b1;")
+        put("r0", "i", f"{t}.sat %r0,%r1,%r2;")
+        for how in (".sat.add", ".max", ".min", ".sat.min"):
+            put("r0", "i", f"{t}{how} %r0,%r1,%r2,%r3;")
+        put("r0", "i", f"{t}.sat %r0.b1,%r1.b3,%r2.b0,%r3;")
+        put("r0", "i", f"{t}.sat %r0.h0,%r1.h1,%r2.h0,%r3;")
+        put("r0", "i", f"{t} %r0.h1,%r1,%r2,%r3;")
+    for t in signs:
+        put("r0", "i", f"{n}.{t}.{t}.{t}.sat %r0.h1,%r1.h0,%r2.h0,%r3;")
+for n in ("vshl", "vshr"):
+    for t, m in ((f"{n}.{d}.{a}.u32", m) for d in signs for a in signs for m in ("clamp", "wrap")):
+        put("r0", "i", f"{t}.{m} %r0,%r1.h1,%r2.b2;")
+        put("r0", "i", f"{t}.sat.{m} %r0,%r1,%r2;")
+        for how in (f".{m}.add", f".{m}.max", f".{m}.min", f".sat.{m}.max"):
+            put("r0", "i", f"{t}{how} %r0,%r1,%r2.b0,%r3;")
+        put("r0", "i", f"{t}.sat.{m} %r0.b2,%r1,%r2.b0,%r3;")
+        put("r0", "i", f"{t}.sat.{m} %r0.h1,%r1,%r2.b0,%r3;")
+        put("r0", "i", f"{t}.{m} %r0.h0,%r1,%r2.b0,%r3;")
+for a, b in ((a, b) for a in signs for b in signs):
+    for d in signs:
+        t = f"vmad.{d}.{a}.{b}"
+        for how in ("", ".sat", ".shr7", ".shr15", ".sat.shr7", ".sat.shr15", ".po", ".po.sat", ".po.shr7", ".po.sat.shr15"):
+            put("r0", "i", f"{t}{how} %r0,%r1,%r2,%r3;")
+        put("r0", "i", f"{t}.sat %r0,%r1.h1,%r2.b3,%r3;")
+        put("r0", "i", f"{t}.shr7 %r0,%r1.b2,%r2.h0,%r3;")
+for a, b in ((a, b) for a in signs for b in signs):
+    for c in ("eq", "ne", "lt", "le", "gt", "ge"):
+        put("r0", "i", f"vset.{a}.{b}.{c} %r0,%r1.h0,%r2.h1;")
+    for how in ("lt.add", "gt.min", "ne.max"):
+        put("r0", "i", f"vset.{a}.{b}.{how} %r0,%r1,%r2,%r3;")
+    put("r0", "i", f"vset.{a}.{b}.ge %r0.h1,%r1.b0,%r2.b1,%r3;")
+    put("r0", "i", f"vset.{a}.{b}.le %r0.b3,%r1.h0,%r2.h1,%r3;")
 # The blank at the end marks the exhaustive ones.
 open("tables.txt", "w").write("\n".join(o) + "\n")
 print(e, len(o) - e)

@@ -89,9 +89,9 @@ fn values(spec: &str) -> Vec<u8> {
     }
 }
 
-/// Memory and launch of a case.
-fn prepare(text: &str) -> (Memory, Launch) {
-    let mut memory = Memory::default();
+/// Memory and launch of a case, and its buffers in the order of the parameters.
+fn prepare(text: &str) -> (Memory, Launch, Vec<BufferId>) {
+    let (mut memory, mut buffers) = (Memory::default(), Vec::new());
     let mut launch = Launch { grid: [1; 3], block: [1; 3], dynamic_shared: 0, params: Vec::new() };
     // `cooperative` is for the options.
     for item in text.split(' ').filter(|item| *item != "cooperative") {
@@ -127,8 +127,9 @@ fn prepare(text: &str) -> (Memory, Launch) {
             }
         };
         launch.params.push(memory.address(buffer).to_le_bytes().to_vec());
+        buffers.push(buffer);
     }
-    (memory, launch)
+    (memory, launch, buffers)
 }
 
 fn kind(finding: &Finding) -> &'static str {
@@ -154,14 +155,16 @@ fn kind(finding: &Finding) -> &'static str {
     }
 }
 
-fn run(module: &Module, case: &Case, threads: usize) -> Vec<Finding> {
-    let kernel = module.kernel(case.name).expect(case.name);
-    let (mut memory, launch) = prepare(case.launch);
-    let cooperative = case.launch.starts_with("cooperative");
+/// The findings of a launch, and the bytes of the buffers after it.
+fn run(module: &Module, name: &str, text: &str, threads: usize) -> (Vec<Finding>, Vec<Vec<u8>>) {
+    let kernel = module.kernel(name).expect(name);
+    let (mut memory, launch, buffers) = prepare(text);
+    let cooperative = text.starts_with("cooperative");
     let options = Options { budget: 1 << 16, cooperative, ..Options::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let outcome = pool.install(|| ptxvm::launch(module, kernel, &launch, &mut memory, &options));
-    outcome.unwrap_or_else(|error| panic!("{}: {error}", case.name)).findings
+    let findings = outcome.unwrap_or_else(|error| panic!("{name}: {error}")).findings;
+    (findings, buffers.iter().map(|id| memory.bytes(*id)).collect())
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn each_finding_and_no_other() {
             *if is_bad { &mut bad } else { &mut good } += 1;
             let marks = case.expected.len() + case.missed.len();
             assert_eq!(is_bad, marks > 0, "{}", case.name);
-            let findings = run(&module, &case, 1);
+            let findings = run(&module, case.name, case.launch, 1).0;
             let found: BTreeSet<Mark> = findings
                 .iter()
                 .map(|finding| {
@@ -187,13 +190,41 @@ fn each_finding_and_no_other() {
             if found != case.expected {
                 wrong.push(format!("{file}: {}: {found:?}, not {:?}", case.name, case.expected));
             }
-            if run(&module, &case, 4) != findings {
+            if run(&module, case.name, case.launch, 4).0 != findings {
                 wrong.push(format!("{file}: {}: other findings with more threads", case.name));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(bad >= 40 && good >= 30, "{bad} bad and {good} good kernels");
+}
+
+/// Right kernels leave in their buffers what they leave there on an H200.
+#[test]
+fn right_kernels_give_what_a_gpu_gives() {
+    let sums = include_str!("../checks/sums.tsv");
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for (file, source, ptx) in FILES {
+        let module = Module::load(ptx).unwrap_or_else(|error| panic!("{file}: {error}"));
+        for case in cases(source) {
+            let named = |line: &&str| line.split('\t').next() == Some(case.name);
+            let Some(theirs) = sums.lines().find(named) else { continue };
+            // What nobody writes, as the padding of structures, is zero there.
+            let launch = case.launch.replace(" out=", " zeros=");
+            let mut words = vec![case.name.to_owned()];
+            for bytes in run(&module, case.name, &launch, 1).1 {
+                let add = |sum: u64, byte: &u8| sum.wrapping_mul(31).wrapping_add((*byte).into());
+                words.push(format!("{:x}", bytes.iter().fold(0, add)));
+            }
+            let ours = words.join("\t");
+            compared += 1;
+            if ours != theirs {
+                wrong.push(format!("{ours}, not {theirs}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(compared, sums.lines().count());
 }
 
 #[test]

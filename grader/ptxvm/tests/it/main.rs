@@ -5,6 +5,7 @@
     reason = "operands and dimensions are called as in the kernels"
 )]
 
+mod alignment;
 mod approx;
 mod bad;
 mod barriers;
@@ -23,6 +24,7 @@ mod members;
 mod memory;
 mod metamorphic;
 mod one_op;
+mod products;
 mod race;
 mod reference;
 mod reordered;

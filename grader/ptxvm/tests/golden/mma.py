@@ -1,0 +1,215 @@
+"""Runs the products of matrices of ../fixtures on a GPU of compute capability 9.0 and packs what they give.
+
+Usage, on a machine with an NVIDIA driver, Python and numpy: python3 mma.py OUT.
+
+OUT/mma.txt has a line for each kernel: its name and the bytes of one D. OUT/mma.bin has for each of them the first SAMPLE of its SETS
+results, then a hash of each other one. The operands are made by `operands`, here and in tests/it/products.rs alike. OUT/whole.txt says
+how the other kernels of the fixtures did on whole numbers, where every order of sums gives the same.
+"""
+
+import ctypes as c
+import os
+import re
+import sys
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIXTURES = os.path.join(HERE, "..", "fixtures")
+SETS, SAMPLE = 64, 16
+U = np.uint64
+# Bits of exponent and mantissa.
+FORMATS = {"f16": (5, 10), "bf16": (8, 7), "tf32": (8, 23), "f32": (8, 23), "f64": (11, 52)}
+WIDTH = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4}
+
+
+def mix(x):
+    """SplitMix64."""
+    x = x * U(0x9E3779B97F4A7C15) + U(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> U(30))) * U(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> U(27))) * U(0x94D049BB133111EB)
+    return x ^ (x >> U(31))
+
+
+def whole(values, exponent, mantissa):
+    """Whole numbers from -8 to 8 in a format."""
+    bias = (1 << (exponent - 1)) - 1
+    magnitude = np.abs(values).astype(np.uint64)
+    top = np.select([magnitude >= U(8), magnitude >= U(4), magnitude >= U(2)], [3, 2, 1], 0).astype(np.uint64)
+    fraction = (magnitude << U(mantissa)) >> top
+    bits = ((U(bias) + top) << U(mantissa)) | (fraction & U((1 << mantissa) - 1))
+    bits = np.where(magnitude == 0, U(0), bits)
+    return bits | np.where(values < 0, U(1 << (exponent + mantissa)), U(0))
+
+
+def operands(name, matrix, kind, per_set):
+    """SETS times so many elements of one matrix of a kernel, as the bits of their type.
+
+    Every fourth set has whole numbers, the next one numbers of 0.25 to 4, the next any finite ones, the next some special
+    ones too.
+    """
+    seed = mix(np.array([sum(ord(x) * 131 ** i for i, x in enumerate(name)) % (1 << 32) * 4 + matrix], dtype=np.uint64))[0]
+    index = np.arange(SETS * per_set, dtype=np.uint64)
+    random = mix(seed ^ index)
+    sort = (index // U(per_set)) % U(4)
+    if kind in ("s8", "u8"):
+        return random & U(0xFF)
+    if kind == "s32":
+        small = ((random & U(0xFFFFFF)) + U((1 << 32) - (1 << 23))) & U(0xFFFFFFFF)
+        return np.where(sort == 3, random & U(0xFFFFFFFF), small)
+    exponent, mantissa = FORMATS[kind]
+    bias, sign = (1 << (exponent - 1)) - 1, random >> U(63) << U(exponent + mantissa)
+    fraction = random & U((1 << mantissa) - 1)
+    if kind == "tf32":
+        fraction = np.where(sort == 1, fraction & ~U(0x1FFF), fraction)
+    near = sign | ((U(bias - 2) + ((random >> U(60)) & U(3))) << U(mantissa)) | fraction
+    any_exponent = (random >> U(52)) % U((1 << exponent) - 1)
+    finite = sign | (any_exponent << U(mantissa)) | fraction
+    infinity = U(((1 << exponent) - 1) << mantissa)
+    choice = (random >> U(54)) & U(63)
+    special = np.select([choice == U(0), choice == U(1), choice == U(2), choice == U(3)],
+                        [sign, sign | infinity, infinity | U(1 << (mantissa - 1)), sign | fraction], near)
+    numbers = whole((random % U(17)).astype(np.int64) - 8, exponent, mantissa)
+    return np.select([sort == U(0), sort == U(1), sort == U(2)], [numbers, near, finite], special)
+
+
+def packed(bits, kind):
+    return bits.astype({1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[WIDTH[kind]])
+
+
+def plan(name):
+    """Elements of A, B and C of a set, and their types."""
+    dims = re.search(r"m(\d+)n(\d+)k(\d+)", name)
+    m, n, k = (int(x) for x in dims.groups())
+    parts = name.split("_")
+    if name.startswith("wmma"):
+        kinds = [parts[2], parts[2], parts[3]]
+    elif name.endswith("f64"):
+        kinds = ["f64"] * 3
+    else:
+        kinds = [parts[3], parts[4] if parts[4:] else parts[3], parts[2]]
+    return [(m * k, kinds[0]), (k * n, kinds[1]), (m * n, kinds[2])]
+
+
+def hashes(results):
+    """Of each set: h = (h ^ element) * prime, from the first to the last."""
+    rows = results.astype(np.uint64).reshape(-1, results.size // SETS)
+    state = np.full(len(rows), 0xCBF29CE484222325, np.uint64)
+    for column in rows.T:
+        state = (state ^ column) * U(0x9E3779B97F4A7C15)
+        state ^= state >> U(32)
+    return state
+
+
+def condensed(results):
+    sample = results.reshape(SETS, -1)[:SAMPLE]
+    return sample.tobytes() + hashes(results)[SAMPLE:].tobytes()
+
+
+class Gpu:
+    def __init__(self):
+        self.driver = c.CDLL("libcuda.so.1")
+        device, context = c.c_int(), c.c_void_p()
+        self.check(self.driver.cuInit(0))
+        self.check(self.driver.cuDeviceGet(c.byref(device), 0))
+        self.check(self.driver.cuDevicePrimaryCtxRetain(c.byref(context), device))
+        self.check(self.driver.cuCtxSetCurrent(context))
+
+    def check(self, code):
+        if code:
+            raise RuntimeError(f"CUDA error {code}")
+
+    def load(self, path):
+        module = c.c_void_p()
+        # Lines name debug strings that are cut off in the fixtures, and the driver wants all or none of them.
+        lines = [line for line in open(path) if not re.match(r"\s*\.(loc|file)\b", line)]
+        self.check(self.driver.cuModuleLoadData(c.byref(module), "".join(lines).encode() + b"\0"))
+        return module
+
+    def run(self, module, name, grid, block, arguments, out):
+        """Launches with arrays, then numbers; `out` is the last array, and comes back."""
+        function, buffers = c.c_void_p(), []
+        self.check(self.driver.cuModuleGetFunction(c.byref(function), module, name.encode()))
+        params = []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                address = c.c_uint64()
+                self.check(self.driver.cuMemAlloc_v2(c.byref(address), c.c_size_t(argument.nbytes)))
+                pointer = argument.ctypes.data_as(c.c_void_p)
+                self.check(self.driver.cuMemcpyHtoD_v2(address, pointer, c.c_size_t(argument.nbytes)))
+                buffers.append(address)
+                params.append(address)
+            else:
+                params.append(c.c_float(argument) if isinstance(argument, float) else c.c_int(argument))
+        pointers = (c.c_void_p * len(params))(*(c.cast(c.byref(x), c.c_void_p) for x in params))
+        self.check(self.driver.cuLaunchKernel(function, *grid, *block, 0, None, pointers, None))
+        self.check(self.driver.cuCtxSynchronize())
+        result = np.zeros_like(out)
+        self.check(self.driver.cuMemcpyDtoH_v2(result.ctypes.data_as(c.c_void_p), buffers[-1], c.c_size_t(out.nbytes)))
+        for address in buffers:
+            self.driver.cuMemFree_v2(address)
+        return result
+
+
+def names(path):
+    return re.findall(r"\.visible \.entry (\w+)\(", open(path).read())
+
+
+def whole_kernels(gpu, mma, wmma, say):
+    rng = np.random.default_rng(1)
+    some = lambda *shape: rng.integers(-8, 9, shape).astype(np.float32)
+    a, b = some(128, 160), some(160, 96)
+    out = np.zeros((128, 96), np.float32)
+    d = gpu.run(mma, "mma_gemm", (3, 2, 1), (128, 1, 1), [a.astype(np.float16), b.astype(np.float16), out, 128, 96, 160], out)
+    say("mma_gemm", np.array_equal(d, a @ b))
+    a, b, old = some(64, 48), some(48, 96), some(64, 96)
+    d = gpu.run(wmma, "wmma_gemm", (3, 2, 1), (128, 1, 1),
+                [a.astype(np.float16), b.astype(np.float16), old, 64, 96, 48, 0.5, -2.0], old)
+    say("wmma_gemm", np.array_equal(d, 0.5 * (a @ b) - 2 * old))
+    a, b, out = some(16, 16), some(16, 16), np.zeros((16, 16), np.float16)
+    d = gpu.run(wmma, "wmma_elements", (1, 1, 1), (32, 1, 1),
+                [a.astype(np.float16), np.ascontiguousarray(b.T).astype(np.float16), out], out)
+    say("wmma_elements", np.array_equal(d.astype(np.float32), 2 * a @ b + 1))
+    halves = np.arange(256, dtype=np.uint16)
+    out = np.zeros(32 * 12, np.uint32)
+    d = gpu.run(mma, "matrices", (1, 1, 1), (32, 1, 1), [halves, out], out).reshape(32, 12)
+    lane = np.arange(32)
+    row, col = lane // 4, lane % 4 * 2
+    plain = lambda at: (at * 64 + row * 8 + col) | (at * 64 + row * 8 + col + 1) << 16
+    turned = lambda at: (at * 64 + col * 8 + row) | (at * 64 + col * 8 + row + 8) << 16
+    expected = [plain(0), turned(0), turned(1)] + [plain(i) for i in range(4)] + [turned(i) for i in range(4)] + [turned(0)]
+    say("matrices", np.array_equal(d, np.stack(expected, 1)))
+    out = np.zeros(256, np.uint16)
+    d = gpu.run(mma, "transposed_matrices", (1, 1, 1), (32, 1, 1), [halves, out], out)
+    say("transposed_matrices", np.array_equal(d.reshape(4, 8, 8), halves.reshape(4, 8, 8).transpose(0, 2, 1)))
+    words, out = np.arange(1, 129, dtype=np.uint32), np.zeros(352, np.uint32)
+    d = gpu.run(mma, "copies", (1, 1, 1), (32, 1, 1), [words, out], out)
+    t, at = np.arange(32), np.arange(128)
+    kept = np.where(at % 4 < 4 - at // 4 % 4, words, 0)
+    ignored = np.where(at // 4 % 2 == 1, 0, words)
+    say("copies", np.array_equal(d, np.concatenate([words[31 - t], words[62 - 2 * t], words[63 - 2 * t], kept, ignored])))
+
+
+def main():
+    folder = sys.argv[1]
+    gpu, lines, data = Gpu(), [], []
+    files = [os.path.join(FIXTURES, file) for file in ("mma_sm90.ptx", "wmma_sm90.ptx")]
+    mma, wmma = (gpu.load(file) for file in files)
+    for file, module in zip(files, (mma, wmma)):
+        for name in names(file):
+            if not re.match(r"w?mma_m\d", name):
+                continue
+            matrices = plan(name)
+            arrays = [packed(operands(name, i, kind, size), kind) for i, (size, kind) in enumerate(matrices)]
+            out = np.zeros_like(arrays[2])
+            d = gpu.run(module, name, (SETS, 1, 1), (32, 1, 1), arrays + [out], out)
+            lines.append(f"{name} {d.nbytes // SETS}\n")
+            data.append(condensed(d))
+    open(os.path.join(folder, "mma.txt"), "w").write("".join(lines))
+    open(os.path.join(folder, "mma.bin"), "wb").write(b"".join(data))
+    with open(os.path.join(folder, "whole.txt"), "w") as report:
+        whole_kernels(gpu, mma, wmma, lambda name, same: report.write(f"{name} {'equal' if same else 'DIFFERENT'}\n"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+//! Products of matrices, bit for bit, against what an NVIDIA H200 gave: `tests/golden/mma.py` made the numbers.
+
+use std::fmt::Write;
+
+use crate::golden::{hash, word};
+use crate::support::Device;
+
+const LINES: &str = include_str!("../golden/mma.txt");
+const H200: &[u8] = include_bytes!("../golden/mma.bin");
+const MMA: &str = include_str!("../fixtures/mma_sm90.ptx");
+const WMMA: &str = include_str!("../fixtures/wmma_sm90.ptx");
+
+const SETS: usize = 64;
+/// Sets of which the whole result is there, and not only a hash.
+const SAMPLE: usize = 16;
+/// Every fourth set has operands of the same sort.
+const SORTS: [&str; 4] = ["whole numbers", "near one", "any finite ones", "special ones"];
+
+/// `SplitMix64`
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ x >> 31
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Bits of exponent and mantissa, bytes, and whether the lowest 13 bits do not count.
+    Float {
+        exponent: u32,
+        mantissa: u32,
+        bytes: usize,
+        cut: bool,
+    },
+    Byte {
+        signed: bool,
+    },
+    Word,
+}
+
+impl Kind {
+    fn parse(name: &str) -> Self {
+        let float = |exponent, mantissa, bytes, cut| Self::Float { exponent, mantissa, bytes, cut };
+        match name {
+            "f16" => float(5, 10, 2, false),
+            "bf16" => float(8, 7, 2, false),
+            "tf32" => float(8, 23, 4, true),
+            "f32" => float(8, 23, 4, false),
+            "f64" => float(11, 52, 8, false),
+            "s8" => Self::Byte { signed: true },
+            "u8" => Self::Byte { signed: false },
+            "s32" => Self::Word,
+            other => panic!("no type {other}"),
+        }
+    }
+
+    fn bytes(self) -> usize {
+        match self {
+            Self::Float { bytes, .. } => bytes,
+            Self::Byte { .. } => 1,
+            Self::Word => 4,
+        }
+    }
+}
+
+/// A whole number from -8 to 8.
+fn whole(value: i64, exponent: u32, mantissa: u32) -> u64 {
+    let magnitude = value.unsigned_abs();
+    if magnitude == 0 {
+        return 0;
+    }
+    let bias = (1u64 << (exponent - 1)) - 1;
+    let top = u64::from(magnitude.ilog2());
+    let fraction = (magnitude << mantissa >> top) & ((1 << mantissa) - 1);
+    (bias + top) << mantissa | fraction | u64::from(value < 0) << (exponent + mantissa)
+}
+
+/// As `operands` of `mma.py`.
+fn operands(name: &str, matrix: u64, kind: Kind, per_set: usize) -> Vec<u64> {
+    let name = name.bytes().fold((0u64, 1u64), |(sum, power), byte| {
+        (sum.wrapping_add(power.wrapping_mul(byte.into())), power.wrapping_mul(131))
+    });
+    let seed = mix((name.0 & 0xFFFF_FFFF) * 4 + matrix);
+    let one = |index: usize| {
+        let random = mix(seed ^ index as u64);
+        let sort = index / per_set % 4;
+        let (exponent, mantissa, cut) = match kind {
+            Kind::Byte { .. } => return random & 0xFF,
+            Kind::Word if sort == 3 => return random & 0xFFFF_FFFF,
+            Kind::Word => return (random & 0xFF_FFFF).wrapping_sub(1 << 23) & 0xFFFF_FFFF,
+            Kind::Float { exponent, mantissa, cut, .. } => (exponent, mantissa, cut),
+        };
+        let bias = (1u64 << (exponent - 1)) - 1;
+        let sign = random >> 63 << (exponent + mantissa);
+        let mut fraction = random & ((1 << mantissa) - 1);
+        if cut && sort == 1 {
+            fraction &= !0x1FFF;
+        }
+        let near = sign | (bias - 2 + (random >> 60 & 3)) << mantissa | fraction;
+        let infinity = ((1u64 << exponent) - 1) << mantissa;
+        match (sort, random >> 54 & 63) {
+            (0, _) => whole((random % 17) as i64 - 8, exponent, mantissa),
+            (2, _) => sign | ((random >> 52) % ((1 << exponent) - 1)) << mantissa | fraction,
+            (3, 0) => sign,
+            (3, 1) => sign | infinity,
+            (3, 2) => infinity | 1 << (mantissa - 1),
+            (3, 3) => sign | fraction,
+            _ => near,
+        }
+    };
+    (0..SETS * per_set).map(one).collect()
+}
+
+/// Elements of A, B and C of a set, and their types.
+fn plan(name: &str) -> [(usize, Kind); 3] {
+    let parts: Vec<&str> = name.split('_').collect();
+    let dims: Vec<usize> =
+        parts[1].split(['m', 'n', 'k']).skip(1).map(|n| n.parse().expect("a number")).collect();
+    let [m, n, k] = dims[..] else { panic!("{name}") };
+    let kinds = match parts[..] {
+        ["wmma", _, input, sum, ..] => [input, input, sum],
+        [_, _, "f64"] => ["f64"; 3],
+        [_, _, sum, a] => [a, a, sum],
+        [_, _, sum, a, b, ..] => [a, b, sum],
+        _ => panic!("{name}"),
+    };
+    let [a, b, c] = kinds.map(Kind::parse);
+    [(m * k, a), (k * n, b), (m * n, c)]
+}
+
+/// The bits of elements in memory.
+fn elements(bytes: &[u8], size: usize) -> Vec<u64> {
+    bytes.chunks_exact(size).map(word).collect()
+}
+
+/// What the machine gives for all sets of a kernel.
+fn own(name: &str, plan: [(usize, Kind); 3]) -> Vec<u64> {
+    let mut device = Device::new(if name.starts_with("wmma") { WMMA } else { MMA });
+    let mut params = Vec::new();
+    for (matrix, (size, kind)) in (0..).zip(plan) {
+        let bits = operands(name, matrix, kind, size);
+        let bytes = bits.iter().flat_map(|bits| bits.to_le_bytes()[..kind.bytes()].to_vec());
+        let id = device.input(&bytes.collect::<Vec<u8>>());
+        params.push(device.pointer(id));
+    }
+    let (size, kind) = plan[2];
+    let out = device.output::<u8>(SETS * size * kind.bytes());
+    params.push(device.pointer(out));
+    device.run(name, SETS as u32, 32, params);
+    elements(&device.memory.bytes(out), kind.bytes())
+}
+
+#[test]
+fn products_are_those_of_a_gpu() {
+    let (mut rest, mut report, mut count) = (H200, String::new(), 0);
+    for line in LINES.lines() {
+        let (name, bytes) = line.split_once(' ').expect("name and bytes");
+        let bytes: usize = bytes.parse().expect("a number");
+        let plan = plan(name);
+        let (size, kind) = plan[2];
+        assert_eq!(bytes, size * kind.bytes(), "{name}");
+        let (sample, after) = rest.split_at(SAMPLE * bytes);
+        let (hashes, after) = after.split_at((SETS - SAMPLE) * 8);
+        rest = after;
+        count += 1;
+        let sample = elements(sample, kind.bytes());
+        let hashes = elements(hashes, 8);
+        for (set, own) in own(name, plan).chunks_exact(size).enumerate() {
+            let sort = SORTS[set % SORTS.len()];
+            let Some(gpu) = sample.get(set * size..(set + 1) * size) else {
+                if hash(own) != hashes[set - SAMPLE] {
+                    writeln!(report, "{name}, {sort}: set {set} differs").expect("room");
+                }
+                continue;
+            };
+            let differ: Vec<usize> = (0..size).filter(|&at| gpu[at] != own[at]).collect();
+            if let Some(&at) = differ.first() {
+                let (count, gpu, own) = (differ.len(), gpu[at], own[at]);
+                writeln!(
+                    report,
+                    "{name}, {sort}: {count} of set {set} differ, at {at} {gpu:x} on the GPU, {own:x} here"
+                )
+                .expect("room");
+            }
+        }
+    }
+    assert_eq!((rest, count), (&[][..], 32));
+    assert!(report.is_empty(), "\n{report}");
+}
