@@ -372,7 +372,7 @@ pub enum HostFault {
     },
     /// A CUDA call failed, and nobody minded.
     CudaError {
-        /// For instance `cudaErrorInvalidConfiguration`.
+        /// For instance `cudaErrorInvalidValue`.
         name: String,
         /// CUDA's words.
         message: String,

@@ -35,6 +35,7 @@ errors! {
     INITIALIZATION = 3, "cudaErrorInitializationError", "initialization error";
     CUDART_UNLOADING = 4, "cudaErrorCudartUnloading", "driver shutting down";
     INVALID_CONFIGURATION = 9, "cudaErrorInvalidConfiguration", "invalid configuration argument";
+    INVALID_PITCH_VALUE = 12, "cudaErrorInvalidPitchValue", "invalid pitch argument";
     INVALID_SYMBOL = 13, "cudaErrorInvalidSymbol", "invalid device symbol";
     INVALID_DEVICE_POINTER = 17, "cudaErrorInvalidDevicePointer", "invalid device pointer";
     INVALID_MEMCPY_DIRECTION = 21, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy";

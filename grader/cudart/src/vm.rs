@@ -319,9 +319,9 @@ impl Device for VmDevice {
             {
                 CudaError::COOPERATIVE_LAUNCH_TOO_LARGE
             }
-            LaunchError::Configuration(_) => CudaError::INVALID_CONFIGURATION,
+            // CUDA 13 on an H200; older runtimes had a code of its own for a wrong configuration.
+            LaunchError::Configuration(_) | LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
             LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
-            LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
         })?;
         self.clock +=
             LAUNCH_NANOSECONDS + outcome.lane_instructions / LANE_INSTRUCTIONS_PER_NANOSECOND;

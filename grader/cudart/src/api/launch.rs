@@ -3,7 +3,7 @@
 use super::{Dim3, put, table};
 use crate::client::{Client, complain, enter, registry};
 use crate::error::CudaError;
-use crate::limits::Limits;
+use crate::limits::{self, Limits};
 use crate::protocol::{KernelInfo, Launch, Reply, Request};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -34,7 +34,8 @@ struct Named {
 
 fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
     let function = registry().functions.get(&(host as usize)).cloned();
-    let function = function.ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
+    // As an H200 says of an address that is no kernel, though the documentation has `cudaErrorInvalidDeviceFunction`.
+    let function = function.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
     let module = client.module(function.module)?;
     let name = function.name;
     match client.ask(&Request::Kernel { module, name: name.clone() }, &[])? {
@@ -62,6 +63,20 @@ unsafe fn launch(
         if let Some(refusal) = &kernel.info.refusal {
             complain(&format!("{} cannot run on the virtual device: {refusal}", kernel.name));
             return Err(CudaError::NOT_SUPPORTED);
+        }
+        if !limits::possible([grid.x, grid.y, grid.z], [block.x, block.y, block.z]) {
+            // "invalid argument" alone would not tell which.
+            complain(&format!(
+                "a launch of {} x {} x {} blocks of {} x {} x {} threads cannot start: {}",
+                grid.x,
+                grid.y,
+                grid.z,
+                block.x,
+                block.y,
+                block.z,
+                limits::POSSIBLE
+            ));
+            return Err(CudaError::INVALID_VALUE);
         }
         let shared = shared as u64;
         let own = u64::from(kernel.info.shared);
@@ -126,17 +141,6 @@ unsafe extern "C" fn __cudaLaunchKernel(
     shared: usize,
     _stream: u64,
 ) -> u32 {
-    // What `<<<>>>` calls since CUDA 13 names a wrong configuration otherwise than `cudaLaunchKernel` (measured with 13.0).
-    let axes = [grid.x, grid.y, grid.z, block.x, block.y, block.z];
-    let threads = u64::from(block.x) * u64::from(block.y) * u64::from(block.z);
-    if axes.contains(&0) || threads > u64::from(MAX_THREADS) {
-        complain(&format!(
-            "a launch of {} x {} x {} blocks of {} x {} x {} threads cannot start: 1 to {MAX_THREADS} threads are possible, and at \
-             least 1 block",
-            grid.x, grid.y, grid.z, block.x, block.y, block.z
-        ));
-        return enter(|_| Err(CudaError::INVALID_VALUE));
-    }
     // SAFETY: as for `launch`; `__cudaGetKernel` made the handle, which is the address of the kernel's host side.
     unsafe { launch(kernel, grid, block, args, shared, false) }
 }

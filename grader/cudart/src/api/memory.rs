@@ -117,10 +117,14 @@ const ATTACH: [c_uint; 2] = [1, 2];
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMallocManaged(to: *mut u64, bytes: usize, flags: c_uint) -> u32 {
     enter(|client| {
-        if to.is_null() || bytes == 0 || !ATTACH.contains(&flags) {
+        if to.is_null() || !ATTACH.contains(&flags) {
             return Err(CudaError::INVALID_VALUE);
         }
-        let address = client.alloc_managed(bytes as u64, PagesKind::Managed)?;
+        let address = match bytes as u64 {
+            // Success on an H200, though the documentation has `cudaErrorInvalidValue`.
+            0 => 0,
+            bytes => client.alloc_managed(bytes, PagesKind::Managed)?,
+        };
         // SAFETY: not null; the program says it is a pointer to a pointer.
         unsafe { put(to, address) }
     })
@@ -222,11 +226,11 @@ pub(super) unsafe fn copy(
         Place::Host => !device,
     };
     let right = match kind {
-        HOST_TO_HOST => fits(sides.0, false) && fits(sides.1, false),
         HOST_TO_DEVICE => fits(sides.0, true) && fits(sides.1, false),
         DEVICE_TO_HOST => fits(sides.0, false) && fits(sides.1, true),
         DEVICE_TO_DEVICE => fits(sides.0, true) && fits(sides.1, true),
-        DEFAULT => true,
+        // An H200 takes device memory for a copy between hosts as well: with unified addressing the addresses tell.
+        HOST_TO_HOST | DEFAULT => true,
         _ => return Err(CudaError::INVALID_MEMCPY_DIRECTION),
     };
     if !right {
@@ -330,8 +334,9 @@ unsafe fn copy_rows(
     kind: Kind,
 ) -> Result<(), CudaError> {
     if width > to_pitch || width > from_pitch {
-        // As an H200 says, though the documentation has `cudaErrorInvalidPitchValue`.
-        return Err(CudaError::INVALID_VALUE);
+        // As an H200 says of a single row with both pitches too small, and of four rows with one of them.
+        let single = height == 1;
+        return Err(if single { CudaError::INVALID_VALUE } else { CudaError::INVALID_PITCH_VALUE });
     }
     for (to, from) in rows(to, to_pitch, height).zip(rows(from, from_pitch, height)) {
         // SAFETY: the same contract.
@@ -421,7 +426,8 @@ unsafe extern "C" fn cudaMemset2D(
     height: usize,
 ) -> u32 {
     enter(|client| {
-        if width > pitch {
+        // "Unused if height is 1" (CUDA Runtime API, "cudaMemset2D").
+        if width > pitch && height != 1 {
             return Err(CudaError::INVALID_VALUE);
         }
         // SAFETY: the same contract, for every row.

@@ -197,7 +197,7 @@ impl Device for Runtime {
             let which = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function's module stays loaded.
             unsafe { result::function::set_function_attribute(function, which, bytes) }
-                .map_err(|_| CudaError::INVALID_CONFIGURATION)?;
+                .map_err(|_| CudaError::INVALID_VALUE)?;
         }
         let mut pointers: Vec<*mut c_void> =
             values.iter_mut().map(|value| value.as_mut_ptr().cast()).collect();
@@ -220,11 +220,7 @@ impl Device for Runtime {
                 &mut pointers,
             )
         }
-        // The runtime has a word of its own for sizes that no launch can have.
-        .map_err(|error| match code(error) {
-            CudaError::INVALID_VALUE => CudaError::INVALID_CONFIGURATION,
-            other => other,
-        })?;
+        .map_err(code)?;
         let fault = result::ctx::synchronize().err().map(code);
         self.clock += begin.elapsed().as_nanos() as u64;
         Ok((Launched { clock: self.clock, fault }, String::new()))

@@ -1,4 +1,5 @@
-//! The error codes of typical mistakes, as the CUDA Runtime API documents them, function by function.
+//! The error codes of typical mistakes, function by function: as the CUDA Runtime API documents them, or as the runtime of
+//! CUDA 13.0 returned them on an H200 where it does otherwise.
 
 mod device;
 mod launch;
@@ -19,7 +20,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const SUCCESS: u32 = 0;
 const INVALID_VALUE: u32 = 1;
 const MEMORY_ALLOCATION: u32 = 2;
-const INVALID_CONFIGURATION: u32 = 9;
+const INVALID_PITCH_VALUE: u32 = 12;
 const INVALID_SYMBOL: u32 = 13;
 const INVALID_MEMCPY_DIRECTION: u32 = 21;
 const INVALID_DEVICE_FUNCTION: u32 = 98;
@@ -183,6 +184,7 @@ fn errors_have_names_and_texts() {
     for (code, name, words) in [
         (SUCCESS, "cudaSuccess", "no error"),
         (INVALID_VALUE, "cudaErrorInvalidValue", "invalid argument"),
+        (INVALID_PITCH_VALUE, "cudaErrorInvalidPitchValue", "invalid pitch argument"),
         (ILLEGAL_ADDRESS, "cudaErrorIllegalAddress", "an illegal memory access was encountered"),
         (12_345, "unrecognized error code", "unrecognized error code"),
     ] {
