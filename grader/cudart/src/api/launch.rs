@@ -33,6 +33,9 @@ struct Named {
 }
 
 fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
+    if host.is_null() {
+        return Err(CudaError::INVALID_DEVICE_FUNCTION);
+    }
     let function = registry().functions.get(&(host as usize)).cloned();
     // As an H200 says of an address that is no kernel, though the documentation has `cudaErrorInvalidDeviceFunction`.
     let function = function.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
@@ -82,7 +85,8 @@ unsafe fn launch(
         let own = u64::from(kernel.info.shared);
         let allowed = WITHOUT_OPT_IN.max(own + u64::from(kernel.opted_in));
         if own.saturating_add(shared) > allowed {
-            return Err(CudaError::INVALID_VALUE);
+            let too_large = CudaError::COOPERATIVE_LAUNCH_TOO_LARGE;
+            return Err(if cooperative { too_large } else { CudaError::INVALID_VALUE });
         }
         if client.has_failed() {
             return Ok(());

@@ -117,11 +117,11 @@ const ATTACH: [c_uint; 2] = [1, 2];
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMallocManaged(to: *mut u64, bytes: usize, flags: c_uint) -> u32 {
     enter(|client| {
-        if to.is_null() || !ATTACH.contains(&flags) {
+        // Success on an H200 for no bytes, whatever the flags, though the documentation has `cudaErrorInvalidValue`.
+        if to.is_null() || bytes > 0 && !ATTACH.contains(&flags) {
             return Err(CudaError::INVALID_VALUE);
         }
         let address = match bytes as u64 {
-            // Success on an H200, though the documentation has `cudaErrorInvalidValue`.
             0 => 0,
             bytes => client.alloc_managed(bytes, PagesKind::Managed)?,
         };
@@ -219,6 +219,10 @@ pub(super) unsafe fn copy(
     bytes: u64,
     kind: Kind,
 ) -> Result<(), CudaError> {
+    // An H200 does not look at the rest of it.
+    if bytes == 0 {
+        return Ok(());
+    }
     let sides = (client.place(to), client.place(from));
     let fits = |place: Place, device: bool| match place {
         Place::Managed => true,
@@ -235,9 +239,6 @@ pub(super) unsafe fn copy(
     };
     if !right {
         return Err(CudaError::INVALID_VALUE);
-    }
-    if bytes == 0 {
-        return Ok(());
     }
     if to == 0 || from == 0 {
         return Err(CudaError::INVALID_VALUE);
@@ -333,10 +334,15 @@ unsafe fn copy_rows(
     height: usize,
     kind: Kind,
 ) -> Result<(), CudaError> {
-    if width > to_pitch || width > from_pitch {
-        // As an H200 says of a single row with both pitches too small, and of four rows with one of them.
-        let single = height == 1;
-        return Err(if single { CudaError::INVALID_VALUE } else { CudaError::INVALID_PITCH_VALUE });
+    // As an H200 says: of no rows nothing, of a single one something else than of several.
+    match height {
+        0 => return Ok(()),
+        1 if !(HOST_TO_HOST..=DEFAULT).contains(&kind) => {
+            return Err(CudaError::INVALID_MEMCPY_DIRECTION);
+        }
+        1 if width > to_pitch || width > from_pitch => return Err(CudaError::INVALID_VALUE),
+        _ if width > to_pitch || width > from_pitch => return Err(CudaError::INVALID_PITCH_VALUE),
+        _ => {}
     }
     for (to, from) in rows(to, to_pitch, height).zip(rows(from, from_pitch, height)) {
         // SAFETY: the same contract.
@@ -427,7 +433,7 @@ unsafe extern "C" fn cudaMemset2D(
 ) -> u32 {
     enter(|client| {
         // "Unused if height is 1" (CUDA Runtime API, "cudaMemset2D").
-        if width > pitch && height != 1 {
+        if width > pitch && height > 1 {
             return Err(CudaError::INVALID_VALUE);
         }
         // SAFETY: the same contract, for every row.

@@ -76,6 +76,11 @@ fn kernels_that_are_none() {
     unsafe {
         assert_eq!(cudaFuncGetAttributes(std::ptr::null_mut(), host(FILL)), INVALID_VALUE);
         let null = std::ptr::null();
+        assert_eq!(
+            cudaFuncSetAttribute(null, 8, 4),
+            INVALID_DEVICE_FUNCTION,
+            "measured on an H200"
+        );
         assert_eq!(cudaLaunchKernelExC(null, host(FILL), null.cast()), INVALID_VALUE);
     }
 }

@@ -106,7 +106,9 @@ fn copies() {
         ("no such kind", copy(x, here, 16, 5), INVALID_MEMCPY_DIRECTION),
         ("no such kind either", copy(x, here, 16, -1), INVALID_MEMCPY_DIRECTION),
         ("the other way round", copy(x, here, 16, DEVICE_TO_HOST), INVALID_VALUE),
-        // Measured on an H200.
+        // Measured on an H200, as the next two.
+        ("nothing the other way round", copy(x, here, 0, DEVICE_TO_HOST), SUCCESS),
+        ("nothing of no kind", copy(x, here, 0, 9), SUCCESS),
         ("host to host", copy(here, x, 16, HOST_TO_HOST), SUCCESS),
         ("device to device", copy(x, here, 16, DEVICE_TO_DEVICE), INVALID_VALUE),
         ("to null", copy(0, here, 16, HOST_TO_HOST), INVALID_VALUE),
@@ -161,6 +163,9 @@ fn fills_and_rows() {
         // Measured on an H200, this and that for a single row.
         assert_eq!(rows(8, 7, 8, 4, DEVICE_TO_HOST), INVALID_PITCH_VALUE);
         assert_eq!(rows(7, 7, 8, 1, DEVICE_TO_HOST), INVALID_VALUE);
+        assert_eq!(rows(7, 7, 8, 1, 9), INVALID_MEMCPY_DIRECTION);
+        assert_eq!(rows(7, 7, 8, 0, DEVICE_TO_HOST), SUCCESS);
+        assert_eq!(cudaMemset2D(x, 16, 0, 17, 0), SUCCESS);
         assert_eq!(rows(8, 16, 8, 5, DEVICE_TO_HOST), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 4, HOST_TO_DEVICE), INVALID_VALUE);
         assert_eq!(rows(8, 16, 8, 4, 9), INVALID_MEMCPY_DIRECTION);
