@@ -142,6 +142,45 @@ fn digits_are_loaded_as_they_were_drawn() {
     assert_eq!(String::from_utf8_lossy(&out.stdout), expected, "{stderr}");
 }
 
+/// kernels/train_mnist.cu, with the solution in the place of the student's file.
+#[test]
+fn lenet_is_trained_on_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let data = dir.path().join("data");
+    let mut draw = Command::new(env!("CARGO_BIN_EXE_grader"));
+    draw.args(["digits", "--train", "40", "--test", "12", "--seed", "5"]).arg(&data);
+    assert!(draw.output().unwrap().status.success());
+    let solution = root.join("solutions/15_training_loop.cu");
+    let program = std::fs::read_to_string(root.join("kernels/train_mnist.cu")).unwrap();
+    let own = "../puzzles/15_training_loop.cu";
+    assert!(program.contains(own));
+    let path = dir.path().join("train.cu");
+    std::fs::write(&path, program.replace(own, solution.to_str().unwrap())).unwrap();
+    let (workbook, path) = (root.to_str().unwrap(), path.to_str().unwrap());
+    let train = |folder: &str, more: &[&str]| {
+        let args = ["--workbook", workbook, "--backend", "vm", path, "--", folder];
+        run(&[&args[..], more].concat())
+    };
+    let out = train(data.to_str().unwrap(), &["32", "3"]);
+    let stdout = String::from_utf8_lossy(&out.stdout);
+    assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+    let mut lines = stdout.lines();
+    assert_eq!(lines.next(), Some("32 images to learn from, 8 to be judged by"));
+    let losses: Vec<f64> = lines
+        .map(|line| {
+            let (_, rest) = line.split_once("loss ").unwrap();
+            rest.split_once(',').unwrap().0.parse().unwrap()
+        })
+        .collect();
+    assert_eq!(losses.len(), 3, "{stdout}");
+    assert!(losses[2] < losses[0] && losses[0] < 2.6, "{stdout}");
+    let out = train("/nowhere", &[]);
+    assert_eq!(out.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&out.stderr);
+    assert!(stderr.contains("/nowhere has not the four files of MNIST"), "{stderr}");
+}
+
 #[test]
 fn device_code_is_found_however_nvcc_packs_it() {
     let expected = std::fs::read_to_string(folder().join("vector_add.out")).unwrap();
