@@ -142,7 +142,7 @@ fn digits_are_loaded_as_they_were_drawn() {
     assert_eq!(String::from_utf8_lossy(&out.stdout), expected, "{stderr}");
 }
 
-/// kernels/train_mnist.cu, with the solution in the place of the student's file.
+/// `kernels/train_mnist.cu`, with the solution in the place of the student's file.
 #[test]
 fn lenet_is_trained_on_files() {
     let dir = tempfile::tempdir().unwrap();
