@@ -223,6 +223,7 @@
 //! `block` (its warps and barriers), `residents` (blocks that take turns), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
 
 #![doc = include_str!("../docs/checks.md")]
+#![doc = include_str!("../docs/coverage.md")]
 #![expect(
     clippy::inline_always,
     reason = "lane functions must be inlined, to be vectorised and to be compiled for the processor of their caller"
