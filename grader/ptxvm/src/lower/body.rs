@@ -26,6 +26,8 @@ pub(crate) enum Register {
     R(R, u32),
     Q(Q),
     P(P),
+    /// 128 bits: the low word and the high one.
+    Wide([Q; 2]),
 }
 
 /// Where a variable lies.
@@ -48,6 +50,8 @@ pub(crate) struct Scope<'a> {
     pub named: HashMap<&'a str, Register>,
     /// `%r<10>`: prefix, count, type.
     pub families: Vec<(&'a str, u64, Type)>,
+    /// The same of `.b128`.
+    pub wide_families: Vec<(&'a str, u64)>,
     pub variables: HashMap<&'a str, Place>,
 }
 
@@ -172,6 +176,9 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     }
 
     fn registers(&mut self, registers: &Registers<'a>) {
+        if self.wide_registers(registers) {
+            return;
+        }
         if let Some(count) = registers.count {
             if let Some(scope) = self.scopes.last_mut() {
                 scope.families.push((registers.name, count, registers.ty));
@@ -280,7 +287,8 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     fn lowered(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
         let operands = instruction.operands.as_slice();
-        let known = self.packed(mods, operands)?
+        let known = self.wide_move(mods, operands)?
+            || self.packed(mods, operands)?
             || self.rare_arithmetic(mods, operands)?
             || self.arithmetic(mods, operands)?
             || self.floating(mods, operands)?

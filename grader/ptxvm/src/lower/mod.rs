@@ -23,6 +23,7 @@ mod rare;
 mod refuse;
 mod video;
 mod warpops;
+mod wide;
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Why an instruction is refused, in words that help.
 
 /// What belongs to which family, by the beginning of the opcode.
-const FAMILIES: [(&str, &str); 34] = [
+const FAMILIES: [(&str, &str); 33] = [
     ("tex", TEXTURES),
     ("tld4", TEXTURES),
     ("txq", TEXTURES),
@@ -35,7 +35,6 @@ const FAMILIES: [(&str, &str); 34] = [
     ("mapa", CLUSTERS),
     ("getctarank", CLUSTERS),
     ("setmaxnreg", "warps do not trade registers here; leave it out"),
-    ("griddepcontrol", "a launch never overlaps the one before it here; leave it out"),
 ];
 
 const TEXTURES: &str = "there are no textures here; read the data through a pointer";
@@ -52,7 +51,7 @@ const PARTS: [(&str, &str); 8] = [
     ("shared::cluster", CLUSTERS),
     ("f32x2", "pairs of f32 in a register need sm_100; compute them one by one"),
     ("v8", "vectors of 32 bytes need sm_100; use two of 16"),
-    ("b128", "words of 128 bits are not there; use two of 64 bits"),
+    ("b128", "words of 128 bits are only moved, loaded and stored here; use two of 64 bits"),
     ("rs", "stochastic rounding needs sm_100a; use `.rn`"),
     ("oob", "`.oob` belongs to the tensor memory accelerator of sm_90; leave it out"),
     ("e2m1x2", "formats of 4 and 6 bits need sm_100a; use `e4m3` or `e5m2`"),

@@ -31,3 +31,4 @@ mod reordered;
 mod shadow;
 mod support;
 mod tensor;
+mod wide;
