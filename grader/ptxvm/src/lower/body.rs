@@ -288,6 +288,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     fn lowered(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
         let operands = instruction.operands.as_slice();
         let known = self.wide_move(mods, operands)?
+            || self.pair_of_floats(mods, operands)?
             || self.packed(mods, operands)?
             || self.rare_arithmetic(mods, operands)?
             || self.arithmetic(mods, operands)?

@@ -17,6 +17,7 @@ mod mods;
 mod narrow;
 mod operands;
 mod packed;
+mod pairs;
 mod postdom;
 mod quiet;
 mod rare;

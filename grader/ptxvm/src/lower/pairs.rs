@@ -11,7 +11,11 @@ use crate::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {
     /// True if the instruction was one of these.
-    pub fn pair_of_floats(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
+    pub fn pair_of_floats(
+        &mut self,
+        mods: &mut Mods<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<bool> {
         let base = mods.base;
         if !matches!(base, "add" | "sub" | "mul" | "fma") || !mods.take("f32x2") {
             return Ok(false);

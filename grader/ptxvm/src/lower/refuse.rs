@@ -47,9 +47,8 @@ const CLUSTERS: &str = "there are no clusters of blocks here; launch without the
 const STACK: &str = "a thread's stack does not grow; declare an array of a fixed size";
 
 /// What belongs together by one part of the opcode.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 7] = [
     ("shared::cluster", CLUSTERS),
-    ("f32x2", "pairs of f32 in a register need sm_100; compute them one by one"),
     ("v8", "vectors of 32 bytes need sm_100; use two of 16"),
     ("b128", "words of 128 bits are only moved, loaded and stored here; use two of 64 bits"),
     ("rs", "stochastic rounding needs sm_100a; use `.rn`"),

@@ -1,4 +1,4 @@
-//! Words of 128 bits.
+//! Words of 128 bits, and pairs of floats in words of 64.
 
 use crate::support::Device;
 use ptxvm::{FindingKind, Module};
@@ -75,4 +75,42 @@ fn what_is_not_there_refuses_its_kernel_alone() {
         let module = Module::load(&kernel(wrong)).expect("it loads");
         assert!(module.kernel("k").and_then(ptxvm::Kernel::refusal).is_some(), "{wrong}");
     }
+}
+
+/// The pair that an instruction makes of three, low half first.
+fn pair(instruction: &str, sources: [[f32; 2]; 3]) -> [u32; 2] {
+    let words =
+        sources.map(|[low, high]| u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32);
+    let load = "ld.global.v2.u64 {%rd3,%rd4},[%rd1];\nld.global.u64 %rd5,[%rd1+16];\nbar.sync 0;";
+    let body =
+        format!("{load}\n{instruction}\nst.global.u64 [%rd2+16],%rd6;\nst.global.u64 [%rd2],%rd6;");
+    let mut device = Device::new(&kernel(&body));
+    let data = device.in_out(&[words[0], words[1], words[2], 0]);
+    let params = vec![device.pointer(data)];
+    device.run("k", 1, 1, params);
+    let result: u64 = device.read(data)[0];
+    [result as u32, (result >> 32) as u32]
+}
+
+#[test]
+fn pairs_of_floats_are_computed_half_by_half() {
+    let bits = |values: [f32; 2]| values.map(f32::to_bits);
+    let (tiny, ulp) = (f32::MIN_POSITIVE, f32::EPSILON);
+    let below_one = 1.0f32.next_down();
+    let sources = [[1.5, -2.0], [0.25, 8.0], [1.0, 0.5]];
+    assert_eq!(pair("add.f32x2 %rd6,%rd3,%rd4;", sources), bits([1.75, 6.0]));
+    assert_eq!(pair("sub.rn.f32x2 %rd6,%rd3,%rd4;", sources), bits([1.25, -10.0]));
+    assert_eq!(pair("mul.f32x2 %rd6,%rd3,%rd4;", sources), bits([0.375, -16.0]));
+    assert_eq!(pair("fma.rn.f32x2 %rd6,%rd3,%rd4,%rd5;", sources), bits([1.375, -15.5]));
+    // A result over a source, and both halves of it read before.
+    assert_eq!(pair("add.f32x2 %rd3,%rd3,%rd3;\nmov.b64 %rd6,%rd3;", sources), bits([3.0, -4.0]));
+    let sources = [[1.0, -1.0], [ulp / 4.0, ulp / 4.0], [0.0; 2]];
+    assert_eq!(pair("add.rp.f32x2 %rd6,%rd3,%rd4;", sources), bits([1.0 + ulp, -below_one]));
+    assert_eq!(pair("sub.rm.f32x2 %rd6,%rd3,%rd4;", sources), bits([below_one, -1.0 - ulp]));
+    assert_eq!(pair("add.rz.f32x2 %rd6,%rd3,%rd4;", sources), bits([1.0, -below_one]));
+    let sources = [[tiny, tiny], [0.5, -0.5], [0.0, -tiny / 2.0]];
+    assert_eq!(pair("mul.rn.f32x2 %rd6,%rd3,%rd4;", sources), bits([tiny / 2.0, -tiny / 2.0]));
+    assert_eq!(pair("mul.rn.ftz.f32x2 %rd6,%rd3,%rd4;", sources), bits([0.0, -0.0]));
+    assert_eq!(pair("fma.rz.ftz.f32x2 %rd6,%rd3,%rd4,%rd5;", sources), bits([0.0, -0.0]));
+    assert_eq!(pair("sub.ftz.f32x2 %rd6,%rd3,%rd5;", sources), bits([tiny, tiny]));
 }
