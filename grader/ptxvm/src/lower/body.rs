@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::builder::{Callee, KernelBuilder};
 use super::callgraph;
 use super::cfg::Cfg;
+use super::labels::Labels;
 use super::mods::Mods;
 use super::postdom;
 use super::quiet::{self, Quiet};
@@ -61,9 +62,9 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     pub scopes: Vec<Scope<'a>>,
     code: Vec<Instr>,
     places: Vec<u32>,
-    labels: HashMap<&'a str, Pc>,
-    /// Branches to labels: instruction, label, line.
-    jumps: Vec<(usize, &'a str, usize)>,
+    labels: Labels<'a>,
+    /// Branches to labels: instruction, braces around it, label, line.
+    jumps: Vec<(usize, usize, &'a str, usize)>,
     calls: Vec<(usize, &'a str)>,
     orderings: Vec<(usize, Ordering)>,
     /// Kernels end their lanes where functions go back.
@@ -112,7 +113,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             scopes: vec![scope],
             code: Vec::new(),
             places: Vec::new(),
-            labels: HashMap::new(),
+            labels: Labels::default(),
             jumps: Vec::new(),
             calls: Vec::new(),
             orderings: Vec::new(),
@@ -154,10 +155,12 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
                 Statement::Refused(error) => Err(error.clone()),
                 Statement::OpenScope => {
                     body.scopes.push(Scope::default());
+                    body.labels.open();
                     Ok(())
                 }
                 Statement::CloseScope => {
                     body.scopes.pop();
+                    body.labels.close();
                     Ok(())
                 }
             };
@@ -219,7 +222,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     }
 
     fn label(&mut self, name: &'a str) -> Result<()> {
-        if self.labels.insert(name, self.code.len() as Pc).is_some() {
+        if !self.labels.define(name, self.code.len() as Pc) {
             return Err(self.malformed(format!("label `{name}` stands here a second time")));
         }
         self.emit_join();
@@ -351,7 +354,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     /// Adds a branch to a label. After a conditional one lanes may meet again.
     pub fn emit_branch(&mut self, label: &'a str) {
-        self.jumps.push((self.code.len(), label, self.line));
+        self.jumps.push((self.code.len(), self.labels.here(), label, self.line));
         self.emit(Op::Branch { target: 0, join: NO_PC });
         self.emit_join();
     }
@@ -384,12 +387,9 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     fn finish(mut self) -> Result<(Vec<Instr>, Vec<u32>)> {
         self.counted = false;
         self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
-        for (at, label, line) in std::mem::take(&mut self.jumps) {
-            let Some(&target) = self.labels.get(label) else {
-                return Err(LoadError::malformed(
-                    line,
-                    format!("no label `{label}` in this function"),
-                ));
+        for (at, braces, label, line) in std::mem::take(&mut self.jumps) {
+            let Some(target) = self.labels.find(braces, label) else {
+                return Err(LoadError::malformed(line, format!("no label `{label}` here")));
             };
             self.code[at].op = Op::Branch { target, join: NO_PC };
         }

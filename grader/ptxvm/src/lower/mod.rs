@@ -11,6 +11,7 @@ mod control;
 mod convert;
 mod copies;
 mod float;
+mod labels;
 mod matrix;
 mod memory;
 mod mods;

@@ -44,6 +44,8 @@ const TENSOR_MEMORY: &str =
 const SPARSE: &str = "products of sparse matrices are not there; use mma.sync on all elements";
 const CLUSTERS: &str = "there are no clusters of blocks here; launch without them";
 
+const LAUNCHES: &str = "a kernel launches no other here; launch it from the host";
+
 const STACK: &str = "a thread's stack does not grow; declare an array of a fixed size";
 
 /// What belongs together by one part of the opcode.
@@ -82,6 +84,19 @@ pub fn known_reason(opcode: &str) -> Option<String> {
     why(opcode).map(|why| format!("instruction `{opcode}`: {why}"))
 }
 
+/// A function that is called and has no body.
+pub fn function(name: &str) -> String {
+    let why = match name {
+        // What a launch inside a kernel becomes, with the two versions of the device runtime.
+        _ if name.starts_with("__cudaCDP") => LAUNCHES,
+        "cudaLaunchDevice" | "cudaLaunchDeviceV2" => LAUNCHES,
+        "cudaGetParameterBuffer" | "cudaGetParameterBufferV2" => LAUNCHES,
+        _ if name.starts_with("cudaGraph") => "there are no graphs of launches here",
+        _ => return format!("call of `{name}`, which has no body here"),
+    };
+    format!("call of `{name}`: {why}")
+}
+
 /// What a register stands for that is not there.
 pub fn register(name: &str) -> String {
     let why = match name.trim_start_matches('%') {
@@ -108,5 +123,7 @@ mod tests {
         assert_eq!(reason("texture"), "instruction `texture`");
         assert!(reason("ld.shared::cluster.b32").contains("no clusters"));
         assert_eq!(known_reason("add.rn.f32"), None);
+        assert!(function("__cudaCDP2LaunchDeviceV2").contains("from the host"));
+        assert_eq!(function("f"), "call of `f`, which has no body here");
     }
 }

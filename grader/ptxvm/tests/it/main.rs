@@ -17,6 +17,7 @@ mod fuzz;
 mod global_race;
 mod golden;
 mod kernels;
+mod labels;
 mod limits;
 mod matrix;
 mod measured;
