@@ -87,10 +87,13 @@ pub fn known_reason(opcode: &str) -> Option<String> {
 /// A function that is called and has no body.
 pub fn function(name: &str) -> String {
     let why = match name {
-        // What a launch inside a kernel becomes, with the two versions of the device runtime.
-        _ if name.starts_with("__cudaCDP") => LAUNCHES,
-        "cudaLaunchDevice" | "cudaLaunchDeviceV2" => LAUNCHES,
-        "cudaGetParameterBuffer" | "cudaGetParameterBufferV2" => LAUNCHES,
+        // What a launch inside a kernel becomes, by the version of the device runtime.
+        _ if ["__cudaCDP", "cudaLaunchDevice", "cudaGetParameterBuffer"]
+            .iter()
+            .any(|start| name.starts_with(start)) =>
+        {
+            LAUNCHES
+        }
         _ if name.starts_with("cudaGraph") => "there are no graphs of launches here",
         _ => return format!("call of `{name}`, which has no body here"),
     };
