@@ -280,10 +280,7 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
             return Err(LoadError::malformed(line, format!("no function `{name}`")));
         };
         if function.body.is_none() || function.is_entry {
-            return Err(LoadError::unsupported(
-                line,
-                format!("call of `{name}`, which has no body here"),
-            ));
+            return Err(LoadError::unsupported(line, super::refuse::function(name)));
         }
         let frame = self.circles.get(name).map(|&circle| {
             self.frames.push((Layout::default(), circle));

@@ -41,6 +41,11 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 self.builder.program.fenced = true;
                 self.emit(Op::Nop);
             }
+            "griddepcontrol" => {
+                // A launch begins when those before it have ended, and what they wrote is there.
+                mods.drop_all(&["wait", "launch_dependents"]);
+                self.emit(Op::Nop);
+            }
             "nanosleep" | "pmevent" => {
                 mods.ty();
                 mods.take("mask");

@@ -42,6 +42,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if let Some(ordering) = ordering {
             self.note_ordering_of_next(ordering);
         }
+        if self.wide_access(mods, operands, window, strong)? {
+            return Ok(true);
+        }
         match mods.base {
             "ld" | "ldu" => self.load(mods, operands, window, strong)?,
             "st" => self.store(mods, operands, window, strong)?,
@@ -119,7 +122,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Some(Register::Q(register)) => {
                 return Ok(Address { window, base: Base::Q(register), offset: *offset, strong });
             }
-            Some(Register::P(_)) => return Err(self.malformed("a predicate is no address")),
+            Some(_) => return Err(self.malformed("this register is no address")),
             None => {}
         }
         let Some(place) = self.place_of(name)? else {
@@ -208,6 +211,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 }
             }
         }
+        self.emit_load(address, elements);
+        Ok(())
+    }
+
+    /// Adds a load, a quiet one where nothing but a move of its value follows.
+    pub fn emit_load(&mut self, address: Address, elements: Elements) {
         self.emit(match self.quiet {
             None | Some(Quiet::Unused(_)) => Op::Load(address, elements),
             Some(quiet) => {
@@ -215,11 +224,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 Op::QuietLoad(Box::new(QuietAccess { address, elements, copies }))
             }
         });
-        Ok(())
     }
 
     /// Offset of a parameter of the kernel, where the address is one.
-    fn kernel_param(
+    pub fn kernel_param(
         &mut self,
         operand: &Operand<'a>,
         window: Option<Window>,
@@ -289,11 +297,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
         for (index, part) in parts.iter().enumerate() {
             elements.slots[index] = self.source_slot(part, ty)?;
         }
+        self.emit_store(address, elements);
+        Ok(())
+    }
+
+    pub fn emit_store(&mut self, address: Address, elements: Elements) {
         self.emit(match self.quiet {
             None => Op::Store(address, elements),
             Some(_) => Op::QuietStore(Box::new(QuietAccess { address, elements, copies: true })),
         });
-        Ok(())
     }
 
     fn atomic(

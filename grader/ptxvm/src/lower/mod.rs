@@ -11,18 +11,21 @@ mod control;
 mod convert;
 mod copies;
 mod float;
+mod labels;
 mod matrix;
 mod memory;
 mod mods;
 mod narrow;
 mod operands;
 mod packed;
+mod pairs;
 mod postdom;
 mod quiet;
 mod rare;
 mod refuse;
 mod video;
 mod warpops;
+mod wide;
 
 use std::collections::HashMap;
 
