@@ -104,7 +104,7 @@ impl Words {
             number
         } else {
             // No word has such a number.
-            number % MAX_WORDS as u64 | 1 << 63
+            (number % MAX_WORDS as u64) | (1 << 63)
         }
     }
 
