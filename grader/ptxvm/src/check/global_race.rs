@@ -42,7 +42,7 @@ impl Page {
 
 /// Spreads the keys of pages; they come from the machine itself, so nobody has chosen them to collide.
 #[derive(Debug, Default)]
-struct KeyHasher(u64);
+pub(super) struct KeyHasher(u64);
 
 impl Hasher for KeyHasher {
     fn finish(&self) -> u64 {
