@@ -13,6 +13,10 @@ const BARRIERS: usize = 16;
 /// soon as a block of two.
 const BUDGETS_OF_A_BLOCK: u64 = 2;
 
+/// Instructions that the warps of a block may execute, all of them waiting in vain, until nobody believes any more that one
+/// of them will do something else.
+const QUIET_INSTRUCTIONS: u64 = 1 << 23;
+
 /// One barrier between two releases.
 #[derive(Clone, Debug, Default)]
 struct Barrier {
@@ -124,6 +128,9 @@ impl<M: Monitor> Turns<'_, '_, M> {
                     }
                 }
             }
+            if self.waits_for_nobody() {
+                return Ended::Endless;
+            }
             if self.warps.iter().all(|warp| warp.status == Status::Done) {
                 return Ended::Complete;
             }
@@ -226,6 +233,22 @@ impl<M: Monitor> Turns<'_, '_, M> {
         let warp = &self.warps[index];
         let (instructions, pc) = (warp.executed, warp.now.pc);
         self.record(FindingKind::EndlessLoop { instructions }, pc, index);
+    }
+
+    /// All that is left waits for phases of barrier objects that nobody can complete. Tells so.
+    fn waits_for_nobody(&mut self) -> bool {
+        if self.state.mbarriers.is_empty() {
+            return false;
+        }
+        let patience = QUIET_INSTRUCTIONS.min(self.env.budget / 8);
+        let executed = self.executed();
+        let Some(waiting) = self.state.mbarriers.deadlock(self.warps, executed, patience) else {
+            return false;
+        };
+        for (pc, thread, lanes, kind) in waiting {
+            self.state.log.record(kind, pc, thread, lanes);
+        }
+        true
     }
 
     /// Every warp that is left waits, and nobody can come.

@@ -2,6 +2,7 @@
 
 use crate::block::{Ended, Turns};
 use crate::error::LaunchError;
+use crate::exec::objects::Mbarriers;
 use crate::exec::{BlockState, Env};
 use crate::finding::Log;
 use crate::grid::{
@@ -101,6 +102,7 @@ pub fn launch_reordered(
         monitor: Unwatched,
         coordinates: [0; 3],
         lane_instructions: 0,
+        mbarriers: Mbarriers::default(),
     };
     let mut warps: Vec<Warp> = (0..start.warps).map(|_| Warp::new(env.program)).collect();
     let blocks = launch.grid.iter().map(|&count| u64::from(count)).product();

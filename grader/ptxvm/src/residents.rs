@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::block::{Barriers, Ended, Patience, Turns};
+use crate::exec::objects::Mbarriers;
 use crate::exec::{BlockState, Env};
 use crate::finding::Log;
 use crate::hooks::Monitor;
@@ -33,6 +34,7 @@ impl<M> Resident<M> {
             monitor,
             coordinates: [0; 3],
             lane_instructions: 0,
+            mbarriers: Mbarriers::default(),
         };
         let warps = (0..warps).map(|_| Warp::new(program)).collect();
         Self { index: 0, state, warps, barriers: Barriers::default() }

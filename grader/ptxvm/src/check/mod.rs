@@ -3,6 +3,7 @@
 pub(crate) mod global_race;
 pub(crate) mod order;
 mod pages;
+mod phases;
 pub(crate) mod race;
 mod release;
 mod stamps;

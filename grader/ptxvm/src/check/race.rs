@@ -8,9 +8,10 @@
 use std::collections::HashMap;
 
 use super::global_race::GlobalRaces;
+use super::phases::Phases;
 use super::release::Releases;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
-use crate::hooks::{Event, Monitor, WordReads};
+use crate::hooks::{Event, Monitor, PhaseStep, WordReads};
 use crate::ir::Pc;
 use crate::memory::Window;
 
@@ -46,12 +47,16 @@ pub(super) type Clocks = [[u32; WARPS]; WARPS];
 #[derive(Debug)]
 pub(crate) struct Races {
     clocks: Box<Clocks>,
+    /// For each warp, the clock from which on its lanes have not met: earlier accesses of one are ordered before those of
+    /// another.
+    met: [u32; WARPS],
     /// For each warp, the clock up to which everybody's accesses are ordered before it.
     floors: [u32; WARPS],
     /// Warps of the block.
     warps: usize,
     shadow: Shadow,
     releases: Releases,
+    phases: Phases,
     pub global: GlobalRaces,
 }
 
@@ -72,10 +77,12 @@ impl Races {
     pub fn new(global: GlobalRaces) -> Self {
         Self {
             clocks: Box::new([[0; WARPS]; WARPS]),
+            met: [0; WARPS],
             floors: [0; WARPS],
             warps: 0,
             shadow: Shadow::default(),
             releases: Releases::default(),
+            phases: Phases::default(),
             global,
         }
     }
@@ -83,10 +90,9 @@ impl Races {
 
 /// Whether a stamp lies before everything that `warp` does now.
 #[inline(always)]
-fn ordered(clocks: &Clocks, stamp: Stamp, warp: usize) -> bool {
+fn ordered(clocks: &Clocks, met: u32, stamp: Stamp, warp: usize) -> bool {
     let by = usize::from(stamp.thread) / 32 % WARPS;
-    let seen = clocks[warp][by];
-    if by == warp { stamp.clock < seen } else { stamp.clock <= seen }
+    if by == warp { stamp.clock < met } else { stamp.clock <= clocks[warp][by] }
 }
 
 /// One access, and what its warp knows.
@@ -94,6 +100,7 @@ struct Now<'c> {
     stamp: Stamp,
     warp: usize,
     clocks: &'c Clocks,
+    met: u32,
     floor: u32,
     kind: AccessKind,
     /// The word that is stored, where it is a single one.
@@ -103,7 +110,7 @@ struct Now<'c> {
 impl Now<'_> {
     #[inline(always)]
     fn unordered(&self, old: Stamp) -> bool {
-        old.clock > self.floor && !ordered(self.clocks, old, self.warp)
+        old.clock > self.floor && !ordered(self.clocks, self.met, old, self.warp)
     }
 
     #[inline(always)]
@@ -236,6 +243,7 @@ impl Monitor for Races {
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
         self.global.block_start();
         self.releases.clear();
+        self.phases.clear();
         self.warps = warps as usize;
         let words = (shared_bytes as usize).div_ceil(4);
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
@@ -258,6 +266,7 @@ impl Monitor for Races {
             clocks.fill(base - 1);
             clocks[warp] = base;
         }
+        self.met = [base; WARPS];
         self.floors = [base - 1; WARPS];
     }
 
@@ -306,6 +315,18 @@ impl Monitor for Races {
         self.tick(warp as usize % WARPS);
     }
 
+    fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
+        let warp = warp as usize % WARPS;
+        let mut released = false;
+        for &step in steps {
+            let learnt = self.phases.step(step, warp, &mut self.clocks);
+            released |= learnt.released;
+            self.met[warp] = self.met[warp].max(learnt.own + 1);
+        }
+        // What follows is later than what was released, but the lanes have not met by that.
+        self.advance(warp, released);
+    }
+
     fn exchange(&mut self, common: &mut Self) {
         std::mem::swap(&mut self.global, &mut common.global);
     }
@@ -316,11 +337,17 @@ impl Monitor for Races {
 }
 
 impl Races {
-    /// Moves a warp's own clock on.
+    /// Moves a warp's own clock on: its lanes have met.
     fn tick(&mut self, warp: usize) {
+        self.met[warp] = self.clocks[warp][warp].saturating_add(1);
+        self.advance(warp, true);
+    }
+
+    /// Moves a warp's own clock on if it should, and takes in what it knows of others.
+    fn advance(&mut self, warp: usize, moves: bool) {
+        let own = self.met[warp] - 1;
         let clocks = &mut self.clocks[warp];
-        clocks[warp] = clocks[warp].saturating_add(1);
-        let own = clocks[warp] - 1;
+        clocks[warp] = clocks[warp].saturating_add(u32::from(moves));
         let others = clocks.iter().take(self.warps).enumerate().filter(|&(other, _)| other != warp);
         self.floors[warp] = others.map(|(_, &clock)| clock).fold(own, u32::min);
     }
@@ -336,6 +363,7 @@ impl Races {
             },
             warp,
             clocks: &self.clocks,
+            met: self.met[warp],
             floor: self.floors[warp],
             kind: event.kind,
             value: None,

@@ -11,7 +11,9 @@ mod calls;
 pub(crate) mod copies;
 mod heap;
 mod matrix;
+pub(crate) mod mbarrier;
 mod memory;
+pub(crate) mod objects;
 mod printf;
 pub(crate) mod quiet;
 pub(crate) mod warpops;
@@ -26,6 +28,7 @@ use crate::memory::global::Memory;
 use crate::program::Program;
 use crate::simd::Simd;
 use crate::warp::{Split, Status, Warp, lanes};
+use objects::Mbarriers;
 
 /// What all blocks of a launch share.
 pub(crate) struct Env<'a> {
@@ -48,6 +51,7 @@ pub(crate) struct BlockState<M> {
     pub monitor: M,
     pub coordinates: [u32; 3],
     pub lane_instructions: u64,
+    pub mbarriers: Mbarriers,
 }
 
 /// Why a warp stopped.
@@ -242,6 +246,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 Op::CommitCopies => self.warp.copies.commit(active),
                 &Op::WaitCopies(groups) => self.wait_copies(active, groups),
+                Op::Mbarrier(mbarrier) => {
+                    if active != 0 && self.mbarrier(pc, active, mbarrier) {
+                        self.warp.now.pc = pc + 1;
+                        return Pause::Slice;
+                    }
+                }
                 Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
                 // A run of arithmetic never stops at arithmetic.
                 Op::Alu(_) | Op::Nop => {}

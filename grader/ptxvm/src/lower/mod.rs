@@ -12,6 +12,7 @@ mod convert;
 mod copies;
 mod float;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod mods;
 mod narrow;

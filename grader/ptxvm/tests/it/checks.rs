@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use ptxvm::{Access, BufferId, Finding, FindingKind, Init, Launch, Memory, Module, Options};
+use ptxvm::{
+    Access, BufferId, Finding, FindingKind, Init, Launch, MbarrierMisuse, Memory, Module, Options,
+};
 
 use crate::support::{bytes_of, integers};
 
@@ -132,6 +134,19 @@ fn prepare(text: &str) -> (Memory, Launch, Vec<BufferId>) {
     (memory, launch, buffers)
 }
 
+fn misuse_name(misuse: &MbarrierMisuse) -> &'static str {
+    match misuse {
+        MbarrierMisuse::NotInitialised => "NotInitialised",
+        MbarrierMisuse::InitialisedAgain { .. } => "InitialisedAgain",
+        MbarrierMisuse::InvalidCount { .. } => "InvalidCount",
+        MbarrierMisuse::TooManyArrivals { .. } => "TooManyArrivals",
+        MbarrierMisuse::MayNotComplete => "MayNotComplete",
+        MbarrierMisuse::OldToken => "OldToken",
+        MbarrierMisuse::Touched { .. } => "Touched",
+        MbarrierMisuse::NeverCompletes { .. } => "NeverCompletes",
+    }
+}
+
 fn kind(finding: &Finding) -> &'static str {
     match finding.kind {
         FindingKind::OutOfBounds { .. } => "OutOfBounds",
@@ -142,6 +157,7 @@ fn kind(finding: &Finding) -> &'static str {
         FindingKind::InvalidMembers { .. } => "InvalidMembers",
         FindingKind::PartOfWarp { .. } => "PartOfWarp",
         FindingKind::UnevenOperands => "UnevenOperands",
+        FindingKind::Mbarrier { ref misuse, .. } => misuse_name(misuse),
         FindingKind::InFlight { .. } => "InFlight",
         FindingKind::EndlessLoop { .. } => "EndlessLoop",
         FindingKind::Trap { .. } => "Trap",

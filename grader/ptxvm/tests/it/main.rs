@@ -19,6 +19,7 @@ mod golden;
 mod kernels;
 mod limits;
 mod matrix;
+mod mbarrier;
 mod measured;
 mod members;
 mod memory;
