@@ -24,7 +24,7 @@ pub(super) struct Phases(HashMap<u64, Released>);
 pub(super) struct Learnt {
     /// What follows is later than what was released.
     pub released: bool,
-    /// What the own lanes did up to this clock is seen by all of them.
+    /// Lanes have seen what others of their warp released up to this clock.
     pub own: u32,
 }
 

@@ -21,7 +21,7 @@ const WARPS: usize = 32;
 /// Who touched a word, when, and by which instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Stamp {
-    /// 0: nobody yet; warps start at 1.
+    /// 0: nobody yet; warps start later.
     clock: u32,
     pc: Pc,
     /// Index in the block.
@@ -47,9 +47,6 @@ pub(super) type Clocks = [[u32; WARPS]; WARPS];
 #[derive(Debug)]
 pub(crate) struct Races {
     clocks: Box<Clocks>,
-    /// For each warp, the clock from which on its lanes have not met: earlier accesses of one are ordered before those of
-    /// another.
-    met: [u32; WARPS],
     /// For each warp, the clock up to which everybody's accesses are ordered before it.
     floors: [u32; WARPS],
     /// Warps of the block.
@@ -77,7 +74,6 @@ impl Races {
     pub fn new(global: GlobalRaces) -> Self {
         Self {
             clocks: Box::new([[0; WARPS]; WARPS]),
-            met: [0; WARPS],
             floors: [0; WARPS],
             warps: 0,
             shadow: Shadow::default(),
@@ -88,11 +84,22 @@ impl Races {
     }
 }
 
+/// Clocks from one meeting of a warp's lanes to the next: in between it moves on where a lane releases something alone. More
+/// releases than these count as a meeting.
+const RELEASES: u32 = 1 << 4;
+
+/// The clock at which the lanes of a warp last met.
+#[inline(always)]
+fn meeting(clock: u32) -> u32 {
+    clock & !(RELEASES - 1)
+}
+
 /// Whether a stamp lies before everything that `warp` does now.
 #[inline(always)]
-fn ordered(clocks: &Clocks, met: u32, stamp: Stamp, warp: usize) -> bool {
+fn ordered(clocks: &Clocks, stamp: Stamp, warp: usize) -> bool {
     let by = usize::from(stamp.thread) / 32 % WARPS;
-    if by == warp { stamp.clock < met } else { stamp.clock <= clocks[warp][by] }
+    let seen = clocks[warp][by];
+    if by == warp { stamp.clock < meeting(seen) } else { stamp.clock <= seen }
 }
 
 /// One access, and what its warp knows.
@@ -100,7 +107,6 @@ struct Now<'c> {
     stamp: Stamp,
     warp: usize,
     clocks: &'c Clocks,
-    met: u32,
     floor: u32,
     kind: AccessKind,
     /// The word that is stored, where it is a single one.
@@ -110,7 +116,7 @@ struct Now<'c> {
 impl Now<'_> {
     #[inline(always)]
     fn unordered(&self, old: Stamp) -> bool {
-        old.clock > self.floor && !ordered(self.clocks, self.met, old, self.warp)
+        old.clock > self.floor && !ordered(self.clocks, old, self.warp)
     }
 
     #[inline(always)]
@@ -248,12 +254,12 @@ impl Monitor for Races {
         let words = (shared_bytes as usize).div_ceil(4);
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
         // Clocks of a block start above those of the block before, so what that one left counts as ordered.
-        let mut base = highest + 1;
+        let mut base = meeting(highest) + RELEASES;
         if self.shadow.words.len() != words || highest > u32::MAX / 2 {
             self.shadow.words = vec![Entry::default(); words];
             self.shadow.writers = vec![0; words];
             self.shadow.readers = vec![0; words];
-            base = 1;
+            base = RELEASES;
         }
         for (byte, _) in self.shadow.parts.drain() {
             if let Some(entry) = self.shadow.words.get_mut(byte as usize / 4) {
@@ -266,7 +272,6 @@ impl Monitor for Races {
             clocks.fill(base - 1);
             clocks[warp] = base;
         }
-        self.met = [base; WARPS];
         self.floors = [base - 1; WARPS];
     }
 
@@ -317,14 +322,20 @@ impl Monitor for Races {
 
     fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
         let warp = warp as usize % WARPS;
-        let mut released = false;
+        let (mut released, mut met) = (false, false);
         for &step in steps {
             let learnt = self.phases.step(step, warp, &mut self.clocks);
             released |= learnt.released;
-            self.met[warp] = self.met[warp].max(learnt.own + 1);
+            met |= learnt.own >= meeting(self.clocks[warp][warp]);
         }
-        // What follows is later than what was released, but the lanes have not met by that.
-        self.advance(warp, released);
+        if met {
+            self.tick(warp);
+        } else {
+            // What follows is later than what was released, but the lanes have not met by that.
+            let clocks = &mut self.clocks[warp];
+            clocks[warp] = clocks[warp].saturating_add(u32::from(released));
+            self.find_floor(warp);
+        }
     }
 
     fn exchange(&mut self, common: &mut Self) {
@@ -339,15 +350,15 @@ impl Monitor for Races {
 impl Races {
     /// Moves a warp's own clock on: its lanes have met.
     fn tick(&mut self, warp: usize) {
-        self.met[warp] = self.clocks[warp][warp].saturating_add(1);
-        self.advance(warp, true);
+        let clocks = &mut self.clocks[warp];
+        clocks[warp] = meeting(clocks[warp]).saturating_add(RELEASES);
+        self.find_floor(warp);
     }
 
-    /// Moves a warp's own clock on if it should, and takes in what it knows of others.
-    fn advance(&mut self, warp: usize, moves: bool) {
-        let own = self.met[warp] - 1;
-        let clocks = &mut self.clocks[warp];
-        clocks[warp] = clocks[warp].saturating_add(u32::from(moves));
+    /// Takes in what a warp knows of others.
+    fn find_floor(&mut self, warp: usize) {
+        let clocks = &self.clocks[warp];
+        let own = meeting(clocks[warp]) - 1;
         let others = clocks.iter().take(self.warps).enumerate().filter(|&(other, _)| other != warp);
         self.floors[warp] = others.map(|(_, &clock)| clock).fold(own, u32::min);
     }
@@ -363,7 +374,6 @@ impl Races {
             },
             warp,
             clocks: &self.clocks,
-            met: self.met[warp],
             floor: self.floors[warp],
             kind: event.kind,
             value: None,

@@ -76,16 +76,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let begun = self.begin_bulk(pc, there, to, from, *bytes);
             self.attach(begun, addresses);
         }
+        // Making and unmaking an object is a plain write of it. All else may come in any order, so long as the object is there:
+        // for the order of accesses that is a read.
         let kind = match operation {
             Operation::Init(_) | Operation::Invalidate => AccessKind::Write,
-            Operation::Test { .. } => AccessKind::Read,
-            _ => AccessKind::Atomic,
+            _ => AccessKind::Read,
         };
         let what = What {
             pc,
             kind,
             size: SIZE,
-            // Making and unmaking an object is a plain write of it.
             strong: kind != AccessKind::Write,
             one_buffer: false,
             stored: None,
