@@ -10,7 +10,7 @@ use crate::memory::Window;
 use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
 use crate::memory::local::Local;
-use crate::program::Program;
+use crate::program::{Ordering, Program};
 use crate::warp::Registers;
 
 /// One memory instruction of one warp.
@@ -130,6 +130,8 @@ pub(crate) trait Monitor {
     fn warp_barrier(&mut self, _warp: u32) {}
     /// A warp has taken these steps at barrier objects, in their order.
     fn phases(&mut self, _warp: u32, _steps: &[PhaseStep]) {}
+    /// Lanes of a warp execute a fence.
+    fn fence(&mut self, _warp: u32, _lanes: u32, _fence: Ordering) {}
     /// Where several blocks take turns, each has a monitor: swaps with `common` what belongs to the launch, not to the block.
     fn exchange(&mut self, _common: &mut Self) {}
     /// The next events are those of this block again.
@@ -183,6 +185,11 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
     fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
         self.0.phases(warp, steps);
         self.1.phases(warp, steps);
+    }
+
+    fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
+        self.0.fence(warp, lanes, fence);
+        self.1.fence(warp, lanes, fence);
     }
 
     fn exchange(&mut self, common: &mut Self) {

@@ -121,6 +121,7 @@ impl Flow {
             | Op::WaitCopies(_)
             // A state is no pointer.
             | Op::Mbarrier(_)
+            | Op::Fence(_)
             | Op::Nop => {}
             // Clocks, which few kernels read, and what is still to come.
             _ => return None,

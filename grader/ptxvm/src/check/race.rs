@@ -2,26 +2,29 @@
 //! shared memory; those in global memory are in [`super::global_race`].
 //!
 //! Happens-before by vector clocks of warps, with one shadow entry for each word (Flanagan and Freund, "`FastTrack`", 2009). A
-//! warp's clock moves on at every barrier it passes. An earlier access by another warp is ordered if this warp has, through
-//! a barrier, seen that warp's clock of then; one by another lane of the same warp, if the own clock has moved on since.
+//! warp's clock moves on at every barrier it passes, and behind what it releases. An earlier access by another warp is ordered if
+//! this warp has, through a barrier, seen that warp's clock of then; one by another lane of the same warp, if the lanes have met
+//! since.
 
 use std::collections::HashMap;
 
 use super::global_race::GlobalRaces;
 use super::phases::Phases;
-use super::release::Releases;
+use super::sync::Order;
+use crate::exec::mbarrier::OPERATION;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, Monitor, PhaseStep, WordReads};
 use crate::ir::Pc;
 use crate::memory::Window;
+use crate::program::Ordering;
 
 /// Warps of a block at most.
-const WARPS: usize = 32;
+pub(super) const WARPS: usize = 32;
 
 /// Who touched a word, when, and by which instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Stamp {
-    /// 0: nobody yet; warps start later.
+    /// 0: nobody yet; warps start at 1.
     clock: u32,
     pc: Pc,
     /// Index in the block.
@@ -52,7 +55,7 @@ pub(crate) struct Races {
     /// Warps of the block.
     warps: usize,
     shadow: Shadow,
-    releases: Releases,
+    order: Order,
     phases: Phases,
     pub global: GlobalRaces,
 }
@@ -70,36 +73,26 @@ struct Shadow {
 }
 
 impl Races {
-    /// A checker that has seen nothing.
-    pub fn new(global: GlobalRaces) -> Self {
+    /// A checker that has seen nothing. `fenced`: the program has fences, releases or acquires.
+    pub fn new(global: GlobalRaces, fenced: bool) -> Self {
+        let order = Order::new(fenced, global.blocks());
         Self {
             clocks: Box::new([[0; WARPS]; WARPS]),
             floors: [0; WARPS],
             warps: 0,
             shadow: Shadow::default(),
-            releases: Releases::default(),
+            order,
             phases: Phases::default(),
             global,
         }
     }
 }
 
-/// Clocks from one meeting of a warp's lanes to the next: in between it moves on where a lane releases something alone. More
-/// releases than these count as a meeting.
-const RELEASES: u32 = 1 << 4;
-
-/// The clock at which the lanes of a warp last met.
-#[inline(always)]
-fn meeting(clock: u32) -> u32 {
-    clock & !(RELEASES - 1)
-}
-
 /// Whether a stamp lies before everything that `warp` does now.
 #[inline(always)]
-fn ordered(clocks: &Clocks, stamp: Stamp, warp: usize) -> bool {
+fn ordered(clocks: &Clocks, met: u32, stamp: Stamp, warp: usize) -> bool {
     let by = usize::from(stamp.thread) / 32 % WARPS;
-    let seen = clocks[warp][by];
-    if by == warp { stamp.clock < meeting(seen) } else { stamp.clock <= seen }
+    if by == warp { stamp.clock < met } else { stamp.clock <= clocks[warp][by] }
 }
 
 /// One access, and what its warp knows.
@@ -107,6 +100,8 @@ struct Now<'c> {
     stamp: Stamp,
     warp: usize,
     clocks: &'c Clocks,
+    /// The warp's clock when its lanes met last.
+    met: u32,
     floor: u32,
     kind: AccessKind,
     /// The word that is stored, where it is a single one.
@@ -116,7 +111,7 @@ struct Now<'c> {
 impl Now<'_> {
     #[inline(always)]
     fn unordered(&self, old: Stamp) -> bool {
-        old.clock > self.floor && !ordered(self.clocks, old, self.warp)
+        old.clock > self.floor && !ordered(self.clocks, self.met, old, self.warp)
     }
 
     #[inline(always)]
@@ -248,18 +243,17 @@ impl Shadow {
 impl Monitor for Races {
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
         self.global.block_start();
-        self.releases.clear();
         self.phases.clear();
         self.warps = warps as usize;
         let words = (shared_bytes as usize).div_ceil(4);
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
         // Clocks of a block start above those of the block before, so what that one left counts as ordered.
-        let mut base = meeting(highest) + RELEASES;
+        let mut base = highest + 1;
         if self.shadow.words.len() != words || highest > u32::MAX / 2 {
             self.shadow.words = vec![Entry::default(); words];
             self.shadow.writers = vec![0; words];
             self.shadow.readers = vec![0; words];
-            base = RELEASES;
+            base = 1;
         }
         for (byte, _) in self.shadow.parts.drain() {
             if let Some(entry) = self.shadow.words.get_mut(byte as usize / 4) {
@@ -273,6 +267,7 @@ impl Monitor for Races {
             clocks[warp] = base;
         }
         self.floors = [base - 1; WARPS];
+        self.order.begin(self.global.block(), self.warps, &self.clocks);
     }
 
     #[inline(always)]
@@ -280,14 +275,15 @@ impl Monitor for Races {
         if event.window == Window::Shared && event.done != 0 {
             self.shared_access(event, log);
         } else if event.window == Window::Global {
-            self.global.access(event, &self.clocks, log);
+            self.global.access(event, &self.clocks, &self.order, log);
         }
-        if event.strong
-            && let Some(ordering) = event.program.ordering(event.pc)
-            && self.releases.order(event, ordering, &mut self.clocks)
+        // What operations on barrier objects order, `phases` tells.
+        let own = event.operation != OPERATION;
+        if own
+            && self.order.tracks()
+            && (event.strong || event.program.ordering(event.pc).is_some())
         {
-            // What follows is later than what was released.
-            self.tick(event.warp as usize % WARPS);
+            self.synchronise(event);
         }
     }
 
@@ -297,7 +293,8 @@ impl Monitor for Races {
             Window::Shared => {
                 self.shadow.knows_words(reads, self.floors[reads.warp as usize % WARPS])
             }
-            Window::Global => self.global.knows(reads),
+            // What nobody writes has no races.
+            Window::Global => !reads.memory.is_written(reads.address),
             _ => true,
         }
     }
@@ -314,28 +311,43 @@ impl Monitor for Races {
             self.clocks[warp] = joined;
             self.tick(warp);
         }
+        self.order.barrier(warps, &self.clocks);
+        for warp in members() {
+            self.find_floor(warp);
+        }
     }
 
     fn warp_barrier(&mut self, warp: u32) {
-        self.tick(warp as usize % WARPS);
+        let warp = warp as usize % WARPS;
+        self.tick(warp);
+        self.order.warp_barrier(warp, &self.clocks);
+        self.find_floor(warp);
+    }
+
+    fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
+        let warp = warp as usize % WARPS;
+        self.order.fence(warp, lanes, fence, &mut self.clocks);
+        self.tick(warp);
+        self.find_floor(warp);
     }
 
     fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
         let warp = warp as usize % WARPS;
-        let (mut released, mut met) = (false, false);
+        let (mut released, mut met, mut learns) = (false, false, false);
         for &step in steps {
             let learnt = self.phases.step(step, warp, &mut self.clocks);
             released |= learnt.released;
-            met |= learnt.own >= meeting(self.clocks[warp][warp]);
+            met |= learnt.own >= self.order.met(warp);
+            learns |= matches!(step, PhaseStep::Acquire(_));
         }
-        if met {
+        if released || met {
+            // What follows is later than what was released.
             self.tick(warp);
-        } else {
-            // What follows is later than what was released, but the lanes have not met by that.
-            let clocks = &mut self.clocks[warp];
-            clocks[warp] = clocks[warp].saturating_add(u32::from(released));
-            self.find_floor(warp);
         }
+        if learns {
+            self.order.acquire_phase(warp, met, &self.clocks);
+        }
+        self.find_floor(warp);
     }
 
     fn exchange(&mut self, common: &mut Self) {
@@ -348,17 +360,30 @@ impl Monitor for Races {
 }
 
 impl Races {
-    /// Moves a warp's own clock on: its lanes have met.
+    /// Moves a warp's own clock on.
     fn tick(&mut self, warp: usize) {
         let clocks = &mut self.clocks[warp];
-        clocks[warp] = meeting(clocks[warp]).saturating_add(RELEASES);
-        self.find_floor(warp);
+        clocks[warp] = clocks[warp].saturating_add(1);
     }
 
-    /// Takes in what a warp knows of others.
+    /// Sees what an access orders.
+    fn synchronise(&mut self, event: &Event) {
+        let warp = event.warp as usize % WARPS;
+        let words = self.global.words();
+        let (released, learnt) = self.order.access(event, words, &mut self.clocks);
+        if released {
+            // What follows is later than what was released.
+            self.tick(warp);
+        }
+        if learnt {
+            self.find_floor(warp);
+        }
+    }
+
+    /// Sets a warp's floor anew.
     fn find_floor(&mut self, warp: usize) {
         let clocks = &self.clocks[warp];
-        let own = meeting(clocks[warp]) - 1;
+        let own = self.order.met(warp) - 1;
         let others = clocks.iter().take(self.warps).enumerate().filter(|&(other, _)| other != warp);
         self.floors[warp] = others.map(|(_, &clock)| clock).fold(own, u32::min);
     }
@@ -374,6 +399,7 @@ impl Races {
             },
             warp,
             clocks: &self.clocks,
+            met: self.order.met(warp),
             floor: self.floors[warp],
             kind: event.kind,
             value: None,
@@ -398,6 +424,11 @@ impl Races {
             }
             if let Some((kind, other, at)) = self.shadow.visit(address as u32, event.size, &now) {
                 let same_warp = u32::from(other.thread) / 32 == event.warp;
+                // The last lane that leaves a pipeline ends its barriers with no more than a vote of its warp before.
+                let of_object = event.operation == OPERATION && event.kind == AccessKind::Write;
+                if same_warp && of_object {
+                    continue;
+                }
                 // Two sums over tiles of several warps use one word of each warp with nothing but a shuffle in between. That is
                 // CUDA's own way, whatever one thinks of it.
                 if same_warp && [event.pc, other.pc].iter().all(|&pc| event.program.in_groups(pc)) {

@@ -107,7 +107,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
             waits |= !self.at_object(&mut at, operation);
             self.mirror(lane, address);
         }
-        self.state.monitor.phases(self.warp.index, &steps.0);
+        if !steps.0.is_empty() {
+            self.state.monitor.phases(self.warp.index, &steps.0);
+        }
         waits
     }
 

@@ -252,6 +252,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         return Pause::Slice;
                     }
                 }
+                &Op::Fence(fence) => {
+                    if active != 0 {
+                        self.state.monitor.fence(self.warp.index, active, fence);
+                    }
+                }
                 Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
                 // A run of arithmetic never stops at arithmetic.
                 Op::Alu(_) | Op::Nop => {}

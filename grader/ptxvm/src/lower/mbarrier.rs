@@ -22,7 +22,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         match mods.base {
             "mbarrier" => {}
             // Objects are in memory as soon as they are made, and a cluster is one block.
-            "fence" if mods.is(&["mbarrier_init", "release", "cluster"]) => {
+            "fence" if mods.has("mbarrier_init") => {
                 mods.drop_all(&["mbarrier_init", "release", "cluster"]);
                 self.emit(Op::Nop);
                 return Ok(true);

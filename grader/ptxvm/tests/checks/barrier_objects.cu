@@ -227,7 +227,7 @@ extern "C" __global__ void bad_barrier_ends_too_early(const float *in, float *ou
     __syncthreads();
     tile[threadIdx.x] = in[threadIdx.x];
     bar.arrive_and_wait(); // expect: NotInitialised, SharedRace
-    if (threadIdx.x == 0) bar.~Barrier(); // expect: SharedRace
+    if (threadIdx.x == 0) bar.~Barrier();
     out[threadIdx.x] = tile[63 - threadIdx.x]; // expect: SharedRace
 }
 
