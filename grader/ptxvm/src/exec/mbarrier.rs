@@ -82,17 +82,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Operation::Init(_) | Operation::Invalidate => AccessKind::Write,
             _ => AccessKind::Read,
         };
-        let what = What {
-            pc,
-            kind,
-            size: SIZE,
-            strong: kind != AccessKind::Write,
-            one_buffer: false,
-            stored: None,
-            telling: u32::MAX,
-            operation: OPERATION,
-            ends_copy: false,
-        };
+        let strong = kind != AccessKind::Write;
+        let what = What { strong, operation: OPERATION, ..What::plain(pc, kind, SIZE) };
         self.accessed(what, window, mask, addresses, faults);
         let mut steps = Steps::default();
         let mut waits = false;

@@ -761,13 +761,22 @@ extern "C" __global__ void good_semaphore_of_the_device(const int *in, int *sum)
         one_at_a_time.release();
     }
 }
-__device__ cuda::latch<cuda::thread_scope_device> four_blocks{4};
-// launch: grid=(4,1,1) block=(32,1,1) shared=0 in=i32[128] out=i32[128] out=i32[128]
-extern "C" __global__ void good_latch_of_the_device(const int *in, int *data, int *out) {
+// launch: grid=(4,1,1) block=(32,1,1) shared=0 in=i32[128] out=i32[128] zeros=i32[16] zeros=i32[1] out=i32[128]
+extern "C" __global__ void good_latch_of_the_device(const int *in, int *data, void *place, int *made, int *out) {
+    auto *latch = (cuda::latch<cuda::thread_scope_device> *)place;
+    cuda::atomic_ref<int, cuda::thread_scope_device> is_made(*made);
     int i = blockIdx.x * 32 + threadIdx.x;
     data[i] = in[i];
     __syncthreads();
-    if (threadIdx.x == 0) four_blocks.arrive_and_wait();
+    if (threadIdx.x == 0) {
+        if (blockIdx.x == 0) {
+            new (latch) cuda::latch<cuda::thread_scope_device>(4);
+            is_made.store(1, cuda::std::memory_order_release);
+        }
+        while (is_made.load(cuda::std::memory_order_acquire) == 0) {
+        }
+        latch->arrive_and_wait();
+    }
     __syncthreads();
     out[i] = data[127 - i];
 }
