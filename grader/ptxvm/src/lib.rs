@@ -79,6 +79,9 @@
 //!   of `f64`, with rows or columns in one piece. `mma.sync`: m16n8k8 and m16n8k16 of `f16` and `bf16`, m16n8k4 and m16n8k8 of
 //!   `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m8n8k4 of `f64`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
 //! - `cp.async` of 4, 8 and 16 bytes, with a source size or a predicate to ignore it, `commit_group`, `wait_group` and `wait_all`.
+//! - Barrier objects in shared memory (`mbarrier`) and what CUDA C++ builds on them: `cuda::barrier`, `cuda::pipeline`,
+//!   `memcpy_async`; `cp.async.mbarrier.arrive`, counts of bytes, and `cp.async.bulk` from global memory to the own block. The 64 bits of
+//!   an object are laid out in this machine's own way. A wait that fails gives the turn to another warp.
 //! - Cache hints and policies, prefetches and fences between proxies, which change nothing.
 //! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 3,114 forms of instruction are compared with an NVIDIA
 //!   H200, each with 4,096 sets of operands or all 16-bit ones (`tests/golden`). The `.approx` functions are computed in double precision
@@ -101,7 +104,7 @@
 //!
 //! # What is not
 //!
-//! Textures, surfaces, bulk copies and barrier objects in memory, `wgmma` and `tcgen05`, products of sparse matrices, clusters, tables
+//! Textures, surfaces, tensor maps and other bulk copies, barrier objects of other blocks, `wgmma` and `tcgen05`, products of sparse matrices, clusters, tables
 //! of branch targets: a kernel that has one of these, or calls a function that does, has a [`Kernel::refusal`] that names the line and says why. The other kernels of the module run all
 //! the same. `tests/coverage/instructions.txt` has one of each form of instruction with the sentence that refuses it, and
 //! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load. A call through a pointer may reach each function of the

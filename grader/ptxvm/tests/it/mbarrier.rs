@@ -109,3 +109,143 @@ fn every_kernel_is_right_however_it_is_compiled() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// By the rules of PTX ISA 9.7.13.15, step by step: what was missing before an arrival, whether its phase is over, and whether the
+/// phases of parity 0 and 1 are.
+const WORDS: [[i32; 4]; 9] = [
+    [5, 0, 0, 1],
+    [4, 0, 0, 1],
+    [1, 1, 1, 0],
+    [5, 0, 1, 0],
+    [4, 0, 1, 0],
+    [1, 1, 0, 1],
+    [4, 0, 0, 1],
+    [3, 0, 0, 1],
+    [4, 1, 0, 1],
+];
+
+#[test]
+fn states_say_what_is_missing() {
+    let mut device = Device::new(include_str!("../fixtures/mbarrier_words.ptx"));
+    let output = device.output::<i32>(44);
+    let params = vec![device.pointer(output)];
+    device.run("words", 1, 1, params);
+    let mut right = vec![0, 1];
+    right.extend(WORDS[..8].iter().flatten());
+    // 48 bytes of 64 have come, then all, then bytes that are announced later.
+    right.extend([0, 1, 1, 0, 1, 0]);
+    right.extend(WORDS[8]);
+    assert_eq!(device.read::<i32>(output), right);
+}
+
+/// What instructions on an object of two arrivals find, by one thread.
+fn misuses(instructions: &str) -> Vec<String> {
+    let text = format!(
+        ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p){{\n\
+         .reg .b32 %r<9>;.reg .b64 %rd<9>;.reg .pred %p<9>;\n\
+         .shared .align 8 .b8 bars[16];\n\
+         mov.u32 %r1,bars;ld.param.u64 %rd8,[p];\n\
+         mbarrier.init.shared.b64 [%r1],2;\n{instructions}\nret;\n}}\n"
+    );
+    let mut device = Device::new(&text);
+    let buffer = device.in_out(&[0u64; 4]);
+    let params = vec![device.pointer(buffer)];
+    let outcome = device.launch("k", [1; 3], [1; 3], 0, params);
+    let name = |finding: &ptxvm::Finding| match &finding.kind {
+        FindingKind::Mbarrier { misuse, .. } => format!("{misuse:?}"),
+        FindingKind::Misaligned { .. } => "Misaligned".into(),
+        FindingKind::OutOfBounds { .. } => "OutOfBounds".into(),
+        FindingKind::Uninitialised { .. } => "Uninitialised".into(),
+        FindingKind::InFlight { .. } => "InFlight".into(),
+        other => format!("{other:?}"),
+    };
+    outcome.findings.iter().map(name).collect()
+}
+
+#[test]
+fn each_wrong_use_has_its_finding() {
+    for (instructions, right) in [
+        ("mbarrier.arrive.shared.b64 _,[%r1];", vec![]),
+        ("mbarrier.init.shared.b64 [%r1+4],1;", vec!["Misaligned"]),
+        ("mbarrier.init.shared.b64 [%r1+16],1;", vec!["OutOfBounds"]),
+        ("mbarrier.init.b64 [%rd8],1;", vec!["OutOfBounds"]),
+        ("mbarrier.init.shared.b64 [%r1+8],0;", vec!["InvalidCount { count: 0 }"]),
+        ("mbarrier.init.shared.b64 [%r1+8],1048576;", vec!["InvalidCount { count: 1048576 }"]),
+        (
+            "mbarrier.init.shared.b64 [%r1],1;",
+            vec!["InitialisedAgain { first: None, first_thread: [0, 0, 0] }"],
+        ),
+        ("mbarrier.inval.shared.b64 [%r1];mbarrier.init.shared.b64 [%r1],1;", vec![]),
+        ("mbarrier.arrive.shared.b64 _,[%r1],3;", vec!["TooManyArrivals { count: 3, pending: 2 }"]),
+        ("mbarrier.arrive.shared.b64 _,[%r1],0;", vec!["InvalidCount { count: 0 }"]),
+        ("mbarrier.arrive.noComplete.shared.b64 _,[%r1],2;", vec!["MayNotComplete"]),
+        ("mbarrier.arrive.noComplete.shared.b64 _,[%r1],1;", vec![]),
+        (
+            // Both drop out, so that nobody may come any more.
+            "mbarrier.arrive_drop.shared.b64 _,[%r1],2;mbarrier.arrive.shared.b64 _,[%r1];",
+            vec!["TooManyArrivals { count: 1, pending: 0 }"],
+        ),
+        ("mbarrier.test_wait.shared.b64 %p1,[%r1+8],%rd1;", vec!["NotInitialised"]),
+        (
+            "mbarrier.inval.shared.b64 [%r1];mbarrier.arrive.shared.b64 _,[%r1];",
+            vec!["NotInitialised"],
+        ),
+        (
+            "mbarrier.arrive.shared.b64 %rd1,[%r1],2;mbarrier.arrive.shared.b64 _,[%r1],2;\
+             mbarrier.test_wait.shared.b64 %p1,[%r1],%rd1;",
+            vec!["OldToken"],
+        ),
+        ("ld.shared.b32 %r2,[%r1+4];", vec!["Touched { access: Read, size: 4 }"]),
+        ("st.shared.b8 [%r1+7],%r1;", vec!["Touched { access: Write, size: 1 }"]),
+        ("atom.shared.add.u32 %r2,[%r1],1;", vec!["Touched { access: Atomic, size: 4 }"]),
+        ("st.shared.b64 [%r1+8],%rd8;", vec![]),
+        (
+            "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r1],1048576;",
+            vec!["InvalidCount { count: 1048576 }"],
+        ),
+        (
+            "L:mbarrier.try_wait.parity.shared.b64 %p1,[%r1],0;@!%p1 bra L;",
+            vec!["NeverCompletes { arrivals: 2, bytes: 0 }"],
+        ),
+        (
+            "mbarrier.arrive.expect_tx.shared.b64 _,[%r1],16;mbarrier.arrive.shared.b64 _,[%r1];\
+             L:mbarrier.test_wait.parity.shared.b64 %p1,[%r1],0;@!%p1 bra L;",
+            vec!["NeverCompletes { arrivals: 0, bytes: 16 }"],
+        ),
+    ] {
+        assert_eq!(misuses(instructions), right, "{instructions}");
+    }
+}
+
+#[test]
+fn a_bulk_copy_comes_with_its_phase() {
+    let copy = "mbarrier.inval.shared.b64 [%r1];mbarrier.init.shared.b64 [%r1+8],1;\
+                cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1-16],[%rd8],16,[%r1+8];";
+    // It lies before the objects: outside.
+    assert_eq!(misuses(copy), ["OutOfBounds"]);
+    let kernel = |size: u32, wait: &str| {
+        format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p){{\n\
+             .reg .b32 %r<9>;.reg .b64 %rd<9>;.reg .pred %p<9>;\n\
+             .shared .align 16 .b8 all[64];\n\
+             mov.u32 %r1,all;add.u32 %r2,%r1,48;ld.param.u64 %rd1,[p];\n\
+             mbarrier.init.shared.b64 [%r2],1;\n\
+             mbarrier.arrive.expect_tx.shared.b64 %rd2,[%r2],{size};\n\
+             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1],[%rd1],{size},[%r2];\n\
+             {wait}\n\
+             ld.shared.u64 %rd3,[%r1+24];st.global.u64 [%rd1],%rd3;ret;\n}}\n"
+        )
+    };
+    let wait = "L:mbarrier.try_wait.shared.b64 %p1,[%r2],%rd2;@!%p1 bra L;";
+    let run = |text: &str| {
+        let mut device = Device::new(text);
+        let buffer = device.in_out(&[1u64, 2, 3, 4]);
+        let params = vec![device.pointer(buffer)];
+        let outcome = device.launch("k", [1; 3], [1; 3], 0, params);
+        (outcome.findings.len(), device.read::<u64>(buffer)[0])
+    };
+    assert_eq!(run(&kernel(32, wait)), (0, 4));
+    // Half of it, and what nobody has copied is read; 24 bytes are no whole number of 16.
+    assert_eq!(run(&kernel(16, wait)).0, 1);
+    assert!(run(&kernel(24, wait)).0 >= 1);
+}
