@@ -89,10 +89,12 @@ impl CallStack {
 
     /// Brings the kept registers back.
     pub fn restore_registers(&mut self, mask: u32, frame: &Frame, registers: &mut Registers) {
-        let lane = mask.trailing_zeros() as usize % 32;
         for index in frame.p.clone().rev() {
+            // Lanes that meet here may have called one after the other.
+            let row = self.back(mask);
+            let kept = lanes(mask).fold(0, |kept, lane| kept | row[lane] & 1 << lane);
             let old = &mut registers.p[index as usize];
-            *old = (*old & !mask) | (self.back(mask)[lane] & mask);
+            *old = (*old & !mask) | kept;
         }
         for index in frame.q.clone().rev() {
             let high = self.back(mask);

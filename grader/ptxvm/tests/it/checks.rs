@@ -8,7 +8,7 @@ use ptxvm::{Access, BufferId, Finding, FindingKind, Init, Launch, Memory, Module
 use crate::support::{bytes_of, integers};
 
 /// Sources and what nvcc made of them.
-const FILES: [(&str, &str, &str); 11] = [
+const FILES: [(&str, &str, &str); 12] = [
     ("memory.cu", include_str!("../checks/memory.cu"), include_str!("../checks/memory.ptx")),
     ("init.cu", include_str!("../checks/init.cu"), include_str!("../checks/init.ptx")),
     (
@@ -25,6 +25,7 @@ const FILES: [(&str, &str, &str); 11] = [
     ("calls.cu", include_str!("../checks/calls.cu"), include_str!("../checks/calls.ptx")),
     ("heap.cu", include_str!("../checks/heap.cu"), include_str!("../checks/heap.ptx")),
     ("grid.cu", include_str!("../checks/grid.cu"), include_str!("../checks/grid.ptx")),
+    ("lanes.cu", include_str!("../checks/lanes.cu"), include_str!("../checks/lanes.ptx")),
     ("tiles.cu", include_str!("../checks/tiles.cu"), include_str!("../checks/tiles.ptx")),
     ("tensor.cu", include_str!("../checks/tensor.cu"), include_str!("../checks/tensor.ptx")),
     ("usual.cu", include_str!("../checks/usual.cu"), include_str!("../checks/usual.ptx")),

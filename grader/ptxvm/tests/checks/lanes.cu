@@ -1,0 +1,198 @@
+// Lanes of one warp that wait for each other. README.md says how a kernel is launched and what the comments mean.
+#include <cuda/atomic>
+#define ALL 0xffffffffu
+struct Mutex {
+    int taken;
+    __device__ void lock() {
+        while (atomicCAS(&taken, 0, 1) != 0) {
+        }
+        __threadfence();
+    }
+    __device__ void unlock() {
+        __threadfence();
+        atomicExch(&taken, 0);
+    }
+};
+struct BlockMutex {
+    int taken;
+    __device__ void lock() {
+        while (atomicCAS_block(&taken, 0, 1) != 0) {
+        }
+        __threadfence_block();
+    }
+    __device__ bool try_lock() {
+        if (atomicCAS_block(&taken, 0, 1) != 0) return false;
+        __threadfence_block();
+        return true;
+    }
+    __device__ void unlock() {
+        __threadfence_block();
+        atomicExch_block(&taken, 0);
+    }
+};
+
+// launch: grid=(3,1,1) block=(64,1,1) shared=0 zeros=i32[1] zeros=i32[2]
+extern "C" __global__ void good_mutex_of_all_threads(Mutex *mutex, int *sums) {
+    mutex->lock();
+    sums[0] += threadIdx.x;
+    sums[1] = max(sums[1], sums[0] % 97);
+    mutex->unlock();
+}
+// launch: grid=(2,1,1) block=(96,1,1) shared=0 in=i32[192] zeros=i32[17] zeros=i32[17] zeros=i32[192] out=i32[17]
+extern "C" __global__ void good_lists_with_a_lock_each(const int *in, Mutex *locks, int *heads, int *next, int *done) {
+    int i = blockIdx.x * 96 + threadIdx.x, bucket = in[i];
+    locks[bucket].lock();
+    next[i] = heads[bucket]; // 0: none
+    heads[bucket] = i + 1;
+    locks[bucket].unlock();
+    if (i < 17) done[i] = 1;
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32]
+extern "C" __global__ void good_atomic_flag_of_a_lane(const int *in, int *out) {
+    __shared__ int data, flag;
+    int lane = threadIdx.x;
+    cuda::atomic_ref<int, cuda::thread_scope_block> ready(flag);
+    if (lane == 0) ready.store(0, cuda::memory_order_relaxed);
+    __syncwarp();
+    if (lane % 4 != 3) {
+        while (ready.load(cuda::memory_order_acquire) < 8) {
+        }
+        out[lane] = data;
+    } else {
+        if (lane == 3) data = in[7];
+        while (ready.load(cuda::memory_order_acquire) != lane / 4) {
+        }
+        ready.store(lane / 4 + 1, cuda::memory_order_release);
+        out[lane] = lane;
+    }
+}
+// launch: grid=(2,1,1) block=(64,1,1) shared=0 zeros=i32[1] zeros=i32[1]
+extern "C" __global__ void good_try_until_done(Mutex *mutex, int *count) {
+    bool done = false;
+    do {
+        if (atomicCAS(&mutex->taken, 0, 1) == 0) {
+            __threadfence();
+            *count += threadIdx.x % 3;
+            mutex->unlock();
+            done = true;
+        }
+    } while (!done);
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 out=i32[64]
+extern "C" __global__ void good_each_lane_after_the_next(int *out) {
+    __shared__ volatile int turn;
+    if (threadIdx.x == 0) turn = 63;
+    __syncthreads();
+    while (turn != threadIdx.x) {
+    }
+    out[threadIdx.x] = turn;
+    turn = threadIdx.x - 1;
+}
+// launch: grid=(2,1,1) block=(64,1,1) shared=0 zeros=i32[2] zeros=i32[1]
+extern "C" __global__ void good_tickets(int *counters, int *sum) {
+    int ticket = atomicAdd(&counters[0], 1);
+    unsigned wait = 8;
+    while (*(volatile int *)&counters[1] != ticket) {
+        __nanosleep(wait);
+        if (wait < 256) wait *= 2;
+    }
+    __threadfence();
+    *sum += ticket;
+    __threadfence();
+    *(volatile int *)&counters[1] = ticket + 1;
+}
+// launch: grid=(1,1,1) block=(8,1,1) shared=0 zeros=i32[1] out=i32[8] zeros=i32[1]
+extern "C" __global__ void good_counts_while_it_waits(int *lock, int *waited, int *sum) {
+    int tries = 0;
+    while (atomicCAS(lock, 0, 1) != 0) tries++;
+    __threadfence();
+    *sum += threadIdx.x;
+    __threadfence();
+    atomicExch(lock, 0);
+    waited[threadIdx.x] = tries < 0;
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32]
+extern "C" __global__ void good_syncwarp_on_both_ways(const int *in, int *out) {
+    __shared__ int s[32];
+    int lane = threadIdx.x;
+    if (lane % 3 == 0) {
+        s[lane] = in[lane];
+        __syncwarp();
+        out[lane] = s[31 - lane] * 2;
+    } else {
+        s[lane] = in[lane] + 1;
+        __syncwarp();
+        out[lane] = s[31 - lane] - s[lane ^ 1];
+    }
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32]
+extern "C" __global__ void good_shuffle_on_both_ways(const int *in, int *out) {
+    int lane = threadIdx.x, v = in[lane];
+    if (lane < 16) {
+        v = v * 3;
+        v += __shfl_xor_sync(ALL, v, 16);
+        v += __popc(__ballot_sync(ALL, v > 9));
+    } else {
+        v = v - 7;
+        v += __shfl_xor_sync(ALL, v + 1, 16) * 5;
+        v ^= __ballot_sync(ALL, v > 20);
+    }
+    out[lane] = v;
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 zeros=i32[1] out=i32[64]
+extern "C" __global__ void good_lane_that_waits_for_the_other_warp(int *flag, int *out) {
+    if (threadIdx.x == 3) {
+        while (*(volatile int *)flag == 0) {
+        }
+    }
+    if (threadIdx.x == 40) atomicExch(flag, 1);
+    out[threadIdx.x] = 1;
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 out=i32[32]
+extern "C" __global__ void bad_lanes_that_lock_in_two_orders(int *out) {
+    __shared__ volatile int taken[2];
+    __shared__ int locks[2];
+    int lane = threadIdx.x;
+    if (lane < 2) locks[lane] = taken[lane] = 0;
+    __syncwarp();
+    if (lane < 2) {
+        atomicExch(&locks[lane], 1);
+        taken[lane] = 1;
+        while (taken[1 - lane] == 0) {
+        }
+        while (atomicCAS(&locks[1 - lane], 0, 1) != 0) { // expect: EndlessLoop
+        }
+    }
+    out[lane] = 1;
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 zeros=i32[1] zeros=i32[1]
+extern "C" __global__ void bad_lock_that_stays_taken(int *lock, int *count) {
+    while (atomicCAS(lock, 0, 1) != 0) { // expect: EndlessLoop
+    }
+    __threadfence();
+    *count += 1;
+    __threadfence();
+    if (threadIdx.x % 8 != 5) atomicExch(lock, 0);
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 zeros=i32[1] zeros=i32[1]
+extern "C" __global__ void bad_syncwarp_inside_the_lock(int *lock, int *count) {
+    while (atomicCAS(lock, 0, 1) != 0) { // expect: EndlessLoop
+    }
+    __threadfence();
+    *count += 1;
+    __syncwarp();
+    __threadfence();
+    atomicExch(lock, 0);
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=f32[32] out=f32[32]
+extern "C" __global__ void bad_shuffle_on_one_way_only(const float *in, float *out) {
+    float v = in[threadIdx.x];
+    if (threadIdx.x < 16) {
+        v += __shfl_xor_sync(ALL, v, 1); // expect: InvalidMembers
+    } else {
+        out[threadIdx.x + 0] = v;
+        __syncwarp(0xffff0000u);
+        v += 1;
+    }
+    out[threadIdx.x] = v;
+}
