@@ -33,6 +33,7 @@ impl<M> Resident<M> {
             monitor,
             coordinates: [0; 3],
             lane_instructions: 0,
+            polled: Vec::new(),
         };
         let warps = (0..warps).map(|_| Warp::new(program)).collect();
         Self { index: 0, state, warps, barriers: Barriers::default() }

@@ -52,6 +52,19 @@ pub(crate) struct Spin {
 /// A byte of memory: window, lane (in local memory), address.
 type Byte = (Window, u8, u64);
 
+/// What a lane found with an access by which it may wait for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Polled {
+    /// Index in the block.
+    pub warp: u32,
+    pub lane: u8,
+    pub window: Window,
+    pub address: u64,
+    /// Bytes.
+    pub size: u32,
+    pub value: u64,
+}
+
 /// What is kept for one look.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
@@ -67,7 +80,7 @@ pub(crate) struct Watch {
     branches: u32,
     end: u64,
     /// What volatile accesses and atomics found, by instruction, each time the same.
-    pub polled: HashMap<Pc, Vec<(u8, u64, u64)>>,
+    pub polled: HashMap<Pc, Vec<Polled>>,
     /// One of them found something else than before, or something happened that nobody keeps track of.
     pub news: bool,
     /// Each of `polled` was found again at least once.
@@ -76,12 +89,12 @@ pub(crate) struct Watch {
 }
 
 /// What a look has shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// Nothing yet.
     Nothing,
-    /// These lanes spin.
-    Spinning(u32),
+    /// These lanes spin, and this is what they look at.
+    Spinning(u32, Vec<Polled>),
     /// They do not.
     Busy,
 }
@@ -219,7 +232,7 @@ impl Warp {
             && watch.is_back(self)
             && watch.bytes.iter().all(|(&byte, &value)| unchanged(self, byte, value))
         {
-            return Seen::Spinning(watch.ran);
+            return Seen::Spinning(watch.ran, watch.polled.into_values().flatten().collect());
         }
         if self.executed >= watch.end {
             let ran = watch.ran_at_all;
@@ -236,7 +249,7 @@ impl Warp {
                     if self.executed - since < PATIENCE {
                         Seen::Busy
                     } else {
-                        Seen::Spinning(ran)
+                        Seen::Spinning(ran, watch.polled.into_values().flatten().collect())
                     }
                 }
                 _ => {

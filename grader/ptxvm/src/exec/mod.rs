@@ -27,6 +27,7 @@ use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
 use crate::program::Program;
 use crate::simd::Simd;
+use crate::spin::Polled;
 use crate::warp::{Split, Status, Warp, lanes};
 
 /// What all blocks of a launch share.
@@ -50,6 +51,8 @@ pub(crate) struct BlockState<M> {
     pub monitor: M,
     pub coordinates: [u32; 3],
     pub lane_instructions: u64,
+    /// What warps that spin wait for.
+    pub polled: Vec<Polled>,
 }
 
 /// Why a warp stopped.
@@ -86,7 +89,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let env = self.env;
         let code = env.program.code.as_slice();
         let slice_end = (self.warp.executed + slice).min(env.budget);
-        self.plan_turn(slice_end);
+        self.begin_turn(slice_end);
         let mut pc = self.warp.now.pc;
         loop {
             let mask = self.warp.now.mask;
@@ -161,6 +164,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             self.watch_access(pc, active, address, elements.size(), false, true);
                         }
                         self.store(pc, active, address, elements);
+                        if address.strong
+                            && !self.state.polled.is_empty()
+                            && self.changes_polled(active, address)
+                        {
+                            self.warp.now.pc = pc + 1;
+                            return Pause::Slice;
+                        }
                     }
                 }
                 Op::QuietLoad(load) => {
@@ -184,6 +194,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             self.watch_access(pc, active, address, size, true, true);
                         }
                         self.atomic(pc, active, atom);
+                        if !self.state.polled.is_empty()
+                            && self.changes_polled(active, &atom.address)
+                        {
+                            self.warp.now.pc = pc + 1;
+                            return Pause::Slice;
+                        }
                     }
                 }
                 &Op::CopyLocal(to, from, size) => {

@@ -7,10 +7,19 @@ use crate::hooks::Monitor;
 use crate::ir::{Address, Pc};
 use crate::memory::{LaneMemory, Window};
 use crate::parts::State;
-use crate::spin::Seen;
+use crate::spin::{Polled, Seen};
 use crate::warp::{Status, lanes};
 
 impl<M: Monitor> Machine<'_, '_, M> {
+    /// The warp has its turn: what it has waited for, it looks at itself.
+    pub(super) fn begin_turn(&mut self, slice_end: u64) {
+        if !self.state.polled.is_empty() {
+            let index = self.warp.index;
+            self.state.polled.retain(|polled| polled.warp != index);
+        }
+        self.plan_turn(slice_end);
+    }
+
     /// Sets when the next call of [`Self::turn`] is due.
     pub(super) fn plan_turn(&mut self, slice_end: u64) {
         let spin = &mut self.warp.spin;
@@ -36,10 +45,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 };
                 found == Some(value)
             });
-            if let Seen::Spinning(ran) = seen
-                && self.spins(ran)
-            {
-                return Some(Pause::Spins);
+            if let Seen::Spinning(ran, polled) = seen {
+                self.state.polled.extend(polled);
+                if self.spins(ran) {
+                    return Some(Pause::Spins);
+                }
             }
         } else if executed >= self.warp.spin.look_at {
             if self.warp.is_worth_a_look() {
@@ -129,23 +139,19 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let mut found = Vec::new();
         self.each_window(mask, address, |machine, window, mask, addresses| {
             for lane in lanes(mask) {
-                let owner = if window == Window::Local { lane as u8 } else { 0 };
-                let mut value = 0;
-                for at in (0..u64::from(size)).map(|index| addresses[lane].wrapping_add(index)) {
-                    let old = match window {
-                        Window::Global => byte(&machine.env.memory, lane, at),
-                        Window::Shared => byte(&machine.state.shared, lane, at),
-                        Window::Local => byte(&machine.warp.local, lane, at),
-                        Window::Const | Window::Param => None,
-                    };
-                    value = value << 8 | u64::from(old.unwrap_or(0));
-                    if let (true, Some(old), Some(watch)) =
-                        (writes, old, &mut machine.warp.spin.watch)
-                    {
+                let address = addresses[lane];
+                for at in (0..u64::from(size)).map(|index| address.wrapping_add(index)) {
+                    let owner = if window == Window::Local { lane as u8 } else { 0 };
+                    let old = machine.byte(window, lane, at).filter(|_| writes);
+                    if let (Some(old), Some(watch)) = (old, &mut machine.warp.spin.watch) {
                         watch.bytes.entry((window, owner, at)).or_insert(old);
                     }
                 }
-                found.push((lane as u8, addresses[lane], value));
+                if polls {
+                    let (warp, value) =
+                        (machine.warp.index, machine.value_at(window, lane, address, size));
+                    found.push(Polled { warp, lane: lane as u8, window, address, size, value });
+                }
             }
         });
         let Some(watch) = self.warp.spin.watch.as_mut().filter(|_| polls) else { return };
@@ -172,6 +178,34 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
             }
         }
+    }
+
+    /// Whether something that another warp of the block waits for is not as it was when that warp looked.
+    pub(super) fn changes_polled(&mut self, mask: u32, address: &Address) -> bool {
+        let mut changes = false;
+        self.each_window(mask, address, |machine, window, mask, addresses| {
+            let news = |polled: &Polled| {
+                polled.window == window
+                    && lanes(mask).any(|lane| addresses[lane] == polled.address)
+                    && machine.value_at(window, 0, polled.address, polled.size) != polled.value
+            };
+            changes |= machine.state.polled.iter().any(news);
+        });
+        changes
+    }
+
+    fn byte(&self, window: Window, lane: usize, address: u64) -> Option<u8> {
+        match window {
+            Window::Global => byte(&self.env.memory, lane, address),
+            Window::Shared => byte(&self.state.shared, lane, address),
+            Window::Local => byte(&self.warp.local, lane, address),
+            Window::Const | Window::Param => None,
+        }
+    }
+
+    fn value_at(&self, window: Window, lane: usize, address: u64, size: u32) -> u64 {
+        let bytes = (0..u64::from(size)).map(|index| address.wrapping_add(index));
+        bytes.fold(0, |all, at| all << 8 | u64::from(self.byte(window, lane, at).unwrap_or(0)))
     }
 
     /// Before something while a look is under way whose effect nobody keeps track of.
