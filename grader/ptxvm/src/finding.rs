@@ -125,7 +125,7 @@ pub enum FindingKind {
     /// Two threads access one place of global memory, at least one of them writes, and nothing orders them: threads of one
     /// block without a barrier between, or threads of two blocks.
     ///
-    /// The rules of [`SharedRace`](Self::SharedRace) hold. Nothing is reported of programs with fences.
+    /// The rules of [`SharedRace`](Self::SharedRace) hold. Fences, releases and acquires order threads of two blocks as well.
     GlobalRace {
         /// What followed what in this run.
         kind: RaceKind,

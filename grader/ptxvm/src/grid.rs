@@ -519,7 +519,7 @@ impl Run<'_, '_> {
         let tracer = self.tracer.map(|(block, thread)| Tracer::new(block, thread));
         let order = conflicts.map(|conflicts| OrderWatch { conflicts, block: 0 });
         let across_blocks = conflicts.is_none();
-        let races = Races::new(GlobalRaces::new(self.grid, across_blocks, self.env.program.fenced));
+        let races = Races::new(GlobalRaces::new(self.grid, across_blocks), self.env.program.fenced);
         let checks = (races, (tracer, (self.watch.map(Watcher::new), order)));
         let monitor = (checks, T::new(self.env.program));
         Resident::new(self.env.program, self.start.warps, monitor)

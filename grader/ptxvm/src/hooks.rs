@@ -10,7 +10,7 @@ use crate::memory::Window;
 use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
 use crate::memory::local::Local;
-use crate::program::Program;
+use crate::program::{Ordering, Program};
 use crate::warp::Registers;
 
 /// One memory instruction of one warp.
@@ -115,6 +115,8 @@ pub(crate) trait Monitor {
     fn barrier(&mut self, _warps: u32) {}
     /// The lanes of a warp have met (`__syncwarp`).
     fn warp_barrier(&mut self, _warp: u32) {}
+    /// Lanes of a warp execute a fence.
+    fn fence(&mut self, _warp: u32, _lanes: u32, _fence: Ordering) {}
     /// Where several blocks take turns, each has a monitor: swaps with `common` what belongs to the launch, not to the block.
     fn exchange(&mut self, _common: &mut Self) {}
     /// The next events are those of this block again.
@@ -163,6 +165,11 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
     fn warp_barrier(&mut self, warp: u32) {
         self.0.warp_barrier(warp);
         self.1.warp_barrier(warp);
+    }
+
+    fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
+        self.0.fence(warp, lanes, fence);
+        self.1.fence(warp, lanes, fence);
     }
 
     fn exchange(&mut self, common: &mut Self) {

@@ -3,6 +3,7 @@
 use crate::matrix::Matrix;
 use crate::memory::Window;
 use crate::opcodes::with_alu_table;
+use crate::program::Ordering;
 use crate::types::Type;
 
 /// Index into the 32-bit register file (which also holds 16-bit values, zero-extended).
@@ -335,7 +336,9 @@ pub enum Op {
     WaitCopies(u32),
     /// `bar.warp.sync`: lanes of a split run in step, so they have met already.
     WarpSync,
-    /// Fences, prefetches and hints: nothing to do on a machine that keeps program order.
+    /// Orders accesses. Nothing to do on a machine that keeps program order, but checks need to know.
+    Fence(Ordering),
+    /// Prefetches and hints: nothing to do.
     Nop,
 }
 

@@ -119,6 +119,7 @@ impl Flow {
             | Op::CopyAsync(_)
             | Op::CommitCopies
             | Op::WaitCopies(_)
+            | Op::Fence(_)
             | Op::Nop => {}
             // Clocks, which few kernels read, and what is still to come.
             _ => return None,

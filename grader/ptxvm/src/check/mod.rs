@@ -1,10 +1,12 @@
 //! Checkers: each watches a run through [`crate::hooks::Monitor`].
 
 pub(crate) mod global_race;
+mod know;
 pub(crate) mod order;
 mod pages;
 pub(crate) mod race;
-mod release;
 mod stamps;
+mod sync;
 pub(crate) mod trace;
 pub(crate) mod watch;
+mod words;

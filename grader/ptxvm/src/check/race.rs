@@ -2,20 +2,23 @@
 //! shared memory; those in global memory are in [`super::global_race`].
 //!
 //! Happens-before by vector clocks of warps, with one shadow entry for each word (Flanagan and Freund, "`FastTrack`", 2009). A
-//! warp's clock moves on at every barrier it passes. An earlier access by another warp is ordered if this warp has, through
-//! a barrier, seen that warp's clock of then; one by another lane of the same warp, if the own clock has moved on since.
+//! warp's clock moves on at every barrier it passes, and behind what it releases. An earlier access by another warp is ordered if
+//! this warp has, through a barrier, seen that warp's clock of then; one by another lane of the same warp, if the lanes have met
+//! since.
 
 use std::collections::HashMap;
 
 use super::global_race::GlobalRaces;
-use super::release::Releases;
+use super::know::Seen;
+use super::sync::Order;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, Monitor, WordReads};
 use crate::ir::Pc;
 use crate::memory::Window;
+use crate::program::Ordering;
 
 /// Warps of a block at most.
-const WARPS: usize = 32;
+pub(super) const WARPS: usize = 32;
 
 /// Who touched a word, when, and by which instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,7 +54,7 @@ pub(crate) struct Races {
     /// Warps of the block.
     warps: usize,
     shadow: Shadow,
-    releases: Releases,
+    order: Order,
     pub global: GlobalRaces,
 }
 
@@ -69,13 +72,16 @@ struct Shadow {
 
 impl Races {
     /// A checker that has seen nothing.
-    pub fn new(global: GlobalRaces) -> Self {
+    /// A checker that has seen nothing, of programs that have fences or other accesses that order blocks or warps, or have
+    /// none.
+    pub fn new(global: GlobalRaces, fenced: bool) -> Self {
+        let order = Order::new(fenced, global.blocks());
         Self {
             clocks: Box::new([[0; WARPS]; WARPS]),
             floors: [0; WARPS],
             warps: 0,
             shadow: Shadow::default(),
-            releases: Releases::default(),
+            order,
             global,
         }
     }
@@ -83,10 +89,13 @@ impl Races {
 
 /// Whether a stamp lies before everything that `warp` does now.
 #[inline(always)]
-fn ordered(clocks: &Clocks, stamp: Stamp, warp: usize) -> bool {
+fn ordered(clocks: &Clocks, met: u32, own: Seen, stamp: Stamp, warp: usize) -> bool {
     let by = usize::from(stamp.thread) / 32 % WARPS;
-    let seen = clocks[warp][by];
-    if by == warp { stamp.clock < seen } else { stamp.clock <= seen }
+    if by == warp {
+        stamp.clock < met || own.covers(stamp.clock, u32::from(stamp.thread) % 32)
+    } else {
+        stamp.clock <= clocks[warp][by]
+    }
 }
 
 /// One access, and what its warp knows.
@@ -94,6 +103,10 @@ struct Now<'c> {
     stamp: Stamp,
     warp: usize,
     clocks: &'c Clocks,
+    /// The warp's clock when its lanes met last.
+    met: u32,
+    /// What its lanes know of each other since.
+    own: Seen,
     floor: u32,
     kind: AccessKind,
     /// The word that is stored, where it is a single one.
@@ -103,7 +116,7 @@ struct Now<'c> {
 impl Now<'_> {
     #[inline(always)]
     fn unordered(&self, old: Stamp) -> bool {
-        old.clock > self.floor && !ordered(self.clocks, old, self.warp)
+        old.clock > self.floor && !ordered(self.clocks, self.met, self.own, old, self.warp)
     }
 
     #[inline(always)]
@@ -235,7 +248,6 @@ impl Shadow {
 impl Monitor for Races {
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
         self.global.block_start();
-        self.releases.clear();
         self.warps = warps as usize;
         let words = (shared_bytes as usize).div_ceil(4);
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
@@ -259,6 +271,7 @@ impl Monitor for Races {
             clocks[warp] = base;
         }
         self.floors = [base - 1; WARPS];
+        self.order.begin(self.global.block(), self.warps, &self.clocks);
     }
 
     #[inline(always)]
@@ -266,14 +279,10 @@ impl Monitor for Races {
         if event.window == Window::Shared && event.done != 0 {
             self.shared_access(event, log);
         } else if event.window == Window::Global {
-            self.global.access(event, &self.clocks, log);
+            self.global.access(event, &self.clocks, &self.order, log);
         }
-        if event.strong
-            && let Some(ordering) = event.program.ordering(event.pc)
-            && self.releases.order(event, ordering, &mut self.clocks)
-        {
-            // What follows is later than what was released.
-            self.tick(event.warp as usize % WARPS);
+        if self.order.tracks() && (event.strong || event.program.ordering(event.pc).is_some()) {
+            self.synchronise(event);
         }
     }
 
@@ -300,10 +309,24 @@ impl Monitor for Races {
             self.clocks[warp] = joined;
             self.tick(warp);
         }
+        self.order.barrier(warps, &self.clocks);
+        for warp in members() {
+            self.find_floor(warp);
+        }
     }
 
     fn warp_barrier(&mut self, warp: u32) {
-        self.tick(warp as usize % WARPS);
+        let warp = warp as usize % WARPS;
+        self.tick(warp);
+        self.order.warp_barrier(warp, &self.clocks);
+        self.find_floor(warp);
+    }
+
+    fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
+        let warp = warp as usize % WARPS;
+        self.order.fence(warp, lanes, fence, &mut self.clocks);
+        self.tick(warp);
+        self.find_floor(warp);
     }
 
     fn exchange(&mut self, common: &mut Self) {
@@ -320,7 +343,25 @@ impl Races {
     fn tick(&mut self, warp: usize) {
         let clocks = &mut self.clocks[warp];
         clocks[warp] = clocks[warp].saturating_add(1);
-        let own = clocks[warp] - 1;
+    }
+
+    /// Sees what an access orders.
+    fn synchronise(&mut self, event: &Event) {
+        let warp = event.warp as usize % WARPS;
+        let words = self.global.words();
+        let (released, learnt) = self.order.access(event, words, &mut self.clocks);
+        if released {
+            // What follows is later than what was released.
+            self.tick(warp);
+        }
+        if learnt {
+            self.find_floor(warp);
+        }
+    }
+
+    fn find_floor(&mut self, warp: usize) {
+        let clocks = &self.clocks[warp];
+        let own = self.order.met(warp) - 1;
         let others = clocks.iter().take(self.warps).enumerate().filter(|&(other, _)| other != warp);
         self.floors[warp] = others.map(|(_, &clock)| clock).fold(own, u32::min);
     }
@@ -336,6 +377,8 @@ impl Races {
             },
             warp,
             clocks: &self.clocks,
+            met: self.order.met(warp),
+            own: self.order.own(warp),
             floor: self.floors[warp],
             kind: event.kind,
             value: None,

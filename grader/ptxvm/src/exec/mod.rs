@@ -309,6 +309,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 Op::CommitCopies => self.warp.copies.commit(active),
                 &Op::WaitCopies(groups) => self.wait_copies(active, groups),
+                &Op::Fence(fence) => {
+                    if active != 0 {
+                        self.state.monitor.fence(self.warp.index, active, fence);
+                    }
+                }
                 Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
                 // A run of arithmetic never stops at arithmetic.
                 Op::Alu(_) | Op::Nop => {}

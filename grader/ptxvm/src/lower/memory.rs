@@ -50,28 +50,22 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(true)
     }
 
-    /// Releases and acquires order blocks as fences do. `this_grid().sync()` has one of each, which are understood; they look
-    /// like no others that CUDA's headers write.
+    /// How an access orders others, where that is not the usual way. `.cg` and `.cv` count as reads of what others write, for
+    /// blocks poll by them.
     fn note_ordering(&mut self, mods: &Mods<'a>) -> Option<Ordering> {
         let both = mods.has("acq_rel") || mods.has("sc");
+        let (acquires, releases) = (mods.has("acquire"), mods.has("release"));
+        let silent = !acquires && !releases && !mods.has("relaxed");
         let ordering = Ordering {
-            acquires: both || mods.has("acquire"),
-            releases: both || mods.has("release"),
+            acquires: both || acquires || silent,
+            releases: both || releases,
+            wide: !mods.has("cta") && !mods.has("cluster"),
         };
-        if !ordering.acquires && !ordering.releases {
+        self.builder.program.fenced |= both || acquires || releases;
+        if mods.base == "ld" && (mods.has("cg") || mods.has("cv")) {
+            self.builder.reads_past_cache = true;
+        } else if silent && ordering.wide && !both {
             return None;
-        }
-        if !["gpu", "sys", "cluster"].iter().any(|scope| mods.has(scope)) {
-            return Some(ordering);
-        }
-        let of_a_grid = match mods.base {
-            "atom" => mods.is(&["add", "release", "gpu", "u32"]),
-            _ => mods.base == "ld" && mods.is(&["acquire", "gpu", "u32"]),
-        };
-        if of_a_grid {
-            self.builder.acquires = true;
-        } else {
-            self.builder.program.fenced = true;
         }
         Some(ordering)
     }
@@ -376,6 +370,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
         for (target, result) in targets.iter().zip(results) {
             if let (Some(Register::R(d, _)), Slot::R(result)) = (self.dst(target)?, result) {
+                *self.builder.reads.entry((false, result.0)).or_default() += 1;
                 self.alu(Alu::R1(R1::Mov, d, result));
             }
         }

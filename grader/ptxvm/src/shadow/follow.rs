@@ -111,6 +111,7 @@ fn moves_nothing(op: &Op) -> bool {
             | Op::Members(_)
             | Op::System(System::Printf { .. } | System::AssertFail { .. })
             | Op::WarpSync
+            | Op::Fence(_)
             | Op::Nop
     )
 }

@@ -30,13 +30,24 @@ struct BlockMutex {
         atomicExch_block(&taken, 0);
     }
 };
-
 // launch: grid=(3,1,1) block=(64,1,1) shared=0 zeros=i32[1] zeros=i32[2]
 extern "C" __global__ void good_mutex_of_all_threads(Mutex *mutex, int *sums) {
     mutex->lock();
     sums[0] += threadIdx.x;
     sums[1] = max(sums[1], sums[0] % 97);
     mutex->unlock();
+}
+// launch: grid=(2,1,1) block=(64,1,1) shared=0 in=i32[128] out=i32[2]
+extern "C" __global__ void good_mutex_in_shared_memory(const int *in, int *out) {
+    __shared__ BlockMutex mutex;
+    __shared__ int sum;
+    if (threadIdx.x == 0) mutex.taken = sum = 0;
+    __syncthreads();
+    mutex.lock();
+    sum += in[blockIdx.x * 64 + threadIdx.x];
+    mutex.unlock();
+    __syncthreads();
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 // launch: grid=(2,1,1) block=(96,1,1) shared=0 in=i32[192] zeros=i32[17] zeros=i32[17] zeros=i32[192] out=i32[17]
 extern "C" __global__ void good_lists_with_a_lock_each(const int *in, Mutex *locks, int *heads, int *next, int *done) {
@@ -46,6 +57,69 @@ extern "C" __global__ void good_lists_with_a_lock_each(const int *in, Mutex *loc
     heads[bucket] = i + 1;
     locks[bucket].unlock();
     if (i < 17) done[i] = 1;
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 in=i32[64] out=i32[17]
+extern "C" __global__ void good_hash_table_in_shared_memory(const int *in, int *out) {
+    __shared__ BlockMutex locks[4];
+    __shared__ int keys[4][32], counts[4][32];
+    for (int i = threadIdx.x; i < 128; i += 64) keys[i / 32][i % 32] = -1;
+    if (threadIdx.x < 4) locks[threadIdx.x].taken = 0;
+    __syncthreads();
+    int key = in[threadIdx.x], bucket = key % 4;
+    locks[bucket].lock();
+    int at = 0;
+    while (keys[bucket][at] != -1 && keys[bucket][at] != key) at++;
+    if (keys[bucket][at] == -1) {
+        keys[bucket][at] = key;
+        counts[bucket][at] = 0;
+    }
+    counts[bucket][at]++;
+    locks[bucket].unlock();
+    __syncthreads();
+    if (threadIdx.x < 17) {
+        int sum = 0;
+        for (int at = 0; at < 32 && keys[threadIdx.x % 4][at] != -1; at++)
+            if (keys[threadIdx.x % 4][at] == threadIdx.x) sum = counts[threadIdx.x % 4][at];
+        out[threadIdx.x] = sum;
+    }
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32]
+extern "C" __global__ void good_flag_of_the_first_lane(const int *in, int *out) {
+    __shared__ int data;
+    __shared__ volatile int flag;
+    int lane = threadIdx.x;
+    if (lane == 1) flag = 0;
+    __syncwarp();
+    if (lane == 0) {
+        data = in[5];
+        __threadfence_block();
+        flag = 1;
+    } else {
+        while (flag == 0) {
+        }
+        __threadfence_block();
+        out[lane] = data + lane;
+    }
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32]
+extern "C" __global__ void good_flag_of_the_last_lane(const int *in, int *out) {
+    __shared__ int data;
+    __shared__ volatile int flag;
+    int lane = threadIdx.x;
+    if (lane == 1) flag = 0;
+    __syncwarp();
+    if (lane != 31) {
+        while (flag == 0) {
+        }
+        __threadfence_block();
+        out[lane] = data + lane;
+    } else {
+        data = in[5];
+        __threadfence_block();
+        flag = 1;
+    }
+    __syncwarp();
+    if (lane == 31) out[31] = data;
 }
 // launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32]
 extern "C" __global__ void good_atomic_flag_of_a_lane(const int *in, int *out) {
@@ -79,6 +153,20 @@ extern "C" __global__ void good_try_until_done(Mutex *mutex, int *count) {
     } while (!done);
 }
 // launch: grid=(1,1,1) block=(64,1,1) shared=0 out=i32[64]
+extern "C" __global__ void good_each_lane_after_the_one_before(int *out) {
+    __shared__ volatile int turn;
+    __shared__ int sum;
+    if (threadIdx.x == 0) sum = turn = 0;
+    __syncthreads();
+    while (turn != threadIdx.x) {
+    }
+    __threadfence_block();
+    sum += threadIdx.x;
+    out[threadIdx.x] = sum;
+    __threadfence_block();
+    turn = threadIdx.x + 1;
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 out=i32[64]
 extern "C" __global__ void good_each_lane_after_the_next(int *out) {
     __shared__ volatile int turn;
     if (threadIdx.x == 0) turn = 63;
@@ -110,6 +198,44 @@ extern "C" __global__ void good_counts_while_it_waits(int *lock, int *waited, in
     __threadfence();
     atomicExch(lock, 0);
     waited[threadIdx.x] = tries < 0;
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 in=i32[64] out=i32[64] out=i32[2]
+extern "C" __global__ void good_warp_operations_after_a_lock(const int *in, int *out, int *sum) {
+    __shared__ BlockMutex mutex;
+    __shared__ int s[64], total;
+    int i = threadIdx.x;
+    if (i == 0) mutex.taken = total = 0;
+    __syncthreads();
+    mutex.lock();
+    total += in[i];
+    mutex.unlock();
+    s[i] = in[i];
+    __syncwarp();
+    int v = s[i ^ 5];
+    v += __shfl_xor_sync(ALL, v, 3);
+    v += __popc(__ballot_sync(ALL, v > 12));
+    __syncthreads();
+    out[i] = v + s[63 - i];
+    if (i == 0) sum[0] = total;
+    int odd = __syncthreads_count(in[i] % 2);
+    if (i == 1) sum[1] = odd;
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 in=i32[64] out=i32[64]
+extern "C" __global__ void good_lock_in_a_loop_with_syncwarp(const int *in, int *out) {
+    __shared__ BlockMutex mutex;
+    __shared__ int total;
+    if (threadIdx.x == 0) mutex.taken = total = 0;
+    __syncthreads();
+    for (int k = 0; k < 3; k++) {
+        if (in[threadIdx.x] % 2) {
+            mutex.lock();
+            total += k;
+            mutex.unlock();
+        }
+        __syncwarp();
+    }
+    __syncthreads();
+    out[threadIdx.x] = total;
 }
 // launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32]
 extern "C" __global__ void good_syncwarp_on_both_ways(const int *in, int *out) {
@@ -149,6 +275,21 @@ extern "C" __global__ void good_lane_that_waits_for_the_other_warp(int *flag, in
     out[threadIdx.x] = 1;
 }
 // launch: grid=(1,1,1) block=(32,1,1) shared=0 out=i32[32]
+extern "C" __global__ void good_two_locks_in_one_order(int *out) {
+    __shared__ BlockMutex first, second;
+    __shared__ int a, b;
+    if (threadIdx.x == 0) first.taken = second.taken = a = b = 0;
+    __syncwarp();
+    first.lock();
+    a++;
+    second.lock();
+    b += a;
+    second.unlock();
+    first.unlock();
+    __syncwarp();
+    out[threadIdx.x] = b;
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 out=i32[32]
 extern "C" __global__ void bad_lanes_that_lock_in_two_orders(int *out) {
     __shared__ volatile int taken[2];
     __shared__ int locks[2];
@@ -184,6 +325,40 @@ extern "C" __global__ void bad_syncwarp_inside_the_lock(int *lock, int *count) {
     __threadfence();
     atomicExch(lock, 0);
 }
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 out=i32[1]
+extern "C" __global__ void bad_one_lane_counts_without_the_lock(int *out) {
+    __shared__ BlockMutex mutex;
+    __shared__ int count;
+    if (threadIdx.x == 0) mutex.taken = count = 0;
+    __syncthreads();
+    if (threadIdx.x == 40) {
+        count++;
+    } else {
+        mutex.lock();
+        count++; // expect: SharedRace
+        mutex.unlock();
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) *out = count;
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[32]
+extern "C" __global__ void bad_read_before_the_flag_of_a_lane(const int *in, int *out) {
+    __shared__ int data;
+    __shared__ volatile int flag;
+    int lane = threadIdx.x;
+    if (lane == 0) flag = 0;
+    __syncwarp();
+    if (lane == 0) {
+        flag = 1;
+        __threadfence_block();
+        data = in[7];
+    } else {
+        while (flag == 0) {
+        }
+        __threadfence_block();
+        out[lane] = data; // expect: SharedRace
+    }
+}
 // launch: grid=(1,1,1) block=(32,1,1) shared=0 in=f32[32] out=f32[32]
 extern "C" __global__ void bad_shuffle_on_one_way_only(const float *in, float *out) {
     float v = in[threadIdx.x];
@@ -195,4 +370,27 @@ extern "C" __global__ void bad_shuffle_on_one_way_only(const float *in, float *o
         v += 1;
     }
     out[threadIdx.x] = v;
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 in=i32[32] out=i32[1]
+extern "C" __global__ void bad_lock_opened_without_fence_by_lanes(const int *in, int *out) {
+    __shared__ int lock, sum;
+    if (threadIdx.x == 0) lock = sum = 0;
+    __syncwarp();
+    while (atomicCAS_block(&lock, 0, 1) != 0) {
+    }
+    __threadfence_block();
+    sum += in[threadIdx.x]; // expect: SharedRace
+    atomicExch_block(&lock, 0);
+    __syncwarp();
+    if (threadIdx.x == 0) *out = sum;
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 zeros=i32[1] zeros=i32[1]
+extern "C" __global__ void bad_barrier_inside_the_lock(int *lock, int *count) {
+    while (atomicCAS(lock, 0, 1) != 0) { // expect: EndlessLoop
+    }
+    __threadfence();
+    *count += 1;
+    __syncthreads();
+    __threadfence();
+    atomicExch(lock, 0);
 }
