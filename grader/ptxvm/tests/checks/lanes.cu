@@ -1,5 +1,6 @@
 // Lanes of one warp that wait for each other. README.md says how a kernel is launched and what the comments mean.
 #include <cuda/atomic>
+#include <cooperative_groups.h>
 #define ALL 0xffffffffu
 struct Mutex {
     int taken;
@@ -289,6 +290,58 @@ extern "C" __global__ void good_two_locks_in_one_order(int *out) {
     __syncwarp();
     out[threadIdx.x] = b;
 }
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 zeros=i32[1] zeros=i32[2] zeros=i32[1] out=i32[1]
+extern "C" __global__ void good_other_warp_counts_meanwhile(int *lock, int *sums, volatile int *flag, int *out) {
+    if (threadIdx.x < 32) {
+        while (atomicCAS(lock, 0, 1) != 0) {
+        }
+        __threadfence();
+        int count = ++sums[0];
+        __threadfence();
+        atomicExch(lock, 0);
+        if (count == 32) *flag = 1;
+    } else {
+        int turns = 0;
+        while (*flag == 0) turns++;
+        if (threadIdx.x == 32) *out = turns < 0;
+    }
+}
+__device__ __noinline__ int walk(Mutex *mutex, int *sum, int n) {
+    if (n == 0) {
+        mutex->lock();
+        *sum += 1;
+        mutex->unlock();
+        return 1;
+    }
+    int leaves = walk(mutex, sum, n - 1);
+    return n % 2 ? leaves + walk(mutex, sum, 0) : leaves;
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 zeros=i32[1] zeros=i32[1] out=i32[32]
+extern "C" __global__ void good_lock_in_a_recursion(Mutex *mutex, int *sum, int *out) {
+    out[threadIdx.x] = walk(mutex, sum, threadIdx.x % 5);
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 zeros=i32[32] zeros=i32[1]
+extern "C" __global__ void good_lanes_that_hand_over_in_pairs(volatile int *turns, int *sum) {
+    int lane = threadIdx.x;
+    for (int k = 0; k < 20; k++) {
+        volatile int *turn = &turns[lane / 2 * 2];
+        while (*turn != 2 * k + lane % 2) {
+        }
+        *turn = 2 * k + lane % 2 + 1;
+    }
+    atomicAdd(sum, lane);
+}
+// launch: cooperative grid=(4,1,1) block=(64,1,1) shared=0 zeros=i32[1] zeros=i32[2] out=i32[1]
+extern "C" __global__ void good_lock_and_grid_sync(Mutex *mutex, int *sums, int *out) {
+    for (int k = 0; k < 2; k++) {
+        mutex->lock();
+        sums[k] += 1 + threadIdx.x;
+        mutex->unlock();
+        cooperative_groups::this_grid().sync();
+    }
+    if (threadIdx.x + blockIdx.x == 0) *out = sums[0] + sums[1];
+}
+
 // launch: grid=(1,1,1) block=(32,1,1) shared=0 out=i32[32]
 extern "C" __global__ void bad_lanes_that_lock_in_two_orders(int *out) {
     __shared__ volatile int taken[2];
@@ -393,4 +446,16 @@ extern "C" __global__ void bad_barrier_inside_the_lock(int *lock, int *count) {
     __syncthreads();
     __threadfence();
     atomicExch(lock, 0);
+}
+// launch: grid=(2,1,1) block=(64,1,1) shared=0 zeros=i32[1] zeros=i32[1]
+extern "C" __global__ void bad_blocks_that_wait_for_each_other(volatile int *first, volatile int *second) {
+    if (blockIdx.x == 0) {
+        while (*first == 0) { // expect: EndlessLoop
+        }
+        *second = 1;
+    } else {
+        while (*second == 0) {
+        }
+        *first = 1;
+    }
 }

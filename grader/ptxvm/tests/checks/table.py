@@ -28,7 +28,7 @@ NOTES = {
     10: "bad_shuffle_in_a_branch bad_ballot_without_itself bad_syncwarp_of_even_lanes bad_vote_in_a_loop_of_own_length "
         "bad_shuffle_on_one_way_only",
     11: "bad_lanes_that_lock_in_two_orders bad_lock_that_stays_taken bad_syncwarp_inside_the_lock "
-        "bad_barrier_inside_the_lock",
+        "bad_barrier_inside_the_lock bad_blocks_that_wait_for_each_other",
     12: "bad_trap_on_large_values bad_assertion",
     13: "good_producer_and_consumer",
     14: "bad_barrier_inside_the_guard bad_one_warp_counts_one_more bad_sum_not_initialised",
