@@ -64,7 +64,8 @@
 //! - Integer, logic, bit-field, carry, dot-product and video arithmetic; float arithmetic; `cvt` between all of these, and to
 //!   and from `tf32`, `e4m3` and `e5m2`; comparisons, also of pairs.
 //! - Global, shared (static and dynamic), local, constant and parameter memory; generic addresses; vectors; cache and ordering
-//!   qualifiers, which change nothing, because every access is at once visible to all.
+//!   qualifiers and fences, which change no value, because every access is at once visible to all, but tell the checks of races
+//!   what is ordered.
 //! - `atom` and `red`; `bar`/`barrier` with numbers, counts and reductions; `bar.warp.sync`, `shfl`, `vote`, `match`, `redux`,
 //!   `activemask`, `elect`; `assert` and `printf`.
 //! - Calls of functions, by name and through pointers (virtual functions, tables in global and constant memory), and recursion:

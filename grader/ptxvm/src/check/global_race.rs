@@ -13,7 +13,7 @@ use super::sync::Order;
 use super::words::Words;
 use crate::cooperative;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
-use crate::hooks::{Event, WordReads, coordinates};
+use crate::hooks::{Event, coordinates};
 use crate::program::Program;
 
 /// What is known of the units of a page.
@@ -42,7 +42,7 @@ impl Page {
 
 /// Spreads the keys of pages; they come from the machine itself, so nobody has chosen them to collide.
 #[derive(Debug, Default)]
-struct KeyHasher(u64);
+pub(super) struct KeyHasher(u64);
 
 impl Hasher for KeyHasher {
     fn finish(&self) -> u64 {
@@ -164,12 +164,6 @@ impl GlobalRaces {
                 written.into_iter().chain(readers.into_iter().filter_map(move |r| plain(r, false)))
             })
         })
-    }
-
-    /// Whether reads tell nothing.
-    #[inline(always)]
-    pub fn knows(&self, reads: &WordReads) -> bool {
-        !reads.memory.is_written(reads.address)
     }
 
     pub(super) fn access(&mut self, event: &Event, clocks: &Clocks, order: &Order, log: &mut Log) {

@@ -81,8 +81,8 @@ struct Warp {
     near: Fenced,
     /// What it will know at the next fence, by relaxed reads: of all blocks, and of its own.
     relaxed: [Know; 2],
-    /// The last word that it read, and the version.
-    polled: Option<(u64, u32)>,
+    /// The last word that it read, the version, and whether that was an acquire.
+    polled: Option<(u64, u32, bool)>,
 }
 
 impl Warp {
@@ -229,8 +229,8 @@ impl Order {
             return (false, false);
         }
         let own = event.program.ordering(event.pc);
-        let relaxed = Ordering { acquires: true, releases: false, wide: true };
-        let ordering = own.unwrap_or(relaxed);
+        let usual = Ordering { acquires: true, releases: false, wide: true };
+        let ordering = own.unwrap_or(usual);
         let here = Here { block: self.block, warp: warp as u8, wide: ordering.wide && !shared };
         let released = ordering.releases.then(|| self.now(warp, event.done, clocks));
         let update = event.kind == AccessKind::Atomic;
@@ -251,11 +251,17 @@ impl Order {
                 let words = if shared { &mut self.shared } else { &mut *global };
                 let state = &mut self.warps[warp];
                 if reads && !update {
-                    let word = words.entry(number);
-                    if state.polled == Some((number, word.version())) {
+                    let word = if event.strong {
+                        words.entry(number)
+                    } else {
+                        let Some(word) = words.get_mut(number) else { continue };
+                        word
+                    };
+                    let now = Some((number, word.version(), ordering.acquires));
+                    if state.polled == now {
                         continue;
                     }
-                    state.polled = Some((number, word.version()));
+                    state.polled = now;
                     let event = stamps::Event {
                         block: self.block,
                         clock: clocks[warp][warp],
@@ -284,7 +290,7 @@ impl Order {
                 }
             }
         }
-        if ordering.acquires && own.is_some() {
+        if ordering.acquires && own.is_some() && event.strong {
             news |= self.warps[warp].settle(ordering.wide);
         }
         if news {
@@ -330,7 +336,7 @@ impl Order {
         for index in all {
             let warp = &mut self.warps[index];
             warp.know = know.clone();
-            warp.relaxed = relaxed.clone();
+            warp.relaxed.clone_from(&relaxed);
             for (fenced, all) in [(&mut warp.wide, &wide), (&mut warp.near, &near)] {
                 fenced.0.clear();
                 if !all.is_empty() {

@@ -4,7 +4,9 @@
 //! observation goes through those (PTX ISA 8.10.1, "Observation Order").
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
+use super::global_race::KeyHasher;
 use super::know::Know;
 use super::stamps::Access;
 
@@ -92,7 +94,7 @@ impl Word {
 
 /// All words of a kind of memory, by number.
 #[derive(Debug, Default)]
-pub(super) struct Words(HashMap<u64, Word>);
+pub(super) struct Words(HashMap<u64, Word, BuildHasherDefault<KeyHasher>>);
 
 impl Words {
     pub fn clear(&mut self) {
@@ -104,7 +106,7 @@ impl Words {
             number
         } else {
             // No word has such a number.
-            number % MAX_WORDS as u64 | 1 << 63
+            (number % MAX_WORDS as u64) | (1 << 63)
         }
     }
 
@@ -121,5 +123,70 @@ impl Words {
         let place = self.place(number);
         let many = place >> 63 == 1;
         self.0.entry(place).or_insert_with(|| Word { many, ..Word::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::know::Seen;
+    use super::*;
+
+    fn by(block: u32, wide: bool) -> Here {
+        Here { block, warp: 0, wide }
+    }
+
+    /// What blocks 1 to 3 did, as far as a reader of block 4 learns it.
+    fn learnt(word: &Word) -> Vec<u32> {
+        let mut know = Know::default();
+        for news in word.read(by(4, true)).into_iter().flatten() {
+            know.join(news);
+        }
+        (1..4).filter(|&block| !know.block(block, 1).is_empty()).collect()
+    }
+
+    fn past_of(block: u32) -> Know {
+        Know::of(block, Box::new([Seen { all: 1, ..Seen::default() }]), 1)
+    }
+
+    #[test]
+    fn updates_pass_on_what_stores_hide() {
+        let [first, second] = [past_of(1), past_of(2)];
+        let mut word = Word::default();
+        word.write(by(1, true), false, Some(&first), None);
+        word.write(by(2, true), true, Some(&second), None);
+        word.write(by(3, true), true, None, None);
+        assert_eq!(learnt(&word), [1, 2]);
+        word.write(by(2, true), false, Some(&second), None);
+        assert_eq!(learnt(&word), [2]);
+        word.write(by(2, true), false, None, None);
+        assert_eq!(learnt(&word), [2], "its own release goes on");
+        word.write(by(3, true), false, None, None);
+        assert_eq!(learnt(&word), []);
+    }
+
+    #[test]
+    fn block_scope_tells_its_block_only() {
+        let past = past_of(1);
+        for (wide, released) in [(true, None), (false, Some(&past))] {
+            let mut word = Word::default();
+            word.write(by(1, wide), false, released, Some(&past));
+            assert_eq!(learnt(&word), []);
+            assert!(word.read(by(1, false)).into_iter().flatten().next().is_some());
+        }
+    }
+
+    #[test]
+    fn words_beyond_the_limit_share_what_is_released() {
+        let mut words = Words::default();
+        let past = past_of(1);
+        for number in 0..2 * MAX_WORDS as u64 + 10 {
+            words.entry(number).write(by(1, true), false, Some(&past), None);
+        }
+        assert_eq!(words.0.len(), 2 * MAX_WORDS);
+        words.entry(7).write(by(3, true), false, None, None);
+        assert_eq!(words.get(7).map(learnt), Some(vec![]));
+        let shared = 2 * MAX_WORDS as u64 + 7;
+        words.entry(shared).write(by(3, true), false, None, None);
+        assert_eq!(words.get(shared).map(learnt), Some(vec![1]));
     }
 }

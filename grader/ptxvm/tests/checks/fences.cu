@@ -2,6 +2,9 @@
 // comments mean.
 #include <cooperative_groups.h>
 #include <cuda/atomic>
+#include <cuda/barrier>
+#include <cuda/latch>
+#include <cuda/semaphore>
 namespace cg = cooperative_groups;
 
 __device__ int sum_of_block(int v) {
@@ -747,4 +750,58 @@ extern "C" __global__ void bad_fence_does_not_let_lanes_meet(const int *in, int 
     s[t] = in[blockIdx.x * 32 + t];
     __threadfence_block();
     out[blockIdx.x * 32 + t] = s[31 - t]; // expect: SharedRace
+}
+__device__ cuda::binary_semaphore<cuda::thread_scope_device> one_at_a_time{1};
+// launch: grid=(5,1,1) block=(32,1,1) shared=0 in=i32[160] zeros=i32[1]
+extern "C" __global__ void good_semaphore_of_the_device(const int *in, int *sum) {
+    int v = sum_of_block(in[blockIdx.x * 32 + threadIdx.x]);
+    if (threadIdx.x == 0) {
+        one_at_a_time.acquire();
+        *sum += v;
+        one_at_a_time.release();
+    }
+}
+// launch: grid=(4,1,1) block=(32,1,1) shared=0 in=i32[128] out=i32[128] zeros=i32[16] zeros=i32[1] out=i32[128]
+extern "C" __global__ void good_latch_of_the_device(const int *in, int *data, void *place, int *made, int *out) {
+    auto *latch = (cuda::latch<cuda::thread_scope_device> *)place;
+    cuda::atomic_ref<int, cuda::thread_scope_device> is_made(*made);
+    int i = blockIdx.x * 32 + threadIdx.x;
+    data[i] = in[i];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        if (blockIdx.x == 0) {
+            new (latch) cuda::latch<cuda::thread_scope_device>(4);
+            is_made.store(1, cuda::std::memory_order_release);
+        }
+        while (is_made.load(cuda::std::memory_order_acquire) == 0) {
+        }
+        latch->arrive_and_wait();
+    }
+    __syncthreads();
+    out[i] = data[127 - i];
+}
+__device__ cuda::barrier<cuda::thread_scope_device> meeting;
+__device__ cuda::atomic<int, cuda::thread_scope_device> ready;
+// launch: grid=(4,1,1) block=(32,1,1) shared=0 in=i32[128] out=i32[128] out=i32[128]
+extern "C" __global__ void good_barrier_of_the_device(const int *in, int *data, int *out) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (threadIdx.x == 0) {
+        if (blockIdx.x == 0) {
+            init(&meeting, 4);
+            ready.store(1, cuda::std::memory_order_release);
+            ready.notify_all();
+        }
+        ready.wait(0, cuda::std::memory_order_acquire);
+    }
+    __syncthreads();
+    for (int k = 0; k < 3; k++) {
+        data[i] = in[i] + k;
+        __syncthreads();
+        if (threadIdx.x == 0) meeting.arrive_and_wait();
+        __syncthreads();
+        out[i] = data[127 - i];
+        __syncthreads();
+        if (threadIdx.x == 0) meeting.arrive_and_wait();
+        __syncthreads();
+    }
 }
