@@ -110,8 +110,8 @@
 //! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load. A call through a pointer may reach each function of the
 //! module whose address is taken and whose parameters have the sizes of the call's prototype, so all of these must run. Furthermore:
 //!
-//! - Diverged lanes meet at the immediate post-dominator of their branch. Two lanes of one warp that wait for each other (a spin
-//!   lock inside a warp) so never end, though newer GPUs would run them; warps may wait for each other.
+//! - Diverged lanes meet at the immediate post-dominator of their branch, and part only when some of them spin: a GPU may run them in
+//!   other orders.
 //! - [`launch_shadowed`] follows no values through recursion, the device heap and cooperative launches, nor through tensor cores
 //!   and asynchronous copies: [`Shadow::is_complete`] is false then.
 //! - A GPU's heap takes more for an allocation than its size, and its stack has 1 KiB unless `cudaLimitStackSize` is raised.
@@ -224,7 +224,7 @@
 //! # Structure
 //!
 //! `syntax` (text to tree), `lower` (tree to `ir`, with post-dominators), `ops` (pure functions of lanes), `exec` (one warp),
-//! `block` (its warps and barriers), `residents` (blocks that take turns), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
+//! `parts` and `spin` (lanes of a warp that wait for each other), `block` (its warps and barriers), `residents` (blocks that take turns), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
 
 #![doc = include_str!("../docs/checks.md")]
 #![expect(
@@ -257,11 +257,13 @@ mod mbarrier;
 mod memory;
 mod opcodes;
 mod ops;
+mod parts;
 mod program;
 mod reordered;
 mod residents;
 mod shadow;
 mod simd;
+mod spin;
 mod syntax;
 mod types;
 mod warp;

@@ -103,12 +103,14 @@ pub fn launch_reordered(
         coordinates: [0; 3],
         lane_instructions: 0,
         mbarriers: Mbarriers::default(),
+        polled: Vec::new(),
     };
     let mut warps: Vec<Warp> = (0..start.warps).map(|_| Warp::new(env.program)).collect();
     let blocks = launch.grid.iter().map(|&count| u64::from(count)).product();
     for position in 0..blocks {
         state.coordinates = block_coordinates(order.at(position, blocks), launch.grid);
         state.shared.reset_from(&start.shared);
+        state.polled.clear();
         state.printed.clear();
         // A warp knows its number; its place in the list is its turn.
         for (warp, turn) in warps.iter_mut().zip(0u32..) {

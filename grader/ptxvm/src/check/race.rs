@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use super::global_race::GlobalRaces;
+use super::know::Seen;
 use super::phases::Phases;
 use super::sync::Order;
 use crate::exec::mbarrier::OPERATION;
@@ -90,9 +91,13 @@ impl Races {
 
 /// Whether a stamp lies before everything that `warp` does now.
 #[inline(always)]
-fn ordered(clocks: &Clocks, met: u32, stamp: Stamp, warp: usize) -> bool {
+fn ordered(clocks: &Clocks, met: u32, own: Seen, stamp: Stamp, warp: usize) -> bool {
     let by = usize::from(stamp.thread) / 32 % WARPS;
-    if by == warp { stamp.clock < met } else { stamp.clock <= clocks[warp][by] }
+    if by == warp {
+        stamp.clock < met || own.covers(stamp.clock, u32::from(stamp.thread) % 32)
+    } else {
+        stamp.clock <= clocks[warp][by]
+    }
 }
 
 /// One access, and what its warp knows.
@@ -102,6 +107,8 @@ struct Now<'c> {
     clocks: &'c Clocks,
     /// The warp's clock when its lanes met last.
     met: u32,
+    /// What its lanes know of each other since.
+    own: Seen,
     floor: u32,
     kind: AccessKind,
     /// The word that is stored, where it is a single one.
@@ -111,7 +118,7 @@ struct Now<'c> {
 impl Now<'_> {
     #[inline(always)]
     fn unordered(&self, old: Stamp) -> bool {
-        old.clock > self.floor && !ordered(self.clocks, self.met, old, self.warp)
+        old.clock > self.floor && !ordered(self.clocks, self.met, self.own, old, self.warp)
     }
 
     #[inline(always)]
@@ -400,6 +407,7 @@ impl Races {
             warp,
             clocks: &self.clocks,
             met: self.order.met(warp),
+            own: self.order.own(warp),
             floor: self.floors[warp],
             kind: event.kind,
             value: None,

@@ -132,6 +132,8 @@ pub(super) struct Order {
     warps: Vec<Warp>,
     /// The clock of each warp when its lanes met last: what was before lies before all of them.
     met: [u32; WARPS],
+    /// What the lanes of each warp know of each other by what some released and some read since.
+    own: [Seen; WARPS],
     shared: Words,
 }
 
@@ -144,6 +146,7 @@ impl Order {
             block: 0,
             warps: Vec::new(),
             met: [0; WARPS],
+            own: [Seen::default(); WARPS],
             shared: Words::default(),
         }
     }
@@ -160,6 +163,12 @@ impl Order {
         self.met[warp % WARPS]
     }
 
+    /// What lanes of a warp have released to others of it: a lock that goes from lane to lane, say.
+    #[inline(always)]
+    pub(super) fn own(&self, warp: usize) -> Seen {
+        self.own[warp % WARPS]
+    }
+
     /// A block begins, with the clocks of its warps as they are.
     pub(super) fn begin(&mut self, block: u32, warps: usize, clocks: &Clocks) {
         self.met = std::array::from_fn(|warp| clocks[warp][warp]);
@@ -167,6 +176,7 @@ impl Order {
             return;
         }
         self.block = block;
+        self.own = [Seen::default(); WARPS];
         self.shared.clear();
         self.warps.clear();
         self.warps.resize_with(warps.min(WARPS), Warp::default);
@@ -293,13 +303,11 @@ impl Order {
     fn learn_own(&mut self, warp: usize, clocks: &mut Clocks) {
         let seen = self.warps[warp].know.block(self.block, self.levels);
         for (other, seen) in seen.iter().enumerate() {
-            let upto = seen.all.max(seen.upto);
-            if other != warp {
+            if other == warp {
+                self.own[warp] = *seen;
+            } else {
                 let clock = &mut clocks[warp][other];
-                *clock = upto.max(*clock);
-            } else if upto < clocks[warp][warp] {
-                // A lane has seen what another of its warp released before: that counts as if all had met then.
-                self.met[warp] = self.met[warp].max(upto + 1);
+                *clock = seen.all.max(seen.upto).max(*clock);
             }
         }
     }

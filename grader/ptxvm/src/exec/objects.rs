@@ -121,6 +121,10 @@ impl Mbarriers {
         if stall.changes != self.changes || warp.now.mask & !stall.lanes != 0 {
             return false;
         }
+        let may_go_on = |lanes: u32| lanes & warp.live & !stall.lanes != 0;
+        if warp.others.iter().any(|part| part.state.moves() && may_go_on(part.lanes())) {
+            return false;
+        }
         let mut seen = warp.now.mask;
         for split in warp.stack.iter().rev() {
             // Lanes of the running split wait further down for those that have left it.

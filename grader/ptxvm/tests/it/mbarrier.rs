@@ -37,7 +37,7 @@ fn reversed(x: &[f32], i: usize) -> f32 {
 }
 
 /// What each kernel of `mbarrier.cu` gives.
-const KERNELS: [(&str, Right); 16] = [
+const KERNELS: [(&str, Right); 18] = [
     ("arrive_and_wait", reversed),
     ("tokens", reversed_sum),
     ("dropped", |x, i| if i < 32 { x[63 - i] } else { x[i] }),
@@ -57,6 +57,8 @@ const KERNELS: [(&str, Right); 16] = [
         x[2 * N - 1 - i] + if i % 2 == 0 { 0.0 } else { x[4 * N - 1 - i] }
     }),
     ("timed", reversed),
+    ("one_lane_arrives", reversed),
+    ("lanes_drop", |x, i| if i < 40 { x[63 - i] } else { x[i] }),
 ];
 
 /// Primitives that need `sm_80` do other things before, or are not there.
