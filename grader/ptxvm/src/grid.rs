@@ -448,7 +448,8 @@ impl Run<'_, '_> {
             }
             self.start.begin(self.env, self.grid, &mut worker, next);
             next += 1;
-            if self.run_block(&mut worker, self.patience()) == Ended::Paused {
+            let ended = self.run_block(&mut worker, self.patience());
+            if matches!(ended, Ended::Paused | Ended::Idle) {
                 let storage = self.worker(None);
                 let (mut rest, lane_instructions, tally) =
                     self.together(Some(worker), storage, next, blocks);

@@ -1,6 +1,7 @@
 //! Decoded instructions: what the executor runs. Nothing here knows PTX syntax.
 
 use crate::matrix::Matrix;
+use crate::mbarrier::Mbarrier;
 use crate::memory::Window;
 use crate::opcodes::with_alu_table;
 use crate::program::Ordering;
@@ -334,6 +335,7 @@ pub enum Op {
     CommitCopies,
     /// Until no more than so many of a thread's groups are on their way.
     WaitCopies(u32),
+    Mbarrier(Box<Mbarrier>),
     /// `bar.warp.sync`: lanes of a split run in step, so they have met already.
     WarpSync,
     /// Orders accesses. Nothing to do on a machine that keeps program order, but checks need to know.

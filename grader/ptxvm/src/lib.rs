@@ -81,6 +81,9 @@
 //!   `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m16n8k16 and m16n8k32 of `e4m3` and `e5m2`, m8n8k4, m16n8k4, m16n8k8 and
 //!   m16n8k16 of `f64`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
 //! - `cp.async` of 4, 8 and 16 bytes, with a source size or a predicate to ignore it, `commit_group`, `wait_group` and `wait_all`.
+//! - Barrier objects in shared memory (`mbarrier`) and what CUDA C++ builds on them: `cuda::barrier`, `cuda::pipeline`,
+//!   `memcpy_async`; `cp.async.mbarrier.arrive`, counts of bytes, and `cp.async.bulk` from global memory to the own block. The 64 bits of
+//!   an object are laid out in this machine's own way. A wait that fails gives the turn to another warp.
 //! - Cache hints and policies, prefetches and fences between proxies, and waiting for the launch before (`griddepcontrol`), which change
 //!   nothing.
 //! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 3,114 forms of instruction are compared with an NVIDIA
@@ -104,14 +107,14 @@
 //!
 //! # What is not
 //!
-//! Textures, surfaces, bulk copies and barrier objects in memory, `wgmma` and `tcgen05`, products of sparse matrices, clusters, tables
+//! Textures, surfaces, tensor maps and other bulk copies, barrier objects of other blocks, `wgmma` and `tcgen05`, products of sparse matrices, clusters, tables
 //! of branch targets: a kernel that has one of these, or calls a function that does, has a [`Kernel::refusal`] that names the line and says why. The other kernels of the module run all
 //! the same. `tests/coverage/instructions.txt` has one of each form of instruction with the sentence that refuses it, and
 //! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load. A call through a pointer may reach each function of the
 //! module whose address is taken and whose parameters have the sizes of the call's prototype, so all of these must run. Furthermore:
 //!
-//! - Diverged lanes meet at the immediate post-dominator of their branch. Two lanes of one warp that wait for each other (a spin
-//!   lock inside a warp) so never end, though newer GPUs would run them; warps may wait for each other.
+//! - Diverged lanes meet at the immediate post-dominator of their branch, and part only when some of them spin: a GPU may run them in
+//!   other orders.
 //! - [`launch_shadowed`] follows no values through recursion, the device heap and cooperative launches, nor through tensor cores
 //!   and asynchronous copies: [`Shadow::is_complete`] is false then.
 //! - A launch begins when those before it have ended, whatever attributes it has: a `griddepcontrol.wait` that lacks is not noticed.
@@ -227,7 +230,7 @@
 //! # Structure
 //!
 //! `syntax` (text to tree), `lower` (tree to `ir`, with post-dominators), `ops` (pure functions of lanes), `exec` (one warp),
-//! `block` (its warps and barriers), `residents` (blocks that take turns), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
+//! `parts` and `spin` (lanes of a warp that wait for each other), `block` (its warps and barriers), `residents` (blocks that take turns), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
 
 #![doc = include_str!("../docs/checks.md")]
 #![doc = include_str!("../docs/coverage.md")]
@@ -257,14 +260,17 @@ mod ir;
 mod loc;
 mod lower;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod opcodes;
 mod ops;
+mod parts;
 mod program;
 mod reordered;
 mod residents;
 mod shadow;
 mod simd;
+mod spin;
 mod syntax;
 mod types;
 mod warp;
@@ -274,7 +280,7 @@ pub use check::trace::Traced;
 pub use check::watch::{Watch, Writer};
 pub use count::{Class, Counters, Counts, Site, Stride, launch_counted, launch_profiled};
 pub use error::{LaunchError, LoadError};
-pub use finding::{AccessKind, Finding, FindingKind, RaceKind, Space};
+pub use finding::{AccessKind, Finding, FindingKind, MbarrierMisuse, RaceKind, Space};
 pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};

@@ -377,7 +377,11 @@ fn visit(
         }
         let (by, warp) = (usize::from(old.warp), usize::from(new.warp));
         let seen = clocks[warp % clocks.len()][by % clocks.len()];
-        let early = if by == warp { old.clock >= order.met(warp) } else { old.clock > seen };
+        let early = if by == warp {
+            old.clock >= order.met(warp) && !order.own(warp).covers(old.clock, access.thread % 32)
+        } else {
+            old.clock > seen
+        };
         (access.thread != thread && early).then_some(access)
     };
     // Strong accesses of block scope are no such to other blocks.

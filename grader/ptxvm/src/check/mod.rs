@@ -4,6 +4,7 @@ pub(crate) mod global_race;
 mod know;
 pub(crate) mod order;
 mod pages;
+mod phases;
 pub(crate) mod race;
 mod stamps;
 mod sync;

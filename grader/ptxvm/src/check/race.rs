@@ -9,9 +9,12 @@
 use std::collections::HashMap;
 
 use super::global_race::GlobalRaces;
+use super::know::Seen;
+use super::phases::Phases;
 use super::sync::Order;
+use crate::exec::mbarrier::OPERATION;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
-use crate::hooks::{Event, Monitor, WordReads};
+use crate::hooks::{Event, Monitor, PhaseStep, WordReads};
 use crate::ir::Pc;
 use crate::memory::Window;
 use crate::program::Ordering;
@@ -54,6 +57,7 @@ pub(crate) struct Races {
     warps: usize,
     shadow: Shadow,
     order: Order,
+    phases: Phases,
     pub global: GlobalRaces,
 }
 
@@ -79,6 +83,7 @@ impl Races {
             warps: 0,
             shadow: Shadow::default(),
             order,
+            phases: Phases::default(),
             global,
         }
     }
@@ -86,9 +91,13 @@ impl Races {
 
 /// Whether a stamp lies before everything that `warp` does now.
 #[inline(always)]
-fn ordered(clocks: &Clocks, met: u32, stamp: Stamp, warp: usize) -> bool {
+fn ordered(clocks: &Clocks, met: u32, own: Seen, stamp: Stamp, warp: usize) -> bool {
     let by = usize::from(stamp.thread) / 32 % WARPS;
-    if by == warp { stamp.clock < met } else { stamp.clock <= clocks[warp][by] }
+    if by == warp {
+        stamp.clock < met || own.covers(stamp.clock, u32::from(stamp.thread) % 32)
+    } else {
+        stamp.clock <= clocks[warp][by]
+    }
 }
 
 /// One access, and what its warp knows.
@@ -98,6 +107,8 @@ struct Now<'c> {
     clocks: &'c Clocks,
     /// The warp's clock when its lanes met last.
     met: u32,
+    /// What its lanes know of each other since.
+    own: Seen,
     floor: u32,
     kind: AccessKind,
     /// The word that is stored, where it is a single one.
@@ -107,7 +118,7 @@ struct Now<'c> {
 impl Now<'_> {
     #[inline(always)]
     fn unordered(&self, old: Stamp) -> bool {
-        old.clock > self.floor && !ordered(self.clocks, self.met, old, self.warp)
+        old.clock > self.floor && !ordered(self.clocks, self.met, self.own, old, self.warp)
     }
 
     #[inline(always)]
@@ -239,6 +250,7 @@ impl Shadow {
 impl Monitor for Races {
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
         self.global.block_start();
+        self.phases.clear();
         self.warps = warps as usize;
         let words = (shared_bytes as usize).div_ceil(4);
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
@@ -272,7 +284,12 @@ impl Monitor for Races {
         } else if event.window == Window::Global {
             self.global.access(event, &self.clocks, &self.order, log);
         }
-        if self.order.tracks() && (event.strong || event.program.ordering(event.pc).is_some()) {
+        // What operations on barrier objects order, `phases` tells.
+        let own = event.operation != OPERATION;
+        if own
+            && self.order.tracks()
+            && (event.strong || event.program.ordering(event.pc).is_some())
+        {
             self.synchronise(event);
         }
     }
@@ -318,6 +335,25 @@ impl Monitor for Races {
         let warp = warp as usize % WARPS;
         self.order.fence(warp, lanes, fence, &mut self.clocks);
         self.tick(warp);
+        self.find_floor(warp);
+    }
+
+    fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
+        let warp = warp as usize % WARPS;
+        let (mut released, mut met, mut learns) = (false, false, false);
+        for &step in steps {
+            let learnt = self.phases.step(step, warp, &mut self.clocks);
+            released |= learnt.released;
+            met |= learnt.own >= self.order.met(warp);
+            learns |= matches!(step, PhaseStep::Acquire(_));
+        }
+        if released || met {
+            // What follows is later than what was released.
+            self.tick(warp);
+        }
+        if learns {
+            self.order.acquire_phase(warp, met, &self.clocks);
+        }
         self.find_floor(warp);
     }
 
@@ -371,6 +407,7 @@ impl Races {
             warp,
             clocks: &self.clocks,
             met: self.order.met(warp),
+            own: self.order.own(warp),
             floor: self.floors[warp],
             kind: event.kind,
             value: None,
@@ -395,6 +432,11 @@ impl Races {
             }
             if let Some((kind, other, at)) = self.shadow.visit(address as u32, event.size, &now) {
                 let same_warp = u32::from(other.thread) / 32 == event.warp;
+                // The last lane that leaves a pipeline ends its barriers with no more than a vote of its warp before.
+                let of_object = event.operation == OPERATION && event.kind == AccessKind::Write;
+                if same_warp && of_object {
+                    continue;
+                }
                 // Two sums over tiles of several warps use one word of each warp with nothing but a shuffle in between. That is
                 // CUDA's own way, whatever one thinks of it.
                 if same_warp && [event.pc, other.pc].iter().all(|&pc| event.program.in_groups(pc)) {

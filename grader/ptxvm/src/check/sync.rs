@@ -132,6 +132,8 @@ pub(super) struct Order {
     warps: Vec<Warp>,
     /// The clock of each warp when its lanes met last: what was before lies before all of them.
     met: [u32; WARPS],
+    /// What the lanes of each warp know of each other by what some released and some read since.
+    own: [Seen; WARPS],
     shared: Words,
 }
 
@@ -144,6 +146,7 @@ impl Order {
             block: 0,
             warps: Vec::new(),
             met: [0; WARPS],
+            own: [Seen::default(); WARPS],
             shared: Words::default(),
         }
     }
@@ -160,6 +163,12 @@ impl Order {
         self.met[warp % WARPS]
     }
 
+    /// What lanes of a warp have released to others of it: a lock that goes from lane to lane, say.
+    #[inline(always)]
+    pub(super) fn own(&self, warp: usize) -> Seen {
+        self.own[warp % WARPS]
+    }
+
     /// A block begins, with the clocks of its warps as they are.
     pub(super) fn begin(&mut self, block: u32, warps: usize, clocks: &Clocks) {
         self.met = std::array::from_fn(|warp| clocks[warp][warp]);
@@ -167,6 +176,7 @@ impl Order {
             return;
         }
         self.block = block;
+        self.own = [Seen::default(); WARPS];
         self.shared.clear();
         self.warps.clear();
         self.warps.resize_with(warps.min(WARPS), Warp::default);
@@ -290,12 +300,36 @@ impl Order {
     }
 
     /// What a warp knows of its own block stands in the clocks as well.
-    fn learn_own(&self, warp: usize, clocks: &mut Clocks) {
+    fn learn_own(&mut self, warp: usize, clocks: &mut Clocks) {
         let seen = self.warps[warp].know.block(self.block, self.levels);
         for (other, seen) in seen.iter().enumerate() {
-            if other != warp {
+            if other == warp {
+                self.own[warp] = *seen;
+            } else {
                 let clock = &mut clocks[warp][other];
                 *clock = seen.all.max(seen.upto).max(*clock);
+            }
+        }
+    }
+
+    /// A warp has seen the end of a phase of a barrier object, and its lanes have met if they are among those who arrived. It
+    /// is taken to learn all that its block knows of others.
+    pub(super) fn acquire_phase(&mut self, warp: usize, met: bool, clocks: &Clocks) {
+        if met {
+            self.met[warp] = clocks[warp][warp];
+        }
+        let [mut know, mut wide, mut near] = [(); 3].map(|()| Know::default());
+        for other in &self.warps {
+            know.join(&other.know);
+            wide.join(&other.wide.all());
+            near.join(&other.near.all());
+        }
+        if let Some(warp) = self.warps.get_mut(warp) {
+            warp.know.join(&know);
+            for (fenced, all) in [(&mut warp.wide, &wide), (&mut warp.near, &near)] {
+                if !all.is_empty() {
+                    fenced.learn(all);
+                }
             }
         }
     }

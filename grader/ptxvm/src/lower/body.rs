@@ -300,6 +300,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             || self.conversion(mods, operands)?
             || self.comparison(mods, operands)?
             || self.memory_access(mods, operands)?
+            || self.barrier_object(mods, operands)?
             || self.control(mods, operands)?
             || self.warp_operation(mods, operands)?
             || self.matrix(mods, operands)?

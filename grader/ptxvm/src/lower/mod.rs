@@ -13,6 +13,7 @@ mod copies;
 mod float;
 mod labels;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod mods;
 mod narrow;

@@ -1,7 +1,7 @@
 //! Why an instruction is refused, in words that help.
 
 /// What belongs to which family, by the beginning of the opcode.
-const FAMILIES: [(&str, &str); 33] = [
+const FAMILIES: [(&str, &str); 30] = [
     ("tex", TEXTURES),
     ("tld4", TEXTURES),
     ("txq", TEXTURES),
@@ -17,9 +17,6 @@ const FAMILIES: [(&str, &str); 33] = [
     ("cp.async.bulk", TENSOR_MEMORY),
     ("cp.reduce.async", TENSOR_MEMORY),
     ("tensormap", TENSOR_MEMORY),
-    ("mbarrier", "barrier objects in memory are not there; use __syncthreads()"),
-    ("cp.async.mbarrier", "barrier objects in memory are not there; use __syncthreads()"),
-    ("fence.mbarrier_init", "barrier objects in memory are not there; use __syncthreads()"),
     ("fence.proxy.tensormap::generic", TENSOR_MEMORY),
     ("prefetch.tensormap", TENSOR_MEMORY),
     ("fence.acquire.sync_restrict::shared::cluster", CLUSTERS),
@@ -122,7 +119,7 @@ mod tests {
     fn families_go_by_whole_parts_of_an_opcode() {
         assert!(reason("tex.2d.v4.f32.f32").contains("through a pointer"));
         assert!(reason("cp.async.bulk.shared::cluster.global").contains("accelerator"));
-        assert!(reason("cp.async.mbarrier.arrive.b64").contains("barrier objects"));
+        assert!(reason("mbarrier.arrive.shared::cluster.b64").contains("no clusters"));
         assert_eq!(reason("texture"), "instruction `texture`");
         assert!(reason("ld.shared::cluster.b32").contains("no clusters"));
         assert_eq!(known_reason("add.rn.f32"), None);

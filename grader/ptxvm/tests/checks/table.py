@@ -4,9 +4,10 @@ import os
 import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FILES = ["memory", "init", "shared_race", "global_race", "sync", "calls", "heap", "grid", "tiles", "usual", "tensor", "fences"]
+FILES = ["memory", "init", "shared_race", "global_race", "sync", "calls", "heap", "grid", "lanes", "tiles", "usual", "tensor",
+         "fences", "barrier_objects"]
 # Not seen by the tools yet.
-UNSEEN = ["fences"]
+UNSEEN = ["fences", "lanes", "barrier_objects"]
 # Why the two differ: number of the note in docs/checks.md.
 NOTES = {
     1: "bad_input_changed_in_place bad_atomic_on_the_input bad_write_to_input",
@@ -24,8 +25,10 @@ NOTES = {
     8: "bad_warps_at_different_barriers bad_named_barrier_counts_too_many bad_counter_never_moves bad_unsigned_countdown "
        "bad_block_that_leaves_before_the_grid_sync bad_flag_that_nobody_sets",
     9: "bad_named_barrier_counts_too_few",
-    10: "bad_shuffle_in_a_branch bad_ballot_without_itself bad_syncwarp_of_even_lanes bad_vote_in_a_loop_of_own_length",
-    11: "bad_spin_lock_inside_a_warp",
+    10: "bad_shuffle_in_a_branch bad_ballot_without_itself bad_syncwarp_of_even_lanes bad_vote_in_a_loop_of_own_length "
+        "bad_shuffle_on_one_way_only",
+    11: "bad_lanes_that_lock_in_two_orders bad_lock_that_stays_taken bad_syncwarp_inside_the_lock "
+        "bad_barrier_inside_the_lock bad_blocks_that_wait_for_each_other",
     12: "bad_trap_on_large_values bad_assertion",
     13: "good_producer_and_consumer",
     14: "bad_barrier_inside_the_guard bad_one_warp_counts_one_more bad_sum_not_initialised",

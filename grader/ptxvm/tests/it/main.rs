@@ -21,6 +21,7 @@ mod kernels;
 mod labels;
 mod limits;
 mod matrix;
+mod mbarrier;
 mod measured;
 mod members;
 mod memory;
