@@ -258,16 +258,16 @@ fn code_for_the_wrong_architecture_gets_the_right_one_named() {
     let help = "this is not in CUDA for sm_75, but it compiles for sm_90: leave out --arch sm_75";
     assert!(stderr.contains(help), "{stderr}");
 
+    // Clusters, where the device has them.
     let dir = tempfile::tempdir().unwrap();
     let source = "#include <cstdio>\n\
-        #include <cuda/barrier>\n\
-        #pragma nv_diag_suppress static_var_with_dynamic_init\n\
         __global__ void meet(int* x) {\n\
-        \x20   __shared__ cuda::barrier<cuda::thread_scope_block> all;\n\
-        \x20   if (threadIdx.x == 0) init(&all, blockDim.x);\n\
-        \x20   __syncthreads();\n\
         \x20   x[threadIdx.x] = 1;\n\
-        \x20   all.arrive_and_wait();\n\
+        #if __CUDA_ARCH__ >= 900\n\
+        \x20   asm volatile(\"barrier.cluster.arrive; barrier.cluster.wait;\" ::: \"memory\");\n\
+        #else\n\
+        \x20   __syncthreads();\n\
+        #endif\n\
         \x20   if (threadIdx.x == 0) *x = x[40];\n\
         }\n\
         int main() {\n\
@@ -282,7 +282,7 @@ fn code_for_the_wrong_architecture_gets_the_right_one_named() {
     let out = run_in(dir.path(), &["--backend", "vm", "meet.cu"]);
     let stderr = text(&out.stderr);
     assert!(text(&out.stdout).starts_with("cudaErrorNotSupported"), "{stderr}");
-    assert!(stderr.contains("meet.cu:6") && stderr.contains("try --arch sm_75"), "{stderr}");
+    assert!(stderr.contains("meet.cu:5") && stderr.contains("try --arch sm_75"), "{stderr}");
     let out = run_in(dir.path(), &["--arch", "sm_75", "meet.cu"]);
     assert_eq!(text(&out.stdout), "cudaSuccess\n1\n", "{}", text(&out.stderr));
 }
