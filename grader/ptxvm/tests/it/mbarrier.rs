@@ -112,8 +112,8 @@ fn every_kernel_is_right_however_it_is_compiled() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// By the rules of PTX ISA 9.7.13.15, step by step: what was missing before an arrival, whether its phase is over, and whether the
-/// phases of parity 0 and 1 are.
+/// By the rules of PTX ISA 9.7.13.15, and on an H200, step by step: what was missing before an arrival, whether its phase is
+/// over, and whether the phases of parity 0 and 1 are.
 const WORDS: [[i32; 4]; 9] = [
     [5, 0, 0, 1],
     [4, 0, 0, 1],
