@@ -267,7 +267,7 @@ pub use check::watch::{Watch, Writer};
 pub use count::{Class, Counters, Counts, Site, Stride, launch_counted, launch_profiled};
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, RaceKind, Space};
-pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
+pub use grid::{Footprint, Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};
 pub use memory::heap::{HEAP_SIZE, HeapUse};

@@ -7,23 +7,25 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::pages::{PAGE, ROW, Stamps, Values};
+use super::packed;
+use super::pages::{HEADER, PAGE, ROW, Stamps, Values};
 use super::race::Clocks;
 use super::stamps::{self, Access, Events, Stamp};
 use crate::cooperative;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, WordReads, coordinates};
+use crate::memory::global::Memory;
 
 /// What is known of the units of a page.
 #[derive(Debug, Default)]
-struct Page {
+pub(super) struct Page {
     /// The last plain write, and what it wrote.
-    writers: Stamps,
-    values: Values,
+    pub writers: Stamps,
+    pub values: Values,
     /// The last atomic or volatile writer: it does not hide a plain one before it.
-    strong_writers: Option<Box<Stamps>>,
+    pub strong_writers: Option<Box<Stamps>>,
     /// Of the readers the first and one of another thread: a writer is at most one of them.
-    readers: [Stamps; 2],
+    pub readers: [Stamps; 2],
 }
 
 impl Page {
@@ -31,10 +33,65 @@ impl Page {
         self.strong_writers.as_ref().map_or_else(Stamp::default, |stamps| stamps.get(at))
     }
 
-    fn stamps(&mut self) -> impl Iterator<Item = &mut Stamp> {
+    /// Bytes, with what the allocator adds.
+    fn bytes(&self) -> usize {
+        let strong = self.strong_writers.as_ref();
+        let strong = strong.map_or(0, |stamps| size_of::<Stamps>() + HEADER + stamps.heap());
+        let readers = self.readers.iter().map(Stamps::heap).sum::<usize>();
+        size_of::<Self>() + HEADER + self.writers.heap() + self.values.heap() + strong + readers
+    }
+
+    pub fn stamps(&mut self) -> impl Iterator<Item = &mut Stamp> {
         let Self { writers, values: _, strong_writers, readers } = self;
         let strong_writers = strong_writers.iter_mut().flat_map(|stamps| stamps.all());
         writers.all().chain(strong_writers).chain(readers.iter_mut().flat_map(Stamps::all))
+    }
+}
+
+/// A page, as it is accessed or put aside.
+#[derive(Debug)]
+enum Slot {
+    Open(Box<Page>),
+    Packed(Box<[u8]>),
+}
+
+impl Slot {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Open(page) => page.bytes(),
+            Self::Packed(bytes) => bytes.len() + HEADER,
+        }
+    }
+
+    /// The page, ready for an access. `held` counts bytes.
+    fn open(&mut self, held: &mut usize) -> &mut Page {
+        if let Self::Packed(bytes) = self {
+            let page = packed::unpack(bytes);
+            *held = *held + page.bytes() - self.bytes();
+            *self = Self::Open(Box::new(page));
+        }
+        match self {
+            Self::Open(page) => page,
+            Self::Packed(_) => unreachable!("it was opened"),
+        }
+    }
+
+    /// Puts the page aside, if that makes it smaller.
+    fn pack(&mut self) {
+        if let Self::Open(page) = self {
+            let packed = packed::pack(page);
+            if packed.len() + HEADER < page.bytes() {
+                *self = Self::Packed(packed);
+            }
+        }
+    }
+
+    /// Gives the stamps other events.
+    fn change(&mut self, change: &mut dyn FnMut(&mut Stamp)) {
+        match self {
+            Self::Open(page) => page.stamps().for_each(change),
+            Self::Packed(bytes) => packed::change(bytes, change),
+        }
     }
 }
 
@@ -78,10 +135,29 @@ fn page_place(key: u64) -> (usize, u64, u64) {
     ((key >> PAGE_KEY_BUFFER) as usize, page * PAGE as u64 * unit, unit)
 }
 
+/// Pages by their keys.
+type Pages = HashMap<u64, Slot, BuildHasherDefault<KeyHasher>>;
+
+/// The page of a key, ready for an access. `held` counts bytes.
+fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {
+    let slot = pages.entry(key).or_insert_with(|| {
+        let page = Box::<Page>::default();
+        *held += page.bytes();
+        Slot::Open(page)
+    });
+    slot.open(held)
+}
+
+/// Bytes that the shadow may have in any case: about those of the first events.
+const FIXED: usize = 1 << 16;
+/// Beyond that, halves of a byte for each byte of the buffers that the launch may write. Flags of what is defined take
+/// a quarter, and growing tables need some room.
+const HALVES: usize = 7;
+
 /// What is known of the global memory that kernels may write.
 #[derive(Debug)]
 pub(crate) struct GlobalRaces {
-    pages: HashMap<u64, Box<Page>, BuildHasherDefault<KeyHasher>>,
+    pages: Pages,
     events: Events,
     grid: [u32; 3],
     /// Index of the running block from 1.
@@ -91,13 +167,29 @@ pub(crate) struct GlobalRaces {
     silent: bool,
     /// The topmost bit of the barrier of a cooperative grid.
     phase: bool,
+    /// Bytes of the pages.
+    held: usize,
+    /// Most bytes of the shadow so far.
+    most: usize,
+    /// Bytes of the shadow from which on pages are put aside.
+    limit: usize,
 }
 
 impl GlobalRaces {
     /// A shadow that compares blocks with one another only if this host thread runs them all.
     pub fn new(grid: [u32; 3], across_blocks: bool, fenced: bool) -> Self {
-        let (pages, events) = (HashMap::default(), Events::new());
-        Self { pages, events, grid, block: 0, across_blocks, silent: fenced, phase: false }
+        Self {
+            pages: Pages::default(),
+            events: Events::new(),
+            grid,
+            block: 0,
+            across_blocks,
+            silent: fenced,
+            phase: false,
+            held: 0,
+            most: 0,
+            limit: FIXED,
+        }
     }
 
     /// The next accesses are those of block `index`.
@@ -127,24 +219,81 @@ impl GlobalRaces {
     fn forget(&mut self) {
         self.pages.clear();
         self.events.clear();
+        self.held = 0;
     }
 
-    /// Buffer, byte offset, block (from 1) of every plain access so far, and whether it was a write.
-    pub fn touched(&self) -> impl Iterator<Item = (usize, u64, u32, bool)> {
-        self.pages.iter().flat_map(move |(&key, page)| {
+    /// Bytes of the shadow, with what the allocator and the table of pages add.
+    pub fn bytes(&self) -> usize {
+        // A table keeps every eighth place free, and a byte for each.
+        let table = self.pages.capacity() / 7 * 8 * (size_of::<(u64, Slot)>() + 1);
+        self.held + table + self.events.bytes()
+    }
+
+    /// The most bytes that it had so far.
+    pub fn most_bytes(&self) -> usize {
+        self.most.max(self.bytes())
+    }
+
+    /// Gives up events that nobody refers to.
+    fn tidy_events(&mut self) {
+        let pages = &mut self.pages;
+        let fit = self.events.keep_used(|each| {
+            for page in pages.values_mut() {
+                page.change(each);
+            }
+        });
+        if !fit {
+            // More than can be told apart: what comes is compared with what comes later only.
+            self.forget();
+        }
+    }
+
+    /// Puts pages aside where the shadow has become large for what it is the shadow of.
+    fn shrink(&mut self, memory: &Memory) {
+        let written: usize = memory.written_sizes().flatten().sum();
+        let heap = memory.heap_use().bytes as usize;
+        self.limit = FIXED.saturating_add((written + heap).saturating_mul(HALVES) / 2);
+        if self.bytes() > self.limit {
+            self.tidy_events();
+            self.put_aside();
+            // Where that did not help, it will not help soon.
+            self.limit = self.limit.max(self.bytes() / 4 * 5);
+        }
+    }
+
+    /// Puts all pages aside.
+    pub fn put_aside(&mut self) {
+        self.most = self.most.max(self.bytes());
+        for page in self.pages.values_mut() {
+            page.pack();
+        }
+        self.held = self.pages.values().map(Slot::bytes).sum();
+    }
+
+    /// Tells buffer, byte offset, block (from 1) of every plain access so far, and whether it was a write.
+    pub fn touched(&self, mut tell: impl FnMut(usize, u64, u32, bool)) {
+        for (&key, slot) in &self.pages {
             let (buffer, start, unit) = page_place(key);
-            (0..PAGE).flat_map(move |at| {
+            let unpacked;
+            let page = match slot {
+                Slot::Open(page) => &**page,
+                Slot::Packed(bytes) => {
+                    unpacked = packed::unpack(bytes);
+                    &unpacked
+                }
+            };
+            for at in 0..PAGE {
                 let offset = start + at as u64 * unit;
-                let plain = move |stamp: Stamp, wrote: bool| {
-                    let event = self.events.access(stamp)?.event;
-                    (!event.strong).then_some((buffer, offset, event.block, wrote))
-                };
                 let [first, second] = &page.readers;
-                let readers = [first.get(at), second.get(at)];
-                let written = plain(page.writers.get(at), true);
-                written.into_iter().chain(readers.into_iter().filter_map(move |r| plain(r, false)))
-            })
-        })
+                let reads = [first.get(at), second.get(at)].map(|stamp| (stamp, false));
+                for (stamp, wrote) in [(page.writers.get(at), true)].into_iter().chain(reads) {
+                    let event = self.events.access(stamp).map(|access| access.event);
+                    if let Some(event) = event.filter(|event| !event.strong) {
+                        tell(buffer, offset, event.block, wrote);
+                    }
+                }
+            }
+        }
     }
 
     /// Whether reads tell nothing.
@@ -168,12 +317,12 @@ impl GlobalRaces {
             return;
         }
         if self.events.are_many() {
-            let fit =
-                self.events.keep_used(&mut self.pages.values_mut().flat_map(|page| page.stamps()));
-            if !fit {
-                // More than can be told apart: what comes is compared with what comes later only.
-                self.forget();
-            }
+            self.tidy_events();
+        }
+        let bytes = self.bytes();
+        self.most = self.most.max(bytes);
+        if bytes > self.limit {
+            self.shrink(event.memory);
         }
         let unit = event.size.clamp(1, 4);
         let warp = event.warp as usize % clocks.len();
@@ -210,11 +359,12 @@ impl GlobalRaces {
                 let key = page_key(buffer, unit, index / PAGE as u64);
                 let page = match last {
                     (known, Some(page)) if known == key => page,
-                    _ => &mut **self.pages.entry(key).or_default(),
+                    _ => open(&mut self.pages, key, &mut self.held),
                 };
                 let now = Now { stamp, access, kind: event.kind, unit, value: value as u32 };
                 let place = index as usize % PAGE;
-                let found = visit(page, place, &now, &self.events, clocks);
+                let (found, grown) = visit(page, place, &now, &self.events, clocks);
+                self.held += grown;
                 last = (key, Some(page));
                 let Some((kind, other)) = found else { continue };
                 let same_block = other.event.block == self.block;
@@ -265,7 +415,7 @@ impl GlobalRaces {
             return false;
         }
         let key = page_key(buffer, unit, first / PAGE as u64);
-        let page = self.pages.entry(key).or_default();
+        let page = open(&mut self.pages, key, &mut self.held);
         let row = first as usize % PAGE / ROW;
         // The lane of the row's first unit.
         let stamp = Events::stamp(number, 32 - turn as usize);
@@ -313,7 +463,7 @@ impl GlobalRaces {
                 .stored_word(lane)
                 .map(u64::from)
                 .or_else(|| event.memory.value(id, (first - turn + at as u64) * size, unit));
-            page.values.set(in_page + at, unit, value.unwrap_or(0) as u32);
+            self.held += page.values.set(in_page + at, unit, value.unwrap_or(0) as u32);
         }
         page.writers.set_row(row, stamp);
         true
@@ -331,14 +481,14 @@ struct Now {
     value: u32,
 }
 
-/// The conflict of an access with an earlier one, if there is one. Updates the page.
+/// The conflict of an access with an earlier one, if there is one. Updates the page, and says how many bytes that took.
 fn visit(
     page: &mut Page,
     at: usize,
     now: &Now,
     events: &Events,
     clocks: &Clocks,
-) -> Option<(RaceKind, Access)> {
+) -> (Option<(RaceKind, Access)>, usize) {
     let Access { event: new, thread } = now.access;
     let unordered = |stamp: Stamp| {
         let access = events.access(stamp)?;
@@ -355,10 +505,8 @@ fn visit(
     let written = page.writers.get(at);
     if now.kind == AccessKind::Read {
         let free = page.readers.iter_mut().find(|readers| unordered(readers.get(at)).is_none());
-        if let Some(readers) = free {
-            readers.set(at, now.stamp);
-        }
-        return conflict(written).map(|old| (RaceKind::ReadAfterWrite, old));
+        let grown = free.map_or(0, |readers| readers.set(at, now.stamp));
+        return (conflict(written).map(|old| (RaceKind::ReadAfterWrite, old)), grown);
     }
     let plain = now.kind == AccessKind::Write;
     // Two plain writes of the same value leave the same memory in either order.
@@ -372,33 +520,17 @@ fn visit(
     let found = writer
         .map(|writer| (RaceKind::WriteAfterWrite, writer))
         .or_else(|| reader().map(|reader| (RaceKind::WriteAfterRead, reader)));
-    if new.strong {
-        page.strong_writers.get_or_insert_default().set(at, now.stamp);
+    let grown = if new.strong {
+        let mut grown = 0;
+        let stamps = page.strong_writers.get_or_insert_with(|| {
+            grown = size_of::<Stamps>() + HEADER;
+            Box::default()
+        });
+        grown + stamps.set(at, now.stamp)
     } else {
-        page.writers.set(at, now.stamp);
-        page.values.set(at, now.unit, now.value);
-    }
-    found
-}
-
-/// Bytes that the allocator adds to a piece of memory.
-#[cfg(test)]
-pub(super) const HEADER: usize = 16;
-
-#[cfg(test)]
-impl GlobalRaces {
-    /// Bytes of the shadow, with what the allocator and the table of pages add.
-    fn bytes(&self) -> usize {
-        let page = |page: &Page| {
-            let strong = page.strong_writers.as_ref();
-            let strong = strong.map_or(0, |stamps| size_of::<Stamps>() + HEADER + stamps.heap());
-            let readers = page.readers.iter().map(Stamps::heap).sum::<usize>();
-            size_of::<Page>() + HEADER + page.writers.heap() + page.values.heap() + strong + readers
-        };
-        // A table keeps every eighth place free, and a byte for each.
-        let table = self.pages.capacity() * 8 / 7 * (size_of::<(u64, Box<Page>)>() + 1);
-        self.pages.values().map(|p| page(p)).sum::<usize>() + table + self.events.bytes()
-    }
+        page.writers.set(at, now.stamp) + page.values.set(at, now.unit, now.value)
+    };
+    (found, grown)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod global_race;
 pub(crate) mod order;
+mod packed;
 mod pages;
 pub(crate) mod race;
 mod release;

@@ -79,6 +79,14 @@ impl Races {
             global,
         }
     }
+
+    /// Bytes of what is known of shared memory.
+    pub fn shared_bytes(&self) -> usize {
+        let words = self.shadow.words.len() * (size_of::<Entry>() + 2 * size_of::<u32>());
+        // A table keeps every eighth place free, and a byte for each.
+        let parts = self.shadow.parts.capacity() / 7 * 8 * (size_of::<(u32, Entry)>() + 1);
+        words + parts + self.releases.bytes()
+    }
 }
 
 /// Whether a stamp lies before everything that `warp` does now.

@@ -22,6 +22,12 @@ impl Releases {
         self.0.clear();
     }
 
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        let vectors: usize = self.0.values().map(|clocks| size_of_val(&**clocks)).sum();
+        self.0.capacity() * size_of::<((bool, u64), Vec<u32>)>() + vectors
+    }
+
     /// Takes in an access that orders others. True if the warp knows more than before, or has released something.
     pub fn order(&mut self, event: &Event, ordering: Ordering, clocks: &mut Clocks) -> bool {
         let warp = event.warp as usize % clocks.len();

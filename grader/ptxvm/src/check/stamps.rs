@@ -21,6 +21,16 @@ impl Stamp {
         Self(event << LANE_BITS | lane)
     }
 
+    /// As a number.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The stamp of a number.
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     fn event(self) -> u32 {
         self.0 >> LANE_BITS
     }
@@ -134,20 +144,24 @@ impl Events {
         self.all.len() >= self.limit
     }
 
-    /// Gives up the events without a stamp and renumbers the rest. False if even those are too many to go on.
-    pub fn keep_used(&mut self, stamps: &mut dyn Iterator<Item = &mut Stamp>) -> bool {
+    /// Gives up the events without a stamp and renumbers the rest, in their order. False if even those are too many to go on.
+    /// `each` shows all stamps that there are.
+    pub fn keep_used(&mut self, mut each: impl FnMut(&mut dyn FnMut(&mut Stamp))) -> bool {
         let mut numbers = vec![0; self.all.len()];
-        let mut kept = vec![Packed::default()];
-        for stamp in stamps {
-            let number = &mut numbers[stamp.event() as usize];
-            if *number == 0 && !stamp.is_nobody() {
-                *number = kept.len() as u32;
-                kept.push(self.all[stamp.event() as usize]);
+        each(&mut |stamp| numbers[stamp.event() as usize] = 1);
+        numbers[0] = 0;
+        let mut kept = 1;
+        for (number, from) in numbers.iter_mut().zip(0..) {
+            if *number != 0 {
+                *number = kept;
+                self.all[kept as usize] = self.all[from];
+                kept += 1;
             }
-            *stamp = Stamp::new(*number, stamp.lane());
         }
-        self.limit = (2 * kept.len()).clamp(MIN_EVENTS, MAX_EVENTS);
-        self.all = kept;
+        each(&mut |stamp| *stamp = Stamp::new(numbers[stamp.event() as usize], stamp.lane()));
+        self.all.truncate(kept as usize);
+        self.all.shrink_to_fit();
+        self.limit = (2 * self.all.len()).clamp(MIN_EVENTS, MAX_EVENTS);
         self.recent = [0; RECENT];
         2 * self.all.len() < MAX_EVENTS
     }
@@ -167,7 +181,6 @@ impl Events {
     }
 
     /// Bytes of the table.
-    #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.all.capacity() * size_of::<Packed>()
     }
@@ -199,7 +212,7 @@ mod tests {
         assert!(events.are_many());
         let before: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();
         stamps.push(Stamp::default());
-        assert!(events.keep_used(&mut stamps.iter_mut()));
+        assert!(events.keep_used(|each| stamps.iter_mut().for_each(each)));
         assert!(!events.are_many());
         assert_eq!(stamps.pop(), Some(Stamp::default()));
         let after: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();

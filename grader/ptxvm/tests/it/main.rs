@@ -13,6 +13,7 @@ mod calls;
 mod checks;
 mod counters;
 mod coverage;
+mod footprint;
 mod fuzz;
 mod global_race;
 mod golden;
