@@ -288,7 +288,7 @@ impl Start {
         let threads: u32 = launch.block.iter().product();
         let mut start = Self {
             registers: Registers::undefined(env.program),
-            shared_bytes: shared.end,
+            shared_bytes: shared.used(),
             shared: Flat::undefined(shared),
             varying: Vec::new(),
             warps: threads.div_ceil(32),
@@ -489,7 +489,8 @@ impl Run<'_, '_> {
         let copies: usize = before.iter().flatten().map(Buffer::copy_bytes).sum();
         let global = earlier.bytes() + conflicts.bytes() + copies;
         let next = AtomicU64::new(first);
-        let collected = Mutex::new((Vec::new(), 0, T::new(self.env.program), Footprint { global, shared: 0 }));
+        let collected =
+            Mutex::new((Vec::new(), 0, T::new(self.env.program), Footprint { global, shared: 0 }));
         rayon::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|_| {

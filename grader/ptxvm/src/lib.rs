@@ -212,10 +212,7 @@
 //! | convolution backward, `LeNet`'s second layer, batch of 64 | 1.5 | 3.0 | 3.0 | 5.8 |
 //! | matrix product 256^3 in tiles, with barriers | 0.35 | 0.67 | 0.67 | 1.28 |
 //!
-//! Buffers that a launch cannot write, by the pointers that its stores can have, need no shadow of races. For each byte of the
-//! others there are 1.5 bytes where threads update their own words in place, and up to 3.9 where words have two readers, a writer
-//! and an atomic; for buffers of single bytes up to 3.2, and 7 where neighbouring bytes belong to different warps. Two more
-//! tell which block touched a word, while host threads share the blocks.
+//! The checks need at most four times the memory of the kernel's own buffers, and a little: see "Memory that the checks need".
 //!
 //! # Structure
 //!
@@ -223,6 +220,7 @@
 //! `block` (its warps and barriers), `residents` (blocks that take turns), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
 
 #![doc = include_str!("../docs/checks.md")]
+#![doc = include_str!("../docs/memory.md")]
 #![expect(
     clippy::inline_always,
     reason = "lane functions must be inlined, to be vectorised and to be compiled for the processor of their caller"

@@ -4,6 +4,9 @@
 //! `atomicCAS` begin with one. A program with fences orders its blocks by hand (a flag, a
 //! counter of finished blocks), which only a model of the whole memory order could follow, so nothing is said of it.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -14,7 +17,6 @@ use super::stamps::{self, Access, Events, Stamp};
 use crate::cooperative;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, WordReads, coordinates};
-use crate::memory::global::Memory;
 
 /// What is known of the units of a page.
 #[derive(Debug, Default)]
@@ -86,6 +88,15 @@ impl Slot {
         }
     }
 
+    /// Makes an open page as small as it can be.
+    fn compact(&mut self) {
+        if let Self::Open(page) = self {
+            let Page { writers, values: _, strong_writers, readers } = &mut **page;
+            let strong = strong_writers.iter_mut().map(|stamps| &mut **stamps);
+            strong.chain(readers).chain([writers]).for_each(Stamps::compact);
+        }
+    }
+
     /// Gives the stamps other events.
     fn change(&mut self, change: &mut dyn FnMut(&mut Stamp)) {
         match self {
@@ -148,10 +159,10 @@ fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {
     slot.open(held)
 }
 
-/// Bytes that the shadow may have in any case: about those of the first events.
-const FIXED: usize = 1 << 16;
+/// Bytes that the shadow may have in any case. One access takes almost as many more where its lanes hit pages far apart.
+const FIXED: usize = 1 << 15;
 /// Beyond that, halves of a byte for each byte of the buffers that the launch may write. Flags of what is defined take
-/// a quarter, and growing tables need some room.
+/// a quarter, and growing tables need some room. Where several blocks run in parallel, a quarter of a byte must do for theirs.
 const HALVES: usize = 7;
 
 /// What is known of the global memory that kernels may write.
@@ -167,12 +178,16 @@ pub(crate) struct GlobalRaces {
     silent: bool,
     /// The topmost bit of the barrier of a cooperative grid.
     phase: bool,
+    /// Blocks do not run one after another: an earlier one may go on.
+    pub takes_turns: bool,
     /// Bytes of the pages.
     held: usize,
     /// Most bytes of the shadow so far.
     most: usize,
     /// Bytes of the shadow from which on pages are put aside.
     limit: usize,
+    /// Accesses since that was done last.
+    accesses: usize,
 }
 
 impl GlobalRaces {
@@ -186,9 +201,11 @@ impl GlobalRaces {
             across_blocks,
             silent: fenced,
             phase: false,
+            takes_turns: false,
             held: 0,
             most: 0,
             limit: FIXED,
+            accesses: 0,
         }
     }
 
@@ -234,10 +251,10 @@ impl GlobalRaces {
         self.most.max(self.bytes())
     }
 
-    /// Gives up events that nobody refers to.
-    fn tidy_events(&mut self) {
+    /// Gives up events that nobody refers to. Where a block is given, of other blocks only the instructions are kept.
+    fn tidy_events(&mut self, block: Option<u32>) {
         let pages = &mut self.pages;
-        let fit = self.events.keep_used(|each| {
+        let fit = self.events.keep_used(block, |each| {
             for page in pages.values_mut() {
                 page.change(each);
             }
@@ -246,19 +263,40 @@ impl GlobalRaces {
             // More than can be told apart: what comes is compared with what comes later only.
             self.forget();
         }
+        self.count();
     }
 
     /// Puts pages aside where the shadow has become large for what it is the shadow of.
-    fn shrink(&mut self, memory: &Memory) {
-        let written: usize = memory.written_sizes().flatten().sum();
-        let heap = memory.heap_use().bytes as usize;
-        self.limit = FIXED.saturating_add((written + heap).saturating_mul(HALVES) / 2);
-        if self.bytes() > self.limit {
-            self.tidy_events();
-            self.put_aside();
-            // Where that did not help, it will not help soon.
-            self.limit = self.limit.max(self.bytes() / 4 * 5);
+    fn shrink(&mut self, event: &Event) {
+        let written: usize = event.memory.written_sizes().flatten().sum();
+        let own = written.saturating_add(event.memory.heap_use().bytes as usize);
+        let share = if self.across_blocks {
+            own.saturating_mul(HALVES) / 2
+        } else {
+            own / 4 / rayon::current_num_threads()
+        };
+        self.limit = FIXED.saturating_add(share);
+        if self.bytes() <= self.limit {
+            return;
         }
+        if self.events.bytes() > self.limit / 4 {
+            self.tidy_events(None);
+        }
+        let may_forget = self.across_blocks && !self.takes_turns && !event.program.fenced;
+        // Pages that are all opened again at once were put aside in vain.
+        let is_often = std::mem::take(&mut self.accesses) < self.pages.len() / 4;
+        if is_often && may_forget {
+            self.forget_threads();
+        }
+        if self.bytes() > self.limit / 4 * 3 {
+            self.put_aside();
+        }
+        if self.bytes() > self.limit / 8 * 7 && may_forget {
+            self.forget_threads();
+            self.put_aside();
+        }
+        // Where that did not help, it will not help soon.
+        self.limit = self.limit.max(self.bytes() / 4 * 5);
     }
 
     /// Puts all pages aside.
@@ -267,6 +305,19 @@ impl GlobalRaces {
         for page in self.pages.values_mut() {
             page.pack();
         }
+        self.count();
+    }
+
+    /// Whatever an earlier block did races with what comes. Which of its threads it was is forgotten.
+    fn forget_threads(&mut self) {
+        self.tidy_events(Some(self.block));
+        for page in self.pages.values_mut() {
+            page.compact();
+        }
+        self.count();
+    }
+
+    fn count(&mut self) {
         self.held = self.pages.values().map(Slot::bytes).sum();
     }
 
@@ -317,12 +368,13 @@ impl GlobalRaces {
             return;
         }
         if self.events.are_many() {
-            self.tidy_events();
+            self.tidy_events(None);
         }
+        self.accesses += 1;
         let bytes = self.bytes();
         self.most = self.most.max(bytes);
         if bytes > self.limit {
-            self.shrink(event.memory);
+            self.shrink(event);
         }
         let unit = event.size.clamp(1, 4);
         let warp = event.warp as usize % clocks.len();
@@ -373,8 +425,9 @@ impl GlobalRaces {
                     size: event.size,
                     buffer: (id, at as i64),
                     other: event.program.place(other.event.pc).cloned(),
-                    other_block: coordinates(other.event.block - 1, self.grid),
-                    other_thread: event.thread_coordinates(other.thread),
+                    other_thread: other.event.block.checked_sub(1).map(|block| {
+                        (coordinates(block, self.grid), event.thread_coordinates(other.thread))
+                    }),
                     same_block,
                     same_warp: same_block && other.event.warp == shared.warp,
                 };
@@ -531,99 +584,4 @@ fn visit(
         page.writers.set(at, now.stamp) + page.values.set(at, now.unit, now.value)
     };
     (found, grown)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory::Window;
-    use crate::memory::global::{Access, Init, Memory};
-    use crate::program::Program;
-    use crate::warp::Registers;
-
-    const UNITS: u64 = 1 << 16;
-    const THREADS: u64 = 256;
-
-    /// Which unit a thread of a block accesses.
-    type Unit = fn(thread: u64) -> u64;
-
-    /// Bytes of shadow for each byte of a buffer, each unit of which one thread accesses so, in blocks of 256 threads.
-    fn bytes_per_byte(size: u32, accesses: &[(AccessKind, Unit)]) -> f64 {
-        let mut memory = Memory::default();
-        let length = UNITS as usize * size as usize;
-        let id = memory.alloc(Init::Bytes(vec![0; length]), Access::ReadWrite);
-        let program = Program::default();
-        let registers = Registers::new(&program);
-        let mut races = GlobalRaces::new([(UNITS / THREADS) as u32, 1, 1], true, false);
-        let clocks = Box::new([[1; 32]; 32]);
-        let mut log = Log::default();
-        for block in 0..UNITS / THREADS {
-            races.block_start();
-            races.resume(block);
-            for warp in 0..THREADS / 32 {
-                for (&(kind, unit), pc) in accesses.iter().zip(0..) {
-                    let at =
-                        |lane: usize| block * THREADS + unit(warp * 32 + lane as u64) % THREADS;
-                    let addresses =
-                        std::array::from_fn(|lane| memory.address(id) + u64::from(size) * at(lane));
-                    let event = Event {
-                        pc,
-                        kind,
-                        window: Window::Global,
-                        size,
-                        mask: u32::MAX,
-                        done: u32::MAX,
-                        telling: u32::MAX,
-                        addresses: &addresses,
-                        block: [block as u32, 0, 0],
-                        warp: warp as u32,
-                        memory: &memory,
-                        program: &program,
-                        block_size: [THREADS as u32, 1, 1],
-                        strong: kind == AccessKind::Atomic,
-                        one_buffer: true,
-                        operation: 0,
-                        ends_copy: false,
-                        registers: &registers,
-                        stored: None,
-                    };
-                    races.access(&event, &clocks, &mut log);
-                }
-            }
-        }
-        races.bytes() as f64 / length as f64
-    }
-
-    #[test]
-    fn bytes_of_shadow_for_each_byte_of_a_buffer() {
-        use AccessKind::{Atomic, Read, Write};
-        let own: Unit = |thread| thread;
-        // Within the warp, and into the next one.
-        let turned: Unit = |thread| thread & !31 | (thread + 1) & 31;
-        let shifted: Unit = |thread| thread + 1;
-        // Neighbours belong to different warps.
-        let across: Unit = |thread| thread % 8 * 32 + thread / 8;
-        let check = |size: u32, accesses: &[(AccessKind, Unit)], most: f64, name: &str| {
-            let bytes = bytes_per_byte(size, accesses);
-            assert!(bytes <= most, "units of {size}, {name}: {bytes}");
-        };
-        for size in [1, 2, 4] {
-            check(size, &[(Write, own)], 4.0, "writes");
-            check(size, &[(Atomic, own)], 4.0, "atomics");
-            check(size, &[(Read, own), (Write, own)], 4.0, "in place");
-        }
-        for size in [2, 4] {
-            check(size, &[(Read, own), (Write, shifted)], 4.0, "to the neighbour");
-            check(size, &[(Write, across)], 4.0, "across");
-        }
-        check(4, &[(Read, own), (Read, turned), (Write, own)], 4.0, "race");
-        check(4, &[(Read, own), (Read, shifted), (Write, own)], 4.0, "race with the next warp");
-        check(4, &[(Read, across), (Read, across), (Write, across)], 4.0, "across in place");
-        let all = [(Read, own), (Read, across), (Write, shifted), (Atomic, own)];
-        check(4, &all, 4.0, "everything at once");
-        // Single bytes of a buffer that a kernel reads and writes with a shift: no way was found to stay below 4. Buffers
-        // that it only reads count as well, and have no shadow.
-        check(1, &[(Read, own), (Write, shifted)], 6.0, "to the neighbour");
-        check(1, &[(Write, across)], 7.0, "across");
-    }
 }

@@ -6,6 +6,7 @@ mod packed;
 mod pages;
 pub(crate) mod race;
 mod release;
+mod shared;
 mod stamps;
 pub(crate) mod trace;
 pub(crate) mod watch;

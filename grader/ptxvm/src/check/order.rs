@@ -165,7 +165,13 @@ mod tests {
     fn blocks_may_share_what_they_read_or_add_to() {
         assert!(harmless(&[(1, Read, 0), (2, Read, 0), (1, Read, 0), (3, Read, 0)]));
         assert!(harmless(&[(1, Atomic, 7), (2, Atomic, 7), (1, Atomic, 7)]));
-        assert!(harmless(&[(1, Read, 0), (1, Write, 0), (1, Atomic, 7), (1, Read, 0), (1, Write, 0)]));
+        assert!(harmless(&[
+            (1, Read, 0),
+            (1, Write, 0),
+            (1, Atomic, 7),
+            (1, Read, 0),
+            (1, Write, 0)
+        ]));
         assert!(harmless(&[(1, Read, 0), (1, Atomic, 7), (1, Atomic, 8)]));
         for other in [Read, Write, Atomic] {
             assert!(!harmless(&[(1, Write, 0), (2, other, 7)]), "{other:?}");

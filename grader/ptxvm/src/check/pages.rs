@@ -150,6 +150,13 @@ impl Stamps {
         stamps
     }
 
+    /// Takes as little room as it can.
+    pub fn compact(&mut self) {
+        if self.heap() != 0 {
+            *self = Self::from_column(&self.column());
+        }
+    }
+
     /// All stamps, or what stands for them, to be given other events.
     pub fn all(&mut self) -> impl Iterator<Item = &mut Stamp> {
         match &mut self.0 {

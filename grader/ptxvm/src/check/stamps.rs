@@ -1,6 +1,8 @@
 //! Who touched a place of global memory, in four bytes: the number of an event, which is one instruction of one warp in one
 //! block between two barriers, and a lane. Events are shared by the lanes, and by the turns of a loop.
 
+use std::collections::HashMap;
+
 use crate::ir::Pc;
 
 /// An access; the default is nobody's.
@@ -8,7 +10,7 @@ use crate::ir::Pc;
 pub(super) struct Stamp(u32);
 
 /// Bits of a stamp that name the lane.
-const LANE_BITS: u32 = 5;
+pub(super) const LANE_BITS: u32 = 5;
 /// Events at most.
 const MAX_EVENTS: usize = 1 << (32 - LANE_BITS);
 /// So many events are kept without asking whether somebody still refers to them.
@@ -53,7 +55,7 @@ impl Stamp {
 /// What the lanes of one warp have in common when they access memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Event {
-    /// Index of the block from 1.
+    /// Index of the block from 1. 0: an earlier one; which thread it was is forgotten.
     pub block: u32,
     /// Clock of the warp.
     pub clock: u32,
@@ -145,20 +147,41 @@ impl Events {
     }
 
     /// Gives up the events without a stamp and renumbers the rest, in their order. False if even those are too many to go on.
-    /// `each` shows all stamps that there are.
-    pub fn keep_used(&mut self, mut each: impl FnMut(&mut dyn FnMut(&mut Stamp))) -> bool {
+    /// `each` shows all stamps that there are. Where a block is given, only the instructions of other blocks' events are kept.
+    pub fn keep_used(
+        &mut self,
+        block: Option<u32>,
+        mut each: impl FnMut(&mut dyn FnMut(&mut Stamp)),
+    ) -> bool {
         let mut numbers = vec![0; self.all.len()];
         each(&mut |stamp| numbers[stamp.event() as usize] = 1);
         numbers[0] = 0;
         let mut kept = 1;
+        let mut forgotten = HashMap::new();
         for (number, from) in numbers.iter_mut().zip(0..) {
-            if *number != 0 {
+            if *number == 0 {
+                continue;
+            }
+            let Event { block: of, pc, strong, .. } = self.all[from].event();
+            if block.is_some_and(|block| of != block) {
+                let known = forgotten.entry((pc, strong)).or_insert(kept);
+                *number = *known;
+                if *known != kept {
+                    continue;
+                }
+                let event = Event { block: 0, clock: 0, pc, warp: 0, strong };
+                self.all[kept as usize] = Packed::new(event).unwrap_or_default();
+            } else {
                 *number = kept;
                 self.all[kept as usize] = self.all[from];
-                kept += 1;
             }
+            kept += 1;
         }
-        each(&mut |stamp| *stamp = Stamp::new(numbers[stamp.event() as usize], stamp.lane()));
+        each(&mut |stamp| {
+            let number = numbers[stamp.event() as usize];
+            let is_known = self.all[number as usize].block != 0;
+            *stamp = Stamp::new(number, if is_known { stamp.lane() } else { 0 });
+        });
         self.all.truncate(kept as usize);
         self.all.shrink_to_fit();
         self.limit = (2 * self.all.len()).clamp(MIN_EVENTS, MAX_EVENTS);
@@ -212,7 +235,7 @@ mod tests {
         assert!(events.are_many());
         let before: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();
         stamps.push(Stamp::default());
-        assert!(events.keep_used(|each| stamps.iter_mut().for_each(each)));
+        assert!(events.keep_used(None, |each| stamps.iter_mut().for_each(each)));
         assert!(!events.are_many());
         assert_eq!(stamps.pop(), Some(Stamp::default()));
         let after: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();

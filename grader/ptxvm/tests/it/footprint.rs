@@ -5,10 +5,12 @@ use std::fmt::Write;
 use ptxvm::{Access, Footprint, Init, Launch, Memory, Module, Options, launch};
 
 const PTX: &str = include_str!("../fixtures/footprint.ptx");
-const DOCS: &str = include_str!("../../docs/memory.md");
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/memory.md");
 
-/// What the checks may need beside four times the buffers: the table of events and the like.
+/// What the checks may need beside four times the buffers, in all and for each host thread if there are several.
 const FIXED: usize = 64 << 10;
+/// So many host threads.
+const SEVERAL: usize = 4;
 
 /// A buffer, in bytes.
 #[derive(Clone, Copy)]
@@ -33,7 +35,9 @@ impl Buffer {
     fn init(self) -> Init {
         let bytes = match self {
             Unset(len) => return Init::Undefined { len },
-            Set(len) => (0..len).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 & 0x3F).collect(),
+            Set(len) => {
+                (0..len).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 & 0x3F).collect()
+            }
             Order => {
                 let mut order: Vec<u32> = (0..ORDER as u32).collect();
                 let mut state = 1u32;
@@ -53,7 +57,9 @@ const N: usize = 1 << 16;
 /// One row of blocks for 65536 threads, and tiles for as many.
 const ROW: [u32; 3] = [256, 1, 1];
 const TILES: [u32; 3] = [16, 16, 1];
-const FEW: [u32; 3] = [8, 1, 1];
+const LONG: [u32; 3] = [1024, 1, 1];
+const TALL: [u32; 3] = [16, 64, 1];
+const FEW: [u32; 3] = [4, 1, 1];
 
 /// Kernel, buffers, blocks.
 type Pattern = (&'static str, &'static [Buffer], [u32; 3]);
@@ -62,13 +68,13 @@ const PATTERNS: &[Pattern] = &[
     ("f32_map", &[Set(N * 4), Unset(N * 4)], ROW),
     ("f64_map", &[Set(N * 8), Unset(N * 8)], ROW),
     ("float4_map", &[Set(N * 16), Unset(N * 16)], ROW),
-    ("u8_map", &[Set(N), Unset(N)], ROW),
+    ("u8_map", &[Set(4 * N), Unset(4 * N)], LONG),
     ("u16_map", &[Set(N * 2), Unset(N * 2)], ROW),
     ("f32_in_place", &[Set(N * 4)], ROW),
-    ("u8_in_place", &[Set(N)], ROW),
+    ("u8_in_place", &[Set(4 * N)], LONG),
     ("f32_image_in_place", &[Set(N * 4)], TILES),
-    ("u8_image", &[Set(N), Unset(N)], TILES),
-    ("u8_image_in_place", &[Set(N)], TILES),
+    ("u8_image", &[Set(4 * N), Unset(4 * N)], TALL),
+    ("u8_image_in_place", &[Set(4 * N)], TALL),
     ("f32_transpose", &[Set(N * 4), Unset(N * 4)], TILES),
     ("u8_transpose", &[Set(N), Unset(N)], TILES),
     ("f32_matmul", &[Set(N / 4), Set(N / 4), Unset(N * 4)], TILES),
@@ -76,15 +82,15 @@ const PATTERNS: &[Pattern] = &[
     ("histogram", &[Set(N), Set(1024)], ROW),
     ("gradients_of_all_blocks", &[Set(N * 4)], FEW),
     ("f32_across", &[Unset(N * 4)], ROW),
-    ("u8_across", &[Unset(N)], ROW),
-    ("u8_across_in_place", &[Set(N)], ROW),
+    ("u8_across", &[Unset(4 * N)], LONG),
+    ("u8_across_in_place", &[Set(4 * N)], LONG),
     ("u16_across_in_place", &[Set(N * 2)], ROW),
     ("u8_eight_each", &[Unset(N * 8)], ROW),
     ("u8_grid_stride", &[Set(N)], [32, 1, 1]),
     ("u8_one_block_grid_stride", &[Set(N)], [1, 1, 1]),
     ("all_write_the_same", &[Set(N * 4)], FEW),
     ("all_read_all", &[Set(N * 4), Unset(N * 4)], FEW),
-    ("read_then_barrier_then_write", &[Set(N)], ROW),
+    ("read_then_barrier_then_write", &[Set(4 * N)], LONG),
     ("f32_scatter", &[Order, Unset(N * 4)], ROW),
     ("f32_scatter_computed", &[Unset(N * 4)], ROW),
     ("f32_scatter_in_place", &[Set(N * 4)], ROW),
@@ -95,10 +101,10 @@ const PATTERNS: &[Pattern] = &[
     ("one_lane_of_a_warp", &[Set(N * 4)], [8192, 1, 1]),
     ("race_of_all_blocks", &[Set(N * 4)], FEW),
     ("race_with_the_neighbour", &[Set(N * 4 + 4)], ROW),
-    ("u8_race_with_the_neighbour", &[Set(N + 1)], ROW),
+    ("u8_race_with_the_neighbour", &[Set(4 * N + 1)], LONG),
     ("race_in_a_histogram", &[Set(N)], ROW),
     ("race_of_four", &[Set(N * 4)], ROW),
-    ("u8_race_of_three", &[Set(N)], ROW),
+    ("u8_race_of_three", &[Set(4 * N)], LONG),
     ("race_of_random_ones", &[Set(N * 4)], ROW),
     ("u8_race_of_random_ones", &[Set(N)], ROW),
 ];
@@ -116,7 +122,12 @@ const SHARED: &[(&str, usize, usize)] = &[
 ];
 
 /// What the checks of a launch with 256 threads a block need, with so many host threads; and what they find.
-fn measure(kernel: &str, buffers: &[Buffer], grid: [u32; 3], threads: usize) -> (Footprint, String) {
+fn measure(
+    kernel: &str,
+    buffers: &[Buffer],
+    grid: [u32; 3],
+    threads: usize,
+) -> (Footprint, String) {
     let module = Module::load(PTX).unwrap();
     let mut memory = Memory::default();
     let params = buffers.iter().map(|buffer| {
@@ -124,7 +135,7 @@ fn measure(kernel: &str, buffers: &[Buffer], grid: [u32; 3], threads: usize) -> 
         memory.address(id).to_le_bytes().to_vec()
     });
     let params = params.collect();
-    let block = if grid == TILES { [16, 16, 1] } else { [256, 1, 1] };
+    let block = if grid == TILES || grid == TALL { [16, 16, 1] } else { [256, 1, 1] };
     let config = Launch { grid, block, dynamic_shared: 0, params };
     let kernel = module.kernels().find(|found| found.name() == kernel).expect(kernel);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -137,6 +148,12 @@ fn ratio(part: usize, whole: usize) -> String {
     format!("{:.2}", part as f64 / whole as f64)
 }
 
+fn check_docs<'t>(lines: impl Iterator<Item = &'t str>) {
+    let docs = std::fs::read_to_string(DOCS).unwrap();
+    let missing: Vec<&str> = lines.filter(|line| !docs.contains(line)).collect();
+    assert_eq!(missing, [""; 0], "not in docs/memory.md");
+}
+
 #[test]
 fn the_checks_need_at_most_four_times_the_buffers() {
     let mut table = String::new();
@@ -144,22 +161,21 @@ fn the_checks_need_at_most_four_times_the_buffers() {
     for &(kernel, buffers, grid) in PATTERNS {
         let own: usize = buffers.iter().map(|buffer| buffer.bytes()).sum();
         let (one, findings) = measure(kernel, buffers, grid, 1);
-        let (four, the_same) = measure(kernel, buffers, grid, 4);
+        let (several, the_same) = measure(kernel, buffers, grid, SEVERAL);
         assert_eq!(findings, the_same, "{kernel}");
         assert_eq!(findings == "[]", !kernel.contains("race"), "{kernel}: {findings}");
-        let most = one.global.max(four.global);
-        if most > 4 * own + FIXED {
+        if one.global > 4 * own + FIXED || several.global > 4 * own + FIXED * (SEVERAL + 1) {
             over.push(kernel);
         }
-        let (first, second) = (ratio(one.global, own), ratio(four.global, own));
-        writeln!(table, "| `{kernel}` | {own} | {} | {first} | {second} |", one.global).unwrap();
+        let (first, second) = (ratio(one.global, own), ratio(several.global, own));
+        let beyond = ratio(one.global.saturating_sub(FIXED), own);
+        let row = format!("| `{kernel}` | {own} | {} | {first} | {beyond} |", one.global);
+        writeln!(table, "{row} {second} |").unwrap();
     }
     println!("{table}");
     assert_eq!(over, [""; 0]);
-    for line in table.lines() {
-        let without_threads = line.rsplit_once(" | ").unwrap().0;
-        assert!(DOCS.contains(without_threads), "docs/memory.md lacks: {line}");
-    }
+    // How far the threads had come when is chance.
+    check_docs(table.lines().map(|line| line.rsplit_once(" | ").unwrap().0));
 }
 
 #[test]
@@ -172,7 +188,5 @@ fn the_checks_of_shared_memory() {
         writeln!(table, "| `{kernel}` | {own} | {} | {times} |", footprint.shared).unwrap();
     }
     println!("{table}");
-    for line in table.lines() {
-        assert!(DOCS.contains(line), "docs/memory.md lacks: {line}");
-    }
+    check_docs(table.lines());
 }

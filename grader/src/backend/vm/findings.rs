@@ -67,7 +67,6 @@ pub(crate) fn in_tensors(
             kind,
             buffer,
             other,
-            other_block,
             other_thread,
             same_block,
             ..
@@ -76,7 +75,7 @@ pub(crate) fn in_tensors(
             FindingKind::GlobalRace {
                 place: place(Some(buffer)),
                 other_line: other.as_ref().map(line),
-                other_thread: Some(ThreadId { block: other_block, thread: other_thread }),
+                other_thread: other_thread.map(|(block, thread)| ThreadId { block, thread }),
                 access: later,
                 other_access: earlier,
                 same_block,
