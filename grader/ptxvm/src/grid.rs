@@ -445,8 +445,9 @@ impl Run<'_, '_> {
         while next < blocks && next <= self.stop.load(Relaxed) {
             if may_fork && worker.state.lane_instructions > PARALLEL_FROM {
                 may_fork = false;
+                worker.state.monitor.0.0.global.make_room(self.env.memory);
                 if let Some((mut rest, lane_instructions, tally)) =
-                    self.parallel(next, blocks, &mut worker)
+                    self.parallel(next, blocks, &worker)
                 {
                     results.append(&mut rest);
                     worker.state.lane_instructions += lane_instructions;
@@ -475,7 +476,7 @@ impl Run<'_, '_> {
         &self,
         first: u64,
         blocks: u64,
-        so_far: &mut Worker<T>,
+        so_far: &Worker<T>,
     ) -> Option<(Vec<BlockResult>, u64, T)> {
         let threads = rayon::current_num_threads();
         if threads == 1 || blocks > MAX_BLOCKS {
@@ -483,9 +484,8 @@ impl Run<'_, '_> {
         }
         let before = self.env.memory.snapshot();
         let conflicts = Conflicts::new(self.env.memory);
-        let earlier = &mut so_far.state.monitor.0.0.global;
+        let earlier = &so_far.state.monitor.0.0.global;
         conflicts.seed(earlier);
-        earlier.put_aside();
         let copies: usize = before.iter().flatten().map(Buffer::copy_bytes).sum();
         let global = earlier.bytes() + conflicts.bytes() + copies;
         let next = AtomicU64::new(first);

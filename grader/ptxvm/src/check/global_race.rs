@@ -8,8 +8,9 @@
 mod tests;
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
+use super::keys::{KeyHasher, page_key, page_place};
 use super::packed;
 use super::pages::{HEADER, PAGE, ROW, Stamps, Values};
 use super::race::Clocks;
@@ -17,6 +18,7 @@ use super::stamps::{self, Access, Events, Stamp};
 use crate::cooperative;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, WordReads, coordinates};
+use crate::memory::global::Memory;
 
 /// What is known of the units of a page.
 #[derive(Debug, Default)]
@@ -106,46 +108,6 @@ impl Slot {
     }
 }
 
-/// Spreads the keys of pages; they come from the machine itself, so nobody has chosen them to collide.
-#[derive(Debug, Default)]
-struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(byte.into());
-        }
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        /// 2^64 divided by the golden ratio (Knuth, "The Art of Computer Programming", 6.4).
-        const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
-        self.0 = (self.0 ^ key).wrapping_mul(SPREAD).rotate_left(32);
-    }
-}
-
-/// Buffer, unit size in bytes, and number of the page, in one word. Halves and bytes have units of their own, for neighbours
-/// in one word do not race.
-fn page_key(buffer: usize, unit: u32, page: u64) -> u64 {
-    (buffer as u64) << PAGE_KEY_BUFFER | u64::from(unit) << PAGE_KEY_UNIT | page
-}
-
-/// Where the unit size begins in a key: a buffer has less than 2^36 bytes.
-const PAGE_KEY_UNIT: u32 = 36;
-/// Where the buffer begins in a key: units have 1 to 4 bytes.
-const PAGE_KEY_BUFFER: u32 = PAGE_KEY_UNIT + 3;
-
-/// Buffer and byte offset of the first unit of a page, and bytes of a unit.
-fn page_place(key: u64) -> (usize, u64, u64) {
-    let unit = key >> PAGE_KEY_UNIT & 7;
-    let page = key & ((1 << PAGE_KEY_UNIT) - 1);
-    ((key >> PAGE_KEY_BUFFER) as usize, page * PAGE as u64 * unit, unit)
-}
-
 /// Pages by their keys.
 type Pages = HashMap<u64, Slot, BuildHasherDefault<KeyHasher>>;
 
@@ -159,11 +121,22 @@ fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {
     slot.open(held)
 }
 
-/// Bytes that the shadow may have in any case. One access takes almost as many more where its lanes hit pages far apart.
-const FIXED: usize = 1 << 15;
+/// Bytes that the shadow may have in any case. One access takes up to 60,000 more where its lanes hit pages far apart.
+const FIXED: usize = 1 << 14;
 /// Beyond that, halves of a byte for each byte of the buffers that the launch may write. Flags of what is defined take
 /// a quarter, and growing tables need some room. Where several blocks run in parallel, a quarter of a byte must do for theirs.
 const HALVES: usize = 7;
+
+/// The blocks that a shadow sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blocks {
+    /// One: what earlier ones did is forgotten.
+    Single,
+    /// One after another. What they did is kept, to be compared with later ones.
+    OneByOne,
+    /// The same, but an earlier one may go on.
+    InTurns,
+}
 
 /// What is known of the global memory that kernels may write.
 #[derive(Debug)]
@@ -173,13 +146,10 @@ pub(crate) struct GlobalRaces {
     grid: [u32; 3],
     /// Index of the running block from 1.
     block: u32,
-    /// What earlier blocks did is kept, to be compared with later ones.
-    across_blocks: bool,
+    pub(super) blocks: Blocks,
     silent: bool,
     /// The topmost bit of the barrier of a cooperative grid.
     phase: bool,
-    /// Blocks do not run one after another: an earlier one may go on.
-    pub takes_turns: bool,
     /// Bytes of the pages.
     held: usize,
     /// Most bytes of the shadow so far.
@@ -198,10 +168,9 @@ impl GlobalRaces {
             events: Events::new(),
             grid,
             block: 0,
-            across_blocks,
+            blocks: if across_blocks { Blocks::OneByOne } else { Blocks::Single },
             silent: fenced,
             phase: false,
-            takes_turns: false,
             held: 0,
             most: 0,
             limit: FIXED,
@@ -216,7 +185,7 @@ impl GlobalRaces {
 
     /// A block begins.
     pub fn block_start(&mut self) {
-        if !self.across_blocks {
+        if self.blocks == Blocks::Single {
             self.forget();
         }
     }
@@ -270,10 +239,9 @@ impl GlobalRaces {
     fn shrink(&mut self, event: &Event) {
         let written: usize = event.memory.written_sizes().flatten().sum();
         let own = written.saturating_add(event.memory.heap_use().bytes as usize);
-        let share = if self.across_blocks {
-            own.saturating_mul(HALVES) / 2
-        } else {
-            own / 4 / rayon::current_num_threads()
+        let share = match self.blocks {
+            Blocks::Single => own / 4 / rayon::current_num_threads(),
+            Blocks::OneByOne | Blocks::InTurns => own.saturating_mul(HALVES) / 2,
         };
         self.limit = FIXED.saturating_add(share);
         if self.bytes() <= self.limit {
@@ -282,7 +250,7 @@ impl GlobalRaces {
         if self.events.bytes() > self.limit / 4 {
             self.tidy_events(None);
         }
-        let may_forget = self.across_blocks && !self.takes_turns && !event.program.fenced;
+        let may_forget = self.blocks == Blocks::OneByOne && !event.program.fenced;
         // Pages that are all opened again at once were put aside in vain.
         let is_often = std::mem::take(&mut self.accesses) < self.pages.len() / 4;
         if is_often && may_forget {
@@ -291,21 +259,31 @@ impl GlobalRaces {
         if self.bytes() > self.limit / 4 * 3 {
             self.put_aside();
         }
-        if self.bytes() > self.limit / 8 * 7 && may_forget {
+        if self.bytes() > self.limit / 4 * 3 && may_forget {
             self.forget_threads();
             self.put_aside();
         }
         // Where that did not help, it will not help soon.
-        self.limit = self.limit.max(self.bytes() / 4 * 5);
+        if self.bytes() > self.limit / 8 * 7 {
+            self.limit = self.bytes() / 4 * 5;
+        }
     }
 
     /// Puts all pages aside.
-    pub fn put_aside(&mut self) {
+    fn put_aside(&mut self) {
         self.most = self.most.max(self.bytes());
         for page in self.pages.values_mut() {
             page.pack();
         }
         self.count();
+    }
+
+    /// Puts pages aside before others run in parallel, if there are many. It must not depend on how many others, for on this
+    /// depends what is forgotten later.
+    pub fn make_room(&mut self, memory: &Memory) {
+        if self.bytes() > memory.written_sizes().flatten().sum::<usize>() {
+            self.put_aside();
+        }
     }
 
     /// Whatever an earlier block did races with what comes. Which of its threads it was is forgotten.

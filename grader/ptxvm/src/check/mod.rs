@@ -1,6 +1,7 @@
 //! Checkers: each watches a run through [`crate::hooks::Monitor`].
 
 pub(crate) mod global_race;
+mod keys;
 pub(crate) mod order;
 mod packed;
 mod pages;

@@ -33,11 +33,10 @@ fn touched(word: u32, block: u32, kind: AccessKind, operation: u32) -> Option<u3
         AccessKind::Read if word == NOBODY => Some(READ | block),
         AccessKind::Read if alone => Some(word),
         AccessKind::Read => (word >> KIND == READ >> KIND).then_some(READ_BY_MANY),
-        AccessKind::Write => alone.then_some(OWNED | block),
         AccessKind::Atomic if word == NOBODY || word == ATOMIC | operation => {
             Some(ATOMIC | operation)
         }
-        AccessKind::Atomic => alone.then_some(OWNED | block),
+        AccessKind::Write | AccessKind::Atomic => alone.then_some(OWNED | block),
     }
 }
 

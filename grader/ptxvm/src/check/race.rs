@@ -6,7 +6,7 @@
 //! warp's clock moves on at every barrier it passes. An earlier access by another warp is ordered if this warp has, through
 //! a barrier, seen that warp's clock of then; one by another lane of the same warp, if the own clock has moved on since.
 
-use super::global_race::GlobalRaces;
+use super::global_race::{Blocks, GlobalRaces};
 use super::release::Releases;
 use super::shared::{self, Access, Mark, Now, Shadow};
 use crate::finding::{AccessKind, FindingKind, Log};
@@ -109,8 +109,8 @@ impl Monitor for Races {
 
     fn exchange(&mut self, common: &mut Self) {
         std::mem::swap(&mut self.global, &mut common.global);
-        self.global.takes_turns = true;
-        common.global.takes_turns = true;
+        self.global.blocks = Blocks::InTurns;
+        common.global.blocks = Blocks::InTurns;
     }
 
     fn resume(&mut self, block: u64) {

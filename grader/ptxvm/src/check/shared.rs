@@ -28,7 +28,7 @@ pub(super) struct Mark(u32);
 
 impl Mark {
     pub fn new(event: u32, lane: usize) -> Self {
-        Self(event << LANE_BITS | lane as u32 % 32)
+        Self(event << LANE_BITS | (lane as u32 & 31))
     }
 
     fn event(self) -> u32 {

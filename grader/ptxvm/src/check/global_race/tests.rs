@@ -90,7 +90,7 @@ fn anywhere(thread: u64) -> u64 {
 }
 
 const READ: (AccessKind, Unit) = (AccessKind::Read, anywhere);
-const BESIDE: (AccessKind, Unit) = (AccessKind::Write, |thread| anywhere(thread ^ 77));
+const BESIDE: (AccessKind, Unit) = (AccessKind::Write, |thread| anywhere(thread + 77));
 const ATOMIC: (AccessKind, Unit) = (AccessKind::Atomic, |thread| anywhere(thread + 5));
 
 #[test]
@@ -147,9 +147,9 @@ fn bytes_of_shadow_for_each_byte_of_a_buffer() {
     let own: Unit = |thread| thread;
     // Within the warp, and into the next one.
     let turned: Unit = |thread| thread & !31 | (thread + 1) & 31;
-    let shifted: Unit = |thread| block_of(thread) | (thread + 1) % THREADS;
+    let shifted: Unit = |thread| block_of(thread) + (thread + 1) % THREADS;
     // Neighbours belong to different warps.
-    let across: Unit = |thread| block_of(thread) | thread % 8 * 32 + thread % THREADS / 8;
+    let across: Unit = |thread| block_of(thread) + thread % 8 * 32 + thread % THREADS / 8;
     let check = |size: u32, accesses: &[(AccessKind, Unit)], most: f64, name: &str| {
         let bytes = bytes_per_byte(size, accesses);
         assert!(bytes <= most, "units of {size}, {name}: {bytes}");
