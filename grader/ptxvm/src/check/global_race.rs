@@ -90,12 +90,22 @@ impl Slot {
         }
     }
 
-    /// Makes an open page as small as it can be.
-    fn compact(&mut self) {
-        if let Self::Open(page) = self {
-            let Page { writers, values: _, strong_writers, readers } = &mut **page;
+    /// Forgets the lanes of threads that are not known.
+    fn compact(&mut self, events: &Events) {
+        let compact = |page: &mut Page| {
+            let Page { writers, values: _, strong_writers, readers } = page;
             let strong = strong_writers.iter_mut().map(|stamps| &mut **stamps);
-            strong.chain(readers).chain([writers]).for_each(Stamps::compact);
+            for stamps in strong.chain(readers).chain([writers]) {
+                stamps.compact(|stamp| events.without_unknown_lane(stamp));
+            }
+        };
+        match self {
+            Self::Open(page) => compact(page),
+            Self::Packed(bytes) => {
+                let mut page = packed::unpack(bytes);
+                compact(&mut page);
+                *bytes = packed::pack(&page);
+            }
         }
     }
 
@@ -290,7 +300,7 @@ impl GlobalRaces {
     fn forget_threads(&mut self) {
         self.tidy_events(Some(self.block));
         for page in self.pages.values_mut() {
-            page.compact();
+            page.compact(&self.events);
         }
         self.count();
     }

@@ -150,10 +150,10 @@ impl Stamps {
         stamps
     }
 
-    /// Takes as little room as it can.
-    pub fn compact(&mut self) {
+    /// Takes as little room as it can, with stamps that are changed so where units have their own.
+    pub fn compact(&mut self, change: impl Fn(Stamp) -> Stamp) {
         if self.heap() != 0 {
-            *self = Self::from_column(&self.column());
+            *self = Self::from_column(&std::array::from_fn(|at| change(self.get(at)).bits()));
         }
     }
 

@@ -123,7 +123,7 @@ impl Races {
     fn tick(&mut self, warp: usize) {
         let clocks = &mut self.clocks[warp];
         clocks[warp] = clocks[warp].saturating_add(1);
-        self.shadow.raise_floor(warp, clocks);
+        self.shadow.raise_floor(warp, clocks, self.warps);
     }
 
     fn shared_access(&mut self, event: &Event, log: &mut Log) {

@@ -251,12 +251,12 @@ impl Shadow {
         self.events.number(event)
     }
 
-    /// A warp knows of these clocks now.
-    pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS]) {
+    /// A warp of a block of so many knows of these clocks now.
+    pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], warps: usize) {
         let events = &mut self.events;
         let lies_before =
             |by: usize, clock: u32| clock < clocks[by] || clock == clocks[by] && by != warp;
-        if events.latest.iter().enumerate().all(|(by, &clock)| lies_before(by, clock)) {
+        if events.latest.iter().take(warps).enumerate().all(|(by, &clock)| lies_before(by, clock)) {
             events.floors[warp] = events.last();
             return;
         }

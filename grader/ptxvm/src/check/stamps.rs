@@ -177,16 +177,18 @@ impl Events {
             }
             kept += 1;
         }
-        each(&mut |stamp| {
-            let number = numbers[stamp.event() as usize];
-            let is_known = self.all[number as usize].block != 0;
-            *stamp = Stamp::new(number, if is_known { stamp.lane() } else { 0 });
-        });
+        each(&mut |stamp| *stamp = Stamp::new(numbers[stamp.event() as usize], stamp.lane()));
         self.all.truncate(kept as usize);
         self.all.shrink_to_fit();
         self.limit = (2 * self.all.len()).clamp(MIN_EVENTS, MAX_EVENTS);
         self.recent = [0; RECENT];
         2 * self.all.len() < MAX_EVENTS
+    }
+
+    /// The stamp, with the lane only if the thread is known.
+    pub fn without_unknown_lane(&self, stamp: Stamp) -> Stamp {
+        let is_known = self.access(stamp).is_some_and(|access| access.event.block != 0);
+        if is_known { stamp } else { stamp.with_lane(0) }
     }
 
     /// The stamp of a lane.

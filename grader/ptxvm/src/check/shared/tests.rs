@@ -81,7 +81,7 @@ fn twelve_bytes_find_what_whole_accesses_find() {
             for &warp in &own {
                 clocks[warp] = joined;
                 clocks[warp][warp] += 1;
-                shadow.raise_floor(warp, &clocks[warp]);
+                shadow.raise_floor(warp, &clocks[warp], ALL);
             }
             shadow.settle(ALL);
         }
