@@ -229,8 +229,8 @@ pub fn judge_case(
 fn see_more(vm: &dyn Backend, case: &Case, mut verdict: TestVerdict) -> TestVerdict {
     let Ok((run, seen)) = run_and_judge(vm, case) else { return verdict };
     if verdict.passed() {
-        let TestVerdict { time, largest, pictures, .. } = verdict;
-        return TestVerdict { time, largest, pictures, ..seen };
+        let TestVerdict { time, largest, .. } = verdict;
+        return TestVerdict { time, largest, ..seen };
     }
     let seen = run.findings;
     if !seen.is_empty() {

@@ -30,8 +30,6 @@ pub struct TestVerdict {
     pub diffs: Vec<TensorDiff>,
     /// How far off each output is, if the spec asks for it; where all elements were written.
     pub largest: Vec<Largest>,
-    /// What the spec wants drawn.
-    pub pictures: Vec<Picture>,
 }
 
 /// The element of an output that is farthest from what is right.

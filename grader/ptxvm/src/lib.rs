@@ -120,11 +120,11 @@
 //! `f32`, or rounded to the nearest `f16` where both C and D are of `f16`. `wmma` takes `tf32` in two steps of four products. Other
 //! generations keep fewer bits and add fewer products at once, so their last bits are others. In `f64` the products are added one
 //! after the other, each with one rounding; infinity minus infinity and zero times infinity give the NaN with the sign set, other
-//! NaNs come through. Integers are exact, and wrap or, with `.satfinite`, stop at the ends of their range. Of a `tf32` operand the
+//! NaNs come through as quiet ones: if both factors or a factor and the sum are NaNs, that of B first, then the sum. Integers are exact, and wrap or, with `.satfinite`, stop at the ends of their range. Of a `tf32` operand the
 //! lowest 13 bits do not count.
 //!
-//! `tests/golden/mma.py` measured 64 products by each of 32 kernels on an H200: whole numbers, numbers near one, any finite ones, and
-//! zeros, infinities, NaNs and subnormals among others. This machine gives the same bits, NaNs and signs of zeros too:
+//! `tests/golden/mma.py` measured 64 products by each of 38 kernels on an H200: whole numbers, numbers near one, any finite ones, and
+//! zeros, infinities, subnormals and NaNs of every kind among others. This machine gives the same bits, NaNs and signs of zeros too:
 //!
 //! | instruction | shapes | elements of D | that differ |
 //! |---|---|---|---|
@@ -136,14 +136,15 @@
 //! | `mma.sync` of `s8`, of `u8`, of `u8` by `s8` with `.satfinite` | m16n8k16 and m16n8k32, m8n8k16, m16n8k32 | 28,672 | 0 |
 //! | `wmma.mma` of `f16`, C and D of `f32` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
 //! | `wmma.mma` of `f16`, C and D of `f16` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
+//! | `wmma.mma` of `f16`, C of `f32`, D of `f16` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
+//! | `wmma.mma` of `f16`, C of `f16`, D of `f32` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
 //! | `wmma.mma` of `bf16` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
 //! | `wmma.mma` of `tf32` | m16n16k8 | 32,768 | 0 |
 //! | `wmma.mma` of `f64` | m8n8k4 | 8,192 | 0 |
 //! | `wmma.mma` of `s8`, of `u8` | m16n16k16, m32n8k16, m8n32k16 | 98,304 | 0 |
 //!
-//! The sums of `f32` lay at most 3.4 2^-24 of the sum of the terms' magnitudes from the exact ones. Two things were
-//! not measured: C and D of different types, where the sum is cut to `f32`, and then rounded if D is of `f16`, as the machine code for
-//! `sm_90` does; and what becomes of NaNs of `f64` with another payload or sign than the usual one.
+//! The sums of `f32` lay at most 3.4 2^-24 of the sum of the terms' magnitudes from the exact ones. Where C and D are of different
+//! types the sum is cut to `f32`, and then rounded if D is of `f16`.
 //!
 //! The fragments of `mma.sync`, `ldmatrix` and `stmatrix` lie as the ISA says, those of `wmma` in an order of this machine's own:
 //! a kernel may use `frag.x[i]` for what is the same for every element, and for nothing else. A `wmma.load` or `wmma.store` counts

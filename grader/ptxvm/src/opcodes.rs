@@ -19,6 +19,7 @@ macro_rules! with_alu_table {
                 High16 fast int::high16;
                 NegF fast f32s::neg; AbsF fast f32s::abs; RcpF fast f32s::rcp; SqrtF fast f32s::sqrt;
                 RcpRz slow zero::rcp_f32; RcpRm slow down::rcp_f32; RcpRp slow up::rcp_f32;
+                RcpFtzRm slow flush::down::rcp_f32; RcpFtzRp slow flush::up::rcp_f32;
                 SqrtRz slow zero::sqrt_f32; SqrtRm slow down::sqrt_f32; SqrtRp slow up::sqrt_f32;
                 FlushF fast f32s::flush; SatF fast f32s::saturate;
                 RoundF slow f32s::round_even; TruncF slow f32s::trunc; FloorF slow f32s::floor; CeilF slow f32s::ceil;

@@ -1,9 +1,12 @@
 //! What `grader puzzle` and `grader watch` share: grading one kernel file, with its events reported as they come.
 
 use super::args::BackendChoice;
+use crate::backend::Run;
 use crate::backend::gpu::{self, Gpu};
+use crate::case::Case;
 use crate::failure::{Failure, FailureKind};
 use crate::grade::{self, Machine};
+use crate::judge;
 use crate::npy;
 use crate::picture;
 use crate::progress::Late;
@@ -11,7 +14,7 @@ use crate::report::{Compile, Reporter, RunInfo, Summary};
 use crate::spec::{Spec, Test};
 use crate::standing::{Outcome, Standing};
 use crate::toolchain::Toolchain;
-use crate::verdict::{Picture, TestVerdict};
+use crate::verdict::Picture;
 use crate::workbook::{Puzzle, Workbook};
 use std::path::Path;
 use std::time::Duration;
@@ -100,7 +103,7 @@ pub(super) fn grade(
         let late = case.watched.is_empty().then(|| Late::new(&format!("running {}", case.test)));
         let (run, mut verdict) = grade::judge_case(&machine, &program, case)?;
         drop(late);
-        verdict.notes.extend(draw(job, &verdict));
+        verdict.notes.extend(draw(job, case, &run));
         if let Some(dir) = job.dump {
             npy::dump(dir, case, &run)?;
         }
@@ -116,16 +119,16 @@ pub(super) fn grade(
     Ok(Summary { total: cases.len(), passed })
 }
 
-/// Draws the pictures of a verdict, and tells where they are.
-fn draw(job: &Job<'_>, verdict: &TestVerdict) -> Vec<String> {
+/// Draws the pictures of a run, and tells where they are.
+fn draw(job: &Job<'_>, case: &Case, run: &Run) -> Vec<String> {
     let folder = job.workbook.root().join(PICTURES);
-    let stem = format!("{:02}_{}", job.puzzle.number, verdict.test);
+    let stem = format!("{:02}_{}", job.puzzle.number, case.test);
     let drawn = |drawing: &Picture| match picture::write(drawing, &folder, &stem) {
         Ok(path) => format!("{}: {}", drawing.style.title, job.workbook.relative(&path).display()),
         // A folder that cannot be written changes nothing about the verdict.
         Err(error) => format!("{}: no picture, {error}", drawing.style.title),
     };
-    verdict.pictures.iter().map(drawn).collect()
+    judge::pictures(case, run).iter().map(drawn).collect()
 }
 
 /// As [`grade`], and keeps the verdict if it is one on the student's own file.

@@ -84,7 +84,6 @@ mod tests {
     use super::*;
     use crate::case::Role;
     use crate::tensor::{DType, Tensor, encode};
-    use std::os::unix::fs::FileExt;
 
     #[test]
     fn what_is_written_is_seen_while_the_rest_is_not() {

@@ -16,6 +16,7 @@ use crate::verdict::{Largest, Provenance, TensorDiff, TestVerdict};
 pub use expansion::{element_terms, formula_is_general, name_line};
 use indexmath::{Dims, ElementRef, Term};
 pub use repeat::repeated;
+pub use require::pictures;
 
 /// An element with more terms than this is not listed: `LeNet`'s conv2 has 400, a weight gradient at batch 64 has 4,096.
 const MAX_TERMS: usize = 5_000;
@@ -27,9 +28,8 @@ const MAX_TERMS: usize = 5_000;
 pub fn judge(case: &Case, run: &Run) -> TestVerdict {
     let (mut findings, mut diffs) = judge_tensors(&case.tensors, &case.launches, &case.dims, run);
     // What comes of a run with mistakes is no result.
-    let mut results = require::Results::of(case, run);
     if findings.is_empty() && diffs.is_empty() {
-        findings = results.unmet();
+        findings = require::unmet(case, run);
     }
     if findings.iter().any(|finding| finding.kind.ends_the_run()) {
         diffs.clear();
@@ -48,7 +48,6 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         findings,
         diffs,
         largest: if case.differences { largest(&case.tensors, run) } else { Vec::new() },
-        pictures: results.pictures(),
     }
 }
 

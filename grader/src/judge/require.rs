@@ -1,7 +1,7 @@
 //! Is what a function gave good enough, where the formula does not say what it is?
 
 use crate::backend::{Run, RunTensor};
-use crate::case::{Case, CaseLaunch, CaseRequirement, Measured, Role};
+use crate::case::{Case, CaseLaunch, CasePicture, CaseRequirement, Measured, Role};
 use crate::finding::{Finding, FindingKind, Place};
 use crate::tensor::Tensor;
 use crate::verdict::Picture;
@@ -24,14 +24,41 @@ pub(super) fn unwritten(
     })
 }
 
+/// A finding for each requirement that does not hold.
+pub(super) fn unmet(case: &Case, run: &Run) -> Vec<Finding> {
+    if case.requirements.is_empty() {
+        return Vec::new();
+    }
+    let mut results = Results::of(case, run);
+    case.requirements.iter().filter_map(|required| results.judge(required)).collect()
+}
+
+/// What is to be drawn of a run, as far as there is something.
+pub fn pictures(case: &Case, run: &Run) -> Vec<Picture> {
+    if case.pictures.is_empty() {
+        return Vec::new();
+    }
+    let mut results = Results::of(case, run);
+    let mut pictures = Vec::new();
+    for CasePicture { of, style } in &case.pictures {
+        if let Ok(values) = results.measure(of)
+            && values.iter().any(|value| value.is_finite())
+        {
+            let (style, tensor, values) = (style.clone(), of.tensor.clone(), values.to_vec());
+            pictures.push(Picture { style, tensor, values });
+        }
+    }
+    pictures
+}
+
 /// What a run gave, and what the formula makes of it.
-pub(super) struct Results<'a> {
+struct Results<'a> {
     case: &'a Case,
     values: Values,
 }
 
 impl<'a> Results<'a> {
-    pub(super) fn of(case: &'a Case, run: &Run) -> Self {
+    fn of(case: &'a Case, run: &Run) -> Self {
         let mut values = case.known.clone();
         for (tensor, got) in case.tensors.iter().zip(&run.tensors) {
             if matches!(tensor.role, Role::Result) {
@@ -41,25 +68,6 @@ impl<'a> Results<'a> {
             }
         }
         Self { case, values }
-    }
-
-    /// A finding for each requirement that does not hold.
-    pub(super) fn unmet(&mut self) -> Vec<Finding> {
-        self.case.requirements.iter().filter_map(|required| self.judge(required)).collect()
-    }
-
-    /// What is to be drawn, as far as there is something.
-    pub(super) fn pictures(&mut self) -> Vec<Picture> {
-        let mut pictures = Vec::new();
-        for picture in &self.case.pictures {
-            if let Ok(values) = self.measure(&picture.of)
-                && values.iter().any(|value| value.is_finite())
-            {
-                let (values, tensor) = (values.to_vec(), picture.of.tensor.clone());
-                pictures.push(Picture { style: picture.style.clone(), tensor, values });
-            }
-        }
-        pictures
     }
 
     /// Each statement of the formula is computed exactly from the values of those before it: there is no rounding to

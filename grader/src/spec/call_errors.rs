@@ -1,5 +1,6 @@
 //! What an author reads when a `[[call]]` is wrong.
 
+use super::errors::error_in;
 use super::{Home, Purpose, Spec};
 use std::path::Path;
 
@@ -29,19 +30,18 @@ name = "tiny"
 dims = { n = 5 }
 "#;
 
-fn parse(text: &str) -> Result<Spec, String> {
-    Spec::parse(text, Path::new("puzzles/01_x.toml")).map_err(|failure| failure.render(false))
+fn right(text: &str) -> Spec {
+    Spec::parse(text, Path::new("puzzles/01_x.toml")).unwrap()
 }
 
-/// The message for `SPEC` with one replacement, which must change something.
+/// The message for `SPEC` with one replacement.
 fn error(from: &str, to: &str) -> String {
-    assert!(SPEC.contains(from), "`{from}` is not in the spec");
-    parse(&SPEC.replacen(from, to, 1)).err().unwrap_or_else(|| "no error".into())
+    error_in(SPEC, from, to)
 }
 
 #[test]
 fn the_code_names_its_tensors() {
-    let spec = parse(SPEC).unwrap();
+    let spec = right(SPEC);
     assert!(spec.is_host());
     let launch = &spec.launches[0];
     let call = launch.host.as_ref().unwrap();
@@ -61,7 +61,7 @@ fn the_code_names_its_tensors() {
 fn gradients_and_given_tensors_have_names_in_cpp() {
     let text =
         SPEC.replace("host(y)", "grad(x), given( y )").replace("scale(b.x", "scale(grad( y )");
-    let spec = parse(&text).unwrap();
+    let spec = right(&text);
     let call = spec.launches[0].host.as_ref().unwrap();
     assert_eq!(call.code, "Buffers b{x, grad_x, y};\nscale(grad_y, b.y, s, n);\n");
 }

@@ -47,8 +47,13 @@ pub(crate) fn changed(replacements: &[(&str, &str)]) -> String {
 
 /// The message for `SPEC` with one replacement.
 fn error(from: &str, to: &str) -> String {
-    let text = changed(&[(from, to)]);
-    match Spec::parse(&text, Path::new("puzzles/01_x.toml")) {
+    error_in(SPEC, from, to)
+}
+
+/// The message for a right spec with one replacement, which must change something.
+pub(super) fn error_in(spec: &str, from: &str, to: &str) -> String {
+    assert!(spec.contains(from), "`{from}` is not in the spec");
+    match Spec::parse(&spec.replacen(from, to, 1), Path::new("puzzles/01_x.toml")) {
         Ok(_) => "no error".into(),
         Err(failure) => failure.render(false),
     }

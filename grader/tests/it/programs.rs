@@ -98,15 +98,21 @@ fn findings_are_shown_with_their_line_and_fail_the_check() {
     assert!(stderr.contains("1 allocation of device memory never freed, 256 bytes"), "{stderr}");
 }
 
+/// A folder in `dir` with so many digits of seed 5 to learn from and to test with.
+fn drawn(dir: &Path, train: &str, test: &str) -> PathBuf {
+    let data = dir.join("data");
+    let mut draw = Command::new(env!("CARGO_BIN_EXE_grader"));
+    draw.args(["digits", "--train", train, "--test", test, "--seed", "5"]).arg(&data);
+    assert!(draw.output().unwrap().status.success());
+    data
+}
+
 /// The files of `grader digits`, read by the solution of puzzle 14: what it is given is what it hands out.
 #[test]
 fn digits_are_loaded_as_they_were_drawn() {
     let dir = tempfile::tempdir().unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let data = dir.path().join("data");
-    let mut draw = Command::new(env!("CARGO_BIN_EXE_grader"));
-    draw.args(["digits", "--train", "30", "--test", "7", "--seed", "5"]).arg(&data);
-    assert!(draw.output().unwrap().status.success());
+    let data = drawn(dir.path(), "30", "7");
     let solution = root.join("solutions/14_mnist_pipeline.cu");
     let program = format!(
         "#include {solution:?}
@@ -147,10 +153,7 @@ fn digits_are_loaded_as_they_were_drawn() {
 fn lenet_is_trained_on_files() {
     let dir = tempfile::tempdir().unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let data = dir.path().join("data");
-    let mut draw = Command::new(env!("CARGO_BIN_EXE_grader"));
-    draw.args(["digits", "--train", "40", "--test", "12", "--seed", "5"]).arg(&data);
-    assert!(draw.output().unwrap().status.success());
+    let data = drawn(dir.path(), "40", "12");
     let solution = root.join("solutions/15_training_loop.cu");
     let program = std::fs::read_to_string(root.join("kernels/train_mnist.cu")).unwrap();
     let own = "../puzzles/15_training_loop.cu";

@@ -114,15 +114,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         self.set_lanes(atom.dst, mask, &olds);
         let what = What {
-            pc,
-            kind: AccessKind::Atomic,
-            size: bytes,
             strong: true,
-            one_buffer: false,
-            stored: None,
-            telling: u32::MAX,
             operation: (atom.op as u32) << 8 | atom.ty as u32,
-            ends_copy: false,
+            ..What::plain(pc, AccessKind::Atomic, bytes)
         };
         self.accessed(what, window, mask, addresses, faults);
     }

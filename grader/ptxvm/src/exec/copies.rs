@@ -75,17 +75,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 Err(fault) => sources.add(lane, fault),
             }
         }
-        let what = What {
-            pc,
-            kind: AccessKind::Read,
-            size: copy.bytes,
-            strong: false,
-            one_buffer: false,
-            stored: None,
-            telling: u32::MAX,
-            operation: 0,
-            ends_copy: false,
-        };
+        let what = What::plain(pc, AccessKind::Read, copy.bytes);
         // Lanes that read only a part of their bytes are told apart, so that nobody sees more than they read.
         let mut left = reading;
         while left != 0 {
@@ -165,17 +155,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 self.state.shared.put(lane, copy.to as usize + start as usize, 4, word.into());
             }
         }
-        let what = What {
-            pc,
-            kind: AccessKind::Write,
-            size,
-            strong: false,
-            one_buffer: false,
-            stored: None,
-            telling: u32::MAX,
-            operation: 0,
-            ends_copy: true,
-        };
+        let what = What { ends_copy: true, ..What::plain(pc, AccessKind::Write, size) };
         if read != 0 {
             let what = What { kind: AccessKind::Read, size: read, ..what };
             self.accessed(what, Window::Global, mask, &from, Faults::default());

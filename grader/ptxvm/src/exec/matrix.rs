@@ -209,17 +209,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     fn pieces_accessed(&mut self, access: &Pieces, kind: AccessKind, faults: Faults) {
-        let what = What {
-            pc: access.pc,
+        let what = What::plain(
+            access.pc,
             kind,
-            size: if access.askew == 0 { access.bytes } else { access.askew },
-            strong: false,
-            one_buffer: false,
-            stored: None,
-            telling: u32::MAX,
-            operation: 0,
-            ends_copy: false,
-        };
+            if access.askew == 0 { access.bytes } else { access.askew },
+        );
         self.accessed(what, access.window, access.mask, &access.addresses, faults);
     }
 }

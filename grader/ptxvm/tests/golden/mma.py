@@ -65,10 +65,12 @@ def operands(name, matrix, kind, per_set):
     near = sign | ((U(bias - 2) + ((random >> U(60)) & U(3))) << U(mantissa)) | fraction
     any_exponent = (random >> U(52)) % U((1 << exponent) - 1)
     finite = sign | (any_exponent << U(mantissa)) | fraction
-    infinity = U(((1 << exponent) - 1) << mantissa)
+    infinity, quiet = U(((1 << exponent) - 1) << mantissa), U(1 << (mantissa - 1))
     choice = (random >> U(54)) & U(63)
-    special = np.select([choice == U(0), choice == U(1), choice == U(2), choice == U(3)],
-                        [sign, sign | infinity, infinity | U(1 << (mantissa - 1)), sign | fraction], near)
+    # Zeros, infinities, the usual NaN, subnormals, and NaNs of any sign and payload, quiet ones and signalling ones.
+    special = np.select([choice == U(i) for i in range(6)],
+                        [sign, sign | infinity, infinity | quiet, sign | fraction,
+                         sign | infinity | quiet | fraction, sign | infinity | (fraction & ~quiet) | U(1)], near)
     numbers = whole((random % U(17)).astype(np.int64) - 8, exponent, mantissa)
     return np.select([sort == U(0), sort == U(1), sort == U(2)], [numbers, near, finite], special)
 
@@ -78,17 +80,18 @@ def packed(bits, kind):
 
 
 def plan(name):
-    """Elements of A, B and C of a set, and their types."""
+    """Elements of A, B, C and D of a set, and their types."""
     dims = re.search(r"m(\d+)n(\d+)k(\d+)", name)
     m, n, k = (int(x) for x in dims.groups())
     parts = name.split("_")
     if name.startswith("wmma"):
-        kinds = [parts[2], parts[2], parts[3]]
+        sums = parts[3].split("to")
+        kinds = [parts[2], parts[2], sums[0], sums[-1]]
     elif name.endswith("f64"):
-        kinds = ["f64"] * 3
+        kinds = ["f64"] * 4
     else:
-        kinds = [parts[3], parts[4] if parts[4:] else parts[3], parts[2]]
-    return [(m * k, kinds[0]), (k * n, kinds[1]), (m * n, kinds[2])]
+        kinds = [parts[3], parts[4] if parts[4:] else parts[3], parts[2], parts[2]]
+    return list(zip([m * k, k * n, m * n, m * n], kinds))
 
 
 def hashes(results):
@@ -199,9 +202,9 @@ def main():
         for name in names(file):
             if not re.match(r"w?mma_m\d", name):
                 continue
-            matrices = plan(name)
+            *matrices, (size, kind) = plan(name)
+            out = packed(np.zeros(SETS * size), kind)
             arrays = [packed(operands(name, i, kind, size), kind) for i, (size, kind) in enumerate(matrices)]
-            out = np.zeros_like(arrays[2])
             d = gpu.run(module, name, (SETS, 1, 1), (32, 1, 1), arrays + [out], out)
             lines.append(f"{name} {d.nbytes // SETS}\n")
             data.append(condensed(d))

@@ -98,35 +98,40 @@ fn operands(name: &str, matrix: u64, kind: Kind, per_set: usize) -> Vec<u64> {
             fraction &= !0x1FFF;
         }
         let near = sign | (bias - 2 + (random >> 60 & 3)) << mantissa | fraction;
-        let infinity = ((1u64 << exponent) - 1) << mantissa;
+        let (infinity, quiet) = (((1u64 << exponent) - 1) << mantissa, 1 << (mantissa - 1));
         match (sort, random >> 54 & 63) {
             (0, _) => whole((random % 17) as i64 - 8, exponent, mantissa),
             (2, _) => sign | ((random >> 52) % ((1 << exponent) - 1)) << mantissa | fraction,
             (3, 0) => sign,
             (3, 1) => sign | infinity,
-            (3, 2) => infinity | 1 << (mantissa - 1),
+            (3, 2) => infinity | quiet,
             (3, 3) => sign | fraction,
+            (3, 4) => sign | infinity | quiet | fraction,
+            (3, 5) => sign | infinity | fraction & !quiet | 1,
             _ => near,
         }
     };
     (0..SETS * per_set).map(one).collect()
 }
 
-/// Elements of A, B and C of a set, and their types.
-fn plan(name: &str) -> [(usize, Kind); 3] {
+/// Elements of A, B, C and D of a set, and their types.
+fn plan(name: &str) -> [(usize, Kind); 4] {
     let parts: Vec<&str> = name.split('_').collect();
     let dims: Vec<usize> =
         parts[1].split(['m', 'n', 'k']).skip(1).map(|n| n.parse().expect("a number")).collect();
     let [m, n, k] = dims[..] else { panic!("{name}") };
     let kinds = match parts[..] {
-        ["wmma", _, input, sum, ..] => [input, input, sum],
-        [_, _, "f64"] => ["f64"; 3],
-        [_, _, sum, a] => [a, a, sum],
-        [_, _, sum, a, b, ..] => [a, b, sum],
+        ["wmma", _, input, sum, ..] => {
+            let (before, after) = sum.split_once("to").unwrap_or((sum, sum));
+            [input, input, before, after]
+        }
+        [_, _, "f64"] => ["f64"; 4],
+        [_, _, sum, a] => [a, a, sum, sum],
+        [_, _, sum, a, b, ..] => [a, b, sum, sum],
         _ => panic!("{name}"),
     };
-    let [a, b, c] = kinds.map(Kind::parse);
-    [(m * k, a), (k * n, b), (m * n, c)]
+    let [a, b, c, d] = kinds.map(Kind::parse);
+    [(m * k, a), (k * n, b), (m * n, c), (m * n, d)]
 }
 
 /// The bits of elements in memory.
@@ -135,16 +140,16 @@ fn elements(bytes: &[u8], size: usize) -> Vec<u64> {
 }
 
 /// What the machine gives for all sets of a kernel.
-fn own(name: &str, plan: [(usize, Kind); 3]) -> Vec<u64> {
+fn own(name: &str, plan: [(usize, Kind); 4]) -> Vec<u64> {
     let mut device = Device::new(if name.starts_with("wmma") { WMMA } else { MMA });
     let mut params = Vec::new();
-    for (matrix, (size, kind)) in (0..).zip(plan) {
+    for (matrix, &(size, kind)) in (0..).zip(&plan[..3]) {
         let bits = operands(name, matrix, kind, size);
         let bytes = bits.iter().flat_map(|bits| bits.to_le_bytes()[..kind.bytes()].to_vec());
         let id = device.input(&bytes.collect::<Vec<u8>>());
         params.push(device.pointer(id));
     }
-    let (size, kind) = plan[2];
+    let (size, kind) = plan[3];
     let out = device.output::<u8>(SETS * size * kind.bytes());
     params.push(device.pointer(out));
     device.run(name, SETS as u32, 32, params);
@@ -158,7 +163,7 @@ fn products_are_those_of_a_gpu() {
         let (name, bytes) = line.split_once(' ').expect("name and bytes");
         let bytes: usize = bytes.parse().expect("a number");
         let plan = plan(name);
-        let (size, kind) = plan[2];
+        let (size, kind) = plan[3];
         assert_eq!(bytes, size * kind.bytes(), "{name}");
         let (sample, after) = rest.split_at(SAMPLE * bytes);
         let (hashes, after) = after.split_at((SETS - SAMPLE) * 8);
@@ -185,6 +190,6 @@ fn products_are_those_of_a_gpu() {
             }
         }
     }
-    assert_eq!((rest, count), (&[][..], 32));
+    assert_eq!((rest, count), (&[][..], 38));
     assert!(report.is_empty(), "\n{report}");
 }

@@ -115,7 +115,8 @@ fn every_wmma_is_a_product_of_matrices() {
             let parts: Vec<&str> = name.split('_').collect();
             let [_, dims, input, sum, la, lb, lc] = parts[..] else { panic!("{name}") };
             let [m, n, k] = shape(dims);
-            let (input, sum) = (Element::parse(input), Element::parse(sum));
+            let (before, after) = sum.split_once("to").unwrap_or((sum, sum));
+            let [input, before, after] = [input, before, after].map(Element::parse);
             let blocks = 3;
             let mut inputs = [(m * k, 1), (k * n, 2), (m * n, 3)]
                 .map(|(size, seed)| integers(size * blocks, seed));
@@ -133,12 +134,12 @@ fn every_wmma_is_a_product_of_matrices() {
             let buffers = [
                 device.input(&input.encode(&tiles(a, m, k, la))),
                 device.input(&input.encode(&tiles(b, k, n, lb))),
-                device.input(&sum.encode(&tiles(c, m, n, lc))),
-                device.output::<u8>(m * n * blocks * sum.bytes()),
+                device.input(&before.encode(&tiles(c, m, n, lc))),
+                device.output::<u8>(m * n * blocks * after.bytes()),
             ];
             let params = pointers(&device, &buffers);
             device.run(name, blocks as u32, 32, params);
-            let got = sum.decode(&device.memory.bytes(buffers[3]));
+            let got = after.decode(&device.memory.bytes(buffers[3]));
             for block in 0..blocks {
                 let of = |values: &[f32], size: usize| values[block * size..][..size].to_vec();
                 let expected = product(&of(a, m * k), &of(b, k * n), &of(c, m * n), [m, n, k]);
@@ -147,7 +148,7 @@ fn every_wmma_is_a_product_of_matrices() {
             count += 1;
         }
     }
-    assert_eq!(count, 12 + 2 * 19);
+    assert_eq!(count, 18 + 2 * 25);
 }
 
 #[test]
