@@ -172,6 +172,13 @@ pub enum FindingKind {
         /// The copy is this thread's own: else that thread has to wait, and then both meet.
         own: bool,
     },
+    /// A barrier object in shared memory that is not used as it must be.
+    BarrierObject {
+        /// How.
+        misuse: BarrierMisuse,
+        /// Byte offset in shared memory.
+        offset: i64,
+    },
     /// An output that must hold the same bits after every run held others.
     NotRepeatable {
         /// The first element that differs.
@@ -283,12 +290,53 @@ pub enum FindingKind {
     },
 }
 
+/// What is wrong with the use of a barrier object (`cuda::barrier`, `mbarrier`).
+#[derive(Clone, Debug, PartialEq)]
+pub enum BarrierMisuse {
+    /// There is none.
+    NotInitialised,
+    /// There is one already.
+    InitialisedAgain {
+        /// Where it was initialised.
+        first_line: Option<SourceLine>,
+    },
+    /// A count that no barrier takes.
+    InvalidCount {
+        /// The count.
+        count: u32,
+    },
+    /// More arrivals than the phase waits for.
+    TooManyArrivals {
+        /// At once.
+        count: u32,
+        /// How many were missing.
+        pending: u32,
+    },
+    /// An arrival that may not be the last one is.
+    MayNotComplete,
+    /// The token is none of the last two phases.
+    OldToken,
+    /// A load, store or atomic of its bytes.
+    Touched {
+        /// Which of them.
+        access: Access,
+    },
+    /// All that are left wait.
+    NeverCompletes {
+        /// How many arrivals are missing.
+        arrivals: u32,
+        /// How many bytes are missing.
+        bytes: i32,
+    },
+}
+
 impl FindingKind {
     /// True if the run broke off, so that what the outputs hold says nothing.
     pub fn ends_the_run(&self) -> bool {
         matches!(
             self,
             Self::EndlessLoop { .. }
+                | Self::BarrierObject { misuse: BarrierMisuse::NeverCompletes { .. }, .. }
                 | Self::TimeOut { .. }
                 | Self::Trap { .. }
                 | Self::GridSync
@@ -316,7 +364,10 @@ impl FindingKind {
             Self::Unwritten { .. } => "unwritten",
             Self::UnmetRequirement { .. } | Self::NotMeasurable { .. } => "unmet-requirement",
             Self::OverGate { .. } => "over-gate",
-            Self::EndlessLoop { .. } | Self::TimeOut { .. } => "endless-loop",
+            Self::EndlessLoop { .. }
+            | Self::BarrierObject { misuse: BarrierMisuse::NeverCompletes { .. }, .. }
+            | Self::TimeOut { .. } => "endless-loop",
+            Self::BarrierObject { .. } => "barrier-object",
             Self::UseAfterFree { .. } => "use-after-free",
             Self::InvalidFree { .. } => "invalid-free",
             Self::StackOverflow { .. } => "stack-overflow",

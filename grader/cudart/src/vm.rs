@@ -11,8 +11,8 @@ use crate::limits;
 use crate::protocol::{KernelInfo, Launch, Launched, Properties};
 use profile::Profiles;
 use ptxvm::{
-    Access, BufferId, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, Memory, Module,
-    Options,
+    Access, BufferId, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, MbarrierMisuse,
+    Memory, Module, Options,
 };
 use std::sync::Arc;
 
@@ -165,7 +165,10 @@ fn fault(kind: &FindingKind) -> Option<CudaError> {
         FindingKind::StackOverflow { .. } => Some(CudaError::HARDWARE_STACK),
         FindingKind::InvalidCall { .. } => Some(CudaError::INVALID_PC),
         FindingKind::Misaligned { .. } => Some(CudaError::MISALIGNED_ADDRESS),
-        FindingKind::EndlessLoop { .. } => Some(CudaError::LAUNCH_TIMEOUT),
+        FindingKind::EndlessLoop { .. }
+        | FindingKind::Mbarrier { misuse: MbarrierMisuse::NeverCompletes { .. }, .. } => {
+            Some(CudaError::LAUNCH_TIMEOUT)
+        }
         FindingKind::Trap { message: Some(_) } => Some(CudaError::ASSERT),
         FindingKind::GridSync
         | FindingKind::InvalidFree { .. }
@@ -177,7 +180,8 @@ fn fault(kind: &FindingKind) -> Option<CudaError> {
         | FindingKind::InvalidMembers { .. }
         | FindingKind::PartOfWarp { .. }
         | FindingKind::UnevenOperands
-        | FindingKind::InFlight { .. } => None,
+        | FindingKind::InFlight { .. }
+        | FindingKind::Mbarrier { .. } => None,
     }
 }
 

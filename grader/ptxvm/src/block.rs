@@ -1,5 +1,7 @@
 //! Runs the warps of one block: turns, barriers, deadlocks.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use crate::exec::{BlockState, Env, Machine, Pause, SLICE, finish_reduction, instruction};
 use crate::finding::FindingKind;
 use crate::hooks::Monitor;
@@ -12,6 +14,10 @@ const BARRIERS: usize = 16;
 /// How many budgets the warps of a block may spend together, so that a block of many warps that all loop is found out as
 /// soon as a block of two.
 const BUDGETS_OF_A_BLOCK: u64 = 2;
+
+/// Instructions that the warps of a block may execute, all of them waiting in vain, until nobody believes any more that one
+/// of them will do something else.
+const QUIET_INSTRUCTIONS: u64 = 1 << 23;
 
 /// One barrier between two releases.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +68,30 @@ pub(crate) enum Ended {
     Stopped,
     /// It has not ended: its patience is spent.
     Paused,
+    /// It has not ended, and all its warps wait for somebody else.
+    Idle,
+}
+
+/// Tells when all wait for each other in loops: each has come back to where it was, again and again, and no register has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Stalled {
+    turns: usize,
+    fingerprint: Option<u64>,
+}
+
+impl Stalled {
+    /// After one more turn in which one of `all` did nothing but wait, and each one before it. True if that will not change.
+    pub fn is_certain(&mut self, all: usize, fingerprint: impl FnOnce() -> u64) -> bool {
+        /// Turns of each between two looks.
+        const BETWEEN: usize = 4;
+        self.turns += 1;
+        if self.turns < BETWEEN * all {
+            return false;
+        }
+        self.turns = 0;
+        let now = fingerprint();
+        self.fingerprint.replace(now) == Some(now)
+    }
 }
 
 /// The barriers of a block and its warps.
@@ -85,6 +115,7 @@ impl<M: Monitor> Turns<'_, '_, M> {
         stop: impl Fn() -> bool,
     ) -> Ended {
         let end = self.executed().saturating_add(patience.block);
+        let mut stalled = Stalled::default();
         loop {
             if let Some(index) = self.overspent() {
                 self.endless(index);
@@ -94,14 +125,16 @@ impl<M: Monitor> Turns<'_, '_, M> {
                 return Ended::Paused;
             }
             let mut ran = false;
+            let mut idle = true;
             for index in 0..self.warps.len() {
                 while self.warps[index].status == Status::Ready {
                     ran = true;
                     let warp = &mut self.warps[index];
                     let pause =
                         Machine { env: self.env, state: self.state, warp }.run(patience.warp);
+                    idle &= pause == Pause::Spins;
                     match pause {
-                        Pause::Slice => {
+                        Pause::Slice | Pause::Spins => {
                             if stop() {
                                 return Ended::Stopped;
                             }
@@ -124,12 +157,26 @@ impl<M: Monitor> Turns<'_, '_, M> {
                     }
                 }
             }
+            if self.waits_for_nobody(QUIET_INSTRUCTIONS.min(self.env.budget / 8)) {
+                return Ended::Endless;
+            }
             if self.warps.iter().all(|warp| warp.status == Status::Done) {
                 return Ended::Complete;
             }
             if !ran {
                 self.deadlock();
                 return Ended::Complete;
+            }
+            if idle && self.part_all() {
+                if patience.block != u64::MAX {
+                    return Ended::Idle;
+                }
+                if stalled.is_certain(1, || self.fingerprint()) {
+                    self.waits_in_vain();
+                    return Ended::Endless;
+                }
+            } else {
+                stalled = Stalled::default();
             }
         }
     }
@@ -222,10 +269,59 @@ impl<M: Monitor> Turns<'_, '_, M> {
         self.warps.iter().position(|warp| warp.status != Status::Done)
     }
 
+    /// A warp that does not wait at a barrier.
+    fn running(&self) -> Option<usize> {
+        self.warps.iter().position(|warp| warp.status == Status::Ready)
+    }
+
+    /// Lets the lanes of all warps part where some wait for others that spin. True if they might before.
+    fn part_all(&mut self) -> bool {
+        let could = self.warps.iter().all(|warp| warp.spin.may_part);
+        for warp in &mut *self.warps {
+            warp.spin.may_part = true;
+        }
+        could
+    }
+
+    /// A number that changes when a register of a thread does.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for warp in &*self.warps {
+            let registers = &warp.registers;
+            (&registers.r, &registers.q, &registers.p).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// The block waits in vain: its first warp that waits in a loop is told of.
+    pub fn waits_in_vain(&mut self) {
+        if !self.waits_for_nobody(0)
+            && let Some(index) = self.running()
+        {
+            self.endless(index);
+        }
+    }
+
     fn endless(&mut self, index: usize) {
         let warp = &self.warps[index];
         let (instructions, pc) = (warp.executed, warp.now.pc);
         self.record(FindingKind::EndlessLoop { instructions }, pc, index);
+    }
+
+    /// All that is left waits for phases of barrier objects that nobody can complete, and nothing has changed for so many
+    /// instructions. Tells so.
+    fn waits_for_nobody(&mut self, patience: u64) -> bool {
+        if self.state.mbarriers.is_empty() {
+            return false;
+        }
+        let executed = self.executed();
+        let Some(waiting) = self.state.mbarriers.deadlock(self.warps, executed, patience) else {
+            return false;
+        };
+        for (pc, thread, lanes, kind) in waiting {
+            self.state.log.record(kind, pc, thread, lanes);
+        }
+        true
     }
 
     /// Every warp that is left waits, and nobody can come.

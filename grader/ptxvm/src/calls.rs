@@ -89,10 +89,12 @@ impl CallStack {
 
     /// Brings the kept registers back.
     pub fn restore_registers(&mut self, mask: u32, frame: &Frame, registers: &mut Registers) {
-        let lane = mask.trailing_zeros() as usize % 32;
         for index in frame.p.clone().rev() {
+            // Lanes that meet here may have called one after the other.
+            let row = self.back(mask);
+            let kept = lanes(mask).fold(0, |kept, lane| kept | row[lane] & 1 << lane);
             let old = &mut registers.p[index as usize];
-            *old = (*old & !mask) | (self.back(mask)[lane] & mask);
+            *old = (*old & !mask) | kept;
         }
         for index in frame.q.clone().rev() {
             let high = self.back(mask);
@@ -155,6 +157,15 @@ mod tests {
         assert_eq!((registers.r[0][0], registers.q[0][1], registers.p[0]), (7, 1 << 40, 0b11));
         assert_eq!(calls.pop(0b11), 5 << 33);
         assert_eq!(calls.top, [128; 32]);
+        // They call one after the other, and come back together.
+        for (lane, p) in [(0b01, 0b01), (0b10, 0b10)] {
+            registers.p[0] = p;
+            assert_eq!(calls.push(lane, &frame, 0), Some(128));
+            calls.keep_registers(lane, &frame, &registers);
+        }
+        registers.p[0] = 0;
+        calls.restore_registers(0b11, &frame, &mut registers);
+        assert_eq!((calls.pop(0b11), registers.p[0]), (0, 0b11));
         // 24 bytes a frame.
         for _ in 0..STACK / 24 {
             assert!(calls.push(1, &frame, 0).is_some());

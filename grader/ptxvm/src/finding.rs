@@ -125,7 +125,7 @@ pub enum FindingKind {
     /// Two threads access one place of global memory, at least one of them writes, and nothing orders them: threads of one
     /// block without a barrier between, or threads of two blocks.
     ///
-    /// The rules of [`SharedRace`](Self::SharedRace) hold. Nothing is reported of programs with fences.
+    /// The rules of [`SharedRace`](Self::SharedRace) hold. Fences, releases and acquires order threads of two blocks as well.
     GlobalRace {
         /// What followed what in this run.
         kind: RaceKind,
@@ -173,6 +173,13 @@ pub enum FindingKind {
         /// The thread that copies.
         copy_thread: [u32; 3],
     },
+    /// A barrier object in shared memory (`mbarrier`: `cuda::barrier`, `cuda::pipeline`) that is not used as it must be.
+    Mbarrier {
+        /// How.
+        misuse: MbarrierMisuse,
+        /// Its offset in shared memory.
+        offset: i64,
+    },
     /// Still running when the budget was spent.
     EndlessLoop {
         /// Instructions of the warp.
@@ -210,6 +217,50 @@ pub enum FindingKind {
     Trap {
         /// The assertion's text, where known.
         message: Option<String>,
+    },
+}
+
+/// What is wrong with the use of a barrier object (PTX ISA 9.7.13.15).
+#[derive(Clone, Debug, PartialEq)]
+pub enum MbarrierMisuse {
+    /// There is none at this place: nobody has initialised one, or it has been invalidated.
+    NotInitialised,
+    /// There is one already. It must be invalidated before it is initialised again.
+    InitialisedAgain {
+        /// Line where it was initialised.
+        first: Option<SourceLoc>,
+        /// The thread that did.
+        first_thread: [u32; 3],
+    },
+    /// A count of arrivals or bytes outside its range: 1 to 2^20 - 1 arrivals, up to 2^20 - 1 bytes.
+    InvalidCount {
+        /// The count.
+        count: u32,
+    },
+    /// More arrivals than the phase still waits for.
+    TooManyArrivals {
+        /// Arrivals at once.
+        count: u32,
+        /// Those that were missing.
+        pending: u32,
+    },
+    /// An arrival that may not be the last one (`.noComplete`) is the last one.
+    MayNotComplete,
+    /// A wait for a phase that is over since more than one phase: the token is too old, or of another barrier, or none.
+    OldToken,
+    /// A plain access to the words of the object: only the operations of a barrier may touch them.
+    Touched {
+        /// How.
+        access: AccessKind,
+        /// Bytes.
+        size: u32,
+    },
+    /// A thread waits for the end of a phase, and all of its block that are left wait too. It is as if they never ended.
+    NeverCompletes {
+        /// Arrivals that the phase still waits for.
+        arrivals: u32,
+        /// Bytes that it still waits for.
+        bytes: i32,
     },
 }
 
@@ -261,11 +312,30 @@ impl FindingKind {
                     ..
                 },
             ) => (a, b, c, d, e) == (f, g, h, i, j),
+            (Self::Mbarrier { misuse: a, .. }, Self::Mbarrier { misuse: b, .. }) => a.same(b),
             (Self::EndlessLoop { .. }, Self::EndlessLoop { .. })
             | (Self::InvalidCall { .. }, Self::InvalidCall { .. })
             | (Self::PartOfWarp { .. }, Self::PartOfWarp { .. })
             | (Self::UseAfterFree { .. }, Self::UseAfterFree { .. })
             | (Self::InvalidMembers { .. }, Self::InvalidMembers { .. }) => true,
+            _ => self == other,
+        }
+    }
+}
+
+impl MbarrierMisuse {
+    /// Equal but for numbers.
+    fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::InitialisedAgain { first: a, .. }, Self::InitialisedAgain { first: b, .. }) => {
+                a == b
+            }
+            (Self::Touched { access: a, size: b }, Self::Touched { access: c, size: d }) => {
+                (a, b) == (c, d)
+            }
+            (Self::InvalidCount { .. }, Self::InvalidCount { .. })
+            | (Self::TooManyArrivals { .. }, Self::TooManyArrivals { .. })
+            | (Self::NeverCompletes { .. }, Self::NeverCompletes { .. }) => true,
             _ => self == other,
         }
     }

@@ -457,7 +457,8 @@ impl Run<'_, '_> {
             }
             self.start.begin(self.env, self.grid, &mut worker, next);
             next += 1;
-            if self.run_block(&mut worker, self.patience()) == Ended::Paused {
+            let ended = self.run_block(&mut worker, self.patience());
+            if matches!(ended, Ended::Paused | Ended::Idle) {
                 let storage = self.worker(None);
                 let (mut rest, lane_instructions, tally) =
                     self.together(Some(worker), storage, next, blocks);
@@ -534,7 +535,7 @@ impl Run<'_, '_> {
         let tracer = self.tracer.map(|(block, thread)| Tracer::new(block, thread));
         let order = conflicts.map(|conflicts| OrderWatch { conflicts, block: 0 });
         let across_blocks = conflicts.is_none();
-        let races = Races::new(GlobalRaces::new(self.grid, across_blocks, self.env.program.fenced));
+        let races = Races::new(GlobalRaces::new(self.grid, across_blocks), self.env.program.fenced);
         let checks = (races, (tracer, (self.watch.map(Watcher::new), order)));
         let monitor = (checks, T::new(self.env.program));
         Resident::new(self.env.program, self.start.warps, monitor)

@@ -10,7 +10,7 @@ use crate::memory::Window;
 use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
 use crate::memory::local::Local;
-use crate::program::Program;
+use crate::program::{Ordering, Program};
 use crate::warp::Registers;
 
 /// One memory instruction of one warp.
@@ -94,6 +94,19 @@ pub(crate) struct Step<'a> {
     pub local: &'a Local,
 }
 
+/// What a warp does at the barrier object (`mbarrier`) at an address of shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PhaseStep {
+    /// Lanes arrive, and what they did before is released.
+    Arrive(u64),
+    /// The phase is over.
+    Complete(u64),
+    /// Lanes have seen that a phase is over.
+    Acquire(u64),
+    /// The object is no more, or new.
+    Forget(u64),
+}
+
 /// Watches a block.
 pub(crate) trait Monitor {
     /// Sees every instruction before it runs: arithmetic then goes one by one.
@@ -115,6 +128,10 @@ pub(crate) trait Monitor {
     fn barrier(&mut self, _warps: u32) {}
     /// The lanes of a warp have met (`__syncwarp`).
     fn warp_barrier(&mut self, _warp: u32) {}
+    /// A warp has taken these steps at barrier objects, in their order.
+    fn phases(&mut self, _warp: u32, _steps: &[PhaseStep]) {}
+    /// Lanes of a warp execute a fence.
+    fn fence(&mut self, _warp: u32, _lanes: u32, _fence: Ordering) {}
     /// Where several blocks take turns, each has a monitor: swaps with `common` what belongs to the launch, not to the block.
     fn exchange(&mut self, _common: &mut Self) {}
     /// The next events are those of this block again.
@@ -163,6 +180,16 @@ impl<A: Monitor, B: Monitor> Monitor for (A, B) {
     fn warp_barrier(&mut self, warp: u32) {
         self.0.warp_barrier(warp);
         self.1.warp_barrier(warp);
+    }
+
+    fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
+        self.0.phases(warp, steps);
+        self.1.phases(warp, steps);
+    }
+
+    fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
+        self.0.fence(warp, lanes, fence);
+        self.1.fence(warp, lanes, fence);
     }
 
     fn exchange(&mut self, common: &mut Self) {

@@ -1,8 +1,10 @@
 //! Decoded instructions: what the executor runs. Nothing here knows PTX syntax.
 
 use crate::matrix::Matrix;
+use crate::mbarrier::Mbarrier;
 use crate::memory::Window;
 use crate::opcodes::with_alu_table;
+use crate::program::Ordering;
 use crate::types::Type;
 
 /// Index into the 32-bit register file (which also holds 16-bit values, zero-extended).
@@ -333,9 +335,12 @@ pub enum Op {
     CommitCopies,
     /// Until no more than so many of a thread's groups are on their way.
     WaitCopies(u32),
+    Mbarrier(Box<Mbarrier>),
     /// `bar.warp.sync`: lanes of a split run in step, so they have met already.
     WarpSync,
-    /// Fences, prefetches and hints: nothing to do on a machine that keeps program order.
+    /// Orders accesses. Nothing to do on a machine that keeps program order, but checks need to know.
+    Fence(Ordering),
+    /// Prefetches and hints: nothing to do.
     Nop,
 }
 

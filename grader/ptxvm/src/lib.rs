@@ -60,11 +60,13 @@
 //!
 //! # What is supported
 //!
-//! - Types of 8 to 64 bits, `f16`, `bf16` and their pairs, `f32`, `f64`; all rounding modes.
+//! - Types of 8 to 64 bits, `f16`, `bf16`, `f32` and pairs of these, `f64`; all rounding modes. Words of 128 bits are moved, loaded and
+//!   stored.
 //! - Integer, logic, bit-field, carry, dot-product and video arithmetic; float arithmetic; `cvt` between all of these, and to
 //!   and from `tf32`, `e4m3` and `e5m2`; comparisons, also of pairs.
 //! - Global, shared (static and dynamic), local, constant and parameter memory; generic addresses; vectors; cache and ordering
-//!   qualifiers, which change nothing, because every access is at once visible to all.
+//!   qualifiers and fences, which change no value, because every access is at once visible to all, but tell the checks of races
+//!   what is ordered.
 //! - `atom` and `red`; `bar`/`barrier` with numbers, counts and reductions; `bar.warp.sync`, `shfl`, `vote`, `match`, `redux`,
 //!   `activemask`, `elect`; `assert` and `printf`.
 //! - Calls of functions, by name and through pointers (virtual functions, tables in global and constant memory), and recursion:
@@ -76,9 +78,14 @@
 //!   launch may wait for later ones, as many as have room.
 //! - `wmma.load`, `.store` and `.mma`: m16n16k16, m32n8k16 and m8n32k16 of `f16`, `bf16`, `s8` and `u8`, m16n16k8 of `tf32`, m8n8k4
 //!   of `f64`, with rows or columns in one piece. `mma.sync`: m16n8k8 and m16n8k16 of `f16` and `bf16`, m16n8k4 and m16n8k8 of
-//!   `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m8n8k4 of `f64`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
+//!   `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m16n8k16 and m16n8k32 of `e4m3` and `e5m2`, m8n8k4, m16n8k4, m16n8k8 and
+//!   m16n8k16 of `f64`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
 //! - `cp.async` of 4, 8 and 16 bytes, with a source size or a predicate to ignore it, `commit_group`, `wait_group` and `wait_all`.
-//! - Cache hints and policies, prefetches and fences between proxies, which change nothing.
+//! - Barrier objects in shared memory (`mbarrier`) and what CUDA C++ builds on them: `cuda::barrier`, `cuda::pipeline`,
+//!   `memcpy_async`; `cp.async.mbarrier.arrive`, counts of bytes, and `cp.async.bulk` from global memory to the own block. The 64 bits of
+//!   an object are laid out in this machine's own way. A wait that fails gives the turn to another warp.
+//! - Cache hints and policies, prefetches and fences between proxies, and waiting for the launch before (`griddepcontrol`), which change
+//!   nothing.
 //! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 3,114 forms of instruction are compared with an NVIDIA
 //!   H200, each with 4,096 sets of operands or all 16-bit ones (`tests/golden`). The `.approx` functions are computed in double precision
 //!   and rounded once: inside the ISA's bounds, but not a GPU's very bits.
@@ -100,16 +107,17 @@
 //!
 //! # What is not
 //!
-//! Textures, surfaces, bulk copies and barrier objects in memory, `wgmma` and `tcgen05`, products of sparse matrices, clusters, tables
+//! Textures, surfaces, tensor maps and other bulk copies, barrier objects of other blocks, `wgmma` and `tcgen05`, products of sparse matrices, clusters, tables
 //! of branch targets: a kernel that has one of these, or calls a function that does, has a [`Kernel::refusal`] that names the line and says why. The other kernels of the module run all
 //! the same. `tests/coverage/instructions.txt` has one of each form of instruction with the sentence that refuses it, and
 //! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load. A call through a pointer may reach each function of the
 //! module whose address is taken and whose parameters have the sizes of the call's prototype, so all of these must run. Furthermore:
 //!
-//! - Diverged lanes meet at the immediate post-dominator of their branch. Two lanes of one warp that wait for each other (a spin
-//!   lock inside a warp) so never end, though newer GPUs would run them; warps may wait for each other.
+//! - Diverged lanes meet at the immediate post-dominator of their branch, and part only when some of them spin: a GPU may run them in
+//!   other orders.
 //! - [`launch_shadowed`] follows no values through recursion, the device heap and cooperative launches, nor through tensor cores
 //!   and asynchronous copies: [`Shadow::is_complete`] is false then.
+//! - A launch begins when those before it have ended, whatever attributes it has: a `griddepcontrol.wait` that lacks is not noticed.
 //! - A GPU's heap takes more for an allocation than its size, and its stack has 1 KiB unless `cudaLimitStackSize` is raised.
 //!
 //! # Tensor cores
@@ -123,7 +131,7 @@
 //! NaNs come through as quiet ones: if both factors or a factor and the sum are NaNs, that of B first, then the sum. Integers are exact, and wrap or, with `.satfinite`, stop at the ends of their range. Of a `tf32` operand the
 //! lowest 13 bits do not count.
 //!
-//! `tests/golden/mma.py` measured 64 products by each of 38 kernels on an H200: whole numbers, numbers near one, any finite ones, and
+//! `tests/golden/mma.py` measured 64 products by each of 47 kernels on an H200: whole numbers, numbers near one, any finite ones, and
 //! zeros, infinities, subnormals and NaNs of every kind among others. This machine gives the same bits, NaNs and signs of zeros too:
 //!
 //! | instruction | shapes | elements of D | that differ |
@@ -132,7 +140,8 @@
 //! | `mma.sync` of `f16`, C and D of `f16` | m16n8k8, m16n8k16 | 16,384 | 0 |
 //! | `mma.sync` of `bf16` | m16n8k8, m16n8k16 | 16,384 | 0 |
 //! | `mma.sync` of `tf32` | m16n8k4, m16n8k8 | 16,384 | 0 |
-//! | `mma.sync` of `f64` | m8n8k4 | 4,096 | 0 |
+//! | `mma.sync` of `e4m3` and `e5m2` | m16n8k16, m16n8k32 | 49,152 | 0 |
+//! | `mma.sync` of `f64` | m8n8k4, m16n8k4, m16n8k8, m16n8k16 | 28,672 | 0 |
 //! | `mma.sync` of `s8`, of `u8`, of `u8` by `s8` with `.satfinite` | m16n8k16 and m16n8k32, m8n8k16, m16n8k32 | 28,672 | 0 |
 //! | `wmma.mma` of `f16`, C and D of `f32` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
 //! | `wmma.mma` of `f16`, C and D of `f16` | m16n16k16, m32n8k16, m8n32k16 | 49,152 | 0 |
@@ -218,10 +227,11 @@
 //! # Structure
 //!
 //! `syntax` (text to tree), `lower` (tree to `ir`, with post-dominators), `ops` (pure functions of lanes), `exec` (one warp),
-//! `block` (its warps and barriers), `residents` (blocks that take turns), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
+//! `parts` and `spin` (lanes of a warp that wait for each other), `block` (its warps and barriers), `residents` (blocks that take turns), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
 
 #![doc = include_str!("../docs/checks.md")]
 #![doc = include_str!("../docs/memory.md")]
+#![doc = include_str!("../docs/coverage.md")]
 #![expect(
     clippy::inline_always,
     reason = "lane functions must be inlined, to be vectorised and to be compiled for the processor of their caller"
@@ -248,14 +258,17 @@ mod ir;
 mod loc;
 mod lower;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod opcodes;
 mod ops;
+mod parts;
 mod program;
 mod reordered;
 mod residents;
 mod shadow;
 mod simd;
+mod spin;
 mod syntax;
 mod types;
 mod warp;
@@ -265,7 +278,7 @@ pub use check::trace::Traced;
 pub use check::watch::{Watch, Writer};
 pub use count::{Class, Counters, Counts, Site, Stride, launch_counted, launch_profiled};
 pub use error::{LaunchError, LoadError};
-pub use finding::{AccessKind, Finding, FindingKind, RaceKind, Space};
+pub use finding::{AccessKind, Finding, FindingKind, MbarrierMisuse, RaceKind, Space};
 pub use grid::{Footprint, Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};

@@ -18,6 +18,9 @@ pub enum Scalar {
     S8,
     U8,
     S32,
+    /// Floats of 8 bits: four of exponent and three of significand, and five and two.
+    E4m3,
+    E5m2,
 }
 
 impl Scalar {
@@ -31,6 +34,8 @@ impl Scalar {
             "s8" => Self::S8,
             "u8" => Self::U8,
             "s32" => Self::S32,
+            "e4m3" => Self::E4m3,
+            "e5m2" => Self::E5m2,
             _ => return None,
         })
     }
@@ -38,7 +43,7 @@ impl Scalar {
     /// Size in memory.
     pub fn bytes(self) -> u32 {
         match self {
-            Self::S8 | Self::U8 => 1,
+            Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 => 1,
             Self::F16 | Self::Bf16 => 2,
             Self::Tf32 | Self::F32 | Self::S32 => 4,
             Self::F64 => 8,
@@ -266,6 +271,9 @@ mod tests {
         assert_eq!(places, [(1, 11), (9, 11), (1, 27), (9, 27)]);
         let b = fragment(Role::B, Layout::Mma, Scalar::S8, k32);
         assert_eq!([b.place(6, 0, 1), b.place(6, 1, 1)], [(9, 1), (25, 1)]);
+        let k8 = fragment(Role::A, Layout::Mma, Scalar::F64, k8);
+        let places: Vec<_> = (0..4).map(|register| k8.place(6, register, 0)).collect();
+        assert_eq!(places, [(1, 2), (9, 2), (1, 6), (9, 6)]);
     }
 
     #[test]
@@ -284,6 +292,8 @@ mod tests {
         all.push((Layout::Mma, Scalar::Bf16, Scalar::F32, shape("m16n8k16")));
         all.push((Layout::Mma, Scalar::Tf32, Scalar::F32, shape("m16n8k4")));
         all.push((Layout::Mma, Scalar::S8, Scalar::S32, shape("m8n8k16")));
+        all.push((Layout::Mma, Scalar::E4m3, Scalar::F32, shape("m16n8k32")));
+        all.push((Layout::Mma, Scalar::F64, Scalar::F64, shape("m16n8k16")));
         for (layout, input, sum, shape) in all {
             for (role, scalar) in [(Role::A, input), (Role::B, input), (Role::Sum, sum)] {
                 let fragment = fragment(role, layout, scalar, shape);

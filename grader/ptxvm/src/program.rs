@@ -149,11 +149,14 @@ pub(crate) enum UniformSlot {
     Q(Q),
 }
 
-/// How an access orders others.
+/// How an access, or a fence, orders others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ordering {
+    /// So does every strong read that says nothing of an order.
     pub acquires: bool,
     pub releases: bool,
+    /// Its scope takes in other blocks.
+    pub wide: bool,
 }
 
 /// Memory of a function that may be active more than once in a thread, on the call stack.
@@ -195,9 +198,9 @@ pub(crate) struct Program {
     pub ordered: bool,
     /// Those of `uniforms` that pointers which it writes through may come from; None: any.
     pub written: Option<BTreeSet<usize>>,
-    /// Has memory fences, so its blocks may order themselves.
+    /// Has fences, releases or acquires, so its threads may order themselves.
     pub fenced: bool,
-    /// Acquires and releases, by instruction.
+    /// Strong accesses with an order or of block scope, by instruction, and reads that pass the L1 cache.
     pub orderings: Vec<(Pc, Ordering)>,
     /// Looks at memory that other blocks change, so that it may wait for them.
     pub polls: bool,
@@ -214,7 +217,7 @@ impl Program {
             match &instr.op {
                 Op::Exit if instr.guard.is_none() => return true,
                 Op::Branch { target, .. } if instr.guard.is_none() => pc = *target,
-                Op::Join | Op::Nop | Op::Alu(_) => pc += 1,
+                Op::Join | Op::Fence(_) | Op::Nop | Op::Alu(_) => pc += 1,
                 _ => return false,
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::block::{Ended, Turns};
 use crate::error::LaunchError;
+use crate::exec::objects::Mbarriers;
 use crate::exec::{BlockState, Env};
 use crate::finding::Log;
 use crate::grid::{
@@ -101,12 +102,15 @@ pub fn launch_reordered(
         monitor: Unwatched,
         coordinates: [0; 3],
         lane_instructions: 0,
+        mbarriers: Mbarriers::default(),
+        polled: Vec::new(),
     };
     let mut warps: Vec<Warp> = (0..start.warps).map(|_| Warp::new(env.program)).collect();
     let blocks = launch.grid.iter().map(|&count| u64::from(count)).product();
     for position in 0..blocks {
         state.coordinates = block_coordinates(order.at(position, blocks), launch.grid);
         state.shared.reset_from(&start.shared);
+        state.polled.clear();
         state.printed.clear();
         // A warp knows its number; its place in the list is its turn.
         for (warp, turn) in warps.iter_mut().zip(0u32..) {

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::block::{Barriers, Ended, Patience, Turns};
+use crate::block::{Barriers, Ended, Patience, Stalled, Turns};
+use crate::exec::objects::Mbarriers;
 use crate::exec::{BlockState, Env};
 use crate::finding::Log;
 use crate::hooks::Monitor;
@@ -33,10 +34,33 @@ impl<M> Resident<M> {
             monitor,
             coordinates: [0; 3],
             lane_instructions: 0,
+            mbarriers: Mbarriers::default(),
+            polled: Vec::new(),
         };
         let warps = (0..warps).map(|_| Warp::new(program)).collect();
         Self { index: 0, state, warps, barriers: Barriers::default() }
     }
+}
+
+/// A number that changes when a register of a thread does.
+fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<Resident<M>>) -> u64 {
+    // The order of the blocks is that of their turns.
+    residents.iter_mut().fold(0, |all, Resident { index, state, warps, .. }| {
+        let print = Turns { env, state, warps }.fingerprint();
+        all ^ (print ^ *index).wrapping_mul(2 * *index + 1)
+    })
+}
+
+/// All blocks wait for each other: the first one is told of.
+fn wait_in_vain<M: Monitor>(
+    env: &Env,
+    residents: &mut VecDeque<Resident<M>>,
+    end: &mut impl FnMut(&mut Resident<M>, Ended) -> bool,
+) {
+    let Some(first) = residents.iter_mut().min_by_key(|resident| resident.index) else { return };
+    let Resident { state, warps, .. } = &mut *first;
+    Turns { env, state, warps }.waits_in_vain();
+    end(first, Ended::Endless);
 }
 
 /// Runs blocks until all have ended, `room` of them at a time. `residents` have begun already; `next` begins another one, if
@@ -54,6 +78,7 @@ pub(crate) fn take_turns<M: Monitor>(
     let first = Patience { block: first.block.min(env.budget / 4), ..first };
     let mut free = None;
     let mut more = true;
+    let mut stalled = Stalled::default();
     loop {
         let mut patience = TURN;
         if more && (residents.len() as u64) < room {
@@ -71,8 +96,18 @@ pub(crate) fn take_turns<M: Monitor>(
         let Resident { state, warps, barriers, .. } = &mut resident;
         let ended = Turns { env, state, warps }.run_for(barriers, patience, || false);
         resident.state.monitor.exchange(common);
+        if ended != Ended::Idle {
+            stalled = Stalled::default();
+        }
         if ended == Ended::Paused {
             residents.push_back(resident);
+        } else if ended == Ended::Idle {
+            residents.push_back(resident);
+            let full = !more || residents.len() as u64 >= room;
+            if full && stalled.is_certain(residents.len(), || fingerprint(env, residents)) {
+                wait_in_vain(env, residents, &mut end);
+                return;
+            }
         } else if end(&mut resident, ended) {
             free = Some(resident);
         } else {

@@ -5,7 +5,9 @@ use crate::exec::copies::Copies;
 use crate::exec::quiet::Moving;
 use crate::ir::{NO_PC, P, Pc, Q, R, Slot};
 use crate::memory::local::Local;
+use crate::parts::Part;
 use crate::program::Program;
+use crate::spin::Spin;
 
 /// Register files; every register holds a value for each of the 32 lanes.
 #[derive(Clone, Debug, Default)]
@@ -124,6 +126,14 @@ pub(crate) struct Warp {
     pub now: Split,
     /// Those that wait, the next to run last.
     pub stack: Vec<Split>,
+    /// Parts of the warp that go their own way; `now` and `stack` are those of the one that runs.
+    pub others: Vec<Part>,
+    /// The running part has waited in vain at the instruction that comes next: it goes on without the lanes that are missing.
+    pub alone: bool,
+    /// Lanes of other parts that the instruction which comes next is for as well.
+    pub guests: u32,
+    /// Looks for lanes that wait for others in a loop.
+    pub spin: Spin,
     /// Lanes that have not ended.
     pub live: u32,
     pub status: Status,
@@ -148,6 +158,10 @@ impl Warp {
             calls: CallStack::default(),
             now: Split { pc: 0, join: NO_PC, mask: 0 },
             stack: Vec::new(),
+            others: Vec::new(),
+            alone: false,
+            guests: 0,
+            spin: Spin::new(program),
             live: 0,
             status: Status::Done,
             members: [0; 32],
@@ -165,6 +179,10 @@ impl Warp {
         self.calls.clear(self.local.stack_start());
         self.now = Split { pc: 0, join: NO_PC, mask: live };
         self.stack.clear();
+        self.others.clear();
+        self.alone = false;
+        self.guests = 0;
+        self.spin.restart();
         self.live = live;
         self.status = Status::Ready;
         self.moving.clear();
@@ -173,16 +191,18 @@ impl Warp {
         self.index = index;
     }
 
-    /// Goes on with the next split that has lanes; false if there is none.
+    /// Goes on with the next split that has lanes; false if there is none, or its lanes wait for another part.
     pub fn pop(&mut self) -> bool {
         while let Some(split) = self.stack.pop() {
             if split.mask != 0 {
                 self.now = split;
-                return true;
+                return self.others.is_empty() || self.arrive();
             }
         }
         self.now.mask = 0;
-        self.status = Status::Done;
+        if self.others.is_empty() {
+            self.status = Status::Done;
+        }
         false
     }
 
@@ -221,7 +241,8 @@ impl Warp {
     pub fn elsewhere(&self) -> Option<Pc> {
         let others = self.live & !self.now.mask;
         // The topmost split with a lane is the one that the lane really is in.
-        self.stack.iter().rev().find(|split| split.mask & others != 0).map(|split| split.pc)
+        let waiting = self.stack.iter().rev().find(|split| split.mask & others != 0);
+        waiting.or(self.others.first().map(|part| &part.now)).map(|split| split.pc)
     }
 }
 

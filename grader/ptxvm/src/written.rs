@@ -119,6 +119,9 @@ impl Flow {
             | Op::CopyAsync(_)
             | Op::CommitCopies
             | Op::WaitCopies(_)
+            // A state is no pointer.
+            | Op::Mbarrier(_)
+            | Op::Fence(_)
             | Op::Nop => {}
             // Clocks, which few kernels read, and what is still to come.
             _ => return None,

@@ -1,5 +1,6 @@
 //! What the checkers saw, in the student's words, beside the line that did it.
 
+mod barriers;
 mod gates;
 mod requirements;
 mod warp;
@@ -161,6 +162,7 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
         FindingKind::PartOfWarp { .. } | FindingKind::UnevenOperands | FindingKind::CopyInFlight { .. } => {
             warp::words(kind)
         }
+        FindingKind::BarrierObject { misuse, offset } => barriers::words(misuse, *offset),
         FindingKind::Host(fault) => super::host::words(fault),
         FindingKind::NotRepeatable { place, values } => not_repeatable(place, *values),
         FindingKind::Unwritten { .. }
@@ -291,7 +293,7 @@ fn other_side(kind: &FindingKind) -> Option<(&SourceLine, String)> {
         FindingKind::BarrierDivergence { other_line: Some(line) } => {
             Some((line, "the other threads are here".into()))
         }
-        _ => warp::other_side(kind),
+        _ => warp::other_side(kind).or_else(|| barriers::other_side(kind)),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Races in global memory: between the warps of a block with no barrier between, and between blocks, which nothing orders.
 //!
 //! Atomics and volatile accesses do not race among themselves, and a plain read beside an atomic is let pass: loops around
-//! `atomicCAS` begin with one. A program with fences orders its blocks by hand (a flag, a
-//! counter of finished blocks), which only a model of the whole memory order could follow, so nothing is said of it.
+//! `atomicCAS` begin with one. Where a program has fences, [`super::sync`] knows what they order.
 
 #[cfg(test)]
 mod tests;
@@ -11,14 +10,18 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use super::keys::{KeyHasher, page_key, page_place};
+use super::know::Counted;
 use super::packed;
 use super::pages::{HEADER, PAGE, ROW, Stamps, Values};
 use super::race::Clocks;
 use super::stamps::{self, Access, Events, Stamp};
+use super::sync::Order;
+use super::words::Words;
 use crate::cooperative;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
-use crate::hooks::{Event, WordReads, coordinates};
+use crate::hooks::{Event, coordinates};
 use crate::memory::global::Memory;
+use crate::program::Program;
 
 /// What is known of the units of a page.
 #[derive(Debug, Default)]
@@ -157,7 +160,8 @@ pub(crate) struct GlobalRaces {
     /// Index of the running block from 1.
     block: u32,
     pub(super) blocks: Blocks,
-    silent: bool,
+    /// Words by which blocks order each other.
+    words: Words,
     /// The topmost bit of the barrier of a cooperative grid.
     phase: bool,
     /// Bytes of the pages.
@@ -172,14 +176,14 @@ pub(crate) struct GlobalRaces {
 
 impl GlobalRaces {
     /// A shadow that compares blocks with one another only if this host thread runs them all.
-    pub fn new(grid: [u32; 3], across_blocks: bool, fenced: bool) -> Self {
+    pub fn new(grid: [u32; 3], across_blocks: bool) -> Self {
         Self {
             pages: Pages::default(),
             events: Events::new(),
             grid,
             block: 0,
             blocks: if across_blocks { Blocks::OneByOne } else { Blocks::Single },
-            silent: fenced,
+            words: Words::default(),
             phase: false,
             held: 0,
             most: 0,
@@ -193,10 +197,26 @@ impl GlobalRaces {
         self.block = index as u32 + 1;
     }
 
+    /// Blocks of the launch; at most as many as have numbers.
+    pub fn blocks(&self) -> u32 {
+        self.grid.iter().fold(1, |all, &count| count.saturating_mul(all))
+    }
+
+    /// The running block, from 1.
+    pub fn block(&self) -> u32 {
+        self.block
+    }
+
+    /// The words by which blocks order each other.
+    pub(super) fn words(&mut self) -> &mut Words {
+        &mut self.words
+    }
+
     /// A block begins.
     pub fn block_start(&mut self) {
         if self.blocks == Blocks::Single {
             self.forget();
+            self.words.clear();
         }
     }
 
@@ -225,9 +245,9 @@ impl GlobalRaces {
         self.held + table + self.events.bytes()
     }
 
-    /// The most bytes that it had so far.
+    /// The most bytes that it had so far, and those of the words by which blocks order each other.
     pub fn most_bytes(&self) -> usize {
-        self.most.max(self.bytes())
+        self.most.max(self.bytes()) + self.words.bytes(&mut Counted::default())
     }
 
     /// Gives up events that nobody refers to. Where a block is given, of other blocks only the instructions are kept.
@@ -335,14 +355,8 @@ impl GlobalRaces {
         }
     }
 
-    /// Whether reads tell nothing.
-    #[inline(always)]
-    pub fn knows(&self, reads: &WordReads) -> bool {
-        self.silent || !reads.memory.is_written(reads.address)
-    }
-
-    pub fn access(&mut self, event: &Event, clocks: &Clocks, log: &mut Log) {
-        if self.silent || event.done == 0 {
+    pub(super) fn access(&mut self, event: &Event, clocks: &Clocks, order: &Order, log: &mut Log) {
+        if event.done == 0 {
             return;
         }
         let first = event.addresses[event.mask.trailing_zeros() as usize % 32];
@@ -374,7 +388,8 @@ impl GlobalRaces {
             strong: event.strong,
         };
         let number = self.events.number(shared);
-        if self.row(event, unit, shared, number, clocks) {
+        let past = Past { clocks, order, program: event.program };
+        if self.row(event, unit, shared, number, &past) {
             return;
         }
         let mut last = (u64::MAX, None);
@@ -403,7 +418,10 @@ impl GlobalRaces {
                 };
                 let now = Now { stamp, access, kind: event.kind, unit, value: value as u32 };
                 let place = index as usize % PAGE;
-                let (found, grown) = visit(page, place, &now, &self.events, clocks);
+                let word = (address & !3).wrapping_add(at - offset as u64) / 4;
+                let followed =
+                    || self.words.get(word).is_some_and(|w| order.follows_reader(shared.warp, w));
+                let (found, grown) = visit(page, place, &now, &self.events, &past, followed);
                 self.held += grown;
                 last = (key, Some(page));
                 let Some((kind, other)) = found else { continue };
@@ -435,8 +453,9 @@ impl GlobalRaces {
         unit: u32,
         new: stamps::Event,
         number: u32,
-        clocks: &Clocks,
+        past: &Past,
     ) -> bool {
+        let Past { clocks, .. } = past;
         if event.done != u32::MAX || event.size != unit || event.strong {
             return false;
         }
@@ -466,12 +485,13 @@ impl GlobalRaces {
                 let old_event = access.event;
                 let (by, warp) = (usize::from(old_event.warp), usize::from(new.warp));
                 let seen = clocks[warp % clocks.len()][by % clocks.len()];
-                old_event.block != new.block
-                    || if by == warp {
-                        old_event.clock >= seen && old.lane() != stamp.lane()
-                    } else {
-                        old_event.clock > seen
-                    }
+                if old_event.block != new.block {
+                    !past.order.knows_lanes(new.warp, old_event)
+                } else if by == warp {
+                    old_event.clock >= past.order.met(warp) && old.lane() != stamp.lane()
+                } else {
+                    old_event.clock > seen
+                }
             })
         };
         let [first_readers, second_readers] = &page.readers;
@@ -511,6 +531,14 @@ impl GlobalRaces {
     }
 }
 
+/// What lies before an access.
+struct Past<'p> {
+    /// In its own block.
+    clocks: &'p Clocks,
+    order: &'p Order,
+    program: &'p Program,
+}
+
 /// One access of one unit.
 struct Now {
     stamp: Stamp,
@@ -528,31 +556,48 @@ fn visit(
     at: usize,
     now: &Now,
     events: &Events,
-    clocks: &Clocks,
+    past: &Past,
+    followed: impl Fn() -> bool,
 ) -> (Option<(RaceKind, Access)>, usize) {
     let Access { event: new, thread } = now.access;
+    let Past { clocks, order, program } = past;
     let unordered = |stamp: Stamp| {
         let access = events.access(stamp)?;
         let old = access.event;
         if old.block != new.block {
-            return Some(access);
+            return (!order.knows(new.warp, &access)).then_some(access);
         }
         let (by, warp) = (usize::from(old.warp), usize::from(new.warp));
         let seen = clocks[warp % clocks.len()][by % clocks.len()];
-        let early = if by == warp { old.clock >= seen } else { old.clock > seen };
+        let early = if by == warp {
+            old.clock >= order.met(warp) && !order.own(warp).covers(old.clock, access.thread % 32)
+        } else {
+            old.clock > seen
+        };
         (access.thread != thread && early).then_some(access)
     };
-    let conflict = |stamp| unordered(stamp).filter(|old| !(old.event.strong && new.strong));
+    // Strong accesses of block scope are no such to other blocks.
+    let near = |event: &stamps::Event| program.ordering(event.pc).is_some_and(|o| !o.wide);
+    let both_strong = |old: &stamps::Event| {
+        let strong = old.strong && new.strong;
+        strong && (old.block == new.block || !near(old) && !near(&new))
+    };
+    let conflict = |stamp| unordered(stamp).filter(|old| !both_strong(&old.event));
     let written = page.writers.get(at);
     if now.kind == AccessKind::Read {
         let free = page.readers.iter_mut().find(|readers| unordered(readers.get(at)).is_none());
         let grown = free.map_or(0, |readers| readers.set(at, now.stamp));
-        return (conflict(written).map(|old| (RaceKind::ReadAfterWrite, old)), grown);
+        let written = conflict(written);
+        // Two strong accesses race where the scope of one leaves the other's block out.
+        let written = written.or_else(|| conflict(page.strong_writer(at)).filter(|_| new.strong));
+        return (written.map(|old| (RaceKind::ReadAfterWrite, old)), grown);
     }
+    // Where all threads of a block write one value, the first one may order it for others.
+    let is_of_block = |stamp| unordered(stamp).is_some_and(|old| old.event.block == new.block);
     let plain = now.kind == AccessKind::Write;
     // Two plain writes of the same value leave the same memory in either order.
     let same_value = plain && now.value == page.values.get(at);
-    let strong_writer = || conflict(page.strong_writer(at));
+    let strong_writer = || conflict(page.strong_writer(at)).filter(|_| !followed());
     let writer = conflict(written).filter(|_| !same_value).or_else(strong_writer);
     let reader = || {
         let mut readers = page.readers.iter().filter_map(|readers| conflict(readers.get(at)));
@@ -568,6 +613,8 @@ fn visit(
             Box::default()
         });
         grown + stamps.set(at, now.stamp)
+    } else if same_value && order.tracks() && is_of_block(written) {
+        0
     } else {
         page.writers.set(at, now.stamp) + page.values.set(at, now.unit, now.value)
     };

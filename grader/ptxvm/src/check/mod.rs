@@ -2,12 +2,15 @@
 
 pub(crate) mod global_race;
 mod keys;
+mod know;
 pub(crate) mod order;
 mod packed;
 mod pages;
+mod phases;
 pub(crate) mod race;
-mod release;
 mod shared;
 mod stamps;
+mod sync;
 pub(crate) mod trace;
 pub(crate) mod watch;
+mod words;

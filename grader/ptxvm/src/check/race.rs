@@ -2,16 +2,19 @@
 //! shared memory; those in global memory are in [`super::global_race`].
 //!
 //! Happens-before by vector clocks of warps, with one shadow entry for each word ([`super::shared`]; Flanagan and Freund,
-//! "`FastTrack`", 2009). A
-//! warp's clock moves on at every barrier it passes. An earlier access by another warp is ordered if this warp has, through
-//! a barrier, seen that warp's clock of then; one by another lane of the same warp, if the own clock has moved on since.
+//! "`FastTrack`", 2009). A warp's clock moves on at every barrier it passes, and behind what it releases. An earlier access by
+//! another warp is ordered if this warp has, through a barrier, seen that warp's clock of then; one by another lane of the same
+//! warp, if the lanes have met since.
 
 use super::global_race::{Blocks, GlobalRaces};
-use super::release::Releases;
+use super::phases::Phases;
 use super::shared::{self, Access, Mark, Now, Shadow};
+use super::sync::Order;
+use crate::exec::mbarrier::OPERATION;
 use crate::finding::{AccessKind, FindingKind, Log};
-use crate::hooks::{Event, Monitor, WordReads};
+use crate::hooks::{Event, Monitor, PhaseStep, WordReads};
 use crate::memory::Window;
+use crate::program::Ordering;
 
 /// Warps of a block at most.
 pub(super) const WARPS: usize = 32;
@@ -26,32 +29,35 @@ pub(crate) struct Races {
     /// Warps of the block.
     warps: usize,
     shadow: Shadow,
-    releases: Releases,
+    order: Order,
+    phases: Phases,
     pub global: GlobalRaces,
 }
 
 impl Races {
-    /// A checker that has seen nothing.
-    pub fn new(global: GlobalRaces) -> Self {
+    /// A checker that has seen nothing. `fenced`: the program has fences, releases or acquires.
+    pub fn new(global: GlobalRaces, fenced: bool) -> Self {
+        let order = Order::new(fenced, global.blocks());
         Self {
             clocks: Box::new([[0; WARPS]; WARPS]),
             warps: 0,
             shadow: Shadow::default(),
-            releases: Releases::default(),
+            order,
+            phases: Phases::default(),
             global,
         }
     }
 
-    /// Bytes of what is known of shared memory.
+    /// Bytes of what is known of shared memory, and of the words and objects by which its block orders its threads.
     pub fn shared_bytes(&self) -> usize {
-        self.shadow.bytes() + self.releases.bytes()
+        self.shadow.bytes() + self.order.bytes() + self.phases.bytes()
     }
 }
 
 impl Monitor for Races {
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
         self.global.block_start();
-        self.releases.clear();
+        self.phases.clear();
         self.warps = warps as usize;
         self.shadow.begin((shared_bytes as usize).div_ceil(4));
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
@@ -61,6 +67,7 @@ impl Monitor for Races {
             clocks.fill(base - 1);
             clocks[warp] = base;
         }
+        self.order.begin(self.global.block(), self.warps, &self.clocks);
     }
 
     #[inline(always)]
@@ -68,14 +75,15 @@ impl Monitor for Races {
         if event.window == Window::Shared && event.done != 0 {
             self.shared_access(event, log);
         } else if event.window == Window::Global {
-            self.global.access(event, &self.clocks, log);
+            self.global.access(event, &self.clocks, &self.order, log);
         }
-        if event.strong
-            && let Some(ordering) = event.program.ordering(event.pc)
-            && self.releases.order(event, ordering, &mut self.clocks)
+        // What operations on barrier objects order, `phases` tells.
+        let own = event.operation != OPERATION;
+        if own
+            && self.order.tracks()
+            && (event.strong || event.program.ordering(event.pc).is_some())
         {
-            // What follows is later than what was released.
-            self.tick(event.warp as usize % WARPS);
+            self.synchronise(event);
         }
     }
 
@@ -83,7 +91,8 @@ impl Monitor for Races {
     fn knows(&self, reads: &WordReads) -> bool {
         match reads.window {
             Window::Shared => self.shadow.knows_words(reads),
-            Window::Global => self.global.knows(reads),
+            // What nobody writes has no races.
+            Window::Global => !reads.memory.is_written(reads.address),
             _ => true,
         }
     }
@@ -100,11 +109,44 @@ impl Monitor for Races {
             self.clocks[warp] = joined;
             self.tick(warp);
         }
+        self.order.barrier(warps, &self.clocks);
+        for warp in members() {
+            self.find_floor(warp);
+        }
         self.shadow.settle(self.warps);
     }
 
     fn warp_barrier(&mut self, warp: u32) {
-        self.tick(warp as usize % WARPS);
+        let warp = warp as usize % WARPS;
+        self.tick(warp);
+        self.order.warp_barrier(warp, &self.clocks);
+        self.find_floor(warp);
+    }
+
+    fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
+        let warp = warp as usize % WARPS;
+        self.order.fence(warp, lanes, fence, &mut self.clocks);
+        self.tick(warp);
+        self.find_floor(warp);
+    }
+
+    fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
+        let warp = warp as usize % WARPS;
+        let (mut released, mut met, mut learns) = (false, false, false);
+        for &step in steps {
+            let learnt = self.phases.step(step, warp, &mut self.clocks);
+            released |= learnt.released;
+            met |= learnt.own >= self.order.met(warp);
+            learns |= matches!(step, PhaseStep::Acquire(_));
+        }
+        if released || met {
+            // What follows is later than what was released.
+            self.tick(warp);
+        }
+        if learns {
+            self.order.acquire_phase(warp, met, &self.clocks);
+        }
+        self.find_floor(warp);
     }
 
     fn exchange(&mut self, common: &mut Self) {
@@ -123,7 +165,25 @@ impl Races {
     fn tick(&mut self, warp: usize) {
         let clocks = &mut self.clocks[warp];
         clocks[warp] = clocks[warp].saturating_add(1);
-        self.shadow.raise_floor(warp, clocks, self.warps);
+    }
+
+    /// Sees what an access orders.
+    fn synchronise(&mut self, event: &Event) {
+        let warp = event.warp as usize % WARPS;
+        let words = self.global.words();
+        let (released, learnt) = self.order.access(event, words, &mut self.clocks);
+        if released {
+            // What follows is later than what was released.
+            self.tick(warp);
+        }
+        if learnt {
+            self.find_floor(warp);
+        }
+    }
+
+    /// Finds what lies before a warp, of which it or its lanes know more now.
+    fn find_floor(&mut self, warp: usize) {
+        self.shadow.raise_floor(warp, &self.clocks[warp], self.order.met(warp), self.warps);
     }
 
     fn shared_access(&mut self, event: &Event, log: &mut Log) {
@@ -139,6 +199,8 @@ impl Races {
             mark: Mark::new(number, 0),
             access: Access { event: new, thread: 0 },
             clocks: &self.clocks,
+            met: self.order.met(warp),
+            own: self.order.own(warp),
             kind: event.kind,
             value: None,
         };
@@ -163,6 +225,11 @@ impl Races {
             }
             if let Some((kind, other, at)) = self.shadow.visit(address as u32, event.size, &now) {
                 let same_warp = other.thread / 32 == event.warp;
+                // The last lane that leaves a pipeline ends its barriers with no more than a vote of its warp before.
+                let of_object = event.operation == OPERATION && event.kind == AccessKind::Write;
+                if same_warp && of_object {
+                    continue;
+                }
                 // Two sums over tiles of several warps use one word of each warp with nothing but a shuffle in between. That is
                 // CUDA's own way, whatever one thinks of it.
                 if same_warp

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::know::Seen;
 use super::race::{Clocks, WARPS};
 use crate::finding::{AccessKind, RaceKind};
 use crate::hooks::WordReads;
@@ -136,6 +137,10 @@ pub(super) struct Now<'c> {
     pub mark: Mark,
     pub access: Access,
     pub clocks: &'c Clocks,
+    /// The warp's clock when its lanes met last.
+    pub met: u32,
+    /// What its lanes know of each other since.
+    pub own: Seen,
     pub kind: AccessKind,
     /// The word that is stored, where it is a single one.
     pub value: Option<u32>,
@@ -155,10 +160,13 @@ impl Now<'_> {
         }
         let event = *events.all.get((old.event() - events.base) as usize)?;
         let by = usize::from(event.warp) % WARPS;
-        let seen = self.clocks[warp][by];
-        let ordered = if by == warp { event.clock < seen } else { event.clock <= seen };
-        let thread = u32::from(event.warp) * 32 + old.0 % 32;
-        (!ordered).then_some(Access { event, thread })
+        let lane = old.0 % 32;
+        let ordered = if by == warp {
+            event.clock < self.met || self.own.covers(event.clock, lane)
+        } else {
+            event.clock <= self.clocks[warp][by]
+        };
+        (!ordered).then_some(Access { event, thread: u32::from(event.warp) * 32 + lane })
     }
 
     #[inline(always)]
@@ -251,11 +259,11 @@ impl Shadow {
         self.events.number(event)
     }
 
-    /// A warp of a block of so many knows of these clocks now.
-    pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], warps: usize) {
+    /// A warp of a block of so many knows of these clocks now, and its lanes have met at its clock `met`.
+    pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], met: u32, warps: usize) {
         let events = &mut self.events;
         let lies_before =
-            |by: usize, clock: u32| clock < clocks[by] || clock == clocks[by] && by != warp;
+            |by: usize, clock: u32| if by == warp { clock < met } else { clock <= clocks[by] };
         if events.latest.iter().take(warps).enumerate().all(|(by, &clock)| lies_before(by, clock)) {
             events.floors[warp] = events.last();
             return;

@@ -106,7 +106,7 @@ impl Class {
             | Op::Exit
             | Op::Trap
             | Op::GridTrap => Self::Control,
-            Op::Bar(_) | Op::WarpSync => Self::Barrier,
+            Op::Bar(_) | Op::WarpSync | Op::Mbarrier(_) => Self::Barrier,
             Op::CopyLocal(..) => Self::Move,
             Op::Shfl { .. }
             | Op::VoteP(..)

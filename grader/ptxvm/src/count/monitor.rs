@@ -2,6 +2,7 @@
 
 use super::counts::{Counters, Counts, Site};
 use super::{Class, patterns};
+use crate::exec::mbarrier;
 use crate::finding::{AccessKind, Log};
 use crate::hooks::{Event, Monitor, Step};
 use crate::ir::Op;
@@ -90,7 +91,8 @@ impl Monitor for Counter {
 
     fn access(&mut self, event: &Event, _log: &mut Log) {
         let mask = event.done;
-        if mask == 0 || event.ends_copy {
+        // Barrier objects are not in the way of what threads load and store.
+        if mask == 0 || event.ends_copy || event.operation == mbarrier::OPERATION {
             return;
         }
         let counts = &mut self.counts[event.pc as usize];

@@ -11,7 +11,7 @@ use crate::warp::lanes;
 
 /// A copy of one lane that has not arrived.
 #[derive(Clone, Copy, Debug)]
-struct Copy {
+pub(crate) struct Copy {
     pc: Pc,
     lane: u8,
     /// Number of the lane's group.
@@ -21,6 +21,18 @@ struct Copy {
     /// Bytes that are written, and how many of them are read: the rest becomes zero.
     size: u32,
     read: u32,
+}
+
+impl Copy {
+    pub fn lane(&self) -> usize {
+        self.lane.into()
+    }
+
+    /// Whether a wait of some lanes for all but the last `groups` of their groups is for this one too.
+    fn ends(&self, mask: u32, groups: u32, committed: &[u32; 32]) -> bool {
+        let lane = self.lane();
+        mask >> lane & 1 == 1 && self.group < committed[lane].saturating_sub(groups)
+    }
 }
 
 /// The copies of a warp's lanes.
@@ -44,14 +56,18 @@ impl Copies {
         }
     }
 
+    /// Takes the copies that some lanes have begun.
+    pub fn take_begun(&mut self, mask: u32) -> Vec<Copy> {
+        let (begun, rest) = self.pending.iter().partition(|copy| mask >> copy.lane & 1 == 1);
+        self.pending = rest;
+        begun
+    }
+
     /// Takes the copies of all committed groups but the last `groups` of each lane, in their order.
     fn take(&mut self, mask: u32, groups: u32) -> Vec<Copy> {
-        let (mask, committed) = (mask, self.groups);
-        let ends = |copy: &Copy| {
-            let lane = usize::from(copy.lane);
-            mask >> lane & 1 == 1 && copy.group < committed[lane].saturating_sub(groups)
-        };
-        let (ended, rest) = self.pending.iter().partition(|copy| ends(copy));
+        let committed = self.groups;
+        let (ended, rest) =
+            self.pending.iter().partition(|copy| copy.ends(mask, groups, &committed));
         self.pending = rest;
         ended
     }
@@ -59,23 +75,36 @@ impl Copies {
 
 impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn copy_async(&mut self, pc: Pc, mask: u32, copy: &CopyAsync) {
-        let (to, from) = (self.addresses(&copy.to), self.addresses(&copy.from));
+        let ends = (self.addresses(&copy.to), self.addresses(&copy.from));
         let ignored = copy.ignore.map_or(0, |guard| self.guard_bits(guard));
         let read: [u32; 32] = std::array::from_fn(|lane| match copy.read {
             _ if ignored >> lane & 1 == 1 => 0,
             Some(read) => self.warp.registers.r(read)[lane].min(copy.bytes),
             None => copy.bytes,
         });
+        let begun = self.begin_copies(pc, mask, &ends, copy.bytes, &read);
+        self.warp.copies.pending.extend(begun);
+    }
+
+    /// Copies of `bytes` bytes to and from the addresses of lanes begin, as far as these are right.
+    pub(super) fn begin_copies(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        (to, from): &([u64; 32], [u64; 32]),
+        bytes: u32,
+        read: &[u32; 32],
+    ) -> Vec<Copy> {
         let reading =
             lanes(mask).filter(|&lane| read[lane] != 0).fold(0, |all, lane| all | 1 << lane);
         let mut sources = Faults::default();
         for lane in lanes(reading) {
-            match self.source(lane, from[lane], copy.bytes, read[lane]) {
+            match self.source(lane, from[lane], bytes, read[lane]) {
                 Ok(defined) => sources.undefined |= u32::from(!defined) << lane,
                 Err(fault) => sources.add(lane, fault),
             }
         }
-        let what = What::plain(pc, AccessKind::Read, copy.bytes);
+        let what = What::plain(pc, AccessKind::Read, bytes);
         // Lanes that read only a part of their bytes are told apart, so that nobody sees more than they read.
         let mut left = reading;
         while left != 0 {
@@ -83,29 +112,31 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let same = lanes(left).filter(|&lane| read[lane] == size);
             let same = same.fold(0, |all, lane| all | 1 << lane);
             left &= !same;
-            self.accessed(What { size, ..what }, Window::Global, same, &from, sources.of(same));
+            self.accessed(What { size, ..what }, Window::Global, same, from, sources.of(same));
         }
         let mut targets = Faults::default();
         for lane in lanes(mask) {
-            if let Err(fault) = self.state.shared.check(lane, to[lane], copy.bytes, true) {
+            if let Err(fault) = self.state.shared.check(lane, to[lane], bytes, true) {
                 targets.add(lane, fault);
             }
         }
         let what = What { kind: AccessKind::Write, ..what };
-        self.accessed(what, Window::Shared, mask, &to, targets);
+        self.accessed(what, Window::Shared, mask, to, targets);
+        let mut begun = Vec::new();
         for lane in lanes(mask & !sources.refused() & !targets.refused()) {
             let flight = Flight { pc, thread: self.warp.index * 32 + lane as u32 };
-            self.state.shared.set_out(to[lane], copy.bytes, flight);
-            self.warp.copies.pending.push(Copy {
+            self.state.shared.set_out(to[lane], bytes, flight);
+            begun.push(Copy {
                 pc,
                 lane: lane as u8,
                 group: self.warp.copies.groups[lane],
                 to: to[lane],
                 from: from[lane],
-                size: copy.bytes,
+                size: bytes,
                 read: read[lane],
             });
         }
+        begun
     }
 
     /// Whether `read` bytes at an address, which must be a multiple of `align`, may be read and were written.
@@ -125,7 +156,19 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
     /// The copies of all but the last `groups` groups of each lane arrive.
     pub(super) fn wait_copies(&mut self, mask: u32, groups: u32) {
-        let mut rest = self.warp.copies.take(mask, groups);
+        let committed = self.warp.copies.groups;
+        let ends = |copy: &Copy| copy.ends(mask, groups, &committed);
+        let mut ended = self.state.mbarriers.take_copies(self.warp.index, ends);
+        ended.extend(self.warp.copies.take(mask, groups));
+        for copy in &ended {
+            self.land(copy);
+        }
+        self.tell_ends(&ended);
+    }
+
+    /// Tells the monitor of the ends of copies.
+    pub(super) fn tell_ends(&mut self, copies: &[Copy]) {
+        let mut rest = copies.to_vec();
         // Those of one instruction at a time: each lane has one copy of it, or more in a loop.
         while let Some(&Copy { pc, size, read, .. }) = rest.first() {
             let (mut now, mut later) = (Vec::new(), Vec::new());
@@ -140,20 +183,25 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
             }
             rest = later;
-            self.arrive(pc, size, read, taken, &now);
+            self.tell_end(pc, size, read, taken, &now);
         }
     }
 
-    fn arrive(&mut self, pc: Pc, size: u32, read: u32, mask: u32, copies: &[Copy]) {
+    /// A copy is there.
+    pub(super) fn land(&mut self, copy: &Copy) {
+        let lane = copy.lane();
+        self.state.shared.arrived(copy.to, copy.size);
+        for start in (0..copy.size).step_by(4) {
+            let word = self.word(lane, copy.from, start, copy.read);
+            self.state.shared.put(lane, copy.to as usize + start as usize, 4, word.into());
+        }
+    }
+
+    fn tell_end(&mut self, pc: Pc, size: u32, read: u32, mask: u32, copies: &[Copy]) {
         let (mut to, mut from) = ([0; 32], [0; 32]);
         for copy in copies {
-            let lane = usize::from(copy.lane);
+            let lane = copy.lane();
             (to[lane], from[lane]) = (copy.to, copy.from);
-            self.state.shared.arrived(copy.to, size);
-            for start in (0..size).step_by(4) {
-                let word = self.word(lane, copy.from, start, read);
-                self.state.shared.put(lane, copy.to as usize + start as usize, 4, word.into());
-            }
         }
         let what = What { ends_copy: true, ..What::plain(pc, AccessKind::Write, size) };
         if read != 0 {

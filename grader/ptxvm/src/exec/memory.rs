@@ -1,6 +1,7 @@
 //! Loads and stores, with the checks of bounds, alignment, access rights and initialisation.
 
 use super::Machine;
+use super::mbarrier;
 use super::words::Words;
 use crate::finding::{AccessKind, FindingKind, Space};
 use crate::hooks::{Event, Monitor, WordReads};
@@ -181,6 +182,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
         if !regular {
             return None;
         }
+        let mbarriers = &self.state.mbarriers;
+        if window == Window::Shared && !mbarriers.is_empty() && mbarriers.holds_any(&words, mask) {
+            return None;
+        }
         let mut values = [0; 32];
         let all_written = if let Some(buffer) = buffer {
             buffer.gather(&words, mask, &mut values)
@@ -309,6 +314,20 @@ impl<M: Monitor> Machine<'_, '_, M> {
         if window == Window::Shared && !self.state.shared.flights().is_empty() && !what.ends_copy {
             // What is on its way is not there yet: that says more than that nobody wrote it.
             faults.undefined &= !self.in_flight(what, mask & !faults.refused(), addresses);
+        }
+        if what.operation != mbarrier::OPERATION && !self.state.mbarriers.is_empty() {
+            if window == Window::Shared {
+                self.touch_objects(what, mask & !faults.refused(), addresses);
+            }
+            // A look at global memory may find what another block wrote.
+            let changes = match window {
+                Window::Shared => what.kind != AccessKind::Read,
+                Window::Global => what.kind != AccessKind::Read || what.strong,
+                _ => false,
+            };
+            if changes {
+                self.state.mbarriers.note_change();
+            }
         }
         let event = Event {
             pc: what.pc,

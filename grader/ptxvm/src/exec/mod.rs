@@ -11,9 +11,13 @@ mod calls;
 pub(crate) mod copies;
 mod heap;
 mod matrix;
+pub(crate) mod mbarrier;
+mod meet;
 mod memory;
+pub(crate) mod objects;
 mod printf;
 pub(crate) mod quiet;
+mod turns;
 pub(crate) mod warpops;
 pub(crate) mod words;
 
@@ -25,7 +29,9 @@ use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
 use crate::program::Program;
 use crate::simd::Simd;
+use crate::spin::Polled;
 use crate::warp::{Split, Status, Warp, lanes};
+use objects::Mbarriers;
 
 /// What all blocks of a launch share.
 pub(crate) struct Env<'a> {
@@ -48,6 +54,9 @@ pub(crate) struct BlockState<M> {
     pub monitor: M,
     pub coordinates: [u32; 3],
     pub lane_instructions: u64,
+    pub mbarriers: Mbarriers,
+    /// What warps that spin wait for.
+    pub polled: Vec<Polled>,
 }
 
 /// Why a warp stopped.
@@ -56,6 +65,8 @@ pub(crate) enum Pause {
     Done,
     /// Others may run.
     Slice,
+    /// It waits in a loop for somebody else.
+    Spins,
     /// Arrived at a barrier: the block decides whether it waits.
     Barrier {
         bar: Pc,
@@ -82,11 +93,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let env = self.env;
         let code = env.program.code.as_slice();
         let slice_end = (self.warp.executed + slice).min(env.budget);
+        self.begin_turn(slice_end);
         let mut pc = self.warp.now.pc;
         loop {
             let mask = self.warp.now.mask;
             let mut reach = code;
             if M::STEPS {
+                if self.waits_for_all(pc) {
+                    pc = self.warp.now.pc;
+                    continue;
+                }
                 // Runs of arithmetic end where the code does.
                 reach = &code[..=pc as usize];
                 self.before(pc, mask);
@@ -101,6 +117,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 continue;
             }
             let instr = &code[ran.next];
+            if !M::STEPS && self.waits_for_all(pc) {
+                pc = self.warp.now.pc;
+                continue;
+            }
             let active = self.active(instr.guard);
             if instr.counted {
                 self.warp.executed += 1;
@@ -111,7 +131,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             match &instr.op {
                 Op::Join => {
                     if self.warp.now.join == pc {
-                        if !self.warp.pop() {
+                        if !self.go_on() {
                             return Pause::Done;
                         }
                         pc = self.warp.now.pc;
@@ -126,20 +146,35 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         return Pause::Endless;
                     }
                     self.branch(active, mask, target, join);
-                    if self.warp.executed >= slice_end {
-                        return Pause::Slice;
+                    if self.warp.executed >= self.warp.spin.next_turn
+                        && let Some(pause) = self.turn(slice_end)
+                    {
+                        return pause;
                     }
                     pc = self.warp.now.pc;
                     continue;
                 }
                 Op::Load(address, elements) => {
                     if active != 0 {
+                        if address.strong && self.warp.spin.watch.is_some() {
+                            self.watch_access(pc, active, address, elements.size(), true, false);
+                        }
                         self.load(pc, active, address, elements);
                     }
                 }
                 Op::Store(address, elements) => {
                     if active != 0 {
+                        if self.warp.spin.watch.is_some() {
+                            self.watch_access(pc, active, address, elements.size(), false, true);
+                        }
                         self.store(pc, active, address, elements);
+                        if address.strong
+                            && !self.state.polled.is_empty()
+                            && self.changes_polled(active, address)
+                        {
+                            self.warp.now.pc = pc + 1;
+                            return Pause::Slice;
+                        }
                     }
                 }
                 Op::QuietLoad(load) => {
@@ -149,15 +184,34 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 Op::QuietStore(store) => {
                     if active != 0 {
+                        if self.warp.spin.watch.is_some() {
+                            let (address, size) = (&store.address, store.elements.size());
+                            self.watch_access(pc, active, address, size, false, true);
+                        }
                         self.quiet_store(pc, active, store);
                     }
                 }
                 Op::Atom(atom) => {
                     if active != 0 {
+                        if self.warp.spin.watch.is_some() {
+                            let (address, size) = (&atom.address, atom.ty.bytes());
+                            self.watch_access(pc, active, address, size, true, true);
+                        }
                         self.atomic(pc, active, atom);
+                        if !self.state.polled.is_empty()
+                            && self.changes_polled(active, &atom.address)
+                        {
+                            self.warp.now.pc = pc + 1;
+                            return Pause::Slice;
+                        }
                     }
                 }
-                &Op::CopyLocal(to, from, size) => self.copy_local(mask, to, from, size),
+                &Op::CopyLocal(to, from, size) => {
+                    if self.warp.spin.watch.is_some() {
+                        self.watch_local(mask, to, size);
+                    }
+                    self.copy_local(mask, to, from, size);
+                }
                 &Op::Call(target) => {
                     self.warp.now.pc = pc + 1;
                     let caller = self.warp.now;
@@ -167,8 +221,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     continue;
                 }
                 Op::Enter(enter) => {
+                    self.watch_loses_track();
                     if !self.enter(pc, mask, enter) {
-                        if !self.warp.exit(mask) {
+                        if !self.end_lanes(mask) {
                             return Pause::Done;
                         }
                         pc = self.warp.now.pc;
@@ -178,21 +233,21 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 Op::Leave(leave) => self.leave(mask, leave),
                 &Op::InvalidCall(pointer) => {
                     self.invalid_call(pc, mask, pointer);
-                    if !self.warp.exit(mask) {
+                    if !self.end_lanes(mask) {
                         return Pause::Done;
                     }
                     pc = self.warp.now.pc;
                     continue;
                 }
                 Op::Ret => {
-                    if !self.warp.pop() {
+                    if !self.go_on() {
                         return Pause::Done;
                     }
                     pc = self.warp.now.pc;
                     continue;
                 }
                 Op::Exit => {
-                    if !self.warp.exit(mask) {
+                    if !self.end_lanes(mask) {
                         return Pause::Done;
                     }
                     pc = self.warp.now.pc;
@@ -204,7 +259,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     let trap = FindingKind::Trap { message: None };
                     let kind = if no_grid { FindingKind::GridSync } else { trap };
                     self.record(kind, pc, mask);
-                    if !self.warp.exit(mask) {
+                    if !self.end_lanes(mask) {
                         return Pause::Done;
                     }
                     pc = self.warp.now.pc;
@@ -216,32 +271,64 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     }
                 }
                 &Op::System(System::Printf { format, arguments, result }) => {
+                    self.watch_loses_track();
                     self.printf(mask, format, arguments, result);
                 }
-                &Op::System(System::Malloc { size, result }) => self.malloc(mask, size, result),
-                &Op::System(System::Free { pointer }) => self.free(pc, mask, pointer),
+                &Op::System(System::Malloc { size, result }) => {
+                    self.watch_loses_track();
+                    self.malloc(mask, size, result);
+                }
+                &Op::System(System::Free { pointer }) => {
+                    self.watch_loses_track();
+                    self.free(pc, mask, pointer);
+                }
                 &Op::System(System::AssertFail { message }) => {
                     self.assert_fail(pc, mask, message);
                     self.warp.now.pc = pc + 1;
-                    if !self.warp.exit(mask) {
+                    if !self.end_lanes(mask) {
                         return Pause::Done;
                     }
                     pc = self.warp.now.pc;
                     continue;
                 }
-                &Op::Members(members) => self.members(pc, active, members),
+                &Op::Members(members) => {
+                    if !self.members(pc, active, members) {
+                        self.go_on();
+                        pc = self.warp.now.pc;
+                        continue;
+                    }
+                }
                 Op::Matrix(matrix) => {
                     if active != 0 {
-                        self.matrix(pc, active, matrix);
+                        self.watch_loses_track();
+                        let guests = std::mem::take(&mut self.warp.guests);
+                        self.matrix(pc, active | guests, matrix);
                     }
                 }
                 Op::CopyAsync(copy) => {
                     if active != 0 {
+                        self.watch_loses_track();
                         self.copy_async(pc, active, copy);
                     }
                 }
                 Op::CommitCopies => self.warp.copies.commit(active),
                 &Op::WaitCopies(groups) => self.wait_copies(active, groups),
+                Op::Mbarrier(mbarrier) => {
+                    self.watch_loses_track();
+                    if active != 0 && self.mbarrier(pc, active, mbarrier) {
+                        self.warp.now.pc = pc + 1;
+                        if self.spins(mask) {
+                            return Pause::Spins;
+                        }
+                        pc = self.warp.now.pc;
+                        continue;
+                    }
+                }
+                &Op::Fence(fence) => {
+                    if active != 0 {
+                        self.state.monitor.fence(self.warp.index, active, fence);
+                    }
+                }
                 Op::WarpSync => self.state.monitor.warp_barrier(self.warp.index),
                 // A run of arithmetic never stops at arithmetic.
                 Op::Alu(_) | Op::Nop => {}
@@ -304,10 +391,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
     /// A barrier of the whole block needs every living lane of the warp. Lanes that come alone are told and go on.
     fn barrier(&mut self, pc: Pc, bar: &Bar) -> Option<Pause> {
         let mask = self.warp.now.mask;
-        if mask != self.warp.live {
+        let come = mask | std::mem::take(&mut self.warp.guests);
+        if come != self.warp.live {
             self.end_idle();
         }
-        if mask != self.warp.live {
+        if come != self.warp.live {
             let other = self.warp.elsewhere().and_then(|pc| self.env.program.place(pc)).cloned();
             self.record(FindingKind::BarrierDivergence { other }, pc, mask);
             self.finish_alone(bar, mask);
@@ -317,6 +405,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let id = self.warp.registers.r(bar.id)[lane];
         let threads = bar.threads.map(|threads| self.warp.registers.r(threads)[lane]);
         self.warp.now.pc = pc + 1;
+        self.warp.spin.watch = None;
         if bar.waits {
             self.warp.status = Status::Waiting(id);
         }
@@ -335,6 +424,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
             rest &= !split.mask;
         }
         self.warp.retire(ended);
+        for part in std::mem::take(&mut self.warp.others) {
+            if part.state.moves()
+                && self.env.program.only_ends(part.now.pc)
+                && part.stack.is_empty()
+            {
+                self.warp.live &= !part.now.mask;
+            } else {
+                self.warp.others.push(part);
+            }
+        }
     }
 
     /// The result of a reduction over lanes that nobody else joined.

@@ -41,14 +41,24 @@ fn reduce(op: Redux, a: u32, b: u32) -> u32 {
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// Finds with whom each lane of `mask` joins in its next operation, and tells of masks that are wrong.
-    pub(super) fn members(&mut self, pc: Pc, mask: u32, register: R) {
+    /// Finds with whom each lane of `mask` joins in its next operation, and tells of masks that are wrong. False if all lanes
+    /// that run wait for others.
+    pub(super) fn members(&mut self, pc: Pc, mut mask: u32, register: R) -> bool {
         if mask == 0 {
-            return;
+            return true;
         }
+        let alone = std::mem::take(&mut self.warp.alone);
         let named = *self.warp.registers.r(register);
-        if lanes(mask).any(|lane| named[lane] & self.warp.live & !mask != 0) {
+        let absent =
+            |machine: &Self| lanes(mask).any(|lane| named[lane] & machine.warp.live & !mask != 0);
+        if absent(self) {
             self.end_idle();
+            if absent(self) && !alone {
+                mask = self.wait_for_members(pc, mask, register);
+                if self.warp.now.mask == 0 {
+                    return false;
+                }
+            }
         }
         let mut wrong = 0;
         let mut first = None;
@@ -76,6 +86,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         if let Some(kind) = first {
             self.record(kind, pc, wrong);
         }
+        true
     }
 
     /// Lanes that are not active do not take part, whatever the member mask says.

@@ -24,6 +24,8 @@ impl Start {
         *barriers = Barriers::default();
         state.coordinates = block_coordinates(index, grid);
         state.shared.reset_from(&self.shared);
+        state.mbarriers.clear();
+        state.polled.clear();
         state.monitor.resume(index);
         state.monitor.block_start(self.shared_bytes, self.warps);
         for (warp, number) in warps.iter_mut().zip(0u32..) {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::builder::{Callee, KernelBuilder};
 use super::callgraph;
 use super::cfg::Cfg;
+use super::labels::Labels;
 use super::mods::Mods;
 use super::postdom;
 use super::quiet::{self, Quiet};
@@ -26,6 +27,8 @@ pub(crate) enum Register {
     R(R, u32),
     Q(Q),
     P(P),
+    /// 128 bits: the low word and the high one.
+    Wide([Q; 2]),
 }
 
 /// Where a variable lies.
@@ -48,6 +51,8 @@ pub(crate) struct Scope<'a> {
     pub named: HashMap<&'a str, Register>,
     /// `%r<10>`: prefix, count, type.
     pub families: Vec<(&'a str, u64, Type)>,
+    /// The same of `.b128`.
+    pub wide_families: Vec<(&'a str, u64)>,
     pub variables: HashMap<&'a str, Place>,
 }
 
@@ -57,9 +62,9 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     pub scopes: Vec<Scope<'a>>,
     code: Vec<Instr>,
     places: Vec<u32>,
-    labels: HashMap<&'a str, Pc>,
-    /// Branches to labels: instruction, label, line.
-    jumps: Vec<(usize, &'a str, usize)>,
+    labels: Labels<'a>,
+    /// Branches to labels: instruction, braces around it, label, line.
+    jumps: Vec<(usize, usize, &'a str, usize)>,
     calls: Vec<(usize, &'a str)>,
     orderings: Vec<(usize, Ordering)>,
     /// Kernels end their lanes where functions go back.
@@ -108,7 +113,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             scopes: vec![scope],
             code: Vec::new(),
             places: Vec::new(),
-            labels: HashMap::new(),
+            labels: Labels::default(),
             jumps: Vec::new(),
             calls: Vec::new(),
             orderings: Vec::new(),
@@ -150,10 +155,12 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
                 Statement::Refused(error) => Err(error.clone()),
                 Statement::OpenScope => {
                     body.scopes.push(Scope::default());
+                    body.labels.open();
                     Ok(())
                 }
                 Statement::CloseScope => {
                     body.scopes.pop();
+                    body.labels.close();
                     Ok(())
                 }
             };
@@ -172,6 +179,9 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     }
 
     fn registers(&mut self, registers: &Registers<'a>) {
+        if self.wide_registers(registers) {
+            return;
+        }
         if let Some(count) = registers.count {
             if let Some(scope) = self.scopes.last_mut() {
                 scope.families.push((registers.name, count, registers.ty));
@@ -212,7 +222,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     }
 
     fn label(&mut self, name: &'a str) -> Result<()> {
-        if self.labels.insert(name, self.code.len() as Pc).is_some() {
+        if !self.labels.define(name, self.code.len() as Pc) {
             return Err(self.malformed(format!("label `{name}` stands here a second time")));
         }
         self.emit_join();
@@ -280,7 +290,9 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     fn lowered(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
         let operands = instruction.operands.as_slice();
-        let known = self.packed(mods, operands)?
+        let known = self.wide_move(mods, operands)?
+            || self.pair_of_floats(mods, operands)?
+            || self.packed(mods, operands)?
             || self.rare_arithmetic(mods, operands)?
             || self.arithmetic(mods, operands)?
             || self.floating(mods, operands)?
@@ -288,6 +300,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             || self.conversion(mods, operands)?
             || self.comparison(mods, operands)?
             || self.memory_access(mods, operands)?
+            || self.barrier_object(mods, operands)?
             || self.control(mods, operands)?
             || self.warp_operation(mods, operands)?
             || self.matrix(mods, operands)?
@@ -342,7 +355,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     /// Adds a branch to a label. After a conditional one lanes may meet again.
     pub fn emit_branch(&mut self, label: &'a str) {
-        self.jumps.push((self.code.len(), label, self.line));
+        self.jumps.push((self.code.len(), self.labels.here(), label, self.line));
         self.emit(Op::Branch { target: 0, join: NO_PC });
         self.emit_join();
     }
@@ -375,12 +388,9 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     fn finish(mut self) -> Result<(Vec<Instr>, Vec<u32>)> {
         self.counted = false;
         self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
-        for (at, label, line) in std::mem::take(&mut self.jumps) {
-            let Some(&target) = self.labels.get(label) else {
-                return Err(LoadError::malformed(
-                    line,
-                    format!("no label `{label}` in this function"),
-                ));
+        for (at, braces, label, line) in std::mem::take(&mut self.jumps) {
+            let Some(target) = self.labels.find(braces, label) else {
+                return Err(LoadError::malformed(line, format!("no label `{label}` here")));
             };
             self.code[at].op = Op::Branch { target, join: NO_PC };
         }

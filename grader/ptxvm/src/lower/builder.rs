@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::body::Body;
 use super::{Context, ModulePlace, callgraph};
 use crate::error::LoadError;
-use crate::ir::{Instr, NO_PC, Op, P, Pc, Q, R, Special, Uniform};
+use crate::ir::{Instr, NO_PC, Op, P, Pc, Q, R, Slot, Special, Uniform};
 use crate::loc::{SourceLoc, Tracker};
 use crate::memory::layout::{FRAME_GAP, Layout};
 use crate::program::{Frame, Kernel, ParamType, Program, UniformSlot};
@@ -51,8 +51,8 @@ pub(crate) struct KernelBuilder<'c, 'f, 'a> {
     pub frame_pointer: Q,
     /// Reads what the driver tells a cooperative launch.
     pub asks_for_grid: bool,
-    /// Has releases and acquires such as those of `this_grid().sync()`.
-    pub acquires: bool,
+    /// Reads memory where other blocks have written it, not in its own cache.
+    pub reads_past_cache: bool,
 }
 
 /// Lowers a kernel with everything that it calls.
@@ -75,7 +75,7 @@ pub(crate) fn kernel<'f, 'a>(
         frames: Vec::new(),
         frame_pointer: Q(0),
         asks_for_grid: false,
-        acquires: false,
+        reads_past_cache: false,
     };
     if !builder.circles.is_empty() {
         builder.frame_pointer = builder.new_q();
@@ -110,7 +110,7 @@ pub(crate) fn kernel<'f, 'a>(
         let entry = builder.callees.get(name).and_then(|callee| callee.entry);
         builder.program.code[pc].op = Op::Call(entry.unwrap_or(NO_PC));
     }
-    let read = |register| builder.reads.contains_key(register);
+    let read = |register: &(bool, u32)| builder.reads.contains_key(register);
     let waits = builder.order_if_read.iter().any(read);
     let mut program = builder.program;
     if !builder.asks_for_grid {
@@ -119,9 +119,22 @@ pub(crate) fn kernel<'f, 'a>(
             instr.op = Op::Trap;
         }
     }
+    let unread = |slot| match slot {
+        Slot::R(register) => !read(&(false, register.0)),
+        Slot::Q(register) => !read(&(true, register.0)),
+        Slot::Sink => false,
+    };
+    for instr in &mut program.code {
+        if let Op::Atom(atom) = &mut instr.op
+            && unread(atom.dst)
+        {
+            // A GPU's machine code has no result either where nobody reads it.
+            atom.dst = Slot::Sink;
+        }
+    }
+    let waits = waits || program.fenced && builder.reads_past_cache;
     program.ordered |= waits;
     program.polls |= waits;
-    program.fenced |= builder.acquires && !builder.asks_for_grid;
     program.uniforms = builder
         .uniforms
         .into_iter()
@@ -280,10 +293,7 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
             return Err(LoadError::malformed(line, format!("no function `{name}`")));
         };
         if function.body.is_none() || function.is_entry {
-            return Err(LoadError::unsupported(
-                line,
-                format!("call of `{name}`, which has no body here"),
-            ));
+            return Err(LoadError::unsupported(line, super::refuse::function(name)));
         }
         let frame = self.circles.get(name).map(|&circle| {
             self.frames.push((Layout::default(), circle));

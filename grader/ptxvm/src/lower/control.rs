@@ -4,6 +4,7 @@ use super::body::{Body, Result};
 use super::mods::Mods;
 use crate::ir::alu::Q1;
 use crate::ir::{Alu, Bar, BarReduce, Op, Uniform};
+use crate::program::Ordering;
 use crate::syntax::ast::Operand;
 use crate::types::Type;
 
@@ -31,14 +32,26 @@ impl<'a> Body<'_, '_, '_, 'a> {
             }
             "bar" | "barrier" => self.barrier(mods, operands)?,
             "membar" | "fence" => {
+                let one_way = mods.take_any(&["acquire", "release"]);
+                let fence = Ordering {
+                    acquires: one_way != Some("release"),
+                    releases: one_way != Some("acquire"),
+                    wide: !mods.has("cta") && !mods.has("cluster"),
+                };
                 // Nothing reads or writes memory past the caches of a thread here: every proxy is the same one.
-                if mods.take("proxy") {
-                    mods.drop_all(&["async", "alias", "global", "shared::cta"]);
+                let of_proxies = mods.take("proxy");
+                mods.drop_all(&["async", "alias", "global", "shared::cta"]);
+                mods.drop_all(&["cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel"]);
+                if of_proxies {
+                    self.emit(Op::Nop);
+                } else {
+                    self.builder.program.fenced = true;
+                    self.emit(Op::Fence(fence));
                 }
-                mods.drop_all(&[
-                    "cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel", "acquire", "release",
-                ]);
-                self.builder.program.fenced = true;
+            }
+            "griddepcontrol" => {
+                // A launch begins when those before it have ended, and what they wrote is there.
+                mods.drop_all(&["wait", "launch_dependents"]);
                 self.emit(Op::Nop);
             }
             "nanosleep" | "pmevent" => {

@@ -547,8 +547,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     fn is_space(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let window =
-            Self::window(mods).ok_or_else(|| self.malformed("`isspacep` needs a space"))?;
+        // A cluster is one block, and has the shared memory of this one.
+        let window = if mods.take("shared::cluster") {
+            Window::Shared
+        } else {
+            Self::window(mods).ok_or_else(|| self.malformed("`isspacep` needs a space"))?
+        };
         let [d, a] = self.exactly(operands)?;
         let (a, d) = (self.value_q(a, Type::U64)?, self.dst_p(d)?);
         let shift = self.builder.uniform_r(Uniform::Bits(60));

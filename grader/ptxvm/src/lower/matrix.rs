@@ -52,7 +52,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             "m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8, m16n16k8 of tf32, m8n8k4 of f64"
         } else {
             "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, m16n8k16, m16n8k32 and \
-             m8n8k16 of s8 and u8, m8n8k4 of f64"
+             m8n8k16 of s8 and u8, m16n8k16 and m16n8k32 of e4m3 and e5m2, m8n8k4, m16n8k4, m16n8k8 and m16n8k16 of f64"
         };
         self.unsupported(format!(
             "this shape of `{}` with these types; there are {there}",
@@ -245,12 +245,13 @@ fn tile_is_there(role: Role, shape: Shape, scalar: Scalar) -> bool {
         Scalar::Tf32 => !sum && shape.is(16, 16, 8),
         Scalar::F32 => sum && (is_tall_or_wide(shape) || shape.is(16, 16, 8)),
         Scalar::F64 => shape.is(8, 8, 4),
+        Scalar::E4m3 | Scalar::E5m2 => false,
     }
 }
 
 /// Whether there is a product of this shape and these types.
 fn is_there(layout: Layout, shape: Shape, types: &Types) -> bool {
-    use Scalar::{Bf16, F16, F32, F64, S8, S32, Tf32, U8};
+    use Scalar::{Bf16, E4m3, E5m2, F16, F32, F64, S8, S32, Tf32, U8};
     let one = |scalar| types.a == scalar && types.b == scalar;
     let sums = |scalar| types.d == scalar && types.c == scalar;
     let halves = one(F16) && [types.d, types.c].iter().all(|ty| matches!(ty, F16 | F32));
@@ -270,5 +271,10 @@ fn is_there(layout: Layout, shape: Shape, types: &Types) -> bool {
             && bytes(types.b)
             && sums(S32)
             && (shape.is(16, 8, 16) || shape.is(16, 8, 32) || shape.is(8, 8, 16))
-        || one(F64) && sums(F64) && shape.is(8, 8, 4)
+        || [types.a, types.b].iter().all(|ty| matches!(ty, E4m3 | E5m2))
+            && wide_sums
+            && (shape.is(16, 8, 16) || shape.is(16, 8, 32))
+        || one(F64)
+            && sums(F64)
+            && (shape.is(8, 8, 4) || shape.m == 16 && shape.n == 8 && matches!(shape.k, 4 | 8 | 16))
 }

@@ -42,6 +42,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if let Some(ordering) = ordering {
             self.note_ordering_of_next(ordering);
         }
+        if self.wide_access(mods, operands, window, strong)? {
+            return Ok(true);
+        }
         match mods.base {
             "ld" | "ldu" => self.load(mods, operands, window, strong)?,
             "st" => self.store(mods, operands, window, strong)?,
@@ -50,28 +53,22 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(true)
     }
 
-    /// Releases and acquires order blocks as fences do. `this_grid().sync()` has one of each, which are understood; they look
-    /// like no others that CUDA's headers write.
+    /// How an access orders others, where that is not the usual way. `.cg` and `.cv` count as reads of what others write, for
+    /// blocks poll by them.
     fn note_ordering(&mut self, mods: &Mods<'a>) -> Option<Ordering> {
         let both = mods.has("acq_rel") || mods.has("sc");
+        let (acquires, releases) = (mods.has("acquire"), mods.has("release"));
+        let silent = !acquires && !releases && !mods.has("relaxed");
         let ordering = Ordering {
-            acquires: both || mods.has("acquire"),
-            releases: both || mods.has("release"),
+            acquires: both || acquires || silent,
+            releases: both || releases,
+            wide: !mods.has("cta") && !mods.has("cluster"),
         };
-        if !ordering.acquires && !ordering.releases {
+        self.builder.program.fenced |= both || acquires || releases;
+        if mods.base == "ld" && (mods.has("cg") || mods.has("cv")) {
+            self.builder.reads_past_cache = true;
+        } else if silent && ordering.wide && !both {
             return None;
-        }
-        if !["gpu", "sys", "cluster"].iter().any(|scope| mods.has(scope)) {
-            return Some(ordering);
-        }
-        let of_a_grid = match mods.base {
-            "atom" => mods.is(&["add", "release", "gpu", "u32"]),
-            _ => mods.base == "ld" && mods.is(&["acquire", "gpu", "u32"]),
-        };
-        if of_a_grid {
-            self.builder.acquires = true;
-        } else {
-            self.builder.program.fenced = true;
         }
         Some(ordering)
     }
@@ -119,7 +116,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Some(Register::Q(register)) => {
                 return Ok(Address { window, base: Base::Q(register), offset: *offset, strong });
             }
-            Some(Register::P(_)) => return Err(self.malformed("a predicate is no address")),
+            Some(_) => return Err(self.malformed("this register is no address")),
             None => {}
         }
         let Some(place) = self.place_of(name)? else {
@@ -208,6 +205,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 }
             }
         }
+        self.emit_load(address, elements);
+        Ok(())
+    }
+
+    /// Adds a load, a quiet one where nothing but a move of its value follows.
+    pub fn emit_load(&mut self, address: Address, elements: Elements) {
         self.emit(match self.quiet {
             None | Some(Quiet::Unused(_)) => Op::Load(address, elements),
             Some(quiet) => {
@@ -215,11 +218,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 Op::QuietLoad(Box::new(QuietAccess { address, elements, copies }))
             }
         });
-        Ok(())
     }
 
     /// Offset of a parameter of the kernel, where the address is one.
-    fn kernel_param(
+    pub fn kernel_param(
         &mut self,
         operand: &Operand<'a>,
         window: Option<Window>,
@@ -289,11 +291,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
         for (index, part) in parts.iter().enumerate() {
             elements.slots[index] = self.source_slot(part, ty)?;
         }
+        self.emit_store(address, elements);
+        Ok(())
+    }
+
+    pub fn emit_store(&mut self, address: Address, elements: Elements) {
         self.emit(match self.quiet {
             None => Op::Store(address, elements),
             Some(_) => Op::QuietStore(Box::new(QuietAccess { address, elements, copies: true })),
         });
-        Ok(())
     }
 
     fn atomic(
@@ -376,6 +382,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
         for (target, result) in targets.iter().zip(results) {
             if let (Some(Register::R(d, _)), Slot::R(result)) = (self.dst(target)?, result) {
+                *self.builder.reads.entry((false, result.0)).or_default() += 1;
                 self.alu(Alu::R1(R1::Mov, d, result));
             }
         }

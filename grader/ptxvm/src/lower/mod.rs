@@ -11,18 +11,22 @@ mod control;
 mod convert;
 mod copies;
 mod float;
+mod labels;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod mods;
 mod narrow;
 mod operands;
 mod packed;
+mod pairs;
 mod postdom;
 mod quiet;
 mod rare;
 mod refuse;
 mod video;
 mod warpops;
+mod wide;
 
 use std::collections::HashMap;
 

@@ -19,11 +19,6 @@ impl<'a> Mods<'a> {
         self.rest.contains(&name)
     }
 
-    /// Whether these are all.
-    pub fn is(&self, names: &[&str]) -> bool {
-        self.rest == names
-    }
-
     /// Takes a modifier away if it is there.
     pub fn take(&mut self, name: &str) -> bool {
         let found = self.rest.iter().position(|part| *part == name);

@@ -14,11 +14,16 @@ impl<'a> Body<'_, '_, '_, 'a> {
             if let Some(&register) = self.scopes[index].named.get(name) {
                 return Some(register);
             }
-            if let Some(ty) = family_type(&self.scopes[index], name) {
-                let register = self.new_register(ty);
-                self.scopes[index].named.insert(name, register);
-                return Some(register);
-            }
+            let scope = &self.scopes[index];
+            let register = if let Some(ty) = family_type(scope, name) {
+                self.new_register(ty)
+            } else if family(&scope.wide_families, name, |&family| family).is_some() {
+                self.new_wide()
+            } else {
+                continue;
+            };
+            self.scopes[index].named.insert(name, register);
+            return Some(register);
         }
         None
     }
@@ -244,6 +249,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Some(Register::R(register, bits)) => Ok((Slot::R(register), bits.max(16))),
             Some(Register::Q(register)) => Ok((Slot::Q(register), 64)),
             Some(Register::P(_)) => Err(self.malformed("predicates cannot be in memory")),
+            Some(Register::Wide(_)) => Err(self.malformed("the register has 128 bits")),
             None => Ok((Slot::Sink, 32)),
         }
     }
@@ -276,7 +282,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         match register {
             Register::R(r, _) => self.note_read(false, r.0),
             Register::Q(q) => self.note_read(true, q.0),
-            Register::P(_) => {}
+            Register::P(_) | Register::Wide(_) => {}
         }
         Some(register)
     }
@@ -303,6 +309,11 @@ impl<'a> Body<'_, '_, '_, 'a> {
 }
 
 fn family_type(scope: &Scope, name: &str) -> Option<Type> {
+    family(&scope.families, name, |&(family, count, _)| (family, count)).map(|&(.., ty)| ty)
+}
+
+/// The last declared family that a name belongs to.
+fn family<'s, T>(all: &'s [T], name: &str, of: impl Fn(&T) -> (&str, u64)) -> Option<&'s T> {
     let digits = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
     let (prefix, number) = name.split_at(digits);
     // `%r01` is not `%r1`.
@@ -310,12 +321,10 @@ fn family_type(scope: &Scope, name: &str) -> Option<Type> {
         return None;
     }
     let number: u64 = number.parse().ok()?;
-    scope
-        .families
-        .iter()
-        .rev()
-        .find(|(family, count, _)| *family == prefix && number < *count)
-        .map(|&(.., ty)| ty)
+    all.iter().rev().find(|one| {
+        let (family, count) = of(one);
+        family == prefix && number < count
+    })
 }
 
 /// Special registers whose value a warp keeps.

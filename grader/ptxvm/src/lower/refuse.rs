@@ -1,7 +1,7 @@
 //! Why an instruction is refused, in words that help.
 
 /// What belongs to which family, by the beginning of the opcode.
-const FAMILIES: [(&str, &str); 34] = [
+const FAMILIES: [(&str, &str); 30] = [
     ("tex", TEXTURES),
     ("tld4", TEXTURES),
     ("txq", TEXTURES),
@@ -17,9 +17,6 @@ const FAMILIES: [(&str, &str); 34] = [
     ("cp.async.bulk", TENSOR_MEMORY),
     ("cp.reduce.async", TENSOR_MEMORY),
     ("tensormap", TENSOR_MEMORY),
-    ("mbarrier", "barrier objects in memory are not there; use __syncthreads()"),
-    ("cp.async.mbarrier", "barrier objects in memory are not there; use __syncthreads()"),
-    ("fence.mbarrier_init", "barrier objects in memory are not there; use __syncthreads()"),
     ("fence.proxy.tensormap::generic", TENSOR_MEMORY),
     ("prefetch.tensormap", TENSOR_MEMORY),
     ("fence.acquire.sync_restrict::shared::cluster", CLUSTERS),
@@ -35,7 +32,6 @@ const FAMILIES: [(&str, &str); 34] = [
     ("mapa", CLUSTERS),
     ("getctarank", CLUSTERS),
     ("setmaxnreg", "warps do not trade registers here; leave it out"),
-    ("griddepcontrol", "a launch never overlaps the one before it here; leave it out"),
 ];
 
 const TEXTURES: &str = "there are no textures here; read the data through a pointer";
@@ -45,14 +41,15 @@ const TENSOR_MEMORY: &str =
 const SPARSE: &str = "products of sparse matrices are not there; use mma.sync on all elements";
 const CLUSTERS: &str = "there are no clusters of blocks here; launch without them";
 
+const LAUNCHES: &str = "a kernel launches no other here; launch it from the host";
+
 const STACK: &str = "a thread's stack does not grow; declare an array of a fixed size";
 
 /// What belongs together by one part of the opcode.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 7] = [
     ("shared::cluster", CLUSTERS),
-    ("f32x2", "pairs of f32 in a register need sm_100; compute them one by one"),
     ("v8", "vectors of 32 bytes need sm_100; use two of 16"),
-    ("b128", "words of 128 bits are not there; use two of 64 bits"),
+    ("b128", "words of 128 bits are only moved, loaded and stored here; use two of 64 bits"),
     ("rs", "stochastic rounding needs sm_100a; use `.rn`"),
     ("oob", "`.oob` belongs to the tensor memory accelerator of sm_90; leave it out"),
     ("e2m1x2", "formats of 4 and 6 bits need sm_100a; use `e4m3` or `e5m2`"),
@@ -84,6 +81,22 @@ pub fn known_reason(opcode: &str) -> Option<String> {
     why(opcode).map(|why| format!("instruction `{opcode}`: {why}"))
 }
 
+/// A function that is called and has no body.
+pub fn function(name: &str) -> String {
+    let why = match name {
+        // What a launch inside a kernel becomes, by the version of the device runtime.
+        _ if ["__cudaCDP", "cudaLaunchDevice", "cudaGetParameterBuffer"]
+            .iter()
+            .any(|start| name.starts_with(start)) =>
+        {
+            LAUNCHES
+        }
+        _ if name.starts_with("cudaGraph") => "there are no graphs of launches here",
+        _ => return format!("call of `{name}`, which has no body here"),
+    };
+    format!("call of `{name}`: {why}")
+}
+
 /// What a register stands for that is not there.
 pub fn register(name: &str) -> String {
     let why = match name.trim_start_matches('%') {
@@ -106,9 +119,11 @@ mod tests {
     fn families_go_by_whole_parts_of_an_opcode() {
         assert!(reason("tex.2d.v4.f32.f32").contains("through a pointer"));
         assert!(reason("cp.async.bulk.shared::cluster.global").contains("accelerator"));
-        assert!(reason("cp.async.mbarrier.arrive.b64").contains("barrier objects"));
+        assert!(reason("mbarrier.arrive.shared::cluster.b64").contains("no clusters"));
         assert_eq!(reason("texture"), "instruction `texture`");
         assert!(reason("ld.shared::cluster.b32").contains("no clusters"));
         assert_eq!(known_reason("add.rn.f32"), None);
+        assert!(function("__cudaCDP2LaunchDeviceV2").contains("from the host"));
+        assert_eq!(function("f"), "call of `f`, which has no body here");
     }
 }

@@ -13,5 +13,6 @@ pub mod half;
 pub mod int;
 pub mod narrow;
 pub mod product;
+mod product8;
 pub mod round;
 pub mod video;

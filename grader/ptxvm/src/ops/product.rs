@@ -6,6 +6,7 @@
 //! Cores", 2025). The ISA leaves all this open, and other generations do otherwise. In `f64` the products are added one
 //! after the other, each with one rounding; integers are exact. An H200 gives the same bits (`tests/golden/mma.py`).
 
+use super::product8;
 use super::round::{self, F16, Mode};
 use crate::matrix::{Layout, Product, Scalar};
 
@@ -29,7 +30,7 @@ const ZERO: i32 = -126;
 
 /// A finite float: `significand` times two to the power of `exponent - bits`.
 #[derive(Clone, Copy)]
-struct Term {
+pub(super) struct Term {
     significand: i64,
     /// Of the largest bit that a normal number has in its significand; a product of two may have one more.
     exponent: i32,
@@ -40,7 +41,7 @@ struct Term {
 }
 
 impl Term {
-    fn new(bits: u64, scalar: Scalar) -> Self {
+    pub fn new(bits: u64, scalar: Scalar) -> Self {
         let (exponent_bits, mantissa, bits) = match scalar {
             Scalar::F16 => (5, 10, bits),
             Scalar::Bf16 => (8, 7, bits),
@@ -64,7 +65,7 @@ impl Term {
         Self { significand, exponent, bits: mantissa, value }
     }
 
-    fn times(self, other: Self) -> Self {
+    pub fn times(self, other: Self) -> Self {
         Self {
             significand: self.significand * other.significand,
             exponent: self.exponent + other.exponent,
@@ -92,7 +93,7 @@ fn power_of_two(exponent: i32) -> f64 {
 }
 
 /// The sum of terms, as the bits of an `f16` or `f32`.
-fn fused(terms: &[Term], to: Scalar) -> u64 {
+pub(super) fn fused(terms: &[Term], to: Scalar) -> u64 {
     // The order does not matter to what is infinite or no number, and nothing else is too large for an f64.
     let special: f64 = terms.iter().map(|term| term.value).sum();
     let sum = if special.is_finite() {
@@ -199,6 +200,7 @@ pub fn product(op: &Product, a: &Dense, b: &Dense, c: &Dense) -> Dense {
                 (sum as u32).into()
             })
             .collect(),
+        _ if matches!(op.a.scalar, Scalar::E4m3 | Scalar::E5m2) => product8::product(op, a, b, c),
         _ => floats(op, a, b, c),
     }
 }

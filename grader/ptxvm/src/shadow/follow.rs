@@ -10,6 +10,7 @@ use crate::exec::warpops::source_lane;
 use crate::finding::{AccessKind, Log};
 use crate::hooks::{Event, Monitor, Step};
 use crate::ir::{Alu, Atom, AtomOp, Base, Elements, Op, P, R, Slot, System};
+use crate::mbarrier::{Arrival, Operation};
 use crate::memory::{LaneMemory, Window};
 use crate::types::Type;
 use crate::warp::{Registers, lanes};
@@ -72,6 +73,14 @@ impl Monitor for &mut Shadow {
             Op::Clock64(d) => self.warps[step.warp as usize].forget(Slot::Q(*d), step.mask),
             &Op::MatchAny(d, a) | &Op::MatchAll(d, _, a) => self.compared(step, d, a),
             &Op::Redux(_, d, a) => self.compared(step, d, Slot::R(a)),
+            // A state is no expression; what copies bring is not followed.
+            Op::Mbarrier(mbarrier) => match mbarrier.operation {
+                Operation::Arrive(Arrival { token, .. }) => {
+                    self.warps[step.warp as usize].forget(token, step.mask);
+                }
+                Operation::Copy { .. } | Operation::CopiesArrive { .. } => self.lost = true,
+                _ => {}
+            },
             Op::Load(address, _) | Op::Store(address, _) => self.addressed(step, address.base),
             Op::QuietLoad(quiet) | Op::QuietStore(quiet) => {
                 self.addressed(step, quiet.address.base);
@@ -88,6 +97,7 @@ impl Monitor for &mut Shadow {
             Op::Store(_, elements) => self.stored(event, elements),
             Op::QuietStore(quiet) => self.stored(event, &quiet.elements),
             Op::Atom(atom) => self.updated(event, atom),
+            Op::Mbarrier(_) => {}
             _ => self.lost = true,
         }
     }
@@ -111,6 +121,7 @@ fn moves_nothing(op: &Op) -> bool {
             | Op::Members(_)
             | Op::System(System::Printf { .. } | System::AssertFail { .. })
             | Op::WarpSync
+            | Op::Fence(_)
             | Op::Nop
     )
 }

@@ -3,6 +3,7 @@
 use super::Shadow;
 use crate::block::Turns;
 use crate::error::LaunchError;
+use crate::exec::objects::Mbarriers;
 use crate::exec::{BlockState, Env};
 use crate::finding::Log;
 use crate::grid::{
@@ -57,6 +58,8 @@ pub fn launch_shadowed(
         monitor: shadow,
         coordinates: [0; 3],
         lane_instructions: 0,
+        mbarriers: Mbarriers::default(),
+        polled: Vec::new(),
     };
     let mut warps: Vec<Warp> = (0..start.warps).map(|_| Warp::new(env.program)).collect();
     let blocks = launch.grid.iter().map(|&count| u64::from(count)).product();
@@ -69,6 +72,7 @@ pub fn launch_shadowed(
             continue;
         }
         state.shared.reset_from(&start.shared);
+        state.polled.clear();
         state.monitor.block_start(start.shared_bytes, start.warps);
         for (warp, number) in warps.iter_mut().zip(0u32..) {
             let threads = (start.threads - number * 32).min(32);

@@ -47,6 +47,8 @@ pub struct Variable<'a> {
 #[derive(Clone, Debug)]
 pub struct Registers<'a> {
     pub ty: Type,
+    /// Two of `ty` in one: `.b128`.
+    pub wide: bool,
     pub name: &'a str,
     /// `<n>` declares `name0` to `name(n-1)`.
     pub count: Option<u64>,

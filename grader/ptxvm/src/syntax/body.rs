@@ -6,6 +6,7 @@ use super::ast::{
 use super::lexer::Kind;
 use super::parser::{MAX_DEPTH, Parser, Result};
 use crate::error::LoadError;
+use crate::types::Type;
 
 impl<'a> Parser<'_, 'a> {
     /// From `{` to the `}` that belongs to it.
@@ -59,7 +60,8 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn registers(&mut self, push: &mut dyn FnMut(Registers<'a>)) -> Result<()> {
-        let (ty, ..) = self.variable_type()?;
+        let wide = self.eat_directive(".b128");
+        let ty = if wide { Type::B64 } else { self.variable_type()?.0 };
         loop {
             let name = self.word("a register's name")?;
             let count = if self.eat(b'<') {
@@ -69,7 +71,7 @@ impl<'a> Parser<'_, 'a> {
             } else {
                 None
             };
-            push(Registers { ty, name, count });
+            push(Registers { ty, wide, name, count });
             if !self.eat(b',') {
                 return self.expect(b';');
             }

@@ -103,7 +103,7 @@ impl<'a> Parser<'_, 'a> {
         self.peek().filter(|token| token.kind == Kind::Directive).map(|token| token.text)
     }
 
-    fn eat_directive(&mut self, name: &str) -> bool {
+    pub(super) fn eat_directive(&mut self, name: &str) -> bool {
         let found = self.directive() == Some(name);
         self.at += usize::from(found);
         found
@@ -253,6 +253,8 @@ impl<'a> Parser<'_, 'a> {
                 }
                 ".v2" => lanes = 2,
                 ".v4" => lanes = 4,
+                // As large and as aligned as two words.
+                ".b128" => (ty, lanes) = (Some(Type::B64), 2),
                 ".ptr" => pointer = true,
                 ".global" | ".shared" | ".local" | ".const" if pointer => {}
                 ".attribute" => {

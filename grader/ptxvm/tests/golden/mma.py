@@ -19,8 +19,9 @@ FIXTURES = os.path.join(HERE, "..", "fixtures")
 SETS, SAMPLE = 64, 16
 U = np.uint64
 # Bits of exponent and mantissa.
-FORMATS = {"f16": (5, 10), "bf16": (8, 7), "tf32": (8, 23), "f32": (8, 23), "f64": (11, 52)}
-WIDTH = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4}
+FORMATS = {"f16": (5, 10), "bf16": (8, 7), "tf32": (8, 23), "f32": (8, 23), "f64": (11, 52),
+           "e4m3": (4, 3), "e5m2": (5, 2)}
+WIDTH = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4, "e4m3": 1, "e5m2": 1}
 
 
 def mix(x):
@@ -71,6 +72,9 @@ def operands(name, matrix, kind, per_set):
     special = np.select([choice == U(i) for i in range(6)],
                         [sign, sign | infinity, infinity | quiet, sign | fraction,
                          sign | infinity | quiet | fraction, sign | infinity | (fraction & ~quiet) | U(1)], near)
+    if WIDTH[kind] == 1:
+        # Any byte now and then: what is no number differs between the two formats.
+        special = np.where(choice == U(0), random & U(0xFF), near)
     numbers = whole((random % U(17)).astype(np.int64) - 8, exponent, mantissa)
     return np.select([sort == U(0), sort == U(1), sort == U(2)], [numbers, near, finite], special)
 
@@ -196,9 +200,10 @@ def whole_kernels(gpu, mma, wmma, say):
 def main():
     folder = sys.argv[1]
     gpu, lines, data = Gpu(), [], []
-    files = [os.path.join(FIXTURES, file) for file in ("mma_sm90.ptx", "wmma_sm90.ptx")]
-    mma, wmma = (gpu.load(file) for file in files)
-    for file, module in zip(files, (mma, wmma)):
+    files = [os.path.join(FIXTURES, file) for file in ("mma_sm90.ptx", "wmma_sm90.ptx", "mma_hopper_sm90.ptx")]
+    modules = [gpu.load(file) for file in files]
+    mma, wmma, _ = modules
+    for file, module in zip(files, modules):
         for name in names(file):
             if not re.match(r"w?mma_m\d", name):
                 continue

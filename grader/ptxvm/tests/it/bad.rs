@@ -44,6 +44,7 @@ fn describe(kind: &FindingKind) -> String {
         FindingKind::InvalidMembers { .. } => "InvalidMembers".into(),
         FindingKind::PartOfWarp { .. } => "PartOfWarp".into(),
         FindingKind::UnevenOperands => "UnevenOperands".into(),
+        FindingKind::Mbarrier { .. } => "Mbarrier".into(),
         FindingKind::InFlight { .. } => "InFlight".into(),
         FindingKind::EndlessLoop { .. } => "EndlessLoop".into(),
         FindingKind::Trap { .. } => "Trap".into(),

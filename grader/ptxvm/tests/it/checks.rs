@@ -3,12 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use ptxvm::{Access, BufferId, Finding, FindingKind, Init, Launch, Memory, Module, Options};
+use ptxvm::{
+    Access, BufferId, Finding, FindingKind, Init, Launch, MbarrierMisuse, Memory, Module, Options,
+};
 
 use crate::support::{bytes_of, integers};
 
 /// Sources and what nvcc made of them.
-const FILES: [(&str, &str, &str); 11] = [
+const FILES: [(&str, &str, &str); 15] = [
     ("memory.cu", include_str!("../checks/memory.cu"), include_str!("../checks/memory.ptx")),
     ("init.cu", include_str!("../checks/init.cu"), include_str!("../checks/init.ptx")),
     (
@@ -25,9 +27,27 @@ const FILES: [(&str, &str, &str); 11] = [
     ("calls.cu", include_str!("../checks/calls.cu"), include_str!("../checks/calls.ptx")),
     ("heap.cu", include_str!("../checks/heap.cu"), include_str!("../checks/heap.ptx")),
     ("grid.cu", include_str!("../checks/grid.cu"), include_str!("../checks/grid.ptx")),
+    ("lanes.cu", include_str!("../checks/lanes.cu"), include_str!("../checks/lanes.ptx")),
     ("tiles.cu", include_str!("../checks/tiles.cu"), include_str!("../checks/tiles.ptx")),
     ("tensor.cu", include_str!("../checks/tensor.cu"), include_str!("../checks/tensor.ptx")),
+    (
+        "barrier_objects.cu",
+        include_str!("../checks/barrier_objects.cu"),
+        include_str!("../checks/barrier_objects.ptx"),
+    ),
+    (
+        "barrier_objects.cu",
+        include_str!("../checks/barrier_objects.cu"),
+        include_str!("../checks/barrier_objects_sm90.ptx"),
+    ),
+    ("fences.cu", include_str!("../checks/fences.cu"), include_str!("../checks/fences.ptx")),
     ("usual.cu", include_str!("../checks/usual.cu"), include_str!("../checks/usual.ptx")),
+];
+
+/// `lanes.cu` at other levels of optimisation.
+const LANES: [(&str, &str); 2] = [
+    ("-O0", include_str!("../checks/lanes_O0.ptx")),
+    ("-G", include_str!("../checks/lanes_G.ptx")),
 ];
 
 /// A finding by line and kind.
@@ -132,6 +152,19 @@ fn prepare(text: &str) -> (Memory, Launch, Vec<BufferId>) {
     (memory, launch, buffers)
 }
 
+fn misuse_name(misuse: &MbarrierMisuse) -> &'static str {
+    match misuse {
+        MbarrierMisuse::NotInitialised => "NotInitialised",
+        MbarrierMisuse::InitialisedAgain { .. } => "InitialisedAgain",
+        MbarrierMisuse::InvalidCount { .. } => "InvalidCount",
+        MbarrierMisuse::TooManyArrivals { .. } => "TooManyArrivals",
+        MbarrierMisuse::MayNotComplete => "MayNotComplete",
+        MbarrierMisuse::OldToken => "OldToken",
+        MbarrierMisuse::Touched { .. } => "Touched",
+        MbarrierMisuse::NeverCompletes { .. } => "NeverCompletes",
+    }
+}
+
 fn kind(finding: &Finding) -> &'static str {
     match finding.kind {
         FindingKind::OutOfBounds { .. } => "OutOfBounds",
@@ -142,6 +175,7 @@ fn kind(finding: &Finding) -> &'static str {
         FindingKind::InvalidMembers { .. } => "InvalidMembers",
         FindingKind::PartOfWarp { .. } => "PartOfWarp",
         FindingKind::UnevenOperands => "UnevenOperands",
+        FindingKind::Mbarrier { ref misuse, .. } => misuse_name(misuse),
         FindingKind::InFlight { .. } => "InFlight",
         FindingKind::EndlessLoop { .. } => "EndlessLoop",
         FindingKind::Trap { .. } => "Trap",
@@ -157,10 +191,21 @@ fn kind(finding: &Finding) -> &'static str {
 
 /// The findings of a launch, and the bytes of the buffers after it.
 fn run(module: &Module, name: &str, text: &str, threads: usize) -> (Vec<Finding>, Vec<Vec<u8>>) {
+    run_within(1 << 16, module, name, text, threads)
+}
+
+/// The same with another budget.
+fn run_within(
+    budget: u64,
+    module: &Module,
+    name: &str,
+    text: &str,
+    threads: usize,
+) -> (Vec<Finding>, Vec<Vec<u8>>) {
     let kernel = module.kernel(name).expect(name);
     let (mut memory, launch, buffers) = prepare(text);
     let cooperative = text.starts_with("cooperative");
-    let options = Options { budget: 1 << 16, cooperative, ..Options::default() };
+    let options = Options { budget, cooperative, ..Options::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let outcome = pool.install(|| ptxvm::launch(module, kernel, &launch, &mut memory, &options));
     let findings = outcome.unwrap_or_else(|error| panic!("{name}: {error}")).findings;
@@ -197,6 +242,46 @@ fn each_finding_and_no_other() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(bad >= 40 && good >= 30, "{bad} bad and {good} good kernels");
+}
+
+/// Lanes wait for each other in the same way at every level of optimisation, and leave the same.
+#[test]
+fn lanes_wait_for_each_other_however_they_are_compiled() {
+    let (_, source, ptx) = FILES.into_iter().find(|(file, ..)| *file == "lanes.cu").expect("lanes");
+    let optimised = Module::load(ptx).expect("PTX");
+    for (level, ptx) in LANES {
+        let module = Module::load(ptx).unwrap_or_else(|error| panic!("{level}: {error}"));
+        for case in cases(source) {
+            let name = format!("{}, {level}", case.name);
+            let (findings, bytes) = run_within(1 << 20, &module, case.name, case.launch, 1);
+            let kinds: BTreeSet<_> = findings.iter().map(kind).collect();
+            let expected: BTreeSet<_> = case.expected.iter().map(|(_, kind)| &**kind).collect();
+            assert_eq!(kinds, expected, "{name}: {findings:?}");
+            if kinds.is_empty() {
+                assert_eq!(bytes, run(&optimised, case.name, case.launch, 1).1, "{name}");
+            }
+        }
+    }
+}
+
+/// Threads that wait for each other for ever are told of long before the budget is spent.
+#[test]
+fn waiting_in_vain_is_found_at_once() {
+    let (_, source, ptx) = FILES.into_iter().find(|(file, ..)| *file == "lanes.cu").expect("lanes");
+    let module = Module::load(ptx).expect("PTX");
+    let mut found = 0;
+    for case in cases(source) {
+        if !case.expected.iter().any(|(_, kind)| kind == "EndlessLoop") {
+            continue;
+        }
+        for finding in run_within(1 << 40, &module, case.name, case.launch, 1).0 {
+            if let FindingKind::EndlessLoop { instructions } = finding.kind {
+                assert!(instructions < 1 << 16, "{}: {instructions}", case.name);
+                found += 1;
+            }
+        }
+    }
+    assert_eq!(found, 5);
 }
 
 /// Right kernels leave in their buffers what they leave there on an H200.
@@ -249,12 +334,14 @@ fn counting_changes_nothing_that_a_launch_does() {
             for id in (0..launch.params.len()).map(BufferId) {
                 assert_eq!(other.bytes(id), memory.bytes(id), "{}: {id:?}", case.name);
             }
-            let endless = |f: &Finding| matches!(f.kind, FindingKind::EndlessLoop { .. });
+            let endless = |f: &Finding| matches!(kind(f), "EndlessLoop" | "NeverCompletes");
             assert_eq!(counters.endless, plain.findings.iter().any(endless), "{}", case.name);
             let (mut alone, launch, _) = prepare(case.launch);
             let alone = ptxvm::launch_counted(&module, kernel, &launch, &mut alone, &options);
             all += 1;
-            others.extend((alone.ok().as_ref() != Some(&counters)).then_some(case.name));
+            // Most of the kernels with fences wait for other blocks.
+            let other = file != "fences.cu" && alone.ok().as_ref() != Some(&counters);
+            others.extend(other.then_some(case.name));
         }
     }
     // Where warps wait in loops for others, how often they look depends on the turns that blocks take.

@@ -9,7 +9,7 @@ const INSTRUCTIONS: &str = include_str!("../coverage/instructions.txt");
 fn refusal(instruction: &str) -> Option<String> {
     let text = format!(
         ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(){{\n\
-         .reg .b16 %rs<9>;.reg .b32 %r<9>;.reg .b64 %rd<9>;.reg .f32 %f<9>;.reg .f64 %fd<9>;.reg .pred %p<9>;\n\
+         .reg .b16 %rs<9>;.reg .b32 %r<9>;.reg .b64 %rd<9>;.reg .f32 %f<9>;.reg .f64 %fd<9>;.reg .b128 %rq<9>;.reg .pred %p<9>;\n\
          {instruction}\nret;\n}}\n"
     );
     match Module::load(&text) {

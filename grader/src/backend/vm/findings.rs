@@ -1,8 +1,10 @@
 //! What the machine finds, in the words of tensors.
 
 use super::Session;
-use crate::finding::{Access, Finding, FindingKind, Place, SourceLine, Space, ThreadId};
-use ptxvm::{AccessKind, BufferId, Memory, RaceKind, SourceLoc};
+use crate::finding::{
+    Access, BarrierMisuse, Finding, FindingKind, Place, SourceLine, Space, ThreadId,
+};
+use ptxvm::{AccessKind, BufferId, MbarrierMisuse, Memory, RaceKind, SourceLoc};
 
 impl Session<'_> {
     /// The machine speaks of buffers and bytes; this speaks of tensors and elements.
@@ -64,12 +66,7 @@ pub(crate) fn in_tensors(
             }
         }
         ptxvm::FindingKind::GlobalRace {
-            kind,
-            buffer,
-            other,
-            other_thread,
-            same_block,
-            ..
+            kind, buffer, other, other_thread, same_block, ..
         } => {
             let (earlier, later) = sides(kind);
             FindingKind::GlobalRace {
@@ -97,6 +94,9 @@ pub(crate) fn in_tensors(
                 own: copy_thread == thread,
             }
         }
+        ptxvm::FindingKind::Mbarrier { misuse, offset } => {
+            FindingKind::BarrierObject { misuse: misused(&misuse), offset }
+        }
         ptxvm::FindingKind::EndlessLoop { instructions } => {
             FindingKind::EndlessLoop { instructions }
         }
@@ -111,6 +111,27 @@ pub(crate) fn in_tensors(
     };
     let thread = Some(ThreadId { block, thread });
     Finding { kind, kernel: kernel.to_owned(), line: loc.as_ref().map(line), thread, count }
+}
+
+fn misused(misuse: &MbarrierMisuse) -> BarrierMisuse {
+    match *misuse {
+        MbarrierMisuse::NotInitialised => BarrierMisuse::NotInitialised,
+        MbarrierMisuse::InitialisedAgain { ref first, .. } => {
+            BarrierMisuse::InitialisedAgain { first_line: first.as_ref().map(line) }
+        }
+        MbarrierMisuse::InvalidCount { count } => BarrierMisuse::InvalidCount { count },
+        MbarrierMisuse::TooManyArrivals { count, pending } => {
+            BarrierMisuse::TooManyArrivals { count, pending }
+        }
+        MbarrierMisuse::MayNotComplete => BarrierMisuse::MayNotComplete,
+        MbarrierMisuse::OldToken => BarrierMisuse::OldToken,
+        MbarrierMisuse::Touched { access: a, size: _ } => {
+            BarrierMisuse::Touched { access: access(a) }
+        }
+        MbarrierMisuse::NeverCompletes { arrivals, bytes } => {
+            BarrierMisuse::NeverCompletes { arrivals, bytes }
+        }
+    }
 }
 
 /// What the earlier access and the later one of a race were.
@@ -137,6 +158,7 @@ pub fn ends_the_case(kind: &ptxvm::FindingKind) -> bool {
     matches!(
         kind,
         ptxvm::FindingKind::EndlessLoop { .. }
+            | ptxvm::FindingKind::Mbarrier { misuse: MbarrierMisuse::NeverCompletes { .. }, .. }
             | ptxvm::FindingKind::BarrierDivergence { .. }
             | ptxvm::FindingKind::StackOverflow { .. }
             | ptxvm::FindingKind::InvalidCall { .. }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::finding::ThreadId;
+use crate::finding::{BarrierMisuse, ThreadId};
 use crate::report::examples::{SOURCE, line};
 use std::fmt::Write;
 
@@ -29,6 +29,7 @@ fn every_kind_has_a_title_and_help() {
         offset: 16,
     };
     let global = Space::Global;
+    let barrier = |misuse| FindingKind::BarrierObject { misuse, offset: 8 };
     let kinds = [
         out_of_bounds(Access::Read, global, Some(place(9)), 0x7000_0000),
         out_of_bounds(Access::Write, global, Some(place(-3)), 0x7000_0000),
@@ -64,6 +65,15 @@ fn every_kind_has_a_title_and_help() {
             own: false,
         },
         FindingKind::CopyInFlight { access: Access::Write, offset: 8, copy_line: None, own: true },
+        barrier(BarrierMisuse::NotInitialised),
+        barrier(BarrierMisuse::InitialisedAgain { first_line: Some(line(3, 0)) }),
+        barrier(BarrierMisuse::InvalidCount { count: 0 }),
+        barrier(BarrierMisuse::TooManyArrivals { count: 2, pending: 1 }),
+        barrier(BarrierMisuse::MayNotComplete),
+        barrier(BarrierMisuse::OldToken),
+        barrier(BarrierMisuse::Touched { access: Access::Write }),
+        barrier(BarrierMisuse::NeverCompletes { arrivals: 1, bytes: 0 }),
+        barrier(BarrierMisuse::NeverCompletes { arrivals: 0, bytes: 64 }),
         FindingKind::NotRepeatable { place: place(4), values: [0.1, 0.100_000_001] },
         FindingKind::Unwritten { place: place(2) },
         FindingKind::UnmetRequirement {
@@ -158,10 +168,29 @@ fn every_kind_has_a_title_and_help() {
     the threads of a warp give this load or store of a matrix different places
         a warp loads or stores one matrix: its address and stride may not depend on the lane
     read of byte 64 of shared memory, to which an asynchronous copy is still on its way
-        the thread that copies must wait for it (__pipeline_wait_prior), and then a __syncthreads() must follow
+        the thread that copies must wait for it (__pipeline_wait_prior), and then a __syncthreads() must follow; of a barrier's copy all wait at the barrier
         the copy begins here: 10_conv_backward_input.cu:3
     write to byte 8 of shared memory, to which an asynchronous copy is still on its way
-        wait for the copy first: cp.async.wait_group or __pipeline_wait_prior
+        wait for the copy first: by __pipeline_wait_prior, or at the barrier that it belongs to
+    use of the barrier object at byte 8 of shared memory, which nobody has initialised
+        one thread calls init, and a __syncthreads() follows before any other thread uses it
+    the barrier object at byte 8 of shared memory is initialised a second time
+        one thread of the block initialises it, once: if (threadIdx.x == 0) init(&bar, blockDim.x);
+        initialised here: 10_conv_backward_input.cu:3
+    a count of 0 for the barrier object at byte 8 of shared memory
+        arrivals are 1 to 1,048,575 at once, bytes at most 1,048,575 and whole 16s in bulk copies
+    2 arrivals at the barrier object at byte 8 of shared memory, which waits for 1 only
+        each phase takes as many arrivals as init said, less those that have dropped out
+    an arrival that must not be the last one completes the phase of the barrier object at byte 8 of shared memory
+        arrive without noComplete where it may be the last one
+    a wait with a token that is no token of the last two phases of the barrier object at byte 8 of shared memory
+        wait with the token that arrive() of the same barrier has just given
+    write to the barrier object at byte 8 of shared memory
+        only init, arrive and wait may touch it: does an array before it run over, or does memory have two uses?
+    the phase of the barrier object at byte 8 of shared memory never completes
+        1 arrival more would complete it, and all threads that are left wait: does the count of init fit those who arrive? Does each wait for the right phase?
+    the phase of the barrier object at byte 8 of shared memory never completes
+        all have arrived, but 64 bytes of copies are missing: does what was announced fit what is copied?
     filters[0, 0, 1, 1] was 0.1 after one run and 0.100000001 after another, on the same data
         the bits must be the same at every run, whatever order blocks and warps run in
         atomic additions of floats come in any order, and each order rounds otherwise: let one thread add them in a fixed order

@@ -27,9 +27,9 @@ pub(super) fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
             ),
             format!("{} here", noun(*access)),
             vec![if *own {
-                "wait for the copy first: cp.async.wait_group or __pipeline_wait_prior"
+                "wait for the copy first: by __pipeline_wait_prior, or at the barrier that it belongs to"
             } else {
-                "the thread that copies must wait for it (__pipeline_wait_prior), and then a __syncthreads() must follow"
+                "the thread that copies must wait for it (__pipeline_wait_prior), and then a __syncthreads() must follow; of a barrier's copy all wait at the barrier"
             }
             .into()],
         ),

@@ -22,9 +22,11 @@ fn watched(
     let id = memory.alloc(Init::Bytes(vec![0; length]), Access::ReadWrite);
     let program = Program::default();
     let registers = Registers::new(&program);
-    let mut races = GlobalRaces::new([(UNITS / THREADS) as u32, 1, 1], true, false);
+    let mut races = GlobalRaces::new([(UNITS / THREADS) as u32, 1, 1], true);
     races.limit = usize::MAX;
+    let mut order = Order::new(false, races.blocks());
     let clocks = Box::new([[1; 32]; 32]);
+    order.begin(1, 8, &clocks);
     let mut log = Log::default();
     for block in 0..UNITS / THREADS {
         races.resume(block);
@@ -64,7 +66,7 @@ fn watched(
                         LaneMemory::put(&mut &memory, lane, address as usize, size, value);
                     }
                 }
-                races.access(&event, &clocks, &mut log);
+                races.access(&event, &clocks, &order, &mut log);
             }
         }
     }

@@ -13,8 +13,11 @@ impl Plain {
         let unordered = |old: Option<Access>| {
             let old = old?;
             let (by, own) = (usize::from(old.event.warp), now.warp());
-            let seen = now.clocks[own][by];
-            let before = if by == own { old.event.clock < seen } else { old.event.clock <= seen };
+            let before = if by == own {
+                old.event.clock < now.met || now.own.covers(old.event.clock, old.thread % 32)
+            } else {
+                old.event.clock <= now.clocks[own][by]
+            };
             (!before).then_some(old)
         };
         let conflict = |old| {
@@ -62,6 +65,7 @@ fn twelve_bytes_find_what_whole_accesses_find() {
     for (warp, clocks) in clocks.iter_mut().enumerate() {
         clocks[warp] = 1;
     }
+    let (mut met, mut own) = ([1; ALL], [Seen::default(); ALL]);
     let (mut races, mut quiet, mut highest) = (0, 0, 0);
     for round in 0..150_000u32 {
         // Barriers of all warps at first, then of some, then of single ones only.
@@ -72,18 +76,32 @@ fn twelve_bytes_find_what_whole_accesses_find() {
         };
         if random(60) == 0 {
             let mut joined = [0; WARPS];
-            let own: Vec<usize> = (0..ALL).filter(|warp| members >> warp & 1 == 1).collect();
-            for &warp in &own {
+            let all: Vec<usize> = (0..ALL).filter(|warp| members >> warp & 1 == 1).collect();
+            for &warp in &all {
                 for (all, &clock) in joined.iter_mut().zip(&clocks[warp]) {
                     *all = clock.max(*all);
                 }
             }
-            for &warp in &own {
+            for &warp in &all {
                 clocks[warp] = joined;
                 clocks[warp][warp] += 1;
-                shadow.raise_floor(warp, &clocks[warp], ALL);
+                met[warp] = clocks[warp][warp];
+                own[warp] = Seen::default();
+                shadow.raise_floor(warp, &clocks[warp], met[warp], ALL);
             }
             shadow.settle(ALL);
+        }
+        if round > 50_000 && random(30) == 0 {
+            // Some lanes of a warp release something, which others of it or those of another warp acquire.
+            let (from, to) = (random(ALL as u32) as usize, random(ALL as u32) as usize);
+            let upto = clocks[from][from];
+            clocks[from][from] += 1;
+            if from == to {
+                own[to] = Seen { all: met[to] - 1, lanes: random(1 << 24), upto };
+            } else {
+                clocks[to][from] = upto;
+            }
+            shadow.raise_floor(to, &clocks[to], met[to], ALL);
         }
         let (warp, lane) = (random(ALL as u32), random(32));
         let (clock, strong) = (clocks[warp as usize][warp as usize], random(5) == 0);
@@ -95,6 +113,8 @@ fn twelve_bytes_find_what_whole_accesses_find() {
             mark: Mark::new(number, lane as usize),
             access: Access { event, thread: warp * 32 + lane },
             clocks: &clocks,
+            met: met[warp as usize],
+            own: own[warp as usize],
             kind,
             value: Some(random(3)),
         };

@@ -14,6 +14,8 @@ struct Emitter {
     loops: Vec<(u32, u32)>,
     /// What ends the kernel or function in place; None: a jump to the end.
     leave: Option<String>,
+    /// Lanes take a lock before statements.
+    locks: bool,
 }
 
 /// Writes a line.
@@ -52,9 +54,21 @@ impl Emitter {
     }
 
     fn block(&mut self, statements: &[Statement]) {
-        for statement in statements {
+        for (statement, index) in statements.iter().zip(0..) {
+            if self.locks && index % 3 == 0 {
+                self.lock();
+            }
             self.statement(statement);
         }
+    }
+
+    /// Waits for the lock of the block, counts, and opens it again. Nobody looks at the count.
+    fn lock(&mut self) {
+        let n = self.number();
+        line!(self, "L{n}:\natom.shared.cas.b32 %t{n},[latch],0,1;setp.ne.u32 %p{n},%t{n},0;");
+        line!(self, "@%p{n} bra L{n};\nfence.acq_rel.cta;ld.shared.u32 %t{n},[latch+4];");
+        line!(self, "add.u32 %t{n},%t{n},1;st.shared.u32 [latch+4],%t{n};");
+        line!(self, "fence.acq_rel.cta;atom.shared.exch.b32 %t{n},[latch],0;");
     }
 
     fn set(&mut self, d: usize, operation: Operation, a: Source, b: Source) {
@@ -242,34 +256,36 @@ fn prologue(body: &str) -> String {
     text + body
 }
 
-fn emit(statements: &[Statement], leave: &str, jumps: bool) -> String {
+fn emit(statements: &[Statement], leave: &str, jumps: bool, locks: bool) -> String {
     let leave_here = (!jumps).then(|| leave.to_owned());
     let mut emitter =
-        Emitter { text: String::new(), numbers: 0, loops: Vec::new(), leave: leave_here };
+        Emitter { text: String::new(), numbers: 0, loops: Vec::new(), leave: leave_here, locks };
     emitter.block(statements);
     format!("{}END:\n{leave}\n", emitter.text)
 }
 
-/// The kernel `k(in, out)`: each thread has its own variables in both.
-pub fn ptx(kernel: &Kernel) -> String {
+/// The kernel `k(in, out)`: each thread has its own variables in both. With locks its threads wait for each other at many places,
+/// which changes nothing.
+pub fn ptx(kernel: &Kernel, locks: bool) -> String {
     let load = |variable| format!("ld.global.u32 %v{variable},[%in+{}];", variable * 4);
     let store = |variable| format!("st.global.u32 [%out+{}],%v{variable};", variable * 4);
     let zero = |variable| format!("mov.u32 %v{variable},0;");
     let loads: String = (0..VARIABLES).map(load).collect();
     let stores: String = (0..VARIABLES).map(store).collect();
     let zeros: String = (2..VARIABLES).map(zero).collect();
-    let function = emit(&kernel.function, "st.param.b32 [back],%v0;ret;", kernel.jumps);
+    let function = emit(&kernel.function, "st.param.b32 [back],%v0;ret;", kernel.jumps, locks);
     let function = prologue(&format!(
         "ld.param.b32 %v0,[first];ld.param.b32 %v1,[second];{zeros}\n{function}"
     ));
-    let body = emit(&kernel.body, &format!("{stores}ret;"), kernel.jumps);
+    let body = emit(&kernel.body, &format!("{stores}ret;"), kernel.jumps, locks);
     let size = VARIABLES * 4;
     let body = prologue(&format!(
         "ld.param.u64 %in,[in];ld.param.u64 %out,[out];mul.wide.u32 %a0,%thread,{size};\n\
-         add.u64 %in,%in,%a0;add.u64 %out,%out,%a0;{loads}\n{body}"
+         add.u64 %in,%in,%a0;add.u64 %out,%out,%a0;{loads}\n\
+         setp.eq.u32 %p0,%thread,0;@%p0 st.shared.u64 [latch],0;bar.sync 0;\n{body}"
     ));
     format!(
-        ".version 9.0\n.target sm_90\n.address_size 64\n\
+        ".version 9.0\n.target sm_90\n.address_size 64\n.shared .align 8 .b8 latch[8];\n\
          .func (.param .b32 back) helper(.param .b32 first,.param .b32 second)\n{{\n{function}}}\n\
          .visible .entry k(.param .u64 in,.param .u64 out)\n{{\n.shared .align 4 .b8 slots[{}];\n{body}}}\n",
         THREADS * 4

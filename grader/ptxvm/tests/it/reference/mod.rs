@@ -28,9 +28,9 @@ fn input(seed: u64) -> Vec<u32> {
     (0..THREADS as usize * VARIABLES).map(|_| next()).collect()
 }
 
-fn compare(seed: u64) -> Result<(), TestCaseError> {
+fn compare(seed: u64, locks: bool) -> Result<(), TestCaseError> {
     let kernel = generate(seed);
-    let (text, input) = (emit::ptx(&kernel), input(seed));
+    let (text, input) = (emit::ptx(&kernel, locks), input(seed));
     let mut device = Device::new(&text);
     device.options.budget = 1 << 24;
     let source = device.input(&input);
@@ -47,6 +47,12 @@ proptest! {
     // A longer run: PROPTEST_CASES=100000.
     #[test]
     fn random_kernels_give_what_a_naive_interpreter_gives(seed in any::<u64>()) {
-        compare(seed)?;
+        compare(seed, false)?;
+    }
+
+    /// Lanes that wait for a lock part and meet again.
+    #[test]
+    fn random_kernels_with_locks_give_the_same(seed in any::<u64>()) {
+        compare(seed, true)?;
     }
 }
