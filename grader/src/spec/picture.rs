@@ -66,7 +66,12 @@ impl Picture {
 /// Each picture is drawn after some test.
 pub(crate) fn check(raw: &[RawPicture], pictures: &[Picture], tests: &[Test]) -> Checked<()> {
     for (raw, picture) in raw.iter().zip(pictures) {
-        picture.scope.check(raw.tests.as_ref(), &picture.place, "picture", tests)?;
+        picture.scope.check(
+            raw.tests.as_ref(),
+            &picture.place,
+            ("picture", &picture.tensor),
+            tests,
+        )?;
     }
     Ok(())
 }

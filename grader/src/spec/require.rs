@@ -46,12 +46,12 @@ impl Scope {
         made_of && (self.tests.is_empty() || self.tests.contains(&test.name))
     }
 
-    /// It counts in some test, and in those that are named. `what` is at `place`.
+    /// It counts in some test, and in those that are named, and `tensor` does not take too long there. `what` is at `place`.
     pub(crate) fn check(
         &self,
         raw: Option<&Vec<Spanned<String>>>,
         place: &Range<usize>,
-        what: &str,
+        (what, tensor): (&str, &str),
         tests: &[Test],
     ) -> Checked<()> {
         let names = || tests.iter().map(|test| test.name.as_str());
@@ -71,6 +71,10 @@ impl Scope {
         if tests.iter().all(|test| idle(&test)) {
             return Err(Fault::at(place.clone(), format!("this {what} counts in no test"))
                 .help("it is about what functions give: `result(..)` in their arguments"));
+        }
+        for test in tests.iter().filter(|test| self.holds(test)) {
+            test.check_work_of(&[tensor])
+                .map_err(|fault| fault.also(place.clone(), format!("for this {what}")))?;
         }
         Ok(())
     }
@@ -119,7 +123,12 @@ pub(crate) fn check(
     tests: &[Test],
 ) -> Checked<()> {
     for (raw, requirement) in raw.iter().zip(requirements) {
-        requirement.scope.check(raw.tests.as_ref(), &requirement.place, "requirement", tests)?;
+        requirement.scope.check(
+            raw.tests.as_ref(),
+            &requirement.place,
+            ("requirement", &requirement.tensor),
+            tests,
+        )?;
     }
     for test in tests {
         let judged = |name: &str| {

@@ -82,6 +82,7 @@ fn every_mistake_is_told_with_its_place() {
         ("\"twice\", \"n\"", "\"twice\", \"off\", \"n\""),
         ("\"twice\", \"n\"", "\"twice\", \"root\", \"n\""),
         ("data = \"ones\"", "data = { root = \"ones\" }"),
+        ("abs(root[i] * root[i] - a[i])", "sum[j < 100000, k < 100000] index(j + k) * root[i]"),
     ];
     let page: String = changes.iter().map(|(from, to)| error(from, to) + "\n\n----\n\n").collect();
     insta::assert_snapshot!(page);

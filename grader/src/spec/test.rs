@@ -51,6 +51,8 @@ pub struct Test {
     /// Replaces the derived bound.
     pub tolerance: Option<Tolerance>,
     pub(crate) place: Range<usize>,
+    /// Where the sizes are written in the file.
+    pub(super) dims_place: Range<usize>,
 }
 
 /// A tensor in memory.
@@ -154,27 +156,45 @@ impl Test {
             buffers,
             calls,
             place: raw.name.span(),
+            dims_place,
         };
         let outputs = read.outputs();
         read.expect = read_expect(&raw.expect, &outputs, &shapes)?;
         if let Some(check) = &raw.check {
             read.check = read_check(check, &outputs, tensors)?;
         }
-        read.check_work(tensors, &dims_place)?;
+        read.check_work(tensors)?;
         Ok(read)
     }
 
     /// Bounds the time and the memory that a spec can ask for.
-    fn check_work(&self, tensors: &Tensors, dims_place: &Range<usize>) -> Checked<()> {
+    fn check_work(&self, tensors: &Tensors) -> Checked<()> {
         let outputs = self.outputs();
         let wanted: Vec<&str> =
             outputs.iter().map(String::as_str).chain(self.given(tensors)).collect();
-        check_work(&self.formula, &wanted, dims_place)?;
+        self.check_work_of(&wanted)?;
         if let Check::NumericalGradient { .. } = self.check {
             let moved = self.buffers.iter().filter(|b| b.purpose == Purpose::Output);
             let moved = moved.filter(|b| grad_of(&b.tensor.name).is_some());
             let elements = moved.map(|b| b.tensor.len() as u64).sum();
-            check_numerical_work(&self.formula, tensors, elements, dims_place)?;
+            check_numerical_work(&self.formula, tensors, elements, &self.dims_place)?;
+        }
+        Ok(())
+    }
+
+    /// Bounds the time and the memory that it takes to compute some tensors.
+    pub(super) fn check_work_of(&self, tensors: &[&str]) -> Checked<()> {
+        let work = self.formula.work(tensors);
+        for (amount, limit, what) in [
+            (work.steps, MAX_STEPS, "multiplications and additions"),
+            (work.elements, 2 * MAX_ELEMENTS, "intermediate values"),
+        ] {
+            if amount > limit {
+                let title = format!("the formula takes {amount} {what} in this test");
+                return Err(Fault::at(self.dims_place.clone(), title)
+                    .label("these sizes")
+                    .help(format!("{limit} at most; smaller sizes find the same mistakes")));
+            }
         }
         Ok(())
     }
@@ -200,23 +220,6 @@ fn chosen(raw: &RawTest, launches: &[Launch]) -> Checked<Vec<usize>> {
     }
     let wanted = |launch: &Launch| kernels.get_ref().iter().any(|k| *k.get_ref() == launch.kernel);
     Ok((0..launches.len()).filter(|&i| wanted(&launches[i])).collect())
-}
-
-/// Bounds the time and the memory that a spec can ask for.
-fn check_work(formula: &Concrete, outputs: &[&str], dims_place: &Range<usize>) -> Checked<()> {
-    let work = formula.work(outputs);
-    for (amount, limit, what) in [
-        (work.steps, MAX_STEPS, "multiplications and additions"),
-        (work.elements, 2 * MAX_ELEMENTS, "intermediate values"),
-    ] {
-        if amount > limit {
-            let title = format!("the formula takes {amount} {what} in this test");
-            return Err(Fault::at(dims_place.clone(), title)
-                .label("these sizes")
-                .help(format!("{limit} at most; smaller sizes find the same mistakes")));
-        }
-    }
-    Ok(())
 }
 
 /// Each of the `elements` that are moved costs two evaluations of the forward formula.
