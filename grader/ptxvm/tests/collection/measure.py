@@ -66,6 +66,7 @@ def extract(cuobjdump, package, folder):
 def reason(why):
     """The refusal without what differs from kernel to kernel."""
     why = re.sub(r"^.*?not supported: ", "", why)
+    why = re.sub(r"\b(sm_\w+)(?=(?:[^`]*`[^`]*`)*[^`]*$)", r"`\1`", why)
     instruction = re.match(r"instruction `(\w+(?:\.\w+)?)[^`]*`: (.*)", why)
     return f"`{instruction[1]}`: {instruction[2]}" if instruction else why
 
@@ -117,7 +118,8 @@ def row(name, tally):
     for (which, _), count in tally["refused"].items():
         kinds[which] += count
     others = tally["entries"] - kinds["on purpose"]
-    targets = ", ".join(sorted(tally["target"], key=lambda target: int(re.search(r"\d+", target)[0])))
+    targets = sorted(tally["target"], key=lambda target: int(re.search(r"\d+", target)[0]))
+    targets = ", ".join(f"`{target}`" for target in targets)
     versions = sorted(tally["version"], key=lambda version: [int(part) for part in version.split(".")])
     cells = [name, targets, f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else versions[0]]
     numbers = [tally["modules"], tally["entries"], tally["runs"]]
