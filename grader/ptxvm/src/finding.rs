@@ -135,10 +135,9 @@ pub enum FindingKind {
         buffer: (BufferId, i64),
         /// Line of the earlier access.
         other: Option<SourceLoc>,
-        /// Block of the earlier access.
-        other_block: [u32; 3],
-        /// Thread of the earlier access.
-        other_thread: [u32; 3],
+        /// Block of the earlier access, and thread in it. None where there was no room to remember all of them: that takes a
+        /// kernel that accesses single bytes, or races, in random order.
+        other_thread: Option<([u32; 3], [u32; 3])>,
         /// Both threads are of one block: a barrier between them suffices.
         same_block: bool,
         /// Both threads are lanes of one warp.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::block::{Ended, Patience, Turns};
 use crate::check::global_race::GlobalRaces;
-use crate::check::order::{Conflicts, OrderWatch};
+use crate::check::order::{Conflicts, MAX_BLOCKS, OrderWatch};
 use crate::check::race::Races;
 use crate::check::trace::{Traced, Tracer};
 use crate::check::watch::{Watch, Watcher, Writer};
@@ -17,15 +17,19 @@ use crate::finding::{Finding, Raw};
 use crate::hooks::coordinates;
 use crate::ir::{Pc, Slot, Special, Uniform};
 use crate::memory::flat::Flat;
-use crate::memory::global::{BufferId, Memory};
+use crate::memory::global::{Buffer, BufferId, Memory};
 use crate::memory::layout::Layout;
 use crate::program::{Kernel, Module, Program, UniformSlot};
 use crate::residents::Resident;
 use crate::simd;
 use crate::warp::{Registers, Warp};
 
+mod footprint;
 mod outcome;
 mod together;
+
+pub use footprint::Footprint;
+use footprint::Most;
 
 /// Grid, block, dynamic shared memory and the parameters' bytes.
 #[derive(Clone, Debug)]
@@ -77,6 +81,8 @@ pub struct Outcome {
     pub lane_instructions: u64,
     /// What the kernel printed, block after block.
     pub printed: String,
+    /// The memory that the checks needed.
+    pub footprint: Footprint,
 }
 
 /// Shared memory of a block, static and dynamic, in bytes: what compute capability 9.0 grants a kernel that asks for it
@@ -155,6 +161,7 @@ pub(crate) fn launch_with<T: Tally>(
         room: cooperative::room(launch, shared.packed),
         cooperative: options.cooperative,
         stop: AtomicU64::new(u64::MAX),
+        most: Most::default(),
     };
     let (outcome, tally) = run.all(options.max_findings);
     Ok((outcome, tally, run.stop.load(Relaxed) != u64::MAX))
@@ -281,7 +288,7 @@ impl Start {
         let threads: u32 = launch.block.iter().product();
         let mut start = Self {
             registers: Registers::undefined(env.program),
-            shared_bytes: shared.end,
+            shared_bytes: shared.used(),
             shared: Flat::undefined(shared),
             varying: Vec::new(),
             warps: threads.div_ceil(32),
@@ -410,6 +417,7 @@ struct Run<'r, 'e> {
     cooperative: bool,
     /// Blocks behind this one need not run.
     stop: AtomicU64,
+    most: Most,
 }
 
 /// The checks that look on while a block runs.
@@ -437,6 +445,7 @@ impl Run<'_, '_> {
         while next < blocks && next <= self.stop.load(Relaxed) {
             if may_fork && worker.state.lane_instructions > PARALLEL_FROM {
                 may_fork = false;
+                worker.state.monitor.0.0.global.make_room(self.env.memory);
                 if let Some((mut rest, lane_instructions, tally)) =
                     self.parallel(next, blocks, &worker)
                 {
@@ -458,6 +467,7 @@ impl Run<'_, '_> {
             }
             results.extend(self.leavings(&mut worker));
         }
+        self.most.note(Footprint::of(&worker));
         let BlockState { lane_instructions, monitor: (_, tally), .. } = worker.state;
         (self.merged(results, lane_instructions, max_findings), tally)
     }
@@ -470,14 +480,18 @@ impl Run<'_, '_> {
         so_far: &Worker<T>,
     ) -> Option<(Vec<BlockResult>, u64, T)> {
         let threads = rayon::current_num_threads();
-        if threads == 1 || blocks >= u64::from(u32::MAX >> 1) {
+        if threads == 1 || blocks > MAX_BLOCKS {
             return None;
         }
         let before = self.env.memory.snapshot();
         let conflicts = Conflicts::new(self.env.memory);
-        conflicts.seed(&so_far.state.monitor.0.0.global);
+        let earlier = &so_far.state.monitor.0.0.global;
+        conflicts.seed(earlier);
+        let copies: usize = before.iter().flatten().map(Buffer::copy_bytes).sum();
+        let global = earlier.bytes() + conflicts.bytes() + copies;
         let next = AtomicU64::new(first);
-        let collected = Mutex::new((Vec::new(), 0, T::new(self.env.program)));
+        let collected =
+            Mutex::new((Vec::new(), 0, T::new(self.env.program), Footprint { global, shared: 0 }));
         rayon::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|_| {
@@ -497,6 +511,7 @@ impl Run<'_, '_> {
                         mine.extend(self.leavings(&mut worker));
                     }
                     if let Ok(mut all) = collected.lock() {
+                        all.3.add(Footprint::of(&worker));
                         all.0.append(&mut mine);
                         all.1 += worker.state.lane_instructions;
                         all.2.add(worker.state.monitor.1);
@@ -504,13 +519,14 @@ impl Run<'_, '_> {
                 });
             }
         });
+        let (mut found, lane_instructions, tally, footprint) = collected.into_inner().ok()?;
+        self.most.note(footprint);
         // Where a block was stopped, how far the others came is chance.
         if conflicts.found() || self.stop.load(Relaxed) != u64::MAX {
             self.env.memory.restore(&before);
             self.stop.store(u64::MAX, Relaxed);
             return None;
         }
-        let (mut found, lane_instructions, tally) = collected.into_inner().ok()?;
         found.sort_by_key(|result: &BlockResult| result.index);
         Some((found, lane_instructions, tally))
     }

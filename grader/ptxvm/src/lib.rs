@@ -222,10 +222,7 @@
 //! | convolution backward, `LeNet`'s second layer, batch of 64 | 1.5 | 3.0 | 3.0 | 5.8 |
 //! | matrix product 256^3 in tiles, with barriers | 0.35 | 0.67 | 0.67 | 1.28 |
 //!
-//! Buffers that a launch cannot write, by the pointers that its stores can have, need no shadow of races. For each byte of the
-//! others there are 1.5 bytes where threads update their own words in place, and up to 3.9 where words have two readers, a writer
-//! and an atomic; for buffers of single bytes up to 3.2, and 7 where neighbouring bytes belong to different warps. Two more
-//! tell which block touched a word, while host threads share the blocks.
+//! The checks need at most four times the memory of the kernel's own buffers, and a little: see "Memory that the checks need".
 //!
 //! # Structure
 //!
@@ -233,6 +230,7 @@
 //! `parts` and `spin` (lanes of a warp that wait for each other), `block` (its warps and barriers), `residents` (blocks that take turns), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
 
 #![doc = include_str!("../docs/checks.md")]
+#![doc = include_str!("../docs/memory.md")]
 #![doc = include_str!("../docs/coverage.md")]
 #![expect(
     clippy::inline_always,
@@ -281,7 +279,7 @@ pub use check::watch::{Watch, Writer};
 pub use count::{Class, Counters, Counts, Site, Stride, launch_counted, launch_profiled};
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, MbarrierMisuse, RaceKind, Space};
-pub use grid::{Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
+pub use grid::{Footprint, Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};
 pub use memory::heap::{HEAP_SIZE, HeapUse};

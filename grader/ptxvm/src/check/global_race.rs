@@ -3,10 +3,16 @@
 //! Atomics and volatile accesses do not race among themselves, and a plain read beside an atomic is let pass: loops around
 //! `atomicCAS` begin with one. Where a program has fences, [`super::sync`] knows what they order.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+#[cfg(test)]
+mod tests;
 
-use super::pages::{PAGE, ROW, Stamps, Values};
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use super::keys::{KeyHasher, page_key, page_place};
+use super::know::Counted;
+use super::packed;
+use super::pages::{HEADER, PAGE, ROW, Stamps, Values};
 use super::race::Clocks;
 use super::stamps::{self, Access, Events, Stamp};
 use super::sync::Order;
@@ -14,18 +20,19 @@ use super::words::Words;
 use crate::cooperative;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, coordinates};
+use crate::memory::global::Memory;
 use crate::program::Program;
 
 /// What is known of the units of a page.
 #[derive(Debug, Default)]
-struct Page {
+pub(super) struct Page {
     /// The last plain write, and what it wrote.
-    writers: Stamps,
-    values: Values,
+    pub writers: Stamps,
+    pub values: Values,
     /// The last atomic or volatile writer: it does not hide a plain one before it.
-    strong_writers: Option<Box<Stamps>>,
+    pub strong_writers: Option<Box<Stamps>>,
     /// Of the readers the first and one of another thread: a writer is at most one of them.
-    readers: [Stamps; 2],
+    pub readers: [Stamps; 2],
 }
 
 impl Page {
@@ -33,74 +40,156 @@ impl Page {
         self.strong_writers.as_ref().map_or_else(Stamp::default, |stamps| stamps.get(at))
     }
 
-    fn stamps(&mut self) -> impl Iterator<Item = &mut Stamp> {
+    /// Bytes, with what the allocator adds.
+    fn bytes(&self) -> usize {
+        let strong = self.strong_writers.as_ref();
+        let strong = strong.map_or(0, |stamps| size_of::<Stamps>() + HEADER + stamps.heap());
+        let readers = self.readers.iter().map(Stamps::heap).sum::<usize>();
+        size_of::<Self>() + HEADER + self.writers.heap() + self.values.heap() + strong + readers
+    }
+
+    pub fn stamps(&mut self) -> impl Iterator<Item = &mut Stamp> {
         let Self { writers, values: _, strong_writers, readers } = self;
         let strong_writers = strong_writers.iter_mut().flat_map(|stamps| stamps.all());
         writers.all().chain(strong_writers).chain(readers.iter_mut().flat_map(Stamps::all))
     }
 }
 
-/// Spreads the keys of pages; they come from the machine itself, so nobody has chosen them to collide.
-#[derive(Debug, Default)]
-pub(super) struct KeyHasher(u64);
+/// A page, as it is accessed or put aside.
+#[derive(Debug)]
+enum Slot {
+    Open(Box<Page>),
+    Packed(Box<[u8]>),
+}
 
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(byte.into());
+impl Slot {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Open(page) => page.bytes(),
+            Self::Packed(bytes) => bytes.len() + HEADER,
         }
     }
 
-    fn write_u64(&mut self, key: u64) {
-        /// 2^64 divided by the golden ratio (Knuth, "The Art of Computer Programming", 6.4).
-        const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
-        self.0 = (self.0 ^ key).wrapping_mul(SPREAD).rotate_left(32);
+    /// The page, ready for an access. `held` counts bytes.
+    fn open(&mut self, held: &mut usize) -> &mut Page {
+        if let Self::Packed(bytes) = self {
+            let page = packed::unpack(bytes);
+            *held = *held + page.bytes() - self.bytes();
+            *self = Self::Open(Box::new(page));
+        }
+        match self {
+            Self::Open(page) => page,
+            Self::Packed(_) => unreachable!("it was opened"),
+        }
+    }
+
+    /// Puts the page aside, if that makes it smaller.
+    fn pack(&mut self) {
+        if let Self::Open(page) = self {
+            let packed = packed::pack(page);
+            if packed.len() + HEADER < page.bytes() {
+                *self = Self::Packed(packed);
+            }
+        }
+    }
+
+    /// Forgets the lanes of threads that are not known.
+    fn compact(&mut self, events: &Events) {
+        let compact = |page: &mut Page| {
+            let Page { writers, values: _, strong_writers, readers } = page;
+            let strong = strong_writers.iter_mut().map(|stamps| &mut **stamps);
+            for stamps in strong.chain(readers).chain([writers]) {
+                stamps.compact(|stamp| events.without_unknown_lane(stamp));
+            }
+        };
+        match self {
+            Self::Open(page) => compact(page),
+            Self::Packed(bytes) => {
+                let mut page = packed::unpack(bytes);
+                compact(&mut page);
+                *bytes = packed::pack(&page);
+            }
+        }
+    }
+
+    /// Gives the stamps other events.
+    fn change(&mut self, change: &mut dyn FnMut(&mut Stamp)) {
+        match self {
+            Self::Open(page) => page.stamps().for_each(change),
+            Self::Packed(bytes) => packed::change(bytes, change),
+        }
     }
 }
 
-/// Buffer, unit size in bytes, and number of the page, in one word. Halves and bytes have units of their own, for neighbours
-/// in one word do not race.
-fn page_key(buffer: usize, unit: u32, page: u64) -> u64 {
-    (buffer as u64) << PAGE_KEY_BUFFER | u64::from(unit) << PAGE_KEY_UNIT | page
+/// Pages by their keys.
+type Pages = HashMap<u64, Slot, BuildHasherDefault<KeyHasher>>;
+
+/// The page of a key, ready for an access. `held` counts bytes.
+fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {
+    let slot = pages.entry(key).or_insert_with(|| {
+        let page = Box::<Page>::default();
+        *held += page.bytes();
+        Slot::Open(page)
+    });
+    slot.open(held)
 }
 
-/// Where the unit size begins in a key: a buffer has less than 2^36 bytes.
-const PAGE_KEY_UNIT: u32 = 36;
-/// Where the buffer begins in a key: units have 1 to 4 bytes.
-const PAGE_KEY_BUFFER: u32 = PAGE_KEY_UNIT + 3;
+/// Bytes that the shadow may have in any case. One access takes up to 60,000 more where its lanes hit pages far apart.
+const FIXED: usize = 1 << 14;
+/// Beyond that, halves of a byte for each byte of the buffers that the launch may write. Flags of what is defined take
+/// a quarter, and growing tables need some room. Where several blocks run in parallel, a quarter of a byte must do for theirs.
+const HALVES: usize = 7;
 
-/// Buffer and byte offset of the first unit of a page, and bytes of a unit.
-fn page_place(key: u64) -> (usize, u64, u64) {
-    let unit = key >> PAGE_KEY_UNIT & 7;
-    let page = key & ((1 << PAGE_KEY_UNIT) - 1);
-    ((key >> PAGE_KEY_BUFFER) as usize, page * PAGE as u64 * unit, unit)
+/// The blocks that a shadow sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blocks {
+    /// One: what earlier ones did is forgotten.
+    Single,
+    /// One after another. What they did is kept, to be compared with later ones.
+    OneByOne,
+    /// The same, but an earlier one may go on.
+    InTurns,
 }
 
 /// What is known of the global memory that kernels may write.
 #[derive(Debug)]
 pub(crate) struct GlobalRaces {
-    pages: HashMap<u64, Box<Page>, BuildHasherDefault<KeyHasher>>,
+    pages: Pages,
     events: Events,
     grid: [u32; 3],
     /// Index of the running block from 1.
     block: u32,
-    /// What earlier blocks did is kept, to be compared with later ones.
-    across_blocks: bool,
+    pub(super) blocks: Blocks,
     /// Words by which blocks order each other.
     words: Words,
     /// The topmost bit of the barrier of a cooperative grid.
     phase: bool,
+    /// Bytes of the pages.
+    held: usize,
+    /// Most bytes of the shadow so far.
+    most: usize,
+    /// Bytes of the shadow from which on pages are put aside.
+    limit: usize,
+    /// Accesses since that was done last.
+    accesses: usize,
 }
 
 impl GlobalRaces {
     /// A shadow that compares blocks with one another only if this host thread runs them all.
     pub fn new(grid: [u32; 3], across_blocks: bool) -> Self {
-        let (pages, events) = (HashMap::default(), Events::new());
-        Self { pages, events, grid, block: 0, across_blocks, words: Words::default(), phase: false }
+        Self {
+            pages: Pages::default(),
+            events: Events::new(),
+            grid,
+            block: 0,
+            blocks: if across_blocks { Blocks::OneByOne } else { Blocks::Single },
+            words: Words::default(),
+            phase: false,
+            held: 0,
+            most: 0,
+            limit: FIXED,
+            accesses: 0,
+        }
     }
 
     /// The next accesses are those of block `index`.
@@ -125,7 +214,7 @@ impl GlobalRaces {
 
     /// A block begins.
     pub fn block_start(&mut self) {
-        if !self.across_blocks {
+        if self.blocks == Blocks::Single {
             self.forget();
             self.words.clear();
         }
@@ -146,24 +235,124 @@ impl GlobalRaces {
     fn forget(&mut self) {
         self.pages.clear();
         self.events.clear();
+        self.held = 0;
     }
 
-    /// Buffer, byte offset, block (from 1) of every plain access so far, and whether it was a write.
-    pub fn touched(&self) -> impl Iterator<Item = (usize, u64, u32, bool)> {
-        self.pages.iter().flat_map(move |(&key, page)| {
+    /// Bytes of the shadow, with what the allocator and the table of pages add.
+    pub fn bytes(&self) -> usize {
+        // A table keeps every eighth place free, and a byte for each.
+        let table = self.pages.capacity() / 7 * 8 * (size_of::<(u64, Slot)>() + 1);
+        self.held + table + self.events.bytes()
+    }
+
+    /// The most bytes that it had so far, and those of the words by which blocks order each other.
+    pub fn most_bytes(&self) -> usize {
+        self.most.max(self.bytes()) + self.words.bytes(&mut Counted::default())
+    }
+
+    /// Gives up events that nobody refers to. Where a block is given, of other blocks only the instructions are kept.
+    fn tidy_events(&mut self, block: Option<u32>) {
+        let pages = &mut self.pages;
+        let fit = self.events.keep_used(block, |each| {
+            for page in pages.values_mut() {
+                page.change(each);
+            }
+        });
+        if !fit {
+            // More than can be told apart: what comes is compared with what comes later only.
+            self.forget();
+        }
+        self.count();
+    }
+
+    /// Puts pages aside where the shadow has become large for what it is the shadow of.
+    fn shrink(&mut self, event: &Event) {
+        let written: usize = event.memory.written_sizes().flatten().sum();
+        let own = written.saturating_add(event.memory.heap_use().bytes as usize);
+        let share = match self.blocks {
+            Blocks::Single => own / 4 / rayon::current_num_threads(),
+            Blocks::OneByOne | Blocks::InTurns => own.saturating_mul(HALVES) / 2,
+        };
+        self.limit = FIXED.saturating_add(share);
+        if self.bytes() <= self.limit {
+            return;
+        }
+        if self.events.bytes() > self.limit / 4 {
+            self.tidy_events(None);
+        }
+        let may_forget = self.blocks == Blocks::OneByOne && !event.program.fenced;
+        // Pages that are all opened again at once were put aside in vain.
+        let is_often = std::mem::take(&mut self.accesses) < self.pages.len() / 4;
+        if is_often && may_forget {
+            self.forget_threads();
+        }
+        if self.bytes() > self.limit / 4 * 3 {
+            self.put_aside();
+        }
+        if self.bytes() > self.limit / 4 * 3 && may_forget {
+            self.forget_threads();
+            self.put_aside();
+        }
+        // Where that did not help, it will not help soon.
+        if self.bytes() > self.limit / 8 * 7 {
+            self.limit = self.bytes() / 4 * 5;
+        }
+    }
+
+    /// Puts all pages aside.
+    fn put_aside(&mut self) {
+        self.most = self.most.max(self.bytes());
+        for page in self.pages.values_mut() {
+            page.pack();
+        }
+        self.count();
+    }
+
+    /// Puts pages aside before others run in parallel, if there are many. It must not depend on how many others, for on this
+    /// depends what is forgotten later.
+    pub fn make_room(&mut self, memory: &Memory) {
+        if self.bytes() > memory.written_sizes().flatten().sum::<usize>() {
+            self.put_aside();
+        }
+    }
+
+    /// Whatever an earlier block did races with what comes. Which of its threads it was is forgotten.
+    fn forget_threads(&mut self) {
+        self.tidy_events(Some(self.block));
+        for page in self.pages.values_mut() {
+            page.compact(&self.events);
+        }
+        self.count();
+    }
+
+    fn count(&mut self) {
+        self.held = self.pages.values().map(Slot::bytes).sum();
+    }
+
+    /// Tells buffer, byte offset, block (from 1) of every plain access so far, and whether it was a write.
+    pub fn touched(&self, mut tell: impl FnMut(usize, u64, u32, bool)) {
+        for (&key, slot) in &self.pages {
             let (buffer, start, unit) = page_place(key);
-            (0..PAGE).flat_map(move |at| {
+            let unpacked;
+            let page = match slot {
+                Slot::Open(page) => &**page,
+                Slot::Packed(bytes) => {
+                    unpacked = packed::unpack(bytes);
+                    &unpacked
+                }
+            };
+            for at in 0..PAGE {
                 let offset = start + at as u64 * unit;
-                let plain = move |stamp: Stamp, wrote: bool| {
-                    let event = self.events.access(stamp)?.event;
-                    (!event.strong).then_some((buffer, offset, event.block, wrote))
-                };
                 let [first, second] = &page.readers;
-                let readers = [first.get(at), second.get(at)];
-                let written = plain(page.writers.get(at), true);
-                written.into_iter().chain(readers.into_iter().filter_map(move |r| plain(r, false)))
-            })
-        })
+                let reads = [first.get(at), second.get(at)].map(|stamp| (stamp, false));
+                for (stamp, wrote) in [(page.writers.get(at), true)].into_iter().chain(reads) {
+                    let event = self.events.access(stamp).map(|access| access.event);
+                    if let Some(event) = event.filter(|event| !event.strong) {
+                        tell(buffer, offset, event.block, wrote);
+                    }
+                }
+            }
+        }
     }
 
     pub(super) fn access(&mut self, event: &Event, clocks: &Clocks, order: &Order, log: &mut Log) {
@@ -181,12 +370,13 @@ impl GlobalRaces {
             return;
         }
         if self.events.are_many() {
-            let fit =
-                self.events.keep_used(&mut self.pages.values_mut().flat_map(|page| page.stamps()));
-            if !fit {
-                // More than can be told apart: what comes is compared with what comes later only.
-                self.forget();
-            }
+            self.tidy_events(None);
+        }
+        self.accesses += 1;
+        let bytes = self.bytes();
+        self.most = self.most.max(bytes);
+        if bytes > self.limit {
+            self.shrink(event);
         }
         let unit = event.size.clamp(1, 4);
         let warp = event.warp as usize % clocks.len();
@@ -224,14 +414,15 @@ impl GlobalRaces {
                 let key = page_key(buffer, unit, index / PAGE as u64);
                 let page = match last {
                     (known, Some(page)) if known == key => page,
-                    _ => &mut **self.pages.entry(key).or_default(),
+                    _ => open(&mut self.pages, key, &mut self.held),
                 };
                 let now = Now { stamp, access, kind: event.kind, unit, value: value as u32 };
                 let place = index as usize % PAGE;
                 let word = (address & !3).wrapping_add(at - offset as u64) / 4;
                 let followed =
                     || self.words.get(word).is_some_and(|w| order.follows_reader(shared.warp, w));
-                let found = visit(page, place, &now, &self.events, &past, followed);
+                let (found, grown) = visit(page, place, &now, &self.events, &past, followed);
+                self.held += grown;
                 last = (key, Some(page));
                 let Some((kind, other)) = found else { continue };
                 let same_block = other.event.block == self.block;
@@ -240,8 +431,9 @@ impl GlobalRaces {
                     size: event.size,
                     buffer: (id, at as i64),
                     other: event.program.place(other.event.pc).cloned(),
-                    other_block: coordinates(other.event.block - 1, self.grid),
-                    other_thread: event.thread_coordinates(other.thread),
+                    other_thread: other.event.block.checked_sub(1).map(|block| {
+                        (coordinates(block, self.grid), event.thread_coordinates(other.thread))
+                    }),
                     same_block,
                     same_warp: same_block && other.event.warp == shared.warp,
                 };
@@ -283,7 +475,7 @@ impl GlobalRaces {
             return false;
         }
         let key = page_key(buffer, unit, first / PAGE as u64);
-        let page = self.pages.entry(key).or_default();
+        let page = open(&mut self.pages, key, &mut self.held);
         let row = first as usize % PAGE / ROW;
         // The lane of the row's first unit.
         let stamp = Events::stamp(number, 32 - turn as usize);
@@ -332,7 +524,7 @@ impl GlobalRaces {
                 .stored_word(lane)
                 .map(u64::from)
                 .or_else(|| event.memory.value(id, (first - turn + at as u64) * size, unit));
-            page.values.set(in_page + at, unit, value.unwrap_or(0) as u32);
+            self.held += page.values.set(in_page + at, unit, value.unwrap_or(0) as u32);
         }
         page.writers.set_row(row, stamp);
         true
@@ -358,7 +550,7 @@ struct Now {
     value: u32,
 }
 
-/// The conflict of an access with an earlier one, if there is one. Updates the page.
+/// The conflict of an access with an earlier one, if there is one. Updates the page, and says how many bytes that took.
 fn visit(
     page: &mut Page,
     at: usize,
@@ -366,7 +558,7 @@ fn visit(
     events: &Events,
     past: &Past,
     followed: impl Fn() -> bool,
-) -> Option<(RaceKind, Access)> {
+) -> (Option<(RaceKind, Access)>, usize) {
     let Access { event: new, thread } = now.access;
     let Past { clocks, order, program } = past;
     let unordered = |stamp: Stamp| {
@@ -394,13 +586,11 @@ fn visit(
     let written = page.writers.get(at);
     if now.kind == AccessKind::Read {
         let free = page.readers.iter_mut().find(|readers| unordered(readers.get(at)).is_none());
-        if let Some(readers) = free {
-            readers.set(at, now.stamp);
-        }
+        let grown = free.map_or(0, |readers| readers.set(at, now.stamp));
         let written = conflict(written);
         // Two strong accesses race where the scope of one leaves the other's block out.
         let written = written.or_else(|| conflict(page.strong_writer(at)).filter(|_| new.strong));
-        return written.map(|old| (RaceKind::ReadAfterWrite, old));
+        return (written.map(|old| (RaceKind::ReadAfterWrite, old)), grown);
     }
     // Where all threads of a block write one value, the first one may order it for others.
     let is_of_block = |stamp| unordered(stamp).is_some_and(|old| old.event.block == new.block);
@@ -416,128 +606,17 @@ fn visit(
     let found = writer
         .map(|writer| (RaceKind::WriteAfterWrite, writer))
         .or_else(|| reader().map(|reader| (RaceKind::WriteAfterRead, reader)));
-    if new.strong {
-        page.strong_writers.get_or_insert_default().set(at, now.stamp);
-    } else if !(same_value && order.tracks() && is_of_block(written)) {
-        page.writers.set(at, now.stamp);
-        page.values.set(at, now.unit, now.value);
-    }
-    found
-}
-
-/// Bytes that the allocator adds to a piece of memory.
-#[cfg(test)]
-pub(super) const HEADER: usize = 16;
-
-#[cfg(test)]
-impl GlobalRaces {
-    /// Bytes of the shadow, with what the allocator and the table of pages add.
-    fn bytes(&self) -> usize {
-        let page = |page: &Page| {
-            let strong = page.strong_writers.as_ref();
-            let strong = strong.map_or(0, |stamps| size_of::<Stamps>() + HEADER + stamps.heap());
-            let readers = page.readers.iter().map(Stamps::heap).sum::<usize>();
-            size_of::<Page>() + HEADER + page.writers.heap() + page.values.heap() + strong + readers
-        };
-        // A table keeps every eighth place free, and a byte for each.
-        let table = self.pages.capacity() * 8 / 7 * (size_of::<(u64, Box<Page>)>() + 1);
-        self.pages.values().map(|p| page(p)).sum::<usize>() + table + self.events.bytes()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory::Window;
-    use crate::memory::global::{Access, Init, Memory};
-    use crate::program::Program;
-    use crate::warp::Registers;
-
-    const UNITS: u64 = 1 << 16;
-    const THREADS: u64 = 256;
-
-    /// Which unit a thread of a block accesses.
-    type Unit = fn(thread: u64) -> u64;
-
-    /// Bytes of shadow for each byte of a buffer, each unit of which one thread accesses so, in blocks of 256 threads.
-    fn bytes_per_byte(size: u32, accesses: &[(AccessKind, Unit)]) -> f64 {
-        let mut memory = Memory::default();
-        let length = UNITS as usize * size as usize;
-        let id = memory.alloc(Init::Bytes(vec![0; length]), Access::ReadWrite);
-        let program = Program::default();
-        let registers = Registers::new(&program);
-        let mut races = GlobalRaces::new([(UNITS / THREADS) as u32, 1, 1], true);
-        let mut order = Order::new(false, races.blocks());
-        let clocks = Box::new([[1; 32]; 32]);
-        order.begin(1, 8, &clocks);
-        let mut log = Log::default();
-        for block in 0..UNITS / THREADS {
-            races.block_start();
-            races.resume(block);
-            for warp in 0..THREADS / 32 {
-                for (&(kind, unit), pc) in accesses.iter().zip(0..) {
-                    let at =
-                        |lane: usize| block * THREADS + unit(warp * 32 + lane as u64) % THREADS;
-                    let addresses =
-                        std::array::from_fn(|lane| memory.address(id) + u64::from(size) * at(lane));
-                    let event = Event {
-                        pc,
-                        kind,
-                        window: Window::Global,
-                        size,
-                        mask: u32::MAX,
-                        done: u32::MAX,
-                        telling: u32::MAX,
-                        addresses: &addresses,
-                        block: [block as u32, 0, 0],
-                        warp: warp as u32,
-                        memory: &memory,
-                        program: &program,
-                        block_size: [THREADS as u32, 1, 1],
-                        strong: kind == AccessKind::Atomic,
-                        one_buffer: true,
-                        operation: 0,
-                        ends_copy: false,
-                        registers: &registers,
-                        stored: None,
-                    };
-                    races.access(&event, &clocks, &order, &mut log);
-                }
-            }
-        }
-        races.bytes() as f64 / length as f64
-    }
-
-    #[test]
-    fn bytes_of_shadow_for_each_byte_of_a_buffer() {
-        use AccessKind::{Atomic, Read, Write};
-        let own: Unit = |thread| thread;
-        // Within the warp, and into the next one.
-        let turned: Unit = |thread| thread & !31 | (thread + 1) & 31;
-        let shifted: Unit = |thread| thread + 1;
-        // Neighbours belong to different warps.
-        let across: Unit = |thread| thread % 8 * 32 + thread / 8;
-        let check = |size: u32, accesses: &[(AccessKind, Unit)], most: f64, name: &str| {
-            let bytes = bytes_per_byte(size, accesses);
-            assert!(bytes <= most, "units of {size}, {name}: {bytes}");
-        };
-        for size in [1, 2, 4] {
-            check(size, &[(Write, own)], 4.0, "writes");
-            check(size, &[(Atomic, own)], 4.0, "atomics");
-            check(size, &[(Read, own), (Write, own)], 4.0, "in place");
-        }
-        for size in [2, 4] {
-            check(size, &[(Read, own), (Write, shifted)], 4.0, "to the neighbour");
-            check(size, &[(Write, across)], 4.0, "across");
-        }
-        check(4, &[(Read, own), (Read, turned), (Write, own)], 4.0, "race");
-        check(4, &[(Read, own), (Read, shifted), (Write, own)], 4.0, "race with the next warp");
-        check(4, &[(Read, across), (Read, across), (Write, across)], 4.0, "across in place");
-        let all = [(Read, own), (Read, across), (Write, shifted), (Atomic, own)];
-        check(4, &all, 4.0, "everything at once");
-        // Single bytes of a buffer that a kernel reads and writes with a shift: no way was found to stay below 4. Buffers
-        // that it only reads count as well, and have no shadow.
-        check(1, &[(Read, own), (Write, shifted)], 6.0, "to the neighbour");
-        check(1, &[(Write, across)], 7.0, "across");
-    }
+    let grown = if new.strong {
+        let mut grown = 0;
+        let stamps = page.strong_writers.get_or_insert_with(|| {
+            grown = size_of::<Stamps>() + HEADER;
+            Box::default()
+        });
+        grown + stamps.set(at, now.stamp)
+    } else if same_value && order.tracks() && is_of_block(written) {
+        0
+    } else {
+        page.writers.set(at, now.stamp) + page.values.set(at, now.unit, now.value)
+    };
+    (found, grown)
 }

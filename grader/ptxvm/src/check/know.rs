@@ -3,7 +3,10 @@
 //! A tree over the blocks whose parts are shared by all who know the same, so that a counter which thousands of blocks
 //! add to costs each of them a path, not a copy.
 
+use std::collections::HashSet;
 use std::rc::Rc;
+
+use super::pages::HEADER;
 
 /// Branches of a node, as a power of two.
 const BRANCH_BITS: u32 = 4;
@@ -48,6 +51,10 @@ enum Node {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Know(Option<Rc<Node>>);
 
+/// Parts of trees that were counted already.
+#[derive(Debug, Default)]
+pub(super) struct Counted(HashSet<*const Node>);
+
 /// Levels of inner nodes above so many blocks.
 pub(super) fn levels(blocks: u32) -> u32 {
     (u32::BITS - blocks.leading_zeros()).div_ceil(BRANCH_BITS)
@@ -75,6 +82,11 @@ impl Know {
         self.0.is_none()
     }
 
+    /// Bytes of the parts that are not counted yet, with what the allocator adds.
+    pub fn bytes(&self, counted: &mut Counted) -> usize {
+        self.0.as_ref().map_or(0, |node| bytes(node, counted))
+    }
+
     /// What is known of a block's warps.
     pub fn block(&self, block: u32, levels: u32) -> &[Seen] {
         let mut node = self.0.as_deref();
@@ -98,6 +110,18 @@ impl Know {
         let (joined, known, _) = join(own, theirs);
         self.0 = Some(joined);
         !known
+    }
+}
+
+fn bytes(node: &Rc<Node>, counted: &mut Counted) -> usize {
+    if !counted.0.insert(Rc::as_ptr(node)) {
+        return 0;
+    }
+    // Two counts of references stand before each part.
+    let own = size_of::<Node>() + 2 * size_of::<usize>() + HEADER;
+    own + match &**node {
+        Node::Inner(branches) => branches.iter().flatten().map(|part| bytes(part, counted)).sum(),
+        Node::Block(warps) => size_of_val(&**warps) + HEADER,
     }
 }
 

@@ -1,11 +1,14 @@
 //! Checkers: each watches a run through [`crate::hooks::Monitor`].
 
 pub(crate) mod global_race;
+mod keys;
 mod know;
 pub(crate) mod order;
+mod packed;
 mod pages;
 mod phases;
 pub(crate) mod race;
+mod shared;
 mod stamps;
 mod sync;
 pub(crate) mod trace;

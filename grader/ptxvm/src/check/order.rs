@@ -12,44 +12,58 @@ use crate::hooks::{Event, Monitor, WordReads};
 use crate::memory::Window;
 use crate::memory::global::Memory;
 
-/// Nobody yet.
+/// Who touched a word: nobody yet, ...
 const NOBODY: u32 = 0;
-/// More than one block.
-const MANY: u32 = u32::MAX;
-/// Numbers from here on stand for atomics of one kind.
-const ATOMIC: u32 = 1 << 31;
+/// ... a block that read it, or several of them, ...
+const READ: u32 = 1 << KIND;
+const READ_BY_MANY: u32 = READ | (READ - 1);
+/// ... one block alone, which wrote it too, ...
+const OWNED: u32 = 2 << KIND;
+/// ... or atomics of one kind.
+const ATOMIC: u32 = 3 << KIND;
+/// Below lies the number of the block, or the kind of atomics.
+const KIND: u32 = 30;
+/// More blocks have no numbers.
+pub(crate) const MAX_BLOCKS: u64 = READ as u64 - 2;
 
-/// Who touched a word.
-#[derive(Debug, Default)]
-struct Word {
-    writer: AtomicU32,
-    reader: AtomicU32,
+/// What a word becomes when a block touches it; None: the order of blocks may matter.
+fn touched(word: u32, block: u32, kind: AccessKind, operation: u32) -> Option<u32> {
+    let alone = word == NOBODY || word == READ | block || word == OWNED | block;
+    match kind {
+        AccessKind::Read if word == NOBODY => Some(READ | block),
+        AccessKind::Read if alone => Some(word),
+        AccessKind::Read => (word >> KIND == READ >> KIND).then_some(READ_BY_MANY),
+        AccessKind::Atomic if word == NOBODY || word == ATOMIC | operation => {
+            Some(ATOMIC | operation)
+        }
+        AccessKind::Write | AccessKind::Atomic => alone.then_some(OWNED | block),
+    }
 }
 
 /// The words that the blocks of a launch may write.
 #[derive(Debug)]
 pub(crate) struct Conflicts {
     /// By buffer, those of the module's variables last; None for read-only ones.
-    buffers: Vec<Option<Box<[Word]>>>,
+    buffers: Vec<Option<Box<[AtomicU32]>>>,
     found: AtomicBool,
 }
 
 impl Conflicts {
     pub fn new(memory: &Memory) -> Self {
-        let words = |bytes: usize| (0..bytes.div_ceil(4)).map(|_| Word::default()).collect();
+        let words = |bytes: usize| (0..bytes.div_ceil(4)).map(|_| AtomicU32::new(NOBODY)).collect();
         let buffers = memory.written_sizes().map(|size| size.map(words)).collect();
         Self { buffers, found: AtomicBool::new(false) }
     }
 
     /// Marks what blocks did before others ran in parallel.
     pub fn seed(&self, earlier: &GlobalRaces) {
-        for (buffer, offset, block, wrote) in earlier.touched() {
+        earlier.touched(|buffer, offset, block, wrote| {
             let word = self.words(buffer).and_then(|words| words.get(offset as usize / 4));
             if let Some(word) = word {
                 let kind = if wrote { AccessKind::Write } else { AccessKind::Read };
                 self.touch(word, block, kind, 0);
             }
-        }
+        });
     }
 
     /// Whether the order of blocks may have mattered.
@@ -58,34 +72,31 @@ impl Conflicts {
     }
 
     /// The words of a buffer by its index, if it may be written.
-    fn words(&self, buffer: usize) -> Option<&[Word]> {
+    fn words(&self, buffer: usize) -> Option<&[AtomicU32]> {
         self.buffers.get(buffer)?.as_deref()
     }
 
-    /// Each side first leaves its mark and then looks for the other's; with sequential consistency one of two sees the other.
-    fn touch(&self, word: &Word, block: u32, kind: AccessKind, operation: u32) {
-        let conflict = match kind {
-            AccessKind::Read => {
-                let before = word.reader.load(Ordering::SeqCst);
-                if before != block && before != MANY {
-                    let now = if before == NOBODY { block } else { MANY };
-                    if word.reader.swap(now, Ordering::SeqCst) != before {
-                        word.reader.store(MANY, Ordering::SeqCst);
-                    }
-                }
-                let writer = word.writer.load(Ordering::SeqCst);
-                writer != NOBODY && writer != block
+    /// Of two blocks that touch a word, the second one finds the mark of the first.
+    fn touch(&self, word: &AtomicU32, block: u32, kind: AccessKind, operation: u32) {
+        let mut old = word.load(Ordering::Relaxed);
+        loop {
+            let Some(new) = touched(old, block, kind, operation) else {
+                self.found.store(true, Ordering::Relaxed);
+                return;
+            };
+            if new == old {
+                return;
             }
-            AccessKind::Write | AccessKind::Atomic => {
-                let tag = if kind == AccessKind::Atomic { ATOMIC | operation } else { block };
-                let writer = word.writer.swap(tag, Ordering::SeqCst);
-                let reader = word.reader.load(Ordering::SeqCst);
-                writer != NOBODY && writer != tag || reader != NOBODY && reader != block
+            match word.compare_exchange_weak(old, new, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => old = now,
             }
-        };
-        if conflict {
-            self.found.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        self.buffers.iter().flatten().map(|words| size_of_val(&**words)).sum()
     }
 }
 
@@ -132,6 +143,44 @@ impl OrderWatch<'_> {
             for word in words.get(from..to).unwrap_or_default() {
                 self.conflicts.touch(word, self.block, event.kind, event.operation);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AccessKind::{Atomic, Read, Write};
+
+    /// Whether blocks 1 and 2 may touch a word so, in this order.
+    fn harmless(accesses: &[(u32, AccessKind, u32)]) -> bool {
+        let end = accesses.iter().try_fold(NOBODY, |word, &(block, kind, operation)| {
+            touched(word, block, kind, operation)
+        });
+        end.is_some()
+    }
+
+    #[test]
+    fn blocks_may_share_what_they_read_or_add_to() {
+        assert!(harmless(&[(1, Read, 0), (2, Read, 0), (1, Read, 0), (3, Read, 0)]));
+        assert!(harmless(&[(1, Atomic, 7), (2, Atomic, 7), (1, Atomic, 7)]));
+        assert!(harmless(&[
+            (1, Read, 0),
+            (1, Write, 0),
+            (1, Atomic, 7),
+            (1, Read, 0),
+            (1, Write, 0)
+        ]));
+        assert!(harmless(&[(1, Read, 0), (1, Atomic, 7), (1, Atomic, 8)]));
+        for other in [Read, Write, Atomic] {
+            assert!(!harmless(&[(1, Write, 0), (2, other, 7)]), "{other:?}");
+            assert!(!harmless(&[(1, Read, 0), (1, Write, 0), (2, other, 7)]), "{other:?}");
+            assert!(!harmless(&[(1, Read, 0), (1, Atomic, 7), (2, other, 7)]), "{other:?}");
+            assert!(!harmless(&[(1, Atomic, 7), (1, Atomic, 7), (2, other, 8)]), "{other:?}");
+        }
+        for other in [Write, Atomic] {
+            assert!(!harmless(&[(1, Read, 0), (2, other, 7)]), "{other:?}");
+            assert!(!harmless(&[(1, Read, 0), (2, Read, 0), (1, other, 7)]), "{other:?}");
         }
     }
 }

@@ -4,8 +4,11 @@
 //! where neighbouring threads access neighbouring elements. Where that does not hold, a unit gets a byte that names a lane
 //! and one of seven events, and where these do not suffice, a stamp of its own.
 
+use super::packed::Column;
 use super::stamps::Stamp;
 
+/// Bytes that the allocator adds to a piece of memory.
+pub(super) const HEADER: usize = 16;
 /// Units of a page.
 pub(super) const PAGE: usize = 128;
 /// Units of a row: one for each lane of a warp.
@@ -74,7 +77,14 @@ impl Stamps {
         }
     }
 
-    pub fn set(&mut self, at: usize, stamp: Stamp) {
+    /// Sets the stamp of one unit; the bytes that this took.
+    pub fn set(&mut self, at: usize, stamp: Stamp) -> usize {
+        let before = self.heap();
+        self.put(at, stamp);
+        self.heap() - before
+    }
+
+    fn put(&mut self, at: usize, stamp: Stamp) {
         if let Kept::Rows(rows) = &self.0 {
             let row = rows[at / ROW];
             if unit_of_row(row, at) == stamp {
@@ -121,6 +131,32 @@ impl Stamps {
         }
     }
 
+    /// The bits of all stamps.
+    pub fn column(&self) -> Column {
+        std::array::from_fn(|at| self.get(at).bits())
+    }
+
+    /// The stamps with these bits.
+    pub fn from_column(column: &Column) -> Self {
+        let rows = std::array::from_fn(|row| Stamp::from_bits(column[row * ROW]));
+        let stamps = Self(Kept::Rows(rows));
+        if column.iter().zip(0..).all(|(&bits, at)| stamps.get(at).bits() == bits) {
+            return stamps;
+        }
+        let mut stamps = Self::default();
+        for (at, &bits) in column.iter().enumerate() {
+            stamps.put(at, Stamp::from_bits(bits));
+        }
+        stamps
+    }
+
+    /// Takes as little room as it can, with stamps that are changed so where units have their own.
+    pub fn compact(&mut self, change: impl Fn(Stamp) -> Stamp) {
+        if self.heap() != 0 {
+            *self = Self::from_column(&std::array::from_fn(|at| change(self.get(at)).bits()));
+        }
+    }
+
     /// All stamps, or what stands for them, to be given other events.
     pub fn all(&mut self) -> impl Iterator<Item = &mut Stamp> {
         match &mut self.0 {
@@ -131,12 +167,11 @@ impl Stamps {
     }
 
     /// Bytes on the heap.
-    #[cfg(test)]
     pub fn heap(&self) -> usize {
         match &self.0 {
             Kept::Rows(_) => 0,
-            Kept::Named(named) => size_of_val(&**named) + super::global_race::HEADER,
-            Kept::Each(stamps) => size_of_val(&**stamps) + super::global_race::HEADER,
+            Kept::Named(named) => size_of_val(&**named) + HEADER,
+            Kept::Each(stamps) => size_of_val(&**stamps) + HEADER,
         }
     }
 }
@@ -166,14 +201,16 @@ impl Values {
         }
     }
 
-    /// `unit` is the size in bytes, the same for all of a page.
-    pub fn set(&mut self, at: usize, unit: u32, value: u32) {
+    /// Sets the value of one unit; the bytes that this took. `unit` is the size in bytes, the same for all of a page.
+    pub fn set(&mut self, at: usize, unit: u32, value: u32) -> usize {
+        let mut grown = 0;
         if matches!(self, Self::None) {
             *self = match unit {
                 1 => Self::Bytes(Box::new([0; PAGE])),
                 2 => Self::Halves(Box::new([0; PAGE])),
                 _ => Self::Words(Box::new([0; PAGE])),
             };
+            grown = self.heap();
         }
         match self {
             Self::None => {}
@@ -181,18 +218,27 @@ impl Values {
             Self::Halves(values) => values[at] = value as u16,
             Self::Words(values) => values[at] = value,
         }
+        grown
+    }
+
+    /// All values.
+    pub fn column(&self) -> Column {
+        std::array::from_fn(|at| self.get(at))
+    }
+
+    /// Bytes of a unit; 0 before a value was set.
+    pub fn unit(&self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Bytes(_) => 1,
+            Self::Halves(_) => 2,
+            Self::Words(_) => 4,
+        }
     }
 
     /// Bytes on the heap.
-    #[cfg(test)]
     pub fn heap(&self) -> usize {
-        let bytes = match self {
-            Self::None => return 0,
-            Self::Bytes(values) => size_of_val(&**values),
-            Self::Halves(values) => size_of_val(&**values),
-            Self::Words(values) => size_of_val(&**values),
-        };
-        bytes + super::global_race::HEADER
+        if self.unit() == 0 { 0 } else { PAGE * usize::from(self.unit()) + HEADER }
     }
 }
 

@@ -41,6 +41,14 @@ impl Phases {
         self.0.clear();
     }
 
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        let rows =
+            |Released { now, before }: &Released| size_of_val(&**now) + size_of_val(&**before);
+        let table = self.0.capacity() * size_of::<(u64, Released)>();
+        table + self.0.values().map(rows).sum::<usize>()
+    }
+
     /// Takes in what a warp did at an object.
     pub fn step(&mut self, step: PhaseStep, warp: usize, clocks: &mut Clocks) -> Learnt {
         let mut learnt = Learnt::default();

@@ -1,48 +1,23 @@
 //! Races: two accesses of one word by different threads, at least one a write, with no barrier between. Here those in
 //! shared memory; those in global memory are in [`super::global_race`].
 //!
-//! Happens-before by vector clocks of warps, with one shadow entry for each word (Flanagan and Freund, "`FastTrack`", 2009). A
-//! warp's clock moves on at every barrier it passes, and behind what it releases. An earlier access by another warp is ordered if
-//! this warp has, through a barrier, seen that warp's clock of then; one by another lane of the same warp, if the lanes have met
-//! since.
+//! Happens-before by vector clocks of warps, with one shadow entry for each word ([`super::shared`]; Flanagan and Freund,
+//! "`FastTrack`", 2009). A warp's clock moves on at every barrier it passes, and behind what it releases. An earlier access by
+//! another warp is ordered if this warp has, through a barrier, seen that warp's clock of then; one by another lane of the same
+//! warp, if the lanes have met since.
 
-use std::collections::HashMap;
-
-use super::global_race::GlobalRaces;
-use super::know::Seen;
+use super::global_race::{Blocks, GlobalRaces};
 use super::phases::Phases;
+use super::shared::{self, Access, Mark, Now, Shadow};
 use super::sync::Order;
 use crate::exec::mbarrier::OPERATION;
-use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
+use crate::finding::{AccessKind, FindingKind, Log};
 use crate::hooks::{Event, Monitor, PhaseStep, WordReads};
-use crate::ir::Pc;
 use crate::memory::Window;
 use crate::program::Ordering;
 
 /// Warps of a block at most.
 pub(super) const WARPS: usize = 32;
-
-/// Who touched a word, when, and by which instruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Stamp {
-    /// 0: nobody yet; warps start at 1.
-    clock: u32,
-    pc: Pc,
-    /// Index in the block.
-    thread: u16,
-    /// Atomic or volatile: such accesses do not race among themselves.
-    strong: bool,
-}
-
-/// The last accesses of a word. Of unordered readers the first and the latest are kept: a writer is at most one of them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    writer: Stamp,
-    value: u32,
-    readers: [Stamp; 2],
-    /// Bytes of the word have entries of their own.
-    split: bool,
-}
 
 /// What each warp knows of the others' clocks, and its own.
 pub(super) type Clocks = [[u32; WARPS]; WARPS];
@@ -51,8 +26,6 @@ pub(super) type Clocks = [[u32; WARPS]; WARPS];
 #[derive(Debug)]
 pub(crate) struct Races {
     clocks: Box<Clocks>,
-    /// For each warp, the clock up to which everybody's accesses are ordered before it.
-    floors: [u32; WARPS],
     /// Warps of the block.
     warps: usize,
     shadow: Shadow,
@@ -61,25 +34,12 @@ pub(crate) struct Races {
     pub global: GlobalRaces,
 }
 
-/// The entries of shared memory.
-#[derive(Debug, Default)]
-struct Shadow {
-    words: Vec<Entry>,
-    /// For each word the clock of its writer, or the highest if the word is split, and the lower one of its readers' clocks:
-    /// what most reads need to know, side by side.
-    writers: Vec<u32>,
-    readers: Vec<u32>,
-    /// Words that are accessed in parts have an entry for each byte instead, by address.
-    parts: HashMap<u32, Entry>,
-}
-
 impl Races {
     /// A checker that has seen nothing. `fenced`: the program has fences, releases or acquires.
     pub fn new(global: GlobalRaces, fenced: bool) -> Self {
         let order = Order::new(fenced, global.blocks());
         Self {
             clocks: Box::new([[0; WARPS]; WARPS]),
-            floors: [0; WARPS],
             warps: 0,
             shadow: Shadow::default(),
             order,
@@ -87,163 +47,10 @@ impl Races {
             global,
         }
     }
-}
 
-/// Whether a stamp lies before everything that `warp` does now.
-#[inline(always)]
-fn ordered(clocks: &Clocks, met: u32, own: Seen, stamp: Stamp, warp: usize) -> bool {
-    let by = usize::from(stamp.thread) / 32 % WARPS;
-    if by == warp {
-        stamp.clock < met || own.covers(stamp.clock, u32::from(stamp.thread) % 32)
-    } else {
-        stamp.clock <= clocks[warp][by]
-    }
-}
-
-/// One access, and what its warp knows.
-struct Now<'c> {
-    stamp: Stamp,
-    warp: usize,
-    clocks: &'c Clocks,
-    /// The warp's clock when its lanes met last.
-    met: u32,
-    /// What its lanes know of each other since.
-    own: Seen,
-    floor: u32,
-    kind: AccessKind,
-    /// The word that is stored, where it is a single one.
-    value: Option<u32>,
-}
-
-impl Now<'_> {
-    #[inline(always)]
-    fn unordered(&self, old: Stamp) -> bool {
-        old.clock > self.floor && !ordered(self.clocks, self.met, self.own, old, self.warp)
-    }
-
-    #[inline(always)]
-    fn conflicts(&self, old: Stamp) -> bool {
-        self.unordered(old) && old.thread != self.stamp.thread && !(old.strong && self.stamp.strong)
-    }
-
-    /// The conflict of this access with an earlier one, if there is one. Updates the entry.
-    #[inline(always)]
-    fn visit(&self, entry: &mut Entry) -> Option<(RaceKind, Stamp)> {
-        if self.kind == AccessKind::Read { self.read(entry) } else { self.write(entry) }
-    }
-
-    #[inline(always)]
-    fn read(&self, entry: &mut Entry) -> Option<(RaceKind, Stamp)> {
-        let [first, second] = entry.readers;
-        if !self.unordered(first) {
-            entry.readers[0] = self.stamp;
-        } else if first.thread != self.stamp.thread && !self.unordered(second) {
-            entry.readers[1] = self.stamp;
-        }
-        self.conflicts(entry.writer).then_some((RaceKind::ReadAfterWrite, entry.writer))
-    }
-
-    fn write(&self, entry: &mut Entry) -> Option<(RaceKind, Stamp)> {
-        let reader = entry.readers.into_iter().find(|&reader| self.conflicts(reader));
-        let mut found = reader.map(|reader| (RaceKind::WriteAfterRead, reader));
-        // Two writes of the same value leave the same memory in either order.
-        let same_value = self.value.is_some_and(|value| value == entry.value);
-        if self.conflicts(entry.writer) && !same_value {
-            found = Some((RaceKind::WriteAfterWrite, entry.writer));
-        }
-        entry.writer = self.stamp;
-        if let Some(value) = self.value {
-            entry.value = value;
-        }
-        found
-    }
-}
-
-impl Shadow {
-    /// The usual access to a whole word, which nothing before it can race with; false, and nothing done, where it is another.
-    #[inline(always)]
-    fn visit_quietly(&mut self, word: usize, now: &Now) -> bool {
-        let Some(entry) = self.words.get_mut(word) else { return false };
-        if entry.split || entry.writer.clock > now.floor {
-            return false;
-        }
-        let [first, second] = entry.readers;
-        if now.kind == AccessKind::Read {
-            if first.clock <= now.floor {
-                entry.readers[0] = now.stamp;
-            } else if first.thread == now.stamp.thread || second.clock > now.floor {
-                return true;
-            } else {
-                let place = usize::from(now.unordered(first));
-                entry.readers[place] = now.stamp;
-            }
-            let [first, second] = entry.readers;
-            self.readers[word] = first.clock.min(second.clock);
-        } else {
-            if first.clock.max(second.clock) > now.floor {
-                return false;
-            }
-            entry.writer = now.stamp;
-            if let Some(value) = now.value {
-                entry.value = value;
-            }
-            self.writers[word] = now.stamp.clock;
-        }
-        true
-    }
-
-    /// Whether nothing happened to a word up to a clock but reads of two threads, as which a third one tells nothing new.
-    #[inline(always)]
-    fn is_read(&self, word: usize, floor: u32) -> bool {
-        self.writers.get(word).is_some_and(|&clock| clock <= floor)
-            && self.readers.get(word).is_some_and(|&clock| clock > floor)
-    }
-
-    #[inline(always)]
-    fn knows_words(&self, reads: &WordReads, floor: u32) -> bool {
-        let near = reads.words.span().and_then(|span| {
-            let readers = self.readers.get(span.clone())?;
-            Some(self.writers.get(span)?.iter().zip(readers))
-        });
-        // No short cut out of the loop, so that it vectorises.
-        let news = |news, (&writer, &reader): (&u32, &u32)| {
-            news | u32::from(writer > floor) | u32::from(reader <= floor)
-        };
-        if near.is_some_and(|near| near.fold(0, news) == 0) {
-            return true;
-        }
-        reads.words.all(reads.mask, |word| self.is_read(word, floor))
-    }
-
-    /// Visits the entries of one lane's access: one for each word, or for each byte of split words. The first race.
-    fn visit(&mut self, address: u32, size: u32, now: &Now) -> Option<(RaceKind, Stamp, u32)> {
-        let mut race = None;
-        for word in address / 4..(address + size).div_ceil(4) {
-            let entry = self.words.get_mut(word as usize)?;
-            let (from, to) = (address.max(word * 4), (address + size).min(word * 4 + 4));
-            if to - from == 4 && !entry.split {
-                let found = now.visit(entry);
-                let [first, second] = entry.readers;
-                self.writers[word as usize] = entry.writer.clock;
-                self.readers[word as usize] = first.clock.min(second.clock);
-                race = race.or(found.map(|(kind, other)| (kind, other, word * 4)));
-                continue;
-            }
-            if !entry.split {
-                entry.split = true;
-                self.writers[word as usize] = u32::MAX;
-                for byte in word * 4..word * 4 + 4 {
-                    self.parts.insert(byte, *entry);
-                }
-            }
-            for byte in from..to {
-                // The values of single bytes are not kept: every write counts as a different one.
-                let part = Now { value: None, ..*now };
-                let found = part.visit(self.parts.entry(byte).or_default());
-                race = race.or(found.map(|(kind, other)| (kind, other, byte)));
-            }
-        }
-        race
+    /// Bytes of what is known of shared memory, and of the words and objects by which its block orders its threads.
+    pub fn shared_bytes(&self) -> usize {
+        self.shadow.bytes() + self.order.bytes() + self.phases.bytes()
     }
 }
 
@@ -252,28 +59,14 @@ impl Monitor for Races {
         self.global.block_start();
         self.phases.clear();
         self.warps = warps as usize;
-        let words = (shared_bytes as usize).div_ceil(4);
+        self.shadow.begin((shared_bytes as usize).div_ceil(4));
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
-        // Clocks of a block start above those of the block before, so what that one left counts as ordered.
-        let mut base = highest + 1;
-        if self.shadow.words.len() != words || highest > u32::MAX / 2 {
-            self.shadow.words = vec![Entry::default(); words];
-            self.shadow.writers = vec![0; words];
-            self.shadow.readers = vec![0; words];
-            base = 1;
-        }
-        for (byte, _) in self.shadow.parts.drain() {
-            if let Some(entry) = self.shadow.words.get_mut(byte as usize / 4) {
-                entry.split = false;
-                self.shadow.writers[byte as usize / 4] = entry.writer.clock;
-            }
-        }
+        let base = if highest > u32::MAX / 2 { 1 } else { highest + 1 };
         for (warp, clocks) in self.clocks.iter_mut().enumerate() {
             // Nothing of this block is seen yet.
             clocks.fill(base - 1);
             clocks[warp] = base;
         }
-        self.floors = [base - 1; WARPS];
         self.order.begin(self.global.block(), self.warps, &self.clocks);
     }
 
@@ -297,9 +90,7 @@ impl Monitor for Races {
     #[inline(always)]
     fn knows(&self, reads: &WordReads) -> bool {
         match reads.window {
-            Window::Shared => {
-                self.shadow.knows_words(reads, self.floors[reads.warp as usize % WARPS])
-            }
+            Window::Shared => self.shadow.knows_words(reads),
             // What nobody writes has no races.
             Window::Global => !reads.memory.is_written(reads.address),
             _ => true,
@@ -322,6 +113,7 @@ impl Monitor for Races {
         for warp in members() {
             self.find_floor(warp);
         }
+        self.shadow.settle(self.warps);
     }
 
     fn warp_barrier(&mut self, warp: u32) {
@@ -359,6 +151,8 @@ impl Monitor for Races {
 
     fn exchange(&mut self, common: &mut Self) {
         std::mem::swap(&mut self.global, &mut common.global);
+        self.global.blocks = Blocks::InTurns;
+        common.global.blocks = Blocks::InTurns;
     }
 
     fn resume(&mut self, block: u64) {
@@ -387,28 +181,26 @@ impl Races {
         }
     }
 
-    /// Sets a warp's floor anew.
+    /// Finds what lies before a warp, of which it or its lanes know more now.
     fn find_floor(&mut self, warp: usize) {
-        let clocks = &self.clocks[warp];
-        let own = self.order.met(warp) - 1;
-        let others = clocks.iter().take(self.warps).enumerate().filter(|&(other, _)| other != warp);
-        self.floors[warp] = others.map(|(_, &clock)| clock).fold(own, u32::min);
+        self.shadow.raise_floor(warp, &self.clocks[warp], self.order.met(warp), self.warps);
     }
 
     fn shared_access(&mut self, event: &Event, log: &mut Log) {
         let warp = event.warp as usize % WARPS;
+        let new = shared::Event {
+            clock: self.clocks[warp][warp],
+            pc: event.pc,
+            warp: warp as u8,
+            strong: event.strong,
+        };
+        let number = self.shadow.number(new);
         let mut now = Now {
-            stamp: Stamp {
-                clock: self.clocks[warp][warp],
-                pc: event.pc,
-                thread: 0,
-                strong: event.strong,
-            },
-            warp,
+            mark: Mark::new(number, 0),
+            access: Access { event: new, thread: 0 },
             clocks: &self.clocks,
             met: self.order.met(warp),
             own: self.order.own(warp),
-            floor: self.floors[warp],
             kind: event.kind,
             value: None,
         };
@@ -425,13 +217,14 @@ impl Races {
                 }
             }
             let thread = event.warp * 32 + lane as u32;
-            now.stamp.thread = thread as u16;
+            now.mark = Mark::new(number, lane);
+            now.access.thread = thread;
             now.value = stored.map(|stored| stored[lane]);
             if event.size == 4 && self.shadow.visit_quietly((address / 4) as usize, &now) {
                 continue;
             }
             if let Some((kind, other, at)) = self.shadow.visit(address as u32, event.size, &now) {
-                let same_warp = u32::from(other.thread) / 32 == event.warp;
+                let same_warp = other.thread / 32 == event.warp;
                 // The last lane that leaves a pipeline ends its barriers with no more than a vote of its warp before.
                 let of_object = event.operation == OPERATION && event.kind == AccessKind::Write;
                 if same_warp && of_object {
@@ -439,15 +232,17 @@ impl Races {
                 }
                 // Two sums over tiles of several warps use one word of each warp with nothing but a shuffle in between. That is
                 // CUDA's own way, whatever one thinks of it.
-                if same_warp && [event.pc, other.pc].iter().all(|&pc| event.program.in_groups(pc)) {
+                if same_warp
+                    && [event.pc, other.event.pc].iter().all(|&pc| event.program.in_groups(pc))
+                {
                     continue;
                 }
                 let finding = FindingKind::SharedRace {
                     kind,
                     size: event.size,
                     offset: at.into(),
-                    other: event.program.place(other.pc).cloned(),
-                    other_thread: event.thread_coordinates(other.thread.into()),
+                    other: event.program.place(other.event.pc).cloned(),
+                    other_thread: event.thread_coordinates(other.thread),
                     same_warp,
                 };
                 log.record(finding, event.pc, thread, 1);

@@ -1,6 +1,8 @@
 //! Who touched a place of global memory, in four bytes: the number of an event, which is one instruction of one warp in one
 //! block between two barriers, and a lane. Events are shared by the lanes, and by the turns of a loop.
 
+use std::collections::HashMap;
+
 use crate::ir::Pc;
 
 /// An access; the default is nobody's.
@@ -8,7 +10,7 @@ use crate::ir::Pc;
 pub(super) struct Stamp(u32);
 
 /// Bits of a stamp that name the lane.
-const LANE_BITS: u32 = 5;
+pub(super) const LANE_BITS: u32 = 5;
 /// Events at most.
 const MAX_EVENTS: usize = 1 << (32 - LANE_BITS);
 /// So many events are kept without asking whether somebody still refers to them.
@@ -19,6 +21,16 @@ const RECENT: usize = 256;
 impl Stamp {
     fn new(event: u32, lane: u32) -> Self {
         Self(event << LANE_BITS | lane)
+    }
+
+    /// As a number.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The stamp of a number.
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits)
     }
 
     fn event(self) -> u32 {
@@ -43,7 +55,7 @@ impl Stamp {
 /// What the lanes of one warp have in common when they access memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Event {
-    /// Index of the block from 1.
+    /// Index of the block from 1. 0: an earlier one; which thread it was is forgotten.
     pub block: u32,
     /// Clock of the warp.
     pub clock: u32,
@@ -134,22 +146,49 @@ impl Events {
         self.all.len() >= self.limit
     }
 
-    /// Gives up the events without a stamp and renumbers the rest. False if even those are too many to go on.
-    pub fn keep_used(&mut self, stamps: &mut dyn Iterator<Item = &mut Stamp>) -> bool {
+    /// Gives up the events without a stamp and renumbers the rest, in their order. False if even those are too many to go on.
+    /// `each` shows all stamps that there are. Where a block is given, only the instructions of other blocks' events are kept.
+    pub fn keep_used(
+        &mut self,
+        block: Option<u32>,
+        mut each: impl FnMut(&mut dyn FnMut(&mut Stamp)),
+    ) -> bool {
         let mut numbers = vec![0; self.all.len()];
-        let mut kept = vec![Packed::default()];
-        for stamp in stamps {
-            let number = &mut numbers[stamp.event() as usize];
-            if *number == 0 && !stamp.is_nobody() {
-                *number = kept.len() as u32;
-                kept.push(self.all[stamp.event() as usize]);
+        each(&mut |stamp| numbers[stamp.event() as usize] = 1);
+        numbers[0] = 0;
+        let mut kept = 1;
+        let mut forgotten = HashMap::new();
+        for (number, from) in numbers.iter_mut().zip(0..) {
+            if *number == 0 {
+                continue;
             }
-            *stamp = Stamp::new(*number, stamp.lane());
+            let Event { block: of, pc, strong, .. } = self.all[from].event();
+            if block.is_some_and(|block| of != block) {
+                let known = forgotten.entry((pc, strong)).or_insert(kept);
+                *number = *known;
+                if *known != kept {
+                    continue;
+                }
+                let event = Event { block: 0, clock: 0, pc, warp: 0, strong };
+                self.all[kept as usize] = Packed::new(event).unwrap_or_default();
+            } else {
+                *number = kept;
+                self.all[kept as usize] = self.all[from];
+            }
+            kept += 1;
         }
-        self.limit = (2 * kept.len()).clamp(MIN_EVENTS, MAX_EVENTS);
-        self.all = kept;
+        each(&mut |stamp| *stamp = Stamp::new(numbers[stamp.event() as usize], stamp.lane()));
+        self.all.truncate(kept as usize);
+        self.all.shrink_to_fit();
+        self.limit = (2 * self.all.len()).clamp(MIN_EVENTS, MAX_EVENTS);
         self.recent = [0; RECENT];
         2 * self.all.len() < MAX_EVENTS
+    }
+
+    /// The stamp, with the lane only if the thread is known.
+    pub fn without_unknown_lane(&self, stamp: Stamp) -> Stamp {
+        let is_known = self.access(stamp).is_some_and(|access| access.event.block != 0);
+        if is_known { stamp } else { stamp.with_lane(0) }
     }
 
     /// The stamp of a lane.
@@ -167,7 +206,6 @@ impl Events {
     }
 
     /// Bytes of the table.
-    #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.all.capacity() * size_of::<Packed>()
     }
@@ -199,7 +237,7 @@ mod tests {
         assert!(events.are_many());
         let before: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();
         stamps.push(Stamp::default());
-        assert!(events.keep_used(&mut stamps.iter_mut()));
+        assert!(events.keep_used(None, |each| stamps.iter_mut().for_each(each)));
         assert!(!events.are_many());
         assert_eq!(stamps.pop(), Some(Stamp::default()));
         let after: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();

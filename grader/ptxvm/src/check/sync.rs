@@ -11,7 +11,7 @@
 //! sums of the others. (Reads that are called relaxed need one, or a later acquire.) And what a block learnt from
 //! another's fence it passes on without one of its own, as block 0 does in `cub/grid/grid_barrier.cuh`.
 
-use super::know::{Know, Seen};
+use super::know::{Counted, Know, Seen};
 use super::race::{Clocks, WARPS};
 use super::stamps::{self, Access};
 use super::words::{Here, Word, Words};
@@ -38,6 +38,11 @@ impl Fenced {
 
     fn get(&self, lane: usize) -> Option<&Know> {
         self.0.iter().find(|(of, _)| of >> lane & 1 == 1).map(|(_, know)| know)
+    }
+
+    fn bytes(&self, counted: &mut Counted) -> usize {
+        let known: usize = self.0.iter().map(|(_, know)| know.bytes(counted)).sum();
+        self.0.capacity() * size_of::<(u32, Know)>() + known
     }
 
     /// What any lane knew.
@@ -149,6 +154,19 @@ impl Order {
             own: [Seen::default(); WARPS],
             shared: Words::default(),
         }
+    }
+
+    /// Bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let mut counted = Counted::default();
+        let warps = self.warps.iter().map(|warp| {
+            let Warp { know, wide, near, relaxed: [of_all, of_block], polled: _ } = warp;
+            let known = [know, of_all, of_block].map(|know| know.bytes(&mut counted));
+            let fenced = [wide, near].map(|fenced| fenced.bytes(&mut counted));
+            size_of::<Warp>() + known.iter().chain(&fenced).sum::<usize>()
+        });
+        let warps: usize = warps.sum();
+        warps + self.shared.bytes(&mut counted)
     }
 
     /// Whether there is anything to do.

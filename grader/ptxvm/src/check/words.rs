@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::global_race::KeyHasher;
-use super::know::Know;
+use super::keys::KeyHasher;
+use super::know::{Counted, Know};
 use super::stamps::Access;
 
 /// Words that are told apart. Others share one of as many, so that what was released by one of them counts for all: that
@@ -99,6 +99,19 @@ pub(super) struct Words(HashMap<u64, Word, BuildHasherDefault<KeyHasher>>);
 impl Words {
     pub fn clear(&mut self) {
         self.0.clear();
+    }
+
+    /// Bytes, with what the table adds.
+    pub fn bytes(&self, counted: &mut Counted) -> usize {
+        // A table keeps every eighth place free, and a byte for each.
+        let table = self.0.capacity() / 7 * 8 * (size_of::<(u64, Word)>() + 1);
+        let of_word = |word: &Word| {
+            let near: usize = word.near.iter().map(|(_, near)| near.bytes(counted)).sum();
+            let lists = word.near.capacity() * size_of::<(u32, Know)>()
+                + word.readers.capacity() * size_of::<Access>();
+            word.wide.bytes(counted) + near + lists
+        };
+        table + self.0.values().map(of_word).sum::<usize>()
     }
 
     fn place(&self, number: u64) -> u64 {

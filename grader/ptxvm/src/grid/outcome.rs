@@ -39,7 +39,8 @@ impl Run<'_, '_> {
         lane_instructions: u64,
         max_findings: usize,
     ) -> Outcome {
-        let mut outcome = Outcome { lane_instructions, ..Outcome::default() };
+        let footprint = self.footprint();
+        let mut outcome = Outcome { lane_instructions, footprint, ..Outcome::default() };
         let last = self.stop.load(Relaxed);
         for mut result in results {
             if result.index > last {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{BlockResult, Monitors, Run, Start, Worker, block_coordinates};
+use super::{BlockResult, Footprint, Monitors, Run, Start, Worker, block_coordinates};
 use crate::block::{Barriers, Ended, Patience};
 use crate::count::Tally;
 use crate::exec::Env;
@@ -75,16 +75,21 @@ impl Run<'_, '_> {
             Some(worker)
         };
         let (mut results, mut lane_instructions) = (Vec::new(), 0);
+        let mut shared = 0;
         let end = |worker: &mut Worker<'static, T>, ended: Ended| {
             if ended == Ended::Endless {
                 self.stop.fetch_min(worker.index, Relaxed);
             }
             lane_instructions += std::mem::take(&mut worker.state.lane_instructions);
+            shared = shared.max(Footprint::of(worker).shared);
             results.extend(self.leavings(worker));
             ended != Ended::Endless
         };
         let first = if self.cooperative { TURN } else { FIRST_TURN };
         take_turns(self.env, &mut common, &mut residents, self.room, first, begin, end);
+        let room = self.room.min(blocks) as usize;
+        let global = common.0.0.global.most_bytes();
+        self.most.note(Footprint { global, shared: shared * room });
         results.sort_by_key(|result: &BlockResult| result.index);
         (results, lane_instructions, common.1)
     }

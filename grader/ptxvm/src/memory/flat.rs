@@ -64,6 +64,11 @@ impl Flat {
         self.flights.clear();
     }
 
+    /// Bytes of the flags.
+    pub fn flag_bytes(&self) -> usize {
+        self.flags.len()
+    }
+
     /// Copies that are on their way here.
     #[inline(always)]
     pub fn flights(&self) -> &Flights {

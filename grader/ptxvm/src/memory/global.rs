@@ -160,6 +160,15 @@ impl Buffer {
         self.defined.as_deref()
     }
 
+    fn flag_bytes(&self) -> usize {
+        self.defined.as_ref().map_or(0, |flags| flags.len())
+    }
+
+    /// Bytes of a copy.
+    pub(crate) fn copy_bytes(&self) -> usize {
+        size_of_val(&*self.words) + self.flag_bytes()
+    }
+
     fn copy_from(&self, old: &Self) {
         for (word, old) in self.words.iter().zip(&old.words) {
             word.store(old.load(Relaxed), Relaxed);
@@ -471,6 +480,12 @@ impl Memory {
             Some(_) if id >= BufferId::FIRST_ON_HEAP => id,
             Some(variable) => self.buffers.len() + variable,
         })
+    }
+
+    /// Bytes of the flags that say what is defined.
+    pub(crate) fn flag_bytes(&self) -> usize {
+        let variables = self.variables.iter().map(|(_, buffer)| buffer);
+        self.buffers.iter().chain(variables).map(Buffer::flag_bytes).sum()
     }
 
     /// Copies of everything that the running launch may write, to go back to.

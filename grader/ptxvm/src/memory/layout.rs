@@ -44,6 +44,12 @@ impl Layout {
         self.place_after(0, 1, size, align)
     }
 
+    /// One past the last byte of a variable.
+    pub fn used(&self) -> u32 {
+        let ends = self.variables.iter().filter(|&&(_, size)| size != 0);
+        ends.map(|&(start, size)| start + size).max().unwrap_or(0)
+    }
+
     fn place_after(&mut self, gap: u32, banks: u32, size: u64, align: u64) -> Option<u32> {
         let size = u32::try_from(size).ok()?;
         let align = u32::try_from(align).ok()?.max(1);

@@ -14,6 +14,7 @@ mod checks;
 mod counters;
 mod coverage;
 mod fences;
+mod footprint;
 mod fuzz;
 mod global_race;
 mod golden;

@@ -66,19 +66,13 @@ pub(crate) fn in_tensors(
             }
         }
         ptxvm::FindingKind::GlobalRace {
-            kind,
-            buffer,
-            other,
-            other_block,
-            other_thread,
-            same_block,
-            ..
+            kind, buffer, other, other_thread, same_block, ..
         } => {
             let (earlier, later) = sides(kind);
             FindingKind::GlobalRace {
                 place: place(Some(buffer)),
                 other_line: other.as_ref().map(line),
-                other_thread: Some(ThreadId { block: other_block, thread: other_thread }),
+                other_thread: other_thread.map(|(block, thread)| ThreadId { block, thread }),
                 access: later,
                 other_access: earlier,
                 same_block,
