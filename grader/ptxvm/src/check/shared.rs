@@ -62,11 +62,12 @@ impl Entry {
         self.0 & Self::SPLIT != 0
     }
 
-    /// Whether nothing happened after an event but reads of two threads, as which a third one tells nothing new.
+    /// Whether nothing happened after the first event but reads of two threads after the second one, as which a third one tells
+    /// nothing new.
     #[inline(always)]
-    fn is_read(self, floor: u32) -> bool {
+    fn is_read(self, floor: u32, since: u32) -> bool {
         let [first, second] = Self::READERS.map(|reader| self.get(reader).event());
-        !self.is_split() & (self.get(Self::WRITER).event() <= floor) & (first.min(second) > floor)
+        !self.is_split() & (self.get(Self::WRITER).event() <= floor) & (first.min(second) > since)
     }
 }
 
@@ -98,6 +99,8 @@ struct Events {
     recent: [u32; RECENT],
     /// For each warp, the event up to which everything is ordered before it.
     floors: [u32; WARPS],
+    /// For each warp, the latest event when it learnt last what lies before it: later ones do not.
+    since: [u32; WARPS],
     /// The highest clock of each warp's events.
     latest: [u32; WARPS],
     /// So many are kept without asking whether somebody still refers to them.
@@ -127,6 +130,7 @@ impl Events {
     fn pass(&mut self) {
         self.base = self.last() + 1;
         self.floors = [self.base - 1; WARPS];
+        self.since = self.floors;
         self.all.clear();
         self.latest = [0; WARPS];
     }
@@ -228,6 +232,7 @@ impl Default for Shadow {
             base: 1,
             recent: [0; RECENT],
             floors: [0; WARPS],
+            since: [0; WARPS],
             latest: [0; WARPS],
             limit: MIN_EVENTS,
         };
@@ -262,6 +267,7 @@ impl Shadow {
     /// A warp of a block of so many knows of these clocks now, and its lanes have met at its clock `met`.
     pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], met: u32, warps: usize) {
         let events = &mut self.events;
+        events.since[warp] = events.last();
         let lies_before =
             |by: usize, clock: u32| if by == warp { clock < met } else { clock <= clocks[by] };
         if events.latest.iter().take(warps).enumerate().all(|(by, &clock)| lies_before(by, clock)) {
@@ -299,13 +305,14 @@ impl Shadow {
             numbers.fill(0);
         }
         let mut kept = Vec::new();
-        let mut floors = [0; WARPS];
+        let (mut floors, mut since) = ([0; WARPS], [0; WARPS]);
         for (index, number) in numbers.iter_mut().enumerate() {
             if *number != 0 {
                 kept.push(events.all[index]);
                 *number = kept.len() as u32;
             }
-            for (new, &old) in floors.iter_mut().zip(&events.floors) {
+            let bounds = floors.iter_mut().zip(&events.floors);
+            for (new, &old) in bounds.chain(since.iter_mut().zip(&events.since)) {
                 if events.base + index as u32 <= old {
                     *new = kept.len() as u32;
                 }
@@ -322,13 +329,13 @@ impl Shadow {
         }
         let limit = (2 * kept.len()).max(MIN_EVENTS);
         let latest = events.latest;
-        *events = Events { all: kept, base: 1, recent: [0; RECENT], floors, latest, limit };
+        *events = Events { all: kept, base: 1, recent: [0; RECENT], floors, since, latest, limit };
     }
 
     /// The usual access to a whole word, which nothing before it can race with; false, and nothing done, where it is another.
     #[inline(always)]
     pub fn visit_quietly(&mut self, word: usize, now: &Now) -> bool {
-        let floor = self.events.floors[now.warp()];
+        let (floor, since) = (self.events.floors[now.warp()], self.events.since[now.warp()]);
         let Some(entry) = self.words.get_mut(word) else { return false };
         if entry.is_split() || entry.get(Entry::WRITER).event() > floor {
             return false;
@@ -338,7 +345,7 @@ impl Shadow {
         if now.kind == AccessKind::Read {
             match news {
                 [false, _] => entry.set(first, now.mark),
-                [true, true] => {}
+                [true, true] => return entry.is_read(floor, since),
                 [true, false] => match now.unordered(&self.events, entry.get(first)) {
                     Some(old) if old.thread == now.access.thread => {}
                     Some(_) => entry.set(second, now.mark),
@@ -360,14 +367,17 @@ impl Shadow {
     /// Whether reads of words tell nothing new.
     #[inline(always)]
     pub fn knows_words(&self, reads: &WordReads) -> bool {
-        let floor = self.events.floors[reads.warp as usize % WARPS];
+        let warp = reads.warp as usize % WARPS;
+        let (floor, since) = (self.events.floors[warp], self.events.since[warp]);
         let near = reads.words.span().and_then(|span| self.words.get(span));
         // No short cut out of the loop, so that it vectorises.
-        if near.is_some_and(|near| near.iter().fold(true, |all, entry| all & entry.is_read(floor)))
-        {
+        if near.is_some_and(|near| {
+            near.iter().fold(true, |all, entry| all & entry.is_read(floor, since))
+        }) {
             return true;
         }
-        let is_read = |word| self.words.get(word).is_some_and(|entry: &Entry| entry.is_read(floor));
+        let is_read =
+            |word| self.words.get(word).is_some_and(|entry: &Entry| entry.is_read(floor, since));
         reads.words.all(reads.mask, is_read)
     }
 
