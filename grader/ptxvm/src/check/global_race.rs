@@ -6,14 +6,12 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
-use super::keys::{KeyHasher, page_key, page_place};
+use super::keys::{page_key, page_place};
 use super::know::Counted;
 use super::packed;
-use super::pages::{HEADER, PAGE, ROW, Stamps, Values};
+use super::pages::{HEADER, PAGE, Page, ROW, Stamps};
 use super::race::Clocks;
+use super::slots::{Pages, Slot, open};
 use super::stamps::{self, Access, Events, Stamp};
 use super::sync::Order;
 use super::words::Words;
@@ -22,117 +20,6 @@ use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, coordinates};
 use crate::memory::global::Memory;
 use crate::program::Program;
-
-/// What is known of the units of a page.
-#[derive(Debug, Default)]
-pub(super) struct Page {
-    /// The last plain write, and what it wrote.
-    pub writers: Stamps,
-    pub values: Values,
-    /// The last atomic or volatile writer: it does not hide a plain one before it.
-    pub strong_writers: Option<Box<Stamps>>,
-    /// Of the readers the first and one of another thread: a writer is at most one of them.
-    pub readers: [Stamps; 2],
-}
-
-impl Page {
-    fn strong_writer(&self, at: usize) -> Stamp {
-        self.strong_writers.as_ref().map_or_else(Stamp::default, |stamps| stamps.get(at))
-    }
-
-    /// Bytes, with what the allocator adds.
-    fn bytes(&self) -> usize {
-        let strong = self.strong_writers.as_ref();
-        let strong = strong.map_or(0, |stamps| size_of::<Stamps>() + HEADER + stamps.heap());
-        let readers = self.readers.iter().map(Stamps::heap).sum::<usize>();
-        size_of::<Self>() + HEADER + self.writers.heap() + self.values.heap() + strong + readers
-    }
-
-    pub fn stamps(&mut self) -> impl Iterator<Item = &mut Stamp> {
-        let Self { writers, values: _, strong_writers, readers } = self;
-        let strong_writers = strong_writers.iter_mut().flat_map(|stamps| stamps.all());
-        writers.all().chain(strong_writers).chain(readers.iter_mut().flat_map(Stamps::all))
-    }
-}
-
-/// A page, as it is accessed or put aside.
-#[derive(Debug)]
-enum Slot {
-    Open(Box<Page>),
-    Packed(Box<[u8]>),
-}
-
-impl Slot {
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Open(page) => page.bytes(),
-            Self::Packed(bytes) => bytes.len() + HEADER,
-        }
-    }
-
-    /// The page, ready for an access. `held` counts bytes.
-    fn open(&mut self, held: &mut usize) -> &mut Page {
-        if let Self::Packed(bytes) = self {
-            let page = packed::unpack(bytes);
-            *held = *held + page.bytes() - self.bytes();
-            *self = Self::Open(Box::new(page));
-        }
-        match self {
-            Self::Open(page) => page,
-            Self::Packed(_) => unreachable!("it was opened"),
-        }
-    }
-
-    /// Puts the page aside, if that makes it smaller.
-    fn pack(&mut self) {
-        if let Self::Open(page) = self {
-            let packed = packed::pack(page);
-            if packed.len() + HEADER < page.bytes() {
-                *self = Self::Packed(packed);
-            }
-        }
-    }
-
-    /// Forgets the lanes of threads that are not known.
-    fn compact(&mut self, events: &Events) {
-        let compact = |page: &mut Page| {
-            let Page { writers, values: _, strong_writers, readers } = page;
-            let strong = strong_writers.iter_mut().map(|stamps| &mut **stamps);
-            for stamps in strong.chain(readers).chain([writers]) {
-                stamps.compact(|stamp| events.without_unknown_lane(stamp));
-            }
-        };
-        match self {
-            Self::Open(page) => compact(page),
-            Self::Packed(bytes) => {
-                let mut page = packed::unpack(bytes);
-                compact(&mut page);
-                *bytes = packed::pack(&page);
-            }
-        }
-    }
-
-    /// Gives the stamps other events.
-    fn change(&mut self, change: &mut dyn FnMut(&mut Stamp)) {
-        match self {
-            Self::Open(page) => page.stamps().for_each(change),
-            Self::Packed(bytes) => packed::change(bytes, change),
-        }
-    }
-}
-
-/// Pages by their keys.
-type Pages = HashMap<u64, Slot, BuildHasherDefault<KeyHasher>>;
-
-/// The page of a key, ready for an access. `held` counts bytes.
-fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {
-    let slot = pages.entry(key).or_insert_with(|| {
-        let page = Box::<Page>::default();
-        *held += page.bytes();
-        Slot::Open(page)
-    });
-    slot.open(held)
-}
 
 /// Bytes that the shadow may have in any case. One access takes up to 60,000 more where its lanes hit pages far apart.
 const FIXED: usize = 1 << 14;

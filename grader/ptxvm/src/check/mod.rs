@@ -9,6 +9,7 @@ mod pages;
 mod phases;
 pub(crate) mod race;
 mod shared;
+mod slots;
 mod stamps;
 mod sync;
 pub(crate) mod trace;

@@ -7,8 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::global_race::Page;
-use super::pages::{PAGE, Stamps, Values};
+use super::pages::{PAGE, Page, Stamps, Values};
 use super::stamps::{LANE_BITS, Stamp};
 
 /// A number for each unit of a page.

@@ -242,6 +242,39 @@ impl Values {
     }
 }
 
+/// What is known of the units of a page.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    /// The last plain write, and what it wrote.
+    pub writers: Stamps,
+    pub values: Values,
+    /// The last atomic or volatile writer: it does not hide a plain one before it.
+    pub strong_writers: Option<Box<Stamps>>,
+    /// Of the readers the first and one of another thread: a writer is at most one of them.
+    pub readers: [Stamps; 2],
+}
+
+impl Page {
+    pub fn strong_writer(&self, at: usize) -> Stamp {
+        self.strong_writers.as_ref().map_or_else(Stamp::default, |stamps| stamps.get(at))
+    }
+
+    /// Bytes, with what the allocator adds.
+    pub fn bytes(&self) -> usize {
+        let strong = self.strong_writers.as_ref();
+        let strong = strong.map_or(0, |stamps| size_of::<Stamps>() + HEADER + stamps.heap());
+        let readers = self.readers.iter().map(Stamps::heap).sum::<usize>();
+        size_of::<Self>() + HEADER + self.writers.heap() + self.values.heap() + strong + readers
+    }
+
+    /// All of them.
+    pub fn stamps(&mut self) -> impl Iterator<Item = &mut Stamp> {
+        let Self { writers, values: _, strong_writers, readers } = self;
+        let strong_writers = strong_writers.iter_mut().flat_map(|stamps| stamps.all());
+        writers.all().chain(strong_writers).chain(readers.iter_mut().flat_map(Stamps::all))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

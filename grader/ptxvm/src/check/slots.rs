@@ -1,0 +1,89 @@
+//! Pages of the shadow of global memory, as they are accessed or put aside.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use super::keys::KeyHasher;
+use super::packed;
+use super::pages::{HEADER, Page};
+use super::stamps::{Events, Stamp};
+
+/// A page, as it is accessed or put aside.
+#[derive(Debug)]
+pub(super) enum Slot {
+    Open(Box<Page>),
+    Packed(Box<[u8]>),
+}
+
+impl Slot {
+    /// Bytes, with what the allocator adds.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Open(page) => page.bytes(),
+            Self::Packed(bytes) => bytes.len() + HEADER,
+        }
+    }
+
+    /// The page, ready for an access. `held` counts bytes.
+    fn open(&mut self, held: &mut usize) -> &mut Page {
+        if let Self::Packed(bytes) = self {
+            let page = packed::unpack(bytes);
+            *held = *held + page.bytes() - self.bytes();
+            *self = Self::Open(Box::new(page));
+        }
+        match self {
+            Self::Open(page) => page,
+            Self::Packed(_) => unreachable!("it was opened"),
+        }
+    }
+
+    /// Puts the page aside, if that makes it smaller.
+    pub fn pack(&mut self) {
+        if let Self::Open(page) = self {
+            let packed = packed::pack(page);
+            if packed.len() + HEADER < page.bytes() {
+                *self = Self::Packed(packed);
+            }
+        }
+    }
+
+    /// Forgets the lanes of threads that are not known.
+    pub fn compact(&mut self, events: &Events) {
+        let compact = |page: &mut Page| {
+            let Page { writers, values: _, strong_writers, readers } = page;
+            let strong = strong_writers.iter_mut().map(|stamps| &mut **stamps);
+            for stamps in strong.chain(readers).chain([writers]) {
+                stamps.compact(|stamp| events.without_unknown_lane(stamp));
+            }
+        };
+        match self {
+            Self::Open(page) => compact(page),
+            Self::Packed(bytes) => {
+                let mut page = packed::unpack(bytes);
+                compact(&mut page);
+                *bytes = packed::pack(&page);
+            }
+        }
+    }
+
+    /// Gives the stamps other events.
+    pub fn change(&mut self, change: &mut dyn FnMut(&mut Stamp)) {
+        match self {
+            Self::Open(page) => page.stamps().for_each(change),
+            Self::Packed(bytes) => packed::change(bytes, change),
+        }
+    }
+}
+
+/// Pages by their keys.
+pub(super) type Pages = HashMap<u64, Slot, BuildHasherDefault<KeyHasher>>;
+
+/// The page of a key, ready for an access. `held` counts bytes.
+pub(super) fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {
+    let slot = pages.entry(key).or_insert_with(|| {
+        let page = Box::<Page>::default();
+        *held += page.bytes();
+        Slot::Open(page)
+    });
+    slot.open(held)
+}
