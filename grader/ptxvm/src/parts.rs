@@ -42,18 +42,18 @@ impl Part {
     pub fn lanes(&self) -> u32 {
         lanes_of(self.now, &self.stack)
     }
-
-    /// Takes in another part, which is at the same place with the same way before it.
-    fn absorb(&mut self, other: &Self) {
-        self.now.mask |= other.now.mask;
-        for (own, other) in self.stack.iter_mut().zip(&other.stack) {
-            own.mask |= other.mask;
-        }
-    }
 }
 
 fn lanes_of(now: Split, stack: &[Split]) -> u32 {
     stack.iter().fold(now.mask, |all, split| all | split.mask)
+}
+
+/// Lanes take in another part, which is at the same place with the same way before it.
+fn absorb(now: &mut Split, stack: &mut [Split], other: &Part) {
+    now.mask |= other.now.mask;
+    for (own, other) in stack.iter_mut().zip(&other.stack) {
+        own.mask |= other.mask;
+    }
 }
 
 /// Whether lanes at the same instruction can go on as one.
@@ -90,10 +90,7 @@ impl Warp {
     /// The running part takes in another one.
     fn absorb(&mut self, index: usize) {
         let part = self.others.remove(index);
-        self.now.mask |= part.now.mask;
-        for (own, other) in self.stack.iter_mut().zip(&part.stack) {
-            own.mask |= other.mask;
-        }
+        absorb(&mut self.now, &mut self.stack, &part);
     }
 
     /// The running part stops; another one, or the same again, has to be taken up.
@@ -109,7 +106,7 @@ impl Warp {
             other.state == part.state && same_place(part.now, &part.stack, other)
         };
         match self.others.iter_mut().find(same) {
-            Some(other) => other.absorb(&part),
+            Some(other) => absorb(&mut other.now, &mut other.stack, &part),
             None => self.others.push(part),
         }
     }
