@@ -138,7 +138,7 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
             vec![if *same_block {
                 "no __syncthreads() lies between the two: their order is chance".into()
             } else {
-                "nothing orders two blocks: add with atomicAdd, or let one block do it all; set to zero before the launch"
+                "nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch"
                     .into()
             }],
         ),
