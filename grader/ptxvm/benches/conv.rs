@@ -8,42 +8,53 @@ fn floats(count: usize) -> Init {
     Init::Bytes((0..count).flat_map(|i| ((i * 7919 % 13) as f32 - 6.0).to_le_bytes()).collect())
 }
 
-/// Launches the first kernel of a module on two inputs and an output.
-fn run(
-    module: &Module,
-    sizes: [usize; 3],
-    dims: &[i32],
+/// A launch of the first kernel of a module on two inputs and an output.
+struct Case {
+    module: Module,
+    buffers: [Init; 3],
+    dims: Vec<i32>,
     grid: [u32; 3],
     block: [u32; 3],
-) -> Outcome {
-    let mut memory = Memory::default();
-    let buffers = [
-        memory.alloc(floats(sizes[0]), Access::ReadWrite),
-        memory.alloc(floats(sizes[1]), Access::ReadWrite),
-        memory.alloc(Init::Undefined { len: sizes[2] * 4 }, Access::ReadWrite),
-    ];
-    let mut params: Vec<Vec<u8>> =
-        buffers.iter().map(|&id| memory.address(id).to_le_bytes().to_vec()).collect();
-    params.extend(dims.iter().map(|dim| dim.to_le_bytes().to_vec()));
-    let kernel = module.kernels().next().expect("a kernel");
-    let config = Launch { grid, block, dynamic_shared: 0, params };
-    let outcome = launch(module, kernel, &config, &mut memory, &Options::default());
-    let outcome = outcome.expect("a launch");
-    assert_eq!(outcome.findings, []);
-    outcome
 }
 
-fn conv2(module: &Module, batch: usize) -> Outcome {
+impl Case {
+    /// `sizes` of the buffers, in words.
+    fn new(ptx: &str, sizes: [usize; 3], dims: &[i32], grid: [u32; 3], block: [u32; 3]) -> Self {
+        let module = Module::load(ptx).expect("a module");
+        let [first, second, output] = sizes;
+        let output = Init::Undefined { len: output * 4 };
+        let buffers = [floats(first), floats(second), output];
+        Self { module, buffers, dims: dims.to_vec(), grid, block }
+    }
+
+    fn run(&self) -> Outcome {
+        let mut memory = Memory::default();
+        let buffers = self.buffers.clone().map(|init| memory.alloc(init, Access::ReadWrite));
+        let mut params = buffers.map(|id| memory.address(id).to_le_bytes().to_vec()).to_vec();
+        params.extend(self.dims.iter().map(|dim| dim.to_le_bytes().to_vec()));
+        let kernel = self.module.kernels().next().expect("a kernel");
+        let config = Launch { grid: self.grid, block: self.block, dynamic_shared: 0, params };
+        let outcome = launch(&self.module, kernel, &config, &mut memory, &Options::default());
+        let outcome = outcome.expect("a launch");
+        assert_eq!(outcome.findings, []);
+        outcome
+    }
+}
+
+const CONV: &str = include_str!("../tests/fixtures/conv.ptx");
+const TILED: &str = include_str!("../tests/fixtures/tiled.ptx");
+
+fn conv2(batch: usize) -> Case {
     let (c_in, size, c_out, filter) = (6, 12, 16, 5);
     let out = size - filter + 1;
     let sizes =
         [batch * c_out * out * out, c_out * c_in * filter * filter, batch * c_in * size * size];
     let dims = [batch, c_in, size, size, c_out, filter].map(|dim| dim as i32);
-    run(module, sizes, &dims, [sizes[2].div_ceil(256) as u32, 1, 1], [256, 1, 1])
+    Case::new(CONV, sizes, &dims, [sizes[2].div_ceil(256) as u32, 1, 1], [256, 1, 1])
 }
 
-fn tiny(module: &Module) -> Outcome {
-    run(module, [9, 9, 25], &[1, 1, 5, 5, 1, 3], [1; 3], [32, 1, 1])
+fn tiny() -> Case {
+    Case::new(CONV, [9, 9, 25], &[1, 1, 5, 5, 1, 3], [1; 3], [32, 1, 1])
 }
 
 /// `weights[i] -= rate * gradient[i]`.
@@ -72,37 +83,33 @@ const UPDATE: &str = "
     ret;
 }";
 
-fn product(module: &Module) -> Outcome {
-    run(module, [1 << 16; 3], &[256; 3], [16, 16, 1], [16, 16, 1])
+fn product() -> Case {
+    Case::new(TILED, [1 << 16; 3], &[256; 3], [16, 16, 1], [16, 16, 1])
 }
 
-fn update(module: &Module) -> Outcome {
+fn update() -> Case {
     let words = 1 << 20;
-    run(module, [words, words, 1], &[], [words as u32 / 256, 1, 1], [256, 1, 1])
+    Case::new(UPDATE, [words, words, 1], &[], [words as u32 / 256, 1, 1], [256, 1, 1])
 }
 
 fn bench(criterion: &mut Criterion) {
-    let text = include_str!("../tests/fixtures/conv.ptx");
-    let conv = Module::load(text).expect("a module");
-    let tiled = Module::load(include_str!("../tests/fixtures/tiled.ptx")).expect("a module");
-    let in_place = Module::load(UPDATE).expect("a module");
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
-
-    criterion.bench_function("load conv", |b| b.iter(|| Module::load(text)));
-    criterion.bench_function("conv2d_backward_input 5x5", |b| b.iter(|| tiny(&conv)));
+    criterion.bench_function("load conv", |b| b.iter(|| Module::load(CONV)));
+    let tiny = tiny();
+    criterion.bench_function("conv2d_backward_input 5x5", |b| b.iter(|| tiny.run()));
     let mut group = criterion.benchmark_group("large");
     group.sample_size(10);
-    group.bench_function("conv2d_backward_input conv2 batch 64, 1 thread", |b| {
-        b.iter(|| one.install(|| conv2(&conv, 64)));
-    });
-    group.bench_function("conv2d_backward_input conv2 batch 64", |b| b.iter(|| conv2(&conv, 64)));
-    group.bench_function("matmul 256^3, tiles of 16, 1 thread", |b| {
-        b.iter(|| one.install(|| product(&tiled)));
-    });
-    group.bench_function("matmul 256^3, tiles of 16", |b| b.iter(|| product(&tiled)));
-    group.bench_function("update of 2^20 words in place, 1 thread", |b| {
-        b.iter(|| one.install(|| update(&in_place)));
-    });
+    let cases = [
+        ("conv2d_backward_input conv2 batch 64", conv2(64)),
+        ("matmul 256^3, tiles of 16", product()),
+        ("update of 2^20 words in place", update()),
+    ];
+    for (name, case) in &cases {
+        group.bench_function(format!("{name}, 1 thread"), |b| {
+            b.iter(|| one.install(|| case.run()));
+        });
+        group.bench_function(*name, |b| b.iter(|| case.run()));
+    }
     group.finish();
 }
 

@@ -75,10 +75,10 @@ impl CallStack {
     /// Keeps the registers of the function that a frame belongs to.
     pub fn keep_registers(&mut self, mask: u32, frame: &Frame, registers: &Registers) {
         for index in frame.r.clone() {
-            self.keep(mask, &registers.r[index as usize]);
+            self.keep(mask, &registers.r[index as usize].0);
         }
         for index in frame.q.clone() {
-            let wide = &registers.q[index as usize];
+            let wide = &registers.q[index as usize].0;
             self.keep(mask, &wide.map(|value| value as u32));
             self.keep(mask, &wide.map(|value| (value >> 32) as u32));
         }
@@ -100,14 +100,14 @@ impl CallStack {
             let high = self.back(mask);
             let low = self.back(mask);
             for lane in lanes(mask) {
-                registers.q[index as usize][lane] =
+                registers.q[index as usize].0[lane] =
                     u64::from(high[lane]) << 32 | u64::from(low[lane]);
             }
         }
         for index in frame.r.clone().rev() {
             let row = self.back(mask);
             for lane in lanes(mask) {
-                registers.r[index as usize][lane] = row[lane];
+                registers.r[index as usize].0[lane] = row[lane];
             }
         }
     }
@@ -136,25 +136,30 @@ impl CallStack {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::warp::Row;
 
     #[test]
     fn lanes_keep_their_own_frames() {
         let frame =
             Frame { size: 48, packed: 8, align: 8, r: 0..1, q: 0..1, p: 0..1, ..Frame::default() };
-        let mut registers =
-            Registers { r: vec![[7; 32]], q: vec![[1 << 40; 32]], p: vec![0b11], carry: 0 };
+        let mut registers = Registers {
+            r: vec![Row([7; 32])],
+            q: vec![Row([1 << 40; 32])],
+            p: vec![0b11],
+            carry: 0,
+        };
         let mut calls = CallStack::default();
         calls.clear(128);
         assert_eq!(calls.push(0b11, &frame, 5 << 33), Some(128));
         calls.keep_registers(0b11, &frame, &registers);
         // One of the two lanes calls again; its registers change.
         assert_eq!(calls.push(0b01, &frame, 128), Some(176));
-        registers.r[0][0] = 1;
-        registers.q[0][0] = 2;
+        registers.r[0].0[0] = 1;
+        registers.q[0].0[0] = 2;
         registers.p[0] = 0;
         assert_eq!(calls.pop(0b01), 128);
         calls.restore_registers(0b11, &frame, &mut registers);
-        assert_eq!((registers.r[0][0], registers.q[0][1], registers.p[0]), (7, 1 << 40, 0b11));
+        assert_eq!((registers.r[0].0[0], registers.q[0].0[1], registers.p[0]), (7, 1 << 40, 0b11));
         assert_eq!(calls.pop(0b11), 5 << 33);
         assert_eq!(calls.top, [128; 32]);
         // They call one after the other, and come back together.

@@ -428,8 +428,13 @@ type Monitors<'c, T> = (Checks<'c>, T);
 /// Storage that one host thread reuses from block to block.
 type Worker<'c, T> = Resident<Monitors<'c, T>>;
 
-/// Lane instructions after which the other host threads are worth waking: about a millisecond.
+/// Lane instructions for which the other host threads are worth waking: about a millisecond.
 const PARALLEL_FROM: u64 = 1 << 20;
+
+/// Lane instructions of the blocks to come, if they are like those so far.
+fn expected(lane_instructions: u64, so_far: u64, blocks: u64) -> u64 {
+    lane_instructions.checked_div(so_far).unwrap_or(0).saturating_mul(blocks - so_far)
+}
 
 impl Run<'_, '_> {
     fn all<T: Tally>(&self, max_findings: usize) -> (Outcome, T) {
@@ -443,7 +448,7 @@ impl Run<'_, '_> {
         }
         let mut may_fork = !self.env.program.ordered && self.env.memory.heap.is_unused();
         while next < blocks && next <= self.stop.load(Relaxed) {
-            if may_fork && worker.state.lane_instructions > PARALLEL_FROM {
+            if may_fork && expected(worker.state.lane_instructions, next, blocks) > PARALLEL_FROM {
                 may_fork = false;
                 worker.state.monitor.0.0.global.make_room(self.env.memory);
                 if let Some((mut rest, lane_instructions, tally)) =

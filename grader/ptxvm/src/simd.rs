@@ -84,6 +84,7 @@ mod tests {
     use super::*;
     use crate::ir::{Alu, Op, P, Q, R, alu};
     use crate::opcodes::with_alu_table;
+    use crate::warp::Row;
 
     macro_rules! one_operation {
         ($all:ident $next:ident $class:ident $op:ident ($($file:ident)*)) => {
@@ -137,8 +138,8 @@ mod tests {
         };
         let mut registers = Registers::default();
         for _ in 0..REGISTERS {
-            registers.r.push(std::array::from_fn(|_| next() as u32));
-            registers.q.push(std::array::from_fn(|_| next()));
+            registers.r.push(Row(std::array::from_fn(|_| next() as u32)));
+            registers.q.push(Row(std::array::from_fn(|_| next())));
             registers.p.push(next() as u32);
         }
         registers
@@ -161,7 +162,10 @@ mod tests {
                 }
                 let kept = before.r.iter().zip(&baseline.0);
                 for lane in (0..32).filter(|lane| mask >> lane & 1 == 0) {
-                    assert!(kept.clone().all(|(a, b)| a[lane] == b[lane]), "{alu:?} lane {lane}");
+                    assert!(
+                        kept.clone().all(|(a, b)| a.0[lane] == b.0[lane]),
+                        "{alu:?} lane {lane}"
+                    );
                 }
             }
         }
@@ -194,9 +198,9 @@ mod tests {
             let baseline = results.next().unwrap();
             assert!(results.all(|result| result == baseline));
             let (regular, index, .., gathered, values) = baseline;
-            let inside = (0..32).all(|lane| index[lane] < 100);
+            let inside = (0..32).all(|lane| index.0[lane] < 100);
             assert_eq!(gathered, inside);
-            assert!(!gathered || values == index);
+            assert!(!gathered || values == index.0);
             let aligned = (0..32).all(|lane| mask >> lane & 1 == 0 || pattern(lane) % 4 == 0);
             assert_eq!(regular, aligned);
         }
@@ -204,7 +208,7 @@ mod tests {
 
     #[test]
     fn two_of_many_lanes_that_read_one_word_are_told() {
-        let index = std::array::from_fn(|lane| lane as u32 / 16);
+        let index = Row(std::array::from_fn(|lane| lane as u32 / 16));
         let words = Words { index, first: 0, reach: 1 };
         for set in sets() {
             assert_eq!((set.distinct)(&words), 0b11 << 16 | 0b11);

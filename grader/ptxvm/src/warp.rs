@@ -9,11 +9,17 @@ use crate::parts::Part;
 use crate::program::Program;
 use crate::spin::Spin;
 
+/// A value for each of the 32 lanes, in cache lines of its own: a vector that lies across two of them takes two accesses,
+/// and one across two pages many more.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Row<T>(pub [T; 32]);
+
 /// Register files; every register holds a value for each of the 32 lanes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Registers {
-    pub r: Vec<[u32; 32]>,
-    pub q: Vec<[u64; 32]>,
+    pub r: Vec<Row<u32>>,
+    pub q: Vec<Row<u64>>,
     pub p: Vec<u32>,
     /// The carry flag of each lane.
     pub carry: u32,
@@ -22,8 +28,8 @@ pub(crate) struct Registers {
 impl Registers {
     pub fn new(program: &Program) -> Self {
         Self {
-            r: vec![[0; 32]; program.r_count],
-            q: vec![[0; 32]; program.q_count],
+            r: vec![Row([0; 32]); program.r_count],
+            q: vec![Row([0; 32]); program.q_count],
             p: vec![0; program.p_count],
             carry: 0,
         }
@@ -33,8 +39,8 @@ impl Registers {
     /// must not look right by chance, as it does with zeros.
     pub fn undefined(program: &Program) -> Self {
         let mut registers = Self::new(program);
-        registers.r.fill([u32::MAX; 32]);
-        registers.q.fill([u64::MAX; 32]);
+        registers.r.fill(Row([u32::MAX; 32]));
+        registers.q.fill(Row([u64::MAX; 32]));
         registers
     }
 
@@ -48,22 +54,22 @@ impl Registers {
 
     #[inline(always)]
     pub fn r(&self, register: R) -> &[u32; 32] {
-        &self.r[register.0 as usize]
+        &self.r[register.0 as usize].0
     }
 
     #[inline(always)]
     pub fn r_mut(&mut self, register: R) -> &mut [u32; 32] {
-        &mut self.r[register.0 as usize]
+        &mut self.r[register.0 as usize].0
     }
 
     #[inline(always)]
     pub fn q(&self, register: Q) -> &[u64; 32] {
-        &self.q[register.0 as usize]
+        &self.q[register.0 as usize].0
     }
 
     #[inline(always)]
     pub fn q_mut(&mut self, register: Q) -> &mut [u64; 32] {
-        &mut self.q[register.0 as usize]
+        &mut self.q[register.0 as usize].0
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use crate::ops::float::{down, up, w32 as f32s, w64 as f64s, zero};
 use crate::ops::half::{bf16, f16};
 use crate::ops::int::{w32, w64};
 use crate::ops::{approx, cvt, flush, half, int, narrow, video};
-use crate::warp::{Registers, lanes};
+use crate::warp::{Registers, Row, lanes};
 
 /// What a run of arithmetic did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,17 +37,18 @@ pub(super) const BIT: [u32; 32] = bits();
 struct Active<'s> {
     mask: u32,
     /// All ones or zero for each lane.
-    spread: &'s [u32; 32],
+    spread: &'s Row<u32>,
 }
 
 /// Without closures, which would not be compiled for the caller's instruction set.
 #[inline(always)]
-pub(super) fn spread(mask: u32) -> [u32; 32] {
-    let mut all = [0; 32];
+pub(super) fn spread(mask: u32) -> Row<u32> {
+    let mut row = Row([0; 32]);
+    let Row(all) = &mut row;
     for lane in 0..32 {
         all[lane] = if mask & BIT[lane] == 0 { 0 } else { u32::MAX };
     }
-    all
+    row
 }
 
 /// Computes all lanes: the mask comes in when they are written.
@@ -79,7 +80,7 @@ fn write_r(registers: &mut Registers, active: Active, d: R, all: &[u32; 32]) {
         *dst = *all;
     } else {
         for lane in 0..32 {
-            dst[lane] = dst[lane] & !active.spread[lane] | all[lane] & active.spread[lane];
+            dst[lane] = dst[lane] & !active.spread.0[lane] | all[lane] & active.spread.0[lane];
         }
     }
 }
@@ -91,7 +92,7 @@ fn write_q(registers: &mut Registers, active: Active, d: Q, all: &[u64; 32]) {
         *dst = *all;
     } else {
         for lane in 0..32 {
-            let keep = i64::from(active.spread[lane] as i32) as u64;
+            let keep = i64::from(active.spread.0[lane] as i32) as u64;
             dst[lane] = dst[lane] & !keep | all[lane] & keep;
         }
     }
@@ -100,9 +101,9 @@ fn write_q(registers: &mut Registers, active: Active, d: Q, all: &[u64; 32]) {
 /// One lane loop by destination file, speed and sources.
 macro_rules! lane_loop {
     (P $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
-        let mut bits = [0; 32];
+        let mut bits = Row([0; 32]);
         for lane in 0..32 {
-            bits[lane] = if $path($($a[lane]),*) { BIT[lane] } else { 0 };
+            bits.0[lane] = if $path($($a[lane]),*) { BIT[lane] } else { 0 };
         }
         let result = together(&bits);
         $registers.set_p($d, $active.mask, result);
@@ -179,7 +180,7 @@ macro_rules! define_set {
             with_features!{ $features
                 /// Or of all lanes. Not inlined: merged with the comparison it becomes 32 conditional moves.
                 #[inline(never)]
-                pub(crate) fn together(bits: &[u32; 32]) -> u32 {
+                pub(crate) fn together(Row(bits): &Row<u32>) -> u32 {
                     bits.iter().fold(0, |all, bit| all | bit)
                 }
             }

@@ -208,7 +208,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
             (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
             return Some(());
         }
-        let addresses = words.index.map(|word| (u64::from(word) << 2).wrapping_add(start - outer));
+        let addresses =
+            words.index.0.map(|word| (u64::from(word) << 2).wrapping_add(start - outer));
         (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
         let what = What {
             strong: address.strong,

@@ -1,6 +1,6 @@
 //! Where the lanes of a load find single words: the usual case, in which all of them are in one buffer.
 
-use crate::warp::lanes;
+use crate::warp::{Row, lanes};
 
 /// Most words between the lowest and the highest for which all in between are looked at together.
 pub(crate) const SPAN: usize = 64;
@@ -9,7 +9,7 @@ pub(crate) const SPAN: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     /// In words from the start of the buffer or window.
-    pub index: [u32; 32],
+    pub index: Row<u32>,
     /// Of the first lane that takes part.
     pub first: u32,
     /// No lane is further up from the first; past 2^31 where one is below it.
@@ -18,7 +18,7 @@ pub(crate) struct Words {
 
 impl Words {
     pub fn new() -> Self {
-        Self { index: [0; 32], first: 0, reach: 0 }
+        Self { index: Row([0; 32]), first: 0, reach: 0 }
     }
 
     /// From the lowest word to the highest, if these are near each other.
@@ -31,7 +31,7 @@ impl Words {
     /// Whether a condition holds for the words of all lanes.
     #[inline(always)]
     pub fn all(&self, mask: u32, holds: impl Fn(usize) -> bool) -> bool {
-        lanes(mask).all(|lane| holds(self.index[lane] as usize))
+        lanes(mask).all(|lane| holds(self.index.0[lane] as usize))
     }
 }
 
@@ -41,7 +41,7 @@ const BEYOND: u64 = !(((1 << 32) - 1) << 2);
 macro_rules! define_words {
     ($set:ident $features:tt) => {
         pub(crate) mod $set {
-            use super::{BEYOND, Words};
+            use super::{BEYOND, Row, Words};
             use crate::exec::arith::{BIT, $set::together, spread};
 
             with_features!{ $features
@@ -53,15 +53,15 @@ macro_rules! define_words {
                         for lane in 0..32 {
                             let at = base[lane].wrapping_add(offset);
                             bits |= at;
-                            words.index[lane] = (at >> 2) as u32;
+                            words.index.0[lane] = (at >> 2) as u32;
                         }
                     } else {
-                        let spread = spread(mask);
+                        let Row(spread) = spread(mask);
                         for lane in 0..32 {
                             let keep = i64::from(spread[lane] as i32) as u64;
                             let at = base[lane].wrapping_add(offset) & keep | first & !keep;
                             bits |= at;
-                            words.index[lane] = (at >> 2) as u32;
+                            words.index.0[lane] = (at >> 2) as u32;
                         }
                     }
                     reach(words, (first >> 2) as u32);
@@ -78,14 +78,14 @@ macro_rules! define_words {
                         for lane in 0..32 {
                             let at = base[lane].wrapping_add(offset);
                             bits |= at;
-                            words.index[lane] = at >> 2;
+                            words.index.0[lane] = at >> 2;
                         }
                     } else {
-                        let spread = spread(mask);
+                        let Row(spread) = spread(mask);
                         for lane in 0..32 {
                             let at = base[lane].wrapping_add(offset) & spread[lane] | first & !spread[lane];
                             bits |= at;
-                            words.index[lane] = at >> 2;
+                            words.index.0[lane] = at >> 2;
                         }
                     }
                     reach(words, first >> 2);
@@ -95,9 +95,9 @@ macro_rules! define_words {
 
             with_features!{ $features
                 fn reach(words: &mut Words, first: u32) {
-                    let mut up = [0; 32];
+                    let mut up = Row([0; 32]);
                     for lane in 0..32 {
-                        up[lane] = words.index[lane].wrapping_sub(first);
+                        up.0[lane] = words.index.0[lane].wrapping_sub(first);
                     }
                     words.first = first;
                     words.reach = together(&up);
@@ -107,11 +107,11 @@ macro_rules! define_words {
             with_features!{ $features
                 /// The lanes but those that have the same place as the two before them.
                 pub(crate) fn distinct(words: &Words) -> u32 {
-                    let at = &words.index;
-                    let mut bits = [0; 32];
+                    let Row(at) = &words.index;
+                    let mut bits = Row([0; 32]);
                     for lane in 2..32 {
                         let same = at[lane] ^ at[lane - 1] | at[lane] ^ at[lane - 2];
-                        bits[lane] = if same == 0 { BIT[lane] } else { 0 };
+                        bits.0[lane] = if same == 0 { BIT[lane] } else { 0 };
                     }
                     !together(&bits)
                 }
@@ -128,13 +128,13 @@ macro_rules! define_words {
                         }
                         if words.reach < 32 {
                             for lane in 0..32 {
-                                values[lane] = all[(words.index[lane] - words.first) as usize & 31];
+                                values[lane] = all[(words.index.0[lane] - words.first) as usize & 31];
                             }
                             return true;
                         }
                     }
                     for lane in 0..32 {
-                        let Some(&value) = memory.get(words.index[lane] as usize) else { return false };
+                        let Some(&value) = memory.get(words.index.0[lane] as usize) else { return false };
                         values[lane] = value;
                     }
                     true
@@ -144,9 +144,9 @@ macro_rules! define_words {
             with_features! { $features
                 /// Whether each lane reads the word behind that of the lane before.
                 fn follow(words: &Words) -> bool {
-                    let mut odd = [0; 32];
+                    let mut odd = Row([0; 32]);
                     for lane in 0..32 {
-                        odd[lane] = words.index[lane].wrapping_sub(words.first) ^ lane as u32;
+                        odd.0[lane] = words.index.0[lane].wrapping_sub(words.first) ^ lane as u32;
                     }
                     together(&odd) == 0
                 }
@@ -158,7 +158,7 @@ macro_rules! define_words {
                     if mask == u32::MAX {
                         *old = *values;
                     } else {
-                        let spread = spread(mask);
+                        let Row(spread) = spread(mask);
                         for lane in 0..32 {
                             old[lane] = old[lane] & !spread[lane] | values[lane] & spread[lane];
                         }

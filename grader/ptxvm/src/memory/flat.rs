@@ -172,6 +172,7 @@ impl LaneMemory for Flat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::warp::Row;
 
     fn two_variables() -> (Flat, u64) {
         let mut layout = Layout::default();
@@ -199,7 +200,7 @@ mod tests {
         assert_eq!(flat.get(0, 0, 1), (0xFF, false));
         // The other byte may be padding.
         assert_eq!(flat.get(0, 0, 2), (0xABFF, true));
-        let first = Words { index: [0; 32], first: 0, reach: 0 };
+        let first = Words { index: Row([0; 32]), first: 0, reach: 0 };
         assert_eq!(flat.written(&first, 1), None);
         assert!(flat.set_word(0, 7));
         assert_eq!(flat.written(&first, 1).map(|words| words[0]), Some(7));

@@ -226,7 +226,7 @@ impl Buffer {
             let Some(word) = whole.get(words.first as usize) else { return false };
             *values = [word.load(Relaxed); 32];
         } else {
-            for (value, &at) in values.iter_mut().zip(&words.index) {
+            for (value, &at) in values.iter_mut().zip(&words.index.0) {
                 let Some(word) = whole.get(at as usize) else { return false };
                 *value = word.load(Relaxed);
             }

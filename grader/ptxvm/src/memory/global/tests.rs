@@ -1,6 +1,7 @@
 //! Addresses, bounds, and which bytes are defined.
 
 use super::*;
+use crate::warp::Row;
 
 #[test]
 fn an_index_wrong_by_any_32_bit_amount_tells_its_buffer() {
@@ -43,7 +44,8 @@ fn bounds_alignment_and_definition() {
     assert!(buffer.set_word(4, 0x0403_0201));
     buffer.put(9, 1, 0xEE);
     let gather = |index: u32| {
-        let (words, mut values) = (Words { index: [index; 32], first: index, reach: 0 }, [0; 32]);
+        let (words, mut values) =
+            (Words { index: Row([index; 32]), first: index, reach: 0 }, [0; 32]);
         buffer.gather(&words, 1, &mut values).then_some(values[31])
     };
     assert_eq!(gather(1), Some(0x0403_0201));
