@@ -354,16 +354,30 @@ impl Start {
 
     /// Sets what differs between blocks and warps.
     pub fn vary(&self, warp: &mut Warp, block_size: [u32; 3], block: [u32; 3]) {
+        let first = coordinates(warp.index * 32, block_size);
         for &(special, slot) in &self.varying {
+            let (mut thread, index) = (first, warp.index);
             for lane in 0..32 {
-                let thread = warp.index * 32 + lane;
                 let value = match special {
-                    Special::Tid(axis) => coordinates(thread, block_size)[usize::from(axis)],
+                    Special::Tid(axis) => thread[usize::from(axis)],
                     Special::Ctaid(axis) => block[usize::from(axis)],
-                    _ => warp.index,
+                    _ => index,
                 };
-                warp.registers.set_lane(slot, lane as usize, value.into());
+                warp.registers.set_lane(slot, lane, value.into());
+                step(&mut thread, block_size);
             }
+        }
+    }
+}
+
+/// The coordinates of the thread that comes next.
+fn step(thread: &mut [u32; 3], size: [u32; 3]) {
+    let [x, y, z] = thread;
+    *x += 1;
+    if *x == size[0] {
+        (*x, *y) = (0, *y + 1);
+        if *y == size[1] {
+            (*y, *z) = (0, *z + 1);
         }
     }
 }

@@ -48,11 +48,6 @@ pub(crate) struct Event<'a> {
 }
 
 impl Event<'_> {
-    /// The word that a lane stored, where it was a single one.
-    pub fn stored_word(&self, lane: usize) -> Option<u32> {
-        self.stored.map(|register| self.registers.r(register)[lane])
-    }
-
     /// Coordinates of a thread of the block.
     pub fn thread_coordinates(&self, index: u32) -> [u32; 3] {
         coordinates(index, self.block_size)

@@ -276,11 +276,11 @@ impl GlobalRaces {
         };
         let number = self.events.number(shared);
         let past = Past { clocks, order, program: event.program };
-        if self.row(event, unit, shared, number, &past) {
-            return;
-        }
+        let row = Row { event: shared, number, past };
+        let left = self.rows(event, unit, &row);
+        let past = row.past;
         let mut last = (u64::MAX, None);
-        for lane in crate::warp::lanes(event.done) {
+        for lane in crate::warp::lanes(left) {
             let address = event.addresses[lane];
             if !event.memory.is_written(address) {
                 continue;
@@ -332,48 +332,55 @@ impl GlobalRaces {
 }
 
 impl GlobalRaces {
-    /// The usual access, in which the lanes take the units of one row in turn, and which conflicts with no earlier one. False,
-    /// and nothing done, where it is another.
-    fn row(
-        &mut self,
-        event: &Event,
-        unit: u32,
-        new: stamps::Event,
-        number: u32,
-        past: &Past,
-    ) -> bool {
-        let Past { clocks, .. } = past;
-        if event.done != u32::MAX || event.size != unit || event.strong {
-            return false;
-        }
-        let Some((id, offset)) = event.memory.locate(event.addresses[0]) else { return false };
-        let Some(buffer) = event.memory.writable_index(event.addresses[0]) else { return false };
-        if !event.memory.is_written(event.addresses[0]) {
-            return false;
+    /// Sees to the lanes that access the units of whole rows in turn, as lanes usually do, where that conflicts with no earlier
+    /// access. The others.
+    fn rows(&mut self, event: &Event, unit: u32, new: &Row) -> u32 {
+        let mut left = event.done;
+        if event.size != unit || event.strong {
+            return left;
         }
         let size = u64::from(unit);
+        let first = event.done.trailing_zeros() as usize % 32;
+        let Some((_, offset)) = event.memory.locate(event.addresses[first]) else { return left };
+        // The lane that would have the first unit of a row, if all lanes were in turn; the next row begins after 16 more.
+        let begins = (first as u64).wrapping_sub(offset as u64 / size) as usize % ROW;
+        for begin in [begins, begins + ROW] {
+            let start = event.addresses[begin];
+            let in_turn = (0..ROW).all(|unit| {
+                let lane = (begin + unit) % 32;
+                event.addresses[lane] == start.wrapping_add(unit as u64 * size)
+            });
+            let lanes = (((1 << ROW) - 1) as u32).rotate_left(begin as u32);
+            if in_turn && lanes & !event.done == 0 && self.row(event, unit, begin, new) {
+                left &= !lanes;
+            }
+        }
+        left
+    }
+
+    /// Sees to the row that begins with the unit of a lane. False, and nothing done, where the units are no row, or conflict
+    /// with an earlier access.
+    fn row(&mut self, event: &Event, unit: u32, begin: usize, new: &Row) -> bool {
+        let Row { event: now, number, past } = new;
+        let (size, address) = (u64::from(unit), event.addresses[begin]);
+        let Some((id, offset)) = event.memory.locate(address) else { return false };
+        let Some(buffer) = event.memory.writable_index(address) else { return false };
         let first = offset as u64 / size;
-        let turn = first % ROW as u64;
-        let start = event.addresses[0].wrapping_sub(turn * size);
-        let in_turn = (0..32u64)
-            .zip(event.addresses)
-            .all(|(lane, &at)| at == start.wrapping_add((lane + turn) % ROW as u64 * size));
-        if !in_turn {
+        if !first.is_multiple_of(ROW as u64) || !event.memory.is_written(address) {
             return false;
         }
         let key = page_key(buffer, unit, first / PAGE as u64);
         let page = open(&mut self.pages, key, &mut self.held);
         let row = first as usize % PAGE / ROW;
-        // The lane of the row's first unit.
-        let stamp = Events::stamp(number, 32 - turn as usize);
-        // Rows of one warp whose lanes are turned otherwise have no unit of one thread in common.
+        let stamp = Events::stamp(*number, begin);
+        // Rows of one warp that begin with different lanes have no unit of one thread in common.
         let unordered = |old: Stamp| {
             self.events.access(old).is_some_and(|access| {
                 let old_event = access.event;
-                let (by, warp) = (usize::from(old_event.warp), usize::from(new.warp));
-                let seen = clocks[warp % clocks.len()][by % clocks.len()];
-                if old_event.block != new.block {
-                    !past.order.knows_lanes(new.warp, old_event)
+                let (by, warp) = (usize::from(old_event.warp), usize::from(now.warp));
+                let seen = past.clocks[warp % past.clocks.len()][by % past.clocks.len()];
+                if old_event.block != now.block {
+                    !past.order.knows_lanes(now.warp, old_event)
                 } else if by == warp {
                     old_event.clock >= past.order.met(warp) && old.lane() != stamp.lane()
                 } else {
@@ -404,18 +411,24 @@ impl GlobalRaces {
         if unordered(readers) || unordered(others) {
             return false;
         }
-        let in_page = row * ROW;
-        for lane in 0..32 {
-            let at = (lane + turn as usize) % ROW;
-            let value = event
-                .stored_word(lane)
-                .map(u64::from)
-                .or_else(|| event.memory.value(id, (first - turn + at as u64) * size, unit));
-            self.held += page.values.set(in_page + at, unit, value.unwrap_or(0) as u32);
-        }
+        let stored = event.stored.map(|register| event.registers.r(register));
+        self.held += page.values.set_row(row, unit, |at| {
+            let word = stored.map(|stored| stored[(begin + at) % 32]);
+            word.unwrap_or_else(|| {
+                let value = event.memory.value(id, (first + at as u64) * size, unit);
+                value.unwrap_or(0) as u32
+            })
+        });
         page.writers.set_row(row, stamp);
         true
     }
+}
+
+/// An access whose lanes may take whole rows.
+struct Row<'p> {
+    event: stamps::Event,
+    number: u32,
+    past: Past<'p>,
 }
 
 /// What lies before an access.

@@ -133,11 +133,20 @@ impl OrderWatch<'_> {
                 return;
             }
         }
+        // Those of the buffer that the lane before hit, and where it starts.
+        let (mut start, mut words) = (0, [].as_slice());
         for lane in crate::warp::lanes(event.done) {
             let address = event.addresses[lane];
-            let Some((_, offset)) = event.memory.locate(address) else { continue };
-            let index = event.memory.writable_index(address);
-            let Some(words) = index.and_then(|index| self.conflicts.words(index)) else { continue };
+            let mut offset = address.wrapping_sub(start);
+            if offset / 4 >= words.len() as u64 {
+                let Some((_, inside)) = event.memory.locate(address) else { continue };
+                let index = event.memory.writable_index(address);
+                let Some(found) = index.and_then(|index| self.conflicts.words(index)) else {
+                    continue;
+                };
+                offset = inside as u64;
+                (start, words) = (address - offset, found);
+            }
             let (from, to) =
                 (offset as usize / 4, (offset as usize + event.size as usize).div_ceil(4));
             for word in words.get(from..to).unwrap_or_default() {

@@ -1,7 +1,7 @@
 //! What is known of a stretch of global memory: who read and wrote each unit of it last.
 //!
-//! A page begins with one stamp for each 32 units, which says that they belong to the lanes of one warp in turn: so it is
-//! where neighbouring threads access neighbouring elements. Where that does not hold, a unit gets a byte that names a lane
+//! A page begins with one stamp for each 16 units, which says that they belong to lanes of one warp in turn: so it is
+//! where neighbouring threads access neighbouring elements, be it in tiles. Where that does not hold, a unit gets a byte that names a lane
 //! and one of seven events, and where these do not suffice, a stamp of its own.
 
 use super::packed::Column;
@@ -11,8 +11,10 @@ use super::stamps::Stamp;
 pub(super) const HEADER: usize = 16;
 /// Units of a page.
 pub(super) const PAGE: usize = 128;
-/// Units of a row: one for each lane of a warp.
-pub(super) const ROW: usize = 32;
+/// Units of a row: one for each of so many lanes. Tiles are often 16 threads wide.
+pub(super) const ROW: usize = 16;
+/// Lanes of a warp.
+const LANES: u32 = 32;
 /// Events that a byte can name beside a lane; the first is nobody.
 const NAMED: usize = 8;
 
@@ -91,11 +93,12 @@ impl Stamps {
                 return;
             }
             let mut named = Box::new(Named { events: Default::default(), codes: [0; PAGE] });
-            for at in 0..PAGE {
-                // One event for each row, so there is room.
-                named.set(at, unit_of_row(rows[at / ROW], at));
-            }
-            self.0 = Kept::Named(named);
+            let unit = |at| unit_of_row(rows[at / ROW], at);
+            self.0 = if (0..PAGE).all(|at| named.set(at, unit(at))) {
+                Kept::Named(named)
+            } else {
+                Kept::Each(Box::new(std::array::from_fn(unit)))
+            };
         }
         if let Kept::Named(named) = &mut self.0 {
             if named.set(at, stamp) {
@@ -178,7 +181,7 @@ impl Stamps {
 
 /// A unit's stamp by that of its row.
 fn unit_of_row(row: Stamp, at: usize) -> Stamp {
-    if row.is_nobody() { row } else { row.with_lane((row.lane() + at as u32) % ROW as u32) }
+    if row.is_nobody() { row } else { row.with_lane((row.lane() + (at % ROW) as u32) % LANES) }
 }
 
 /// What lies in each unit of a page, in as many bytes as a unit has.
@@ -203,15 +206,7 @@ impl Values {
 
     /// Sets the value of one unit; the bytes that this took. `unit` is the size in bytes, the same for all of a page.
     pub fn set(&mut self, at: usize, unit: u32, value: u32) -> usize {
-        let mut grown = 0;
-        if matches!(self, Self::None) {
-            *self = match unit {
-                1 => Self::Bytes(Box::new([0; PAGE])),
-                2 => Self::Halves(Box::new([0; PAGE])),
-                _ => Self::Words(Box::new([0; PAGE])),
-            };
-            grown = self.heap();
-        }
+        let grown = self.make_room(unit);
         match self {
             Self::None => {}
             Self::Bytes(values) => values[at] = value as u8,
@@ -219,6 +214,33 @@ impl Values {
             Self::Words(values) => values[at] = value,
         }
         grown
+    }
+
+    /// Sets the values of a row, likewise.
+    pub fn set_row(&mut self, row: usize, unit: u32, value: impl Fn(usize) -> u32) -> usize {
+        let grown = self.make_room(unit);
+        let new: [u32; ROW] = std::array::from_fn(value);
+        let row = row * ROW..(row + 1) * ROW;
+        match self {
+            Self::None => {}
+            Self::Bytes(values) => values[row].copy_from_slice(&new.map(|value| value as u8)),
+            Self::Halves(values) => values[row].copy_from_slice(&new.map(|value| value as u16)),
+            Self::Words(values) => values[row].copy_from_slice(&new),
+        }
+        grown
+    }
+
+    /// The bytes that this took.
+    fn make_room(&mut self, unit: u32) -> usize {
+        if !matches!(self, Self::None) {
+            return 0;
+        }
+        *self = match unit {
+            1 => Self::Bytes(Box::new([0; PAGE])),
+            2 => Self::Halves(Box::new([0; PAGE])),
+            _ => Self::Words(Box::new([0; PAGE])),
+        };
+        self.heap()
     }
 
     /// All values.
