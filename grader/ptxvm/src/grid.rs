@@ -511,32 +511,34 @@ impl Run<'_, '_> {
         let next = AtomicU64::new(first);
         let collected =
             Mutex::new((Vec::new(), 0, T::new(self.env.program), Footprint { global, shared: 0 }));
-        rayon::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|_| {
-                    let mut worker = self.worker::<T>(Some(&conflicts));
-                    let mut mine = Vec::new();
-                    loop {
-                        let index = next.fetch_add(1, Relaxed);
-                        let over = index >= blocks || index > self.stop.load(Relaxed);
-                        if over || conflicts.found() {
-                            break;
-                        }
-                        self.start.begin(self.env, self.grid, &mut worker, index);
-                        if let Some(order) = &mut worker.state.monitor.0.1.1.1 {
-                            order.block = index as u32 + 1;
-                        }
-                        self.run_block(&mut worker, Patience::ENDLESS);
-                        mine.extend(self.leavings(&mut worker));
-                    }
-                    if let Ok(mut all) = collected.lock() {
-                        all.3.add(Footprint::of(&worker));
-                        all.0.append(&mut mine);
-                        all.1 += worker.state.lane_instructions;
-                        all.2.add(worker.state.monitor.1);
-                    }
-                });
+        let work = || {
+            let mut worker = self.worker::<T>(Some(&conflicts));
+            let mut mine = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Relaxed);
+                let over = index >= blocks || index > self.stop.load(Relaxed);
+                if over || conflicts.found() {
+                    break;
+                }
+                self.start.begin(self.env, self.grid, &mut worker, index);
+                if let Some(order) = &mut worker.state.monitor.0.1.1.1 {
+                    order.block = index as u32 + 1;
+                }
+                self.run_block(&mut worker, Patience::ENDLESS);
+                mine.extend(self.leavings(&mut worker));
             }
+            if let Ok(mut all) = collected.lock() {
+                all.3.add(Footprint::of(&worker));
+                all.0.append(&mut mine);
+                all.1 += worker.state.lane_instructions;
+                all.2.add(worker.state.monitor.1);
+            }
+        };
+        rayon::in_place_scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|_| work());
+            }
+            work();
         });
         let (mut found, lane_instructions, tally, footprint) = collected.into_inner().ok()?;
         self.most.note(footprint);

@@ -29,8 +29,6 @@ ON_PURPOSE = [
     ("textures", r"\b(?:tex|tld4|txq|istypep)\."),
     ("surfaces", r"\b(?:suld|sust|sured|suq)\."),
 ]
-# Counted apart.
-BARRIER_OBJECTS = r"\bmbarrier\.|\bcp\.async\.mbarrier|\bfence\.mbarrier_init"
 COMMENTS = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 ENTRY = re.compile(r"^[^\n]*\.entry\b", re.MULTILINE)
 
@@ -72,12 +70,10 @@ def reason(why):
 
 
 def kind(text, why):
-    """Whether an entry is refused on purpose, for its barrier objects, or because something is missing."""
+    """Whether an entry is refused on purpose, or because something is missing."""
     for name, pattern in ON_PURPOSE:
         if re.search(pattern, text):
             return "on purpose", name
-    if re.search(BARRIER_OBJECTS, text):
-        return "barrier objects", "mbarrier"
     return "missing", reason(why)
 
 
@@ -122,8 +118,7 @@ def row(name, tally):
     targets = ", ".join(f"`{target}`" for target in targets)
     versions = sorted(tally["version"], key=lambda version: [int(part) for part in version.split(".")])
     cells = [name, targets, f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else versions[0]]
-    numbers = [tally["modules"], tally["entries"], tally["runs"]]
-    numbers += [kinds["on purpose"], kinds["barrier objects"], kinds["missing"]]
+    numbers = [tally["modules"], tally["entries"], tally["runs"], kinds["on purpose"], kinds["missing"]]
     cells += [f"{number:,}" for number in numbers]
     cells += [share(tally["runs"], tally["entries"]), share(tally["runs"], others)]
     return "| " + " | ".join(cells) + " |"
@@ -148,7 +143,7 @@ def main():
     cuobjdump = pathlib.Path(cuobjdump).resolve()
     listed = [line for line in (here / "packages.txt").read_text().splitlines() if not line.startswith("#")]
     total = new_tally()
-    head = "collection|target|PTX|modules|entries|run|refused on purpose|barrier objects|missing|share|without those on purpose"
+    head = "collection|target|PTX|modules|entries|run|refused on purpose|missing|share|without those on purpose"
     print("|", head.replace("|", " | "), "|")
     print("|" + "---|" * (head.count("|") + 1), flush=True)
 
