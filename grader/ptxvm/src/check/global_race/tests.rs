@@ -15,10 +15,20 @@ type Unit = fn(thread: u64) -> u64;
 fn watched(
     size: u32,
     accesses: &[(AccessKind, Unit)],
+    meddle: impl FnMut(&mut GlobalRaces),
+) -> (GlobalRaces, Log) {
+    watched_from(0, size, accesses, meddle)
+}
+
+/// The same, with all units so much further up.
+fn watched_from(
+    start: u64,
+    size: u32,
+    accesses: &[(AccessKind, Unit)],
     mut meddle: impl FnMut(&mut GlobalRaces),
 ) -> (GlobalRaces, Log) {
     let mut memory = Memory::default();
-    let length = UNITS as usize * size as usize;
+    let length = (UNITS + start) as usize * size as usize;
     let id = memory.alloc(Init::Bytes(vec![0; length]), Access::ReadWrite);
     let program = Program::default();
     let registers = Registers::new(&program);
@@ -36,7 +46,7 @@ fn watched(
                 meddle(&mut races);
                 let at = |lane: usize| {
                     let unit = unit(block * THREADS + warp * 32 + lane as u64);
-                    memory.address(id) + u64::from(size) * (unit % UNITS)
+                    memory.address(id) + u64::from(size) * (unit % UNITS + start)
                 };
                 let addresses = std::array::from_fn(at);
                 let event = Event {
@@ -141,6 +151,51 @@ fn a_race_with_a_forgotten_thread_is_still_found() {
         told.collect()
     };
     assert_eq!(without_threads(&log), without_threads(&usual));
+}
+
+/// The findings are the same wherever rows begin: so they do not depend on whether lanes are seen to row by row or one by one.
+#[test]
+fn lanes_in_rows_race_as_lanes_do_one_by_one() {
+    let patterns: [Unit; 8] = [
+        |thread| thread,
+        // Tiles of 16 by 16, in rows of 64.
+        |thread| {
+            let (tile, x, y) = (thread / 256, thread % 16, thread / 16 % 16);
+            (tile / 4 * 16 + y) * 64 + tile % 4 * 16 + x
+        },
+        // The same with halves of warps exchanged, and upside down.
+        |thread| {
+            let (tile, x, y) = (thread / 256, thread % 16, (thread / 16 % 16) ^ 1);
+            (tile / 4 * 16 + 15 - y) * 64 + tile % 4 * 16 + x
+        },
+        // To the left, and round in a circle within the warp.
+        |thread| thread & !31 | (thread + 5) & 31,
+        |thread| thread & !31 | (thread + 16) & 31,
+        |thread| block_of(thread) + (thread + 16) % THREADS,
+        |thread| thread ^ 31,
+        anywhere,
+    ];
+    let found = |start: u64, size: u32, accesses: &[(AccessKind, Unit)]| -> Vec<String> {
+        let (_, log) = watched_from(start, size, accesses, |_| {});
+        let told = log.raw.into_iter().map(|mut raw| {
+            if let FindingKind::GlobalRace { buffer, .. } = &mut raw.kind {
+                buffer.1 -= (start * u64::from(size)) as i64;
+            }
+            format!("{raw:?}")
+        });
+        told.collect()
+    };
+    let (read, write) = (AccessKind::Read, AccessKind::Write);
+    for (index, &first) in patterns.iter().enumerate() {
+        for &second in &patterns[..7] {
+            let accesses = [(read, first), (write, second), (read, patterns[(index + 3) % 7])];
+            let usual = found(0, 4, &accesses);
+            assert!(!usual.is_empty());
+            for start in [1, 8, 15] {
+                assert_eq!(found(start, 4, &accesses), usual, "from {start} on");
+            }
+        }
+    }
 }
 
 #[test]
