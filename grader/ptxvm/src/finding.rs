@@ -117,8 +117,9 @@ pub enum FindingKind {
         offset: i64,
         /// Line of the earlier access.
         other: Option<SourceLoc>,
-        /// Thread of the earlier access.
-        other_thread: [u32; 3],
+        /// Thread of the earlier access. None, and no line, where there was no room to remember it: that takes a kernel in
+        /// which threads of three warps race for single bytes.
+        other_thread: Option<[u32; 3]>,
         /// Both threads are lanes of one warp: `__syncwarp()` between them suffices.
         same_warp: bool,
     },

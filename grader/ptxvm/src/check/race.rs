@@ -8,7 +8,7 @@
 
 use super::global_race::{Blocks, GlobalRaces};
 use super::phases::Phases;
-use super::shared::{self, Access, Mark, Now, Shadow};
+use super::shared::{self, Access, Mark, Now, Race, Shadow};
 use super::sync::Order;
 use crate::exec::mbarrier::OPERATION;
 use crate::finding::{AccessKind, FindingKind, Log};
@@ -105,14 +105,17 @@ impl Monitor for Races {
                 *all = clock.max(*all);
             }
         }
+        // Equal clocks, so that what warps do is of as few kinds as can be.
+        let latest = members().map(|warp| joined[warp]).max().unwrap_or(0);
         for warp in members() {
             self.clocks[warp] = joined;
-            self.tick(warp);
+            self.clocks[warp][warp] = latest.saturating_add(1);
         }
         self.order.barrier(warps, &self.clocks);
         for warp in members() {
             self.find_floor(warp);
         }
+        self.shadow.learns_in_part();
         self.shadow.settle(self.warps);
     }
 
@@ -126,6 +129,7 @@ impl Monitor for Races {
     fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
         let warp = warp as usize % WARPS;
         self.order.fence(warp, lanes, fence, &mut self.clocks);
+        self.shadow.learns_in_part();
         self.tick(warp);
         self.find_floor(warp);
     }
@@ -146,6 +150,7 @@ impl Monitor for Races {
         if learns {
             self.order.acquire_phase(warp, met, &self.clocks);
         }
+        self.shadow.learns_in_part();
         self.find_floor(warp);
     }
 
@@ -179,6 +184,9 @@ impl Races {
         if learnt {
             self.find_floor(warp);
         }
+        if released || learnt {
+            self.shadow.learns_in_part();
+        }
     }
 
     /// Finds what lies before a warp, of which it or its lanes know more now.
@@ -193,16 +201,20 @@ impl Races {
             pc: event.pc,
             warp: warp as u8,
             strong: event.strong,
+            valued: event.stored.is_some(),
         };
-        let number = self.shadow.number(new);
+        // Bytes do not refer to events.
+        let number = (event.size >= 4).then(|| self.shadow.number(new));
+        let mark = |lane| number.map_or(Mark::NONE, |number| Mark::new(number, lane));
         let mut now = Now {
-            mark: Mark::new(number, 0),
+            mark: mark(0),
             access: Access { event: new, thread: 0 },
             clocks: &self.clocks,
             met: self.order.met(warp),
             own: self.order.own(warp),
             kind: event.kind,
             value: None,
+            program: Some(event.program),
         };
         let stored = event.stored.map(|register| event.registers.r(register));
         let (mut last, mut repeated) = (u64::MAX, 0);
@@ -217,14 +229,14 @@ impl Races {
                 }
             }
             let thread = event.warp * 32 + lane as u32;
-            now.mark = Mark::new(number, lane);
+            now.mark = mark(lane);
             now.access.thread = thread;
             now.value = stored.map(|stored| stored[lane]);
             if event.size == 4 && self.shadow.visit_quietly((address / 4) as usize, &now) {
                 continue;
             }
-            if let Some((kind, other, at)) = self.shadow.visit(address as u32, event.size, &now) {
-                let same_warp = other.thread / 32 == event.warp;
+            let found = self.shadow.visit(address as u32, event.size, &now);
+            if let Some((Race { kind, other, same_warp }, at)) = found {
                 // The last lane that leaves a pipeline ends its barriers with no more than a vote of its warp before.
                 let of_object = event.operation == OPERATION && event.kind == AccessKind::Write;
                 if same_warp && of_object {
@@ -232,17 +244,18 @@ impl Races {
                 }
                 // Two sums over tiles of several warps use one word of each warp with nothing but a shuffle in between. That is
                 // CUDA's own way, whatever one thinks of it.
-                if same_warp
-                    && [event.pc, other.event.pc].iter().all(|&pc| event.program.in_groups(pc))
-                {
+                let other_pc = other.map_or(event.pc, |other| other.event.pc);
+                let in_groups = |pc| shared::in_groups(event.program, pc);
+                if same_warp && in_groups(event.pc) && in_groups(other_pc) {
                     continue;
                 }
+                let place = |other: Access| event.program.place(other.event.pc).cloned();
                 let finding = FindingKind::SharedRace {
                     kind,
                     size: event.size,
                     offset: at.into(),
-                    other: event.program.place(other.event.pc).cloned(),
-                    other_thread: event.thread_coordinates(other.thread),
+                    other: other.and_then(place),
+                    other_thread: other.map(|other| event.thread_coordinates(other.thread)),
                     same_warp,
                 };
                 log.record(finding, event.pc, thread, 1);

@@ -1,51 +1,48 @@
-//! What is known of the shared memory of a block: for each word who wrote it last and two who read it, in 12 bytes.
+//! What is known of the shared memory of a block: for each word who wrote it last and two who read it, in 12 bytes; for the
+//! bytes of words that are accessed in parts, in 15.
 //!
-//! An access is named by an event, which is one instruction of one warp between two of its barriers, and a lane. Events have rising
-//! numbers, so one comparison tells those before the last barrier of all warps, about which nothing more need be known.
+//! The accesses of words are named by [`events`], those of bytes by [`classes`]. Where a byte's do not fit there, its word gets
+//! entries for each byte elsewhere, up to the next barrier of all warps.
 
+mod classes;
+mod events;
+mod last;
 #[cfg(test)]
 mod tests;
 
-use super::know::Seen;
-use super::race::{Clocks, WARPS};
-use crate::finding::{AccessKind, RaceKind};
-use crate::hooks::WordReads;
-use crate::ir::Pc;
+use std::ops::Range;
 
-/// Bits of a lane.
-const LANE_BITS: u32 = 5;
+pub(super) use classes::in_groups;
+use classes::{CELL_BITS, Cell, Classes, Doer, Known, More, NUMBERS, Refusal, vague};
+use events::Events;
+pub(super) use events::{Access, Event, Mark};
+use last::Last;
+pub(super) use last::{Now, Race};
+
+use super::race::WARPS;
+use crate::finding::AccessKind;
+use crate::hooks::WordReads;
+
 /// Bits of a mark: an event and a lane.
 const MARK_BITS: u32 = 21;
-/// Events that have numbers, from 1 on.
-const MAX_EVENT: usize = (1 << (MARK_BITS - LANE_BITS)) - 1;
-/// So many are kept in any case.
-const MIN_EVENTS: usize = 1 << 10;
-/// Events that a new one is compared with, by instruction and warp.
-const RECENT: usize = 256;
+/// Events that are kept in any case, where bytes have no cells and where they have.
+const MIN_EVENTS: [usize; 2] = [384, 160];
+/// Words that may have entries elsewhere although that could be avoided, for then all is known of who raced.
+const SPARE_PARTS: usize = 16;
 
-/// A lane of an event; 0: nobody's.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Mark(u32);
-
-impl Mark {
-    pub fn new(event: u32, lane: usize) -> Self {
-        Self(event << LANE_BITS | (lane as u32 & 31))
-    }
-
-    fn event(self) -> u32 {
-        self.0 >> LANE_BITS
-    }
-}
-
-/// The last accesses of a word: writer, first and latest reader from the lowest bit on. A writer is at most one of the readers.
+/// The last accesses of a word: writer, first and latest reader from the lowest bit on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry(u64);
 
 impl Entry {
     const WRITER: u32 = 0;
     const READERS: [u32; 2] = [MARK_BITS, 2 * MARK_BITS];
-    /// Bytes of the word have entries of their own.
+    /// Bytes of the word have cells of their own, ...
     const SPLIT: u64 = 1 << (3 * MARK_BITS);
+    /// ... or even entries.
+    const PART: u64 = Self::SPLIT >> 1;
+    /// Bits of the entry of a split word that belong to its cells.
+    const OF_CELLS: u32 = 3 * MARK_BITS - 1;
 
     #[inline(always)]
     fn get(self, shift: u32) -> Mark {
@@ -55,6 +52,20 @@ impl Entry {
     #[inline(always)]
     fn set(&mut self, shift: u32, mark: Mark) {
         self.0 = self.0 & !(((1 << MARK_BITS) - 1) << shift) | u64::from(mark.0) << shift;
+    }
+
+    #[inline(always)]
+    fn last(self) -> Last<Mark> {
+        let readers = Self::READERS.map(|reader| self.get(reader));
+        Last { writer: self.get(Self::WRITER), readers }
+    }
+
+    /// Of a word that is not split.
+    #[inline(always)]
+    fn of(last: Last<Mark>) -> Self {
+        let [first, second] = last.readers.map(|mark| u64::from(mark.0));
+        let [at_first, at_second] = Self::READERS;
+        Self(u64::from(last.writer.0) | first << at_first | second << at_second)
     }
 
     #[inline(always)]
@@ -69,175 +80,37 @@ impl Entry {
         let [first, second] = Self::READERS.map(|reader| self.get(reader).event());
         !self.is_split() & (self.get(Self::WRITER).event() <= floor) & (first.min(second) > since)
     }
+
+    fn visit(&mut self, events: &Events, now: &Now, same_value: Option<bool>) -> Option<Race> {
+        let mut last = self.last();
+        let race = now.visit(&mut last, now.mark, same_value, |old| now.unordered(events, old));
+        *self = Self::of(last);
+        race
+    }
 }
 
-/// What the lanes of one warp have in common when they access memory.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Event {
-    /// Of the warp.
-    pub clock: u32,
-    pub pc: Pc,
-    pub warp: u8,
-    /// Atomic or volatile: such accesses do not race among themselves.
-    pub strong: bool,
-}
-
-/// An access in full.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Access {
-    pub event: Event,
-    /// Index in the block.
-    pub thread: u32,
-}
-
-/// Events since the last barrier of all warps.
+/// Entries of the bytes of a word.
 #[derive(Debug)]
-struct Events {
-    all: Vec<Event>,
-    /// The number of the first of them.
-    base: u32,
-    recent: [u32; RECENT],
-    /// For each warp, the event up to which everything is ordered before it.
-    floors: [u32; WARPS],
-    /// For each warp, the latest event when it learnt last what lies before it: later ones do not.
-    since: [u32; WARPS],
-    /// The highest clock of each warp's events.
-    latest: [u32; WARPS],
-    /// So many are kept without asking whether somebody still refers to them.
-    limit: usize,
-}
-
-impl Events {
-    /// The number of the latest event.
-    fn last(&self) -> u32 {
-        self.base + self.all.len() as u32 - 1
-    }
-
-    fn number(&mut self, event: Event) -> u32 {
-        let recent = (event.pc as usize * 8 + usize::from(event.warp)) % RECENT;
-        let known = self.recent[recent];
-        if known >= self.base && self.all.get((known - self.base) as usize) == Some(&event) {
-            return known;
-        }
-        self.all.push(event);
-        let latest = &mut self.latest[usize::from(event.warp) % WARPS];
-        *latest = event.clock.max(*latest);
-        self.recent[recent] = self.last();
-        self.last()
-    }
-
-    /// Those so far lie before everything that comes.
-    fn pass(&mut self) {
-        self.base = self.last() + 1;
-        self.floors = [self.base - 1; WARPS];
-        self.since = self.floors;
-        self.all.clear();
-        self.latest = [0; WARPS];
-    }
-}
-
-/// One access, and what its warp knows.
-pub(super) struct Now<'c> {
-    pub mark: Mark,
-    pub access: Access,
-    pub clocks: &'c Clocks,
-    /// The warp's clock when its lanes met last.
-    pub met: u32,
-    /// What its lanes know of each other since.
-    pub own: Seen,
-    pub kind: AccessKind,
-    /// The word that is stored, where it is a single one.
-    pub value: Option<u32>,
-}
-
-impl Now<'_> {
-    fn warp(&self) -> usize {
-        usize::from(self.access.event.warp) % WARPS
-    }
-
-    /// An access, unless it lies before this one.
-    #[inline(always)]
-    fn unordered(&self, events: &Events, old: Mark) -> Option<Access> {
-        let warp = self.warp();
-        if old.event() <= events.floors[warp] {
-            return None;
-        }
-        let event = *events.all.get((old.event() - events.base) as usize)?;
-        let by = usize::from(event.warp) % WARPS;
-        let lane = old.0 % 32;
-        let ordered = if by == warp {
-            event.clock < self.met || self.own.covers(event.clock, lane)
-        } else {
-            event.clock <= self.clocks[warp][by]
-        };
-        (!ordered).then_some(Access { event, thread: u32::from(event.warp) * 32 + lane })
-    }
-
-    #[inline(always)]
-    fn conflict(&self, events: &Events, old: Mark) -> Option<Access> {
-        let both_strong = |old: &Access| old.event.strong && self.access.event.strong;
-        self.unordered(events, old)
-            .filter(|old| old.thread != self.access.thread && !both_strong(old))
-    }
-
-    /// The conflict of this access with an earlier one, if there is one. Updates the entry, and the value of a whole word.
-    fn visit(
-        &self,
-        events: &Events,
-        entry: &mut Entry,
-        value: Option<&mut u32>,
-    ) -> Option<(RaceKind, Access)> {
-        let writer = self.conflict(events, entry.get(Entry::WRITER));
-        let [first, second] = Entry::READERS;
-        if self.kind == AccessKind::Read {
-            match self.unordered(events, entry.get(first)) {
-                None => entry.set(first, self.mark),
-                Some(old) if old.thread == self.access.thread => {}
-                Some(_) if self.unordered(events, entry.get(second)).is_none() => {
-                    entry.set(second, self.mark);
-                }
-                Some(_) => {}
-            }
-            return writer.map(|old| (RaceKind::ReadAfterWrite, old));
-        }
-        let reader = self.conflict(events, entry.get(first));
-        let reader = reader.or_else(|| self.conflict(events, entry.get(second)));
-        entry.set(Entry::WRITER, self.mark);
-        // Two writes of the same value leave the same memory in either order.
-        let mut same_value = false;
-        if let (Some(new), Some(old)) = (self.value, value) {
-            same_value = *old == new;
-            *old = new;
-        }
-        let writer = writer.filter(|_| !same_value).map(|old| (RaceKind::WriteAfterWrite, old));
-        writer.or(reader.map(|old| (RaceKind::WriteAfterRead, old)))
-    }
+struct Part {
+    word: u32,
+    bytes: [Entry; 4],
 }
 
 /// The entries of shared memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Shadow {
     words: Vec<Entry>,
-    /// What was stored last in each word; of a split word, where its bytes' entries are.
+    /// What was stored last in each word; of a split word, a part of its cells, or where its entries are.
     values: Vec<u32>,
-    /// Of words that are accessed in parts.
-    parts: Vec<[Entry; 4]>,
+    /// What does not fit there of the cells of split words: of all words up to the last one of these.
+    rest: Vec<[u8; 3]>,
+    parts: Vec<Part>,
     events: Events,
-}
-
-impl Default for Shadow {
-    fn default() -> Self {
-        let events = Events {
-            all: Vec::new(),
-            base: 1,
-            recent: [0; RECENT],
-            floors: [0; WARPS],
-            since: [0; WARPS],
-            latest: [0; WARPS],
-            limit: MIN_EVENTS,
-        };
-        Self { words: Vec::new(), values: Vec::new(), parts: Vec::new(), events }
-    }
+    classes: Classes,
+    /// Classes are nearly used up by those that cells refer to.
+    crowded: bool,
+    /// Warps have learnt of others otherwise than by a barrier of all of them.
+    in_part: bool,
 }
 
 impl Shadow {
@@ -246,19 +119,15 @@ impl Shadow {
         if self.words.len() != words {
             self.words = vec![Entry::default(); words];
             self.values = vec![0; words];
-        } else if !self.parts.is_empty() {
-            for entry in &mut self.words {
-                entry.0 &= !Entry::SPLIT;
-            }
+            self.rest = Vec::new();
+            self.parts.clear();
         }
-        self.parts.clear();
-        self.events.pass();
+        self.pass();
     }
 
     /// The number of an event; equal ones share it where they follow each other.
     pub fn number(&mut self, event: Event) -> u32 {
-        let Events { all, limit, .. } = &self.events;
-        if self.events.last() as usize == MAX_EVENT || all.len() >= *limit {
+        if self.events.is_full() {
             self.renumber();
         }
         self.events.number(event)
@@ -266,70 +135,44 @@ impl Shadow {
 
     /// A warp of a block of so many knows of these clocks now, and its lanes have met at its clock `met`.
     pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], met: u32, warps: usize) {
-        let events = &mut self.events;
-        events.since[warp] = events.last();
-        let lies_before =
-            |by: usize, clock: u32| if by == warp { clock < met } else { clock <= clocks[by] };
-        if events.latest.iter().take(warps).enumerate().all(|(by, &clock)| lies_before(by, clock)) {
-            events.floors[warp] = events.last();
-            return;
-        }
-        let next = (events.floors[warp] + 1).max(events.base);
-        let rest = events.all[(next - events.base) as usize..].iter();
-        let passed = rest.take_while(|e| lies_before(usize::from(e.warp) % WARPS, e.clock));
-        events.floors[warp] = next - 1 + passed.count() as u32;
+        self.events.raise_floor(warp, clocks, met, warps);
+    }
+
+    /// Some warps have learnt of each other.
+    pub fn learns_in_part(&mut self) {
+        self.in_part = true;
     }
 
     /// Warps have met. If these are all, what they have done need not be known any more.
     pub fn settle(&mut self, warps: usize) {
-        let last = self.events.last();
-        if self.events.floors.iter().take(warps).all(|&floor| floor == last) {
-            self.events.pass();
+        if self.events.all_passed(warps) {
+            self.pass();
         }
     }
 
-    /// Gives up events that nobody refers to and numbers the others anew.
+    /// Everything so far lies before everything that comes.
+    fn pass(&mut self) {
+        self.events.pass(self.event_limit());
+        self.classes.pass();
+        for part in std::mem::take(&mut self.parts) {
+            self.join(part.word as usize);
+        }
+        (self.crowded, self.in_part) = (false, false);
+    }
+
+    /// So many events cost no more than cells of all words would.
+    fn event_limit(&self) -> usize {
+        let min = MIN_EVENTS[usize::from(!self.rest.is_empty())];
+        min.max((self.words.len() - self.rest.len()) / 8)
+    }
+
     fn renumber(&mut self) {
+        let (limit, alike) = (self.event_limit(), !self.in_part);
         let Self { words, parts, events, .. } = self;
-        let mut numbers = vec![0; events.all.len()];
-        let entries = || words.iter().chain(parts.iter().flatten());
-        let shifts = [Entry::WRITER, Entry::READERS[0], Entry::READERS[1]];
-        for mark in entries().flat_map(|entry| shifts.map(|shift| entry.get(shift))) {
-            if mark.event() >= events.base {
-                numbers[(mark.event() - events.base) as usize] = 1;
-            }
-        }
-        // Where hardly any can be given up, what comes is compared with what comes later only.
-        let count: u32 = numbers.iter().sum();
-        if count as usize > MAX_EVENT / 8 * 7 {
-            numbers.fill(0);
-        }
-        let mut kept = Vec::new();
-        let (mut floors, mut since) = ([0; WARPS], [0; WARPS]);
-        for (index, number) in numbers.iter_mut().enumerate() {
-            if *number != 0 {
-                kept.push(events.all[index]);
-                *number = kept.len() as u32;
-            }
-            let bounds = floors.iter_mut().zip(&events.floors);
-            for (new, &old) in bounds.chain(since.iter_mut().zip(&events.since)) {
-                if events.base + index as u32 <= old {
-                    *new = kept.len() as u32;
-                }
-            }
-        }
-        for entry in words.iter_mut().chain(parts.iter_mut().flatten()) {
-            for shift in shifts {
-                let mark = entry.get(shift);
-                let number = mark.event().checked_sub(events.base);
-                let number = number.map_or(0, |index| numbers[index as usize]);
-                let mark = if number == 0 { Mark(0) } else { Mark::new(number, mark.0 as usize) };
-                entry.set(shift, mark);
-            }
-        }
-        let limit = (2 * kept.len()).max(MIN_EVENTS);
-        let latest = events.latest;
-        *events = Events { all: kept, base: 1, recent: [0; RECENT], floors, since, latest, limit };
+        events.renumber(limit, alike, |each| {
+            words.iter_mut().filter(|entry| !entry.is_split()).for_each(&mut *each);
+            parts.iter_mut().flat_map(|part| &mut part.bytes).for_each(each);
+        });
     }
 
     /// The usual access to a whole word, which nothing before it can race with; false, and nothing done, where it is another.
@@ -382,40 +225,321 @@ impl Shadow {
     }
 
     /// Visits the entries of one lane's access: one for each word, or for each byte of split words. The first race, and where.
-    pub fn visit(&mut self, address: u32, size: u32, now: &Now) -> Option<(RaceKind, Access, u32)> {
+    pub fn visit(&mut self, address: u32, size: u32, now: &Now) -> Option<(Race, u32)> {
         let mut race = None;
         for word in address / 4..(address + size).div_ceil(4) {
             let index = word as usize;
-            let entry = self.words.get_mut(index)?;
+            let entry = *self.words.get(index)?;
             let (from, to) = (address.max(word * 4), (address + size).min(word * 4 + 4));
-            if to - from == 4 && !entry.is_split() {
-                let found = now.visit(&self.events, entry, self.values.get_mut(index));
-                race = race.or(found.map(|(kind, other)| (kind, other, word * 4)));
+            let whole = to - from == 4;
+            if whole && entry.is_split() && self.is_over(index) {
+                self.join(index);
+            }
+            if whole && !self.words[index].is_split() {
+                let found = self.visit_word(index, now);
+                race = race.or(found.map(|race| (race, word * 4)));
                 continue;
             }
             if !entry.is_split() {
-                self.values[index] = self.parts.len() as u32;
-                // The usual doubling would leave half of the list empty.
-                if self.parts.len() == self.parts.capacity() {
-                    self.parts.reserve_exact(self.parts.len() / 8 + 16);
-                }
-                self.parts.push([*entry; 4]);
-                entry.0 |= Entry::SPLIT;
+                self.split(index, now);
             }
-            let parts = self.parts.get_mut(self.values[index] as usize)?;
-            for byte in from..to {
-                // The values of single bytes are not kept: every write counts as a different one.
-                let found = now.visit(&self.events, &mut parts[byte as usize % 4], None);
-                race = race.or(found.map(|(kind, other)| (kind, other, byte)));
-            }
+            let bytes = (from - word * 4) as usize..(to - word * 4) as usize;
+            let found = self.visit_bytes(index, bytes, now);
+            race = race.or(found.map(|(race, byte)| (race, word * 4 + byte as u32)));
         }
         race
+    }
+
+    fn visit_word(&mut self, word: usize, now: &Now) -> Option<Race> {
+        let mut same_value = false;
+        if let (AccessKind::Write | AccessKind::Atomic, Some(new)) = (now.kind, now.value) {
+            let old = std::mem::replace(&mut self.values[word], new);
+            same_value = old == new;
+        }
+        self.words[word].visit(&self.events, now, Some(same_value))
+    }
+
+    /// The cells of a split word, or where its entries are.
+    fn cells_or_part(&self, word: usize) -> Result<[Cell; 4], usize> {
+        let entry = self.words[word].0;
+        if entry & Entry::PART != 0 {
+            return Err(self.values[word] as usize);
+        }
+        let [a, b, c] = self.rest.get(word).copied().unwrap_or_default();
+        let rest = u32::from_le_bytes([a, b, c, 0]);
+        let bits = u128::from(entry & (Entry::PART - 1))
+            | u128::from(self.values[word]) << Entry::OF_CELLS
+            | u128::from(rest) << (Entry::OF_CELLS + u32::BITS);
+        Ok([0, 1, 2, 3].map(|at| Cell::from_bits((bits >> (at * CELL_BITS)) as u32)))
+    }
+
+    fn set_cells(&mut self, word: usize, cells: [Cell; 4]) {
+        let cells = cells.into_iter().rev();
+        let bits = cells.fold(0u128, |bits, cell| bits << CELL_BITS | u128::from(cell.bits()));
+        self.words[word].0 = Entry::SPLIT | bits as u64 & (Entry::PART - 1);
+        self.values[word] = (bits >> Entry::OF_CELLS) as u32;
+        let [a, b, c, _] = ((bits >> (Entry::OF_CELLS + u32::BITS)) as u32).to_le_bytes();
+        if self.rest.len() <= word {
+            self.grow_rest(word + 1);
+        }
+        self.rest[word] = [a, b, c];
+    }
+
+    fn grow_rest(&mut self, words: usize) {
+        let room = self.rest.capacity();
+        if room < words {
+            // In steps, but never beyond the words that there are.
+            let room = words.max(self.rest.len() / 8 * 9 + 16).min(self.words.len().max(words));
+            self.rest.reserve_exact(room - self.rest.len());
+        }
+        self.rest.resize(words, [0; 3]);
+        if self.rest.capacity() != room && self.events.limit() > self.event_limit() {
+            self.renumber();
+        }
+    }
+
+    /// Whether all that is known of the bytes of a split word lies before everything that comes.
+    fn is_over(&self, word: usize) -> bool {
+        let cells = self.cells_or_part(word);
+        cells.is_ok_and(|cells| cells.iter().all(|&cell| self.classes.is_over(cell)))
+    }
+
+    /// A word about which nothing need be known is whole.
+    fn join(&mut self, word: usize) {
+        self.words[word] = Entry::default();
+        self.values[word] = 0;
+        if let Some(rest) = self.rest.get_mut(word) {
+            *rest = [0; 3];
+        }
+    }
+
+    /// The bytes of a word are told apart.
+    fn split(&mut self, word: usize, now: &Now) {
+        let entry = self.words[word];
+        for _ in 0..2 {
+            match self.pack_entry(entry) {
+                Ok(cell) => return self.set_cells(word, [cell; 4]),
+                Err(Refusal::Full) if self.collect(now) => {}
+                Err(_) => break,
+            }
+        }
+        self.add_part(word, [entry; 4]);
+    }
+
+    /// The cell of a byte of a word.
+    fn pack_entry(&mut self, entry: Entry) -> Result<Cell, Refusal> {
+        let mut doers = [Doer::default(); 3];
+        for (doer, mark) in doers.iter_mut().zip(entry.last().all()) {
+            if let Some(Access { event, thread }) = self.events.get(mark) {
+                let action = self.classes.action(event).ok_or(Refusal::Full)?;
+                *doer = Doer { thread: thread as u16, action };
+            }
+        }
+        let [writer, mut first, mut second] = doers;
+        if first.is_nobody() {
+            std::mem::swap(&mut first, &mut second);
+        }
+        let last = Last { writer, readers: [first, second] };
+        self.pack(&Known { last, more: More::None })
+    }
+
+    /// The cell for what is known, in a shorter form if need be and if that tells enough.
+    fn pack(&mut self, known: &Known) -> Result<Cell, Refusal> {
+        let packed = self.classes.pack(known);
+        if packed != Err(Refusal::Unfit) || self.in_part || self.parts.len() < SPARE_PARTS {
+            return packed;
+        }
+        let shorter = self.classes.shorten(known).ok_or(Refusal::Unfit)?;
+        self.classes.pack(&shorter)
+    }
+
+    /// Visits some bytes of a split word. The first race, and at which byte.
+    fn visit_bytes(
+        &mut self,
+        word: usize,
+        mut bytes: Range<usize>,
+        now: &Now,
+    ) -> Option<(Race, usize)> {
+        let mut race = None;
+        loop {
+            let before = match self.cells_or_part(word) {
+                Ok(cells) => cells,
+                Err(part) => {
+                    for byte in bytes {
+                        let found = self.visit_part(part, byte, now);
+                        race = race.or(found.map(|race| (race, byte)));
+                    }
+                    return race;
+                }
+            };
+            let mut cells = before;
+            let visited = self.visit_cells(&mut cells, &mut bytes, now, &mut race);
+            if cells != before {
+                self.set_cells(word, cells);
+            }
+            match visited {
+                Ok(()) => return race,
+                Err(Refusal::Full) if self.collect(now) => {}
+                Err(_) => {
+                    self.move_to_part(word, cells, now);
+                }
+            }
+        }
+    }
+
+    /// Visits cells as long as what is known then fits into them.
+    fn visit_cells(
+        &mut self,
+        cells: &mut [Cell; 4],
+        bytes: &mut Range<usize>,
+        now: &Now,
+        race: &mut Option<(Race, usize)>,
+    ) -> Result<(), Refusal> {
+        let event = now.access.event;
+        let action = self.classes.action(event).ok_or(Refusal::Full)?;
+        self.events.see(event);
+        let own = Doer { thread: now.access.thread as u16, action };
+        let mut previous = None;
+        while bytes.start < bytes.end {
+            let byte = bytes.start;
+            let before = cells[byte];
+            // The bytes of a half mostly have the same past.
+            let (after, found) = match previous {
+                Some((same, after, found)) if same == before => (after, found),
+                _ => self.visit_cell(before, own, now)?,
+            };
+            previous = Some((before, after, found));
+            cells[byte] = after;
+            *race = race.or(found.map(|race| (race, byte)));
+            bytes.start += 1;
+        }
+        Ok(())
+    }
+
+    fn visit_cell(
+        &mut self,
+        cell: Cell,
+        own: Doer,
+        now: &Now,
+    ) -> Result<(Cell, Option<Race>), Refusal> {
+        let mut known = self.classes.unpack(cell);
+        if self.in_part {
+            known.more = More::None;
+        }
+        let race = if known.more == More::None {
+            now.visit_byte(&self.classes, &mut known, own)
+        } else {
+            now.visit_shortened(&self.classes, &mut known, own)?
+        };
+        Ok((self.pack(&known)?, race))
+    }
+
+    fn visit_part(&mut self, part: usize, byte: usize, now: &Now) -> Option<Race> {
+        let mark = match now.mark {
+            Mark::NONE => Mark::new(self.number(now.access.event), now.access.thread as usize),
+            mark => mark,
+        };
+        let now = Now { mark, ..*now };
+        let part = self.parts.get_mut(part)?;
+        part.bytes[byte].visit(&self.events, &now, None)
+    }
+
+    /// Gives the bytes of a word that has cells entries.
+    fn move_to_part(&mut self, word: usize, cells: [Cell; 4], now: &Now) {
+        // The marks of an access to whole words must stay what they are.
+        if now.mark == Mark::NONE && self.events.is_full() {
+            self.renumber();
+        }
+        let Self { events, classes, .. } = self;
+        let entries = cells.map(|cell| {
+            let mut marks = [Mark::default(); 3];
+            for (mark, doer) in marks.iter_mut().zip(classes.unpack(cell).last.all()) {
+                if let Some(Access { event, thread }) = classes.access(doer) {
+                    *mark = Mark::new(events.number(event), thread as usize);
+                }
+            }
+            let [writer, first, second] = marks;
+            Entry::of(Last { writer, readers: [first, second] })
+        });
+        self.add_part(word, entries);
+    }
+
+    fn add_part(&mut self, word: usize, bytes: [Entry; 4]) {
+        // The usual doubling would leave half of the list empty.
+        if self.parts.len() == self.parts.capacity() {
+            self.parts.reserve_exact(self.parts.len() / 8 + 4);
+        }
+        self.words[word].0 = Entry::SPLIT | Entry::PART;
+        self.values[word] = self.parts.len() as u32;
+        self.parts.push(Part { word: word as u32, bytes });
+    }
+
+    /// Gives up classes that no cell is of, or that need not be told apart. False, and nothing done, where that was of little
+    /// use the last time.
+    fn collect(&mut self, now: &Now) -> bool {
+        if self.crowded {
+            return false;
+        }
+        let mut used = [false; NUMBERS];
+        self.each_cell(|cell| {
+            used[cell.class()] = true;
+            Some(cell)
+        });
+        let numbers = self.classes.keep(&used);
+        self.each_cell(|cell| Some(cell.with_class(numbers[cell.class()])));
+        if self.classes.is_crowded() && !self.in_part {
+            // What a warp did before its lanes met last, nobody can tell from what it did before that.
+            self.recast(|event| {
+                let warp = usize::from(event.warp) % WARPS;
+                let met = now.clocks[warp][warp];
+                Event { clock: if event.clock < met { met - 1 } else { event.clock }, ..event }
+            });
+        }
+        if self.classes.is_crowded() {
+            self.recast(|event| Event { pc: vague(now.program, event.pc), ..event });
+        }
+        self.crowded = self.classes.is_crowded();
+        true
+    }
+
+    /// Changes the events of all cells, if there is room for that.
+    fn recast(&mut self, change: impl Fn(Event) -> Event) {
+        let (old, mut new) = (std::mem::take(&mut self.classes), Classes::default());
+        let fits = self.each_cell(|cell| new.take(&old, cell, &change).map(|_| cell));
+        if !fits {
+            self.classes = old;
+            return;
+        }
+        self.each_cell(|cell| new.take(&old, cell, &change));
+        self.classes = new;
+    }
+
+    /// Changes the cells of all split words, as long as that gives any. Words of which nothing is known are whole then.
+    fn each_cell(&mut self, mut change: impl FnMut(Cell) -> Option<Cell>) -> bool {
+        for word in 0..self.rest.len() {
+            if !self.words[word].is_split() {
+                continue;
+            }
+            let Ok(cells) = self.cells_or_part(word) else { continue };
+            let mut changed = cells;
+            for cell in &mut changed {
+                let Some(new) = change(*cell) else { return false };
+                *cell = new;
+            }
+            if changed == [Cell::default(); 4] {
+                self.join(word);
+            } else if changed != cells {
+                self.set_cells(word, changed);
+            }
+        }
+        true
     }
 
     /// Bytes.
     pub fn bytes(&self) -> usize {
         let words = self.words.len() * (size_of::<Entry>() + size_of::<u32>());
-        let events = self.events.all.capacity() * size_of::<Event>() + size_of::<Events>();
-        words + self.parts.capacity() * size_of::<[Entry; 4]>() + events
+        let cells = self.rest.capacity() * size_of::<[u8; 3]>();
+        let parts = self.parts.capacity() * size_of::<Part>();
+        words + cells + parts + self.events.bytes() + self.classes.bytes()
     }
 }

@@ -74,7 +74,7 @@ fn both_threads_are_named() {
         } => Some((finding.thread, finding.count, other_thread, offset)),
         _ => None,
     });
-    assert_eq!(found, Some(([32, 0, 0], 32, [31, 0, 0], 31 * 4)));
+    assert_eq!(found, Some(([32, 0, 0], 32, Some([31, 0, 0]), 31 * 4)));
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(crate) fn in_tensors(
             let (earlier, later) = sides(kind);
             FindingKind::SharedRace {
                 other_line: other.as_ref().map(line),
-                other_thread: Some(ThreadId { block, thread: other_thread }),
+                other_thread: other_thread.map(|thread| ThreadId { block, thread }),
                 access: later,
                 other_access: earlier,
                 offset,
