@@ -126,6 +126,8 @@ pub enum FindingKind {
         other_access: Access,
         /// Byte offset in shared memory.
         offset: i64,
+        /// Both threads are of one warp.
+        same_warp: bool,
     },
     /// Two threads touched the same element, one of them wrote, and nothing orders them.
     GlobalRace {
@@ -141,6 +143,8 @@ pub enum FindingKind {
         other_access: Access,
         /// Both threads are of one block.
         same_block: bool,
+        /// Both threads are of one warp.
+        same_warp: bool,
     },
     /// A barrier that part of the block never reaches.
     BarrierDivergence {

@@ -79,13 +79,26 @@ pub(super) fn check(
                 return Err(fault("but a right kernel may round to another integer")
                     .help("give the test data that are exact, such as \"integers\""));
             }
-        } else if !approx.bound.is_finite() {
-            return Err(
+        } else if !approx.bound.is_finite() && test.tolerance.is_none() {
+            return Err(if approx.value.abs() > largest(tensor.dtype) {
                 fault("out of the range of its type").help("give the test smaller or other data")
-            );
+            } else {
+                fault("but its rounding error has no bound")
+                    .help("on the way a value may leave the range of its type, or a difference lose all its digits")
+                    .help("give the test other data, or a `tolerance` with its `reason`")
+            });
         }
     }
     Ok(())
+}
+
+/// The largest number of a type.
+fn largest(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => 65_504.0,
+        DType::F64 => f64::MAX,
+        _ => f64::from(f32::MAX),
+    }
 }
 
 /// NaN and infinities are accepted where the test's data have some, or where its author wrote one down.

@@ -100,6 +100,27 @@ fn a_tolerance_replaces_the_bound() {
 }
 
 #[test]
+fn where_rounding_has_no_bound_a_tolerance_has() {
+    // The rounding of x*x alone, up to 0.06, is more than what is under the root.
+    let unbounded = [
+        ("x[b,i+f] * w[f]", "sqrt(x[b,i+f] * x[b,i+f] - 1001000.2) * w[f]"),
+        (
+            "name = \"batch\"",
+            "name = \"batch\"\ndata = { x = { kind = \"normal\", shift = 1000.5, scale = 1e-9 } }",
+        ),
+    ];
+    let text = |spec: Spec| {
+        let test = spec.tests.iter().find(|test| test.name == "batch").unwrap();
+        build_case(&spec, test, 1).map(|_| ()).map_err(|failure| failure.diagnostics[0].clone())
+    };
+    let refused = text(spec(&unbounded)).unwrap_err();
+    assert!(refused.title.ends_with("but its rounding error has no bound"), "{}", refused.title);
+    let mut with_tolerance = unbounded.to_vec();
+    with_tolerance[1].1 = "name = \"batch\"\ndata = { x = { kind = \"normal\", shift = 1000.5, scale = 1e-9 } }\ntolerance = { rtol = 0.01, atol = 0.5, reason = \"a test\" }";
+    text(spec(&with_tolerance)).unwrap();
+}
+
+#[test]
 fn every_kind_of_data_is_made() {
     let spec = spec(&[(
         "name = \"batch\"",

@@ -118,16 +118,16 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
             String::new(),
             vec!["a kernel must leave its inputs as they are: does it store through the right pointer?".into()],
         ),
-        FindingKind::SharedRace { access, other_access, offset, .. } => (
+        FindingKind::SharedRace { access, other_access, offset, same_warp, .. } => (
             format!(
                 "shared-memory race between (1) a {} and (2) a {} of byte {offset}",
                 noun(*other_access),
                 noun(*access)
             ),
             format!("(2) {} here", noun(*access)),
-            vec!["no __syncthreads() lies between the two: their order is chance".into()],
+            vec![unordered(*access, *other_access, *same_warp).into()],
         ),
-        FindingKind::GlobalRace { place, access, other_access, same_block, .. } => (
+        FindingKind::GlobalRace { place, access, other_access, same_block, same_warp, .. } => (
             format!(
                 "race between (1) a {} and (2) a {} of {}",
                 noun(*other_access),
@@ -136,7 +136,7 @@ fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
             ),
             format!("(2) {} here", noun(*access)),
             vec![if *same_block {
-                "no __syncthreads() lies between the two: their order is chance".into()
+                unordered(*access, *other_access, *same_warp).into()
             } else {
                 "nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch"
                     .into()
@@ -280,6 +280,19 @@ fn uninitialised(
         ),
     };
     (format!("read of {what}, which nothing has written"), String::new(), vec![help.into()])
+}
+
+/// What is missing between two accesses of one block.
+fn unordered(access: Access, other: Access, same_warp: bool) -> &'static str {
+    match (same_warp, access == Access::Write && other == Access::Write) {
+        (false, _) => "no __syncthreads() lies between the two: their order is chance",
+        (true, false) => {
+            "the threads of a warp need not run in step: put a __syncwarp() or __syncthreads() between the two"
+        }
+        (true, true) => {
+            "which of the two values stays is chance, within a warp, too: let one thread write, or put a __syncwarp() or __syncthreads() between"
+        }
+    }
 }
 
 /// The second line of a finding with two sides.

@@ -201,6 +201,7 @@ impl Races {
             pc: event.pc,
             warp: warp as u8,
             strong: event.strong,
+            writes: event.kind != AccessKind::Read,
             valued: event.stored.is_some(),
         };
         // Bytes do not refer to events.

@@ -83,7 +83,8 @@ impl Entry {
 
     fn visit(&mut self, events: &Events, now: &Now, same_value: Option<bool>) -> Option<Race> {
         let mut last = self.last();
-        let race = now.visit(&mut last, now.mark, same_value, |old| now.unordered(events, old));
+        let (known, unordered) = (|old| events.get(old), |old| now.unordered(events, old));
+        let race = now.visit(&mut last, now.mark, same_value, known, unordered);
         *self = Self::of(last);
         race
     }
@@ -196,7 +197,9 @@ impl Shadow {
                 },
             }
         } else {
-            if news != [false; 2] {
+            // What an atomic does not race with, others may.
+            let hides = now.access.event.strong && self.events.has(entry.get(Entry::WRITER));
+            if news != [false; 2] || hides {
                 return false;
             }
             entry.set(Entry::WRITER, now.mark);

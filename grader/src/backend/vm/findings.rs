@@ -55,7 +55,14 @@ pub(crate) fn in_tensors(
                 address: memory.address(buffer.0).wrapping_add_signed(buffer.1),
             },
         },
-        ptxvm::FindingKind::SharedRace { kind, size: _, offset, other, other_thread, .. } => {
+        ptxvm::FindingKind::SharedRace {
+            kind,
+            size: _,
+            offset,
+            other,
+            other_thread,
+            same_warp,
+        } => {
             let (earlier, later) = sides(kind);
             FindingKind::SharedRace {
                 other_line: other.as_ref().map(line),
@@ -63,10 +70,17 @@ pub(crate) fn in_tensors(
                 access: later,
                 other_access: earlier,
                 offset,
+                same_warp,
             }
         }
         ptxvm::FindingKind::GlobalRace {
-            kind, buffer, other, other_thread, same_block, ..
+            kind,
+            buffer,
+            other,
+            other_thread,
+            same_block,
+            same_warp,
+            ..
         } => {
             let (earlier, later) = sides(kind);
             FindingKind::GlobalRace {
@@ -76,6 +90,7 @@ pub(crate) fn in_tensors(
                 access: later,
                 other_access: earlier,
                 same_block,
+                same_warp,
             }
         }
         ptxvm::FindingKind::BarrierDivergence { other } => {
@@ -141,16 +156,6 @@ fn sides(kind: RaceKind) -> (Access, Access) {
         RaceKind::WriteAfterRead => (Access::Read, Access::Write),
         RaceKind::WriteAfterWrite => (Access::Write, Access::Write),
     }
-}
-
-/// Lanes of one warp that meet in memory without `__syncwarp()`: the order is not promised, but every GPU so far
-/// keeps it where the warp has not diverged, and compute-sanitizer only warns of it. No reason to fail a kernel.
-pub fn is_harmless(kind: &ptxvm::FindingKind) -> bool {
-    matches!(
-        kind,
-        ptxvm::FindingKind::SharedRace { same_warp: true, .. }
-            | ptxvm::FindingKind::GlobalRace { same_warp: true, .. }
-    )
 }
 
 /// After these the kernel has not run to its end, so a launch that builds on it would only repeat the complaint.

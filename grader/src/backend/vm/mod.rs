@@ -13,7 +13,7 @@ use crate::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
 use crate::failure::Failure;
 use crate::finding::{Finding, Place, ThreadId};
 use crate::tensor::{decode, encode, size_of};
-use findings::{ends_the_case, is_harmless};
+use findings::ends_the_case;
 use ptxvm::{BufferId, Init, Kernel, Memory, Module, Options, Outcome, Watch};
 use refusals::{cannot_launch, cannot_load};
 use std::collections::BTreeMap;
@@ -204,12 +204,7 @@ impl VmBackend {
             printed.push_str(&outcome.printed);
             let found = outcome.findings;
             let ended = found.iter().any(|f| ends_the_case(&f.kind));
-            findings.extend(
-                found
-                    .into_iter()
-                    .filter(|f| !is_harmless(&f.kind))
-                    .map(|f| session.finding(&launch.kernel, f)),
-            );
+            findings.extend(found.into_iter().map(|f| session.finding(&launch.kernel, f)));
             if ended {
                 break;
             }

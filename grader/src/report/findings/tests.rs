@@ -27,6 +27,16 @@ fn every_kind_has_a_title_and_help() {
         access: Access::Read,
         other_access: Access::Write,
         offset: 16,
+        same_warp: false,
+    };
+    let in_warp = |access| FindingKind::GlobalRace {
+        place: Some(place(4)),
+        other_line: Some(line(5, 0)),
+        other_thread,
+        access,
+        other_access: Access::Write,
+        same_block: true,
+        same_warp: true,
     };
     let global = Space::Global;
     let barrier = |misuse| FindingKind::BarrierObject { misuse, offset: 8 };
@@ -54,6 +64,8 @@ fn every_kind_has_a_title_and_help() {
         FindingKind::WriteToInput { place: place(0) },
         FindingKind::InputChanged { place: place(8) },
         race,
+        in_warp(Access::Read),
+        in_warp(Access::Write),
         FindingKind::BarrierDivergence { other_line: None },
         FindingKind::BarrierDivergence { other_line: Some(line(5, 0)) },
         FindingKind::PartOfWarp { here: 0xFFFF },
@@ -156,6 +168,10 @@ fn every_kind_has_a_title_and_help() {
         a kernel must leave its inputs as they are: does it store through the right pointer?
     shared-memory race between (1) a write and (2) a read of byte 16
         no __syncthreads() lies between the two: their order is chance
+    race between (1) a write and (2) a read of filters[0, 0, 1, 1]
+        the threads of a warp need not run in step: put a __syncwarp() or __syncthreads() between the two
+    race between (1) a write and (2) a write of filters[0, 0, 1, 1]
+        which of the two values stays is chance, within a warp, too: let one thread write, or put a __syncwarp() or __syncthreads() between
         (1) write here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
     __syncthreads() that only a part of the block reaches
         the other threads have returned: all of a block must reach every __syncthreads()

@@ -22,7 +22,7 @@ pub(super) const NUMBERS: usize = 1 << CLASS_BITS;
 const MAX_ACTIONS: usize = 255;
 /// Of a number that stands for any instruction, the lowest bit being whether these are of cooperative groups. Programs have fewer
 /// instructions.
-const VAGUE: Pc = 1 << 24;
+const VAGUE: Pc = 1 << 23;
 /// Classes that a new one is compared with first.
 const RECENT: usize = 16;
 
@@ -123,21 +123,19 @@ struct Class {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Action {
     clock: u32,
-    /// Instruction and strength, from the highest bit down.
+    /// Instruction, strength and whether it writes, from the highest bit down.
     rest: u32,
 }
 
 impl Action {
     fn new(event: Event) -> Self {
-        Self { clock: event.clock, rest: event.pc << 1 | u32::from(event.strong) }
+        let flags = u32::from(event.strong) << 1 | u32::from(event.writes);
+        Self { clock: event.clock, rest: event.pc << 2 | flags }
     }
 
-    fn pc(self) -> Pc {
-        self.rest >> 1
-    }
-
-    fn strong(self) -> bool {
-        self.rest & 1 == 1
+    fn event(self, warp: u8) -> Event {
+        let (pc, strong, writes) = (self.rest >> 2, self.rest >> 1 & 1 == 1, self.rest & 1 == 1);
+        Event { clock: self.clock, pc, warp, strong, writes, valued: false }
     }
 }
 
@@ -202,10 +200,7 @@ impl Classes {
     #[inline]
     pub fn access(&self, doer: Doer) -> Option<Access> {
         let action = self.actions.get(usize::from(doer.action).checked_sub(1)?)?;
-        let thread = u32::from(doer.thread);
-        let warp = doer.warp() as u8;
-        let (clock, pc, strong) = (action.clock, action.pc(), action.strong());
-        Some(Access { event: Event { clock, pc, warp, strong, valued: false }, thread })
+        Some(Access { event: action.event(doer.warp() as u8), thread: u32::from(doer.thread) })
     }
 
     /// Whether a cell's accesses all lie before everything that comes.

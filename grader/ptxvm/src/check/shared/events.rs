@@ -49,6 +49,7 @@ pub(in crate::check) struct Event {
     pub warp: u8,
     /// Atomic or volatile: such accesses do not race among themselves.
     pub strong: bool,
+    pub writes: bool,
     /// A store of single words, whose values are known.
     pub valued: bool,
 }
@@ -65,30 +66,31 @@ pub(in crate::check) struct Access {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Packed {
     clock: u32,
-    /// Instruction, warp, strength and whether values are known, from the highest bit down. Programs have less than 2^25
-    /// instructions.
+    /// Instruction, warp, strength, whether it writes and whether values are known, from the highest bit down. Programs have
+    /// less than 2^24 instructions.
     rest: u32,
 }
 
 impl Packed {
     #[inline(always)]
-    fn new(Event { clock, pc, warp, strong, valued }: Event) -> Self {
-        let flags = u32::from(strong) << 1 | u32::from(valued);
-        Self { clock, rest: pc << 7 | u32::from(warp) << 2 | flags }
+    fn new(Event { clock, pc, warp, strong, writes, valued }: Event) -> Self {
+        let flags = u32::from(strong) << 2 | u32::from(writes) << 1 | u32::from(valued);
+        Self { clock, rest: pc << 8 | u32::from(warp) << 3 | flags }
     }
 
     #[inline(always)]
     fn warp(self) -> usize {
-        (self.rest >> 2) as usize % WARPS
+        (self.rest >> 3) as usize % WARPS
     }
 
     #[inline(always)]
     fn event(self) -> Event {
         Event {
             clock: self.clock,
-            pc: self.rest >> 7,
+            pc: self.rest >> 8,
             warp: self.warp() as u8,
-            strong: self.rest >> 1 & 1 == 1,
+            strong: self.rest >> 2 & 1 == 1,
+            writes: self.rest >> 1 & 1 == 1,
             valued: self.rest & 1 == 1,
         }
     }
@@ -172,6 +174,12 @@ impl Events {
         let latest = &mut self.latest[usize::from(event.warp) % WARPS];
         *latest = event.clock.max(*latest);
         self.passed = 0;
+    }
+
+    /// Whether a mark is of one of them.
+    #[inline(always)]
+    pub fn has(&self, mark: Mark) -> bool {
+        mark.event() >= self.base
     }
 
     /// What an event after the base stands for.

@@ -7,7 +7,8 @@ use super::events::{Access, Event, Events, Mark};
 use crate::finding::{AccessKind, RaceKind};
 use crate::program::Program;
 
-/// Writer, first and latest reader. A writer is at most one of the readers.
+/// Writer, first and latest reader. A writer is at most one of the readers. A plain writer before an atomic one may take a reader's
+/// place: other atomics race with it, but not with that one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Last<M> {
     pub writer: M,
@@ -99,6 +100,7 @@ impl Now<'_> {
         last: &mut Last<M>,
         own: M,
         same_value: Option<bool>,
+        known: impl Fn(M) -> Option<Access>,
         unordered: impl Fn(M) -> Option<Access>,
     ) -> Option<Race> {
         let writer = self.conflict(unordered(last.writer));
@@ -124,11 +126,22 @@ impl Now<'_> {
         }
         let reader = self.conflict(unordered(first));
         let reader = reader.or_else(|| self.conflict(unordered(second)));
+        let is_plain = |old: Access| !old.event.strong;
+        if self.access.event.strong
+            && known(last.writer).is_some_and(is_plain)
+            && let Some(place) = last.readers.iter_mut().find(|old| unordered(**old).is_none())
+        {
+            *place = last.writer;
+        }
         last.writer = own;
         // Two writes of the same value leave the same memory in either order.
         let writer = writer.filter(|old| !(same_value == Some(true) && old.event.valued));
         let writer = writer.map(|old| self.race(RaceKind::WriteAfterWrite, old));
-        writer.or(reader.map(|old| self.race(RaceKind::WriteAfterRead, old)))
+        let kind = |old: &Access| match old.event.writes {
+            true => RaceKind::WriteAfterWrite,
+            false => RaceKind::WriteAfterRead,
+        };
+        writer.or(reader.map(|old| self.race(kind(&old), old)))
     }
 
     /// The same for a byte of which there were more readers than are remembered.
@@ -191,6 +204,6 @@ impl Now<'_> {
     ) -> Option<Race> {
         let unordered = |doer| self.unordered_doer(classes, doer);
         // The values of single bytes are not kept: every write counts as a different one.
-        self.visit(&mut known.last, own, None, unordered)
+        self.visit(&mut known.last, own, None, |doer| classes.access(doer), unordered)
     }
 }

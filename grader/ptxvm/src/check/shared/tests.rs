@@ -49,10 +49,19 @@ impl Plain {
         }
         let read = conflict(first).or_else(|| conflict(second));
         let written = written.filter(|_| value.is_none() || value != self.value);
+        if now.access.event.strong && self.writer.is_some_and(|old| !old.event.strong) {
+            let place = self.readers.iter_mut().find(|old| unordered(**old).is_none());
+            if let Some(place) = place {
+                *place = self.writer;
+            }
+        }
         self.writer = Some(now.access);
         self.value = value;
         let written = written.map(|old| (RaceKind::WriteAfterWrite, old));
-        written.or(read.map(|old| (RaceKind::WriteAfterRead, old)))
+        let kind = |old: &Access| {
+            if old.event.writes { RaceKind::WriteAfterWrite } else { RaceKind::WriteAfterRead }
+        };
+        written.or(read.map(|old| (kind(&old), old)))
     }
 }
 
@@ -129,7 +138,8 @@ fn a_few_bytes_find_what_whole_accesses_find() {
         let (size, word) = ([4, 4, 4, 2, 1, 8][random(6) as usize], random(WORDS as u32 - 1));
         // Single bytes here and there.
         let size = if size < 4 && word % 8 != 0 { 4 } else { size };
-        let event = Event { clock, pc, warp: warp as u8, strong, valued: size == 4 };
+        let writes = kind == AccessKind::Write;
+        let event = Event { clock, pc, warp: warp as u8, strong, writes, valued: size == 4 };
         let number = if size < 4 { 0 } else { shadow.number(event) };
         highest = highest.max(number);
         let now = Now {
@@ -185,7 +195,8 @@ fn write_after_second_reads(quietly: bool) -> Option<(RaceKind, Access)> {
     (clocks[0][0], clocks[1][1]) = (1, 1);
     let access = |shadow: &mut Shadow, clocks: &Clocks, warp: u8, lane, kind, word: u32| {
         let clock = clocks[usize::from(warp)][usize::from(warp)];
-        let event = Event { clock, pc: 0, warp, strong: false, valued: false };
+        let writes = kind == AccessKind::Write;
+        let event = Event { clock, pc: 0, warp, strong: false, writes, valued: false };
         let now = Now {
             mark: Mark::new(shadow.number(event), lane),
             access: Access { event, thread: u32::from(warp) * 32 + lane as u32 },
@@ -269,7 +280,8 @@ fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: b
         let address = if racing { random(bytes / size) } else { thread * (bytes / size / 1024) };
         let address = address * size;
         let (pc, strong) = (random(pcs), !racing && random(50) == 0);
-        let event = Event { clock, pc, warp: warp as u8, strong, valued: false };
+        let writes = kind == AccessKind::Write;
+        let event = Event { clock, pc, warp: warp as u8, strong, writes, valued: false };
         let mut now = Now {
             mark: Mark::NONE,
             access: Access { event, thread },
@@ -321,4 +333,59 @@ fn bytes_of_many_classes_find_what_whole_accesses_find() {
         bytes_at_random(32, 1 << 12, [pcs, meeting], true);
         bytes_at_random(2, 1 << 10, [pcs, meeting], true);
     }
+}
+
+/// What thread `last` finds when it accesses a word that thread 0 has set to 0 and added to, with a meeting of warp 0 or of both
+/// warps between.
+fn after_an_addition(last: (u32, AccessKind), met: bool, barrier: bool) -> Option<RaceKind> {
+    let mut shadow = Shadow::default();
+    shadow.begin(1);
+    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
+    (clocks[0][0], clocks[1][1]) = (1, 1);
+    let mut found = None;
+    let accesses = [(0, AccessKind::Write), (0, AccessKind::Atomic), last];
+    for (step, (thread, kind)) in accesses.into_iter().enumerate() {
+        if step == 1 && (met || barrier) {
+            clocks[0][0] = 2;
+            if barrier {
+                clocks[1] = clocks[0];
+                (clocks[1][0], clocks[1][1]) = (1, 2);
+            }
+            shadow.raise_floor(0, &clocks[0], 2, 2);
+        }
+        let warp = (thread / 32) as u8;
+        let clock = clocks[usize::from(warp)][usize::from(warp)];
+        let (strong, writes) = (kind == AccessKind::Atomic, kind != AccessKind::Read);
+        let event = Event { clock, pc: step as u32, warp, strong, writes, valued: false };
+        let now = Now {
+            mark: Mark::new(shadow.number(event), thread as usize % 32),
+            access: Access { event, thread },
+            clocks: &clocks,
+            met: clocks[0][0],
+            own: Seen::default(),
+            kind,
+            value: None,
+            program: None,
+        };
+        if !shadow.visit_quietly(0, &now) {
+            found = shadow.visit(0, 4, &now).map(|(race, _)| race.kind);
+        }
+    }
+    found
+}
+
+#[test]
+fn an_atomic_does_not_hide_the_plain_write_before_it() {
+    let add = |thread| (thread, AccessKind::Atomic);
+    let race = Some(RaceKind::WriteAfterWrite);
+    for last in [1, 40] {
+        assert_eq!(after_an_addition(add(last), false, false), race, "{last}");
+        assert_eq!(after_an_addition(add(last), false, true), None, "{last}");
+    }
+    // Lanes that have met are in order, other warps are not.
+    assert_eq!(after_an_addition(add(1), true, false), None);
+    assert_eq!(after_an_addition(add(40), true, false), race);
+    // Nor does what was before the atomic hide the atomic itself.
+    let read = (1, AccessKind::Read);
+    assert_eq!(after_an_addition(read, true, false), Some(RaceKind::ReadAfterWrite));
 }
