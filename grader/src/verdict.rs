@@ -14,8 +14,10 @@ pub struct TestVerdict {
     pub test: String,
     /// One sentence for the student.
     pub about: Option<String>,
-    /// Sizes.
+    /// All sizes of the spec.
     pub dims: Dims,
+    /// The names of those that the test has to do with, in the order of the spec.
+    pub met: Vec<String>,
     /// Seed of the data.
     pub seed: u64,
     /// Launch and checks, without the compiler.

@@ -69,6 +69,7 @@ fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         test: test.name.clone(),
         about: test.about.clone(),
         dims: test.dims.clone(),
+        met: test.met.clone(),
         seed,
         tensors,
         launches: test.calls.iter().map(|call| launch(spec, test, call, &known)).collect(),

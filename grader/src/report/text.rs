@@ -196,8 +196,10 @@ pub(super) fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<St
     lines.push(style.paint(Tone::Strong, &format!("{rule} {} {rule}", verdict.test)));
     lines.extend(verdict.about.clone());
     let sizes: Vec<String> =
-        verdict.dims.iter().map(|(name, size)| format!("{name}={size}")).collect();
-    lines.push(style.paint(Tone::Faint, &sizes.join(" ")));
+        verdict.met.iter().map(|name| format!("{name}={}", verdict.dims[name])).collect();
+    if !sizes.is_empty() {
+        lines.push(style.paint(Tone::Faint, &sizes.join(" ")));
+    }
     lines.extend(printed_lines(&verdict.printed, &run.source, style));
     lines.extend(finding_lines(run, verdict, style));
     let Some((first, others)) = verdict.diffs.split_first() else {

@@ -66,6 +66,48 @@ fn gradients_and_given_tensors_have_names_in_cpp() {
     assert_eq!(call.code, "Buffers b{x, grad_x, y};\nscale(grad_y, b.y, s, n);\n");
 }
 
+/// For each test of a spec, the sizes that it has.
+fn met(text: &str) -> Vec<Vec<String>> {
+    right(text).tests.into_iter().map(|test| test.met).collect()
+}
+
+#[test]
+fn a_test_of_calls_has_the_sizes_of_their_code_and_tensors() {
+    let text = SPEC
+        .replace("free = [\"n\"]", "free = [\"rows\", \"n\", \"m\"]\nwide = \"2 * m\"")
+        .replace("[math]", "z = \"f32[wide]\"\n[math]")
+        .replace("s * x[i]", "s * x[i]; z[i] = s")
+        .replace(
+            "[[test]]",
+            "[[call]]\nfunction = \"void fill(float* z, int rows, float s)\"\n\
+             code = \"fill(z, rows, s);\"\n[[test]]",
+        )
+        .replace("n = 5", "n = 5, m = 3, rows = 2");
+    let (_, test) = text.split_once("[[test]]").unwrap();
+    let test = |name| test.replace("\"tiny\"", &format!("\"{name}\"\nkernels = [\"{name}\"]"));
+    let all = format!("{text}[[test]]{}[[test]]{}", test("scale"), test("fill"));
+    assert_eq!(met(&all), [vec!["rows", "n", "wide"], vec!["n"], vec!["rows", "wide"]]);
+}
+
+#[test]
+fn a_test_of_kernels_has_the_sizes_of_their_arguments_tensors_and_threads() {
+    let text = SPEC
+        .replace("free = [\"n\"]", "free = [\"n\", \"m\", \"warps\"]\nwide = \"2 * m\"")
+        .replace("[math]", "z = \"f32[wide]\"\n[math]")
+        .replace("s * x[i]", "s * x[i]; z[i] = s");
+    let (text, _) = text.split_once("[[call]]").unwrap();
+    let launch = |kernel, args, block| {
+        format!(
+            "[[launch]]\nkernel = \"{kernel}\"\nargs = [{args}]\nblock = \"{block}\"\ngrid = 1\n\
+             [[test]]\nname = \"{kernel}\"\nkernels = [\"{kernel}\"]\n\
+             dims = {{ n = 5, m = 3, warps = 2 }}\n"
+        )
+    };
+    let scale = launch("scale", "\"x\", \"s\", \"y\", \"2 * n\"", "32");
+    let fill = launch("fill", "\"s\", \"z\"", "32 * warps");
+    assert_eq!(met(&format!("{text}{scale}{fill}")), [vec!["n"], vec!["warps", "wide"]]);
+}
+
 /// Each change of the spec, and what its author reads then.
 #[test]
 fn every_mistake_is_told_with_its_place() {

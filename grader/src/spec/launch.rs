@@ -1,7 +1,7 @@
 //! `[[launch]]`: which kernel is called with what, on how many threads.
 
 use super::arg::{Arg, Purpose};
-use super::call::HostCall;
+use super::call::{HostCall, speaks_of};
 use super::fault::{Checked, Fault};
 use super::raw::{RawLaunch, Value};
 use super::repeat::Repeat;
@@ -194,6 +194,26 @@ impl Launch {
     /// All that it writes and that is judged.
     pub fn gives(&self, tensors: &Tensors) -> impl Iterator<Item = String> {
         self.computes(tensors).chain(self.results().map(str::to_owned))
+    }
+
+    /// Does its student meet this size: in an argument, in the shape of a tensor, or in the number of threads?
+    pub(crate) fn meets(&self, size: &str, tensors: &Tensors) -> bool {
+        let reads = |expr: &DimExpr| expr.names().iter().any(|(name, _)| name == size);
+        if let Some(host) = &self.host
+            && speaks_of(&host.code, size)
+        {
+            return true;
+        }
+        let extents = self.block.iter().chain(&self.grid).chain(&self.shared);
+        extents.map(|extent| &extent.expr).any(reads)
+            || self.args.iter().any(|arg| match arg {
+                // A call is offered every size; its code says which it takes.
+                Arg::Size(expr) => self.host.is_none() && reads(expr),
+                Arg::Scalar(_) => false,
+                Arg::Tensor(name) | Arg::InPlace(name) | Arg::Given(name) | Arg::Result(name) => {
+                    tensors.type_of(name).is_some_and(|ty| ty.shape.iter().any(reads))
+                }
+            })
     }
 
     /// Must it give the same bits at every run?
