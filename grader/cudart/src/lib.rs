@@ -30,8 +30,10 @@ pub mod device;
 pub mod error;
 pub mod fatbin;
 pub mod limits;
+mod names;
 pub mod protocol;
 pub mod server;
 pub mod vm;
 
 pub use api::exported;
+pub use names::{signature, source_name};

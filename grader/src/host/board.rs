@@ -6,7 +6,6 @@ use crate::backend::gpu::remote::{self, Broken, Remote};
 use crate::backend::vm::findings::in_tensors;
 use crate::case::{CaseTensor, Role};
 use crate::finding::{Finding, FindingKind, HostFault, Place};
-use crate::module;
 use crate::tensor::{decode, encode, size_of};
 use cudart::device::{Answer, Device};
 use cudart::error::CudaError;
@@ -296,7 +295,7 @@ impl Board {
         vm.findings()
             .iter()
             .map(|found| {
-                let kernel = module::source_name(&found.kernel);
+                let kernel = cudart::source_name(&found.kernel);
                 let mut finding = in_tensors(&kernel, found.finding.clone(), vm.memory(), &place);
                 if let Some(line) = &mut finding.line {
                     let (ran_in, base) = folders;
@@ -406,7 +405,7 @@ impl Device for Board {
         let elements: usize = self.tensors.iter().map(|t| t.tensor.len()).sum();
         let interpreted = matches!(self.inside, Inside::Vm(..));
         if interpreted && threads > (elements as u64 * THREADS).max(MIN_THREADS) {
-            self.flooded = Some((module::source_name(&launch.kernel), threads));
+            self.flooded = Some((cudart::source_name(&launch.kernel), threads));
             return Err(CudaError::INVALID_CONFIGURATION);
         }
         self.work(|device| device.launch(launch, params))

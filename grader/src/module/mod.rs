@@ -125,13 +125,6 @@ fn without_arguments(name: &str) -> &str {
     name.strip_suffix('>').and_then(|_| name.find('<')).map_or(name, |at| &name[..at])
 }
 
-/// The source name of a symbol: `scale` of `_Z5scalePf`.
-pub fn source_name(symbol: &str) -> String {
-    let options = DemangleOptions::new().no_return_type().no_params();
-    let name = Symbol::new(symbol).ok().and_then(|s| s.demangle_with_options(&options).ok());
-    name.unwrap_or_else(|| symbol.to_owned())
-}
-
 /// Fills in the source name and the types of the parameters from the symbol.
 fn name_types(kernel: &mut KernelDecl) {
     let Ok(symbol) = Symbol::new(&kernel.symbol) else { return };

@@ -10,9 +10,9 @@ pub use child::main as child_main;
 
 use crate::failure::{Failure, FailureKind};
 use crate::finding::Finding;
-use crate::module::source_name;
 use crate::toolchain::{Library, LibraryRequest, Target, Toolchain, VirtualArch};
 use cudart::server::{Ended, serve};
+use cudart::source_name;
 use cudart::vm::{KernelProfile, VmDevice};
 use named::Names;
 use std::cmp::Reverse;

@@ -2,7 +2,7 @@
 
 use crate::backend::vm::findings::in_tensors;
 use crate::finding::{Finding, Place};
-use crate::module::source_name;
+use cudart::source_name;
 use cudart::vm::{LaunchFinding, VmDevice};
 use ptxvm::{BufferId, Memory};
 

@@ -1,6 +1,7 @@
 //! From a `.cu` file to PTX and machine code: finds or installs a compiler, runs it, remembers what it gave, and
 //! explains what it says.
 
+mod assembler;
 pub mod cache;
 mod compile;
 pub mod env;

@@ -2,6 +2,7 @@
 
 mod library;
 
+use super::assembler;
 use super::env::Env;
 use super::find::{Nvcc, identity};
 use super::messages::{Level, Message, parse};
@@ -155,11 +156,15 @@ impl FrontEnd for NvccFrontEnd {
         }
         arguments.extend([job.file.to_owned(), "-o".into(), ptx.clone().into()]);
         let done = self.run(job.folder, scratch.path(), &arguments)?;
-        let messages = parse(&done.stderr_text());
-        if done.success()
-            && let Ok(ptx) = std::fs::read_to_string(&ptx)
-        {
-            return Ok(Output { ptx: Some(ptx), messages });
+        let stderr = done.stderr_text();
+        let mut messages = parse(&stderr);
+        let ptx = std::fs::read_to_string(&ptx).ok();
+        if done.success() && ptx.is_some() {
+            return Ok(Output { ptx, messages });
+        }
+        let assembler = assembler::errors(&stderr, ptx.as_deref().unwrap_or_default());
+        if !assembler.is_empty() {
+            messages = assembler;
         }
         self.blame(&done, &messages, job, scratch.path())?;
         Ok(Output { ptx: None, messages })

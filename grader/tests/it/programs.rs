@@ -282,6 +282,7 @@ fn code_for_the_wrong_architecture_gets_the_right_one_named() {
     let out = run_in(dir.path(), &["--backend", "vm", "meet.cu"]);
     let stderr = text(&out.stderr);
     assert!(text(&out.stdout).starts_with("cudaErrorNotSupported"), "{stderr}");
+    assert!(stderr.starts_with("cudart: meet cannot run on the virtual device"), "{stderr}");
     assert!(stderr.contains("meet.cu:5") && stderr.contains("try --arch sm_75"), "{stderr}");
     let out = run_in(dir.path(), &["--arch", "sm_75", "meet.cu"]);
     assert_eq!(text(&out.stdout), "cudaSuccess\n1\n", "{}", text(&out.stderr));
@@ -384,6 +385,27 @@ fn a_profile_and_findings_go_together() {
 }
 
 #[test]
+fn kernels_of_one_name_are_told_apart_by_their_parameters() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = "__global__ void fill(int* x) { x[threadIdx.x] = 1; }\n\
+        __global__ void fill(float* x) { x[threadIdx.x] = 1; }\n\
+        __global__ void once(int*) {}\n\
+        int main() {\n\
+        \x20   int* x;\n\
+        \x20   cudaMalloc(&x, 256);\n\
+        \x20   fill<<<1, 64>>>(x);\n\
+        \x20   fill<<<1, 32>>>((float*)x);\n\
+        \x20   once<<<1, 32>>>(x);\n\
+        \x20   return cudaFree(x);\n\
+        }\n";
+    std::fs::write(dir.path().join("fill.cu"), source).unwrap();
+    let out = run_in(dir.path(), &["--profile", "fill.cu"]);
+    let stderr = text(&out.stderr);
+    let names: Vec<_> = stderr.lines().filter_map(|line| line.strip_prefix("Kernel ")).collect();
+    assert_eq!(names, ["fill(int*)", "fill(float*)", "once"], "{stderr}");
+}
+
+#[test]
 fn a_profile_is_the_virtual_machines() {
     for (args, words) in [
         (["--profile", "--backend", "gpu"], "--profile works on the virtual machine"),
@@ -419,6 +441,11 @@ fn what_cannot_be_run_gets_one_message() {
     for (path, code, words) in [
         ("missing.cu".to_owned(), 2, "cannot read missing.cu"),
         (file("broken.cu", "int main() { retrun 0; }\n"), 1, "retrun"),
+        (
+            file("asm.cu", "__global__ void k() {\n    asm(\"frob;\");\n}\nint main() {}\n"),
+            1,
+            "asm.cu:2:5",
+        ),
         (file("none.cu", "__global__ void k() {}\n"), 3, "it has no function `main`"),
         (file("lost.cu", "int f(int);\nint main() { return f(1); }\n"), 1, "`f(int)` is declared"),
         (file("crash.cu", "int main() { *(volatile int*)8 = 1; }\n"), 139, ""),

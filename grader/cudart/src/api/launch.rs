@@ -4,6 +4,7 @@ use super::{Dim3, put, table};
 use crate::client::{Client, complain, enter, registry};
 use crate::error::CudaError;
 use crate::limits::{self, Limits};
+use crate::names::source_name;
 use crate::protocol::{KernelInfo, Launch, Reply, Request};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -64,7 +65,8 @@ unsafe fn launch(
     enter(|client| {
         let kernel = find(client, host)?;
         if let Some(refusal) = &kernel.info.refusal {
-            complain(&format!("{} cannot run on the virtual device: {refusal}", kernel.name));
+            let name = source_name(&kernel.name);
+            complain(&format!("{name} cannot run on the virtual device: {refusal}"));
             return Err(CudaError::NOT_SUPPORTED);
         }
         if !limits::possible([grid.x, grid.y, grid.z], [block.x, block.y, block.z]) {

@@ -25,13 +25,13 @@ impl<'a> ProgramSubject<'a> {
         Sheet { file, source, counters: &profile.of.counters, fits, case: None }
     }
 
-    /// The name in the source, with that in the PTX where several have it: overloads.
+    /// The name in the source, with the types of the parameters where several have it: overloads.
     fn name(&self, profile: &Profile) -> String {
         let alike = self.kernels.iter().filter(|(other, _)| other.name == profile.name).count();
         if alike == 1 {
             return profile.name.clone();
         }
-        format!("{} ({})", profile.name, profile.of.kernel)
+        cudart::signature(&profile.of.kernel)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Host code and kernels: shared libraries without NVIDIA's runtime, and whole programs with it.
 
-use super::super::{FrontEnd, Job, LibraryOutput, Target, VirtualArch};
+use super::super::{FrontEnd, Job, LibraryOutput, Output, Target, VirtualArch};
 use super::{NvccFrontEnd, no_scratch, scratch};
 use crate::failure::Failure;
 use crate::toolchain::messages::parse;
@@ -70,6 +70,12 @@ pub fn compile(
     if done.success() {
         let library = Some(std::fs::read(&library).map_err(|e| no_scratch(&e))?);
         return Ok(LibraryOutput { library, messages, undefined: undefined(&stderr) });
+    }
+    if let Target::Library { arch } = target
+        && stderr.contains("ptxas fatal")
+    {
+        let Output { messages, .. } = nvcc.ptx(&Job { arch, ..*job })?;
+        return Ok(LibraryOutput { library: None, messages, undefined: Vec::new() });
     }
     nvcc.blame(&done, &messages, job, scratch.path())?;
     Ok(LibraryOutput { library: None, messages, undefined: Vec::new() })
