@@ -1,7 +1,7 @@
 //! The reference pages of the book say all that the code knows, and what they say works.
 
 use indexmath::{Formula, TensorType};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -122,4 +122,47 @@ fn every_word_for_data_and_every_function_has_a_place() {
     for name in names.iter().filter(|name| name.chars().all(char::is_alphabetic)) {
         assert!(language.contains(name), "formula_language.md does not speak of `{name}`");
     }
+}
+
+/// Anchor of a heading, as mdbook names it: letters, digits, `-` and `_`, with a `-` for each blank.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn every_link_of_the_book_leads_somewhere() {
+    let mut links = 0;
+    let mut linked = BTreeSet::new();
+    let folder = root().join("book/src");
+    let chapters = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name());
+    let chapters: BTreeSet<String> = chapters
+        .filter_map(|name| name.into_string().ok().filter(|name| name.ends_with(".md")))
+        .collect();
+    for chapter in &chapters {
+        let text = page(chapter);
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() { chapter } else { file };
+            if !file.ends_with(".md") {
+                continue;
+            }
+            assert!(chapters.contains(file), "{chapter}: {target}");
+            let there = page(file);
+            let headings = || there.lines().filter(|line| line.starts_with('#')).map(anchor);
+            assert!(
+                fragment.is_empty() || headings().any(|a| a == fragment),
+                "{chapter}: {target}"
+            );
+            links += 1;
+            if chapter != file && chapter != "SUMMARY.md" {
+                linked.insert(file.to_owned());
+            }
+        }
+    }
+    assert!(links > 100, "{links}");
+    let puzzles = chapters.iter().filter(|name| name.starts_with(|c: char| c.is_ascii_digit()));
+    let alone: Vec<_> = puzzles.filter(|name| !linked.contains(*name)).collect();
+    assert!(alone.is_empty(), "no other chapter links to {alone:?}");
 }
