@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-import make
+from gpu import Gpu, c, mix
 
 PTX = (
     ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in,.param .u64 out,.param .u64 scratch){\n"
@@ -49,8 +49,8 @@ def conditions(name, a, b):
 
 
 def main():
-    gpu = make.Gpu()
-    driver, c = gpu.driver, make.c
+    gpu = Gpu()
+    driver = gpu.driver
     gpu.out, gpu.src, gpu.src2 = gpu.alloc(N * 4), gpu.alloc(N * 4), gpu.alloc(N * 4)
     out = open(sys.argv[1] + "/approx.txt", "w")
     np.seterr(all="ignore")
@@ -59,11 +59,10 @@ def main():
         if len(parts) != 3 or not (".approx" in text or ".full" in text) or not text.endswith(";") or parts[1] != "f32":
             continue
         name = parts[2].split(".")[0]
-        module, function = c.c_void_p(), c.c_void_p()
-        if driver.cuModuleLoadData(c.byref(module), PTX.replace("INSTRUCTION", text.split(" ", 2)[2]).encode() + b"\0"):
+        module = gpu.load(PTX.replace("INSTRUCTION", text.split(" ", 2)[2]))
+        if module is None:
             out.write(f"{text} refused\n")
             continue
-        gpu.check(driver.cuModuleGetFunction(c.byref(function), module, b"k"))
         worst = {}
         for r in range(ROUNDS):
             i = np.arange(N, dtype=np.uint64) + np.uint64(r * N)
@@ -71,14 +70,11 @@ def main():
             if name != "div":
                 bits2 = bits
             else:
-                bits2 = (make.mix(i) & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+                bits2 = (mix(i) & np.uint64(0xFFFFFFFF)).astype(np.uint32)
             for address, data in ((gpu.src, bits), (gpu.src2, bits2)):
                 gpu.check(driver.cuMemcpyHtoD_v2(address, data.ctypes.data_as(c.c_void_p), c.c_size_t(data.nbytes)))
-            args = [gpu.src, gpu.out, gpu.src2]
-            params = (c.c_void_p * 3)(*(c.cast(c.byref(arg), c.c_void_p) for arg in args))
-            gpu.check(driver.cuLaunchKernel(function, N // 128, 1, 1, 128, 1, 1, 0, None, params, None))
-            got = np.zeros(N, np.uint32)
-            gpu.check(driver.cuMemcpyDtoH_v2(got.ctypes.data_as(c.c_void_p), gpu.out, c.c_size_t(got.nbytes)))
+            gpu.launch(module, "k", (N // 128, 1, 1), (128, 1, 1), [gpu.src, gpu.out, gpu.src2])
+            got = gpu.download(gpu.out, np.zeros(N, np.uint32))
             a, b = bits.view(np.float32).astype(np.float64), bits2.view(np.float32).astype(np.float64)
             exact = EXACT[name](a, b)
             want = exact.astype(np.float32)
@@ -97,7 +93,7 @@ def main():
                 old = worst.get(what, (-1, 0, 0, -1.0))
                 new = (int(u[k]), int(bits[k]), int(got[k]), max(old[3], float(x.max())))
                 worst[what] = new if new[0] > old[0] else (*old[:3], new[3])
-        driver.cuModuleUnload(module)
+        gpu.unload(module)
         for what, (u, operand, given, absolute) in worst.items():
             out.write(f"{text.split(' ', 2)[2]} | {what} | {u} ulp at {operand:08x}, gave {given:08x} | absolute {absolute:.3g}\n")
         out.flush()

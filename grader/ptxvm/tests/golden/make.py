@@ -8,12 +8,13 @@ first operand, the others with ROWS operand sets. OUT/tables.N.npz gets the raw 
 driver's assembler refuses are in OUT/refused.txt.
 """
 
-import ctypes as c
 import os
 import sys
 import zlib
 
 import numpy as np
+
+from gpu import Gpu, U, mix
 
 ROWS = 4096
 ALL = 65536
@@ -25,16 +26,6 @@ EDGES16 = np.array([int(x, 16) for x in (
     "0 8000 1 8001 3ff 400 83ff 8400 3bff 3c00 3c01 bc00 4000 c000 7bff fbff 7c00 fc00 7c01 7e00 fe00 7fff "
     "7f 80 807f 8080 3f7f 3f80 3f81 bf80 7f7f ff7f 7f80 ff80 7f81 7fc0 ffc0 ffff 4248 4049 7 1f"
 ).split()], dtype=np.uint64)
-U = np.uint64
-
-
-def mix(x):
-    """SplitMix64."""
-    x = x * U(0x9E3779B97F4A7C15) + U(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> U(30))) * U(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> U(27))) * U(0x94D049BB133111EB)
-    return x ^ (x >> U(31))
-
 
 def words(rows):
     """The operands: rows x 4 words."""
@@ -92,49 +83,25 @@ def ptx(result, instruction):
     )
 
 
-class Gpu:
+class Tables(Gpu):
     def __init__(self):
-        self.driver = c.CDLL("libcuda.so.1")
-        device, context = c.c_int(), c.c_void_p()
-        self.check(self.driver.cuInit(0))
-        self.check(self.driver.cuDeviceGet(c.byref(device), 0))
-        self.check(self.driver.cuDevicePrimaryCtxRetain(c.byref(context), device))
-        self.check(self.driver.cuCtxSetCurrent(context))
+        super().__init__()
         self.out = self.alloc(ALL * 8)
         self.scratch = self.alloc(ALL * 8)
 
-    def check(self, code):
-        if code:
-            raise RuntimeError(f"CUDA error {code}")
-
-    def alloc(self, size):
-        address = c.c_uint64()
-        self.check(self.driver.cuMemAlloc_v2(c.byref(address), c.c_size_t(size)))
-        return address
-
-    def upload(self, array):
-        address = self.alloc(array.nbytes)
-        self.check(self.driver.cuMemcpyHtoD_v2(address, array.ctypes.data_as(c.c_void_p), c.c_size_t(array.nbytes)))
-        return address
-
     def run(self, source, text, rows):
         """The 64-bit results, or None if the assembler refuses the text."""
-        module, function = c.c_void_p(), c.c_void_p()
-        if self.driver.cuModuleLoadData(c.byref(module), text.encode() + b"\0"):
+        module = self.load(text)
+        if module is None:
             return None
-        self.check(self.driver.cuModuleGetFunction(c.byref(function), module, b"k"))
-        args = [source, self.out, self.scratch]
-        params = (c.c_void_p * 3)(*(c.cast(c.byref(arg), c.c_void_p) for arg in args))
-        self.check(self.driver.cuLaunchKernel(function, rows // BLOCK, 1, 1, BLOCK, 1, 1, 0, None, params, None))
-        self.check(self.driver.cuCtxSynchronize())
-        results = np.zeros(rows, dtype=np.uint64)
-        self.check(self.driver.cuMemcpyDtoH_v2(results.ctypes.data_as(c.c_void_p), self.out, c.c_size_t(results.nbytes)))
-        self.driver.cuModuleUnload(module)
+        self.launch(module, "k", (rows // BLOCK, 1, 1), (BLOCK, 1, 1), [source, self.out, self.scratch])
+        results = self.download(self.out, np.zeros(rows, dtype=np.uint64))
+        self.unload(module)
         return results
 
 
 def worker(part, parts, folder):
-    gpu = Gpu()
+    gpu = Tables()
     some = gpu.upload(words(ROWS))
     every = words(ALL)
     every[:, 0] = np.arange(ALL, dtype=np.uint64)

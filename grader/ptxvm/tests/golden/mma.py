@@ -14,22 +14,15 @@ import sys
 
 import numpy as np
 
+from gpu import Gpu, U, mix
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIXTURES = os.path.join(HERE, "..", "fixtures")
 SETS, SAMPLE = 64, 16
-U = np.uint64
 # Bits of exponent and mantissa.
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "tf32": (8, 23), "f32": (8, 23), "f64": (11, 52),
            "e4m3": (4, 3), "e5m2": (5, 2)}
 WIDTH = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4, "e4m3": 1, "e5m2": 1}
-
-
-def mix(x):
-    """SplitMix64."""
-    x = x * U(0x9E3779B97F4A7C15) + U(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> U(30))) * U(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> U(27))) * U(0x94D049BB133111EB)
-    return x ^ (x >> U(31))
 
 
 def whole(values, exponent, mantissa):
@@ -113,46 +106,26 @@ def condensed(results):
     return sample.tobytes() + hashes(results)[SAMPLE:].tobytes()
 
 
-class Gpu:
-    def __init__(self):
-        self.driver = c.CDLL("libcuda.so.1")
-        device, context = c.c_int(), c.c_void_p()
-        self.check(self.driver.cuInit(0))
-        self.check(self.driver.cuDeviceGet(c.byref(device), 0))
-        self.check(self.driver.cuDevicePrimaryCtxRetain(c.byref(context), device))
-        self.check(self.driver.cuCtxSetCurrent(context))
-
-    def check(self, code):
-        if code:
-            raise RuntimeError(f"CUDA error {code}")
-
-    def load(self, path):
-        module = c.c_void_p()
+class Fixtures(Gpu):
+    def load_file(self, path):
         # Lines name debug strings that are cut off in the fixtures, and the driver wants all or none of them.
         lines = [line for line in open(path) if not re.match(r"\s*\.(loc|file)\b", line)]
-        self.check(self.driver.cuModuleLoadData(c.byref(module), "".join(lines).encode() + b"\0"))
+        module = self.load("".join(lines))
+        if module is None:
+            raise RuntimeError(f"the assembler refuses {path}")
         return module
 
     def run(self, module, name, grid, block, arguments, out):
         """Launches with arrays, then numbers; `out` is the last array, and comes back."""
-        function, buffers = c.c_void_p(), []
-        self.check(self.driver.cuModuleGetFunction(c.byref(function), module, name.encode()))
-        params = []
+        buffers, params = [], []
         for argument in arguments:
             if isinstance(argument, np.ndarray):
-                address = c.c_uint64()
-                self.check(self.driver.cuMemAlloc_v2(c.byref(address), c.c_size_t(argument.nbytes)))
-                pointer = argument.ctypes.data_as(c.c_void_p)
-                self.check(self.driver.cuMemcpyHtoD_v2(address, pointer, c.c_size_t(argument.nbytes)))
-                buffers.append(address)
-                params.append(address)
+                buffers.append(self.upload(argument))
+                params.append(buffers[-1])
             else:
                 params.append(c.c_float(argument) if isinstance(argument, float) else c.c_int(argument))
-        pointers = (c.c_void_p * len(params))(*(c.cast(c.byref(x), c.c_void_p) for x in params))
-        self.check(self.driver.cuLaunchKernel(function, *grid, *block, 0, None, pointers, None))
-        self.check(self.driver.cuCtxSynchronize())
-        result = np.zeros_like(out)
-        self.check(self.driver.cuMemcpyDtoH_v2(result.ctypes.data_as(c.c_void_p), buffers[-1], c.c_size_t(out.nbytes)))
+        self.launch(module, name, grid, block, params)
+        result = self.download(buffers[-1], out)
         for address in buffers:
             self.driver.cuMemFree_v2(address)
         return result
@@ -199,9 +172,9 @@ def whole_kernels(gpu, mma, wmma, say):
 
 def main():
     folder = sys.argv[1]
-    gpu, lines, data = Gpu(), [], []
+    gpu, lines, data = Fixtures(), [], []
     files = [os.path.join(FIXTURES, file) for file in ("mma_sm90.ptx", "wmma_sm90.ptx", "mma_hopper_sm90.ptx")]
-    modules = [gpu.load(file) for file in files]
+    modules = [gpu.load_file(file) for file in files]
     mma, wmma, _ = modules
     for file, module in zip(files, modules):
         for name in names(file):
