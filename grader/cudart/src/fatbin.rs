@@ -69,6 +69,14 @@ pub fn ptx(container: &[u8], newest: u32) -> Result<String, FatbinError> {
     best.ok_or(FatbinError::NoPtx)?.text()
 }
 
+/// The architecture that a PTX text is for: 75 for `.target sm_75`, 90 for `sm_90a` (PTX ISA 11.1.2).
+pub fn target(ptx: &str) -> Option<u32> {
+    let (_, rest) = ptx.split_once(".target")?;
+    let digits = rest.trim_start().strip_prefix("sm_")?;
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
 /// One entry.
 struct Entry<'a> {
     kind: u16,

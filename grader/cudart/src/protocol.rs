@@ -173,6 +173,8 @@ pub struct KernelInfo {
     pub shared: u32,
     /// Registers of a thread, where known.
     pub registers: u32,
+    /// The architecture that its PTX is for: 75 for `.target sm_75`.
+    pub ptx_version: u32,
     /// Why the device cannot run it.
     pub refusal: Option<String>,
 }

@@ -43,6 +43,8 @@ pub struct LaunchFinding {
 pub struct VmDevice {
     memory: Memory,
     modules: Vec<Arc<Module>>,
+    /// For which architecture the PTX of each module is.
+    targets: Vec<u32>,
     /// The PTX of each module, where launches are counted.
     ptx: Vec<String>,
     profiles: Option<Profiles>,
@@ -202,6 +204,7 @@ impl Device for VmDevice {
         let ptx = fatbin::ptx(fat_binary, newest).map_err(|_| CudaError::NO_KERNEL_IMAGE)?;
         let module = Module::load(&ptx).map_err(|_| CudaError::INVALID_PTX)?;
         self.modules.push(Arc::new(module));
+        self.targets.push(fatbin::target(&ptx).unwrap_or(newest));
         self.ptx.push(if self.profiles.is_some() { ptx } else { String::new() });
         Ok(self.modules.len() as u64 - 1)
     }
@@ -290,6 +293,7 @@ impl Device for VmDevice {
             params: kernel.params().iter().map(|param| param.size as u32).collect(),
             shared: kernel.static_shared(),
             registers: REGISTERS,
+            ptx_version: self.targets.get(module as usize).copied().unwrap_or_default(),
             refusal,
         })
     }

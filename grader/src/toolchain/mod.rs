@@ -32,7 +32,11 @@ use std::path::{Path, PathBuf};
 pub struct VirtualArch(pub u32);
 
 impl Default for VirtualArch {
-    /// The oldest that CUDA 13 knows; runs on every GPU since Turing, and on the virtual machine.
+    /// The oldest that CUDA 13 knows; runs on every GPU since Turing, and on the virtual machine. All puzzles are compiled for
+    /// it. So one library of host code serves a GPU and the virtual machine, and every supported CUDA can compile it. What
+    /// it asks the device is answered by the device itself, which may be newer: as for any program that `nvcc
+    /// -arch=compute_75` made, whose PTX the driver translates. The virtual machine claims to be an H100 then
+    /// ([`cudart::vm::VmDevice`]), so that host code finds there what it finds on one.
     fn default() -> Self {
         Self(75)
     }

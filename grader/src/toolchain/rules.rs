@@ -281,6 +281,10 @@ pub fn known_name(name: &str) -> Option<&'static str> {
         "__syncthread" | "syncthreads" | "__synchthreads" | "sync_threads" => {
             "the barrier is called __syncthreads()"
         }
+        _ if name.starts_with("__reduce_") && name.ends_with("_sync") => {
+            "only GPUs from compute capability 8.0 on have it, and puzzles are compiled for all from 7.5 on: \
+             five steps of `__shfl_xor_sync` do the same"
+        }
         _ => return None,
     };
     Some(advice)

@@ -262,7 +262,6 @@ unsafe extern "C" fn cudaFuncGetAttributes(to: *mut Attributes, host: *const c_v
     enter(|client| {
         let kernel = find(client, host)?;
         let (major, minor) = client.properties()?.capability;
-        let version = (major * 10 + minor) as c_int;
         let dynamic = if kernel.opted_in > 0 {
             kernel.opted_in
         } else {
@@ -272,8 +271,8 @@ unsafe extern "C" fn cudaFuncGetAttributes(to: *mut Attributes, host: *const c_v
             shared: kernel.info.shared as usize,
             max_threads: MAX_THREADS as c_int,
             registers: kernel.info.registers as c_int,
-            ptx_version: version,
-            binary_version: version,
+            ptx_version: kernel.info.ptx_version as c_int,
+            binary_version: (major * 10 + minor) as c_int,
             max_dynamic_shared: dynamic as c_int,
             preferred_carveout: -1,
             ..Attributes::default()

@@ -162,13 +162,16 @@ impl Device for Runtime {
 
     fn kernel(&self, module: u64, name: &str) -> Answer<KernelInfo> {
         let (function, declared) = self.function(module, name)?;
-        let which = FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
-        // SAFETY: the function's module stays loaded.
-        let registers = unsafe { result::function::get_function_attribute(function, which) };
+        let attribute = |which| {
+            // SAFETY: the function's module stays loaded.
+            let value = unsafe { result::function::get_function_attribute(function, which) };
+            Ok(value.map_err(code)?.unsigned_abs())
+        };
         Ok(KernelInfo {
             params: declared.params.iter().map(|param| param.size as u32).collect(),
             shared: declared.shared as u32,
-            registers: registers.map_err(code)?.unsigned_abs(),
+            registers: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            ptx_version: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_PTX_VERSION)?,
             refusal: None,
         })
     }

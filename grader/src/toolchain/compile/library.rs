@@ -105,8 +105,9 @@ impl Toolchain {
             let LibraryOutput { library, mut messages, undefined } =
                 self.link(&job, request.glue, target)?;
             let Some(library) = library else {
+                // The glue's lines are those of the spec. What names no file is said of the student's kernels.
                 let students = messages.iter().any(|m| {
-                    m.level == Level::Error && (m.at_end_of_source() || job.is_students(&m.file))
+                    m.level == Level::Error && (m.file.is_empty() || job.is_students(&m.file))
                 });
                 return Err(if students {
                     explain::failure(&messages, &main, &mut reader)

@@ -134,6 +134,23 @@ fn tensors_are_device_memory_to_every_call() {
     assert!(page.contains("cudaErrorInvalidValue"), "{page}");
 }
 
+/// As for a program that `nvcc -arch=compute_75` made, on an H100.
+#[test]
+fn the_device_may_be_newer_than_the_code() {
+    let source = "__global__ void arch(float* y)\n{\n\
+        #ifdef __CUDA_ARCH__\n    y[0] = __CUDA_ARCH__;\n#endif\n}\n\
+        void twice(const float* d_x, float* d_y, int n)\n{\n\
+        \x20   arch<<<1, 1>>>(d_y);\n    float code;\n\
+        \x20   cudaMemcpy(&code, d_y, 4, cudaMemcpyDeviceToHost);\n\
+        \x20   cudaDeviceProp of;\n    cudaGetDeviceProperties(&of, 0);\n\
+        \x20   cudaFuncAttributes kernel;\n    cudaFuncGetAttributes(&kernel, arch);\n\
+        \x20   printf(\"compiled for %g and %d, on %d.%d\\n\", code, kernel.ptxVersion, of.major, of.minor);\n\
+        \x20   double_all<<<1, n>>>(d_x, d_y, n);\n}\n";
+    let page = Bench::new(SPEC, &format!("#include <cstdio>\n{source}")).page();
+    assert!(page.contains("compiled for 750 and 75, on 9.0\n"), "{page}");
+    assert!(page.contains("1 of 1 tests passed"), "{page}");
+}
+
 #[test]
 fn the_report_names_lines_and_errors_of_cuda() {
     let launch = |launch: &str| {
