@@ -100,6 +100,12 @@ impl Job<'_> {
         !file.is_empty()
             && self.folder.join(file).canonicalize().is_ok_and(|path| self.students.contains(&path))
     }
+
+    /// May there be PTX in the source itself? The compiler copies it without a look.
+    fn has_inline_ptx(&self) -> bool {
+        let speaks = |path| std::fs::read(path).is_ok_and(|t| t.windows(3).any(|w| w == b"asm"));
+        self.students.iter().any(speaks)
+    }
 }
 
 /// What a kernel needs, as the assembler reports it.

@@ -159,12 +159,20 @@ impl FrontEnd for NvccFrontEnd {
         let stderr = done.stderr_text();
         let mut messages = parse(&stderr);
         let ptx = std::fs::read_to_string(&ptx).ok();
+        let text = ptx.as_deref().unwrap_or_default();
+        let mut refused = assembler::errors(&stderr, text);
         if done.success() && ptx.is_some() {
-            return Ok(Output { ptx, messages });
+            if job.has_inline_ptx() {
+                let (_, said) = self.run_assembler(text, job.arch.0, scratch.path())?;
+                refused = assembler::errors(&said.stderr_text(), text);
+            }
+            if refused.is_empty() {
+                return Ok(Output { ptx, messages });
+            }
+            return Ok(Output { ptx: None, messages: refused });
         }
-        let assembler = assembler::errors(&stderr, ptx.as_deref().unwrap_or_default());
-        if !assembler.is_empty() {
-            messages = assembler;
+        if !refused.is_empty() {
+            messages = refused;
         }
         self.blame(&done, &messages, job, scratch.path())?;
         Ok(Output { ptx: None, messages })
@@ -188,19 +196,29 @@ impl FrontEnd for NvccFrontEnd {
 }
 
 impl NvccFrontEnd {
-    /// Machine code, and what the assembler says of it.
-    fn assemble(&self, ptx: &str, sm: u32) -> Result<(Vec<u8>, String), Failure> {
-        let scratch = scratch()?;
-        let (input, output) = (scratch.path().join("in.ptx"), scratch.path().join("out.cubin"));
+    /// Runs the assembler: machine code if it made some, and what it said.
+    fn run_assembler(
+        &self,
+        ptx: &str,
+        sm: u32,
+        scratch: &Path,
+    ) -> Result<(Option<Vec<u8>>, Finished), Failure> {
+        let (input, output) = (scratch.join("in.ptx"), scratch.join("out.cubin"));
         std::fs::write(&input, ptx).map_err(|e| no_scratch(&e))?;
         let arch = format!("-arch=sm_{sm}");
         let options = ["-cubin", &arch, "-lineinfo", "-Xptxas", "-v"];
         let mut arguments: Vec<OsString> = options.into_iter().map(OsString::from).collect();
         arguments.extend([input.into(), "-o".into(), OsString::from(&output)]);
-        let done = self.run(scratch.path(), scratch.path(), &arguments)?;
-        if done.success()
-            && let Ok(code) = std::fs::read(&output)
-        {
+        let done = self.run(scratch, scratch, &arguments)?;
+        let code = done.success().then(|| std::fs::read(&output).ok()).flatten();
+        Ok((code, done))
+    }
+
+    /// Machine code, and what the assembler says of it.
+    fn assemble(&self, ptx: &str, sm: u32) -> Result<(Vec<u8>, String), Failure> {
+        let scratch = scratch()?;
+        let (code, done) = self.run_assembler(ptx, sm, scratch.path())?;
+        if let Some(code) = code {
             return Ok((code, done.stderr_text() + &done.stdout_text()));
         }
         let text = done.stderr_text();

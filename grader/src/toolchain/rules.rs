@@ -32,6 +32,11 @@ pub fn help(message: &str, line: &str) -> Option<&'static str> {
 
 /// Special cases stand before general ones.
 const RULES: &[Rule] = &[
+    // Of the assembler.
+    rule(
+        &["requires .target sm_"],
+        "puzzles are compiled for compute capability 7.5, so that they run on every GPU since Turing",
+    ),
     // Punctuation.
     rule_for_line(
         &["expected a \"(\""],

@@ -67,15 +67,17 @@ pub fn compile(
     let done = nvcc.run(job.folder, scratch.path(), &arguments)?;
     let stderr = done.stderr_text();
     let messages = parse(&stderr);
+    if let Target::Library { arch } = target
+        && (job.has_inline_ptx() || stderr.contains("ptxas fatal"))
+    {
+        let Output { ptx, messages } = nvcc.ptx(&Job { arch, ..*job })?;
+        if ptx.is_none() {
+            return Ok(LibraryOutput { library: None, messages, undefined: Vec::new() });
+        }
+    }
     if done.success() {
         let library = Some(std::fs::read(&library).map_err(|e| no_scratch(&e))?);
         return Ok(LibraryOutput { library, messages, undefined: undefined(&stderr) });
-    }
-    if let Target::Library { arch } = target
-        && stderr.contains("ptxas fatal")
-    {
-        let Output { messages, .. } = nvcc.ptx(&Job { arch, ..*job })?;
-        return Ok(LibraryOutput { library: None, messages, undefined: Vec::new() });
     }
     nvcc.blame(&done, &messages, job, scratch.path())?;
     Ok(LibraryOutput { library: None, messages, undefined: Vec::new() })
