@@ -36,7 +36,18 @@ pub(super) fn evaluate(
     for buffer in &test.buffers {
         if let Some(name) = buffer.computed() {
             let tensor = Tensor { name, ..buffer.tensor.clone() };
-            check(spec, test, &tensor, expected.entry(tensor.name.clone()).or_default())?;
+            let values = expected.entry(tensor.name.clone()).or_default();
+            check(spec, test, &tensor, values)?;
+            if test.tolerance.is_some() {
+                continue;
+            }
+            if let Err(fault) = bounded(spec, test, &tensor, values) {
+                let first = first_unbounded(spec, test, known);
+                return Err(match first.filter(|first| *first != tensor.name) {
+                    Some(first) => fault.help(format!("it begins with `{first}`")),
+                    None => fault,
+                });
+            }
         }
     }
     Ok(expected)
@@ -79,26 +90,52 @@ pub(super) fn check(
                 return Err(fault("but a right kernel may round to another integer")
                     .help("give the test data that are exact, such as \"integers\""));
             }
-        } else if !approx.bound.is_finite() && test.tolerance.is_none() {
-            return Err(if approx.value.abs() > largest(tensor.dtype) {
-                fault("out of the range of its type").help("give the test smaller or other data")
-            } else {
-                fault("but its rounding error has no bound")
-                    .help("on the way a value may leave the range of its type, or a difference lose all its digits")
-                    .help("give the test other data, or a `tolerance` with its `reason`")
-            });
+        } else if approx.value.abs() > greatest(tensor.dtype) {
+            return Err(out_of_range(fault));
         }
     }
     Ok(())
 }
 
-/// The largest number of a type.
-fn largest(dtype: DType) -> f64 {
+/// Refuses values of which a right kernel may be off by any amount.
+fn bounded(spec: &Spec, test: &Test, tensor: &Tensor, values: &[Approx]) -> Checked<()> {
+    let Some(i) = values.iter().position(|approx| !approx.bound.is_finite()) else { return Ok(()) };
+    let Approx { value, magnitude, .. } = values[i];
+    let fault = |what: &str| {
+        let title = format!("{} would be {value:?}, {what}", tensor.element_name(i));
+        at_formula(spec, test, title)
+    };
+    if magnitude > greatest(tensor.dtype) {
+        return Err(out_of_range(fault));
+    }
+    Err(fault("but rounding may change it by any amount")
+        .help("somewhere the rounding error is larger than what stands under a root, in a logarithm or below a fraction bar, or a float overflows")
+        .help("give the test other data; or, where a difference of nearly equal numbers is multiplied, make it a tensor of its own: d[i] = x[i] - mean"))
+}
+
+fn out_of_range(fault: impl Fn(&str) -> Fault) -> Fault {
+    fault("out of the range of its type").help("give the test smaller or other data")
+}
+
+/// The greatest finite number; `bf16` has that of `f32`, to three digits.
+fn greatest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 65_504.0,
+        DType::F32 | DType::BF16 => f64::from(f32::MAX),
         DType::F64 => f64::MAX,
-        _ => f64::from(f32::MAX),
+        DType::I32 => f64::from(i32::MAX),
     }
+}
+
+/// The first tensor of the formula that rounding may change by any amount.
+fn first_unbounded(spec: &Spec, test: &Test, known: &Values) -> Option<String> {
+    let unbounded = |name: &&String| {
+        let values = test.formula.evaluate(known, &[name]).ok();
+        let values = values.and_then(|mut values| values.remove(*name)).unwrap_or_default();
+        values.iter().any(|approx| !approx.bound.is_finite())
+    };
+    let mut computed = spec.tensors.computed.iter().filter(|name| !known.contains_key(*name));
+    computed.find(unbounded).cloned()
 }
 
 /// NaN and infinities are accepted where the test's data have some, or where its author wrote one down.

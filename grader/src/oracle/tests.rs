@@ -114,7 +114,7 @@ fn where_rounding_has_no_bound_a_tolerance_has() {
         build_case(&spec, test, 1).map(|_| ()).map_err(|failure| failure.diagnostics[0].clone())
     };
     let refused = text(spec(&unbounded)).unwrap_err();
-    assert!(refused.title.ends_with("but its rounding error has no bound"), "{}", refused.title);
+    assert!(refused.title.ends_with("but rounding may change it by any amount"), "{}", refused.title);
     let mut with_tolerance = unbounded.to_vec();
     with_tolerance[1].1 = "name = \"batch\"\ndata = { x = { kind = \"normal\", shift = 1000.5, scale = 1e-9 } }\ntolerance = { rtol = 0.01, atol = 0.5, reason = \"a test\" }";
     text(spec(&with_tolerance)).unwrap();
@@ -279,4 +279,72 @@ fn outputs_must_tell_their_elements_apart() {
        |
        = help: a kernel that mixes them up would pass: give one test data that tell them apart
     "#);
+}
+
+/// Layer normalisation of two rows, around 0 and around `far`, with a spread of 0.1.
+fn normalised(centred: bool, far: f64, more: &str) -> Spec {
+    let row = [0.31, -1.2, 0.77, 1.6, -0.4, -0.9, 0.2, 0.05];
+    let x = [0.0, far].map(|mean| row.map(|v| format!("{}", (mean + 0.1 * v) as f32)).join(", "));
+    let (declared, statement, factor) = if centred {
+        ("d = \"f32[B, N]\"", "d[b,i] = x[b,i] - mean[b];", "d[b,i]")
+    } else {
+        ("", "", "(x[b,i] - mean[b])")
+    };
+    let text = format!(
+        r#"title = "Row"
+[dims]
+free = ["B", "N"]
+[tensors]
+x = "f32[B, N]"
+mean = "f32[B]"
+{declared}
+rstd = "f32[B]"
+[math]
+forward = "mean[b] = (sum[i] x[b,i]) / index(N); {statement} rstd[b] = rsqrt((sum[i] {factor} * {factor}) / index(N))"
+[[launch]]
+kernel = "row"
+args = ["x", "rstd", "B", "N"]
+block = 32
+grid = 1
+[[test]]
+name = "small"
+dims = {{ B = 2, N = 8 }}
+data = {{ x = [{}, {}] }}
+{more}
+"#,
+        x[0], x[1]
+    );
+    Spec::parse(&text, Path::new("x.toml")).unwrap_or_else(|f| panic!("{}", f.render(false)))
+}
+
+#[test]
+fn a_difference_of_its_own_has_a_finite_bound_far_from_zero() {
+    let case = case(&normalised(true, 1000.0, ""), "small", 1);
+    let (values, bounds) = (values(&case, "rstd"), bounds(&case, "rstd"));
+    // A spread of 0.084 around 1000: 7 of the 24 bits of x are left, so two digits.
+    assert!((values[0] - values[1]).abs() < 0.1, "{values:?}");
+    assert!(bounds[0] < 1e-4 && bounds[1] > 0.01 && bounds[1] < 0.2, "{bounds:?}");
+    let Role::Input(x) = &case.tensors[0].role else { panic!("x is given") };
+    let x: Vec<f32> = x[8..].iter().map(|&x| x as f32).collect();
+    let mean = x.iter().sum::<f32>() / 8.0;
+    let right = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / 8.0;
+    let off = |var: f32| (f64::from(1.0 / var.sqrt()) - values[1]).abs();
+    assert!(off(right) <= bounds[1], "{}", off(right));
+    // The mean of squares less the square of the mean keeps no digit.
+    let wrong = x.iter().map(|x| x * x).sum::<f32>() / 8.0 - mean * mean;
+    assert!(off(wrong).is_nan() || off(wrong) > bounds[1], "{}", off(wrong));
+}
+
+#[test]
+fn what_rounding_may_change_by_any_amount_is_no_test() {
+    let refused = |spec: &Spec| build_case(spec, &spec.tests[0], 1).unwrap_err().render(false);
+    let words = refused(&normalised(false, 1000.0, ""));
+    assert!(words.contains("rstd[1] would be") && words.contains("by any amount"), "{words}");
+    assert!(words.contains("a tensor of its own"), "{words}");
+    let words = refused(&normalised(true, 1e6, ""));
+    assert!(words.contains("by any amount"), "{words}");
+    // The author may know better.
+    let by_hand = "tolerance = { rtol = 0.1, atol = 0.0, reason = \"two digits are left\" }";
+    let case = case(&normalised(false, 1000.0, by_hand), "small", 1);
+    assert!(bounds(&case, "rstd")[1] < 2.0);
 }
