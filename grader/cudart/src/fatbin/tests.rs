@@ -118,7 +118,7 @@ fn no_byte_can_break_it() {
 
 #[test]
 fn the_target_of_ptx_is_a_number() {
-    let target = |line: &str| super::target(&format!(".version 9.0\n{line}\n.address_size 64\n"));
+    let target = |line: &str| target(&format!(".version 9.0\n{line}\n.address_size 64\n"));
     assert_eq!(target(".target sm_75"), Some(75));
     assert_eq!(target(".target\tsm_90a, debug"), Some(90));
     assert_eq!(target(".target sm_120"), Some(120));
