@@ -93,7 +93,7 @@ pub fn all(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Item>, Failure>
     let count = loaded.spec.tests.len();
     let spec = format!("in order, {count} test{}", if count == 1 { "" } else { "s" });
     Ok(vec![
-        Item::new("spec", spec, Vec::new()),
+        Item::new("spec", spec, needs(bench.workbook, loaded)),
         sizes::check(&loaded.spec),
         signatures::check(bench.workbook, loaded)?,
         kernels::stub(bench, loaded)?,
@@ -101,4 +101,18 @@ pub fn all(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Item>, Failure>
         kernels::wrong(bench, loaded)?,
         chapter::check(bench.workbook, loaded.puzzle),
     ])
+}
+
+/// Puzzles to be solved first that there are not, or that come later.
+fn needs(workbook: &Workbook, loaded: &Loaded<'_>) -> Vec<String> {
+    let own = loaded.puzzle.number;
+    let known = |number: u32| workbook.puzzles().iter().any(|puzzle| puzzle.number == number);
+    let problem = |&number: &u32| match number {
+        later if later >= own => {
+            Some(format!("needs {number}: only puzzles before {own} can be solved before it"))
+        }
+        missing if !known(missing) => Some(format!("needs {number}: there is no such puzzle")),
+        _ => None,
+    };
+    loaded.spec.needs.iter().filter_map(problem).collect()
 }

@@ -82,6 +82,10 @@ pub(crate) fn read_tolerance(raw: &Spanned<RawTolerance>) -> Checked<Tolerance> 
                 .help("a tolerance is a number, 0 or more"));
         }
     }
+    if *rtol.get_ref() >= 1.0 {
+        return Err(Fault::at(rtol.span(), format!("`rtol` cannot be {}", rtol.get_ref()))
+            .help("from 1 on, 0 would do in the place of every value"));
+    }
     if reason.get_ref().trim().is_empty() {
         return Err(Fault::at(reason.span(), "the reason is empty")
             .help("say why the bound that the grader derives does not do"));

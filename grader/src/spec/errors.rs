@@ -588,4 +588,16 @@ fn tests() {
        |
        = help: say why the bound that the grader derives does not do
     "#);
+    insta::assert_snapshot!(error(
+        "name = \"batch\"",
+        "name = \"batch\"\ntolerance = { rtol = 1.0, atol = 0, reason = \"a test\" }",
+    ), @r#"
+    error: `rtol` cannot be 1
+      --> puzzles/01_x.toml:29:22
+       |
+    29 | tolerance = { rtol = 1.0, atol = 0, reason = "a test" }
+       |                      ^^^
+       |
+       = help: from 1 on, 0 would do in the place of every value
+    "#);
 }

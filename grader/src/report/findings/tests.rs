@@ -168,8 +168,10 @@ fn every_kind_has_a_title_and_help() {
         a kernel must leave its inputs as they are: does it store through the right pointer?
     shared-memory race between (1) a write and (2) a read of byte 16
         no __syncthreads() lies between the two: their order is chance
+        (1) write here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
     race between (1) a write and (2) a read of filters[0, 0, 1, 1]
         the threads of a warp need not run in step: put a __syncwarp() or __syncthreads() between the two
+        (1) write here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
     race between (1) a write and (2) a write of filters[0, 0, 1, 1]
         which of the two values stays is chance, within a warp, too: let one thread write, or put a __syncwarp() or __syncthreads() between
         (1) write here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5

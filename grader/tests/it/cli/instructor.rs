@@ -82,6 +82,7 @@ fn a_check_names_what_is_not_in_order() {
         solution.replace("int N", "int  n").replace('N', "n"),
     )
     .unwrap();
+    bench.change("puzzles/01_vector_add.toml", "\n\n[dims]", "\nneeds = [0, 1]\n\n[dims]");
     bench.change("book/src/01_vector_add.md", "Hint 2 (medium)", "Tip 2");
     bench.change("book/src/SUMMARY.md", "01_vector_add.md", "01.md");
     bench.change("solutions/01_vector_add.toml", "# Wrong", "[[wrong]]\nname = 'right'\ncaught_by = 'small_array'\nreplace = [{ from = '// ANCHOR: all', to = '//' }]\n# Wrong");
