@@ -27,6 +27,8 @@ use crate::hooks::WordReads;
 const MARK_BITS: u32 = 21;
 /// Events that are kept in any case, where bytes have no cells and where they have.
 const MIN_EVENTS: [usize; 2] = [384, 160];
+/// Bits of the last cell of a word that lie in a list of their own. The others are in the entry and the value.
+const REST_BITS: u32 = 24;
 /// Words that may have entries elsewhere although that could be avoided, for then all is known of who raced.
 const SPARE_PARTS: usize = 16;
 
@@ -41,8 +43,6 @@ impl Entry {
     const SPLIT: u64 = 1 << (3 * MARK_BITS);
     /// ... or even entries.
     const PART: u64 = Self::SPLIT >> 1;
-    /// Bits of the entry of a split word that belong to its cells.
-    const OF_CELLS: u32 = 3 * MARK_BITS - 1;
 
     #[inline(always)]
     fn get(self, shift: u32) -> Mark {
@@ -110,6 +110,8 @@ pub(super) struct Shadow {
     classes: Classes,
     /// Classes are nearly used up by those that cells refer to.
     crowded: bool,
+    /// Instructions are no longer told apart by classes.
+    coarse: bool,
     /// Warps have learnt of others otherwise than by a barrier of all of them.
     in_part: bool,
 }
@@ -158,7 +160,7 @@ impl Shadow {
         for part in std::mem::take(&mut self.parts) {
             self.join(part.word as usize);
         }
-        (self.crowded, self.in_part) = (false, false);
+        (self.crowded, self.coarse, self.in_part) = (false, false, false);
     }
 
     /// So many events cost no more than cells of all words would.
@@ -269,19 +271,22 @@ impl Shadow {
             return Err(self.values[word] as usize);
         }
         let [a, b, c] = self.rest.get(word).copied().unwrap_or_default();
-        let rest = u32::from_le_bytes([a, b, c, 0]);
-        let bits = u128::from(entry & (Entry::PART - 1))
-            | u128::from(self.values[word]) << Entry::OF_CELLS
-            | u128::from(rest) << (Entry::OF_CELLS + u32::BITS);
-        Ok([0, 1, 2, 3].map(|at| Cell::from_bits((bits >> (at * CELL_BITS)) as u32)))
+        let value = self.values[word];
+        let last = u32::from_le_bytes([a, b, c, 0])
+            | value >> CELL_BITS << REST_BITS
+            | ((entry >> (2 * CELL_BITS)) as u32) << (REST_BITS + u32::BITS - CELL_BITS);
+        let bits = [entry as u32, (entry >> CELL_BITS) as u32, value, last];
+        Ok(bits.map(Cell::from_bits))
     }
 
     fn set_cells(&mut self, word: usize, cells: [Cell; 4]) {
-        let cells = cells.into_iter().rev();
-        let bits = cells.fold(0u128, |bits, cell| bits << CELL_BITS | u128::from(cell.bits()));
-        self.words[word].0 = Entry::SPLIT | bits as u64 & (Entry::PART - 1);
-        self.values[word] = (bits >> Entry::OF_CELLS) as u32;
-        let [a, b, c, _] = ((bits >> (Entry::OF_CELLS + u32::BITS)) as u32).to_le_bytes();
+        let [first, second, third, last] = cells.map(Cell::bits);
+        let over = last >> REST_BITS;
+        let entry = u64::from(over >> (u32::BITS - CELL_BITS)) << (2 * CELL_BITS);
+        let entry = entry | u64::from(second) << CELL_BITS | u64::from(first);
+        self.words[word].0 = Entry::SPLIT | entry;
+        self.values[word] = over << CELL_BITS | third;
+        let [a, b, c, _] = last.to_le_bytes();
         if self.rest.len() <= word {
             self.grow_rest(word + 1);
         }
@@ -398,9 +403,12 @@ impl Shadow {
         now: &Now,
         race: &mut Option<(Race, usize)>,
     ) -> Result<(), Refusal> {
-        let event = now.access.event;
-        let action = self.classes.action(event).ok_or(Refusal::Full)?;
+        let mut event = now.access.event;
         self.events.see(event);
+        if self.coarse {
+            event.pc = vague(now.program, event.pc);
+        }
+        let action = self.classes.action(event).ok_or(Refusal::Full)?;
         let own = Doer { thread: now.access.thread as u16, action };
         let mut previous = None;
         while bytes.start < bytes.end {
@@ -425,7 +433,16 @@ impl Shadow {
         own: Doer,
         now: &Now,
     ) -> Result<(Cell, Option<Race>), Refusal> {
-        let mut known = self.classes.unpack(cell);
+        let mut known = Known::default();
+        if self.classes.is_over(cell) {
+            match now.kind {
+                AccessKind::Read => known.last.readers[0] = own,
+                AccessKind::Write | AccessKind::Atomic => known.last.writer = own,
+            }
+            return Ok((self.pack(&known)?, None));
+        }
+        let before = self.classes.unpack(cell);
+        known = before;
         if self.in_part {
             known.more = More::None;
         }
@@ -434,7 +451,8 @@ impl Shadow {
         } else {
             now.visit_shortened(&self.classes, &mut known, own)?
         };
-        Ok((self.pack(&known)?, race))
+        let cell = if known == before { cell } else { self.pack(&known)? };
+        Ok((cell, race))
     }
 
     fn visit_part(&mut self, part: usize, byte: usize, now: &Now) -> Option<Race> {
@@ -500,6 +518,7 @@ impl Shadow {
         }
         if self.classes.is_crowded() {
             self.recast(|event| Event { pc: vague(now.program, event.pc), ..event });
+            self.coarse = true;
         }
         self.crowded = self.classes.is_crowded();
         true

@@ -23,8 +23,8 @@ const MAX_ACTIONS: usize = 255;
 /// Of a number that stands for any instruction, the lowest bit being whether these are of cooperative groups. Programs have fewer
 /// instructions.
 const VAGUE: Pc = 1 << 23;
-/// Classes that a new one is compared with first.
-const RECENT: usize = 16;
+/// Classes, and actions, that a new one is compared with first.
+const RECENT: usize = 32;
 
 /// Whether an instruction, or each that a number stands for, is one of the headers of cooperative groups.
 pub(in crate::check) fn in_groups(program: &Program, pc: Pc) -> bool {
@@ -113,11 +113,34 @@ enum Form {
     OneWarp,
 }
 
+/// A form, and the actions of writer and readers, from the highest byte down.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Class {
-    form: Form,
-    /// Of writer and readers.
-    actions: [u8; 3],
+struct Class(u32);
+
+impl Class {
+    const FORMS: [Form; 5] = [
+        Form::Pair(More::None),
+        Form::Pair(More::Lanes),
+        Form::Pair(More::Warps),
+        Form::Readers,
+        Form::OneWarp,
+    ];
+
+    fn new(form: Form, [writer, first, second]: [u8; 3]) -> Self {
+        let form = match form {
+            Form::Pair(More::None) => 0,
+            Form::Pair(More::Lanes) => 1,
+            Form::Pair(More::Warps) => 2,
+            Form::Readers => 3,
+            Form::OneWarp => 4,
+        };
+        Self(u32::from_be_bytes([form, writer, first, second]))
+    }
+
+    fn parts(self) -> (Form, [u8; 3]) {
+        let [form, actions @ ..] = self.0.to_be_bytes();
+        (Self::FORMS[usize::from(form) % Self::FORMS.len()], actions)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -157,15 +180,19 @@ pub(super) struct Classes {
     recent: [u16; RECENT],
     /// From number 1 on.
     actions: Vec<Action>,
-    /// The number of the last one that was asked for.
-    latest: u8,
+    recent_actions: [u8; RECENT],
 }
 
 impl Default for Classes {
     fn default() -> Self {
         let (all, actions) = (Vec::new(), Vec::new());
-        Self { all, base: 1, recent: [0; RECENT], actions, latest: 0 }
+        Self { all, base: 1, recent: [0; RECENT], actions, recent_actions: [0; RECENT] }
     }
+}
+
+/// Tells numbers that are close to each other apart.
+fn spread(number: u32) -> usize {
+    (number.wrapping_mul(0x9E37_79B9) >> 24) as usize
 }
 
 /// Adds to a list that grows in small steps.
@@ -180,20 +207,21 @@ impl Classes {
     /// The number of what threads do at an event; None: there are none left.
     pub fn action(&mut self, event: Event) -> Option<u8> {
         let action = Action::new(event);
-        let is =
-            |number: u8| number != 0 && self.actions.get(usize::from(number) - 1) == Some(&action);
-        if !is(self.latest) {
-            let known = self.actions.iter().position(|&old| old == action);
-            let at = known.unwrap_or(self.actions.len());
-            if at == MAX_ACTIONS {
-                return None;
-            }
-            if known.is_none() {
-                push(&mut self.actions, action);
-            }
-            self.latest = at as u8 + 1;
+        let recent = spread(action.rest ^ action.clock) % RECENT;
+        let known = self.recent_actions[recent];
+        if known != 0 && self.actions.get(usize::from(known) - 1) == Some(&action) {
+            return Some(known);
         }
-        Some(self.latest)
+        let known = self.actions.iter().position(|&old| old == action);
+        let at = known.unwrap_or(self.actions.len());
+        if at == MAX_ACTIONS {
+            return None;
+        }
+        if known.is_none() {
+            push(&mut self.actions, action);
+        }
+        self.recent_actions[recent] = at as u8 + 1;
+        Some(at as u8 + 1)
     }
 
     /// What somebody did; None for nobody.
@@ -212,7 +240,8 @@ impl Classes {
     /// What a cell says.
     pub fn unpack(&self, cell: Cell) -> Known {
         let class = cell.class().checked_sub(self.base).and_then(|at| self.all.get(at));
-        let Some(&Class { form, actions }) = class else { return Known::default() };
+        let Some(class) = class else { return Known::default() };
+        let (form, actions) = class.parts();
         let thread = |at: u32, bits: u32| (cell.who() >> at) as u16 & ((1 << bits) - 1);
         let doer = |at: usize, thread: u16| match actions[at] {
             0 => Doer::default(),
@@ -257,13 +286,12 @@ impl Classes {
             return Err(Refusal::Unfit);
         };
         let actions = [writer, first, second].map(|doer| doer.action);
-        let class = self.number(Class { form, actions }).ok_or(Refusal::Full)?;
+        let class = self.number(Class::new(form, actions)).ok_or(Refusal::Full)?;
         Ok(Cell(who | (class as u32) << WHO_BITS))
     }
 
     fn number(&mut self, class: Class) -> Option<usize> {
-        let [writer, first, second] = class.actions.map(usize::from);
-        let recent = (writer + 3 * first + 7 * second) % RECENT;
+        let recent = spread(class.0) % RECENT;
         let known = usize::from(self.recent[recent]);
         if known >= self.base && self.all.get(known - self.base) == Some(&class) {
             return Some(known);
@@ -310,7 +338,6 @@ impl Classes {
         self.base += self.all.len();
         self.all.clear();
         self.actions.clear();
-        self.latest = 0;
     }
 
     /// Gives up classes that are not in use, and actions without classes; the new number of each class, 0 for those that are
@@ -320,11 +347,12 @@ impl Classes {
         let old = std::mem::take(&mut self.all);
         let actions = std::mem::take(&mut self.actions);
         let mut new_actions = [0u8; MAX_ACTIONS + 1];
-        for (mut class, number) in old.into_iter().zip(self.base..) {
+        for (class, number) in old.into_iter().zip(self.base..) {
             if !used[number] {
                 continue;
             }
-            for action in &mut class.actions {
+            let (form, mut of_class) = class.parts();
+            for action in &mut of_class {
                 let Some(&which) =
                     usize::from(*action).checked_sub(1).and_then(|at| actions.get(at))
                 else {
@@ -337,10 +365,10 @@ impl Classes {
                 }
                 *action = *new;
             }
-            push(&mut self.all, class);
+            push(&mut self.all, Class::new(form, of_class));
             numbers[number] = self.all.len() as u16;
         }
-        (self.base, self.recent, self.latest) = (1, [0; RECENT], 0);
+        (self.base, self.recent, self.recent_actions) = (1, [0; RECENT], [0; RECENT]);
         numbers
     }
 
