@@ -285,8 +285,8 @@ impl GlobalRaces {
             if !event.memory.is_written(address) {
                 continue;
             }
-            let (Some((id, offset)), Some(buffer)) =
-                (event.memory.locate(address), event.memory.writable_index(address))
+            let (Some((id, offset)), Some((buffer, start))) =
+                (event.memory.locate(address), event.memory.shadow_start(address))
             else {
                 continue;
             };
@@ -298,13 +298,14 @@ impl GlobalRaces {
                 let at = index * u64::from(unit);
                 // The store has happened: what lies there now is what this thread or a lane of its warp stored.
                 let Some(value) = event.memory.value(id, at, unit) else { continue };
-                let key = page_key(buffer, unit, index / PAGE as u64);
+                let in_shadow = index + start / u64::from(unit);
+                let key = page_key(buffer, unit, in_shadow / PAGE as u64);
                 let page = match last {
                     (known, Some(page)) if known == key => page,
                     _ => open(&mut self.pages, key, &mut self.held),
                 };
                 let now = Now { stamp, access, kind: event.kind, unit, value: value as u32 };
-                let place = index as usize % PAGE;
+                let place = in_shadow as usize % PAGE;
                 let word = (address & !3).wrapping_add(at - offset as u64) / 4;
                 let followed =
                     || self.words.get(word).is_some_and(|w| order.follows_reader(shared.warp, w));
@@ -364,14 +365,15 @@ impl GlobalRaces {
         let Row { event: now, number, past } = new;
         let (size, address) = (u64::from(unit), event.addresses[begin]);
         let Some((id, offset)) = event.memory.locate(address) else { return false };
-        let Some(buffer) = event.memory.writable_index(address) else { return false };
+        let Some((buffer, start)) = event.memory.shadow_start(address) else { return false };
         let first = offset as u64 / size;
-        if !first.is_multiple_of(ROW as u64) || !event.memory.is_written(address) {
+        let in_shadow = first + start / size;
+        if !in_shadow.is_multiple_of(ROW as u64) || !event.memory.is_written(address) {
             return false;
         }
-        let key = page_key(buffer, unit, first / PAGE as u64);
+        let key = page_key(buffer, unit, in_shadow / PAGE as u64);
         let page = open(&mut self.pages, key, &mut self.held);
-        let row = first as usize % PAGE / ROW;
+        let row = in_shadow as usize % PAGE / ROW;
         let stamp = Events::stamp(*number, begin);
         // Rows of one warp that begin with different lanes have no unit of one thread in common.
         let unordered = |old: Stamp| {

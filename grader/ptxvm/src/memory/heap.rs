@@ -6,13 +6,15 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::global::BufferId;
+use super::global::{BufferId, Memory};
 use super::{Fault, byte_flags, within_word};
 
 /// Bytes that kernels may have allocated at a time: `cudaLimitMallocHeapSize` unless a program changes it.
 pub const HEAP_SIZE: u64 = 8 << 20;
 /// Allocations take multiples of so many bytes.
 const GRANULE: u64 = 16;
+/// Most that a packed place is a multiple of.
+const PACKED: u64 = 512;
 
 /// Allocations of the device heap that have not been freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct HeapUse {
 #[derive(Debug)]
 struct Block {
     len: usize,
+    /// See [`Heap::packed`].
+    packed: u64,
     /// Words with a flag for each written byte; None once it was freed.
     content: Option<Vec<(u32, u8)>>,
 }
@@ -38,6 +42,8 @@ struct State {
     size: Option<u64>,
     /// Bytes taken, in whole granules.
     taken: u64,
+    /// Where the next allocation would lie if they followed each other.
+    end: u64,
     in_use: HeapUse,
 }
 
@@ -81,7 +87,10 @@ impl Heap {
         state.taken += granules;
         state.in_use.allocations += 1;
         state.in_use.bytes += size;
-        state.blocks.push(Block { len, content: Some(vec![(u32::MAX, 0); len.div_ceil(4)]) });
+        let packed = state.end.next_multiple_of(granules.next_power_of_two().min(PACKED));
+        state.end = packed + granules;
+        let content = Some(vec![(u32::MAX, 0); len.div_ceil(4)]);
+        state.blocks.push(Block { len, packed, content });
         Some(id.address())
     }
 
@@ -111,6 +120,15 @@ impl Heap {
             .is_some_and(|index| index < self.state().blocks.len())
     }
 
+    /// Where an allocation would start if all that ever were followed each other closely: small ones share what is kept for a
+    /// stretch of memory.
+    pub fn packed(&self, id: BufferId) -> u64 {
+        let index = id.0.checked_sub(BufferId::FIRST_ON_HEAP);
+        index
+            .and_then(|index| self.state().blocks.get(index).map(|block| block.packed))
+            .unwrap_or(0)
+    }
+
     /// Bytes of an allocation, freed or not; 0 if there is none.
     pub fn size(&self, id: BufferId) -> usize {
         let index = id.0.checked_sub(BufferId::FIRST_ON_HEAP);
@@ -120,7 +138,7 @@ impl Heap {
     pub fn bytes(&self, id: BufferId) -> Vec<u8> {
         let Some(index) = id.0.checked_sub(BufferId::FIRST_ON_HEAP) else { return Vec::new() };
         let state = self.state();
-        let Some(Block { len, content: Some(words) }) = state.blocks.get(index) else {
+        let Some(Block { len, content: Some(words), packed: _ }) = state.blocks.get(index) else {
             return Vec::new();
         };
         words.iter().flat_map(|(word, _)| word.to_le_bytes()).take(*len).collect()
@@ -184,6 +202,22 @@ impl Heap {
         let (mask, shift) = if bytes == 4 { (u32::MAX, 0) } else { within_word(offset, bytes) };
         *word = (*word & !mask) | ((value as u32) << shift & mask);
         *flags |= byte_flags(offset, bytes);
+    }
+}
+
+impl Memory {
+    /// Where the shadow of an address's buffer begins: the number of the buffer, and bytes. Allocations of the device heap
+    /// share numbers.
+    #[inline(always)]
+    pub(crate) fn shadow_start(&self, address: u64) -> Option<(usize, u64)> {
+        /// Bytes of a number, as a power of two.
+        const EACH: u32 = 40;
+        let index = self.writable_index(address)?;
+        if index < BufferId::FIRST_ON_HEAP {
+            return Some((index, 0));
+        }
+        let start = self.heap.packed(BufferId(index));
+        Some((BufferId::FIRST_ON_HEAP + (start >> EACH) as usize, start & ((1 << EACH) - 1)))
     }
 }
 

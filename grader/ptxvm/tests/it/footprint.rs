@@ -142,6 +142,9 @@ const DYNAMIC: &[&str] = &[
 /// A small one, all that kernels can declare, and all that there is.
 const SIZES: [usize; 3] = [4 << 10, 48 << 10, 227 << 10];
 
+/// Kernels that allocate on the heap, and what each thread allocates.
+const HEAP: [(&str, usize); 2] = [("heap_small", 16), ("heap_of_warps", 8)];
+
 /// What the checks of a launch with 256 threads a block need, with so many host threads; and what they find.
 fn measure(
     kernel: &str,
@@ -235,5 +238,19 @@ fn the_checks_of_shared_memory_need_at_most_four_times_as_much() {
         }
     }
     assert!(over.is_empty(), "{over:?} of:\n{table}");
+    check_docs(&table, |line| line);
+}
+
+#[test]
+fn the_checks_of_the_heap_need_at_most_four_times_as_much() {
+    let mut table = String::new();
+    for (kernel, each) in HEAP {
+        let own = N * 4 + N * each;
+        let (footprint, findings) = measure(kernel, &[Unset(N * 4)], ROW, 1);
+        assert_eq!(findings, "[]", "{kernel}");
+        assert!(footprint.global <= 4 * own + FIXED, "{kernel}: {}", footprint.global);
+        let times = ratio(footprint.global, own);
+        writeln!(table, "| `{kernel}` | {own} | {} | {times} |", footprint.global).unwrap();
+    }
     check_docs(&table, |line| line);
 }
