@@ -2,6 +2,7 @@ use super::*;
 use crate::case::{CaseArg, CaseLaunch};
 use crate::spec::Spec;
 use crate::spec::errors::changed;
+use crate::tensor::Tensor;
 
 fn spec(replacements: &[(&str, &str)]) -> Spec {
     Spec::parse(&changed(replacements), Path::new("puzzles/01_x.toml"))
@@ -347,4 +348,68 @@ fn what_rounding_may_change_by_any_amount_is_no_test() {
     let by_hand = "tolerance = { rtol = 0.1, atol = 0.0, reason = \"two digits are left\" }";
     let case = case(&normalised(false, 1000.0, by_hand), "small", 1);
     assert!(bounds(&case, "rstd")[1] < 2.0);
+}
+
+/// Puzzle 13 is too large for `check = "numerical-gradient"`, which moves every element. A few of each parameter tell
+/// whether a layer's gradient is derived rightly.
+#[test]
+fn the_gradients_of_lenet_are_those_of_its_loss() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../puzzles/13_lenet_backward.toml");
+    let spec = Spec::load(&path, &path).unwrap();
+    let test = spec.test("lenet_backward_gradient_shapes").unwrap();
+    // Real numbers, so that no ReLU and no maximum is at its kink; of a size that leaves the loss of order 1.
+    let mut state = 13_u64;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 40) as f64 / f64::from(1 << 23) - 1.0
+    };
+    let mut known = Values::new();
+    for tensor in &test.inputs {
+        let fan_in: usize = tensor.shape.iter().skip(1).product();
+        let scale = if tensor.name.ends_with("_w") { 1.0 / (fan_in as f64).sqrt() } else { 0.5 };
+        let values = match tensor.name.as_str() {
+            "labels" => (0..10).map(|class| f64::from(u8::from(class == 3))).collect(),
+            "grad(losses)" => vec![1.0],
+            _ => (0..tensor.len()).map(|_| scale * uniform()).collect(),
+        };
+        known.insert(tensor.name.clone(), values);
+    }
+    let parameters: Vec<&Tensor> = test
+        .inputs
+        .iter()
+        .filter(|tensor| tensor.name.ends_with("_w") || tensor.name.ends_with("_b"))
+        .collect();
+    assert_eq!(parameters.len(), 10);
+    let grad = |tensor: &Tensor| format!("grad({})", tensor.name);
+    let names: Vec<String> = parameters.iter().map(|tensor| grad(tensor)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    // The backward pass starts from the activations, as in the puzzle.
+    let given = test.given(&spec.tensors);
+    let mut with_given = known.clone();
+    for (name, values) in test.formula.evaluate(&known, &given).unwrap() {
+        with_given.insert(name, values.iter().map(|a| a.value).collect());
+    }
+    let derived = test.formula.evaluate(&with_given, &names).unwrap();
+    let epsilon = 1e-5;
+    for tensor in parameters {
+        let gradient: Vec<f64> = derived[&grad(tensor)].iter().map(|a| a.value).collect();
+        let largest = gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
+        assert!(largest > 1e-3, "{}: {largest}", tensor.name);
+        for part in 1..=3 {
+            let at = tensor.len() * part / 4;
+            let loss = |step: f64| {
+                let mut moved = known.clone();
+                moved.entry(tensor.name.clone()).and_modify(|values| values[at] += step);
+                test.formula.evaluate(&moved, &["losses"]).unwrap()["losses"][0].value
+            };
+            let numerical = (loss(epsilon) - loss(-epsilon)) / (2.0 * epsilon);
+            let apart = (numerical - gradient[at]).abs();
+            assert!(
+                apart <= 1e-5 * largest,
+                "{}: {numerical}, not {}",
+                tensor.element_name(at),
+                gradient[at]
+            );
+        }
+    }
 }
