@@ -62,7 +62,7 @@ impl Patience {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     Complete,
-    /// A warp spent its budget: later blocks need not run.
+    /// A warp spent its budget, or a thread its stack: later blocks need not run.
     Endless,
     /// Somebody else told it to stop.
     Stopped,
@@ -161,7 +161,10 @@ impl<M: Monitor> Turns<'_, '_, M> {
                 return Ended::Endless;
             }
             if self.warps.iter().all(|warp| warp.status == Status::Done) {
-                return Ended::Complete;
+                // A full stack ends the launch on a GPU, too, and filling that of every thread takes long.
+                let full =
+                    self.state.log.has(|kind| matches!(kind, FindingKind::StackOverflow { .. }));
+                return if full { Ended::Endless } else { Ended::Complete };
             }
             if !ran {
                 self.deadlock();

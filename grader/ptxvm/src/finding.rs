@@ -371,6 +371,11 @@ impl Log {
             self.raw.push(Raw { kind, pc, thread, count });
         }
     }
+
+    /// Whether something of a kind was found.
+    pub fn has(&self, of_kind: impl Fn(&FindingKind) -> bool) -> bool {
+        self.raw.iter().any(|raw| of_kind(&raw.kind))
+    }
 }
 
 /// Adds a finding to those of earlier blocks, or counts it with one of them.

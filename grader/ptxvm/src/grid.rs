@@ -99,7 +99,8 @@ const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
 /// Runs one kernel to its end. Blocks run in parallel with the same result at every run.
 ///
-/// After an [`EndlessLoop`](crate::FindingKind::EndlessLoop), blocks behind the one that found it may not have run.
+/// After an [`EndlessLoop`](crate::FindingKind::EndlessLoop) or a [`StackOverflow`](crate::FindingKind::StackOverflow), blocks behind
+/// the one that found it may not have run.
 ///
 /// # Errors
 /// Where the device could not start the kernel: it was refused, the configuration is out of the limits, or parameters do not

@@ -148,3 +148,13 @@ fn functions_that_cannot_run_refuse_only_who_may_call_them() {
     assert!(refusal("a").unwrap().contains("wgmma"));
     assert_eq!(refusal("b"), None);
 }
+
+#[test]
+fn a_full_stack_ends_the_launch() {
+    let text = ".version 9.0\n.target sm_75\n.func f()\n{\n.local .b8 much[1000];\ncall f, ();\nret;\n}\n\
+                .visible .entry k()\n{\ncall f, ();\nret;\n}\n";
+    let outcome = Device::new(text).launch("k", [1_000_000, 1, 1], [64, 1, 1], 0, vec![]);
+    let [finding] = &outcome.findings[..] else { panic!("{:?}", outcome.findings) };
+    assert!(matches!(finding.kind, ptxvm::FindingKind::StackOverflow { .. }), "{finding:?}");
+    assert_eq!(finding.count, 64);
+}
