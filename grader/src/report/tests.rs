@@ -59,7 +59,7 @@ fn a_filter_that_is_not_flipped() {
 
     ── tiny ──
     One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
-    C_in=1 C_out=1 F=3 H=5 H_out=3 W=5 W_out=3 batch=1
+    batch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3
 
     grad(input) [1, 1, 5, 5]: 24 of 25 elements are wrong
         element       expected  got  difference
@@ -105,7 +105,7 @@ fn the_batch_left_out() {
 
     -- asymmetric --
     Two samples, 2 channels in, 3 out, 7x6 pixels: sizes differ from their neighbours.
-    C_in=2 C_out=3 F=3 H=7 H_out=5 W=6 W_out=4 batch=2
+    batch=2 C_in=2 H=7 W=6 C_out=3 F=3 H_out=5 W_out=4
 
     grad(input) [2, 2, 7, 6]: 84 of 168 elements are wrong
         element       expected  got  difference
@@ -155,7 +155,7 @@ fn a_bound_off_by_one_on_real_data() {
       ✘ real_data                          3.2 ms   grad(input): 348 of 3248 wrong
 
     ── real_data ──
-    C_in=2 C_out=3 F=3 H=28 H_out=26 W=29 W_out=27 batch=2
+    batch=2 C_in=2 H=28 W=29 C_out=3 F=3 H_out=26 W_out=27
 
     grad(input) [2, 2, 28, 29]: 348 of 3248 elements are wrong
         element        expected       got  difference     allowed
@@ -220,7 +220,7 @@ fn nothing_written() {
 
     -- tiny --
     One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
-    C_in=1 C_out=1 F=3 H=5 H_out=3 W=5 W_out=3 batch=1
+    batch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3
 
     grad(input) [1, 1, 5, 5]: all 25 elements are wrong (25 never written)
 
@@ -251,7 +251,7 @@ fn nan_and_unwritten_elements() {
 
     ── asymmetric ──
     Two samples, 2 channels in, 3 out, 7x6 pixels: sizes differ from their neighbours.
-    C_in=2 C_out=3 F=3 H=7 H_out=5 W=6 W_out=4 batch=2
+    batch=2 C_in=2 H=7 W=6 C_out=3 F=3 H_out=5 W_out=4
 
     grad(input) [2, 2, 7, 6]: 48 of 168 elements are wrong (42 never written, 6 NaN)
         element       expected  got  difference
@@ -313,7 +313,7 @@ fn a_read_outside() {
 
     ── tiny ──
     One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
-    C_in=1 C_out=1 F=3 H=5 H_out=3 W=5 W_out=3 batch=1
+    batch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3
 
     error: out-of-bounds read of filters, 1 past its last element
      --> puzzles/10_conv_backward_input.cu:4:26
@@ -362,7 +362,7 @@ fn in_colour() {
 
     ␛[1m── tiny ──␛[0m
     One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
-    ␛[2mC_in=1 C_out=1 F=3 H=5 H_out=3 W=5 W_out=3 batch=1␛[0m
+    ␛[2mbatch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3␛[0m
 
     ␛[1mgrad(input) [1, 1, 5, 5]: 13 of 25 elements are wrong (5 never written)␛[0m
     ␛[2m    element       expected            got  difference␛[0m
