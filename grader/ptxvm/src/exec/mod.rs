@@ -32,6 +32,7 @@ use crate::simd::Simd;
 use crate::spin::Polled;
 use crate::warp::{Split, Status, Warp, lanes};
 use objects::Mbarriers;
+use turns::Stays;
 
 /// What all blocks of a launch share.
 pub(crate) struct Env<'a> {
@@ -168,6 +169,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             self.watch_access(pc, active, address, elements.size(), false, true);
                         }
                         self.store(pc, active, address, elements);
+                        if self.warp.spin.is_alert() {
+                            match self.after_write(pc) {
+                                Stays::Here => {}
+                                Stays::Nowhere => return Pause::Spins,
+                                Stays::Elsewhere => {
+                                    pc = self.warp.now.pc;
+                                    continue;
+                                }
+                            }
+                        }
                         if address.strong
                             && !self.state.polled.is_empty()
                             && self.changes_polled(active, address)
@@ -189,6 +200,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             self.watch_access(pc, active, address, size, false, true);
                         }
                         self.quiet_store(pc, active, store);
+                        if self.warp.spin.is_alert() {
+                            match self.after_write(pc) {
+                                Stays::Here => {}
+                                Stays::Nowhere => return Pause::Spins,
+                                Stays::Elsewhere => {
+                                    pc = self.warp.now.pc;
+                                    continue;
+                                }
+                            }
+                        }
                     }
                 }
                 Op::Atom(atom) => {
@@ -198,6 +219,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             self.watch_access(pc, active, address, size, true, true);
                         }
                         self.atomic(pc, active, atom);
+                        if self.warp.spin.is_alert() {
+                            match self.after_write(pc) {
+                                Stays::Here => {}
+                                Stays::Nowhere => return Pause::Spins,
+                                Stays::Elsewhere => {
+                                    pc = self.warp.now.pc;
+                                    continue;
+                                }
+                            }
+                        }
                         if !self.state.polled.is_empty()
                             && self.changes_polled(active, &atom.address)
                         {

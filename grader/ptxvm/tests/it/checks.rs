@@ -10,7 +10,7 @@ use ptxvm::{
 use crate::support::{bytes_of, integers};
 
 /// Sources and what nvcc made of them.
-const FILES: [(&str, &str, &str); 15] = [
+const FILES: [(&str, &str, &str); 16] = [
     ("memory.cu", include_str!("../checks/memory.cu"), include_str!("../checks/memory.ptx")),
     ("init.cu", include_str!("../checks/init.cu"), include_str!("../checks/init.ptx")),
     (
@@ -41,6 +41,7 @@ const FILES: [(&str, &str, &str); 15] = [
         include_str!("../checks/barrier_objects_sm90.ptx"),
     ),
     ("fences.cu", include_str!("../checks/fences.cu"), include_str!("../checks/fences.ptx")),
+    ("waits.cu", include_str!("../checks/waits.cu"), include_str!("../checks/waits.ptx")),
     ("usual.cu", include_str!("../checks/usual.cu"), include_str!("../checks/usual.ptx")),
 ];
 
@@ -240,6 +241,7 @@ fn each_finding_and_no_other() {
             }
         }
     }
+    // DEBUG
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(bad >= 40 && good >= 30, "{bad} bad and {good} good kernels");
 }
@@ -360,5 +362,20 @@ fn the_table_in_the_docs_is_that_of_the_kernels() {
             let row = format!("| `{}` | {cell} |", case.name);
             assert!(!is_bad || docs.contains(&row), "{file}: not in docs/checks.md: {row}");
         }
+    }
+}
+
+#[test]
+fn debug_waits() {
+    let (_, source, ptx) = FILES.into_iter().find(|(file, ..)| *file == "waits.cu").expect("lanes");
+    let ptx =
+        std::env::var("WAITS").map_or(ptx.to_owned(), |p| std::fs::read_to_string(p).unwrap());
+    let module = Module::load(&ptx).expect("PTX");
+    for case in cases(source) {
+        let at = std::time::Instant::now();
+        let findings = run_within(1 << 24, &module, case.name, case.launch, 1).0;
+        let f: Vec<_> =
+            findings.iter().map(|f| (f.loc.as_ref().map_or(0, |l| l.line), &f.kind)).collect();
+        println!("{} {:?} {:?}", case.name, at.elapsed(), f);
     }
 }

@@ -1,0 +1,211 @@
+// Threads that try, step back and try again. README.md says how a kernel is launched and what the comments mean.
+#include <cuda/atomic>
+__device__ bool try_lock(int *lock) {
+    if (atomicCAS(lock, 0, 1) != 0) return false;
+    __threadfence();
+    return true;
+}
+__device__ void unlock(int *lock) {
+    __threadfence();
+    atomicExch(lock, 0);
+}
+// Both locks, or none.
+__device__ void lock_both(int *first, int *second) {
+    while (true) {
+        if (!try_lock(first)) continue;
+        if (try_lock(second)) return;
+        unlock(first);
+    }
+}
+__device__ void move_one(int *locks, int *sums, int from, int to) {
+    lock_both(&locks[from], &locks[to]);
+    sums[from] -= 1;
+    sums[to] += 1;
+    unlock(&locks[to]);
+    unlock(&locks[from]);
+}
+// launch: grid=(1,1,1) block=(2,1,1) shared=0 zeros=i32[2] zeros=i32[2]
+extern "C" __global__ void good_lanes_that_step_back(int *locks, int *sums) {
+    for (int k = 0; k < 5; k++) move_one(locks, sums, threadIdx.x, 1 - threadIdx.x);
+}
+// launch: grid=(1,1,1) block=(96,1,1) shared=0 zeros=i32[3] zeros=i32[3]
+extern "C" __global__ void good_warps_that_step_back(int *locks, int *sums) {
+    int w = threadIdx.x / 32;
+    if (threadIdx.x % 32 == 0)
+        for (int k = 0; k < 9; k++) move_one(locks, sums, w, (w + 1) % 3);
+}
+// launch: grid=(3,1,1) block=(32,1,1) shared=0 zeros=i32[3] zeros=i32[3]
+extern "C" __global__ void good_blocks_that_step_back(int *locks, int *sums) {
+    if (threadIdx.x == 0)
+        for (int k = 0; k < 9; k++) move_one(locks, sums, blockIdx.x, (blockIdx.x + 1) % 3);
+}
+// launch: grid=(2,1,1) block=(64,1,1) shared=0 in=i32[128] zeros=i32[16] zeros=i32[16]
+extern "C" __global__ void good_accounts(const int *in, int *locks, int *sums) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    move_one(locks, sums, in[i] % 16, (in[i] + 1 + i % 15) % 16);
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 zeros=i32[32] out=i32[32]
+extern "C" __global__ void good_philosophers(int *forks, int *meals) {
+    int left = threadIdx.x, right = (left + 1) % 32, eaten = 0;
+    while (eaten < 2) {
+        if (!try_lock(&forks[left])) continue;
+        if (try_lock(&forks[right])) {
+            eaten++;
+            unlock(&forks[right]);
+        }
+        unlock(&forks[left]);
+    }
+    meals[left] = eaten;
+}
+// launch: grid=(5,1,1) block=(1,1,1) shared=0 zeros=i32[5] out=i32[5]
+extern "C" __global__ void good_philosophers_who_wait_longer(int *forks, int *meals) {
+    int left = blockIdx.x, right = (left + 1) % 5, eaten = 0;
+    unsigned wait = 8;
+    while (eaten < 3) {
+        while (!try_lock(&forks[left])) __nanosleep(20);
+        if (try_lock(&forks[right])) {
+            eaten++;
+            wait = 8;
+            unlock(&forks[right]);
+        } else if (wait < 1000) {
+            wait *= 2;
+        }
+        unlock(&forks[left]);
+        __nanosleep(wait);
+    }
+    meals[left] = eaten;
+}
+// launch: grid=(1,1,1) block=(4,1,1) shared=0 zeros=i32[4] zeros=i32[4] out=i32[4]
+extern "C" __global__ void good_count_of_tries(int *locks, int *sums, int *tried) {
+    int tries = 0, held = 0;
+    while (held < 3) {
+        tries++;
+        for (held = 0; held < 3; held++)
+            if (!try_lock(&locks[(threadIdx.x + held) % 4])) break;
+        if (held == 3)
+            for (int k = 0; k < 3; k++) sums[(threadIdx.x + k) % 4] += 1;
+        for (int k = 0; k < held; k++) unlock(&locks[(threadIdx.x + k) % 4]);
+    }
+    tried[threadIdx.x] = tries > 0;
+}
+// launch: grid=(1,1,1) block=(2,1,1) shared=0 out=i32[1]
+extern "C" __global__ void good_polite_lanes(int *out) {
+    __shared__ volatile int wants[2];
+    __shared__ int sum;
+    int me = threadIdx.x;
+    wants[me] = 0;
+    if (me == 0) sum = 0;
+    __syncwarp();
+    while (true) {
+        wants[me] = 1;
+        __threadfence_block();
+        if (!wants[1 - me]) break;
+        wants[me] = 0;
+        __nanosleep(100);
+    }
+    __threadfence_block();
+    sum += me + 1;
+    __threadfence_block();
+    wants[me] = 0;
+    __syncwarp();
+    if (me == 0) *out = sum;
+}
+__device__ void peterson(volatile int *wants, volatile int *turn, int me, int *sum) {
+    for (int k = 0; k < 4; k++) {
+        wants[me] = 1;
+        __threadfence();
+        *turn = 1 - me;
+        __threadfence();
+        while (wants[1 - me] && *turn != me) {
+        }
+        __threadfence();
+        *sum += me + 1;
+        __threadfence();
+        wants[me] = 0;
+    }
+}
+// launch: grid=(1,1,1) block=(2,1,1) shared=0 zeros=i32[2] zeros=i32[1] zeros=i32[1]
+extern "C" __global__ void good_peterson_of_lanes(int *wants, int *turn, int *sum) {
+    peterson(wants, turn, threadIdx.x, sum);
+}
+// launch: grid=(2,1,1) block=(1,1,1) shared=0 zeros=i32[2] zeros=i32[1] zeros=i32[1]
+extern "C" __global__ void good_peterson_of_blocks(int *wants, int *turn, int *sum) {
+    peterson(wants, turn, blockIdx.x, sum);
+}
+// launch: grid=(2,1,1) block=(2,1,1) shared=0 zeros=i32[4] zeros=i32[4] zeros=i32[1]
+extern "C" __global__ void good_bakery(volatile int *choosing, volatile int *number, int *sum) {
+    int me = blockIdx.x * 2 + threadIdx.x;
+    for (int k = 0; k < 2; k++) {
+        choosing[me] = 1;
+        __threadfence();
+        int most = 0;
+        for (int j = 0; j < 4; j++) most = max(most, number[j]);
+        number[me] = most + 1;
+        __threadfence();
+        choosing[me] = 0;
+        __threadfence();
+        for (int j = 0; j < 4; j++) {
+            while (choosing[j]) {
+            }
+            while (true) {
+                int other = number[j];
+                if (other == 0 || other > number[me] || other == number[me] && j >= me) break;
+                __nanosleep(50);
+            }
+        }
+        __threadfence();
+        *sum += me;
+        __threadfence();
+        number[me] = 0;
+    }
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 zeros=i32[3]
+extern "C" __global__ void good_semaphore_that_is_given_back(int *words) {
+    // Two threads at a time; who comes too many steps back.
+    while (atomicAdd(&words[0], 1) >= 2) {
+        atomicSub(&words[0], 1);
+        __nanosleep(64);
+    }
+    atomicAdd(&words[1], 1);
+    atomicSub(&words[0], 1);
+}
+// launch: grid=(1,1,1) block=(32,1,1) shared=0 zeros=i32[32] zeros=i32[1]
+extern "C" __global__ void bad_forks_that_are_never_put_back(int *forks, int *done) {
+    int *left = &forks[threadIdx.x], *right = &forks[(threadIdx.x + 1) % 32];
+    while (true) {
+        while (atomicCAS(left, 0, 1) != 0) { // expect: EndlessLoop
+        }
+        if (atomicCAS(right, 0, 1) == 0) break;
+        atomicExch(left, 0);
+    }
+    atomicAdd(done, 1);
+}
+// launch: grid=(2,1,1) block=(32,1,1) shared=0 zeros=i32[2]
+extern "C" __global__ void bad_blocks_that_keep_the_second_lock(int *locks) {
+    if (threadIdx.x != 0) return;
+    while (true) {
+        if (atomicCAS(&locks[blockIdx.x], 0, 1) != 0) continue; // expect: EndlessLoop
+        if (atomicCAS(&locks[1 - blockIdx.x], 0, 1) == 0) break;
+        atomicExch(&locks[blockIdx.x], 0);
+    }
+    atomicExch(&locks[blockIdx.x], 0);
+}
+// launch: grid=(1,1,1) block=(64,1,1) shared=0 zeros=i32[2]
+extern "C" __global__ void bad_permit_that_is_never_given_back(int *words) {
+    while (atomicAdd(&words[0], 1) >= 2) { // expect: EndlessLoop
+        atomicSub(&words[0], 1);
+    }
+    atomicAdd(&words[1], 1);
+}
+// launch: grid=(1,1,1) block=(2,1,1) shared=0 zeros=i32[2] zeros=i32[2]
+extern "C" __global__ void bad_step_back_after_the_change(int *locks, int *sums) {
+    int me = threadIdx.x;
+    while (true) {
+        if (!try_lock(&locks[me])) continue;
+        sums[0] += 1; // expect: GlobalRace
+        if (try_lock(&locks[1 - me])) break;
+        unlock(&locks[me]);
+    }
+    unlock(&locks[1 - me]);
+    unlock(&locks[me]);
+}
