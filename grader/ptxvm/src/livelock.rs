@@ -10,7 +10,7 @@ const ANYWHERE: u64 = 4;
 const LONG_LOOP: u32 = 32;
 
 /// What lanes have done to memory that others see since they were at a place. Steps are branches and writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
     steps: u32,
     /// Memory was changed.
@@ -19,12 +19,19 @@ pub(crate) struct Way {
     level: i128,
     /// The least that was, and behind which step.
     lowest: (i128, u32),
+    /// Splits that waited below at least.
+    depth: usize,
 }
 
 impl Way {
-    /// A branch, or a write that has changed words by so much.
-    pub fn step(&mut self, changes: &[i128]) {
+    pub fn new(depth: usize) -> Self {
+        Self { steps: 0, changes: false, level: 0, lowest: (0, 0), depth }
+    }
+
+    /// A branch, or a write that has changed words by so much. So many splits wait below.
+    pub fn step(&mut self, changes: &[i128], depth: usize) {
         self.steps += 1;
+        self.depth = self.depth.min(depth);
         self.changes |= !changes.is_empty();
         self.level = changes.iter().fold(self.level, |level, by| level.saturating_add(*by));
         if self.level < self.lowest.0 {
@@ -38,16 +45,18 @@ impl Way {
 pub(crate) struct Leaving {
     pub lanes: u32,
     steps: u32,
+    /// They leave before that where no more splits wait below.
+    depth: Option<usize>,
     /// They do nothing but spin.
     pub spin: bool,
 }
 
 impl Leaving {
     /// One step more. True if it was the last.
-    pub fn step(&mut self, running: u32) -> bool {
+    pub fn step(&mut self, running: u32, depth: usize) -> bool {
         self.lanes |= running;
         self.steps -= 1;
-        self.steps == 0
+        self.steps == 0 || self.depth.is_some_and(|least| depth <= least)
     }
 }
 
@@ -60,6 +69,13 @@ pub(crate) struct Stops {
 }
 
 impl Stops {
+    /// For lanes that will go on one by one: where they have the least way in common before them, on which they would wait for
+    /// each other.
+    pub fn before_parting(lanes: u32, way: &Way) -> Leaving {
+        let steps = way.steps.max(2 * LONG_LOOP);
+        Leaving { lanes, steps, depth: Some(way.depth), spin: true }
+    }
+
     /// For lanes that spin, and have just come back to where this way began. `again`: the next one is the same.
     pub fn behind(&mut self, lanes: u32, way: &Way, again: bool, seed: u64) -> Leaving {
         let draw = self.draw(seed);
@@ -71,13 +87,13 @@ impl Stops {
             let (_, lowest) = way.lowest;
             if lowest == 0 { way.steps.max(1) } else { lowest }
         };
-        Leaving { lanes, steps, spin: true }
+        Leaving { lanes, steps, depth: None, spin: true }
     }
 
     /// For lanes at work.
     pub fn anywhere(&mut self, lanes: u32, seed: u64) -> Leaving {
         let steps = 1 + (self.draw(seed) % u64::from(LONG_LOOP)) as u32;
-        Leaving { lanes, steps, spin: false }
+        Leaving { lanes, steps, depth: None, spin: false }
     }
 
     /// `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
@@ -96,10 +112,10 @@ mod tests {
 
     #[test]
     fn lanes_stop_mostly_where_they_have_taken_least() {
-        let mut way = Way::default();
+        let mut way = Way::new(0);
         // They hold a lock at first, give it back, go around and take it again.
         for changes in [&[-1][..], &[], &[1], &[]] {
-            way.step(changes);
+            way.step(changes, 0);
         }
         assert!(way.changes);
         let mut stops = Stops::default();
@@ -111,9 +127,9 @@ mod tests {
 
     #[test]
     fn lanes_that_hold_nothing_go_around_once() {
-        let mut way = Way::default();
+        let mut way = Way::new(0);
         for changes in [&[1][..], &[], &[2, -3], &[]] {
-            way.step(changes);
+            way.step(changes, 0);
         }
         let mut stops = Stops::default();
         let most = (0..64).filter(|_| stops.behind(1, &way, true, 7).steps == 4).count();

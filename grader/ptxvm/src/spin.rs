@@ -237,7 +237,7 @@ impl Watch {
             again: false,
             lost: false,
             before: Vec::new(),
-            way: Way::default(),
+            way: Way::new(warp.stack.len()),
         }
     }
 
@@ -260,7 +260,7 @@ impl Watch {
         self.bytes.clear();
         self.ran = warp.now.mask;
         self.lost = false;
-        self.way = Way::default();
+        self.way = Way::new(warp.stack.len());
     }
 
     /// These lanes spin.
@@ -293,7 +293,7 @@ impl Warp {
         watch.ran |= self.now.mask;
         watch.ran_at_all |= self.now.mask;
         watch.branches += 1;
-        watch.way.step(&[]);
+        watch.way.step(&[], self.stack.len());
         if !watch.lost
             && watch.is_back(self)
             && watch.bytes.iter().all(|(&byte, &value)| unchanged(self, byte, value))

@@ -3,6 +3,7 @@
 use super::{Machine, Pause};
 use crate::hooks::Monitor;
 use crate::ir::{Address, Pc};
+use crate::livelock::Stops;
 use crate::memory::{LaneMemory, Window};
 use crate::parts::State;
 use crate::spin::{Polled, Seen, Spinning};
@@ -62,10 +63,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
             if let Seen::Spinning(Spinning { lanes, polled, way, again }) = seen {
                 self.state.polled.extend(polled);
                 if way.changes {
-                    let seed = self.seed();
+                    let (seed, alone) = (self.seed(), self.warp.part().is_power_of_two());
                     let spin = &mut self.warp.spin;
                     spin.steps_back = true;
-                    spin.leaving = Some(spin.stops.behind(lanes, &way, again, seed));
+                    spin.leaving = Some(if alone {
+                        spin.stops.behind(lanes, &way, again, seed)
+                    } else {
+                        Stops::before_parting(lanes, &way)
+                    });
                 } else if self.spins(lanes) {
                     return Some(Pause::Spins);
                 }
@@ -105,8 +110,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
     /// After a step of lanes that leave: whether it was their last.
     fn step(&mut self) -> bool {
-        let running = self.warp.now.mask;
-        self.warp.spin.leaving.as_mut().is_some_and(|leaving| leaving.step(running))
+        let (running, depth) = (self.warp.now.mask, self.warp.stack.len());
+        self.warp.spin.leaving.as_mut().is_some_and(|leaving| leaving.step(running, depth))
     }
 
     /// Lanes that leave have done so. True if the warp does nothing but spin.
@@ -232,7 +237,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             });
             let changes: Vec<i128> = changes.filter(|change| *change != 0).collect();
             if let Some(watch) = &mut self.warp.spin.watch {
-                watch.way.step(&changes);
+                watch.way.step(&changes, self.warp.stack.len());
             }
         }
         if !self.step() {
