@@ -14,7 +14,7 @@ use super::race::Clocks;
 use super::slots::{Pages, Slot, open};
 use super::stamps::{self, Access, Events, Stamp};
 use super::sync::Order;
-use super::words::Words;
+use super::words::{Words, cells};
 use crate::cooperative;
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::hooks::{Event, coordinates};
@@ -306,9 +306,14 @@ impl GlobalRaces {
                 };
                 let now = Now { stamp, access, kind: event.kind, unit, value: value as u32 };
                 let place = in_shadow as usize % PAGE;
-                let word = (address & !3).wrapping_add(at - offset as u64) / 4;
-                let followed =
-                    || self.words.get(word).is_some_and(|w| order.follows_reader(shared.warp, w));
+                let followed = || {
+                    let address = address.wrapping_sub(offset as u64).wrapping_add(at);
+                    let mut cells = cells(address, unit, self.words.has_bytes());
+                    cells.any(|(cell, _)| {
+                        let word = self.words.get(cell);
+                        word.is_some_and(|word| order.follows_reader(shared.warp, word))
+                    })
+                };
                 let (found, grown) = visit(page, place, &now, &self.events, &past, followed);
                 self.held += grown;
                 last = (key, Some(page));

@@ -1,5 +1,5 @@
 //! Which accesses lie before which, where threads order themselves by fences, releases and acquires and not only by barriers
-//! (PTX ISA 8.8 and 8.10).
+//! (PTX ISA 8.8 and 8.9).
 //!
 //! What a thread did before a fence lies before what another does after it has read, by a strong access, a strong write that
 //! followed the fence; so does what a thread did before a release of that word. Fences and accesses of block scope order the
@@ -14,7 +14,7 @@
 use super::know::{Counted, Know, Seen};
 use super::race::{Clocks, WARPS};
 use super::stamps::{self, Access};
-use super::words::{Here, Word, Words};
+use super::words::{Here, Word, Words, cells};
 use crate::cooperative;
 use crate::finding::AccessKind;
 use crate::hooks::Event;
@@ -265,11 +265,12 @@ impl Order {
                 continue;
             }
             last = Some(address);
-            for number in address / 4..address.saturating_add(event.size.into()).div_ceil(4) {
+            let bytes = if shared { &self.shared } else { &*global }.has_bytes();
+            for (number, own_size) in cells(address, event.size, bytes) {
                 let words = if shared { &mut self.shared } else { &mut *global };
                 let state = &mut self.warps[warp];
                 if reads && !update {
-                    let word = if event.strong {
+                    let word = if event.strong && own_size {
                         words.entry(number)
                     } else {
                         let Some(word) = words.get_mut(number) else { continue };
@@ -301,8 +302,10 @@ impl Order {
                     Some(all) => (ordering.wide.then_some(all), Some(all)),
                     None => (state.wide.get(lane), state.near.get(lane)),
                 };
-                if wide.is_some() || near.is_some() {
+                if own_size && (wide.is_some() || near.is_some()) {
                     words.entry(number).write(here, update, wide, near);
+                } else if !own_size && event.size < 4 {
+                    // What others wrote to the rest of the word stays.
                 } else if let Some(word) = words.get_mut(number) {
                     word.write(here, update, None, None);
                 }

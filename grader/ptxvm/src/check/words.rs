@@ -1,7 +1,9 @@
 //! Words by which threads tell each other how far they are: what who reads one of them may take for done.
 //!
 //! A word carries what its last strong store released, and on top of that what every read-modify-write since then did:
-//! observation goes through those (PTX ISA 8.10.1, "Observation Order").
+//! observation goes through those (PTX ISA 8.9, "Observation Order").
+//!
+//! Flags of one or two bytes are told apart: each byte is a cell of its own, beside that of its word.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -13,6 +15,21 @@ use super::stamps::Access;
 /// Words that are told apart. Others share one of as many, so that what was released by one of them counts for all: that
 /// may hide a race, but finds none.
 const MAX_WORDS: usize = 1 << 16;
+
+/// Marks the cell of a byte; no word has such a number.
+const BYTE: u64 = 1 << 62;
+
+/// The cells of words and bytes that an access concerns, and whether each is of its own size. `bytes`: there are cells of bytes.
+pub(super) fn cells(address: u64, size: u32, bytes: bool) -> impl Iterator<Item = (u64, bool)> {
+    let end = address.saturating_add(size.into());
+    let (words, small) = (address / 4..end.div_ceil(4), size < 4);
+    let parts = match (small, bytes) {
+        (true, _) => address..end,
+        (false, true) => words.start * 4..words.end.saturating_mul(4),
+        (false, false) => 0..0,
+    };
+    words.map(move |word| (word, !small)).chain(parts.map(move |byte| (byte | BYTE, small)))
+}
 
 /// One access of one word.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +103,7 @@ impl Word {
         }
     }
 
-    /// Who has read the last write. The write lies before all that these lie before (PTX ISA 8.10.6, "Causality Order").
+    /// Who has read the last write. The write lies before all that these lie before (PTX ISA 8.9, "Causality Order").
     pub fn readers(&self) -> &[Access] {
         &self.readers
     }
@@ -94,28 +111,37 @@ impl Word {
 
 /// All words of a kind of memory, by number.
 #[derive(Debug, Default)]
-pub(super) struct Words(HashMap<u64, Word, BuildHasherDefault<KeyHasher>>);
+pub(super) struct Words {
+    cells: HashMap<u64, Word, BuildHasherDefault<KeyHasher>>,
+    bytes: bool,
+}
 
 impl Words {
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.cells.clear();
+        self.bytes = false;
+    }
+
+    /// Whether there are cells of bytes.
+    pub fn has_bytes(&self) -> bool {
+        self.bytes
     }
 
     /// Bytes, with what the table adds.
     pub fn bytes(&self, counted: &mut Counted) -> usize {
         // A table keeps every eighth place free, and a byte for each.
-        let table = self.0.capacity() / 7 * 8 * (size_of::<(u64, Word)>() + 1);
+        let table = self.cells.capacity() / 7 * 8 * (size_of::<(u64, Word)>() + 1);
         let of_word = |word: &Word| {
             let near: usize = word.near.iter().map(|(_, near)| near.bytes(counted)).sum();
             let lists = word.near.capacity() * size_of::<(u32, Know)>()
                 + word.readers.capacity() * size_of::<Access>();
             word.wide.bytes(counted) + near + lists
         };
-        table + self.0.values().map(of_word).sum::<usize>()
+        table + self.cells.values().map(of_word).sum::<usize>()
     }
 
     fn place(&self, number: u64) -> u64 {
-        if self.0.len() < MAX_WORDS || self.0.contains_key(&number) {
+        if self.cells.len() < MAX_WORDS || self.cells.contains_key(&number) {
             number
         } else {
             // No word has such a number.
@@ -124,18 +150,19 @@ impl Words {
     }
 
     pub fn get(&self, number: u64) -> Option<&Word> {
-        self.0.get(&self.place(number))
+        self.cells.get(&self.place(number))
     }
 
     pub fn get_mut(&mut self, number: u64) -> Option<&mut Word> {
         let place = self.place(number);
-        self.0.get_mut(&place)
+        self.cells.get_mut(&place)
     }
 
     pub fn entry(&mut self, number: u64) -> &mut Word {
         let place = self.place(number);
         let many = place >> 63 == 1;
-        self.0.entry(place).or_insert_with(|| Word { many, ..Word::default() })
+        self.bytes |= number & BYTE != 0;
+        self.cells.entry(place).or_insert_with(|| Word { many, ..Word::default() })
     }
 }
 
@@ -189,13 +216,22 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_has_a_cell_of_its_own() {
+        let all = |address, size, bytes| cells(address, size, bytes).collect::<Vec<_>>();
+        assert_eq!(all(8, 8, false), [(2, true), (3, true)]);
+        assert_eq!(all(9, 1, true), [(2, false), (9 | BYTE, true)]);
+        let [a, b, c, d] = [8, 9, 10, 11].map(|byte| (byte | BYTE, false));
+        assert_eq!(all(8, 4, true), [(2, true), a, b, c, d]);
+    }
+
+    #[test]
     fn words_beyond_the_limit_share_what_is_released() {
         let mut words = Words::default();
         let past = past_of(1);
         for number in 0..2 * MAX_WORDS as u64 + 10 {
             words.entry(number).write(by(1, true), false, Some(&past), None);
         }
-        assert_eq!(words.0.len(), 2 * MAX_WORDS);
+        assert_eq!(words.cells.len(), 2 * MAX_WORDS);
         words.entry(7).write(by(3, true), false, None, None);
         assert_eq!(words.get(7).map(learnt), Some(vec![]));
         let shared = 2 * MAX_WORDS as u64 + 7;

@@ -209,3 +209,101 @@ extern "C" __global__ void bad_step_back_after_the_change(int *locks, int *sums)
     unlock(&locks[1 - me]);
     unlock(&locks[me]);
 }
+// launch: grid=(5,1,1) block=(32,1,1) shared=0 in=i32[160] out=i32[160] zeros=u8[5] out=i32[32]
+extern "C" __global__ void good_flags_of_a_byte(const int *in, int *data, volatile unsigned char *flags, int *out) {
+    int t = threadIdx.x, b = blockIdx.x;
+    if (b < 4) {
+        data[b * 32 + t] = in[b * 32 + t] + b;
+        __syncthreads();
+        __threadfence();
+        if (t == 0) flags[b] = 1;
+    } else {
+        int sum = 0;
+        for (int other = 0; other < 4; other++) {
+            while (!flags[other]) {
+            }
+            __threadfence();
+            sum += data[other * 32 + 31 - t];
+        }
+        out[t] = sum;
+    }
+}
+// launch: grid=(1,1,1) block=(128,1,1) shared=0 in=i32[128] out=i32[32]
+extern "C" __global__ void good_flags_of_a_byte_in_shared_memory(const int *in, int *out) {
+    __shared__ volatile bool ready[4];
+    __shared__ int data[128];
+    int t = threadIdx.x, w = t / 32;
+    if (t < 4) ready[t] = false;
+    __syncthreads();
+    data[t] = in[t];
+    __syncwarp();
+    __threadfence_block();
+    if (t % 32 == 0) ready[w] = true;
+    if (w != 3) return;
+    for (int other = 0; other < 4; other++)
+        while (!ready[other]) {
+        }
+    __threadfence_block();
+    out[t - 96] = data[t] + data[t - 32] + data[t - 64] + data[t - 96];
+}
+// launch: grid=(3,1,1) block=(32,1,1) shared=0 in=i32[96] out=i32[96] zeros=i32[2] out=i32[32]
+extern "C" __global__ void good_flags_of_two_bytes(const int *in, int *data, volatile short *flags, int *out) {
+    int t = threadIdx.x, b = blockIdx.x;
+    data[b * 32 + t] = in[b * 32 + t];
+    __threadfence();
+    __syncthreads();
+    if (b == 2) {
+        while (flags[0] != 1 || flags[1] != 2) {
+        }
+        __threadfence();
+        out[t] = data[t] + data[t + 32] + data[t + 64];
+    } else if (t == 0) {
+        flags[b] = b + 1;
+    }
+}
+// launch: grid=(4,1,1) block=(32,1,1) shared=0 in=i32[128] out=i32[128] zeros=i32[1] out=i32[32]
+extern "C" __global__ void good_four_flags_read_at_once(const int *in, int *data, volatile int *flags, int *out) {
+    int t = threadIdx.x, b = blockIdx.x;
+    data[b * 32 + t] = in[b * 32 + t];
+    __threadfence();
+    __syncthreads();
+    if (t == 0) ((volatile unsigned char *)flags)[b] = 1;
+    if (b == 3) {
+        while (*flags != 0x01010101) {
+        }
+        __threadfence();
+        out[t] = data[t] + data[t + 32] + data[t + 64] + data[t + 96];
+    }
+}
+// launch: grid=(3,1,1) block=(32,1,1) shared=0 in=i32[96] out=i32[96] zeros=u8[2] out=i32[32]
+extern "C" __global__ void bad_flag_of_another_block(const int *in, int *data, volatile unsigned char *flags, int *out) {
+    int t = threadIdx.x, b = blockIdx.x;
+    if (b < 2) {
+        data[b * 32 + t] = in[b * 32 + t];
+        __threadfence();
+        __syncthreads();
+        if (t == 0) flags[b] = 1;
+    } else {
+        while (!flags[1]) {
+        }
+        __threadfence();
+        out[t] = data[t] + data[t + 32]; // expect: GlobalRace
+    }
+}
+// launch: grid=(1,1,1) block=(96,1,1) shared=0 in=i32[96] out=i32[32]
+extern "C" __global__ void bad_flag_of_another_warp(const int *in, int *out) {
+    __shared__ volatile bool ready[4];
+    __shared__ int data[96];
+    int t = threadIdx.x, w = t / 32;
+    if (t < 4) ready[t] = false;
+    __syncthreads();
+    data[t] = in[t];
+    __syncwarp();
+    __threadfence_block();
+    if (t % 32 == 0) ready[w] = true;
+    if (w != 2) return;
+    while (!ready[1]) {
+    }
+    __threadfence_block();
+    out[t - 64] = data[t - 32] + data[t - 64]; // expect: SharedRace
+}
