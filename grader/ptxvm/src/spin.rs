@@ -57,6 +57,8 @@ pub(crate) struct Spin {
     pub leaving: Option<Leaving>,
     /// Parts of the warp stay apart, though they are at the same instruction.
     pub apart: bool,
+    /// Turns in a row at whose end the running part did not spin, while parts stay apart.
+    pub at_work: usize,
 }
 
 /// A byte of memory: window, lane (in local memory), address.
@@ -147,6 +149,7 @@ impl Spin {
             stops: Stops::default(),
             leaving: None,
             apart: false,
+            at_work: 0,
         };
         spin.restart();
         spin
@@ -166,6 +169,7 @@ impl Spin {
         self.leaving = None;
         self.stops = Stops::default();
         self.apart = false;
+        self.at_work = 0;
     }
 
     /// Whether writes are looked at.

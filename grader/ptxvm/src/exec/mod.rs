@@ -437,6 +437,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let threads = bar.threads.map(|threads| self.warp.registers.r(threads)[lane]);
         self.warp.now.pc = pc + 1;
         self.warp.spin.watch = None;
+        self.warp.spin.leaving = None;
         if bar.waits {
             self.warp.status = Status::Waiting(id);
         }

@@ -84,11 +84,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         if self.warp.spin.watch.is_none() && self.warp.spin.leaving.is_none() {
             // Whether all parts spin is found out first.
-            if executed >= slice_end && self.warp.spin.idle == 0 {
+            let asks = self.warp.spin.idle > 0 && !self.warp.others.is_empty();
+            if executed >= slice_end && !asks {
                 return Some(Pause::Slice);
             }
             if !self.warp.others.is_empty() && executed >= self.warp.spin.turn_end {
-                if self.warp.spin.apart {
+                if self.warp.stays_apart() {
                     let (lanes, seed) = (self.warp.part(), self.seed());
                     let spin = &mut self.warp.spin;
                     spin.leaving = Some(spin.stops.anywhere(lanes, seed));
@@ -135,6 +136,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn spins(&mut self, ran: u32) -> bool {
         let warp = &mut *self.warp;
         warp.spin.found(warp.executed);
+        warp.spin.at_work = 0;
         let waiting = warp.part() & !ran;
         if warp.spin.may_part {
             if waiting != 0 {
