@@ -158,7 +158,7 @@ pub struct Counters {
     pub lines: BTreeMap<SourceLoc, Counts>,
     /// Loads, stores and branches one by one, with their lines: a line may have several, and only one of them be slow.
     pub sites: BTreeMap<Site, (SourceLoc, Counts)>,
-    /// A loop did not end, and blocks behind it did not run.
+    /// A loop or a recursion did not end, and blocks behind it did not run.
     pub endless: bool,
 }
 

@@ -88,7 +88,7 @@ impl<'a> Sheet<'a> {
 
     /// What stands below everything, if a loop did not end.
     pub fn end(&self, style: Style) -> Option<String> {
-        let text = "a loop did not end: the numbers stop there";
+        let text = "a loop or a recursion did not end: the numbers stop there";
         self.counters.endless.then(|| style.paint(Tone::Bad, text))
     }
 
