@@ -115,7 +115,11 @@ fn where_rounding_has_no_bound_a_tolerance_has() {
         build_case(&spec, test, 1).map(|_| ()).map_err(|failure| failure.diagnostics[0].clone())
     };
     let refused = text(spec(&unbounded)).unwrap_err();
-    assert!(refused.title.ends_with("but rounding may change it by any amount"), "{}", refused.title);
+    assert!(
+        refused.title.ends_with("but rounding may change it by any amount"),
+        "{}",
+        refused.title
+    );
     let mut with_tolerance = unbounded.to_vec();
     with_tolerance[1].1 = "name = \"batch\"\ndata = { x = { kind = \"normal\", shift = 1000.5, scale = 1e-9 } }\ntolerance = { rtol = 0.01, atol = 0.5, reason = \"a test\" }";
     text(spec(&with_tolerance)).unwrap();
