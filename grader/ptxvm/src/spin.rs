@@ -59,6 +59,10 @@ pub(crate) struct Spin {
     pub apart: bool,
     /// Turns in a row at whose end the running part did not spin, while parts stay apart.
     pub at_work: usize,
+    /// What those parts look at that did nothing but spin, and nothing else; None if that is not known.
+    pub looks_at: Option<Vec<Polled>>,
+    /// All that the warp looks at, and nothing else: until any of it changes, it will do nothing but spin.
+    pub asleep: Option<Vec<Polled>>,
 }
 
 /// A byte of memory: window, lane (in local memory), address.
@@ -102,6 +106,8 @@ pub(crate) struct Watch {
     pub before: Vec<(Window, u8, u64, u32, u64)>,
     /// What happened since things were kept.
     pub way: Way,
+    /// Since then something was read that `polled` does not have.
+    pub reads: bool,
 }
 
 /// Lanes that spin.
@@ -113,6 +119,8 @@ pub(crate) struct Spinning {
     pub way: Way,
     /// They have come back to the place where this way began.
     pub again: bool,
+    /// They read something else as well.
+    pub reads: bool,
 }
 
 /// What a look has shown.
@@ -150,6 +158,8 @@ impl Spin {
             leaving: None,
             apart: false,
             at_work: 0,
+            looks_at: None,
+            asleep: None,
         };
         spin.restart();
         spin
@@ -170,12 +180,31 @@ impl Spin {
         self.stops = Stops::default();
         self.apart = false;
         self.at_work = 0;
+        self.looks_at = None;
+        self.asleep = None;
     }
 
     /// Whether writes are looked at.
     #[inline(always)]
     pub fn is_alert(&self) -> bool {
         self.watch.is_some() || self.leaving.is_some()
+    }
+
+    /// A part spins, and looks at nothing but this, if that is known.
+    pub fn doze(&mut self, polled: Option<Vec<Polled>>) {
+        if self.idle == 0 {
+            self.looks_at = Some(Vec::new());
+        }
+        let (Some(all), Some(polled)) = (&mut self.looks_at, polled) else {
+            self.looks_at = None;
+            return;
+        };
+        for one in polled {
+            let same = |old: &Polled| Polled { lane: one.lane, ..*old } == one;
+            if !all.iter().any(same) {
+                all.push(one);
+            }
+        }
     }
 
     /// The warp has done nothing but spin, and others get their turn. When that has not helped for a while, it must help itself.
@@ -222,6 +251,8 @@ impl Watch {
             self.news |= late && !all.is_empty();
             if all.len() < DIFFERENT {
                 all.push(found);
+            } else {
+                self.reads = true;
             }
         }
     }
@@ -242,6 +273,7 @@ impl Watch {
             lost: false,
             before: Vec::new(),
             way: Way::new(warp.stack.len()),
+            reads: false,
         }
     }
 
@@ -265,13 +297,14 @@ impl Watch {
         self.ran = warp.now.mask;
         self.lost = false;
         self.way = Way::new(warp.stack.len());
+        self.reads = false;
     }
 
     /// These lanes spin.
     fn spinning(self, lanes: u32, again: bool) -> Seen {
-        let way = self.way;
+        let (way, reads) = (self.way, self.reads);
         let polled = self.polled.into_values().flatten().flatten().collect();
-        Seen::Spinning(Spinning { lanes, polled, way, again })
+        Seen::Spinning(Spinning { lanes, polled, way, again, reads })
     }
 }
 

@@ -91,6 +91,9 @@ pub(crate) struct Machine<'m, 'e, M> {
 impl<M: Monitor> Machine<'_, '_, M> {
     /// Runs until there is a reason to pause, such as `slice` instructions.
     pub fn run(&mut self, slice: u64) -> Pause {
+        if self.sleeps() {
+            return Pause::Spins;
+        }
         let env = self.env;
         let code = env.program.code.as_slice();
         let slice_end = (self.warp.executed + slice).min(env.budget);
@@ -157,8 +160,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 Op::Load(address, elements) => {
                     if active != 0 {
-                        if address.strong && self.warp.spin.watch.is_some() {
-                            self.watch_access(pc, active, address, elements.size(), true, false);
+                        if let Some(watch) = &mut self.warp.spin.watch {
+                            watch.reads |= !address.strong && address.is_shared();
+                            if address.strong {
+                                let size = elements.size();
+                                self.watch_access(pc, active, address, size, true, false);
+                            }
                         }
                         self.load(pc, active, address, elements);
                     }
@@ -190,6 +197,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 Op::QuietLoad(load) => {
                     if active != 0 {
+                        if let Some(watch) = &mut self.warp.spin.watch {
+                            watch.reads = true;
+                        }
                         self.quiet_load(pc, active, load);
                     }
                 }
@@ -348,7 +358,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     self.watch_loses_track();
                     if active != 0 && self.mbarrier(pc, active, mbarrier) {
                         self.warp.now.pc = pc + 1;
-                        if self.spins(mask) {
+                        if self.spins(mask, None) {
                             return Pause::Spins;
                         }
                         pc = self.warp.now.pc;

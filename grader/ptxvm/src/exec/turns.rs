@@ -30,6 +30,18 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.plan_turn(slice_end);
     }
 
+    /// Whether the warp spins, and nothing that it looks at has changed: it need not be run to see that it goes on so.
+    pub(super) fn sleeps(&mut self) -> bool {
+        let Some(asleep) = self.warp.spin.asleep.take() else { return false };
+        let same = |polled: &Polled| {
+            let Polled { window, lane, address, size, value, .. } = *polled;
+            self.value_at(window, lane.into(), address, size) == value
+        };
+        let sleeps = asleep.iter().all(same);
+        self.warp.spin.asleep = Some(asleep).filter(|_| sleeps);
+        sleeps
+    }
+
     /// Sets when the next call of [`Self::turn`] is due.
     pub(super) fn plan_turn(&mut self, slice_end: u64) {
         let spin = &mut self.warp.spin;
@@ -60,8 +72,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 };
                 found == Some(value)
             });
-            if let Seen::Spinning(Spinning { lanes, polled, way, again }) = seen {
-                self.state.polled.extend(polled);
+            if let Seen::Spinning(Spinning { lanes, polled, way, again, reads }) = seen {
+                self.state.polled.extend(&polled);
                 if way.changes {
                     let (seed, alone) = (self.seed(), self.warp.part().is_power_of_two());
                     let spin = &mut self.warp.spin;
@@ -71,7 +83,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     } else {
                         Stops::before_parting(lanes, &way)
                     });
-                } else if self.spins(lanes) {
+                } else if self.spins(lanes, Some(polled).filter(|_| again && !reads)) {
                     return Some(Pause::Spins);
                 }
             }
@@ -119,7 +131,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     fn give_way(&mut self) -> bool {
         let Some(leaving) = self.warp.spin.leaving.take() else { return false };
         if leaving.spin {
-            return self.spins(leaving.lanes);
+            return self.spins(leaving.lanes, None);
         }
         self.change_parts();
         false
@@ -133,7 +145,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
     /// The running lanes wait for somebody. That may be another warp, so others get their turn first; in the end those lanes of
     /// the warp go on that wait for them. True if the warp has nothing else to do.
-    pub(super) fn spins(&mut self, ran: u32) -> bool {
+    pub(super) fn spins(&mut self, ran: u32, polled: Option<Vec<Polled>>) -> bool {
         let warp = &mut *self.warp;
         warp.spin.found(warp.executed);
         warp.spin.at_work = 0;
@@ -149,6 +161,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 warp.spin.idle = 0;
             }
         }
+        // Lanes that wait for these may be let go later.
+        let complete = warp.spin.may_part || waiting == 0 && warp.others.is_empty();
+        warp.spin.doze(polled.filter(|_| complete));
         warp.spin.idle += 1;
         let parts = warp.others.len() + 1;
         if parts > 1 {
@@ -159,6 +174,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             return false;
         }
         self.warp.spin.idle = 0;
+        self.warp.spin.asleep = self.warp.spin.looks_at.take();
         self.warp.spin.rested();
         true
     }

@@ -307,3 +307,12 @@ extern "C" __global__ void bad_flag_of_another_warp(const int *in, int *out) {
     __threadfence_block();
     out[t - 64] = data[t - 32] + data[t - 64]; // expect: SharedRace
 }
+// launch: grid=(8,1,1) block=(256,1,1) shared=0 zeros=i32[1] zeros=i32[1]
+extern "C" __global__ void good_lock_of_many_threads(int *lock, int *count) {
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
+    __threadfence();
+    *count += 1;
+    __threadfence();
+    atomicExch(lock, 0);
+}
