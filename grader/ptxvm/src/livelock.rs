@@ -15,6 +15,8 @@ pub(crate) struct Way {
     steps: u32,
     /// Memory was changed.
     pub changes: bool,
+    /// Something was read that is not kept with what was polled.
+    pub reads: bool,
     /// The sum of all words that were changed is so much more than at first. What is free is zero, mostly.
     level: i128,
     /// The least that was, and behind which step.
@@ -25,7 +27,7 @@ pub(crate) struct Way {
 
 impl Way {
     pub fn new(depth: usize) -> Self {
-        Self { steps: 0, changes: false, level: 0, lowest: (0, 0), depth }
+        Self { steps: 0, changes: false, reads: false, level: 0, lowest: (0, 0), depth }
     }
 
     /// A branch, or a write that has changed words by so much. So many splits wait below.
@@ -81,7 +83,7 @@ impl Stops {
         let draw = self.draw(seed);
         let steps = if !again {
             1 + (draw % u64::from(way.steps.clamp(1, LONG_LOOP))) as u32
-        } else if draw % ANYWHERE == 0 && !self.calm {
+        } else if draw.is_multiple_of(ANYWHERE) && !self.calm {
             1 + (draw / ANYWHERE % u64::from(way.steps.max(1))) as u32
         } else {
             let (_, lowest) = way.lowest;

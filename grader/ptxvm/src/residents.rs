@@ -99,7 +99,9 @@ pub(crate) fn take_turns<M: Monitor>(
             let all = residents.len();
             let mut each = |see: &mut dyn FnMut(u64, &mut Warp)| {
                 for Resident { index, warps, .. } in &mut *residents {
-                    warps.iter_mut().for_each(|warp| see(*index, warp));
+                    for warp in warps {
+                        see(*index, warp);
+                    }
                 }
             };
             if full && stalled.is_certain(all, &mut each) {

@@ -106,8 +106,6 @@ pub(crate) struct Watch {
     pub before: Vec<(Window, u8, u64, u32, u64)>,
     /// What happened since things were kept.
     pub way: Way,
-    /// Since then something was read that `polled` does not have.
-    pub reads: bool,
 }
 
 /// Lanes that spin.
@@ -119,8 +117,6 @@ pub(crate) struct Spinning {
     pub way: Way,
     /// They have come back to the place where this way began.
     pub again: bool,
-    /// They read something else as well.
-    pub reads: bool,
 }
 
 /// What a look has shown.
@@ -252,7 +248,7 @@ impl Watch {
             if all.len() < DIFFERENT {
                 all.push(found);
             } else {
-                self.reads = true;
+                self.way.reads = true;
             }
         }
     }
@@ -273,7 +269,6 @@ impl Watch {
             lost: false,
             before: Vec::new(),
             way: Way::new(warp.stack.len()),
-            reads: false,
         }
     }
 
@@ -297,14 +292,13 @@ impl Watch {
         self.ran = warp.now.mask;
         self.lost = false;
         self.way = Way::new(warp.stack.len());
-        self.reads = false;
     }
 
     /// These lanes spin.
     fn spinning(self, lanes: u32, again: bool) -> Seen {
-        let (way, reads) = (self.way, self.reads);
+        let way = self.way;
         let polled = self.polled.into_values().flatten().flatten().collect();
-        Seen::Spinning(Spinning { lanes, polled, way, again, reads })
+        Seen::Spinning(Spinning { lanes, polled, way, again })
     }
 }
 

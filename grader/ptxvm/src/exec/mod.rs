@@ -161,7 +161,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 Op::Load(address, elements) => {
                     if active != 0 {
                         if let Some(watch) = &mut self.warp.spin.watch {
-                            watch.reads |= !address.strong && address.is_shared();
+                            watch.way.reads |= !address.strong && address.is_shared();
                             if address.strong {
                                 let size = elements.size();
                                 self.watch_access(pc, active, address, size, true, false);
@@ -198,7 +198,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 Op::QuietLoad(load) => {
                     if active != 0 {
                         if let Some(watch) = &mut self.warp.spin.watch {
-                            watch.reads = true;
+                            watch.way.reads = true;
                         }
                         self.quiet_load(pc, active, load);
                     }

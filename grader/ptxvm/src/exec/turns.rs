@@ -72,7 +72,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 };
                 found == Some(value)
             });
-            if let Seen::Spinning(Spinning { lanes, polled, way, again, reads }) = seen {
+            if let Seen::Spinning(Spinning { lanes, polled, way, again }) = seen {
                 self.state.polled.extend(&polled);
                 if way.changes {
                     let (seed, alone) = (self.seed(), self.warp.part().is_power_of_two());
@@ -83,7 +83,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     } else {
                         Stops::before_parting(lanes, &way)
                     });
-                } else if self.spins(lanes, Some(polled).filter(|_| again && !reads)) {
+                } else if self.spins(lanes, Some(polled).filter(|_| again && !way.reads)) {
                     return Some(Pause::Spins);
                 }
             }

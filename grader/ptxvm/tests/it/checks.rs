@@ -288,6 +288,23 @@ fn waiting_in_vain_is_found_at_once() {
     }
 }
 
+/// Of threads that wait for a lock, few do anything while it stays taken.
+#[test]
+fn waiting_costs_little() {
+    let (_, source, ptx) = FILES.into_iter().find(|(file, ..)| *file == "waits.cu").expect("waits");
+    let module = Module::load(ptx).expect("PTX");
+    let cases = cases(source);
+    let case = cases.iter().find(|case| case.name == "good_lock_of_many_threads").expect("case");
+    let (mut memory, launch, buffers) = prepare(case.launch);
+    let kernel = module.kernel(case.name).expect(case.name);
+    let options = Options::default();
+    let outcome = ptxvm::launch(&module, kernel, &launch, &mut memory, &options).expect(case.name);
+    let threads = 8 * 256;
+    assert_eq!(memory.bytes(buffers[1]), u32::to_le_bytes(threads));
+    let each = outcome.lane_instructions / u64::from(threads);
+    assert!(each < 20_000, "{each} instructions for a thread");
+}
+
 /// Right kernels leave in their buffers what they leave there on an H200.
 #[test]
 fn right_kernels_give_what_a_gpu_gives() {
