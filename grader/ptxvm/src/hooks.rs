@@ -45,6 +45,8 @@ pub(crate) struct Event<'a> {
     /// Registers of the warp, and for a store of single words the one that was stored.
     pub registers: &'a Registers,
     pub stored: Option<R>,
+    /// Lanes that stored less than a word, and by that what lay there already.
+    pub unchanged: u32,
 }
 
 impl Event<'_> {

@@ -59,7 +59,7 @@ impl Monitor for Races {
         self.global.block_start();
         self.phases.clear();
         self.warps = warps as usize;
-        self.shadow.begin((shared_bytes as usize).div_ceil(4));
+        self.shadow.begin((shared_bytes as usize).div_ceil(4), warps > 1);
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
         let base = if highest > u32::MAX / 2 { 1 } else { highest + 1 };
         for (warp, clocks) in self.clocks.iter_mut().enumerate() {
@@ -215,6 +215,7 @@ impl Races {
             own: self.order.own(warp),
             kind: event.kind,
             value: None,
+            unchanged: false,
             program: Some(event.program),
         };
         let stored = event.stored.map(|register| event.registers.r(register));
@@ -233,6 +234,7 @@ impl Races {
             now.mark = mark(lane);
             now.access.thread = thread;
             now.value = stored.map(|stored| stored[lane]);
+            now.unchanged = event.unchanged >> lane & 1 == 1;
             if event.size == 4 && self.shadow.visit_quietly((address / 4) as usize, &now) {
                 continue;
             }

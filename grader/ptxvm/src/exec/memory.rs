@@ -17,6 +17,8 @@ pub(super) struct Faults {
     pub read_only: u32,
     pub freed: u32,
     pub undefined: u32,
+    /// See [`Event::unchanged`].
+    pub unchanged: u32,
 }
 
 /// An instruction that accesses memory.
@@ -74,6 +76,7 @@ impl Faults {
             read_only: self.read_only & mask,
             freed: self.freed & mask,
             undefined: self.undefined & mask,
+            unchanged: self.unchanged & mask,
         }
     }
 
@@ -350,6 +353,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             ends_copy: what.ends_copy,
             registers: &self.warp.registers,
             stored: what.stored,
+            unchanged: faults.unchanged,
         };
         self.state.monitor.access(&event, &mut self.state.log);
         if faults.refused() | faults.undefined != 0 {
@@ -480,9 +484,14 @@ fn store_lanes(
     for lane in lanes(mask) {
         match memory.check(lane, addresses[lane], size, true) {
             Ok(place) => {
+                let part = size < 4 && slots.len() == 1;
                 for (index, &slot) in slots.iter().enumerate() {
                     let value = registers.lane(slot, lane);
+                    let old = if part { memory.get(lane, place, bytes) } else { (0, false) };
                     memory.put(lane, place + index * bytes as usize, bytes, value);
+                    if part && old.1 && old == memory.get(lane, place, bytes) {
+                        faults.unchanged |= 1 << lane;
+                    }
                 }
             }
             Err(fault) => faults.add(lane, fault),

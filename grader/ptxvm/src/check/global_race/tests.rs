@@ -69,6 +69,7 @@ fn watched_from(
                     ends_copy: false,
                     registers: &registers,
                     stored: None,
+                    unchanged: 0,
                 };
                 if kind != AccessKind::Read {
                     for (lane, &address) in addresses.iter().enumerate() {

@@ -38,6 +38,8 @@ pub(in crate::check) struct Now<'c> {
     pub kind: AccessKind,
     /// The word that is stored, where it is a single one.
     pub value: Option<u32>,
+    /// A part of a word is stored, and holds the same already.
+    pub unchanged: bool,
     pub program: Option<&'c Program>,
 }
 
@@ -99,7 +101,7 @@ impl Now<'_> {
         &self,
         last: &mut Last<M>,
         own: M,
-        same_value: Option<bool>,
+        same_value: bool,
         known: impl Fn(M) -> Option<Access>,
         unordered: impl Fn(M) -> Option<Access>,
     ) -> Option<Race> {
@@ -114,10 +116,7 @@ impl Now<'_> {
                         second.event.warp == old.event.warp
                             && old.event.warp != self.access.event.warp
                     };
-                    // Of words, two threads are enough.
-                    if unordered(second)
-                        .is_none_or(|second| same_value.is_none() && one_warp(second))
-                    {
+                    if unordered(second).is_none_or(one_warp) {
                         last.readers[1] = own;
                     }
                 }
@@ -135,7 +134,10 @@ impl Now<'_> {
         }
         last.writer = own;
         // Two writes of the same value leave the same memory in either order.
-        let writer = writer.filter(|old| !(same_value == Some(true) && old.event.valued));
+        let writer = writer.filter(|old| {
+            let same_word = same_value && old.event.valued;
+            !same_word && !self.unchanged
+        });
         let writer = writer.map(|old| self.race(RaceKind::WriteAfterWrite, old));
         let kind = |old: &Access| match old.event.writes {
             true => RaceKind::WriteAfterWrite,
@@ -173,7 +175,7 @@ impl Now<'_> {
             return Ok(writer.map(|old| self.race(RaceKind::ReadAfterWrite, old)));
         }
         known.last.writer = own;
-        if let Some(old) = writer {
+        if let Some(old) = writer.filter(|_| !self.unchanged) {
             return Ok(Some(self.race(RaceKind::WriteAfterWrite, old)));
         }
         if let Some(old) = self.conflict(unordered) {
@@ -204,6 +206,6 @@ impl Now<'_> {
     ) -> Option<Race> {
         let unordered = |doer| self.unordered_doer(classes, doer);
         // The values of single bytes are not kept: every write counts as a different one.
-        self.visit(&mut known.last, own, None, |doer| classes.access(doer), unordered)
+        self.visit(&mut known.last, own, false, |doer| classes.access(doer), unordered)
     }
 }

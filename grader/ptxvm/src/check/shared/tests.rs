@@ -12,7 +12,8 @@ struct Plain {
 }
 
 impl Plain {
-    fn visit(&mut self, now: &Now, value: Option<u32>, byte: bool) -> Option<(RaceKind, Access)> {
+    /// `quick`: two readers are enough, of whichever warps.
+    fn visit(&mut self, now: &Now, value: Option<u32>, quick: bool) -> Option<(RaceKind, Access)> {
         let unordered = |old: Option<Access>| {
             let old = old?;
             let (by, own) = (usize::from(old.event.warp), now.warp());
@@ -40,7 +41,7 @@ impl Plain {
                     let one_warp = |second: Access| {
                         second.event.warp == old.event.warp && old.event.warp != own
                     };
-                    if unordered(second).is_none_or(|second| byte && one_warp(second)) {
+                    if unordered(second).is_none_or(|second| !quick && one_warp(second)) {
                         self.readers[1] = Some(now.access);
                     }
                 }
@@ -76,7 +77,7 @@ fn a_few_bytes_find_what_whole_accesses_find() {
         (state >> 8) % below
     };
     let mut shadow = Shadow::default();
-    shadow.begin(WORDS);
+    shadow.begin(WORDS, true);
     let mut plain = vec![[Plain::default(); 4]; WORDS];
     let mut split = vec![false; WORDS];
     let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
@@ -150,10 +151,12 @@ fn a_few_bytes_find_what_whole_accesses_find() {
             own: own[warp as usize],
             kind,
             value: Some(random(3)),
+            unchanged: false,
             program: None,
         };
         let address = word * 4 + if size < 4 { random(4 / size) * size } else { 0 };
         let now = Now { value: now.value.filter(|_| size == 4), ..now };
+        let quick = size == 4 && shadow.visit_quietly(word as usize, &now);
         let mut wanted = None;
         for at in word..(address + size).div_ceil(4) {
             let whole = size >= 4 && !split[at as usize];
@@ -165,11 +168,11 @@ fn a_few_bytes_find_what_whole_accesses_find() {
                 if whole { 0..1 } else { address.max(at * 4) % 4..4.min(address + size - at * 4) };
             for byte in bytes {
                 let value = now.value.filter(|_| whole);
-                let found = plain[at as usize][byte as usize].visit(&now, value, !whole);
+                let found = plain[at as usize][byte as usize].visit(&now, value, quick);
                 wanted = wanted.or(found.map(|(kind, old)| (kind, old, at * 4 + byte)));
             }
         }
-        if size == 4 && shadow.visit_quietly(word as usize, &now) {
+        if quick {
             quiet += 1;
             assert_eq!(wanted, None, "round {round}");
         } else {
@@ -190,7 +193,7 @@ fn a_few_bytes_find_what_whole_accesses_find() {
 /// The write of a lane after both have read a word, met, and read it again; `quietly` where that is possible.
 fn write_after_second_reads(quietly: bool) -> Option<(RaceKind, Access)> {
     let mut shadow = Shadow::default();
-    shadow.begin(2);
+    shadow.begin(2, true);
     let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
     (clocks[0][0], clocks[1][1]) = (1, 1);
     let access = |shadow: &mut Shadow, clocks: &Clocks, warp: u8, lane, kind, word: u32| {
@@ -205,6 +208,7 @@ fn write_after_second_reads(quietly: bool) -> Option<(RaceKind, Access)> {
             own: Seen::default(),
             kind,
             value: None,
+            unchanged: false,
             program: None,
         };
         if quietly && shadow.visit_quietly(word as usize, &now) {
@@ -244,7 +248,7 @@ fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: b
         (state >> 8) % below
     };
     let mut shadow = Shadow::default();
-    shadow.begin(bytes as usize / 4);
+    shadow.begin(bytes as usize / 4, true);
     let mut plain = vec![Plain::default(); bytes as usize];
     let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
     for (warp, clocks) in clocks.iter_mut().enumerate() {
@@ -290,6 +294,7 @@ fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: b
             own: Seen::default(),
             kind,
             value: None,
+            unchanged: false,
             program: None,
         };
         if size == 4 {
@@ -297,7 +302,7 @@ fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: b
         }
         let mut wanted = None;
         for byte in address..address + size {
-            wanted = wanted.or(plain[byte as usize].visit(&now, None, true));
+            wanted = wanted.or(plain[byte as usize].visit(&now, None, false));
         }
         let found = shadow.visit(address, size, &now).map(|(race, _)| race);
         assert_eq!(found.map(|race| race.kind), wanted.map(|(kind, _)| kind), "round {round}");
@@ -339,7 +344,7 @@ fn bytes_of_many_classes_find_what_whole_accesses_find() {
 /// warps between.
 fn after_an_addition(last: (u32, AccessKind), met: bool, barrier: bool) -> Option<RaceKind> {
     let mut shadow = Shadow::default();
-    shadow.begin(1);
+    shadow.begin(1, true);
     let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
     (clocks[0][0], clocks[1][1]) = (1, 1);
     let mut found = None;
@@ -365,6 +370,7 @@ fn after_an_addition(last: (u32, AccessKind), met: bool, barrier: bool) -> Optio
             own: Seen::default(),
             kind,
             value: None,
+            unchanged: false,
             program: None,
         };
         if !shadow.visit_quietly(0, &now) {
@@ -388,4 +394,63 @@ fn an_atomic_does_not_hide_the_plain_write_before_it() {
     // Nor does what was before the atomic hide the atomic itself.
     let read = (1, AccessKind::Read);
     assert_eq!(after_an_addition(read, true, false), Some(RaceKind::ReadAfterWrite));
+}
+
+/// What a store of `size` bytes by thread 40 finds, where threads 0 to `readers` have read the word and their warps have met
+/// since with nobody, or where thread 0 has stored the same.
+fn store_after(readers: u32, size: u32, unchanged: bool) -> Option<RaceKind> {
+    let mut shadow = Shadow::default();
+    shadow.begin(1, true);
+    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
+    (clocks[0][0], clocks[1][1]) = (1, 1);
+    let reads = (0..readers).map(|index| ([0, 1, 40][index as usize], AccessKind::Read, false));
+    let first = (readers == 0).then_some((0, AccessKind::Write, false));
+    let accesses = reads.chain(first).chain([(
+        if readers == 0 { 40 } else { 0 },
+        AccessKind::Write,
+        unchanged,
+    )]);
+    let mut found = None;
+    for (thread, kind, unchanged) in accesses {
+        let writes = kind == AccessKind::Write;
+        if writes && readers != 0 {
+            // The lanes of the writer's warp have met.
+            clocks[0][0] = 2;
+            shadow.raise_floor(0, &clocks[0], 2, 2);
+        }
+        let warp = (thread / 32) as u8;
+        let clock = clocks[usize::from(warp)][usize::from(warp)];
+        let event = Event { clock, pc: writes.into(), warp, strong: false, writes, valued: false };
+        let now = Now {
+            mark: Mark::new(shadow.number(event), thread as usize % 32),
+            access: Access { event, thread },
+            clocks: &clocks,
+            met: clock,
+            own: Seen::default(),
+            kind,
+            value: None,
+            unchanged,
+            program: None,
+        };
+        if size < 4 || !shadow.visit_quietly(0, &now) {
+            found = shadow.visit(0, size, &now).map(|(race, _)| race.kind);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_reader_of_another_warp_is_known_beside_two_lanes() {
+    for size in [1, 2, 4] {
+        assert_eq!(store_after(3, size, false), Some(RaceKind::WriteAfterRead), "{size} bytes");
+        assert_eq!(store_after(2, size, false), None, "{size} bytes");
+    }
+}
+
+#[test]
+fn flags_of_one_byte_may_be_set_by_many() {
+    for size in [1, 2] {
+        assert_eq!(store_after(0, size, false), Some(RaceKind::WriteAfterWrite));
+        assert_eq!(store_after(0, size, true), None);
+    }
 }
