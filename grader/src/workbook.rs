@@ -106,11 +106,10 @@ impl Workbook {
     /// There is none of this number.
     pub fn puzzle(&self, number: u32) -> Result<&Puzzle, Failure> {
         self.puzzles.iter().find(|p| p.number == number).ok_or_else(|| {
-            let stems: Vec<&str> = self.puzzles.iter().map(|p| p.stem.as_str()).collect();
             Failure::new(
                 FailureKind::Usage,
                 format!("there is no puzzle {number}"),
-                format!("the workbook has {}", stems.join(", ")),
+                format!("there are {}; `grader list` names them", runs(&self.puzzles)),
             )
         })
     }
@@ -158,6 +157,23 @@ pub fn number_of(stem: &str) -> Option<u32> {
     if all_digits && !name.is_empty() { digits.parse().ok() } else { None }
 }
 
+/// Their numbers: `1 to 19, 23 to 25, 29`.
+fn runs(puzzles: &[Puzzle]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for puzzle in puzzles {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == puzzle.number => *last = puzzle.number,
+            _ => runs.push((puzzle.number, puzzle.number)),
+        }
+    }
+    let words = runs.into_iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,13 +206,15 @@ mod tests {
 
     #[test]
     fn a_missing_number_lists_those_that_exist() {
-        let dir = workbook(&["puzzles/10_b.toml", "puzzles/07_a.toml"]);
+        let names =
+            ["03_a", "04_a", "07_a", "10_b", "11_b", "12_b"].map(|n| format!("puzzles/{n}.toml"));
+        let dir = workbook(&names.each_ref().map(String::as_str));
         let failure = Workbook::open(dir.path()).unwrap().puzzle(8).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Usage);
         insta::assert_snapshot!(failure.render(false), @r"
         error: there is no puzzle 8
          |
-         = help: the workbook has 07_a, 10_b
+         = help: there are 3, 4, 7, 10 to 12; `grader list` names them
         ");
     }
 

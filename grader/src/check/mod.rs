@@ -79,6 +79,7 @@ pub fn load<'a>(workbook: &Workbook, puzzle: &'a Puzzle) -> Result<Loaded<'a>, F
     let tests: Vec<&Test> = spec.tests.iter().collect();
     let mut cases = grade::cases(&spec, &tests, SEED)?;
     cases.sort_by_key(|case| case.tensors.iter().map(|t| t.tensor.len()).sum::<usize>());
+    kernels::read(workbook, &puzzle.stub)?;
     let solution = kernels::read(workbook, &puzzle.solution)?;
     let text = kernels::read(workbook, &puzzle.wrong)?;
     let wrongs = wrong::parse(&text, workbook.relative(&puzzle.wrong), &solution)?;

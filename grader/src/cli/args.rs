@@ -77,6 +77,7 @@ pub enum Command {
 #[derive(Args, Debug)]
 pub struct PuzzleArgs {
     /// Number of the puzzle, such as 10
+    #[arg(value_parser = number)]
     pub number: u32,
 
     /// Grade the solution instead of your file
@@ -92,7 +93,7 @@ pub struct PuzzleArgs {
     pub test: Option<String>,
 
     /// Seed of the random data [default: a new one at every run]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
 
     /// Where to run the kernel
@@ -156,6 +157,7 @@ pub enum PtxFormat {
 #[derive(Args, Debug)]
 pub struct CheckArgs {
     /// Numbers of the puzzles [default: all]
+    #[arg(value_parser = number)]
     pub numbers: Vec<u32>,
 
     /// Where stubs and solutions run, besides the virtual machine
@@ -175,6 +177,7 @@ pub struct CheckArgs {
 #[derive(Args, Debug)]
 pub struct WatchArgs {
     /// Number of the puzzle [default: the last one, or the next if it is solved]
+    #[arg(value_parser = number)]
     pub number: Option<u32>,
 
     /// Where to run the kernel
@@ -186,6 +189,7 @@ pub struct WatchArgs {
 #[derive(Args, Debug)]
 pub struct HintArgs {
     /// Number of the puzzle
+    #[arg(value_parser = number)]
     pub number: u32,
 
     /// 1 is mild, 2 medium, 3 strong [default: one more than last time]
@@ -197,6 +201,7 @@ pub struct HintArgs {
 #[derive(Args, Debug)]
 pub struct NumberArgs {
     /// Number of the puzzle
+    #[arg(value_parser = number)]
     pub number: u32,
 }
 
@@ -274,6 +279,7 @@ pub struct ManArgs {
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
     /// Number of the puzzle, such as 10
+    #[arg(value_parser = number)]
     pub number: u32,
 
     /// The element, such as "C[0,2]" or "grad(input)[0,0,2,2]" [default: the first wrong one]
@@ -293,7 +299,7 @@ pub struct ExplainArgs {
     pub test: Option<String>,
 
     /// Seed of the random data [default: a new one at every run]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
 
     /// How to print it
@@ -305,6 +311,7 @@ pub struct ExplainArgs {
 #[derive(Args, Debug)]
 pub struct ProfileArgs {
     /// Number of the puzzle, such as 10
+    #[arg(value_parser = number)]
     pub number: u32,
 
     /// Count the solution instead of your file
@@ -320,7 +327,7 @@ pub struct ProfileArgs {
     pub test: Option<String>,
 
     /// Seed of the random data [default: a new one at every run]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
 
     /// How to print it
@@ -348,6 +355,15 @@ pub enum Format {
     Json,
     /// XML as of `JUnit`, for CI systems
     Junit,
+}
+
+/// A puzzle's number.
+fn number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "a puzzle is named by its number, such as 10".into())
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "a seed is a whole number, 0 or more".into())
 }
 
 /// `sm_80`, `compute_80` or `80`, of those that the virtual machine can be.

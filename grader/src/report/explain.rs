@@ -96,6 +96,9 @@ fn whole(all: &Comparison, style: Style) -> String {
             count(total, "element")
         );
     }
+    if unknown == total {
+        return "no element of this test could be compared with the formula".into();
+    }
     let rest =
         if unknown == 0 { String::new() } else { format!(", {unknown} could not be compared") };
     format!(

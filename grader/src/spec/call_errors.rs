@@ -83,9 +83,9 @@ fn a_test_of_calls_has_the_sizes_of_their_code_and_tensors() {
              code = \"fill(z, rows, s);\"\n[[test]]",
         )
         .replace("n = 5", "n = 5, m = 3, rows = 2");
-    let (_, test) = text.split_once("[[test]]").unwrap();
-    let test = |name| test.replace("\"tiny\"", &format!("\"{name}\"\nkernels = [\"{name}\"]"));
-    let all = format!("{text}[[test]]{}[[test]]{}", test("scale"), test("fill"));
+    let (_, tiny) = text.split_once("[[test]]").unwrap();
+    let only = |name| tiny.replace("\"tiny\"", &format!("\"{name}\"\nkernels = [\"{name}\"]"));
+    let all = format!("{text}[[test]]{}[[test]]{}", only("scale"), only("fill"));
     assert_eq!(met(&all), [vec!["rows", "n", "wide"], vec!["n"], vec!["rows", "wide"]]);
 }
 

@@ -10,7 +10,7 @@ pub fn errors(stderr: &str, ptx: &str) -> Vec<Message> {
         let at: usize = at.rsplit_once(", line ")?.1.parse().ok()?;
         let text = said.trim_start().strip_prefix(':')?.trim().to_owned();
         let (file, line) = source(ptx, at).unwrap_or_default();
-        Some(Message { text, file, line, ..Message::default() })
+        Some(Message { file, line, text, ..Message::default() })
     };
     stderr.lines().filter_map(error).collect()
 }

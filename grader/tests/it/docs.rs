@@ -136,16 +136,18 @@ fn every_link_of_the_book_leads_somewhere() {
     let mut links = 0;
     let mut linked = BTreeSet::new();
     let folder = root().join("book/src");
-    let chapters = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name());
-    let chapters: BTreeSet<String> = chapters
-        .filter_map(|name| name.into_string().ok().filter(|name| name.ends_with(".md")))
+    let is_page = |name: &str| Path::new(name).extension().is_some_and(|e| e == "md");
+    let chapters: BTreeSet<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
+        .filter(|name| is_page(name))
         .collect();
     for chapter in &chapters {
         let text = page(chapter);
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
             let file = if file.is_empty() { chapter } else { file };
-            if !file.ends_with(".md") {
+            if !is_page(file) {
                 continue;
             }
             assert!(chapters.contains(file), "{chapter}: {target}");
