@@ -121,10 +121,10 @@ mod tests {
         }
         assert!(way.changes);
         let mut stops = Stops::default();
-        let steps: Vec<u32> = (0..64).map(|_| stops.behind(1, &way, true, 7).steps).collect();
+        let steps: Vec<u32> = (0..256).map(|_| stops.behind(1, &way, true, 7).steps).collect();
         let at = |place: u32| steps.iter().filter(|&&steps| steps == place).count();
-        assert!(at(1) > 40 && (2..=4).all(|place| at(place) > 0), "{steps:?}");
-        assert_eq!(at(1) + at(2) + at(3) + at(4), 64);
+        assert!(at(1) > 160 && (2..=4).all(|place| at(place) > 0), "{steps:?}");
+        assert_eq!(at(1) + at(2) + at(3) + at(4), 256);
     }
 
     #[test]
