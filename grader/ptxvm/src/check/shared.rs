@@ -74,12 +74,14 @@ impl Entry {
     }
 
     /// Whether nothing happened after the first event but reads of two threads after the second one, as which a third one tells
-    /// nothing new; of `several` warps, if those are not lanes of one.
+    /// nothing new; of several warps, if those are not lanes of one. `alone`: 1 if there is one warp, else 0.
     #[inline(always)]
-    fn is_read(self, floor: u32, since: u32, several: bool) -> bool {
+    fn is_read(self, floor: u32, since: u32, alone: u32) -> bool {
         let [first, second] = Self::READERS.map(|reader| self.get(reader).event());
-        let two = (first.min(second) > since) & !(several & (first == second));
-        !self.is_split() & (self.get(Self::WRITER).event() <= floor) & two
+        let apart = (first ^ second | alone).min(1);
+        !self.is_split()
+            & (self.get(Self::WRITER).event() <= floor)
+            & (first.min(second).wrapping_mul(apart) > since)
     }
 
     fn visit(&mut self, events: &Events, now: &Now, same_value: bool) -> Option<Race> {
@@ -115,14 +117,14 @@ pub(super) struct Shadow {
     coarse: bool,
     /// Warps have learnt of others otherwise than by a barrier of all of them.
     in_part: bool,
-    /// The block has more than one warp.
-    several: bool,
+    /// 1 if the block has one warp, else 0.
+    alone: u32,
 }
 
 impl Shadow {
     /// A block with so many words begins, of one warp or of several.
     pub fn begin(&mut self, words: usize, several: bool) {
-        self.several = several;
+        self.alone = u32::from(!several);
         if self.words.len() != words {
             self.words = vec![Entry::default(); words];
             self.values = vec![0; words];
@@ -186,7 +188,7 @@ impl Shadow {
     #[inline(always)]
     pub fn visit_quietly(&mut self, word: usize, now: &Now) -> bool {
         let (floor, since) = (self.events.floors[now.warp()], self.events.since[now.warp()]);
-        let several = self.several;
+        let alone = self.alone;
         let Some(entry) = self.words.get_mut(word) else { return false };
         if entry.is_split() || entry.get(Entry::WRITER).event() > floor {
             return false;
@@ -196,7 +198,7 @@ impl Shadow {
         if now.kind == AccessKind::Read {
             match news {
                 [false, _] => entry.set(first, now.mark),
-                [true, true] => return entry.is_read(floor, since, several),
+                [true, true] => return entry.is_read(floor, since, alone),
                 [true, false] => match now.unordered(&self.events, entry.get(first)) {
                     Some(old) if old.thread == now.access.thread => {}
                     Some(_) => entry.set(second, now.mark),
@@ -222,17 +224,17 @@ impl Shadow {
     pub fn knows_words(&self, reads: &WordReads) -> bool {
         let warp = reads.warp as usize % WARPS;
         let (floor, since) = (self.events.floors[warp], self.events.since[warp]);
-        let several = self.several;
+        let alone = self.alone;
         let near = reads.words.span().and_then(|span| self.words.get(span));
         // No short cut out of the loop, so that it vectorises.
         if near.is_some_and(|near| {
-            near.iter().fold(true, |all, entry| all & entry.is_read(floor, since, several))
+            near.iter().fold(true, |all, entry| all & entry.is_read(floor, since, alone))
         }) {
             return true;
         }
         let is_read = |word| {
             let entry: Option<&Entry> = self.words.get(word);
-            entry.is_some_and(|entry| entry.is_read(floor, since, several))
+            entry.is_some_and(|entry| entry.is_read(floor, since, alone))
         };
         reads.words.all(reads.mask, is_read)
     }

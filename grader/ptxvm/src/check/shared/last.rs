@@ -139,9 +139,8 @@ impl Now<'_> {
             !same_word && !self.unchanged
         });
         let writer = writer.map(|old| self.race(RaceKind::WriteAfterWrite, old));
-        let kind = |old: &Access| match old.event.writes {
-            true => RaceKind::WriteAfterWrite,
-            false => RaceKind::WriteAfterRead,
+        let kind = |old: &Access| {
+            if old.event.writes { RaceKind::WriteAfterWrite } else { RaceKind::WriteAfterRead }
         };
         writer.or(reader.map(|old| self.race(kind(&old), old)))
     }
