@@ -1,10 +1,11 @@
 //! Runs the warps of one block: turns, barriers, deadlocks.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use crate::exec::{BlockState, Env, Machine, Pause, SLICE, finish_reduction, instruction};
 use crate::finding::FindingKind;
 use crate::hooks::Monitor;
 use crate::ir::{Op, Pc};
-use crate::stalled::Stalled;
 use crate::warp::{Status, Warp};
 
 /// PTX ISA 9.7.13.1: 16 barriers for a block.
@@ -69,6 +70,28 @@ pub(crate) enum Ended {
     Paused,
     /// It has not ended, and all its warps wait for somebody else.
     Idle,
+}
+
+/// Tells when all wait for each other in loops: each has come back to where it was, again and again, and no register has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Stalled {
+    turns: usize,
+    fingerprint: Option<u64>,
+}
+
+impl Stalled {
+    /// After one more turn in which one of `all` did nothing but wait, and each one before it. True if that will not change.
+    pub fn is_certain(&mut self, all: usize, fingerprint: impl FnOnce() -> u64) -> bool {
+        /// Turns of each between two looks.
+        const BETWEEN: usize = 4;
+        self.turns += 1;
+        if self.turns < BETWEEN * all {
+            return false;
+        }
+        self.turns = 0;
+        let now = fingerprint();
+        self.fingerprint.replace(now) == Some(now)
+    }
 }
 
 /// The barriers of a block and its warps.
@@ -151,8 +174,7 @@ impl<M: Monitor> Turns<'_, '_, M> {
                 if patience.block != u64::MAX {
                     return Ended::Idle;
                 }
-                let warps = &mut *self.warps;
-                if stalled.is_certain(1, |see| warps.iter_mut().for_each(|warp| see(0, warp))) {
+                if stalled.is_certain(1, || self.fingerprint()) {
                     self.waits_in_vain();
                     return Ended::Endless;
                 }
@@ -262,6 +284,16 @@ impl<M: Monitor> Turns<'_, '_, M> {
             warp.spin.may_part = true;
         }
         could
+    }
+
+    /// A number that changes when a register of a thread does.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for warp in &*self.warps {
+            let registers = &warp.registers;
+            (&registers.r, &registers.q, &registers.p).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// The block waits in vain: its first warp that waits in a loop is told of.

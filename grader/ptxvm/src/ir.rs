@@ -105,13 +105,6 @@ pub struct Address {
     pub strong: bool,
 }
 
-impl Address {
-    /// Whether other threads may change what lies there.
-    pub fn is_shared(&self) -> bool {
-        !matches!(self.window, Some(Window::Local | Window::Const | Window::Param))
-    }
-}
-
 /// Where a loaded element goes, or a stored one comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Slot {

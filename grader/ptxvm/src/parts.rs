@@ -7,7 +7,7 @@
 //! instruction.
 
 use crate::ir::Pc;
-use crate::warp::{Split, Status, Warp, lanes};
+use crate::warp::{Split, Status, Warp};
 
 /// Lanes with a stack of their own.
 #[derive(Clone, Debug)]
@@ -105,10 +105,6 @@ impl Warp {
         let same = |other: &&mut Part| {
             other.state == part.state && same_place(part.now, &part.stack, other)
         };
-        if self.spin.apart && part.state == State::Ready {
-            self.others.push(part);
-            return;
-        }
         match self.others.iter_mut().find(same) {
             Some(other) => absorb(&mut other.now, &mut other.stack, &part),
             None => self.others.push(part),
@@ -135,26 +131,6 @@ impl Warp {
             part.now = split;
         }
         self.add_part(part);
-    }
-
-    /// Each lane of the running part becomes a part of its own; they do not meet by chance any more.
-    pub fn separate(&mut self) {
-        self.spin.apart = true;
-        self.spin.at_work = 0;
-        let first = self.now.mask & self.now.mask.wrapping_neg();
-        for lane in lanes(self.part() & !first) {
-            self.let_go(1 << lane);
-        }
-    }
-
-    /// At the end of a turn in which the running part did not spin: whether parts still keep apart. If none of them spins for a
-    /// while, they may meet.
-    pub fn stays_apart(&mut self) -> bool {
-        /// Turns of each part.
-        const WHILE: usize = 4;
-        self.spin.at_work += 1;
-        self.spin.apart &= self.spin.at_work <= WHILE * (self.others.len() + 1);
-        self.spin.apart
     }
 
     /// Takes up a part, after the running one was put aside or has ended.

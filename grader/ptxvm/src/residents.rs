@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 
-use crate::block::{Barriers, Ended, Patience, Turns};
+use crate::block::{Barriers, Ended, Patience, Stalled, Turns};
 use crate::exec::objects::Mbarriers;
 use crate::exec::{BlockState, Env};
 use crate::finding::Log;
 use crate::hooks::Monitor;
 use crate::memory::flat::Flat;
 use crate::program::Program;
-use crate::stalled::Stalled;
 use crate::warp::Warp;
 
 /// A turn of a block: long enough that changing over costs little, short enough that waiting costs little.
@@ -41,6 +40,15 @@ impl<M> Resident<M> {
         let warps = (0..warps).map(|_| Warp::new(program)).collect();
         Self { index: 0, state, warps, barriers: Barriers::default() }
     }
+}
+
+/// A number that changes when a register of a thread does.
+fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<Resident<M>>) -> u64 {
+    // The order of the blocks is that of their turns.
+    residents.iter_mut().fold(0, |all, Resident { index, state, warps, .. }| {
+        let print = Turns { env, state, warps }.fingerprint();
+        all ^ (print ^ *index).wrapping_mul(2 * *index + 1)
+    })
 }
 
 /// All blocks wait for each other: the first one is told of.
@@ -96,15 +104,7 @@ pub(crate) fn take_turns<M: Monitor>(
         } else if ended == Ended::Idle {
             residents.push_back(resident);
             let full = !more || residents.len() as u64 >= room;
-            let all = residents.len();
-            let mut each = |see: &mut dyn FnMut(u64, &mut Warp)| {
-                for Resident { index, warps, .. } in &mut *residents {
-                    for warp in warps {
-                        see(*index, warp);
-                    }
-                }
-            };
-            if full && stalled.is_certain(all, &mut each) {
+            if full && stalled.is_certain(residents.len(), || fingerprint(env, residents)) {
                 wait_in_vain(env, residents, &mut end);
                 return;
             }

@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 
 use crate::ir::{Op, Pc, Slot};
-use crate::livelock::{Leaving, Stops, Way};
 use crate::memory::Window;
 use crate::program::Program;
 use crate::warp::{Registers, Split, Warp};
@@ -25,8 +24,6 @@ const LOOK: u64 = 1 << 11;
 const PART_TURN: u64 = 1 << 9;
 /// Turns in which a warp does nothing but spin before its lanes part, though other warps of the block have something to do.
 const RESTS: u32 = 8;
-/// Different things that lanes which spin may find with one instruction.
-const DIFFERENT: usize = 8;
 /// Instructions after which lanes spin that have seen nothing new, though their registers change.
 const PATIENCE: u64 = 1 << 13;
 
@@ -50,19 +47,6 @@ pub(crate) struct Spin {
     rests: u32,
     /// Lanes that have seen nothing new since so many instructions of the warp.
     bored: Option<(u32, u64)>,
-    /// Lanes have been found lately that change memory while they spin, and change it back: they try, step back and try
-    /// again. In step they may be in each other's way for ever.
-    pub steps_back: bool,
-    pub stops: Stops,
-    pub leaving: Option<Leaving>,
-    /// Parts of the warp stay apart, though they are at the same instruction.
-    pub apart: bool,
-    /// Turns in a row at whose end the running part did not spin, while parts stay apart.
-    pub at_work: usize,
-    /// What those parts look at that did nothing but spin, and nothing else; None if that is not known.
-    pub looks_at: Option<Vec<Polled>>,
-    /// All that the warp looks at, and nothing else: until any of it changes, it will do nothing but spin.
-    pub asleep: Option<Vec<Polled>>,
 }
 
 /// A byte of memory: window, lane (in local memory), address.
@@ -95,28 +79,13 @@ pub(crate) struct Watch {
     /// Branches in the whole look.
     branches: u32,
     end: u64,
-    /// What volatile accesses and atomics found, by instruction: different things where a loop comes by it several times.
-    pub polled: HashMap<Pc, Vec<Vec<Polled>>>,
+    /// What volatile accesses and atomics found, by instruction, each time the same.
+    pub polled: HashMap<Pc, Vec<Polled>>,
     /// One of them found something else than before, or something happened that nobody keeps track of.
     pub news: bool,
-    /// Something was found again.
+    /// Each of `polled` was found again at least once.
     pub again: bool,
     pub lost: bool,
-    /// What lay where the last access writes: window, lane, address, bytes, value.
-    pub before: Vec<(Window, u8, u64, u32, u64)>,
-    /// What happened since things were kept.
-    pub way: Way,
-}
-
-/// Lanes that spin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Spinning {
-    pub lanes: u32,
-    /// What they look at.
-    pub polled: Vec<Polled>,
-    pub way: Way,
-    /// They have come back to the place where this way began.
-    pub again: bool,
 }
 
 /// What a look has shown.
@@ -124,8 +93,8 @@ pub(crate) struct Spinning {
 pub(crate) enum Seen {
     /// Nothing yet.
     Nothing,
-    /// Lanes spin.
-    Spinning(Spinning),
+    /// These lanes spin, and this is what they look at.
+    Spinning(u32, Vec<Polled>),
     /// They do not.
     Busy,
 }
@@ -149,13 +118,6 @@ impl Spin {
             may_part: false,
             rests: 0,
             bored: None,
-            steps_back: false,
-            stops: Stops::default(),
-            leaving: None,
-            apart: false,
-            at_work: 0,
-            looks_at: None,
-            asleep: None,
         };
         spin.restart();
         spin
@@ -171,36 +133,6 @@ impl Spin {
         self.may_part = false;
         self.rests = 0;
         self.bored = None;
-        self.steps_back = false;
-        self.leaving = None;
-        self.stops = Stops::default();
-        self.apart = false;
-        self.at_work = 0;
-        self.looks_at = None;
-        self.asleep = None;
-    }
-
-    /// Whether writes are looked at.
-    #[inline(always)]
-    pub fn is_alert(&self) -> bool {
-        self.watch.is_some() || self.leaving.is_some()
-    }
-
-    /// A part spins, and looks at nothing but this, if that is known.
-    pub fn doze(&mut self, polled: Option<Vec<Polled>>) {
-        if self.idle == 0 {
-            self.looks_at = Some(Vec::new());
-        }
-        let (Some(all), Some(polled)) = (&mut self.looks_at, polled) else {
-            self.looks_at = None;
-            return;
-        };
-        for one in polled {
-            let same = |old: &Polled| Polled { lane: one.lane, ..*old } == one;
-            if !all.iter().any(same) {
-                all.push(one);
-            }
-        }
     }
 
     /// The warp has done nothing but spin, and others get their turn. When that has not helped for a while, it must help itself.
@@ -212,7 +144,6 @@ impl Spin {
     /// Another part runs.
     pub fn change(&mut self, executed: u64) {
         self.watch = None;
-        self.leaving = None;
         self.turn_end = executed + PART_TURN;
         self.look_at = executed + SHORT;
         self.next_turn = 0;
@@ -222,7 +153,6 @@ impl Spin {
     fn rest(&mut self, executed: u64) {
         self.watch = None;
         self.rests = 0;
-        self.steps_back = false;
         self.interval = (self.interval * 2).min(LONGEST);
         self.look_at = executed + self.interval;
     }
@@ -237,22 +167,6 @@ impl Spin {
 }
 
 impl Watch {
-    /// A volatile access or atomic found something.
-    pub fn note(&mut self, pc: Pc, found: Vec<Polled>, executed: u64) {
-        let all = self.polled.entry(pc).or_default();
-        if all.contains(&found) {
-            self.again = true;
-        } else {
-            let late = executed + LOOK / 2 > self.end || all.len() >= DIFFERENT;
-            self.news |= late && !all.is_empty();
-            if all.len() < DIFFERENT {
-                all.push(found);
-            } else {
-                self.way.reads = true;
-            }
-        }
-    }
-
     fn new(warp: &Warp) -> Self {
         Self {
             now: warp.now,
@@ -267,8 +181,6 @@ impl Watch {
             news: false,
             again: false,
             lost: false,
-            before: Vec::new(),
-            way: Way::new(warp.stack.len()),
         }
     }
 
@@ -291,14 +203,6 @@ impl Watch {
         self.bytes.clear();
         self.ran = warp.now.mask;
         self.lost = false;
-        self.way = Way::new(warp.stack.len());
-    }
-
-    /// These lanes spin.
-    fn spinning(self, lanes: u32, again: bool) -> Seen {
-        let way = self.way;
-        let polled = self.polled.into_values().flatten().flatten().collect();
-        Seen::Spinning(Spinning { lanes, polled, way, again })
     }
 }
 
@@ -324,13 +228,11 @@ impl Warp {
         watch.ran |= self.now.mask;
         watch.ran_at_all |= self.now.mask;
         watch.branches += 1;
-        watch.way.step(&[], self.stack.len());
         if !watch.lost
             && watch.is_back(self)
             && watch.bytes.iter().all(|(&byte, &value)| unchanged(self, byte, value))
         {
-            let ran = watch.ran;
-            return watch.spinning(ran, true);
+            return Seen::Spinning(watch.ran, watch.polled.into_values().flatten().collect());
         }
         if self.executed >= watch.end {
             let ran = watch.ran_at_all;
@@ -347,7 +249,7 @@ impl Warp {
                     if self.executed - since < PATIENCE {
                         Seen::Busy
                     } else {
-                        watch.spinning(ran, false)
+                        Seen::Spinning(ran, watch.polled.into_values().flatten().collect())
                     }
                 }
                 _ => {

@@ -32,7 +32,6 @@ use crate::simd::Simd;
 use crate::spin::Polled;
 use crate::warp::{Split, Status, Warp, lanes};
 use objects::Mbarriers;
-use turns::Stays;
 
 /// What all blocks of a launch share.
 pub(crate) struct Env<'a> {
@@ -91,9 +90,6 @@ pub(crate) struct Machine<'m, 'e, M> {
 impl<M: Monitor> Machine<'_, '_, M> {
     /// Runs until there is a reason to pause, such as `slice` instructions.
     pub fn run(&mut self, slice: u64) -> Pause {
-        if self.sleeps() {
-            return Pause::Spins;
-        }
         let env = self.env;
         let code = env.program.code.as_slice();
         let slice_end = (self.warp.executed + slice).min(env.budget);
@@ -160,12 +156,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 Op::Load(address, elements) => {
                     if active != 0 {
-                        if let Some(watch) = &mut self.warp.spin.watch {
-                            watch.way.reads |= !address.strong && address.is_shared();
-                            if address.strong {
-                                let size = elements.size();
-                                self.watch_access(pc, active, address, size, true, false);
-                            }
+                        if address.strong && self.warp.spin.watch.is_some() {
+                            self.watch_access(pc, active, address, elements.size(), true, false);
                         }
                         self.load(pc, active, address, elements);
                     }
@@ -176,16 +168,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             self.watch_access(pc, active, address, elements.size(), false, true);
                         }
                         self.store(pc, active, address, elements);
-                        if self.warp.spin.is_alert() {
-                            match self.after_write(pc) {
-                                Stays::Here => {}
-                                Stays::Nowhere => return Pause::Spins,
-                                Stays::Elsewhere => {
-                                    pc = self.warp.now.pc;
-                                    continue;
-                                }
-                            }
-                        }
                         if address.strong
                             && !self.state.polled.is_empty()
                             && self.changes_polled(active, address)
@@ -197,9 +179,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 Op::QuietLoad(load) => {
                     if active != 0 {
-                        if let Some(watch) = &mut self.warp.spin.watch {
-                            watch.way.reads = true;
-                        }
                         self.quiet_load(pc, active, load);
                     }
                 }
@@ -210,16 +189,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             self.watch_access(pc, active, address, size, false, true);
                         }
                         self.quiet_store(pc, active, store);
-                        if self.warp.spin.is_alert() {
-                            match self.after_write(pc) {
-                                Stays::Here => {}
-                                Stays::Nowhere => return Pause::Spins,
-                                Stays::Elsewhere => {
-                                    pc = self.warp.now.pc;
-                                    continue;
-                                }
-                            }
-                        }
                     }
                 }
                 Op::Atom(atom) => {
@@ -229,16 +198,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             self.watch_access(pc, active, address, size, true, true);
                         }
                         self.atomic(pc, active, atom);
-                        if self.warp.spin.is_alert() {
-                            match self.after_write(pc) {
-                                Stays::Here => {}
-                                Stays::Nowhere => return Pause::Spins,
-                                Stays::Elsewhere => {
-                                    pc = self.warp.now.pc;
-                                    continue;
-                                }
-                            }
-                        }
                         if !self.state.polled.is_empty()
                             && self.changes_polled(active, &atom.address)
                         {
@@ -358,7 +317,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     self.watch_loses_track();
                     if active != 0 && self.mbarrier(pc, active, mbarrier) {
                         self.warp.now.pc = pc + 1;
-                        if self.spins(mask, None) {
+                        if self.spins(mask) {
                             return Pause::Spins;
                         }
                         pc = self.warp.now.pc;
@@ -447,7 +406,6 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let threads = bar.threads.map(|threads| self.warp.registers.r(threads)[lane]);
         self.warp.now.pc = pc + 1;
         self.warp.spin.watch = None;
-        self.warp.spin.leaving = None;
         if bar.waits {
             self.warp.status = Status::Waiting(id);
         }

@@ -1,4 +1,4 @@
-// Threads that try, step back and try again. README.md says how a kernel is launched and what the comments mean.
+// Threads that wait for locks and flags in other ways than those of lanes.cu and fences.cu. README.md says how a kernel is launched and what the comments mean.
 #include <cuda/atomic>
 __device__ bool try_lock(int *lock) {
     if (atomicCAS(lock, 0, 1) != 0) return false;
@@ -24,38 +24,10 @@ __device__ void move_one(int *locks, int *sums, int from, int to) {
     unlock(&locks[to]);
     unlock(&locks[from]);
 }
-// launch: grid=(1,1,1) block=(2,1,1) shared=0 zeros=i32[2] zeros=i32[2]
-extern "C" __global__ void good_lanes_that_step_back(int *locks, int *sums) {
-    for (int k = 0; k < 5; k++) move_one(locks, sums, threadIdx.x, 1 - threadIdx.x);
-}
-// launch: grid=(1,1,1) block=(96,1,1) shared=0 zeros=i32[3] zeros=i32[3]
-extern "C" __global__ void good_warps_that_step_back(int *locks, int *sums) {
-    int w = threadIdx.x / 32;
-    if (threadIdx.x % 32 == 0)
-        for (int k = 0; k < 9; k++) move_one(locks, sums, w, (w + 1) % 3);
-}
 // launch: grid=(3,1,1) block=(32,1,1) shared=0 zeros=i32[3] zeros=i32[3]
 extern "C" __global__ void good_blocks_that_step_back(int *locks, int *sums) {
     if (threadIdx.x == 0)
         for (int k = 0; k < 9; k++) move_one(locks, sums, blockIdx.x, (blockIdx.x + 1) % 3);
-}
-// launch: grid=(2,1,1) block=(64,1,1) shared=0 in=i32[128] zeros=i32[16] zeros=i32[16]
-extern "C" __global__ void good_accounts(const int *in, int *locks, int *sums) {
-    int i = blockIdx.x * 64 + threadIdx.x;
-    move_one(locks, sums, in[i] % 16, (in[i] + 1 + i % 15) % 16);
-}
-// launch: grid=(1,1,1) block=(32,1,1) shared=0 zeros=i32[32] out=i32[32]
-extern "C" __global__ void good_philosophers(int *forks, int *meals) {
-    int left = threadIdx.x, right = (left + 1) % 32, eaten = 0;
-    while (eaten < 2) {
-        if (!try_lock(&forks[left])) continue;
-        if (try_lock(&forks[right])) {
-            eaten++;
-            unlock(&forks[right]);
-        }
-        unlock(&forks[left]);
-    }
-    meals[left] = eaten;
 }
 // launch: grid=(5,1,1) block=(1,1,1) shared=0 zeros=i32[5] out=i32[5]
 extern "C" __global__ void good_philosophers_who_wait_longer(int *forks, int *meals) {
@@ -74,41 +46,6 @@ extern "C" __global__ void good_philosophers_who_wait_longer(int *forks, int *me
         __nanosleep(wait);
     }
     meals[left] = eaten;
-}
-// launch: grid=(1,1,1) block=(4,1,1) shared=0 zeros=i32[4] zeros=i32[4] out=i32[4]
-extern "C" __global__ void good_count_of_tries(int *locks, int *sums, int *tried) {
-    int tries = 0, held = 0;
-    while (held < 3) {
-        tries++;
-        for (held = 0; held < 3; held++)
-            if (!try_lock(&locks[(threadIdx.x + held) % 4])) break;
-        if (held == 3)
-            for (int k = 0; k < 3; k++) sums[(threadIdx.x + k) % 4] += 1;
-        for (int k = 0; k < held; k++) unlock(&locks[(threadIdx.x + k) % 4]);
-    }
-    tried[threadIdx.x] = tries > 0;
-}
-// launch: grid=(1,1,1) block=(2,1,1) shared=0 out=i32[1]
-extern "C" __global__ void good_polite_lanes(int *out) {
-    __shared__ volatile int wants[2];
-    __shared__ int sum;
-    int me = threadIdx.x;
-    wants[me] = 0;
-    if (me == 0) sum = 0;
-    __syncwarp();
-    while (true) {
-        wants[me] = 1;
-        __threadfence_block();
-        if (!wants[1 - me]) break;
-        wants[me] = 0;
-        __nanosleep(100);
-    }
-    __threadfence_block();
-    sum += me + 1;
-    __threadfence_block();
-    wants[me] = 0;
-    __syncwarp();
-    if (me == 0) *out = sum;
 }
 __device__ void peterson(volatile int *wants, volatile int *turn, int me, int *sum) {
     for (int k = 0; k < 4; k++) {
@@ -196,18 +133,6 @@ extern "C" __global__ void bad_permit_that_is_never_given_back(int *words) {
         atomicSub(&words[0], 1);
     }
     atomicAdd(&words[1], 1);
-}
-// launch: grid=(1,1,1) block=(2,1,1) shared=0 zeros=i32[2] zeros=i32[2]
-extern "C" __global__ void bad_step_back_after_the_change(int *locks, int *sums) {
-    int me = threadIdx.x;
-    while (true) {
-        if (!try_lock(&locks[me])) continue;
-        sums[0] += 1; // expect: GlobalRace
-        if (try_lock(&locks[1 - me])) break;
-        unlock(&locks[me]);
-    }
-    unlock(&locks[1 - me]);
-    unlock(&locks[me]);
 }
 // launch: grid=(5,1,1) block=(32,1,1) shared=0 in=i32[160] out=i32[160] zeros=u8[5] out=i32[32]
 extern "C" __global__ void good_flags_of_a_byte(const int *in, int *data, volatile unsigned char *flags, int *out) {
@@ -306,13 +231,4 @@ extern "C" __global__ void bad_flag_of_another_warp(const int *in, int *out) {
     }
     __threadfence_block();
     out[t - 64] = data[t - 32] + data[t - 64]; // expect: SharedRace
-}
-// launch: grid=(8,1,1) block=(256,1,1) shared=0 zeros=i32[1] zeros=i32[1]
-extern "C" __global__ void good_lock_of_many_threads(int *lock, int *count) {
-    while (atomicCAS(lock, 0, 1) != 0) {
-    }
-    __threadfence();
-    *count += 1;
-    __threadfence();
-    atomicExch(lock, 0);
 }
