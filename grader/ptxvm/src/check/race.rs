@@ -59,7 +59,7 @@ impl Monitor for Races {
         self.global.block_start();
         self.phases.clear();
         self.warps = warps as usize;
-        self.shadow.begin((shared_bytes as usize).div_ceil(4), warps > 1);
+        self.shadow.begin((shared_bytes as usize).div_ceil(4));
         let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
         let base = if highest > u32::MAX / 2 { 1 } else { highest + 1 };
         for (warp, clocks) in self.clocks.iter_mut().enumerate() {

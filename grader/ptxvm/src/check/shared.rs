@@ -74,20 +74,17 @@ impl Entry {
     }
 
     /// Whether nothing happened after the first event but reads of two threads after the second one, as which a third one tells
-    /// nothing new; of several warps, if those are not lanes of one. `alone`: 1 if there is one warp, else 0.
+    /// nothing new.
     #[inline(always)]
-    fn is_read(self, floor: u32, since: u32, alone: u32) -> bool {
+    fn is_read(self, floor: u32, since: u32) -> bool {
         let [first, second] = Self::READERS.map(|reader| self.get(reader).event());
-        let apart = (first ^ second | alone).min(1);
-        !self.is_split()
-            & (self.get(Self::WRITER).event() <= floor)
-            & (first.min(second).wrapping_mul(apart) > since)
+        !self.is_split() & (self.get(Self::WRITER).event() <= floor) & (first.min(second) > since)
     }
 
-    fn visit(&mut self, events: &Events, now: &Now, same_value: bool) -> Option<Race> {
+    fn visit(&mut self, events: &Events, now: &Now, word: Option<bool>) -> Option<Race> {
         let mut last = self.last();
         let (known, unordered) = (|old| events.get(old), |old| now.unordered(events, old));
-        let race = now.visit(&mut last, now.mark, same_value, known, unordered);
+        let race = now.visit(&mut last, now.mark, word, known, unordered);
         *self = Self::of(last);
         race
     }
@@ -117,14 +114,11 @@ pub(super) struct Shadow {
     coarse: bool,
     /// Warps have learnt of others otherwise than by a barrier of all of them.
     in_part: bool,
-    /// 1 if the block has one warp, else 0.
-    alone: u32,
 }
 
 impl Shadow {
-    /// A block with so many words begins, of one warp or of several.
-    pub fn begin(&mut self, words: usize, several: bool) {
-        self.alone = u32::from(!several);
+    /// A block with so many words begins.
+    pub fn begin(&mut self, words: usize) {
         if self.words.len() != words {
             self.words = vec![Entry::default(); words];
             self.values = vec![0; words];
@@ -188,7 +182,6 @@ impl Shadow {
     #[inline(always)]
     pub fn visit_quietly(&mut self, word: usize, now: &Now) -> bool {
         let (floor, since) = (self.events.floors[now.warp()], self.events.since[now.warp()]);
-        let alone = self.alone;
         let Some(entry) = self.words.get_mut(word) else { return false };
         if entry.is_split() || entry.get(Entry::WRITER).event() > floor {
             return false;
@@ -198,7 +191,7 @@ impl Shadow {
         if now.kind == AccessKind::Read {
             match news {
                 [false, _] => entry.set(first, now.mark),
-                [true, true] => return entry.is_read(floor, since, alone),
+                [true, true] => return entry.is_read(floor, since),
                 [true, false] => match now.unordered(&self.events, entry.get(first)) {
                     Some(old) if old.thread == now.access.thread => {}
                     Some(_) => entry.set(second, now.mark),
@@ -224,17 +217,16 @@ impl Shadow {
     pub fn knows_words(&self, reads: &WordReads) -> bool {
         let warp = reads.warp as usize % WARPS;
         let (floor, since) = (self.events.floors[warp], self.events.since[warp]);
-        let alone = self.alone;
         let near = reads.words.span().and_then(|span| self.words.get(span));
         // No short cut out of the loop, so that it vectorises.
         if near.is_some_and(|near| {
-            near.iter().fold(true, |all, entry| all & entry.is_read(floor, since, alone))
+            near.iter().fold(true, |all, entry| all & entry.is_read(floor, since))
         }) {
             return true;
         }
         let is_read = |word| {
             let entry: Option<&Entry> = self.words.get(word);
-            entry.is_some_and(|entry| entry.is_read(floor, since, alone))
+            entry.is_some_and(|entry| entry.is_read(floor, since))
         };
         reads.words.all(reads.mask, is_read)
     }
@@ -271,7 +263,7 @@ impl Shadow {
             let old = std::mem::replace(&mut self.values[word], new);
             same_value = old == new;
         }
-        self.words[word].visit(&self.events, now, same_value)
+        self.words[word].visit(&self.events, now, Some(same_value))
     }
 
     /// The cells of a split word, or where its entries are.
@@ -472,7 +464,7 @@ impl Shadow {
         };
         let now = Now { mark, ..*now };
         let part = self.parts.get_mut(part)?;
-        part.bytes[byte].visit(&self.events, &now, false)
+        part.bytes[byte].visit(&self.events, &now, None)
     }
 
     /// Gives the bytes of a word that has cells entries.

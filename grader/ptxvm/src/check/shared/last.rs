@@ -94,14 +94,14 @@ impl Now<'_> {
         old.filter(|old| old.thread != self.access.thread && !both_strong(old))
     }
 
-    /// The conflict of this access with an earlier one, if there is one. Takes note of it. `same_value`: of a word, whether it
+    /// The conflict of this access with an earlier one, if there is one. Takes note of it. `word`: of a whole word, whether it
     /// writes what the last write did.
     #[inline(always)]
     pub(super) fn visit<M: Copy>(
         &self,
         last: &mut Last<M>,
         own: M,
-        same_value: bool,
+        word: Option<bool>,
         known: impl Fn(M) -> Option<Access>,
         unordered: impl Fn(M) -> Option<Access>,
     ) -> Option<Race> {
@@ -116,7 +116,8 @@ impl Now<'_> {
                         second.event.warp == old.event.warp
                             && old.event.warp != self.access.event.warp
                     };
-                    if unordered(second).is_none_or(one_warp) {
+                    // Of words, two threads are enough.
+                    if unordered(second).is_none_or(|second| word.is_none() && one_warp(second)) {
                         last.readers[1] = own;
                     }
                 }
@@ -135,7 +136,7 @@ impl Now<'_> {
         last.writer = own;
         // Two writes of the same value leave the same memory in either order.
         let writer = writer.filter(|old| {
-            let same_word = same_value && old.event.valued;
+            let same_word = word == Some(true) && old.event.valued;
             !same_word && !self.unchanged
         });
         let writer = writer.map(|old| self.race(RaceKind::WriteAfterWrite, old));
@@ -205,6 +206,6 @@ impl Now<'_> {
     ) -> Option<Race> {
         let unordered = |doer| self.unordered_doer(classes, doer);
         // The values of single bytes are not kept: every write counts as a different one.
-        self.visit(&mut known.last, own, false, |doer| classes.access(doer), unordered)
+        self.visit(&mut known.last, own, None, |doer| classes.access(doer), unordered)
     }
 }
