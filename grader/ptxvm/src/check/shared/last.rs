@@ -205,7 +205,7 @@ impl Now<'_> {
         own: Doer,
     ) -> Option<Race> {
         let unordered = |doer| self.unordered_doer(classes, doer);
-        // The values of single bytes are not kept: every write counts as a different one.
+        // The values of single bytes are not kept: an access says itself whether it changes one.
         self.visit(&mut known.last, own, None, |doer| classes.access(doer), unordered)
     }
 }

@@ -66,6 +66,12 @@ impl Plain {
     }
 }
 
+/// An access of which nothing is known beside these, of a warp whose lanes met at its clock `met`.
+fn access_of(event: Event, thread: u32, clocks: &Clocks, met: u32, kind: AccessKind) -> Now<'_> {
+    let (mark, access, own) = (Mark::NONE, Access { event, thread }, Seen::default());
+    Now { mark, access, clocks, met, own, kind, value: None, unchanged: false, program: None }
+}
+
 const WORDS: usize = 600;
 const ALL: usize = 4;
 
@@ -202,14 +208,7 @@ fn write_after_second_reads(quietly: bool) -> Option<(RaceKind, Access)> {
         let event = Event { clock, pc: 0, warp, strong: false, writes, valued: false };
         let now = Now {
             mark: Mark::new(shadow.number(event), lane),
-            access: Access { event, thread: u32::from(warp) * 32 + lane as u32 },
-            clocks,
-            met: clock,
-            own: Seen::default(),
-            kind,
-            value: None,
-            unchanged: false,
-            program: None,
+            ..access_of(event, u32::from(warp) * 32 + lane as u32, clocks, clock, kind)
         };
         if quietly && shadow.visit_quietly(word as usize, &now) {
             return None;
@@ -286,17 +285,7 @@ fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: b
         let (pc, strong) = (random(pcs), !racing && random(50) == 0);
         let writes = kind == AccessKind::Write;
         let event = Event { clock, pc, warp: warp as u8, strong, writes, valued: false };
-        let mut now = Now {
-            mark: Mark::NONE,
-            access: Access { event, thread },
-            clocks: &clocks,
-            met: clock,
-            own: Seen::default(),
-            kind,
-            value: None,
-            unchanged: false,
-            program: None,
-        };
+        let mut now = access_of(event, thread, &clocks, clock, kind);
         if size == 4 {
             now.mark = Mark::new(shadow.number(event), lane as usize);
         }
@@ -364,14 +353,7 @@ fn after_an_addition(last: (u32, AccessKind), met: bool, barrier: bool) -> Optio
         let event = Event { clock, pc: step as u32, warp, strong, writes, valued: false };
         let now = Now {
             mark: Mark::new(shadow.number(event), thread as usize % 32),
-            access: Access { event, thread },
-            clocks: &clocks,
-            met: clocks[0][0],
-            own: Seen::default(),
-            kind,
-            value: None,
-            unchanged: false,
-            program: None,
+            ..access_of(event, thread, &clocks, clocks[0][0], kind)
         };
         if !shadow.visit_quietly(0, &now) {
             found = shadow.visit(0, 4, &now).map(|(race, _)| race.kind);
@@ -396,8 +378,8 @@ fn an_atomic_does_not_hide_the_plain_write_before_it() {
     assert_eq!(after_an_addition(read, true, false), Some(RaceKind::ReadAfterWrite));
 }
 
-/// What a store of `size` bytes by thread 40 finds, where threads 0 to `readers` have read the word and their warps have met
-/// since with nobody, or where thread 0 has stored the same.
+/// What the last of some accesses of `size` bytes finds. So many of the threads 0, 1 and 40 read, the lanes of the first warp meet, and
+/// thread 0 stores; or if none reads, thread 0 stores and thread 40 does, by which the byte may stay `unchanged`.
 fn store_after(readers: u32, size: u32, unchanged: bool) -> Option<RaceKind> {
     let mut shadow = Shadow::default();
     shadow.begin(1);
@@ -423,14 +405,8 @@ fn store_after(readers: u32, size: u32, unchanged: bool) -> Option<RaceKind> {
         let event = Event { clock, pc: writes.into(), warp, strong: false, writes, valued: false };
         let now = Now {
             mark: Mark::new(shadow.number(event), thread as usize % 32),
-            access: Access { event, thread },
-            clocks: &clocks,
-            met: clock,
-            own: Seen::default(),
-            kind,
-            value: None,
             unchanged,
-            program: None,
+            ..access_of(event, thread, &clocks, clock, kind)
         };
         if size < 4 || !shadow.visit_quietly(0, &now) {
             found = shadow.visit(0, size, &now).map(|(race, _)| race.kind);
