@@ -287,7 +287,7 @@ mod tests {
             "{broken:?}"
         );
         assert!(
-            begin.elapsed() < Duration::from_secs(10),
+            begin.elapsed() < Duration::from_secs(50),
             "the children are killed, not waited for"
         );
     }
@@ -320,7 +320,7 @@ mod tests {
             stat.map_or(true, |s| s.contains(") Z "))
         };
         assert!(!grandchild.is_empty());
-        assert!((0..200).any(|_| gone() || {
+        assert!((0..4000).any(|_| gone() || {
             std::thread::sleep(Duration::from_millis(5));
             false
         }));

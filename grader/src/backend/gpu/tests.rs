@@ -232,14 +232,14 @@ fn after_an_error_a_fresh_process_serves() {
 #[test]
 fn a_kernel_that_never_ends_is_stopped() {
     let mut backend = backend();
-    backend.time_out = Duration::from_millis(300);
+    backend.time_out = Duration::from_secs(2);
     let begin = Instant::now();
     let hung = run(&backend, &["copy", "hangs"]).unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert!(begin.elapsed() < Duration::from_secs(30));
     let [finding] = &hung.findings[..] else { panic!("{hung:?}") };
     assert_eq!(
         (&finding.kind, finding.kernel.as_str()),
-        (&FindingKind::TimeOut { seconds: 0.3 }, "hangs")
+        (&FindingKind::TimeOut { seconds: 2.0 }, "hangs")
     );
     backend.time_out = RUN;
     run(&backend, &["copy"]).unwrap();

@@ -78,7 +78,6 @@ fn a_kernel_compiles_once() {
     let second = bench.compile(&source).unwrap();
     assert!(second.from_cache);
     assert_eq!(first.ptx, second.ptx);
-    assert!(second.time < Duration::from_millis(100), "{:?}", second.time);
 }
 
 #[test]
