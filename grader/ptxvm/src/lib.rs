@@ -271,6 +271,7 @@ mod parts;
 mod program;
 mod reordered;
 mod residents;
+mod sets;
 mod shadow;
 mod simd;
 mod spin;

@@ -5,12 +5,14 @@
 //! is what they always have; that of `AArch64` includes NEON with its fused multiply-add.
 #![allow(unsafe_code)]
 
+use crate::check::shared::entry::{self, Entry, Mark, ROW};
 use crate::exec::arith::{self, Ran};
 use crate::exec::words::{self, Words};
 use crate::ir::Instr;
 use crate::warp::Registers;
 
 /// Functions compiled for one set of instructions.
+#[derive(Debug)]
 pub(crate) struct Simd {
     /// Runs arithmetic from an index on, with a mask of lanes.
     pub run: fn(&[Instr], usize, &mut Registers, u32) -> Ran,
@@ -19,6 +21,9 @@ pub(crate) struct Simd {
     pub gather: fn(&[u32], &Words, &mut [u32; 32]) -> bool,
     pub distinct: fn(&Words) -> u32,
     pub put: fn(&mut [u32; 32], &[u32; 32], u32),
+    pub all_read: fn(&[Entry], u32, u32) -> bool,
+    pub note_reads: fn(&mut [Entry; ROW], u32, Mark) -> bool,
+    pub note_writes: fn(&mut [Entry; ROW], u32, Mark) -> bool,
 }
 
 /// The functions of a set that not every processor has.
@@ -34,6 +39,9 @@ macro_rules! checked {
             gather: |memory, words, values| unsafe { words::$set::gather(memory, words, values) },
             distinct: |words| unsafe { words::$set::distinct(words) },
             put: |old, values, mask| unsafe { words::$set::put(old, values, mask) },
+            all_read: |entries, floor, since| unsafe { entry::$set::all_read(entries, floor, since) },
+            note_reads: |row, floor, mark| unsafe { entry::$set::note_reads(row, floor, mark) },
+            note_writes: |row, floor, mark| unsafe { entry::$set::note_writes(row, floor, mark) },
         }
     }};
 }
@@ -45,6 +53,9 @@ static BASELINE: Simd = Simd {
     gather: words::baseline::gather,
     distinct: words::baseline::distinct,
     put: words::baseline::put,
+    all_read: entry::baseline::all_read,
+    note_reads: entry::baseline::note_reads,
+    note_writes: entry::baseline::note_writes,
 };
 #[cfg(target_arch = "x86_64")]
 static AVX2: Simd = checked!(avx2);
@@ -52,7 +63,7 @@ static AVX2: Simd = checked!(avx2);
 static AVX512: Simd = checked!(avx512);
 
 /// The sets that this processor has, the fastest last.
-fn sets() -> impl Iterator<Item = &'static Simd> {
+pub(crate) fn sets() -> impl Iterator<Item = &'static Simd> {
     #[cfg(target_arch = "x86_64")]
     let more = {
         let v3 = is_x86_feature_detected!("avx2")

@@ -8,7 +8,7 @@ mod packed;
 mod pages;
 mod phases;
 pub(crate) mod race;
-mod shared;
+pub(crate) mod shared;
 mod slots;
 mod stamps;
 mod sync;

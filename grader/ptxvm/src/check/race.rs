@@ -7,7 +7,9 @@
 //! warp, if the lanes have met since.
 
 use super::global_race::{Blocks, GlobalRaces};
+use super::know::Seen;
 use super::phases::Phases;
+use super::shared::entry::ROW;
 use super::shared::{self, Access, Mark, Now, Race, Shadow};
 use super::sync::Order;
 use crate::exec::mbarrier::OPERATION;
@@ -220,7 +222,23 @@ impl Races {
         };
         let stored = event.stored.map(|register| event.registers.r(register));
         let (mut last, mut repeated) = (u64::MAX, 0);
-        for lane in crate::warp::lanes(event.telling) {
+        let mut left = event.telling;
+        for begin in [0, ROW] {
+            let lanes = ((1 << ROW) - 1) << begin;
+            let whole = event.size == 4 && !event.strong && left & lanes == lanes;
+            now.mark = mark(begin);
+            let values = stored.map(|values| &values[begin..begin + ROW]);
+            // What comes behind lanes that are seen to one by one must wait for them.
+            if !whole
+                || now.own != Seen::default()
+                || !are_in_turn(&event.addresses[begin..begin + ROW])
+                || !self.shadow.visit_row(event.addresses[begin] as usize / 4, &now, values)
+            {
+                break;
+            }
+            left &= !lanes;
+        }
+        for lane in crate::warp::lanes(left) {
             let address = event.addresses[lane];
             if event.kind == AccessKind::Read {
                 // Of many lanes that read one word, two are as good as all.
@@ -265,4 +283,13 @@ impl Races {
             }
         }
     }
+}
+
+/// Whether these are the addresses of words one behind the other.
+#[inline(always)]
+fn are_in_turn(addresses: &[u64]) -> bool {
+    let start = addresses[0];
+    // No short cut out of the loop, so that it vectorises.
+    let odd = addresses.iter().zip(0..).fold(0, |odd, (&at, lane)| odd | at ^ (start + 4 * lane));
+    odd == 0
 }

@@ -5,6 +5,7 @@
 //! entries for each byte elsewhere, up to the next barrier of all warps.
 
 mod classes;
+pub(crate) mod entry;
 mod events;
 mod last;
 #[cfg(test)]
@@ -14,17 +15,18 @@ use std::ops::Range;
 
 pub(super) use classes::in_groups;
 use classes::{CELL_BITS, Cell, Classes, Doer, Known, More, NUMBERS, Refusal, vague};
+pub(super) use entry::Mark;
+use entry::{Entry, ROW};
 use events::Events;
-pub(super) use events::{Access, Event, Mark};
+pub(super) use events::{Access, Event};
 use last::Last;
 pub(super) use last::{Now, Race};
 
 use super::race::WARPS;
 use crate::finding::AccessKind;
 use crate::hooks::WordReads;
+use crate::simd::{self, Simd};
 
-/// Bits of a mark: an event and a lane.
-const MARK_BITS: u32 = 21;
 /// Events that are kept in any case, where bytes have no cells and where they have.
 const MIN_EVENTS: [usize; 2] = [384, 160];
 /// Bits of the last cell of a word that lie in a list of their own. The others are in the entry and the value.
@@ -32,28 +34,7 @@ const REST_BITS: u32 = 24;
 /// Words that may have entries elsewhere although that could be avoided, for then all is known of who raced.
 const SPARE_PARTS: usize = 16;
 
-/// The last accesses of a word: writer, first and latest reader from the lowest bit on.
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry(u64);
-
 impl Entry {
-    const WRITER: u32 = 0;
-    const READERS: [u32; 2] = [MARK_BITS, 2 * MARK_BITS];
-    /// Bytes of the word have cells of their own, ...
-    const SPLIT: u64 = 1 << (3 * MARK_BITS);
-    /// ... or even entries.
-    const PART: u64 = Self::SPLIT >> 1;
-
-    #[inline(always)]
-    fn get(self, shift: u32) -> Mark {
-        Mark((self.0 >> shift) as u32 & ((1 << MARK_BITS) - 1))
-    }
-
-    #[inline(always)]
-    fn set(&mut self, shift: u32, mark: Mark) {
-        self.0 = self.0 & !(((1 << MARK_BITS) - 1) << shift) | u64::from(mark.0) << shift;
-    }
-
     #[inline(always)]
     fn last(self) -> Last<Mark> {
         let readers = Self::READERS.map(|reader| self.get(reader));
@@ -63,22 +44,7 @@ impl Entry {
     /// Of a word that is not split.
     #[inline(always)]
     fn of(last: Last<Mark>) -> Self {
-        let [first, second] = last.readers.map(|mark| u64::from(mark.0));
-        let [at_first, at_second] = Self::READERS;
-        Self(u64::from(last.writer.0) | first << at_first | second << at_second)
-    }
-
-    #[inline(always)]
-    fn is_split(self) -> bool {
-        self.0 & Self::SPLIT != 0
-    }
-
-    /// Whether nothing happened after the first event but reads of two threads after the second one, as which a third one tells
-    /// nothing new.
-    #[inline(always)]
-    fn is_read(self, floor: u32, since: u32) -> bool {
-        let [first, second] = Self::READERS.map(|reader| self.get(reader).event());
-        !self.is_split() & (self.get(Self::WRITER).event() <= floor) & (first.min(second) > since)
+        Self::new(last.writer, last.readers)
     }
 
     fn visit(&mut self, events: &Events, now: &Now, word: Option<bool>) -> Option<Race> {
@@ -98,8 +64,9 @@ struct Part {
 }
 
 /// The entries of shared memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shadow {
+    simd: &'static Simd,
     words: Vec<Entry>,
     /// What was stored last in each word; of a split word, a part of its cells, or where its entries are.
     values: Vec<u32>,
@@ -114,6 +81,23 @@ pub(super) struct Shadow {
     coarse: bool,
     /// Warps have learnt of others otherwise than by a barrier of all of them.
     in_part: bool,
+}
+
+impl Default for Shadow {
+    fn default() -> Self {
+        Self {
+            simd: simd::best(),
+            words: Vec::new(),
+            values: Vec::new(),
+            rest: Vec::new(),
+            parts: Vec::new(),
+            events: Events::default(),
+            classes: Classes::default(),
+            crowded: false,
+            coarse: false,
+            in_part: false,
+        }
+    }
 }
 
 impl Shadow {
@@ -212,16 +196,31 @@ impl Shadow {
         true
     }
 
+    /// The usual plain access to a row of words, one by each lane in turn from that of the mark on, if no lane has released
+    /// anything to another. `values`: what is stored, if that is known. False, and nothing done, where it is another.
+    #[inline(always)]
+    pub fn visit_row(&mut self, word: usize, now: &Now, values: Option<&[u32]>) -> bool {
+        let floor = self.events.floors[now.warp()];
+        let Some(row) = self.words.get_mut(word..).and_then(<[Entry]>::first_chunk_mut) else {
+            return false;
+        };
+        if now.kind == AccessKind::Read {
+            return (self.simd.note_reads)(row, floor, now.mark);
+        }
+        let quiet = (self.simd.note_writes)(row, floor, now.mark);
+        if let Some(values) = values.filter(|_| quiet) {
+            self.values[word..word + ROW].copy_from_slice(values);
+        }
+        quiet
+    }
+
     /// Whether reads of words tell nothing new.
     #[inline(always)]
     pub fn knows_words(&self, reads: &WordReads) -> bool {
         let warp = reads.warp as usize % WARPS;
         let (floor, since) = (self.events.floors[warp], self.events.since[warp]);
         let near = reads.words.span().and_then(|span| self.words.get(span));
-        // No short cut out of the loop, so that it vectorises.
-        if near.is_some_and(|near| {
-            near.iter().fold(true, |all, entry| all & entry.is_read(floor, since))
-        }) {
+        if near.is_some_and(|near| (self.simd.all_read)(near, floor, since)) {
             return true;
         }
         let is_read = |word| {

@@ -7,6 +7,7 @@ use crate::ops::float::{down, up, w32 as f32s, w64 as f64s, zero};
 use crate::ops::half::{bf16, f16};
 use crate::ops::int::{w32, w64};
 use crate::ops::{approx, cvt, flush, half, int, narrow, video};
+use crate::sets::{for_each_set, with_features};
 use crate::warp::{Registers, Row, lanes};
 
 /// What a run of arithmetic did.
@@ -287,13 +288,7 @@ macro_rules! define_dispatch {
     };
 }
 
-with_alu_table!(define_set baseline []);
-#[cfg(target_arch = "x86_64")]
-with_alu_table!(define_set avx2 [#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]]);
-#[cfg(target_arch = "x86_64")]
-with_alu_table!(define_set avx512 [
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
-]);
+for_each_set!(with_alu_table define_set);
 
 fn predicate_logic(registers: &mut Registers, mask: u32, logic: Logic, d: P, a: P, b: P) {
     let (a, b) = (registers.p(a), registers.p(b));

@@ -1,10 +1,5 @@
 //! Runs one warp until it ends, waits or has used its time slice.
 
-/// Items with the attributes of an instruction set.
-macro_rules! with_features {
-    ([$($attribute:tt)*] $($item:tt)*) => { $($attribute)* $($item)* };
-}
-
 pub(crate) mod arith;
 mod atomics;
 mod calls;

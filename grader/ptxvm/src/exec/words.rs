@@ -1,5 +1,6 @@
 //! Where the lanes of a load find single words: the usual case, in which all of them are in one buffer.
 
+use crate::sets::for_each_set;
 use crate::warp::{Row, lanes};
 
 /// Most words between the lowest and the highest for which all in between are looked at together.
@@ -43,6 +44,7 @@ macro_rules! define_words {
         pub(crate) mod $set {
             use super::{BEYOND, Row, Words};
             use crate::exec::arith::{BIT, $set::together, spread};
+            use crate::sets::with_features;
 
             with_features!{ $features
                 /// The words at `base + offset`; false if one is not aligned or too far up.
@@ -168,10 +170,4 @@ macro_rules! define_words {
         }
     };
 }
-define_words!(baseline []);
-#[cfg(target_arch = "x86_64")]
-define_words!(avx2 [#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]]);
-#[cfg(target_arch = "x86_64")]
-define_words!(avx512 [
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
-]);
+for_each_set!(define_words);

@@ -6,39 +6,15 @@
 use std::collections::HashMap;
 
 use super::super::race::WARPS;
-use super::{Entry, MARK_BITS};
+use super::entry::{Entry, LANE_BITS, MARK_BITS, Mark};
 use crate::ir::Pc;
 
-/// Bits of a lane.
-const LANE_BITS: u32 = 5;
 /// Events that have numbers, from 1 on.
 const MAX_EVENT: usize = (1 << (MARK_BITS - LANE_BITS)) - 1;
 /// More than get numbers during one access: lanes, words of each, bytes of these, and what is known of each.
 const ROOM: usize = 32 * 4 * 4 * 3 + 1;
 /// Events that a new one is compared with, by instruction and warp.
 const RECENT: usize = 256;
-
-/// A lane of an event; 0: nobody's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::check) struct Mark(pub(super) u32);
-
-impl Mark {
-    pub const NONE: Self = Self(0);
-
-    pub fn new(event: u32, lane: usize) -> Self {
-        Self(event << LANE_BITS | (lane as u32 & 31))
-    }
-
-    #[inline(always)]
-    pub(super) fn event(self) -> u32 {
-        self.0 >> LANE_BITS
-    }
-
-    #[inline(always)]
-    pub(super) fn lane(self) -> u32 {
-        self.0 & ((1 << LANE_BITS) - 1)
-    }
-}
 
 /// What the lanes of one warp have in common when they access memory.
 #[derive(Clone, Copy, Debug, PartialEq)]

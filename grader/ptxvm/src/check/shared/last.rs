@@ -3,7 +3,8 @@
 use super::super::know::Seen;
 use super::super::race::{Clocks, WARPS};
 use super::classes::{Classes, Doer, Known, More, Refusal};
-use super::events::{Access, Event, Events, Mark};
+use super::entry::Mark;
+use super::events::{Access, Event, Events};
 use crate::finding::{AccessKind, RaceKind};
 use crate::program::Program;
 

@@ -430,3 +430,113 @@ fn flags_of_one_byte_may_be_set_by_many() {
         assert_eq!(store_after(0, size, true), None);
     }
 }
+
+#[test]
+fn rows_find_and_leave_what_single_lanes_do() {
+    let mut state = 5u32;
+    let mut random = |below: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) % below
+    };
+    let words = 80;
+    let mut shadows = [Shadow::default(), Shadow::default()];
+    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
+    for (warp, clocks) in clocks.iter_mut().enumerate() {
+        clocks[warp] = 1;
+    }
+    let (mut rows, mut races) = ([0; 2], 0);
+    for shadow in &mut shadows {
+        shadow.begin(words);
+    }
+    for round in 0..20_000 {
+        if random(3) == 0 {
+            // Both warps meet, or the lanes of one.
+            let met = random(5).min(2);
+            let joined: [u32; WARPS] = std::array::from_fn(|warp| clocks[warp][warp]);
+            for warp in (0..2).filter(|&warp| met == 2 || met == warp) {
+                let warp = warp as usize;
+                if met == 2 {
+                    clocks[warp] = joined;
+                }
+                clocks[warp][warp] += 1;
+                for shadow in &mut shadows {
+                    shadow.raise_floor(warp, &clocks[warp], clocks[warp][warp], 2);
+                }
+            }
+            for shadow in &mut shadows {
+                shadow.settle(2);
+            }
+        }
+        let (warp, begin) = (random(2), [0, ROW][random(2) as usize]);
+        let size = [4, 4, 4, 1][random(4) as usize];
+        let first = if random(4) == 0 { random(words as u32 - 16) } else { random(4) * 16 };
+        let writes = random(2) == 0;
+        let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+        let clock = clocks[warp as usize][warp as usize];
+        // The same instruction now and then, as in a loop.
+        let (pc, valued) = (random(4), writes && size == 4);
+        let event = Event { clock, pc, warp: warp as u8, strong: false, writes, valued };
+        let values: Vec<u32> = (0..ROW).map(|_| random(2)).collect();
+        let number = (size == 4).then(|| shadows.each_mut().map(|shadow| shadow.number(event)));
+        let mut found: [Vec<_>; 2] = Default::default();
+        for (which, shadow) in shadows.iter_mut().enumerate() {
+            let now = |at: usize| Now {
+                mark: number.map_or(Mark::NONE, |all| Mark::new(all[which], begin + at)),
+                value: valued.then(|| values[at]),
+                ..access_of(event, warp * 32 + (begin + at) as u32, &clocks, clock, kind)
+            };
+            let values = valued.then_some(&values[..]);
+            if size == 4 && which == 0 && shadow.visit_row(first as usize, &now(0), values) {
+                rows[usize::from(writes)] += 1;
+                continue;
+            }
+            for at in 0..ROW {
+                let (now, word) = (now(at), first as usize + at);
+                if size == 4 && shadow.visit_quietly(word, &now) {
+                    continue;
+                }
+                found[which].push(shadow.visit(word as u32 * 4, size, &now));
+            }
+        }
+        let [by_row, by_lane] = &mut found;
+        races += by_lane.iter().flatten().count();
+        by_row.resize(by_lane.len(), None);
+        assert_eq!(by_row, by_lane, "round {round}");
+        let [by_row, by_lane] = &shadows;
+        assert_eq!((&by_row.words, &by_row.values), (&by_lane.words, &by_lane.values), "{round}");
+    }
+    assert!(rows.iter().all(|&rows| rows > 1000) && races > 1000, "{rows:?} {races}");
+}
+
+#[test]
+fn all_sets_note_the_same_rows() {
+    let entry = |marks: [u32; 3]| {
+        let [writer, first, second] = marks.map(|event| Mark::new(event, event as usize));
+        Entry::new(writer, [first, second])
+    };
+    let free = entry([2, 1, 0]);
+    let others = [[2, 3, 0], [2, 3, 3], [3, 0, 0], [2, 4, 4], [2, 4, 1], [2, 2, 5]].map(entry);
+    let split = Entry(Entry::SPLIT);
+    let (floor, mark) = (2, Mark::new(4, ROW));
+    for odd in others.into_iter().chain([free, split]) {
+        for rest in [free, odd] {
+            let mut row = [rest; ROW];
+            row[5] = odd;
+            let results = simd::sets().map(|set| {
+                let [mut read, mut written] = [row; 2];
+                let noted = [
+                    (set.note_reads)(&mut read, floor, mark),
+                    (set.note_writes)(&mut written, floor, mark),
+                    (set.all_read)(&row, floor, floor),
+                ];
+                (noted, read, written)
+            });
+            let results: Vec<_> = results.collect();
+            let (noted, read, written) = &results[0];
+            assert!(results.iter().all(|result| result == &results[0]), "{odd:?} {rest:?}");
+            for (noted, after) in noted.iter().zip([read, written]) {
+                assert_eq!(*noted, *after != row, "{odd:?} {rest:?}");
+            }
+        }
+    }
+}
