@@ -1,11 +1,10 @@
 //! Launches a kernel: checks the configuration, then runs block after block, in parallel where the result allows.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::block::{Ended, Patience, Turns};
 use crate::check::global_race::GlobalRaces;
-use crate::check::order::{Conflicts, MAX_BLOCKS, OrderWatch};
+use crate::check::order::{Conflicts, OrderWatch};
 use crate::check::race::Races;
 use crate::check::trace::{Traced, Tracer};
 use crate::check::watch::{Watch, Watcher, Writer};
@@ -17,7 +16,7 @@ use crate::finding::{Finding, Raw};
 use crate::hooks::coordinates;
 use crate::ir::{Pc, Slot, Special, Uniform};
 use crate::memory::flat::Flat;
-use crate::memory::global::{Buffer, BufferId, Memory};
+use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
 use crate::program::{Kernel, Module, Program, UniformSlot};
 use crate::residents::Resident;
@@ -26,10 +25,12 @@ use crate::warp::{Registers, Warp};
 
 mod footprint;
 mod outcome;
+mod parallel;
 mod together;
 
 pub use footprint::Footprint;
 use footprint::Most;
+use parallel::{Fork, Setback};
 
 /// Grid, block, dynamic shared memory and the parameters' bytes.
 #[derive(Clone, Debug)]
@@ -443,14 +444,6 @@ type Monitors<'c, T> = (Checks<'c>, T);
 /// Storage that one host thread reuses from block to block.
 type Worker<'c, T> = Resident<Monitors<'c, T>>;
 
-/// Lane instructions for which the other host threads are worth waking: about a millisecond.
-const PARALLEL_FROM: u64 = 1 << 20;
-
-/// Lane instructions of the blocks to come, if they are like those so far.
-fn expected(lane_instructions: u64, so_far: u64, blocks: u64) -> u64 {
-    lane_instructions.checked_div(so_far).unwrap_or(0).saturating_mul(blocks - so_far)
-}
-
 impl Run<'_, '_> {
     fn all<T: Tally>(&self, max_findings: usize) -> (Outcome, T) {
         let blocks = self.grid.iter().map(|&count| u64::from(count)).product();
@@ -462,17 +455,23 @@ impl Run<'_, '_> {
             return (self.merged(results, lane_instructions, max_findings), tally);
         }
         let mut may_fork = !self.env.program.ordered && self.env.memory.heap.is_unused();
+        let mut order_matters = false;
         while next < blocks && next <= self.stop.load(Relaxed) {
-            if may_fork && expected(worker.state.lane_instructions, next, blocks) > PARALLEL_FROM {
-                may_fork = false;
-                worker.state.monitor.0.0.global.make_room(self.env.memory);
-                if let Some((mut rest, lane_instructions, tally)) =
-                    self.parallel(next, blocks, &worker)
-                {
-                    results.append(&mut rest);
-                    worker.state.lane_instructions += lane_instructions;
-                    worker.state.monitor.1.add(tally);
-                    break;
+            if may_fork && let Some(fork) = self.fork(next, blocks, &worker) {
+                if fork == Fork::Later {
+                    may_fork = false;
+                    worker.state.monitor.0.0.global.make_room(self.env.memory);
+                }
+                if !order_matters {
+                    match self.parallel(next, blocks, &worker, fork) {
+                        Ok((mut rest, lane_instructions, tally)) => {
+                            results.append(&mut rest);
+                            worker.state.lane_instructions += lane_instructions;
+                            worker.state.monitor.1.add(tally);
+                            break;
+                        }
+                        Err(setback) => order_matters = setback == Setback::OrderMatters,
+                    }
                 }
             }
             self.start.begin(self.env, self.grid, &mut worker, next);
@@ -490,67 +489,6 @@ impl Run<'_, '_> {
         self.most.note(Footprint::of(&worker));
         let BlockState { lane_instructions, monitor: (_, tally), .. } = worker.state;
         (self.merged(results, lane_instructions, max_findings), tally)
-    }
-
-    /// Host threads take the next block in turn. None, and memory as it was, where the order of blocks makes a difference.
-    fn parallel<T: Tally>(
-        &self,
-        first: u64,
-        blocks: u64,
-        so_far: &Worker<T>,
-    ) -> Option<(Vec<BlockResult>, u64, T)> {
-        let threads = rayon::current_num_threads();
-        if threads == 1 || blocks > MAX_BLOCKS {
-            return None;
-        }
-        let before = self.env.memory.snapshot();
-        let conflicts = Conflicts::new(self.env.memory);
-        let earlier = &so_far.state.monitor.0.0.global;
-        conflicts.seed(earlier);
-        let copies: usize = before.iter().flatten().map(Buffer::copy_bytes).sum();
-        let global = earlier.bytes() + conflicts.bytes() + copies;
-        let next = AtomicU64::new(first);
-        let collected =
-            Mutex::new((Vec::new(), 0, T::new(self.env.program), Footprint { global, shared: 0 }));
-        let work = || {
-            let mut worker = self.worker::<T>(Some(&conflicts));
-            let mut mine = Vec::new();
-            loop {
-                let index = next.fetch_add(1, Relaxed);
-                let over = index >= blocks || index > self.stop.load(Relaxed);
-                if over || conflicts.found() {
-                    break;
-                }
-                self.start.begin(self.env, self.grid, &mut worker, index);
-                if let Some(order) = &mut worker.state.monitor.0.1.1.1 {
-                    order.block = index as u32 + 1;
-                }
-                self.run_block(&mut worker, Patience::ENDLESS);
-                mine.extend(self.leavings(&mut worker));
-            }
-            if let Ok(mut all) = collected.lock() {
-                all.3.add(Footprint::of(&worker));
-                all.0.append(&mut mine);
-                all.1 += worker.state.lane_instructions;
-                all.2.add(worker.state.monitor.1);
-            }
-        };
-        rayon::in_place_scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|_| work());
-            }
-            work();
-        });
-        let (mut found, lane_instructions, tally, footprint) = collected.into_inner().ok()?;
-        self.most.note(footprint);
-        // Where a block was stopped, how far the others came is chance.
-        if conflicts.found() || self.stop.load(Relaxed) != u64::MAX {
-            self.env.memory.restore(&before);
-            self.stop.store(u64::MAX, Relaxed);
-            return None;
-        }
-        found.sort_by_key(|result: &BlockResult| result.index);
-        Some((found, lane_instructions, tally))
     }
 
     fn worker<'c, T: Tally>(&self, conflicts: Option<&'c Conflicts>) -> Worker<'c, T> {

@@ -39,13 +39,12 @@ impl Start {
 impl Run<'_, '_> {
     /// How long a block may run alone: one that may wait for another must give it a turn.
     pub(super) fn patience(&self) -> Patience {
-        /// Far more than most blocks need, and soon over.
-        const ALONE: u64 = 1 << 20;
-        if self.env.program.polls {
-            Patience { block: ALONE.min(self.env.budget / 4), ..Patience::ENDLESS }
-        } else {
-            Patience::ENDLESS
-        }
+        if self.env.program.polls { self.long() } else { Patience::ENDLESS }
+    }
+
+    /// Far more than most blocks need, and soon over.
+    pub(super) fn long(&self) -> Patience {
+        Patience { block: (1 << 20).min(self.env.budget / 4), ..Patience::ENDLESS }
     }
 
     /// Runs blocks from `next` on, and one that has begun, several at a time. What they leave, their lane instructions, and
