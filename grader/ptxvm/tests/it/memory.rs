@@ -104,6 +104,60 @@ fn memory_does_not_depend_on_the_number_of_host_threads() {
     }
 }
 
+/// What 8 blocks of 256 threads leave that need some thousand instructions each; of so many host threads, if one block `alone` owns
+/// each word, or else the last one.
+fn large(threads: usize, budget: u64, alone: bool) -> (Vec<u32>, u64) {
+    let adds = "add.u32 %r1,%r1,%r2;\n".repeat(1500);
+    let own = if alone { "mad.lo.s32 %r2,%r3,%r4,%r2;\n" } else { "" };
+    let text = format!(
+        ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out){{\n\
+         .reg .b32 %r<5>;.reg .b64 %rd<3>;\nld.param.u64 %rd1,[out];\nmov.u32 %r2,%tid.x;\n\
+         mov.u32 %r3,%ctaid.x;\nmov.u32 %r4,%ntid.x;\nmov.u32 %r1,%r3;\n{adds}bar.sync 0;\n{adds}\
+         {own}mul.wide.u32 %rd2,%r2,4;\nadd.u64 %rd1,%rd1,%rd2;\nst.global.u32 [%rd1],%r1;\nret;\n}}\n"
+    );
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let mut device = Device::new(&text);
+        device.options.budget = budget;
+        let out = device.output::<u32>(if alone { 8 * 256 } else { 256 });
+        let params = vec![device.pointer(out)];
+        let outcome = device.launch("k", [8, 1, 1], [256, 1, 1], 0, params);
+        assert_eq!(outcome.findings.is_empty(), alone, "{:?}", outcome.findings);
+        (device.read::<u32>(out), outcome.lane_instructions)
+    })
+}
+
+#[test]
+fn host_threads_that_share_a_launch_from_the_first_block_on_leave_what_one_does() {
+    // A block needs more than a quarter of the second one: it could be endless.
+    for budget in [1 << 20, 24_000] {
+        let thread = |at: u32| at / 256 + at % 256 * 3000;
+        let wanted: Vec<u32> = (0..8 * 256).map(thread).collect();
+        let one = large(1, budget, true);
+        assert_eq!(one.0, wanted);
+        assert_eq!(large(4, budget, true), one);
+        let one = large(1, budget, false);
+        assert_eq!(one.0, wanted[7 * 256..]);
+        assert_eq!(large(4, budget, false), one);
+    }
+    // Too little for any block.
+    assert_eq!(stopped(1), stopped(4));
+}
+
+/// What a large launch leaves of which no block behind the 200th ends.
+fn stopped(threads: usize) -> (Vec<ptxvm::Finding>, Vec<u8>) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let mut device = Device::new(include_str!("../fixtures/order.ptx"));
+        let out = device.in_out(&vec![0i32; 4000 * 64]);
+        device.options.budget = 1000;
+        let params = vec![device.pointer(out)];
+        let outcome = device.launch("endless_later", [4000, 1, 1], [64, 1, 1], 0, params);
+        assert_eq!(outcome.findings.len(), 1);
+        (outcome.findings, device.memory.bytes(out))
+    })
+}
+
 #[test]
 fn a_variable_that_was_never_set_does_not_look_like_zero() {
     let text = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out){\n\
