@@ -158,7 +158,10 @@ impl GlobalRaces {
         let own = written.saturating_add(event.memory.heap_use().bytes as usize);
         let share = match self.blocks {
             Blocks::Single => own / 4 / rayon::current_num_threads(),
-            Blocks::OneByOne | Blocks::InTurns => own.saturating_mul(HALVES) / 2,
+            Blocks::OneByOne | Blocks::InTurns => {
+                // Words by which threads order each other may take a half.
+                own.saturating_mul(HALVES - usize::from(event.program.fenced)) / 2
+            }
         };
         self.limit = FIXED.saturating_add(share);
         if self.bytes() <= self.limit {

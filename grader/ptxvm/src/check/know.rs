@@ -1,7 +1,7 @@
 //! What a warp knows of other blocks: up to which of its clocks each of their warps lies in the past.
 //!
 //! A tree over the blocks whose parts are shared by all who know the same, so that a counter which thousands of blocks
-//! add to costs each of them a path, not a copy.
+//! add to costs each of them a path, not a copy. A part that is about one block only has no branches.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -42,9 +42,18 @@ impl Seen {
 
 #[derive(Debug)]
 enum Node {
-    Inner([Option<Rc<Node>>; BRANCHES]),
-    /// The warps of one block.
-    Block(Box<[Seen]>),
+    /// By the digit of this level of the block's number.
+    Inner(u32, [Option<Rc<Node>>; BRANCHES]),
+    /// One block.
+    Block(Block),
+}
+
+#[derive(Debug)]
+struct Block {
+    number: u32,
+    /// Of the whole tree.
+    levels: u32,
+    warps: Box<[Seen]>,
 }
 
 /// Knowledge of other blocks; the default is none.
@@ -66,14 +75,8 @@ fn branch(block: u32, level: u32) -> usize {
 
 impl Know {
     /// Knowledge of one block's warps.
-    pub fn of(block: u32, warps: Box<[Seen]>, levels: u32) -> Self {
-        let mut node = Rc::new(Node::Block(warps));
-        for level in 0..levels {
-            let mut branches = [const { None }; BRANCHES];
-            branches[branch(block, level)] = Some(node);
-            node = Rc::new(Node::Inner(branches));
-        }
-        Self(Some(node))
+    pub fn of(number: u32, warps: Box<[Seen]>, levels: u32) -> Self {
+        Self(Some(Rc::new(Node::Block(Block { number, levels, warps }))))
     }
 
     /// Whether nothing is known.
@@ -88,15 +91,16 @@ impl Know {
     }
 
     /// What is known of a block's warps.
-    pub fn block(&self, block: u32, levels: u32) -> &[Seen] {
+    pub fn block(&self, number: u32) -> &[Seen] {
         let mut node = self.0.as_deref();
-        for level in (0..levels).rev() {
-            let Some(Node::Inner(branches)) = node else { return &[] };
-            node = branches[branch(block, level)].as_deref();
-        }
-        match node {
-            Some(Node::Block(warps)) => warps,
-            _ => &[],
+        loop {
+            match node {
+                Some(Node::Inner(level, branches)) => {
+                    node = branches[branch(number, *level)].as_deref();
+                }
+                Some(Node::Block(block)) if block.number == number => return &block.warps,
+                Some(Node::Block(_)) | None => return &[],
+            }
         }
     }
 
@@ -107,9 +111,43 @@ impl Know {
             self.0 = Some(Rc::clone(theirs));
             return true;
         };
-        let (joined, known, _) = join(own, theirs);
+        let level = match &**own {
+            Node::Inner(level, _) => *level,
+            Node::Block(block) => block.levels - 1,
+        };
+        let (joined, known, _) = join(own, theirs, level);
         self.0 = Some(joined);
         !known
+    }
+}
+
+/// The last union that was made, for those who learn the same after each other to share it.
+#[derive(Debug, Default)]
+pub(super) struct LastUnion {
+    of: [Know; 2],
+    union: Know,
+}
+
+impl LastUnion {
+    /// As [`Know::join`].
+    pub fn join(&mut self, own: &mut Know, other: &Know) {
+        let [first, second] = &self.of;
+        if !(first.is_same(own) && second.is_same(other)) {
+            let of = [own.clone(), other.clone()];
+            own.join(other);
+            *self = Self { of, union: own.clone() };
+        } else if !own.is_same(&self.union) {
+            own.clone_from(&self.union);
+        }
+    }
+}
+
+impl Know {
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(own), Some(theirs)) => Rc::ptr_eq(own, theirs),
+            (own, theirs) => own.is_none() && theirs.is_none(),
+        }
     }
 }
 
@@ -120,20 +158,41 @@ fn bytes(node: &Rc<Node>, counted: &mut Counted) -> usize {
     // Two counts of references stand before each part.
     let own = size_of::<Node>() + 2 * size_of::<usize>() + HEADER;
     own + match &**node {
-        Node::Inner(branches) => branches.iter().flatten().map(|part| bytes(part, counted)).sum(),
-        Node::Block(warps) => size_of_val(&**warps) + HEADER,
+        Node::Inner(_, branches) => {
+            branches.iter().flatten().map(|part| bytes(part, counted)).sum()
+        }
+        Node::Block(block) => size_of_val(&*block.warps) + HEADER,
     }
 }
 
-/// What both know, and whether each of them alone knows as much: then it is that one itself.
-fn join(a: &Rc<Node>, b: &Rc<Node>) -> (Rc<Node>, bool, bool) {
+/// The branches of a node that has some, or would have some at a level.
+fn branches(node: &Rc<Node>, level: u32) -> [Option<&Rc<Node>>; BRANCHES] {
+    match &**node {
+        Node::Inner(_, branches) => branches.each_ref().map(Option::as_ref),
+        Node::Block(block) => {
+            let mut branches = [None; BRANCHES];
+            branches[branch(block.number, level)] = Some(node);
+            branches
+        }
+    }
+}
+
+/// What both know, and whether each of them alone knows as much: then it is that one itself. `level`: where the blocks may differ.
+fn join(a: &Rc<Node>, b: &Rc<Node>, level: u32) -> (Rc<Node>, bool, bool) {
     if Rc::ptr_eq(a, b) {
         return (Rc::clone(a), true, true);
     }
     let (mut is_a, mut is_b) = (true, true);
     let joined = match (&**a, &**b) {
-        (Node::Inner(of_a), Node::Inner(of_b)) => {
-            let both = std::array::from_fn(|at| match (&of_a[at], &of_b[at]) {
+        (Node::Block(of_a), Node::Block(of_b)) if of_a.number == of_b.number => {
+            let seen = of_a.warps.iter().zip(&of_b.warps).map(|(x, y)| x.join(*y));
+            let warps: Box<[Seen]> = seen.collect();
+            (is_a, is_b) = (warps == of_a.warps, warps == of_b.warps);
+            Node::Block(Block { number: of_a.number, levels: of_a.levels, warps })
+        }
+        _ => {
+            let (of_a, of_b) = (branches(a, level), branches(b, level));
+            let both = std::array::from_fn(|at| match (of_a[at], of_b[at]) {
                 (None, None) => None,
                 (Some(only), None) => {
                     is_b = false;
@@ -144,21 +203,14 @@ fn join(a: &Rc<Node>, b: &Rc<Node>) -> (Rc<Node>, bool, bool) {
                     Some(Rc::clone(only))
                 }
                 (Some(x), Some(y)) => {
-                    let (joined, is_x, is_y) = join(x, y);
+                    let (joined, is_x, is_y) = join(x, y, level.saturating_sub(1));
                     is_a &= is_x;
                     is_b &= is_y;
                     Some(joined)
                 }
             });
-            Node::Inner(both)
+            Node::Inner(level, both)
         }
-        (Node::Block(of_a), Node::Block(of_b)) => {
-            let both: Box<[Seen]> = of_a.iter().zip(of_b).map(|(x, y)| x.join(*y)).collect();
-            (is_a, is_b) = (both == *of_a, both == *of_b);
-            Node::Block(both)
-        }
-        // All trees of a launch have the same levels.
-        _ => return (Rc::clone(a), true, true),
     };
     let node = match (is_a, is_b) {
         // The one that others share, more likely.
@@ -189,9 +241,9 @@ mod tests {
         assert!(!all.join(&of(17, 16)) && all.join(&of(17, 18)));
         for block in 1..1000 {
             let wanted = if block == 17 { 18 } else { block };
-            assert_eq!(all.block(block, LEVELS)[0].all, wanted, "block {block}");
+            assert_eq!(all.block(block)[0].all, wanted, "block {block}");
         }
-        assert_eq!(all.block(1000, LEVELS), []);
+        assert_eq!(all.block(1000), []);
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! sums of the others. (Reads that are called relaxed need one, or a later acquire.) And what a block learnt from
 //! another's fence it passes on without one of its own, as block 0 does in `cub/grid/grid_barrier.cuh`.
 
-use super::know::{Counted, Know, Seen};
+use super::know::{Counted, Know, LastUnion, Seen};
 use super::race::{Clocks, WARPS};
 use super::stamps::{self, Access};
 use super::words::{Here, Word, Words, cells};
@@ -22,6 +22,11 @@ use crate::ir::Op;
 use crate::memory::Window;
 use crate::program::Ordering;
 use crate::warp::lanes;
+
+/// Bytes that the words of global memory by which threads order each other may take, beside half of the buffers.
+const WORDS: usize = 1 << 20;
+/// Bytes that those of the shared memory of a block may take.
+const SHARED_WORDS: usize = 1 << 16;
 
 /// What lanes knew at their last fence.
 #[derive(Debug, Default)]
@@ -257,7 +262,7 @@ impl Order {
         let blind = matches!(instr, Some(Op::Atom(atom)) if atom.dst == crate::ir::Slot::Sink);
         let reads = event.kind == AccessKind::Read || update && !blind;
         let grid = if shared { None } else { cooperative::barrier_address(event.memory) };
-        let mut news = false;
+        let (mut news, mut union) = (false, LastUnion::default());
         let mut last = None;
         for lane in lanes(event.done) {
             let address = event.addresses[lane];
@@ -271,11 +276,11 @@ impl Order {
                 let state = &mut self.warps[warp];
                 if reads && !update {
                     let word = if event.strong && own_size {
-                        words.entry(number)
+                        words.strongly_read(number)
                     } else {
-                        let Some(word) = words.get_mut(number) else { continue };
-                        word
+                        words.get_mut(number)
                     };
+                    let Some(word) = word else { continue };
                     let now = Some((number, word.version(), ordering.acquires));
                     if state.polled == now {
                         continue;
@@ -302,12 +307,15 @@ impl Order {
                     Some(all) => (ordering.wide.then_some(all), Some(all)),
                     None => (state.wide.get(lane), state.near.get(lane)),
                 };
+                if event.strong && own_size {
+                    words.note_strong(number);
+                }
                 if own_size && (wide.is_some() || near.is_some()) {
-                    words.entry(number).write(here, update, wide, near);
+                    words.entry(number).write(here, update, [wide, near], &mut union);
                 } else if !own_size && event.size < 4 {
                     // What others wrote to the rest of the word stays.
                 } else if let Some(word) = words.get_mut(number) {
-                    word.write(here, update, None, None);
+                    word.write(here, update, [None; 2], &mut union);
                 }
             }
         }
@@ -317,12 +325,19 @@ impl Order {
         if news {
             self.learn_own(warp, clocks);
         }
+        if global.are_many() {
+            let buffers: usize = event.memory.written_sizes().flatten().sum();
+            global.keep_within(WORDS + buffers / 2);
+        }
+        if self.shared.are_many() {
+            self.shared.keep_within(SHARED_WORDS);
+        }
         (released.is_some() && event.done != 0, news)
     }
 
     /// What a warp knows of its own block stands in the clocks as well.
     fn learn_own(&mut self, warp: usize, clocks: &mut Clocks) {
-        let seen = self.warps[warp].know.block(self.block, self.levels);
+        let seen = self.warps[warp].know.block(self.block);
         for (other, seen) in seen.iter().enumerate() {
             if other == warp {
                 self.own[warp] = *seen;
@@ -402,11 +417,10 @@ impl Order {
     #[inline(always)]
     pub(super) fn knows(&self, warp: u8, old: &Access) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
-        !warp.know.is_empty() && self.has_seen(warp, old)
-    }
-
-    fn has_seen(&self, warp: &Warp, old: &Access) -> bool {
-        let seen = warp.know.block(old.event.block, self.levels);
+        if warp.know.is_empty() {
+            return false;
+        }
+        let seen = warp.know.block(old.event.block);
         let seen = seen.get(usize::from(old.event.warp)).copied().unwrap_or_default();
         seen.covers(old.event.clock, old.thread % 32)
     }
@@ -414,7 +428,7 @@ impl Order {
     /// The same of what all lanes of a warp did.
     pub(super) fn knows_lanes(&self, warp: u8, old: stamps::Event) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
-        let seen = warp.know.block(old.block, self.levels);
+        let seen = warp.know.block(old.block);
         let seen = seen.get(usize::from(old.warp)).copied().unwrap_or_default();
         (0..32).all(|lane| seen.covers(old.clock, lane))
     }
@@ -422,9 +436,10 @@ impl Order {
     /// Whether a warp, or one that it knows of, has read what was written to a word last. That write lies in its past, even
     /// without a fence.
     pub(super) fn follows_reader(&self, warp: u8, word: &Word) -> bool {
-        word.readers().iter().any(|reader| {
-            let same_block = reader.event.block == self.block;
-            same_block || self.knows(warp, reader)
-        })
+        word.is_many()
+            || word.readers().iter().any(|reader| {
+                let same_block = reader.event.block == self.block;
+                same_block || self.knows(warp, reader)
+            })
     }
 }

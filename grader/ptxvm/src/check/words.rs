@@ -9,12 +9,15 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use super::keys::KeyHasher;
-use super::know::{Counted, Know};
+use super::know::{Counted, Know, LastUnion};
+use super::pages::HEADER;
 use super::stamps::Access;
 
-/// Words that are told apart. Others share one of as many, so that what was released by one of them counts for all: that
-/// may hide a race, but finds none.
-const MAX_WORDS: usize = 1 << 16;
+/// Words that are not told apart share one of so many cells, so that what was released by one of them counts for all: that may hide a
+/// race, but finds none.
+const SHARED: u64 = 1 << 10;
+/// Marks a cell that words share; no word has such a number.
+const MANY: u64 = 1 << 63;
 
 /// Marks the cell of a byte; no word has such a number.
 const BYTE: u64 = 1 << 62;
@@ -45,46 +48,70 @@ pub(super) struct Here {
 pub(super) struct Word {
     /// Released to all blocks.
     wide: Know,
-    /// Released to the threads of one block only.
-    near: Vec<(u32, Know)>,
-    /// Block and warp that wrote it last.
-    last: (u32, u8),
+    rest: Option<Box<Rest>>,
     /// Grows with every write.
     version: u32,
-    /// Who has read it since then, once for each warp.
-    readers: Vec<Access>,
+    /// Block and warp that wrote it last.
+    last_block: u32,
+    last_warp: u8,
     /// Stands for several words.
     many: bool,
 }
 
+/// What few words have.
+#[derive(Debug, Default)]
+struct Rest {
+    /// Released to the threads of one block only.
+    near: Vec<(u32, Know)>,
+    /// Who has read it since the last write, once for each warp.
+    readers: Vec<Access>,
+}
+
 impl Word {
     /// A write: what it releases to all, and what to its own block.
-    pub fn write(&mut self, here: Here, update: bool, wide: Option<&Know>, near: Option<&Know>) {
-        let by = (here.block, here.warp);
+    pub fn write(
+        &mut self,
+        here: Here,
+        update: bool,
+        [wide, near]: [Option<&Know>; 2],
+        last: &mut LastUnion,
+    ) {
         // A store hides what others released before. The storing thread's own release goes on (PTX ISA 8.8).
-        if !update && !self.many && self.last != by {
+        let by = (self.last_block, self.last_warp);
+        let hides = !update && !self.many && by != (here.block, here.warp);
+        if hides {
             self.wide = Know::default();
-            self.near.clear();
         }
-        if let Some(wide) = wide.filter(|_| here.wide) {
-            self.wide.join(wide);
-        } else if let Some(near) = near {
-            match self.near.iter_mut().find(|(block, _)| *block == here.block) {
-                Some((_, known)) => {
-                    known.join(near);
-                }
-                None => self.near.push((here.block, near.clone())),
+        if let Some(rest) = &mut self.rest {
+            rest.readers.clear();
+            if hides {
+                rest.near.clear();
             }
         }
-        self.last = by;
+        if let Some(wide) = wide.filter(|_| here.wide) {
+            last.join(&mut self.wide, wide);
+        } else if let Some(near) = near {
+            self.release_near(here.block, near);
+        }
+        (self.last_block, self.last_warp) = (here.block, here.warp);
         self.version = self.version.wrapping_add(1);
-        self.readers.clear();
+    }
+
+    fn release_near(&mut self, block: u32, know: &Know) {
+        let near = &mut self.rest.get_or_insert_default().near;
+        match near.iter_mut().find(|(of, _)| *of == block) {
+            Some((_, known)) => {
+                known.join(know);
+            }
+            None => push(near, (block, know.clone())),
+        }
     }
 
     /// What a reader learns: what was released to all, and what to its own block.
     pub fn read(&self, here: Here) -> [Option<&Know>; 2] {
-        let near = self.near.iter().find(|(block, _)| *block == here.block).map(|(_, near)| near);
-        let reaches = here.wide || self.last.0 == here.block;
+        let near = self.rest.iter().flat_map(|rest| &rest.near);
+        let near = near.filter(|(block, _)| *block == here.block).map(|(_, near)| near).next();
+        let reaches = here.wide || self.last_block == here.block;
         [Some(&self.wide).filter(|wide| reaches && !wide.is_empty()), near]
     }
 
@@ -98,28 +125,75 @@ impl Word {
             (old.event.block, old.event.warp) == (reader.event.block, reader.event.warp)
         };
         // The first of a warp is before all that the later ones are before.
-        if !self.many && !self.readers.iter().any(same) {
-            self.readers.push(reader);
+        if !self.many && !self.readers().iter().any(same) {
+            push(&mut self.rest.get_or_insert_default().readers, reader);
         }
     }
 
     /// Who has read the last write. The write lies before all that these lie before (PTX ISA 8.9, "Causality Order").
     pub fn readers(&self) -> &[Access] {
-        &self.readers
+        self.rest.as_ref().map_or(&[], |rest| &rest.readers)
+    }
+
+    /// Whether it stands for several words, of which no readers are kept.
+    pub fn is_many(&self) -> bool {
+        self.many
+    }
+
+    /// Stands for another word too.
+    fn absorb(&mut self, other: &Self) {
+        self.wide.join(&other.wide);
+        for (block, near) in other.rest.iter().flat_map(|rest| &rest.near) {
+            self.release_near(*block, near);
+        }
+        self.version = self.version.max(other.version).wrapping_add(1);
+    }
+
+    fn bytes(&self, counted: &mut Counted) -> usize {
+        let rest = self.rest.as_ref().map_or(0, |rest| {
+            let near: usize = rest.near.iter().map(|(_, near)| near.bytes(counted)).sum();
+            let lists = rest.near.capacity() * size_of::<(u32, Know)>()
+                + rest.readers.capacity() * size_of::<Access>();
+            size_of::<Rest>() + lists + 3 * HEADER + near
+        });
+        self.wide.bytes(counted) + rest
     }
 }
+
+/// Adds to a list that mostly stays short.
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+    list.push(item);
+}
+
+/// Bytes of a table, which keeps every eighth place free, and a byte for each.
+fn table<K, V>(table: &Table<K, V>) -> usize {
+    table.capacity() / 7 * 8 * (size_of::<(K, V)>() + 1)
+}
+
+type Table<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 
 /// All words of a kind of memory, by number.
 #[derive(Debug, Default)]
 pub(super) struct Words {
-    cells: HashMap<u64, Word, BuildHasherDefault<KeyHasher>>,
+    cells: Table<u64, Word>,
+    /// Numbers that were written strongly, 64 of them to a place.
+    written: Table<u64, u64>,
+    /// There are cells of bytes.
     bytes: bool,
+    /// Numbers without a cell share so many; none as long as there is room.
+    shared: Option<u64>,
+    /// Writes since somebody looked how much room there is.
+    writes: usize,
 }
 
 impl Words {
     pub fn clear(&mut self) {
         self.cells.clear();
-        self.bytes = false;
+        self.written.clear();
+        (self.bytes, self.shared, self.writes) = (false, None, 0);
     }
 
     /// Whether there are cells of bytes.
@@ -127,25 +201,37 @@ impl Words {
         self.bytes
     }
 
-    /// Bytes, with what the table adds.
+    /// Bytes, with what the tables add.
     pub fn bytes(&self, counted: &mut Counted) -> usize {
-        // A table keeps every eighth place free, and a byte for each.
-        let table = self.cells.capacity() / 7 * 8 * (size_of::<(u64, Word)>() + 1);
-        let of_word = |word: &Word| {
-            let near: usize = word.near.iter().map(|(_, near)| near.bytes(counted)).sum();
-            let lists = word.near.capacity() * size_of::<(u32, Know)>()
-                + word.readers.capacity() * size_of::<Access>();
-            word.wide.bytes(counted) + near + lists
-        };
-        table + self.cells.values().map(of_word).sum::<usize>()
+        let cells: usize = self.cells.values().map(|word| word.bytes(counted)).sum();
+        table(&self.cells) + table(&self.written) + cells
+    }
+
+    /// Whether so many writes have come that somebody should look how much room there is.
+    pub fn are_many(&self) -> bool {
+        self.writes > self.cells.len() / 2 + (1 << 8)
+    }
+
+    /// Keeps them within so many bytes, if possible: from half of that on, further words share cells, and where that does not suffice,
+    /// all words share one.
+    pub fn keep_within(&mut self, limit: usize) {
+        self.writes = 0;
+        let bytes = self.bytes(&mut Counted::default());
+        if bytes > limit && self.shared.is_some() {
+            self.shared = Some(1);
+            let mut all = Word { many: true, ..Word::default() };
+            self.cells.values().for_each(|word| all.absorb(word));
+            self.cells = Table::default();
+            self.cells.insert(MANY, all);
+        } else if bytes > limit / 2 && self.shared.is_none() {
+            self.shared = Some(SHARED);
+        }
     }
 
     fn place(&self, number: u64) -> u64 {
-        if self.cells.len() < MAX_WORDS || self.cells.contains_key(&number) {
-            number
-        } else {
-            // No word has such a number.
-            (number % MAX_WORDS as u64) | (1 << 63)
+        match self.shared {
+            Some(shared) if !self.cells.contains_key(&number) => (number % shared) | MANY,
+            _ => number,
         }
     }
 
@@ -158,10 +244,24 @@ impl Words {
         self.cells.get_mut(&place)
     }
 
+    /// The word for a strong read: None if it was never written strongly, for then nothing can be learnt.
+    pub fn strongly_read(&mut self, number: u64) -> Option<&mut Word> {
+        let written =
+            self.written.get(&(number / 64)).is_some_and(|all| all >> (number % 64) & 1 == 1);
+        if written { Some(self.entry(number)) } else { self.get_mut(number) }
+    }
+
+    /// Takes note of a strong write.
+    pub fn note_strong(&mut self, number: u64) {
+        self.writes += 1;
+        *self.written.entry(number / 64).or_default() |= 1 << (number % 64);
+    }
+
     pub fn entry(&mut self, number: u64) -> &mut Word {
         let place = self.place(number);
-        let many = place >> 63 == 1;
         self.bytes |= number & BYTE != 0;
+        self.writes += 1;
+        let many = place & MANY != 0;
         self.cells.entry(place).or_insert_with(|| Word { many, ..Word::default() })
     }
 }
@@ -181,26 +281,30 @@ mod tests {
         for news in word.read(by(4, true)).into_iter().flatten() {
             know.join(news);
         }
-        (1..4).filter(|&block| !know.block(block, 1).is_empty()).collect()
+        (1..4).filter(|&block| !know.block(block).is_empty()).collect()
     }
 
     fn past_of(block: u32) -> Know {
         Know::of(block, Box::new([Seen { all: 1, ..Seen::default() }]), 1)
     }
 
+    fn write(word: &mut Word, here: Here, update: bool, released: [Option<&Know>; 2]) {
+        word.write(here, update, released, &mut LastUnion::default());
+    }
+
     #[test]
     fn updates_pass_on_what_stores_hide() {
         let [first, second] = [past_of(1), past_of(2)];
         let mut word = Word::default();
-        word.write(by(1, true), false, Some(&first), None);
-        word.write(by(2, true), true, Some(&second), None);
-        word.write(by(3, true), true, None, None);
+        write(&mut word, by(1, true), false, [Some(&first), None]);
+        write(&mut word, by(2, true), true, [Some(&second), None]);
+        write(&mut word, by(3, true), true, [None; 2]);
         assert_eq!(learnt(&word), [1, 2]);
-        word.write(by(2, true), false, Some(&second), None);
+        write(&mut word, by(2, true), false, [Some(&second), None]);
         assert_eq!(learnt(&word), [2]);
-        word.write(by(2, true), false, None, None);
+        write(&mut word, by(2, true), false, [None; 2]);
         assert_eq!(learnt(&word), [2], "its own release goes on");
-        word.write(by(3, true), false, None, None);
+        write(&mut word, by(3, true), false, [None; 2]);
         assert_eq!(learnt(&word), []);
     }
 
@@ -209,7 +313,7 @@ mod tests {
         let past = past_of(1);
         for (wide, released) in [(true, None), (false, Some(&past))] {
             let mut word = Word::default();
-            word.write(by(1, wide), false, released, Some(&past));
+            write(&mut word, by(1, wide), false, [released, Some(&past)]);
             assert_eq!(learnt(&word), []);
             assert!(word.read(by(1, false)).into_iter().flatten().next().is_some());
         }
@@ -228,14 +332,32 @@ mod tests {
     fn words_beyond_the_limit_share_what_is_released() {
         let mut words = Words::default();
         let past = past_of(1);
-        for number in 0..2 * MAX_WORDS as u64 + 10 {
-            words.entry(number).write(by(1, true), false, Some(&past), None);
+        let limit = 400_000;
+        let mut last = LastUnion::default();
+        for number in 0..100_000 {
+            words.entry(number).write(by(1, true), false, [Some(&past), None], &mut last);
+            if words.are_many() {
+                words.keep_within(limit);
+            }
         }
-        assert_eq!(words.cells.len(), 2 * MAX_WORDS);
-        words.entry(7).write(by(3, true), false, None, None);
+        assert!(words.bytes(&mut Counted::default()) < limit);
+        words.entry(7).write(by(3, true), false, [None; 2], &mut last);
         assert_eq!(words.get(7).map(learnt), Some(vec![]));
-        let shared = 2 * MAX_WORDS as u64 + 7;
-        words.entry(shared).write(by(3, true), false, None, None);
+        let shared = 99_999;
+        words.entry(shared).write(by(3, true), false, [None; 2], &mut last);
         assert_eq!(words.get(shared).map(learnt), Some(vec![1]));
+        words.keep_within(1000);
+        assert!(words.bytes(&mut Counted::default()) < 1000);
+        for number in [7, 99_999, 123_456] {
+            assert_eq!(words.get(number).map(learnt), Some(vec![1]), "{number}");
+        }
+    }
+
+    #[test]
+    fn what_was_never_written_strongly_tells_readers_nothing() {
+        let mut words = Words::default();
+        assert!(words.strongly_read(5).is_none());
+        words.note_strong(5);
+        assert!(words.strongly_read(5).is_some() && words.strongly_read(6).is_none());
     }
 }

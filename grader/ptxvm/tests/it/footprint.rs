@@ -11,6 +11,9 @@ const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/memory.md");
 const FIXED: usize = 64 << 10;
 /// The same for shared memory, for each block that runs.
 const SHARED_FIXED: usize = 5 << 10;
+/// What they may need on top of both in kernels with fences.
+const FENCED_FIXED: usize = 1 << 20;
+const FENCED_SHARED_FIXED: usize = 128 << 10;
 /// So many host threads.
 const SEVERAL: usize = 4;
 
@@ -19,17 +22,19 @@ const SEVERAL: usize = 4;
 enum Buffer {
     /// Written by the host.
     Set(usize),
+    /// Set to zero.
+    Zero(usize),
     /// Not written yet.
     Unset(usize),
     /// A permutation of 0 to 65535 in random order.
     Order,
 }
-use Buffer::{Order, Set, Unset};
+use Buffer::{Order, Set, Unset, Zero};
 
 impl Buffer {
     fn bytes(self) -> usize {
         match self {
-            Set(bytes) | Unset(bytes) => bytes,
+            Set(bytes) | Zero(bytes) | Unset(bytes) => bytes,
             Order => ORDER * 4,
         }
     }
@@ -37,6 +42,7 @@ impl Buffer {
     fn init(self) -> Init {
         let bytes = match self {
             Unset(len) => return Init::Undefined { len },
+            Zero(len) => vec![0; len],
             Set(len) => {
                 (0..len).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 & 0x3F).collect()
             }
@@ -141,6 +147,17 @@ const DYNAMIC: &[&str] = &[
 ];
 /// A small one, all that kernels can declare, and all that there is.
 const SIZES: [usize; 3] = [4 << 10, 48 << 10, 227 << 10];
+
+/// Kernels whose threads order each other by fences; the last number is that of the bytes of shared memory.
+const FENCED: &[(&str, &[Buffer], [u32; 3], usize)] = &[
+    ("fence_last_block", &[Set(N * 4), Unset(1024), Zero(4), Unset(1024)], ROW, 5),
+    ("fence_look_back", &[Set(N * 4), Unset(1024), Zero(1024)], ROW, 4),
+    ("fence_locks", &[Zero(N), Zero(N)], [64, 1, 1], 0),
+    ("fence_few_locks", &[Zero(4096), Zero(4096)], [64, 1, 1], 0),
+    ("fence_of_warps", &[Set(N * 4), Zero(N / 8)], ROW, 0),
+    ("fence_of_threads", &[Set(N * 4), Zero(N * 4)], ROW, 0),
+    ("fence_in_shared", &[Set(N * 4)], ROW, 2048),
+];
 
 /// Kernels that allocate on the heap, and what each thread allocates.
 const HEAP: [(&str, usize); 2] = [("heap_small", 16), ("heap_of_warps", 8)];
@@ -251,6 +268,22 @@ fn the_checks_of_the_heap_need_at_most_four_times_as_much() {
         assert!(footprint.global <= 4 * own + FIXED, "{kernel}: {}", footprint.global);
         let times = ratio(footprint.global, own);
         writeln!(table, "| `{kernel}` | {own} | {} | {times} |", footprint.global).unwrap();
+    }
+    check_docs(&table, |line| line);
+}
+
+#[test]
+fn the_checks_of_kernels_with_fences_need_at_most_a_mebibyte_more() {
+    let mut table = String::new();
+    for &(kernel, buffers, grid, shared) in FENCED {
+        let own: usize = buffers.iter().map(|buffer| buffer.bytes()).sum();
+        let (footprint, findings) = measure(kernel, buffers, grid, 1);
+        assert_eq!(findings, "[]", "{kernel}");
+        assert!(footprint.global <= 4 * own + FIXED + FENCED_FIXED, "{kernel}: {footprint:?}");
+        let of_shared = 4 * shared + SHARED_FIXED + FENCED_SHARED_FIXED;
+        assert!(footprint.shared <= of_shared, "{kernel}: {footprint:?}");
+        let Footprint { global, shared: of_shared, .. } = footprint;
+        writeln!(table, "| `{kernel}` | {own} | {global} | {shared} | {of_shared} |").unwrap();
     }
     check_docs(&table, |line| line);
 }
