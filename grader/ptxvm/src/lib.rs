@@ -216,16 +216,16 @@
 //! The processor is looked at when a launch begins: arithmetic and the search for words are there for the baseline, for AVX2
 //! with FMA, and for AVX-512, and give the same bits. On `AArch64` the baseline has NEON: the crate builds for
 //! `aarch64-unknown-linux-gnu`, and its unit and integration tests pass there too (Rust 1.96, under QEMU 7.2, in November 2026); its speed there is
-//! not measured. 10^9 lane instructions a second with all checks on, best of 5 to 7 runs of
-//! the kernels of `benches/conv.rs` on a Xeon of two cores:
+//! not measured. 10^9 lane instructions a second with all checks on, of the kernels of `benches/conv.rs` on a Xeon of two cores, in
+//! the median of the best of 20 launches each time (for the first two columns the best of 12):
 //!
 //! | kernel | baseline | AVX2 | AVX-512 | AVX-512, two cores |
 //! |---|---|---|---|---|
-//! | convolution backward, `LeNet`'s second layer, batch of 64 | 1.5 | 3.0 | 3.2 | 6.2 |
-//! | matrix product 256^3 in tiles, with barriers | 0.35 | 0.67 | 0.58 | 1.15 |
+//! | convolution backward, `LeNet`'s second layer, batch of 64 | 1.6 | 2.6 | 2.7 | 5.3 |
+//! | matrix product 256^3 in tiles, with barriers | 0.50 | 0.77 | 0.79 | 1.53 |
 //!
-//! Baseline and AVX2 were measured before what is known of shared memory was made smaller, which cost the matrix product about
-//! 6 %.
+//! That is 1.95 and 1.93 times as much with two cores (of median times, 1.95 and 1.91). Two processes of one thread each got
+//! 1.98 times as much done on that machine as one.
 //!
 //! The checks need at most four times the memory of the kernel's own buffers, and a little: see "Memory that the checks need".
 //!

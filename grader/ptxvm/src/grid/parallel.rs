@@ -81,25 +81,29 @@ impl Run<'_, '_> {
         let copies: usize = before.iter().flatten().map(Buffer::copy_bytes).sum();
         let global = earlier.bytes() + conflicts.bytes() + copies;
         let next = AtomicU64::new(first);
+        // Neighbouring blocks mostly write to neighbouring places, which host threads had better not share.
+        let chunk = |start: u64| ((blocks - start) / (8 * threads as u64)).clamp(1, 8);
+        let take = |start: u64| (start < blocks).then(|| start + chunk(start));
         let collected =
             Mutex::new((Vec::new(), 0, T::new(self.env.program), Footprint { global, shared: 0 }));
         let work = || {
             let mut worker = self.worker::<T>(Some(&conflicts));
             let mut mine = Vec::new();
-            loop {
-                let index = next.fetch_add(1, Relaxed);
-                let over = index >= blocks || index > self.stop.load(Relaxed);
-                if over || conflicts.found() || is_long.load(Relaxed) {
-                    break;
+            while let Ok(start) = next.fetch_update(Relaxed, Relaxed, take) {
+                for index in start..start + chunk(start) {
+                    let over = index > self.stop.load(Relaxed);
+                    if over || conflicts.found() || is_long.load(Relaxed) {
+                        break;
+                    }
+                    self.start.begin(self.env, self.grid, &mut worker, index);
+                    if let Some(order) = &mut worker.state.monitor.0.1.1.1 {
+                        order.block = index as u32 + 1;
+                    }
+                    if self.run_block(&mut worker, patience) == Ended::Paused {
+                        is_long.store(true, Relaxed);
+                    }
+                    mine.extend(self.leavings(&mut worker));
                 }
-                self.start.begin(self.env, self.grid, &mut worker, index);
-                if let Some(order) = &mut worker.state.monitor.0.1.1.1 {
-                    order.block = index as u32 + 1;
-                }
-                if self.run_block(&mut worker, patience) == Ended::Paused {
-                    is_long.store(true, Relaxed);
-                }
-                mine.extend(self.leavings(&mut worker));
             }
             if let Ok(mut all) = collected.lock() {
                 all.3.add(Footprint::of(&worker));
