@@ -2,14 +2,11 @@
 
 use crate::block::{Ended, Turns};
 use crate::error::LaunchError;
-use crate::exec::objects::Mbarriers;
 use crate::exec::{BlockState, Env};
-use crate::finding::Log;
 use crate::grid::{
     Launch, Options, Start, block_coordinates, check_configuration, parameters, place_variables,
 };
 use crate::hooks::Monitor;
-use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
 use crate::program::{Kernel, Module};
 use crate::simd;
@@ -84,10 +81,11 @@ pub fn launch_reordered(
     let layout = check_configuration(kernel, launch)?;
     let params = parameters(kernel, launch)?;
     let first_variable = place_variables(module, memory);
+    let constants = module.constants(first_variable);
     let env = Env {
         program: &kernel.program,
         memory,
-        constants: &module.constants,
+        constants: &constants,
         params: &params,
         workspace: 0,
         block_size: launch.block,
@@ -95,22 +93,12 @@ pub fn launch_reordered(
         simd: simd::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
-    let mut state = BlockState {
-        shared: Flat::default(),
-        log: Log::default(),
-        printed: String::new(),
-        monitor: Unwatched,
-        coordinates: [0; 3],
-        lane_instructions: 0,
-        mbarriers: Mbarriers::default(),
-        polled: Vec::new(),
-    };
+    let mut state = BlockState::new(start.warps, Unwatched);
     let mut warps: Vec<Warp> = (0..start.warps).map(|_| Warp::new(env.program)).collect();
     let blocks = launch.grid.iter().map(|&count| u64::from(count)).product();
     for position in 0..blocks {
-        state.coordinates = block_coordinates(order.at(position, blocks), launch.grid);
-        state.shared.reset_from(&start.shared);
-        state.polled.clear();
+        let coordinates = block_coordinates(order.at(position, blocks), launch.grid);
+        state.begin(coordinates, &start.shared);
         state.printed.clear();
         // A warp knows its number; its place in the list is its turn.
         for (warp, turn) in warps.iter_mut().zip(0u32..) {

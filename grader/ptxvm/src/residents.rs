@@ -3,11 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::block::{Barriers, Ended, Patience, Stalled, Turns};
-use crate::exec::objects::Mbarriers;
 use crate::exec::{BlockState, Env};
-use crate::finding::Log;
 use crate::hooks::Monitor;
-use crate::memory::flat::Flat;
 use crate::program::Program;
 use crate::warp::Warp;
 
@@ -27,16 +24,7 @@ pub(crate) struct Resident<M> {
 impl<M> Resident<M> {
     /// Storage for a block of so many warps.
     pub fn new(program: &Program, warps: u32, monitor: M) -> Self {
-        let state = BlockState {
-            shared: Flat::default(),
-            log: Log::default(),
-            printed: String::new(),
-            monitor,
-            coordinates: [0; 3],
-            lane_instructions: 0,
-            mbarriers: Mbarriers::default(),
-            polled: Vec::new(),
-        };
+        let state = BlockState::new(warps, monitor);
         let warps = (0..warps).map(|_| Warp::new(program)).collect();
         Self { index: 0, state, warps, barriers: Barriers::default() }
     }

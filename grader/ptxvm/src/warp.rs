@@ -1,7 +1,6 @@
 //! A warp: registers, lanes and the stack of splits that wait to meet again.
 
 use crate::calls::CallStack;
-use crate::exec::copies::Copies;
 use crate::exec::quiet::Moving;
 use crate::ir::{NO_PC, P, Pc, Q, R, Slot};
 use crate::memory::local::Local;
@@ -148,8 +147,6 @@ pub(crate) struct Warp {
     pub members: [u32; 32],
     /// Registers that hold uninitialised values on their way to another place.
     pub moving: Vec<Moving>,
-    /// Asynchronous copies of its lanes.
-    pub copies: Copies,
     /// Instructions so far.
     pub executed: u64,
     /// Index in the block.
@@ -172,7 +169,6 @@ impl Warp {
             status: Status::Done,
             members: [0; 32],
             moving: Vec::new(),
-            copies: Copies::default(),
             executed: 0,
             index: 0,
         }
@@ -192,7 +188,6 @@ impl Warp {
         self.live = live;
         self.status = Status::Ready;
         self.moving.clear();
-        self.copies.clear();
         self.executed = 0;
         self.index = index;
     }

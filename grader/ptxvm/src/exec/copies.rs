@@ -5,7 +5,6 @@ use super::memory::{Faults, What};
 use crate::finding::{AccessKind, FindingKind};
 use crate::hooks::Monitor;
 use crate::ir::{CopyAsync, Pc};
-use crate::memory::flights::Flight;
 use crate::memory::{Fault, LaneMemory, Window};
 use crate::warp::lanes;
 
@@ -74,6 +73,11 @@ impl Copies {
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
+    /// Those of the warp.
+    pub(super) fn copies(&mut self) -> &mut Copies {
+        &mut self.state.copies[self.warp.index as usize]
+    }
+
     pub(super) fn copy_async(&mut self, pc: Pc, mask: u32, copy: &CopyAsync) {
         let ends = (self.addresses(&copy.to), self.addresses(&copy.from));
         let ignored = copy.ignore.map_or(0, |guard| self.guard_bits(guard));
@@ -83,7 +87,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             None => copy.bytes,
         });
         let begun = self.begin_copies(pc, mask, &ends, copy.bytes, &read);
-        self.warp.copies.pending.extend(begun);
+        self.copies().pending.extend(begun);
     }
 
     /// Copies of `bytes` bytes to and from the addresses of lanes begin, as far as these are right.
@@ -124,12 +128,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.accessed(what, Window::Shared, mask, to, targets);
         let mut begun = Vec::new();
         for lane in lanes(mask & !sources.refused() & !targets.refused()) {
-            let flight = Flight { pc, thread: self.warp.index * 32 + lane as u32 };
-            self.state.shared.set_out(to[lane], bytes, flight);
+            self.state.shared.set_out(to[lane], bytes);
             begun.push(Copy {
                 pc,
                 lane: lane as u8,
-                group: self.warp.copies.groups[lane],
+                group: self.copies().groups[lane],
                 to: to[lane],
                 from: from[lane],
                 size: bytes,
@@ -156,10 +159,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
     /// The copies of all but the last `groups` groups of each lane arrive.
     pub(super) fn wait_copies(&mut self, mask: u32, groups: u32) {
-        let committed = self.warp.copies.groups;
+        let committed = self.copies().groups;
         let ends = |copy: &Copy| copy.ends(mask, groups, &committed);
         let mut ended = self.state.mbarriers.take_copies(self.warp.index, ends);
-        ended.extend(self.warp.copies.take(mask, groups));
+        ended.extend(self.copies().take(mask, groups));
         for copy in &ended {
             self.land(copy);
         }
@@ -222,15 +225,25 @@ impl<M: Monitor> Machine<'_, '_, M> {
         })
     }
 
+    /// The copy of any warp that is on its way to a word: its instruction and thread.
+    fn copy_to(&self, address: u64) -> Option<(Pc, u32)> {
+        let hits = |copy: &&Copy| (copy.to..copy.to + u64::from(copy.size)).contains(&address);
+        let pending = self.state.copies.iter().zip(0..).flat_map(|(copies, warp)| {
+            copies.pending.iter().rev().filter(hits).map(move |copy| (copy, warp))
+        });
+        let attached = &self.state.mbarriers.copies;
+        let attached = attached.iter().rev().map(|attached| (&attached.copy, attached.warp));
+        let (copy, warp) = pending.chain(attached.filter(|(copy, _)| hits(copy))).next()?;
+        Some((copy.pc, warp * 32 + u32::from(copy.lane)))
+    }
+
     /// Tells of lanes that touch what copies are on their way to; the lanes.
     pub(super) fn in_flight(&mut self, what: What, mask: u32, addresses: &[u64; 32]) -> u32 {
         let mut found = 0;
         for lane in lanes(mask) {
-            let Some((offset, Flight { pc, thread })) =
-                self.state.shared.flights().find(addresses[lane], what.size)
-            else {
-                continue;
-            };
+            let flights = self.state.shared.flights();
+            let Some(offset) = flights.find(addresses[lane], what.size) else { continue };
+            let Some((pc, thread)) = self.copy_to(offset) else { continue };
             found |= 1 << lane;
             let kind = FindingKind::InFlight {
                 access: what.kind,

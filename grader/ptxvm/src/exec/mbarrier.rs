@@ -67,7 +67,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let there = mask & !faults.refused();
         if let Operation::CopiesArrive { .. } = operation {
             let there = self.objects_at(there, addresses);
-            let begun = self.warp.copies.take_begun(there);
+            let begun = self.copies().take_begun(there);
             self.attach_again(there, addresses);
             self.attach(begun, addresses);
         }

@@ -26,6 +26,7 @@ use crate::program::Program;
 use crate::simd::Simd;
 use crate::spin::Polled;
 use crate::warp::{Split, Status, Warp, lanes};
+use copies::Copies;
 use objects::Mbarriers;
 
 /// What all blocks of a launch share.
@@ -50,8 +51,36 @@ pub(crate) struct BlockState<M> {
     pub coordinates: [u32; 3],
     pub lane_instructions: u64,
     pub mbarriers: Mbarriers,
+    /// Asynchronous copies of each warp.
+    pub copies: Vec<Copies>,
     /// What warps that spin wait for.
     pub polled: Vec<Polled>,
+}
+
+impl<M> BlockState<M> {
+    /// For blocks of so many warps, none of which has begun.
+    pub fn new(warps: u32, monitor: M) -> Self {
+        Self {
+            shared: Flat::default(),
+            log: Log::default(),
+            printed: String::new(),
+            monitor,
+            coordinates: [0; 3],
+            lane_instructions: 0,
+            mbarriers: Mbarriers::default(),
+            copies: vec![Copies::default(); warps as usize],
+            polled: Vec::new(),
+        }
+    }
+
+    /// A block begins with these contents of its shared memory.
+    pub fn begin(&mut self, coordinates: [u32; 3], shared: &Flat) {
+        self.coordinates = coordinates;
+        self.shared.reset_from(shared);
+        self.mbarriers.clear();
+        self.copies.iter_mut().for_each(Copies::clear);
+        self.polled.clear();
+    }
 }
 
 /// Why a warp stopped.
@@ -306,7 +335,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         self.copy_async(pc, active, copy);
                     }
                 }
-                Op::CommitCopies => self.warp.copies.commit(active),
+                Op::CommitCopies => self.copies().commit(active),
                 &Op::WaitCopies(groups) => self.wait_copies(active, groups),
                 Op::Mbarrier(mbarrier) => {
                     self.watch_loses_track();

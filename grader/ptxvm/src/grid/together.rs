@@ -22,10 +22,7 @@ impl Start {
         let Resident { state, warps, barriers, .. } = resident;
         resident.index = index;
         *barriers = Barriers::default();
-        state.coordinates = block_coordinates(index, grid);
-        state.shared.reset_from(&self.shared);
-        state.mbarriers.clear();
-        state.polled.clear();
+        state.begin(block_coordinates(index, grid), &self.shared);
         state.monitor.resume(index);
         state.monitor.block_start(self.shared_bytes, self.warps);
         for (warp, number) in warps.iter_mut().zip(0u32..) {

@@ -1,6 +1,6 @@
 //! Memory of one block or of the module: shared, constant and parameter space.
 
-use super::flights::{Flight, Flights};
+use super::flights::Flights;
 use super::layout::Layout;
 use super::{Fault, LaneMemory, byte_flags, within_word};
 use crate::exec::words::Words;
@@ -64,9 +64,9 @@ impl Flat {
         self.flights.clear();
     }
 
-    /// Bytes of the flags.
+    /// Bytes of the flags, and of what says where copies are on their way to.
     pub fn flag_bytes(&self) -> usize {
-        self.flags.len()
+        self.flags.len() + self.flights.bytes()
     }
 
     /// Copies that are on their way here.
@@ -76,8 +76,8 @@ impl Flat {
     }
 
     /// A copy of whole words to a checked place sets out: what is there until it arrives, nobody has written.
-    pub fn set_out(&mut self, address: u64, size: u32, flight: Flight) {
-        self.flights.begin(address, size, flight);
+    pub fn set_out(&mut self, address: u64, size: u32) {
+        self.flights.begin(address, size);
         for word in address / 4..(address + u64::from(size)) / 4 {
             self.words[word as usize] = u32::MAX;
             self.flags[word as usize] &= 0xF0;

@@ -1,21 +1,19 @@
 //! Words of shared memory that asynchronous copies are still on their way to.
 
-use crate::ir::Pc;
-
-/// A copy that somebody has not waited for yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flight {
-    pub pc: Pc,
-    /// Index in the block.
-    pub thread: u32,
-}
-
-/// By word.
+/// One bit for each word.
 #[derive(Clone, Debug, Default)]
 pub struct Flights {
-    words: Vec<Option<Flight>>,
+    words: Vec<u64>,
     /// Words with a copy.
     count: usize,
+}
+
+/// Words whose bits are one number.
+const BITS: u64 = u64::BITS as u64;
+
+/// The words of an access, as far as they are whole ones.
+fn words(address: u64, size: u32) -> std::ops::Range<u64> {
+    address / 4..(address + u64::from(size)) / 4
 }
 
 impl Flights {
@@ -25,38 +23,46 @@ impl Flights {
 
     pub fn clear(&mut self) {
         if self.count != 0 {
-            self.words.fill(None);
+            self.words.fill(0);
             self.count = 0;
         }
     }
 
-    /// Of what an access touches, the first that a copy is on its way to: address and copy.
-    pub fn find(&self, address: u64, size: u32) -> Option<(u64, Flight)> {
-        let first = (address / 4) as usize;
-        let words = self.words.get(first..)?.iter().zip(first as u64..);
-        let count = (address % 4 + u64::from(size)).div_ceil(4) as usize;
-        words.take(count).find_map(|(flight, word)| flight.map(|flight| (word * 4, flight)))
+    fn has(&self, word: u64) -> bool {
+        self.words.get((word / BITS) as usize).is_some_and(|bits| bits >> (word % BITS) & 1 == 1)
+    }
+
+    /// Of what an access touches, the address of the first word that a copy is on its way to.
+    pub fn find(&self, address: u64, size: u32) -> Option<u64> {
+        let end = address.saturating_add(size.into()).div_ceil(4);
+        (address / 4..end).find(|&word| self.has(word)).map(|word| word * 4)
     }
 
     /// A copy of whole words sets out.
-    pub fn begin(&mut self, address: u64, size: u32, flight: Flight) {
-        let words = (address / 4) as usize..((address + u64::from(size)) / 4) as usize;
-        if self.words.len() < words.end {
-            self.words.resize(words.end, None);
-        }
-        for word in &mut self.words[words] {
-            self.count += usize::from(word.is_none());
-            *word = Some(flight);
+    pub fn begin(&mut self, address: u64, size: u32) {
+        for word in words(address, size) {
+            let at = (word / BITS) as usize;
+            if self.words.len() <= at {
+                self.words.resize(at + 1, 0);
+            }
+            self.count += usize::from(!self.has(word));
+            self.words[at] |= 1 << (word % BITS);
         }
     }
 
     /// It has arrived.
     pub fn end(&mut self, address: u64, size: u32) {
-        let words = (address / 4) as usize..((address + u64::from(size)) / 4) as usize;
-        for word in self.words.get_mut(words).unwrap_or_default() {
-            self.count -= usize::from(word.is_some());
-            *word = None;
+        for word in words(address, size) {
+            if self.has(word) {
+                self.count -= 1;
+                self.words[(word / BITS) as usize] &= !(1 << (word % BITS));
+            }
         }
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.words)
     }
 }
 
@@ -67,18 +73,17 @@ mod tests {
     #[test]
     fn words_are_in_flight_from_begin_to_end() {
         let mut flights = Flights::default();
-        let copy = Flight { pc: 7, thread: 3 };
-        flights.begin(16, 8, copy);
-        assert_eq!(flights.find(14, 4), Some((16, copy)));
-        assert_eq!(flights.find(0, 64), Some((16, copy)));
-        assert_eq!(flights.find(23, 1), Some((20, copy)));
+        flights.begin(16, 8);
+        assert_eq!(flights.find(14, 4), Some(16));
+        assert_eq!(flights.find(0, 64), Some(16));
+        assert_eq!(flights.find(23, 1), Some(20));
         assert_eq!(flights.find(12, 4), None);
         assert_eq!(flights.find(24, 4), None);
         assert_eq!(flights.find(1 << 40, 4), None);
-        flights.begin(20, 4, copy);
+        flights.begin(20, 4);
         flights.end(16, 8);
         assert!(flights.is_empty());
-        flights.begin(0, 16, copy);
+        flights.begin(0, 16);
         flights.clear();
         assert!(flights.is_empty());
         assert_eq!(flights.find(0, 16), None);

@@ -3,14 +3,11 @@
 use super::Shadow;
 use crate::block::Turns;
 use crate::error::LaunchError;
-use crate::exec::objects::Mbarriers;
 use crate::exec::{BlockState, Env};
-use crate::finding::Log;
 use crate::grid::{
     Launch, Options, Start, block_coordinates, check_configuration, parameters, place_variables,
 };
 use crate::hooks::Monitor;
-use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
 use crate::program::{Kernel, Module};
 use crate::simd;
@@ -51,28 +48,18 @@ pub fn launch_shadowed(
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     shadow.begin(env.program, start.warps);
-    let mut state = BlockState {
-        shared: Flat::default(),
-        log: Log::default(),
-        printed: String::new(),
-        monitor: shadow,
-        coordinates: [0; 3],
-        lane_instructions: 0,
-        mbarriers: Mbarriers::default(),
-        polled: Vec::new(),
-    };
+    let mut state = BlockState::new(start.warps, shadow);
     let mut warps: Vec<Warp> = (0..start.warps).map(|_| Warp::new(env.program)).collect();
     let blocks = launch.grid.iter().map(|&count| u64::from(count)).product();
     for index in 0..blocks {
         if !state.monitor.is_complete() {
             break;
         }
-        state.coordinates = block_coordinates(index, launch.grid);
-        if state.monitor.only.is_some_and(|only| only != state.coordinates) {
+        let coordinates = block_coordinates(index, launch.grid);
+        if state.monitor.only.is_some_and(|only| only != coordinates) {
             continue;
         }
-        state.shared.reset_from(&start.shared);
-        state.polled.clear();
+        state.begin(coordinates, &start.shared);
         state.monitor.block_start(start.shared_bytes, start.warps);
         for (warp, number) in warps.iter_mut().zip(0u32..) {
             let threads = (start.threads - number * 32).min(32);

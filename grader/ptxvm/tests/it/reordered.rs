@@ -71,3 +71,24 @@ fn what_never_ends_is_told() {
     let launch = Launch { grid: [1, 1, 1], block: [32, 1, 1], dynamic_shared: 0, params };
     assert!(!again(&mut device, "conv2d_backward_input", &launch, Order::Reversed));
 }
+
+#[test]
+fn each_block_begins_with_no_barrier_objects_and_constants_hold_addresses() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n\
+                .global .align 4 .u32 seven[1] = {7};\n\
+                .const .align 8 .u64 table[1] = {generic(seven)};\n\
+                .visible .entry k(.param .u64 out){\n\
+                .reg .b32 %r<3>;.reg .b64 %rd<5>;\n.shared .align 8 .b64 object;\n\
+                mov.u32 %r1,%ctaid.x;\nmbarrier.init.shared.b64 [object],1;\n\
+                mbarrier.arrive.shared.b64 %rd1,[object];\n\
+                ld.const.u64 %rd2,[table];\nld.u32 %r2,[%rd2];\nld.param.u64 %rd3,[out];\n\
+                mul.wide.u32 %rd4,%r1,4;\nadd.u64 %rd3,%rd3,%rd4;\nst.global.u32 [%rd3],%r2;\nret;\n}\n";
+    for order in ORDERS {
+        let mut device = Device::new(text);
+        let out = device.output::<u32>(4);
+        let params = vec![device.pointer(out)];
+        let launch = Launch { grid: [4, 1, 1], block: [1; 3], dynamic_shared: 0, params };
+        assert!(again(&mut device, "k", &launch, order), "{order:?}");
+        assert_eq!(device.read::<u32>(out), [7; 4]);
+    }
+}
