@@ -27,6 +27,9 @@ const FIXED: usize = 1 << 14;
 /// a quarter, and growing tables need some room. Where several blocks run in parallel, a quarter of a byte must do for theirs.
 const HALVES: usize = 7;
 
+/// Pages are put aside in vain so often before all is forgotten.
+const MAX_IN_VAIN: u32 = 32;
+
 /// The blocks that a shadow sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blocks {
@@ -59,6 +62,8 @@ pub(crate) struct GlobalRaces {
     limit: usize,
     /// Accesses since that was done last.
     accesses: usize,
+    /// How often that was of no use.
+    in_vain: u32,
 }
 
 impl GlobalRaces {
@@ -76,6 +81,7 @@ impl GlobalRaces {
             most: 0,
             limit: FIXED,
             accesses: 0,
+            in_vain: 0,
         }
     }
 
@@ -173,6 +179,14 @@ impl GlobalRaces {
         let may_forget = self.blocks == Blocks::OneByOne && !event.program.fenced;
         // Pages that are all opened again at once were put aside in vain.
         let is_often = std::mem::take(&mut self.accesses) < self.pages.len() / 4;
+        // Where other host threads never share the blocks, all may be forgotten: what comes is compared with what comes later only.
+        let in_order = self.blocks == Blocks::InTurns || self.blocks() == 1;
+        self.in_vain += u32::from(is_often);
+        if is_often && in_order && self.in_vain > MAX_IN_VAIN {
+            self.most = self.most.max(self.bytes());
+            self.forget();
+            return;
+        }
         if is_often && may_forget {
             self.forget_threads();
         }
@@ -183,8 +197,10 @@ impl GlobalRaces {
             self.forget_threads();
             self.put_aside();
         }
-        // Where that did not help, it will not help soon.
-        if self.bytes() > self.limit / 8 * 7 {
+        if self.bytes() > self.limit && in_order {
+            self.forget();
+        } else if self.bytes() > self.limit / 8 * 7 {
+            // Where that did not help, it will not help soon.
             self.limit = self.bytes() / 4 * 5;
         }
     }

@@ -116,6 +116,7 @@ const PATTERNS: &[Pattern] = &[
     ("race_of_random_ones", &[Set(N * 4)], ROW),
     // All 256 blocks would take as long as everything else twenty times.
     ("u8_race_of_random_ones", &[Set(N)], [32, 1, 1]),
+    ("u8_race_in_one_block", &[Set(N)], [1, 1, 1]),
 ];
 
 /// Kernels, bytes of shared memory of a block, bytes of their result.
