@@ -94,31 +94,54 @@ pub fn run_with_tick(
 ) -> io::Result<Finished> {
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     let start = Instant::now();
-    supervise(command, input, limits, &mut |_| {
+    supervise(command, input, limits, &mut |_, _| {
         tick(start.elapsed());
         false
     })
 }
 
+/// A child that runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Running {
+    process: Pid,
+    /// Wall-clock time since its start.
+    pub time: Duration,
+}
+
+impl Running {
+    /// Processor time of all its threads so far; zero where the system does not say.
+    pub fn cpu_time(&self) -> Duration {
+        let stat = format!("/proc/{}/stat", self.process.as_raw_nonzero());
+        let stat = std::fs::read_to_string(stat).unwrap_or_default();
+        // Behind the name in brackets, from the third field on: the 14th and 15th are ticks in user code and in the system (proc(5)).
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let ticks: u64 =
+            fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+        Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+    }
+}
+
 /// Runs a command whose stdin is set, and kills it as soon as it prints more than [`Limits::output`] to one of its
-/// streams, or `enough` says so, which is asked about twelve times a second with the time since the start.
+/// streams, or `enough` says so, which is asked about twelve times a second.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_guarded(
     command: Command,
     limits: &Limits,
-    enough: &mut dyn FnMut(Duration) -> bool,
+    enough: &mut dyn FnMut(Running) -> bool,
 ) -> io::Result<Finished> {
     let start = Instant::now();
-    supervise(command, Vec::new(), limits, &mut |seen| seen.flooded || enough(start.elapsed()))
+    supervise(command, Vec::new(), limits, &mut |process, seen| {
+        seen.flooded || enough(Running { process, time: start.elapsed() })
+    })
 }
 
 fn supervise(
     mut command: Command,
     input: Vec<u8>,
     limits: &Limits,
-    enough: &mut dyn FnMut(&Seen) -> bool,
+    enough: &mut dyn FnMut(Pid, &Seen) -> bool,
 ) -> io::Result<Finished> {
     command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     let start = Instant::now();
@@ -128,7 +151,8 @@ fn supervise(
     let events = listen(&mut child, group, input, limits.output)?;
     let mut seen = Seen::default();
 
-    let in_time = seen.until(&events, start + limits.timeout, Seen::ended, enough);
+    let in_time =
+        seen.until(&events, start + limits.timeout, Seen::ended, &mut |seen| enough(group, seen));
     // Sent before the child is reaped, so the group's number cannot belong to anyone else yet. When the child has
     // ended by itself, this removes what it left running, which would keep the pipes open.
     kill(group);
@@ -466,9 +490,28 @@ mod tests {
         let flood = run_guarded(shell("yes"), &limits(60.0, 1000), &mut |_| false).unwrap();
         assert_eq!(flood.ending, Ending::TimedOut);
         assert!(flood.truncated && flood.stdout.len() == 1000);
-        let wait = run_guarded(shell("sleep 60"), &limits(60.0, 10), &mut |t| t > TICK).unwrap();
+        let wait =
+            run_guarded(shell("sleep 60"), &limits(60.0, 10), &mut |child| child.time > TICK)
+                .unwrap();
         assert!(wait.ending == Ending::TimedOut && !wait.truncated);
         assert!(flood.time + wait.time < Duration::from_secs(50));
+    }
+
+    #[test]
+    fn computing_takes_processor_time_and_waiting_does_not() {
+        let one = Duration::from_millis(100);
+        let limits = limits(60.0, 10);
+        let busy = run_guarded(shell("while :; do :; done"), &limits, &mut |child| {
+            child.cpu_time() >= one
+        });
+        assert!(busy.unwrap().time < limits.timeout);
+        let mut used = Duration::MAX;
+        run_guarded(shell("exec sleep 60"), &limits, &mut |child| {
+            used = child.cpu_time();
+            child.time > 2 * one
+        })
+        .unwrap();
+        assert!(used < one, "{used:?}");
     }
 
     /// A shell script whose child writes its number into `file`, at once and whole, and waits.

@@ -34,6 +34,9 @@ const KERNEL_FAULTS: [&str; 6] = [
 /// However busy the device is: so many times as long as the host code may take.
 const DEVICE: u64 = 12;
 
+/// On a busy machine, code that computes gets at least one of so many parts of a core.
+const SHARES: u32 = 20;
+
 /// Bytes of each of stdout and stderr.
 const OUTPUT: usize = 256 << 10;
 
@@ -278,6 +281,11 @@ fn program() -> Result<PathBuf, Failure> {
     })
 }
 
+/// Whether code that has had so much processor time can only have waited for so long.
+fn waits(time: Duration, cpu_time: Duration) -> bool {
+    time > SHARES * cpu_time
+}
+
 /// Runs the child to its end, with the device at the other end of its standard input.
 fn start(
     folder: &Path,
@@ -306,11 +314,12 @@ fn start(
         let child = std::thread::Builder::new()
             .name("host code".into())
             .spawn_scoped(scope, || {
-                run_guarded(command, &limits, &mut |elapsed| {
+                run_guarded(command, &limits, &mut |child| {
                     if let Some(watch) = &mut watch {
                         watch.look();
                     }
-                    elapsed.saturating_sub(clock.busy()) > patience
+                    let own = child.time.saturating_sub(clock.busy());
+                    own > patience && waits(own - patience, child.cpu_time())
                 })
             })
             .map_err(broken)?;
