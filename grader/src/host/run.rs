@@ -281,7 +281,7 @@ fn program() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Whether code that has had so much processor time can only have waited for so long.
+/// Whether code that has run for so long, and had so much processor time, can only have waited.
 fn waits(time: Duration, cpu_time: Duration) -> bool {
     time > SHARES * cpu_time
 }
@@ -319,7 +319,7 @@ fn start(
                         watch.look();
                     }
                     let own = child.time.saturating_sub(clock.busy());
-                    own > patience && waits(own - patience, child.cpu_time())
+                    waits(own.saturating_sub(patience), child.cpu_time())
                 })
             })
             .map_err(broken)?;
