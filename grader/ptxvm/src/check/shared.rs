@@ -33,6 +33,8 @@ const MIN_EVENTS: [usize; 2] = [384, 160];
 const REST_BITS: u32 = 24;
 /// Words that may have entries elsewhere although that could be avoided, for then all is known of who raced.
 const SPARE_PARTS: usize = 16;
+/// Words that may have entries elsewhere in any case. What others do not fit into is forgotten: that may hide a race, but finds none.
+const MAX_PARTS: usize = 1 << 11;
 
 impl Entry {
     #[inline(always)]
@@ -332,7 +334,11 @@ impl Shadow {
                 Err(_) => break,
             }
         }
-        self.add_part(word, [entry; 4]);
+        if self.parts.len() < MAX_PARTS {
+            self.add_part(word, [entry; 4]);
+        } else {
+            self.set_cells(word, [Cell::default(); 4]);
+        }
     }
 
     /// The cell of a byte of a word.
@@ -355,10 +361,21 @@ impl Shadow {
     /// The cell for what is known, in a shorter form if need be and if that tells enough.
     fn pack(&mut self, known: &Known) -> Result<Cell, Refusal> {
         let packed = self.classes.pack(known);
-        if packed != Err(Refusal::Unfit) || self.in_part || self.parts.len() < SPARE_PARTS {
+        let spare = if self.in_part { MAX_PARTS } else { SPARE_PARTS };
+        if packed != Err(Refusal::Unfit) || self.parts.len() < spare {
             return packed;
         }
-        let shorter = self.classes.shorten(known).ok_or(Refusal::Unfit)?;
+        let shorter = if self.in_part { None } else { self.classes.shorten(known) };
+        let shorter = match shorter {
+            None if self.parts.len() < MAX_PARTS => return Err(Refusal::Unfit),
+            // The first reader will do.
+            None => {
+                let Last { writer, readers: [first, _] } = known.last;
+                let readers = [first, Doer::default()];
+                Known { last: Last { writer, readers }, more: More::None }
+            }
+            Some(shorter) => shorter,
+        };
         self.classes.pack(&shorter)
     }
 
@@ -370,7 +387,7 @@ impl Shadow {
         now: &Now,
     ) -> Option<(Race, usize)> {
         let mut race = None;
-        loop {
+        while !bytes.is_empty() {
             let before = match self.cells_or_part(word) {
                 Ok(cells) => cells,
                 Err(part) => {
@@ -389,11 +406,17 @@ impl Shadow {
             match visited {
                 Ok(()) => return race,
                 Err(Refusal::Full) if self.collect(now) => {}
+                Err(_) if self.parts.len() < MAX_PARTS => self.move_to_part(word, cells, now),
                 Err(_) => {
-                    self.move_to_part(word, cells, now);
+                    let cell = &mut cells[bytes.start];
+                    // Where not even a new beginning finds a place, this access is not taken note of.
+                    bytes.start += usize::from(*cell == Cell::default());
+                    *cell = Cell::default();
+                    self.set_cells(word, cells);
                 }
             }
         }
+        race
     }
 
     /// Visits cells as long as what is known then fits into them.

@@ -13,6 +13,8 @@ use crate::ir::Pc;
 const MAX_EVENT: usize = (1 << (MARK_BITS - LANE_BITS)) - 1;
 /// More than get numbers during one access: lanes, words of each, bytes of these, and what is known of each.
 const ROOM: usize = 32 * 4 * 4 * 3 + 1;
+/// So many may be kept however few words there are.
+const ROOM_ANYWAY: usize = 1 << 14;
 /// Events that a new one is compared with, by instruction and warp.
 const RECENT: usize = 256;
 
@@ -224,7 +226,8 @@ impl Events {
             count -= self.merge(&mut used, &mut stands);
         }
         // Where hardly any can be given up, what comes is compared with what comes later only.
-        if count > MAX_EVENT / 8 * 7 {
+        let most = (limit / 2 * 5).clamp(ROOM_ANYWAY, MAX_EVENT / 8 * 7);
+        if count > most {
             used.fill(false);
         }
         let mut numbers = vec![0u16; self.all.len()];
@@ -257,7 +260,7 @@ impl Events {
         self.all.truncate(kept.into());
         (self.base, self.recent) = (1, [0; RECENT]);
         (self.floors, self.since) = (floors, since);
-        self.limit = (2 * self.all.len()).max(limit);
+        self.limit = (2 * self.all.len()).min(most / 4 * 5).max(limit);
         if self.all.capacity() > self.limit {
             self.all.shrink_to(self.limit);
         }

@@ -1,3 +1,5 @@
+mod partial;
+
 use super::super::know::Seen;
 use super::super::race::Clocks;
 use super::*;

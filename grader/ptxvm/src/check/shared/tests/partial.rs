@@ -1,0 +1,90 @@
+//! Where some warps are ordered and not all, for which there may not be room enough.
+
+use super::*;
+
+/// All accesses of a byte.
+type History = Vec<Access>;
+
+/// Whether an access races with one of a history.
+fn races_with(history: &History, now: &Now) -> bool {
+    let (new, own) = (now.access, now.warp());
+    history.iter().any(|old| {
+        let by = usize::from(old.event.warp);
+        let before = if by == own {
+            old.event.clock < now.met
+        } else {
+            old.event.clock <= now.clocks[own][by]
+        };
+        let strong = old.event.strong && new.event.strong;
+        !before && !strong && old.thread != new.thread && (old.event.writes || new.event.writes)
+    })
+}
+
+/// Warps that access bytes, halves and words at random, and meet in pairs only. How many accesses raced as far as was told, and how many
+/// there were. `sizes` of the accesses, and how many instructions there are.
+fn pairs_at_random(sizes: &[u32], pcs: u32) -> (u32, u32) {
+    const ALL: usize = 8;
+    let mut state = 11u32;
+    let mut random = |below: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) % below
+    };
+    let bytes = 1 << 14;
+    let mut shadow = Shadow::default();
+    shadow.begin(bytes as usize / 4);
+    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
+    for (warp, clocks) in clocks.iter_mut().enumerate() {
+        clocks[warp] = 1;
+    }
+    let mut histories = vec![History::new(); bytes as usize];
+    let (mut found, mut all) = (0, 0);
+    for round in 0..100_000 {
+        let (a, b) = (random(ALL as u32) as usize, random(ALL as u32) as usize);
+        if random(20) == 0 {
+            let joined: [u32; WARPS] =
+                std::array::from_fn(|warp| clocks[a][warp].max(clocks[b][warp]));
+            for warp in [a, b] {
+                clocks[warp] = joined;
+                clocks[warp][warp] += 1;
+            }
+            for warp in [a, b] {
+                shadow.raise_floor(warp, &clocks[warp], clocks[warp][warp], ALL);
+            }
+            shadow.learns_in_part();
+        }
+        let (warp, lane) = (a as u32, random(32));
+        let clock = clocks[a][a];
+        let size = sizes[random(sizes.len() as u32) as usize];
+        let address = random(bytes / size) * size;
+        let writes = random(8) == 0;
+        let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+        let strong = random(4) == 0;
+        let event = Event { clock, pc: random(pcs), warp: a as u8, strong, writes, valued: false };
+        let mut now = access_of(event, warp * 32 + lane, &clocks, clock, kind);
+        if size == 4 {
+            now.mark = Mark::new(shadow.number(event), lane as usize);
+        }
+        let touched = &mut histories[address as usize..(address + size) as usize];
+        let races = touched.iter().any(|history| races_with(history, &now));
+        for history in touched {
+            history.push(now.access);
+        }
+        let quiet = size == 4 && shadow.visit_quietly(address as usize / 4, &now);
+        let told = !quiet && shadow.visit(address, size, &now).is_some();
+        assert!(races || !told, "round {round}: {size} bytes at {address}");
+        (found, all) = (found + u32::from(told), all + u32::from(races));
+        let most = 4 * bytes as usize + (256 << 10);
+        assert!(shadow.bytes() <= most, "round {round}: {} of {most} bytes", shadow.bytes());
+    }
+    (found, all)
+}
+
+#[test]
+fn where_there_is_no_room_nothing_is_found_that_is_not_there() {
+    for (sizes, pcs) in
+        [(&[1, 1, 2, 4][..], 4), (&[1], 4), (&[1, 4], 1000), (&[4], 4), (&[4], 1000)]
+    {
+        let (found, all) = pairs_at_random(sizes, pcs);
+        assert!(found * 2 > all, "{sizes:?} {pcs}: {found} of {all}");
+    }
+}
