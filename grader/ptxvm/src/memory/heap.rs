@@ -47,7 +47,7 @@ struct State {
     in_use: HeapUse,
 }
 
-/// The heap of a [`Memory`](super::global::Memory). Kernels that allocate run on one host thread, so the lock is free.
+/// The heap of a [`Memory`]. Kernels that allocate run on one host thread, so the lock is free.
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     state: Mutex<State>,
