@@ -355,7 +355,7 @@ fn ignored_signals() -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::path::Path;
 
@@ -520,8 +520,8 @@ mod tests {
         format!("sh -c 'echo $$ > {file}.new; mv {file}.new {file}; sleep 60' & wait")
     }
 
-    /// What is killed is not gone at once.
-    fn ends(pid: i32) -> bool {
+    /// Whether a process ends soon: what is killed is not gone at once.
+    pub(crate) fn ends(pid: i32) -> bool {
         let deadline = Instant::now() + Duration::from_secs(20);
         while runs(pid) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(10));

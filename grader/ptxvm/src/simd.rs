@@ -90,6 +90,13 @@ pub(crate) fn best() -> &'static Simd {
     sets().last().unwrap_or(&BASELINE)
 }
 
+/// The [`best`].
+impl Default for &Simd {
+    fn default() -> Self {
+        best()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -319,7 +319,8 @@ fn start(
                         watch.look();
                     }
                     let own = child.time.saturating_sub(clock.busy());
-                    waits(own.saturating_sub(patience), child.cpu_time())
+                    let over = own.checked_sub(patience);
+                    over.is_some_and(|over| waits(over, child.cpu_time()))
                 })
             })
             .map_err(broken)?;

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::keys::{page_key, page_place};
+use super::keys::{page_key, page_place, table_bytes};
 use super::know::Counted;
 use super::packed;
 use super::pages::{HEADER, PAGE, Page, ROW, Stamps};
@@ -133,9 +133,7 @@ impl GlobalRaces {
 
     /// Bytes of the shadow, with what the allocator and the table of pages add.
     pub fn bytes(&self) -> usize {
-        // A table keeps every eighth place free, and a byte for each.
-        let table = self.pages.capacity() / 7 * 8 * (size_of::<(u64, Slot)>() + 1);
-        self.held + table + self.events.bytes()
+        self.held + table_bytes(&self.pages) + self.events.bytes()
     }
 
     /// The most bytes that it had so far, and those of the words by which blocks order each other.
@@ -183,7 +181,6 @@ impl GlobalRaces {
         let in_order = self.blocks == Blocks::InTurns || self.blocks() == 1;
         self.in_vain += u32::from(is_often);
         if is_often && in_order && self.in_vain > MAX_IN_VAIN {
-            self.most = self.most.max(self.bytes());
             self.forget();
             return;
         }

@@ -1,8 +1,17 @@
 //! The numbers by which pages of global memory are found.
 
-use std::hash::Hasher;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::pages::PAGE;
+
+/// A table by numbers of the machine's own.
+pub(super) type Table<V> = HashMap<u64, V, BuildHasherDefault<KeyHasher>>;
+
+/// Bytes of a table, which keeps every eighth place free, and a byte for each.
+pub(super) fn table_bytes<V>(table: &Table<V>) -> usize {
+    table.capacity() / 7 * 8 * (size_of::<(u64, V)>() + 1)
+}
 
 /// Spreads the keys of pages; they come from the machine itself, so nobody has chosen them to collide.
 #[derive(Debug, Default)]

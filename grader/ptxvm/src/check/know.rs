@@ -104,6 +104,11 @@ impl Know {
         }
     }
 
+    /// What is known of one warp.
+    pub fn warp(&self, block: u32, warp: u8) -> Seen {
+        self.block(block).get(usize::from(warp)).copied().unwrap_or_default()
+    }
+
     /// Learns what another knows. True if that was news.
     pub fn join(&mut self, other: &Self) -> bool {
         let Some(theirs) = &other.0 else { return false };

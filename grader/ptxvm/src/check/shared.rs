@@ -25,7 +25,7 @@ pub(super) use last::{Now, Race};
 use super::race::WARPS;
 use crate::finding::AccessKind;
 use crate::hooks::WordReads;
-use crate::simd::{self, Simd};
+use crate::simd::Simd;
 
 /// Events that are kept in any case, where bytes have no cells and where they have.
 const MIN_EVENTS: [usize; 2] = [384, 160];
@@ -66,7 +66,7 @@ struct Part {
 }
 
 /// The entries of shared memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Shadow {
     simd: &'static Simd,
     words: Vec<Entry>,
@@ -83,23 +83,6 @@ pub(super) struct Shadow {
     coarse: bool,
     /// Warps have learnt of others otherwise than by a barrier of all of them.
     in_part: bool,
-}
-
-impl Default for Shadow {
-    fn default() -> Self {
-        Self {
-            simd: simd::best(),
-            words: Vec::new(),
-            values: Vec::new(),
-            rest: Vec::new(),
-            parts: Vec::new(),
-            events: Events::default(),
-            classes: Classes::default(),
-            crowded: false,
-            coarse: false,
-            in_part: false,
-        }
-    }
 }
 
 impl Shadow {

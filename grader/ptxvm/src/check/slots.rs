@@ -1,9 +1,6 @@
 //! Pages of the shadow of global memory, as they are accessed or put aside.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
-use super::keys::KeyHasher;
+use super::keys::Table;
 use super::packed;
 use super::pages::{HEADER, Page};
 use super::stamps::{Events, Stamp};
@@ -76,7 +73,7 @@ impl Slot {
 }
 
 /// Pages by their keys.
-pub(super) type Pages = HashMap<u64, Slot, BuildHasherDefault<KeyHasher>>;
+pub(super) type Pages = Table<Slot>;
 
 /// The page of a key, ready for an access. `held` counts bytes.
 pub(super) fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {

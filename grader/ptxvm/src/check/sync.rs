@@ -420,16 +420,13 @@ impl Order {
         if warp.know.is_empty() {
             return false;
         }
-        let seen = warp.know.block(old.event.block);
-        let seen = seen.get(usize::from(old.event.warp)).copied().unwrap_or_default();
-        seen.covers(old.event.clock, old.thread % 32)
+        warp.know.warp(old.event.block, old.event.warp).covers(old.event.clock, old.thread % 32)
     }
 
     /// The same of what all lanes of a warp did.
     pub(super) fn knows_lanes(&self, warp: u8, old: stamps::Event) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
-        let seen = warp.know.block(old.block);
-        let seen = seen.get(usize::from(old.warp)).copied().unwrap_or_default();
+        let seen = warp.know.warp(old.block, old.warp);
         (0..32).all(|lane| seen.covers(old.clock, lane))
     }
 

@@ -5,10 +5,7 @@
 //!
 //! Flags of one or two bytes are told apart: each byte is a cell of its own, beside that of its word.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
-use super::keys::KeyHasher;
+use super::keys::{Table, table_bytes};
 use super::know::{Counted, Know, LastUnion};
 use super::pages::HEADER;
 use super::stamps::Access;
@@ -168,19 +165,12 @@ fn push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-/// Bytes of a table, which keeps every eighth place free, and a byte for each.
-fn table<K, V>(table: &Table<K, V>) -> usize {
-    table.capacity() / 7 * 8 * (size_of::<(K, V)>() + 1)
-}
-
-type Table<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
-
 /// All words of a kind of memory, by number.
 #[derive(Debug, Default)]
 pub(super) struct Words {
-    cells: Table<u64, Word>,
+    cells: Table<Word>,
     /// Numbers that were written strongly, 64 of them to a place.
-    written: Table<u64, u64>,
+    written: Table<u64>,
     /// There are cells of bytes.
     bytes: bool,
     /// Numbers without a cell share so many; none as long as there is room.
@@ -204,7 +194,7 @@ impl Words {
     /// Bytes, with what the tables add.
     pub fn bytes(&self, counted: &mut Counted) -> usize {
         let cells: usize = self.cells.values().map(|word| word.bytes(counted)).sum();
-        table(&self.cells) + table(&self.written) + cells
+        table_bytes(&self.cells) + table_bytes(&self.written) + cells
     }
 
     /// Whether so many writes have come that somebody should look how much room there is.

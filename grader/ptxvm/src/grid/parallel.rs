@@ -122,11 +122,10 @@ impl Run<'_, '_> {
             collected.into_inner().map_err(|_| Setback::Alone)?;
         self.most.note(footprint);
         // Where a block was stopped, how far the others came is chance.
-        let stopped = self.stop.load(Relaxed) != u64::MAX;
-        if conflicts.found() || stopped || is_long.load(Relaxed) {
+        let order_matters = conflicts.found() || self.stop.load(Relaxed) != u64::MAX;
+        if order_matters || is_long.load(Relaxed) {
             self.env.memory.restore(&before);
             self.stop.store(u64::MAX, Relaxed);
-            let order_matters = conflicts.found() || stopped;
             return Err(if order_matters { Setback::OrderMatters } else { Setback::Alone });
         }
         found.sort_by_key(|result: &BlockResult| result.index);

@@ -74,24 +74,35 @@ fn access_of(event: Event, thread: u32, clocks: &Clocks, met: u32, kind: AccessK
     Now { mark, access, clocks, met, own, kind, value: None, unchanged: false, program: None }
 }
 
+/// Numbers below a bound, the same for each seed.
+fn random_numbers(seed: u32) -> impl FnMut(u32) -> u32 {
+    let mut state = seed;
+    move |below| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) % below
+    }
+}
+
+/// Each warp has begun, and knows of no other.
+fn first_clocks() -> Box<Clocks> {
+    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
+    for (warp, clocks) in clocks.iter_mut().enumerate() {
+        clocks[warp] = 1;
+    }
+    clocks
+}
+
 const WORDS: usize = 600;
 const ALL: usize = 4;
 
 #[test]
 fn a_few_bytes_find_what_whole_accesses_find() {
-    let mut state = 1u32;
-    let mut random = |below: u32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) % below
-    };
+    let mut random = random_numbers(1);
     let mut shadow = Shadow::default();
     shadow.begin(WORDS);
     let mut plain = vec![[Plain::default(); 4]; WORDS];
     let mut split = vec![false; WORDS];
-    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
-    for (warp, clocks) in clocks.iter_mut().enumerate() {
-        clocks[warp] = 1;
-    }
+    let mut clocks = first_clocks();
     let (mut met, mut own) = ([1; ALL], [Seen::default(); ALL]);
     let (mut races, mut quiet, mut highest) = (0, 0, 0);
     for round in 0..150_000u32 {
@@ -243,18 +254,11 @@ fn a_quick_read_is_not_dropped_where_the_known_ones_lie_before_it() {
 /// the order allows all of it, and where it does not.
 /// The most entries elsewhere that there were at a time.
 fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: bool) -> usize {
-    let mut state = 7u32;
-    let mut random = |below: u32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) % below
-    };
+    let mut random = random_numbers(7);
     let mut shadow = Shadow::default();
     shadow.begin(bytes as usize / 4);
     let mut plain = vec![Plain::default(); bytes as usize];
-    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
-    for (warp, clocks) in clocks.iter_mut().enumerate() {
-        clocks[warp] = 1;
-    }
+    let mut clocks = first_clocks();
     let (mut races, mut unnamed, mut parts) = (0, 0, 0);
     for round in 0..200_000 {
         let of_all = random(4000) == 0;
@@ -435,17 +439,10 @@ fn flags_of_one_byte_may_be_set_by_many() {
 
 #[test]
 fn rows_find_and_leave_what_single_lanes_do() {
-    let mut state = 5u32;
-    let mut random = |below: u32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) % below
-    };
+    let mut random = random_numbers(5);
     let words = 80;
     let mut shadows = [Shadow::default(), Shadow::default()];
-    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
-    for (warp, clocks) in clocks.iter_mut().enumerate() {
-        clocks[warp] = 1;
-    }
+    let mut clocks = first_clocks();
     let (mut rows, mut races) = ([0; 2], 0);
     for shadow in &mut shadows {
         shadow.begin(words);
@@ -524,7 +521,7 @@ fn all_sets_note_the_same_rows() {
         for rest in [free, odd] {
             let mut row = [rest; ROW];
             row[5] = odd;
-            let results = simd::sets().map(|set| {
+            let results = crate::simd::sets().map(|set| {
                 let [mut read, mut written] = [row; 2];
                 let noted = [
                     (set.note_reads)(&mut read, floor, mark),

@@ -24,18 +24,11 @@ fn races_with(history: &History, now: &Now) -> bool {
 /// there were. `sizes` of the accesses, and how many instructions there are.
 fn pairs_at_random(sizes: &[u32], pcs: u32) -> (u32, u32) {
     const ALL: usize = 8;
-    let mut state = 11u32;
-    let mut random = |below: u32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) % below
-    };
+    let mut random = random_numbers(11);
     let bytes = 1 << 14;
     let mut shadow = Shadow::default();
     shadow.begin(bytes as usize / 4);
-    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
-    for (warp, clocks) in clocks.iter_mut().enumerate() {
-        clocks[warp] = 1;
-    }
+    let mut clocks = first_clocks();
     let mut histories = vec![History::new(); bytes as usize];
     let (mut found, mut all) = (0, 0);
     for round in 0..100_000 {
