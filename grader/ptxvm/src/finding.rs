@@ -1,6 +1,6 @@
 //! What a launch found, typed and without words: the caller knows the tensors' names.
 
-use crate::ir::Pc;
+use crate::isa::ir::Pc;
 use crate::loc::SourceLoc;
 use crate::memory::global::BufferId;
 

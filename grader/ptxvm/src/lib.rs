@@ -93,7 +93,7 @@
 //! # Where values come from
 //!
 //! [`launch_shadowed`] runs a launch again with each value carrying the sum of products of buffer elements that made it, and
-//! [`Shadow::element`] lists them, with the source line of each. [`launch`] pays nothing for it.
+//! [`Shadow::element`] lists them, with the source line of each. [`launch()`] pays nothing for it.
 //!
 //! # Other orders
 //!
@@ -103,7 +103,7 @@
 //! # What a launch costs
 //!
 //! [`launch_counted`] counts instructions, sectors, bank conflicts and so on, line by line; [`launch_profiled`] does so while the
-//! checks of [`launch`] run.
+//! checks of [`launch()`] run.
 //!
 //! # What is not
 //!
@@ -231,8 +231,10 @@
 //!
 //! # Structure
 //!
-//! `syntax` (text to tree), `lower` (tree to `ir`, with post-dominators), `ops` (pure functions of lanes), `exec` (one warp),
-//! `parts` and `spin` (lanes of a warp that wait for each other), `block` (its warps and barriers), `residents` (blocks that take turns), `grid` (all blocks). Checkers, and the symbolic `shadow`, watch through `hooks::Monitor`.
+//! `isa` holds the instructions and, in `isa::ops`, the pure function of each on one lane. `frontend` translates text to a tree (`syntax`) and the tree
+//! to instructions with post-dominators (`lower`). `memory` is what they access. `machine` runs one warp (`exec`), its lanes
+//! that wait for each other (`subwarps`, `spin`) and the warps and barriers of a block (`block`). `instruments` watch through
+//! `machine::monitor::Monitor`: the checks, the counters and the provenance of values. `launch` runs all blocks of a grid.
 
 #![doc = include_str!("../docs/checks.md")]
 #![doc = include_str!("../docs/memory.md")]
@@ -249,50 +251,34 @@
     reason = "operands are called a, b, c and d, as in the ISA; classes of operations by their register files; masks are masks"
 )]
 
-mod block;
-mod calls;
-mod check;
-mod cooperative;
-mod count;
 mod error;
-mod exec;
 mod finding;
-mod grid;
-mod hooks;
-mod ir;
+mod frontend;
+mod instruments;
+mod isa;
+mod launch;
 mod loc;
-mod lower;
-mod matrix;
-mod mbarrier;
+mod machine;
 mod memory;
-mod opcodes;
-mod ops;
-mod parts;
 mod program;
-mod reordered;
-mod residents;
-mod sets;
-mod shadow;
-mod simd;
-mod spin;
-mod syntax;
-mod types;
-mod warp;
-mod written;
 
-pub use check::trace::Traced;
-pub use check::watch::{Watch, Writer};
-pub use count::{Class, Counters, Counts, Site, Stride, launch_counted, launch_profiled};
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, MbarrierMisuse, RaceKind, Space};
-pub use grid::{Footprint, Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
+pub use instruments::check::trace::Traced;
+pub use instruments::check::watch::{Watch, Writer};
+pub use instruments::count::{
+    Class, Counters, Counts, Site, Stride, launch_counted, launch_profiled,
+};
+pub use instruments::provenance::{
+    Expansion, Factor, Number, Product, Shadow, Written, launch_shadowed,
+};
+pub use launch::grid::{Footprint, Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
+pub use launch::reordered::{Order, launch_reordered};
 pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};
 pub use memory::heap::{HEAP_SIZE, HeapUse};
 pub use memory::host::HostFault;
 pub use program::{Kernel, Module, ParamType};
-pub use reordered::{Order, launch_reordered};
-pub use shadow::{Expansion, Factor, Number, Product, Shadow, Written, launch_shadowed};
 
 impl Module {
     /// Total: any text gives a module or an error.
@@ -300,6 +286,6 @@ impl Module {
     /// # Errors
     /// If the text is not PTX. A kernel that this machine cannot run is no error: see [`Kernel::refusal`].
     pub fn load(ptx: &str) -> Result<Self, LoadError> {
-        lower::lower(&syntax::parser::parse(ptx)?)
+        frontend::lower::lower(&frontend::syntax::parser::parse(ptx)?)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::syntax::ast::Position;
+use crate::frontend::syntax::ast::Position;
 
 /// A place in the CUDA source, from `.loc`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{self, AtomicU64};
 
 use crate::error::LoadError;
-use crate::ir::{Instr, Op, Pc, Q, R, Uniform};
+use crate::isa::ir::{Instr, Op, Pc, Q, R, Uniform};
 use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::global::BufferId;

@@ -9,7 +9,7 @@ use super::dense::{self, Dense};
 use super::heap::{Heap, HeapUse};
 use super::host::HostFault;
 use super::{Fault, LaneMemory, byte_flags, within_word};
-use crate::exec::words::Words;
+use crate::machine::exec::words::Words;
 
 /// A global-memory allocation.
 ///

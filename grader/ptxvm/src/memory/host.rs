@@ -1,7 +1,7 @@
 //! What the host does with global memory between launches: free, read, write, fill, copy; and a module's variables.
 
 use super::global::{Buffer, BufferId, Memory};
-use crate::grid::place_variables;
+use crate::launch::grid::place_variables;
 use crate::program::Module;
 
 /// Why the host's access fails.

@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::{Fault, LaneMemory, byte_flags, within_word};
-use crate::warp::lanes;
+use crate::machine::warp::lanes;
 
 /// Local memory of a warp.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,492 @@
+//! Lowers the statements of one function.
+
+use std::collections::HashMap;
+
+use super::builder::{Callee, KernelBuilder};
+use super::callgraph;
+use super::cfg::Cfg;
+use super::labels::Labels;
+use super::mods::Mods;
+use super::postdom;
+use super::quiet::{self, Quiet};
+use super::refuse;
+use crate::error::LoadError;
+use crate::frontend::syntax::ast::{
+    Function, Instruction, Registers, Statement, VarSpace, Variable,
+};
+use crate::isa::ir::alu::{R1, R2};
+use crate::isa::ir::{Alu, Guard, Instr, NO_PC, Op, P, Pc, Q, R};
+use crate::isa::types::Type;
+use crate::loc::Tracker;
+use crate::program::Ordering;
+
+pub(crate) type Result<T> = std::result::Result<T, LoadError>;
+
+/// A register of the program: file, index and width.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Register {
+    /// 8, 16 or 32 bits.
+    R(R, u32),
+    Q(Q),
+    P(P),
+    /// 128 bits: the low word and the high one.
+    Wide([Q; 2]),
+}
+
+/// Where a variable lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Place {
+    /// Index among the module's global variables.
+    Global(u32),
+    Const(u32),
+    Shared(u32),
+    DynamicShared,
+    Local(u32),
+    /// Offset in the frame of a function that may be active more than once.
+    Frame(u32),
+    KernelParam(u32),
+}
+
+/// Names declared between `{` and `}`.
+#[derive(Default)]
+pub(crate) struct Scope<'a> {
+    pub named: HashMap<&'a str, Register>,
+    /// `%r<10>`: prefix, count, type.
+    pub families: Vec<(&'a str, u64, Type)>,
+    /// The same of `.b128`.
+    pub wide_families: Vec<(&'a str, u64)>,
+    pub variables: HashMap<&'a str, Place>,
+}
+
+/// A function under construction. Branch targets are indices of `code` until the end.
+pub(crate) struct Body<'b, 'c, 'f, 'a> {
+    pub builder: &'b mut KernelBuilder<'c, 'f, 'a>,
+    pub scopes: Vec<Scope<'a>>,
+    code: Vec<Instr>,
+    places: Vec<u32>,
+    labels: Labels<'a>,
+    /// Branches to labels: instruction, braces around it, label, line.
+    jumps: Vec<(usize, usize, &'a str, usize)>,
+    calls: Vec<(usize, &'a str)>,
+    orderings: Vec<(usize, Ordering)>,
+    /// Kernels end their lanes where functions go back.
+    pub is_entry: bool,
+    /// The function's frame, if it may be active more than once.
+    pub frame: Option<u32>,
+    /// Lists of what pointers may lead to.
+    pub targets: HashMap<&'a str, Vec<&'f Function<'a>>>,
+    pub line: usize,
+    place: u32,
+    /// The running instruction only moves a value.
+    pub quiet: Option<Quiet>,
+    /// Number of the file that the code comes from, before inlining.
+    file: u32,
+    guard: Option<Guard>,
+    counted: bool,
+}
+
+impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
+    /// Lowers `function`; `signature` is None for a kernel. The code starts at the builder's current end.
+    pub fn lower(
+        builder: &'b mut KernelBuilder<'c, 'f, 'a>,
+        function: &Function<'a>,
+        signature: Option<&Callee>,
+        param_offsets: &[u32],
+    ) -> Result<(Vec<Instr>, Vec<u32>)> {
+        let mut scope = Scope::default();
+        let params = function.params.iter().map(|param| param.name);
+        if let Some(callee) = signature {
+            let place = |&(at, _): &(u32, u32)| match callee.frame {
+                Some(_) => Place::Frame(at),
+                None => Place::Local(at),
+            };
+            let places = callee.params.iter().map(place);
+            scope.variables.extend(params.zip(places));
+            let places = callee.results.iter().map(place);
+            scope.variables.extend(function.results.iter().map(|result| result.name).zip(places));
+        } else {
+            let places = param_offsets.iter().map(|&offset| Place::KernelParam(offset));
+            scope.variables.extend(params.zip(places));
+        }
+        let files = &builder.context.files;
+        let mut tracker = Tracker::new(files);
+        let mut body = Self {
+            builder,
+            scopes: vec![scope],
+            code: Vec::new(),
+            places: Vec::new(),
+            labels: Labels::default(),
+            jumps: Vec::new(),
+            calls: Vec::new(),
+            orderings: Vec::new(),
+            is_entry: signature.is_none(),
+            frame: signature.and_then(|callee| callee.frame),
+            targets: HashMap::new(),
+            line: function.line,
+            place: 0,
+            quiet: None,
+            file: 0,
+            guard: None,
+            counted: true,
+        };
+        let lines = function.body.as_deref().unwrap_or_default();
+        let quiet = quiet::quiet(lines);
+        for (index, line) in lines.iter().enumerate() {
+            body.line = line.line;
+            body.quiet = quiet.get(&index).copied();
+            let done = match &line.statement {
+                Statement::Loc { at, inlined_at } => {
+                    tracker.step(*at, *inlined_at);
+                    body.file = at.file;
+                    body.place = body.builder.place_id(&tracker);
+                    Ok(())
+                }
+                Statement::Instruction(instruction) => body.instruction(instruction),
+                Statement::Label(name) => body.label(name),
+                Statement::Registers(registers) => {
+                    body.registers(registers);
+                    Ok(())
+                }
+                Statement::Variable(variable) => body.variable(variable),
+                Statement::Prototype { name, .. } | Statement::Targets { name, .. } => {
+                    let context = body.builder.context;
+                    let found = callgraph::candidates(context, function, name);
+                    body.targets.insert(name, found.unwrap_or_default());
+                    Ok(())
+                }
+                Statement::Refused(error) => Err(error.clone()),
+                Statement::OpenScope => {
+                    body.scopes.push(Scope::default());
+                    body.labels.open();
+                    Ok(())
+                }
+                Statement::CloseScope => {
+                    body.scopes.pop();
+                    body.labels.close();
+                    Ok(())
+                }
+            };
+            done.map_err(|mut error| {
+                error.source_loc = tracker.now().cloned();
+                error
+            })?;
+        }
+        body.finish()
+    }
+
+    /// Whether the code stands in the headers of cooperative groups, or nothing says where it stands.
+    pub fn in_cooperative_groups(&self) -> bool {
+        let name = self.builder.context.files.name(self.file);
+        name.is_none_or(|name| name.contains("cooperative_groups"))
+    }
+
+    fn registers(&mut self, registers: &Registers<'a>) {
+        if self.wide_registers(registers) {
+            return;
+        }
+        if let Some(count) = registers.count {
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.families.push((registers.name, count, registers.ty));
+            }
+        } else {
+            let register = self.new_register(registers.ty);
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.named.insert(registers.name, register);
+            }
+        }
+    }
+
+    pub fn new_register(&mut self, ty: Type) -> Register {
+        match ty.bits() {
+            1 => Register::P(self.builder.new_p()),
+            64 => Register::Q(self.builder.new_q()),
+            bits => Register::R(self.builder.new_r(), bits),
+        }
+    }
+
+    fn variable(&mut self, variable: &Variable<'a>) -> Result<()> {
+        let place = match variable.space {
+            VarSpace::Local => match self.frame {
+                Some(frame) => Place::Frame(self.builder.place_in_frame(frame, variable)?),
+                None => Place::Local(self.builder.place_local(variable)?),
+            },
+            VarSpace::Param => Place::Local(self.builder.place_param(variable)?),
+            VarSpace::Shared if variable.unsized_array => Place::DynamicShared,
+            VarSpace::Shared => Place::Shared(self.builder.place_shared(variable)?),
+            VarSpace::Global | VarSpace::Const => {
+                return Err(self.unsupported("global variables inside a function"));
+            }
+        };
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.variables.insert(variable.name, place);
+        }
+        Ok(())
+    }
+
+    fn label(&mut self, name: &'a str) -> Result<()> {
+        if !self.labels.define(name, self.code.len() as Pc) {
+            return Err(self.malformed(format!("label `{name}` stands here a second time")));
+        }
+        self.emit_join();
+        Ok(())
+    }
+
+    fn emit_join(&mut self) {
+        self.places.push(self.place);
+        self.code.push(Instr { op: Op::Join, guard: None, counted: false });
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'a>) -> Result<()> {
+        let guard = match instruction.predicate {
+            Some(predicate) => Some(Guard {
+                predicate: self.predicate(predicate.name)?,
+                negated: predicate.negated,
+            }),
+            None => None,
+        };
+        self.counted = true;
+        let mut mods = Mods::new(instruction.opcode);
+        // Control flow and what may block cannot run under a mask of its own: it gets a branch around it.
+        let jumps_around =
+            matches!(mods.base, "ret" | "exit" | "trap" | "call" | "bar" | "barrier" | "brkpt");
+        if let (true, Some(guard)) = (jumps_around, guard) {
+            let branch = self.emit_forward(Some(Guard { negated: !guard.negated, ..guard }));
+            self.dispatch(&mut mods, instruction)?;
+            self.land(&[branch]);
+            return Ok(());
+        }
+        self.guard = guard;
+        let done = self.dispatch(&mut mods, instruction);
+        self.guard = None;
+        done
+    }
+
+    /// Adds a branch to a place that comes later.
+    pub fn emit_forward(&mut self, guard: Option<Guard>) -> usize {
+        let at = self.code.len();
+        self.places.push(self.place);
+        self.code.push(Instr { op: Op::Branch { target: 0, join: NO_PC }, guard, counted: false });
+        self.emit_join();
+        at
+    }
+
+    /// The place that forward branches lead to.
+    pub fn land(&mut self, branches: &[usize]) {
+        let here = self.code.len() as Pc;
+        for &branch in branches {
+            self.code[branch].op = Op::Branch { target: here, join: NO_PC };
+        }
+        self.emit_join();
+    }
+
+    fn dispatch(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
+        let done = self.lowered(mods, instruction);
+        // What a family lacks as a whole says more than what is wrong with the one instruction.
+        if done.is_err()
+            && let Some(reason) = refuse::known_reason(instruction.opcode)
+        {
+            return Err(self.unsupported(reason));
+        }
+        done
+    }
+
+    fn lowered(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
+        let operands = instruction.operands.as_slice();
+        let known = self.wide_move(mods, operands)?
+            || self.pair_of_floats(mods, operands)?
+            || self.packed(mods, operands)?
+            || self.rare_arithmetic(mods, operands)?
+            || self.arithmetic(mods, operands)?
+            || self.floating(mods, operands)?
+            || self.narrow_conversion(mods, operands)?
+            || self.conversion(mods, operands)?
+            || self.comparison(mods, operands)?
+            || self.memory_access(mods, operands)?
+            || self.barrier_object(mods, operands)?
+            || self.control(mods, operands)?
+            || self.warp_operation(mods, operands)?
+            || self.matrix(mods, operands)?
+            || self.asynchronous_copy(mods, operands)?
+            || self.video(mods, operands)?;
+        if !known {
+            return Err(self.unsupported(refuse::reason(instruction.opcode)));
+        }
+        match mods.left() {
+            Some(part) => {
+                Err(self.unsupported(format!("`.{part}` of instruction `{}`", instruction.opcode)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Adds an operation. The first of an instruction counts, the others are helpers.
+    pub fn emit(&mut self, op: Op) {
+        self.places.push(self.place);
+        self.code.push(Instr { op, guard: self.guard, counted: self.counted });
+        self.counted = false;
+    }
+
+    /// Adds a step before the one that counts.
+    pub fn prepare(&mut self, alu: Alu) {
+        self.places.push(self.place);
+        self.code.push(Instr { op: Op::Alu(alu), guard: self.guard, counted: false });
+    }
+
+    /// Adds such a step into a new register.
+    pub fn step(&mut self, op: R1, a: R) -> R {
+        let d = self.builder.new_r();
+        self.prepare(Alu::R1(op, d, a));
+        d
+    }
+
+    pub fn step2(&mut self, op: R2, a: R, b: R) -> R {
+        let d = self.builder.new_r();
+        self.prepare(Alu::R2(op, d, a, b));
+        d
+    }
+
+    /// Adds the member mask of the warp operation that follows; it is the operation that counts.
+    pub fn emit_members(&mut self, members: R) {
+        self.places.push(self.place);
+        self.code.push(Instr { op: Op::Members(members), guard: self.guard, counted: false });
+    }
+
+    pub fn alu(&mut self, alu: Alu) {
+        self.emit(Op::Alu(alu));
+    }
+
+    /// Adds a branch to a label. After a conditional one lanes may meet again.
+    pub fn emit_branch(&mut self, label: &'a str) {
+        self.jumps.push((self.code.len(), self.labels.here(), label, self.line));
+        self.emit(Op::Branch { target: 0, join: NO_PC });
+        self.emit_join();
+    }
+
+    /// The next operation orders others.
+    pub fn note_ordering_of_next(&mut self, ordering: Ordering) {
+        self.orderings.push((self.code.len(), ordering));
+    }
+
+    pub fn emit_call(&mut self, name: &'a str) {
+        self.calls.push((self.code.len(), name));
+        self.emit(Op::Call(NO_PC));
+    }
+
+    pub fn malformed(&self, message: impl Into<String>) -> LoadError {
+        LoadError::malformed(self.line, message)
+    }
+
+    pub fn unsupported(&self, what: impl Into<String>) -> LoadError {
+        LoadError::unsupported(self.line, format!("not supported: {}", what.into()))
+    }
+
+    /// Whether the code from here on does nothing but end the lanes or the function.
+    fn only_ends(&self, start: Pc) -> bool {
+        let first = self.code[start as usize..].iter().find(|instr| !matches!(instr.op, Op::Join));
+        first.is_some_and(|instr| matches!(instr.op, Op::Exit | Op::Ret))
+    }
+
+    /// Resolves labels, finds where lanes meet, and drops the joins at which none can.
+    fn finish(mut self) -> Result<(Vec<Instr>, Vec<u32>)> {
+        self.counted = false;
+        self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
+        for (at, braces, label, line) in std::mem::take(&mut self.jumps) {
+            let Some(target) = self.labels.find(braces, label) else {
+                return Err(LoadError::malformed(line, format!("no label `{label}` here")));
+            };
+            self.code[at].op = Op::Branch { target, join: NO_PC };
+        }
+        let cfg = Cfg::new(&self.code);
+        let joins = postdom::immediate(&cfg);
+        let mut needed = vec![false; self.code.len()];
+        for (block, &join) in joins.iter().enumerate() {
+            let end = cfg.starts.get(block + 1).map_or(self.code.len(), |&next| next as usize);
+            let last = &self.code[end - 1];
+            if last.guard.is_none() || !matches!(last.op, Op::Branch { .. }) {
+                continue;
+            }
+            // Lanes that would meet only to end need not wait for each other: they end when they get there, and a
+            // barrier that the others come to does not miss them.
+            if let Some(&start) = cfg.starts.get(join)
+                && !self.only_ends(start)
+            {
+                if let Op::Branch { join: at, .. } = &mut self.code[end - 1].op {
+                    *at = start;
+                }
+                needed[start as usize] = true;
+            }
+        }
+        let base = self.builder.program.code.len() as Pc;
+        let keep: Vec<bool> = self
+            .code
+            .iter()
+            .zip(&needed)
+            .map(|(instr, &needed)| needed || !matches!(instr.op, Op::Join))
+            .collect();
+        let mut moved = Vec::with_capacity(self.code.len());
+        let mut next = base;
+        for &kept in &keep {
+            moved.push(next);
+            next += Pc::from(kept);
+        }
+        for (at, name) in std::mem::take(&mut self.calls) {
+            self.builder.record_call(moved[at] as usize, name);
+        }
+        let orderings = std::mem::take(&mut self.orderings);
+        // Where the body grows from front to back and bodies stand one behind the other, they are sorted.
+        let orderings = orderings.into_iter().map(|(at, ordering)| (moved[at], ordering));
+        self.builder.program.orderings.extend(orderings);
+        let mut code = Vec::with_capacity((next - base) as usize);
+        let mut places = Vec::with_capacity(code.capacity());
+        for ((mut instr, place), kept) in self.code.into_iter().zip(self.places).zip(keep) {
+            if !kept {
+                continue;
+            }
+            if let Op::Branch { target, join } = &mut instr.op {
+                *target = moved[*target as usize];
+                if *join != NO_PC {
+                    *join = moved[*join as usize];
+                }
+            }
+            code.push(instr);
+            places.push(place);
+        }
+        Ok((code, places))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Module;
+    use crate::instruments::count::Class;
+
+    /// Classes of what counts in a kernel of some instructions, without its end.
+    fn classes(body: &str) -> Vec<Class> {
+        let registers = ".reg .b16 %rs<9>;.reg .b32 %r<9>;.reg .f32 %f<9>;.reg .pred %p<9>;";
+        let text = format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(){{{registers}{body}}}"
+        );
+        let module = Module::load(&text).expect("it loads");
+        let code = &module.kernel("k").expect("the kernel").program.code;
+        code.iter().filter(|instr| instr.counted).map(Class::of).collect()
+    }
+
+    #[test]
+    fn an_instruction_counts_once_as_what_it_is() {
+        for (instruction, class) in [
+            ("setp.lt.f16 %p1,%rs1,%rs2;", Class::Compare),
+            ("setp.lt.f16x2 %p1|%p2,%r1,%r2;", Class::Compare),
+            ("setp.lt.and.s16 %p1,%rs1,%rs2,!%p3;", Class::Compare),
+            ("add.s16 %rs1,%rs1,%rs2;", Class::Integer),
+            ("mul.rn.ftz.f16x2 %r1,%r2,%r3;", Class::Half),
+            ("mul.rn.ftz.sat.f32 %f1,%f2,%f3;", Class::Float),
+            ("ex2.approx.ftz.f32 %f1,%f2;", Class::Special),
+            ("min.xorsign.abs.f16 %rs1,%rs2,%rs3;", Class::Half),
+            ("cvt.rna.tf32.f32 %r1,%f1;", Class::Convert),
+            ("cvt.rn.satfinite.e4m3x2.f32 %rs1,%f1,%f2;", Class::Convert),
+            ("vadd4.s32.s32.s32 %r1,%r2,%r3,%r4;", Class::Integer),
+        ] {
+            assert_eq!(classes(instruction), [class], "{instruction}");
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Builds one kernel: its own code, then that of every function it calls, over one register file.
+
+use std::collections::HashMap;
+
+use super::body::Body;
+use super::{Context, ModulePlace, callgraph};
+use crate::error::LoadError;
+use crate::frontend::syntax::ast::{Function, Variable};
+use crate::isa::ir::{Instr, NO_PC, Op, P, Pc, Q, R, Slot, Special, Uniform};
+use crate::loc::{SourceLoc, Tracker};
+use crate::memory::layout::{FRAME_GAP, Layout};
+use crate::program::{Frame, Kernel, ParamType, Program, UniformSlot};
+
+type Result<T> = std::result::Result<T, LoadError>;
+
+/// Most instructions of a kernel with all its functions.
+const MAX_CODE: usize = 1 << 22;
+
+/// Bytes of local memory for each thread.
+const MAX_LOCAL: u32 = 128 << 10;
+
+/// Where a function's parameters and results lie in local memory: (address, size).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Callee {
+    pub params: Vec<(u32, u32)>,
+    pub results: Vec<(u32, u32)>,
+    /// Its frame, if it may be active more than once in a thread: then the addresses are offsets in the frame.
+    pub frame: Option<u32>,
+    entry: Option<Pc>,
+}
+
+/// A kernel under construction.
+pub(crate) struct KernelBuilder<'c, 'f, 'a> {
+    pub context: &'c Context<'f, 'a>,
+    pub program: Program,
+    uniforms: HashMap<(Uniform, bool), u32>,
+    place_ids: HashMap<(SourceLoc, bool), u32>,
+    /// Reads of each 32- and 64-bit register by name, to tell results that nobody uses.
+    pub reads: HashMap<(bool, u32), u32>,
+    /// Atomics whose order matters only if their result is used.
+    pub order_if_read: Vec<(bool, u32)>,
+    shared: HashMap<&'a str, u32>,
+    callees: HashMap<&'a str, Callee>,
+    queue: Vec<&'f Function<'a>>,
+    calls: Vec<(usize, &'a str)>,
+    /// Functions that may be active more than once, with the circle of calls that they are in.
+    circles: HashMap<&'f str, u32>,
+    /// For each frame its layout and the circle of its function.
+    frames: Vec<(Layout, u32)>,
+    /// Holds the address of the running function's frame.
+    pub frame_pointer: Q,
+    /// Reads what the driver tells a cooperative launch.
+    pub asks_for_grid: bool,
+    /// Reads memory where other blocks have written it, not in its own cache.
+    pub reads_past_cache: bool,
+}
+
+/// Lowers a kernel with everything that it calls.
+pub(crate) fn kernel<'f, 'a>(
+    context: &Context<'f, 'a>,
+    function: &'f Function<'a>,
+) -> Result<Kernel> {
+    let mut builder = KernelBuilder {
+        context,
+        program: Program { dynamic_shared_align: 16, ..Program::default() },
+        uniforms: HashMap::new(),
+        place_ids: HashMap::new(),
+        reads: HashMap::new(),
+        order_if_read: Vec::new(),
+        shared: HashMap::new(),
+        callees: HashMap::new(),
+        queue: Vec::new(),
+        calls: Vec::new(),
+        circles: callgraph::circles(context, function),
+        frames: Vec::new(),
+        frame_pointer: Q(0),
+        asks_for_grid: false,
+        reads_past_cache: false,
+    };
+    if !builder.circles.is_empty() {
+        builder.frame_pointer = builder.new_q();
+    }
+    let (mut params, mut param_offsets, mut end) = (Vec::new(), Vec::new(), 0u64);
+    for param in &function.params {
+        let align = param.align.max(1);
+        end = end.next_multiple_of(align);
+        param_offsets.push(end as u32);
+        end += param.size;
+        // PTX ISA 5.1.6.1: at most 32,764 bytes since PTX 8.1.
+        if end > 32_764 {
+            return Err(LoadError::malformed(param.line, "parameters of more than 32,764 bytes"));
+        }
+        params.push(ParamType { size: param.size as usize, align: align as usize });
+    }
+    let (code, places) = Body::lower(&mut builder, function, None, &param_offsets)?;
+    builder.append(code, places, function.line)?;
+    while let Some(callee) = builder.queue.pop() {
+        let entry = builder.program.code.len() as Pc;
+        let Some(signature) = builder.callees.get_mut(callee.name) else { continue };
+        signature.entry = Some(entry);
+        let signature = signature.clone();
+        let before = builder.register_counts();
+        let (code, places) = Body::lower(&mut builder, callee, Some(&signature), &[])?;
+        if let Some(frame) = signature.frame {
+            builder.finish_frame(frame, before);
+        }
+        builder.append(code, places, callee.line)?;
+    }
+    for (pc, name) in std::mem::take(&mut builder.calls) {
+        let entry = builder.callees.get(name).and_then(|callee| callee.entry);
+        builder.program.code[pc].op = Op::Call(entry.unwrap_or(NO_PC));
+    }
+    let read = |register: &(bool, u32)| builder.reads.contains_key(register);
+    let waits = builder.order_if_read.iter().any(read);
+    let mut program = builder.program;
+    if !builder.asks_for_grid {
+        // Nobody waits for the grid: other traps of the same headers.
+        for instr in program.code.iter_mut().filter(|instr| matches!(instr.op, Op::GridTrap)) {
+            instr.op = Op::Trap;
+        }
+    }
+    let unread = |slot| match slot {
+        Slot::R(register) => !read(&(false, register.0)),
+        Slot::Q(register) => !read(&(true, register.0)),
+        Slot::Sink => false,
+    };
+    for instr in &mut program.code {
+        if let Op::Atom(atom) = &mut instr.op
+            && unread(atom.dst)
+        {
+            // A GPU's machine code has no result either where nobody reads it.
+            atom.dst = Slot::Sink;
+        }
+    }
+    let waits = waits || program.fenced && builder.reads_past_cache;
+    program.ordered |= waits;
+    program.polls |= waits;
+    program.uniforms = builder
+        .uniforms
+        .into_iter()
+        .map(|((uniform, wide), index)| {
+            (uniform, if wide { UniformSlot::Q(Q(index)) } else { UniformSlot::R(R(index)) })
+        })
+        .collect();
+    program.written = crate::frontend::write_set::written(&program);
+    Ok(Kernel { name: function.name.to_owned(), params, param_offsets, program, refusal: None })
+}
+
+impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
+    pub fn new_r(&mut self) -> R {
+        self.program.r_count += 1;
+        R(self.program.r_count as u32 - 1)
+    }
+
+    pub fn new_q(&mut self) -> Q {
+        self.program.q_count += 1;
+        Q(self.program.q_count as u32 - 1)
+    }
+
+    pub fn new_p(&mut self) -> P {
+        self.program.p_count += 1;
+        P(self.program.p_count as u32 - 1)
+    }
+
+    /// The register that holds a value which the launch fixes.
+    pub fn uniform_r(&mut self, uniform: Uniform) -> R {
+        if let Some(&index) = self.uniforms.get(&(uniform, false)) {
+            return R(index);
+        }
+        let register = self.new_r();
+        self.uniforms.insert((uniform, false), register.0);
+        register
+    }
+
+    pub fn uniform_q(&mut self, uniform: Uniform) -> Q {
+        if let Some(&index) = self.uniforms.get(&(uniform, true)) {
+            return Q(index);
+        }
+        let register = self.new_q();
+        self.uniforms.insert((uniform, true), register.0);
+        register
+    }
+
+    pub fn zero(&mut self) -> R {
+        self.uniform_r(Uniform::Special(Special::Zero))
+    }
+
+    /// Address in the shared window of a variable of the module; each kernel has its own.
+    pub fn module_shared(&mut self, variable: &Variable<'a>) -> Result<u32> {
+        if let Some(&start) = self.shared.get(variable.name) {
+            return Ok(start);
+        }
+        let start = self.place_shared(variable)?;
+        self.shared.insert(variable.name, start);
+        Ok(start)
+    }
+
+    /// Address in the shared window of the memory that the system keeps for tiles of several warps.
+    pub fn reserved_shared(&mut self) -> Result<u32> {
+        /// What cooperative groups may expect (`cooperative_groups/details/memory.h`).
+        const SIZE: u64 = 288;
+        if let Some(&start) = self.shared.get("") {
+            return Ok(start);
+        }
+        let packed = self.program.shared.packed;
+        let placed = self.program.shared.place(SIZE, 16);
+        let start = placed.ok_or_else(|| LoadError::malformed(0, "shared memory is full"))?;
+        // It is none of the kernel's own.
+        self.program.shared.packed = packed;
+        self.shared.insert("", start);
+        self.program.zeroed_shared = Some((start, SIZE as u32));
+        Ok(start)
+    }
+
+    pub fn place_shared(&mut self, variable: &Variable<'a>) -> Result<u32> {
+        self.program
+            .shared
+            .place(variable.size, variable.align)
+            .ok_or_else(|| LoadError::malformed(variable.line, "shared memory is full"))
+    }
+
+    pub fn place_local(&mut self, variable: &Variable<'a>) -> Result<u32> {
+        let placed = self.program.local.place(variable.size, variable.align);
+        self.checked_local(placed, variable)
+    }
+
+    /// A parameter or a result of a function, or what a caller puts there.
+    pub fn place_param(&mut self, variable: &Variable<'a>) -> Result<u32> {
+        let placed = self.program.local.place_close(variable.size, variable.align);
+        self.checked_local(placed, variable)
+    }
+
+    /// A variable of a function that may be active more than once.
+    pub fn place_in_frame(&mut self, frame: u32, variable: &Variable<'a>) -> Result<u32> {
+        let placed = self.frames[frame as usize].0.place_in_frame(variable.size, variable.align);
+        self.checked_frame(frame, placed, variable)
+    }
+
+    fn place_param_in_frame(&mut self, frame: u32, variable: &Variable<'a>) -> Result<u32> {
+        let placed = self.frames[frame as usize].0.place_close(variable.size, variable.align);
+        self.checked_frame(frame, placed, variable)
+    }
+
+    fn checked_frame(
+        &mut self,
+        frame: u32,
+        placed: Option<u32>,
+        variable: &Variable<'a>,
+    ) -> Result<u32> {
+        let align = &mut self.program.frames[frame as usize].align;
+        *align = (*align).max(variable.align as u32);
+        placed.filter(|_| self.frames[frame as usize].0.end <= MAX_LOCAL).ok_or_else(|| {
+            LoadError::unsupported(variable.line, "more than 128 KiB of local memory")
+        })
+    }
+
+    /// Whether a call from a function with one frame to one with the other may lead back.
+    pub fn leads_back(&self, caller: u32, callee: u32) -> bool {
+        let circle = |frame: u32| self.frames.get(frame as usize).map(|&(_, circle)| circle);
+        circle(caller) == circle(callee)
+    }
+
+    fn register_counts(&self) -> [u32; 3] {
+        let Program { r_count, q_count, p_count, .. } = self.program;
+        [r_count as u32, q_count as u32, p_count as u32]
+    }
+
+    /// The function of a frame is lowered; `before` it there were so many registers.
+    fn finish_frame(&mut self, frame: u32, before: [u32; 3]) {
+        let after = self.register_counts();
+        let layout = &self.frames[frame as usize].0;
+        let frame = &mut self.program.frames[frame as usize];
+        frame.variables.clone_from(&layout.variables);
+        frame.size = layout.end + FRAME_GAP;
+        frame.packed = layout.packed;
+        frame.r = before[0]..after[0];
+        frame.q = before[1]..after[1];
+        frame.p = before[2]..after[2];
+    }
+
+    fn checked_local(&self, placed: Option<u32>, variable: &Variable<'a>) -> Result<u32> {
+        placed.filter(|_| self.program.local.end <= MAX_LOCAL).ok_or_else(|| {
+            LoadError::unsupported(variable.line, "more than 128 KiB of local memory")
+        })
+    }
+
+    /// The signature of a function that is called, which is queued for lowering at its first call.
+    pub fn callee(&mut self, name: &str, line: usize) -> Result<Callee> {
+        if let Some(callee) = self.callees.get(name) {
+            return Ok(callee.clone());
+        }
+        let Some(&function) = self.context.functions.get(name) else {
+            return Err(LoadError::malformed(line, format!("no function `{name}`")));
+        };
+        if function.body.is_none() || function.is_entry {
+            return Err(LoadError::unsupported(line, super::refuse::function(name)));
+        }
+        let frame = self.circles.get(name).map(|&circle| {
+            self.frames.push((Layout::default(), circle));
+            self.program.frames.push(Frame::default());
+            self.frames.len() as u32 - 1
+        });
+        let mut place = |all: &[Variable<'a>]| -> Result<Vec<(u32, u32)>> {
+            all.iter()
+                .map(|param| {
+                    let start = match frame {
+                        Some(frame) => self.place_param_in_frame(frame, param)?,
+                        None => self.place_param(param)?,
+                    };
+                    Ok((start, param.size as u32))
+                })
+                .collect()
+        };
+        let (params, results) = (place(&function.params)?, place(&function.results)?);
+        let callee = Callee { params, results, frame, entry: None };
+        self.callees.insert(function.name, callee.clone());
+        self.queue.push(function);
+        Ok(callee)
+    }
+
+    /// Notes that the instruction at `pc` calls a function.
+    pub fn record_call(&mut self, pc: usize, name: &'a str) {
+        self.calls.push((pc, name));
+    }
+
+    /// Number of a source line in the kernel's table, from 1.
+    pub fn place_id(&mut self, tracker: &Tracker) -> u32 {
+        let Some(loc) = tracker.now() else { return 0 };
+        let key = (loc.clone(), tracker.in_groups());
+        if let Some(&id) = self.place_ids.get(&key) {
+            return id;
+        }
+        self.program.place_table.push(key.0.clone());
+        self.program.place_in_groups.push(key.1);
+        let id = self.program.place_table.len() as u32;
+        self.place_ids.insert(key, id);
+        id
+    }
+
+    fn append(&mut self, code: Vec<Instr>, places: Vec<u32>, line: usize) -> Result<()> {
+        if self.program.code.len() + code.len() > MAX_CODE {
+            return Err(LoadError::unsupported(
+                line,
+                "kernels of more than 4 million instructions",
+            ));
+        }
+        self.program.code.extend(code);
+        self.program.places.extend(places);
+        Ok(())
+    }
+
+    /// A variable of the module, as a kernel sees it.
+    pub fn module_place(&self, name: &str) -> Option<ModulePlace<'f, 'a>> {
+        self.context.variables.get(name).copied()
+    }
+}

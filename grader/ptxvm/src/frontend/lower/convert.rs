@@ -1,0 +1,565 @@
+//! `mov`, `cvt`, `cvta`, `isspacep`.
+
+use super::body::{Body, Register, Result};
+use super::float::take_mode;
+use super::mods::Mods;
+use crate::frontend::syntax::ast::Operand;
+use crate::isa::ir::alu::{PQQ, Q1, Q2, QQR, QR, QRR, R1, R2, RQ};
+use crate::isa::ir::{Alu, Op, Q, R, Uniform};
+use crate::isa::ops::round::Mode;
+use crate::isa::types::Type;
+use crate::memory::Window;
+
+/// A value between two steps of a conversion.
+#[derive(Clone, Copy)]
+enum Value {
+    R(R),
+    Q(Q),
+}
+
+/// What a conversion asks for besides its types.
+#[expect(clippy::struct_excessive_bools, reason = "each is a modifier of the instruction")]
+#[derive(Clone, Copy)]
+struct How {
+    mode: Mode,
+    /// `.rni` and its like: to an integer in the float format.
+    integral: Option<Mode>,
+    flush: bool,
+    saturate: bool,
+    relu: bool,
+    /// `.satfinite`: infinities become the largest number.
+    finite: bool,
+}
+
+impl<'a> Body<'_, '_, '_, 'a> {
+    /// True if the instruction was one of these.
+    pub fn conversion(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
+        match mods.base {
+            "mov" => self.mov(mods, operands)?,
+            "cvt" => self.convert(mods, operands)?,
+            "cvta" => self.convert_address(mods, operands)?,
+            "isspacep" => self.is_space(mods, operands)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn mov(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
+        let ty = mods.ty().ok_or_else(|| self.malformed("`mov` needs a type"))?;
+        let [d, a] = self.exactly(operands)?;
+        match (d, a) {
+            (Operand::Vector(parts), a) => self.unpack(parts, a, ty),
+            (d, Operand::Vector(parts)) => self.pack(d, parts, ty),
+            (d, Operand::Name("%clock" | "%globaltimer_lo")) => {
+                let (d, _) = self.dst_r(d)?;
+                self.emit(Op::Clock32(d));
+                Ok(())
+            }
+            (d, Operand::Name("%clock_hi" | "%globaltimer_hi")) => {
+                let ((d, _), whole) = (self.dst_r(d)?, self.builder.new_q());
+                self.emit(Op::Clock64(whole));
+                self.alu(Alu::RQ(RQ::High, d, whole));
+                Ok(())
+            }
+            (d, Operand::Name("%clock64" | "%globaltimer")) => {
+                let d = self.dst_q(d)?;
+                self.emit(Op::Clock64(d));
+                Ok(())
+            }
+            (d, a) if ty.bits() == 64 => {
+                let (a, d) = (self.value_q(a, ty)?, self.dst_q(d)?);
+                self.alu(Alu::Q1(Q1::Mov, d, a));
+                Ok(())
+            }
+            (d, a) => {
+                let (a, (d, _)) = (self.value_r(a, ty)?, self.dst_r(d)?);
+                self.alu(Alu::R1(R1::Mov, d, a));
+                Ok(())
+            }
+        }
+    }
+
+    /// `mov.b64 {lo, hi}, a`
+    fn unpack(&mut self, parts: &[Operand<'a>], a: &Operand<'a>, ty: Type) -> Result<()> {
+        if ty.bits() == 32 && parts.len() == 2 {
+            let a = self.value_r(a, ty)?;
+            return self.unpack_halves(parts, a);
+        }
+        if let (16, [_, _]) | (32, [_, _, _, _]) = (ty.bits(), parts) {
+            let a = self.value_r(a, ty)?;
+            return self.unpack_bytes(parts, a);
+        }
+        if ty.bits() != 64 || !matches!(parts.len(), 2 | 4) {
+            return Err(self.unsupported("`mov` with this vector"));
+        }
+        let a = self.value_q(a, ty)?;
+        // Parts may be written over the source, so all of it is read first.
+        let (low, high) = (self.builder.new_r(), self.builder.new_r());
+        self.alu(Alu::RQ(RQ::Low, low, a));
+        self.alu(Alu::RQ(RQ::High, high, a));
+        if parts.len() == 4 {
+            self.unpack_halves(&parts[..2], low)?;
+            return self.unpack_halves(&parts[2..], high);
+        }
+        for (part, value) in parts.iter().zip([low, high]) {
+            if let Some(Register::R(d, _)) = self.dst(part)? {
+                self.alu(Alu::R1(R1::Mov, d, value));
+            }
+        }
+        Ok(())
+    }
+
+    fn unpack_halves(&mut self, parts: &[Operand<'a>], a: R) -> Result<()> {
+        let high = self.builder.new_r();
+        self.alu(Alu::R1(R1::High16, high, a));
+        for (part, (op, value)) in parts.iter().zip([(R1::Zext16, a), (R1::Mov, high)]) {
+            if let Some(Register::R(d, _)) = self.dst(part)? {
+                self.alu(Alu::R1(op, d, value));
+            }
+        }
+        Ok(())
+    }
+
+    fn unpack_bytes(&mut self, parts: &[Operand<'a>], a: R) -> Result<()> {
+        let mut bytes = Vec::with_capacity(parts.len());
+        for start in (0..).step_by(8).take(parts.len()) {
+            let start = self.builder.uniform_r(Uniform::Bits(start));
+            let shifted = self.step2(R2::ShrU, a, start);
+            bytes.push(self.step(R1::Zext8, shifted));
+        }
+        for (part, byte) in parts.iter().zip(bytes) {
+            if let Some(Register::R(d, _)) = self.dst(part)? {
+                self.alu(Alu::R1(R1::Mov, d, byte));
+            }
+        }
+        Ok(())
+    }
+
+    fn pack_bytes(&mut self, d: &Operand<'a>, parts: &[Operand<'a>]) -> Result<()> {
+        let mut all = self.builder.zero();
+        for (part, start) in parts.iter().zip((0..).step_by(8)) {
+            let byte = self.value_r(part, Type::B8)?;
+            let byte = self.step(R1::Zext8, byte);
+            let start = self.builder.uniform_r(Uniform::Bits(start));
+            let byte = self.step2(R2::Shl, byte, start);
+            all = self.step2(R2::Or, all, byte);
+        }
+        let (d, _) = self.dst_r(d)?;
+        self.alu(Alu::R1(R1::Mov, d, all));
+        Ok(())
+    }
+
+    /// `mov.b64 d, {lo, hi}`
+    fn pack(&mut self, d: &Operand<'a>, parts: &[Operand<'a>], ty: Type) -> Result<()> {
+        match (ty.bits(), parts) {
+            (32, [low, high]) => {
+                let (low, high) = (self.value_r(low, Type::B16)?, self.value_r(high, Type::B16)?);
+                let (d, _) = self.dst_r(d)?;
+                self.alu(Alu::R2(R2::Pack32, d, low, high));
+            }
+            (16, [_, _]) | (32, [_, _, _, _]) => self.pack_bytes(d, parts)?,
+            (64, [low, high]) => {
+                let (low, high) = (self.value_r(low, Type::B32)?, self.value_r(high, Type::B32)?);
+                let d = self.dst_q(d)?;
+                self.alu(Alu::QRR(QRR::Pack, d, low, high));
+            }
+            (64, [a, b, c, e]) => {
+                let (a, b) = (self.value_r(a, Type::B16)?, self.value_r(b, Type::B16)?);
+                let (c, e) = (self.value_r(c, Type::B16)?, self.value_r(e, Type::B16)?);
+                let (low, high) = (self.builder.new_r(), self.builder.new_r());
+                let d = self.dst_q(d)?;
+                self.alu(Alu::R2(R2::Pack32, low, a, b));
+                self.alu(Alu::R2(R2::Pack32, high, c, e));
+                self.alu(Alu::QRR(QRR::Pack, d, low, high));
+            }
+            _ => return Err(self.unsupported("`mov` with this vector")),
+        }
+        Ok(())
+    }
+
+    fn convert(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
+        let from = mods.ty().ok_or_else(|| self.malformed("`cvt` needs two types"))?;
+        let to = mods.ty().ok_or_else(|| self.malformed("`cvt` needs two types"))?;
+        let integral = mods.take_any(&["rni", "rzi", "rmi", "rpi"]).map(|name| match name {
+            "rni" => Mode::Nearest,
+            "rzi" => Mode::Zero,
+            "rmi" => Mode::Down,
+            _ => Mode::Up,
+        });
+        let how = How {
+            mode: take_mode(mods).unwrap_or(Mode::Nearest),
+            integral,
+            flush: mods.take("ftz"),
+            saturate: mods.take("sat"),
+            relu: mods.take("relu"),
+            finite: mods.take("satfinite"),
+        };
+        if let (Type::F16x2 | Type::Bf16x2, Type::F32, [d, high, low]) = (to, from, operands) {
+            let part = if to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
+            let (high, low) = (self.value_r(high, from)?, self.value_r(low, from)?);
+            let high = self.float_to_float(Value::R(high), from, part, how)?;
+            let low = self.float_to_float(Value::R(low), from, part, how)?;
+            let (d, _) = self.dst_r(d)?;
+            if let (Value::R(high), Value::R(low)) = (high, low) {
+                self.alu(Alu::R2(R2::Pack32, d, low, high));
+            }
+            return Ok(());
+        }
+        let [d, a] = self.exactly(operands)?;
+        let value = if from.bits() == 64 {
+            Value::Q(self.value_q(a, from)?)
+        } else if self.is_wide(a) {
+            // A source register may be wider than its type (PTX ISA 9.4.1).
+            let wide = self.value_q(a, Type::B64)?;
+            Value::R(self.low(wide))
+        } else {
+            Value::R(self.value_r(a, from)?)
+        };
+        let result = match (from.is_float(), to.is_float()) {
+            (false, false) => self.integer_to_integer(value, from, to, how),
+            (false, true) => self.integer_to_float(value, from, to, how)?,
+            (true, false) => self.float_to_integer(value, from, to, how)?,
+            (true, true) => self.float_to_float(value, from, to, how)?,
+        };
+        self.convert_into(d, result, to)
+    }
+
+    /// Moves the result to the destination, extended to its width.
+    fn convert_into(&mut self, d: &Operand<'a>, value: Value, to: Type) -> Result<()> {
+        match (self.dst(d)?, value) {
+            (None, _) => {}
+            (Some(Register::Q(d)), Value::Q(value)) => self.alu(Alu::Q1(Q1::Mov, d, value)),
+            (Some(Register::Q(d)), Value::R(value)) => {
+                let op = if to.is_signed() { QR::Sext } else { QR::Zext };
+                self.alu(Alu::QR(op, d, value));
+            }
+            (Some(Register::R(d, bits)), Value::R(value)) => {
+                let op = if bits < 32 { R1::Zext16 } else { R1::Mov };
+                self.alu(Alu::R1(op, d, value));
+            }
+            _ => return Err(self.malformed("the destination is too narrow for its type")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn r1(&mut self, op: R1, a: R) -> R {
+        let d = self.builder.new_r();
+        self.alu(Alu::R1(op, d, a));
+        d
+    }
+
+    fn q1(&mut self, op: Q1, a: Q) -> Q {
+        let d = self.builder.new_q();
+        self.alu(Alu::Q1(op, d, a));
+        d
+    }
+
+    fn qr(&mut self, op: QR, a: R) -> Q {
+        let d = self.builder.new_q();
+        self.alu(Alu::QR(op, d, a));
+        d
+    }
+
+    fn rq(&mut self, op: RQ, a: Q) -> R {
+        let d = self.builder.new_r();
+        self.alu(Alu::RQ(op, d, a));
+        d
+    }
+
+    fn low(&mut self, a: Q) -> R {
+        self.rq(RQ::Low, a)
+    }
+
+    /// An integer of at most 32 bits, extended to 32.
+    fn extend(&mut self, a: R, ty: Type) -> R {
+        match (ty.bits(), ty.is_signed()) {
+            (8, true) => self.r1(R1::Sext8, a),
+            (8, false) => self.r1(R1::Zext8, a),
+            (16, true) => self.r1(R1::Sext16, a),
+            (16, false) => self.r1(R1::Zext16, a),
+            _ => a,
+        }
+    }
+
+    fn widen(&mut self, value: Value, ty: Type) -> Q {
+        match value {
+            Value::Q(value) => value,
+            Value::R(value) => {
+                let value = self.extend(value, ty);
+                self.qr(if ty.is_signed() { QR::Sext } else { QR::Zext }, value)
+            }
+        }
+    }
+
+    fn integer_to_integer(&mut self, value: Value, from: Type, to: Type, how: How) -> Value {
+        let value = if how.saturate {
+            let wide = self.widen(value, from);
+            let (signed, unsigned) = match to {
+                Type::S8 => (Q1::S8SatS, Q1::S8SatU),
+                Type::S16 => (Q1::S16SatS, Q1::S16SatU),
+                Type::S32 => (Q1::S32SatS, Q1::S32SatU),
+                Type::S64 => (Q1::S64SatS, Q1::S64SatU),
+                Type::U8 => (Q1::U8SatS, Q1::U8SatU),
+                Type::U16 => (Q1::U16SatS, Q1::U16SatU),
+                Type::U32 => (Q1::U32SatS, Q1::U32SatU),
+                _ => (Q1::U64SatS, Q1::U64SatU),
+            };
+            Value::Q(self.q1(if from.is_signed() { signed } else { unsigned }, wide))
+        } else {
+            value
+        };
+        if to.bits() == 64 {
+            return Value::Q(self.widen(value, from));
+        }
+        let low = match value {
+            Value::Q(value) => self.low(value),
+            Value::R(value) => self.extend(value, from),
+        };
+        Value::R(self.extend(low, to))
+    }
+
+    fn integer_to_float(&mut self, value: Value, from: Type, to: Type, how: How) -> Result<Value> {
+        let signed = from.is_signed();
+        let narrow = match value {
+            Value::R(value) => Some(self.extend(value, from)),
+            Value::Q(_) => None,
+        };
+        // 32 bits are exact in f64; to f32 they have a fast path.
+        match (to, narrow) {
+            (Type::F32, Some(value)) if how.mode == Mode::Nearest => {
+                let op = if signed { R1::F32FromS32 } else { R1::F32FromU32 };
+                return Ok(Value::R(self.r1(op, value)));
+            }
+            (Type::F64, Some(value)) => {
+                let op = if signed { QR::F64FromS32 } else { QR::F64FromU32 };
+                return Ok(Value::Q(self.qr(op, value)));
+            }
+            _ => {}
+        }
+        let wide = match narrow {
+            Some(value) => self.qr(if signed { QR::Sext } else { QR::Zext }, value),
+            None => self.widen(value, from),
+        };
+        let pick = |s: [RQ; 4], u: [RQ; 4]| (if signed { s } else { u })[how.mode as usize];
+        let op = match to {
+            Type::F32 => pick(
+                [RQ::F32FromS64Rn, RQ::F32FromS64Rz, RQ::F32FromS64Rm, RQ::F32FromS64Rp],
+                [RQ::F32FromU64Rn, RQ::F32FromU64Rz, RQ::F32FromU64Rm, RQ::F32FromU64Rp],
+            ),
+            Type::F16 => pick(
+                [RQ::F16FromS64, RQ::F16FromS64Rz, RQ::F16FromS64Rm, RQ::F16FromS64Rp],
+                [RQ::F16FromU64, RQ::F16FromU64Rz, RQ::F16FromU64Rm, RQ::F16FromU64Rp],
+            ),
+            Type::Bf16 => pick(
+                [RQ::Bf16FromS64, RQ::Bf16FromS64Rz, RQ::Bf16FromS64Rm, RQ::Bf16FromS64Rp],
+                [RQ::Bf16FromU64, RQ::Bf16FromU64Rz, RQ::Bf16FromU64Rm, RQ::Bf16FromU64Rp],
+            ),
+            Type::F64 => {
+                let all = if signed {
+                    [Q1::F64FromS64, Q1::F64FromS64Rz, Q1::F64FromS64Rm, Q1::F64FromS64Rp]
+                } else {
+                    [Q1::F64FromU64, Q1::F64FromU64Rz, Q1::F64FromU64Rm, Q1::F64FromU64Rp]
+                };
+                return Ok(Value::Q(self.q1(all[how.mode as usize], wide)));
+            }
+            _ => return Err(self.unsupported("`cvt` to this type")),
+        };
+        Ok(Value::R(self.rq(op, wide)))
+    }
+
+    /// To `f32` from 16 bits, exactly.
+    fn half_to_single(&mut self, value: R, from: Type) -> Result<R> {
+        match from {
+            Type::F16 => Ok(self.r1(R1::F32FromF16, value)),
+            Type::Bf16 => Ok(self.r1(R1::F32FromBf16, value)),
+            Type::F32 => Ok(value),
+            _ => Err(self.unsupported("`cvt` from this type")),
+        }
+    }
+
+    fn integral(&mut self, value: Value, mode: Mode) -> Value {
+        match value {
+            Value::R(value) => {
+                let op = [R1::RoundF, R1::TruncF, R1::FloorF, R1::CeilF][mode as usize];
+                Value::R(self.r1(op, value))
+            }
+            Value::Q(value) => {
+                let op = [Q1::RoundF, Q1::TruncF, Q1::FloorF, Q1::CeilF][mode as usize];
+                Value::Q(self.q1(op, value))
+            }
+        }
+    }
+
+    fn float_to_integer(&mut self, value: Value, from: Type, to: Type, how: How) -> Result<Value> {
+        let mut value = match value {
+            Value::R(value) => Value::R(self.half_to_single(value, from)?),
+            wide @ Value::Q(_) => wide,
+        };
+        if let (Value::R(narrow), true) = (value, how.flush) {
+            value = Value::R(self.r1(R1::FlushF, narrow));
+        }
+        let value = self.integral(value, how.integral.unwrap_or(Mode::Zero));
+        let signed = to.is_signed();
+        if to.bits() == 64 {
+            return Ok(Value::Q(match (value, signed) {
+                (Value::R(value), true) => self.qr(QR::S64FromF32, value),
+                (Value::R(value), false) => self.qr(QR::U64FromF32, value),
+                (Value::Q(value), true) => self.q1(Q1::S64FromF64, value),
+                (Value::Q(value), false) => self.q1(Q1::U64FromF64, value),
+            }));
+        }
+        // A NaN becomes the top bit of the narrow integer.
+        match (value, to) {
+            (Value::Q(value), Type::U8) => return Ok(Value::R(self.rq(RQ::U8FromF64, value))),
+            (Value::Q(value), Type::U16) => return Ok(Value::R(self.rq(RQ::U16FromF64, value))),
+            _ => {}
+        }
+        let result = match (value, signed) {
+            (Value::R(value), true) => self.r1(R1::S32FromF32, value),
+            (Value::R(value), false) => self.r1(R1::U32FromF32, value),
+            (Value::Q(value), true) => self.rq(RQ::S32FromF64, value),
+            (Value::Q(value), false) => self.rq(RQ::U32FromF64, value),
+        };
+        if to.bits() == 32 {
+            return Ok(Value::R(result));
+        }
+        // Narrower integers clamp once more.
+        let (low, high) = match (to.bits(), signed) {
+            (8, true) => (i8::MIN.into(), i8::MAX.into()),
+            (8, false) => (0, i32::from(u8::MAX)),
+            (_, true) => (i16::MIN.into(), i16::MAX.into()),
+            (_, false) => (0, i32::from(u16::MAX)),
+        };
+        let high = self.builder.uniform_r(Uniform::Bits(u64::from(high as u32)));
+        let low = self.builder.uniform_r(Uniform::Bits(u64::from(low as u32)));
+        let d = self.builder.new_r();
+        self.alu(Alu::R2(if signed { R2::MinS } else { R2::MinU }, d, result, high));
+        if signed {
+            self.alu(Alu::R2(R2::MaxS, d, d, low));
+        }
+        Ok(Value::R(d))
+    }
+
+    fn float_to_float(&mut self, value: Value, from: Type, to: Type, how: How) -> Result<Value> {
+        let modes = |all: [R1; 4]| all[how.mode as usize];
+        let wide_modes = |all: [RQ; 4]| all[how.mode as usize];
+        if let (Type::F16, Type::F16, Some(mode), Value::R(value)) = (from, to, how.integral, value)
+        {
+            let op = [R1::RoundF16, R1::TruncF16, R1::FloorF16, R1::CeilF16][mode as usize];
+            return Ok(Value::R(self.r1(op, value)));
+        }
+        let mut value = match value {
+            Value::R(value) => Value::R(self.half_to_single(value, from)?),
+            wide @ Value::Q(_) => wide,
+        };
+        if let (Value::R(narrow), true, Type::F32) = (value, how.flush, from) {
+            value = Value::R(self.r1(R1::FlushF, narrow));
+        }
+        if let Some(mode) = how.integral {
+            value = self.integral(value, mode);
+        }
+        let mut result = match (value, to) {
+            (same @ Value::R(_), Type::F32) | (same @ Value::Q(_), Type::F64) => same,
+            (Value::R(value), Type::F64) => Value::Q(self.qr(QR::F64FromF32, value)),
+            (Value::R(value), Type::F16) => {
+                let all = [R1::F16FromF32, R1::F16FromF32Rz, R1::F16FromF32Rm, R1::F16FromF32Rp];
+                Value::R(self.r1(modes(all), value))
+            }
+            (Value::R(value), Type::Bf16) => {
+                let all =
+                    [R1::Bf16FromF32, R1::Bf16FromF32Rz, R1::Bf16FromF32Rm, R1::Bf16FromF32Rp];
+                Value::R(self.r1(modes(all), value))
+            }
+            (Value::Q(value), Type::F32) => {
+                // What is cut off never rounds up, so it can be flushed afterwards.
+                let all = if how.flush {
+                    let [zero, down, up] =
+                        [RQ::F32FromF64Rz, RQ::F32FromF64FtzRm, RQ::F32FromF64FtzRp];
+                    [RQ::F32FromF64Ftz, zero, down, up]
+                } else {
+                    [RQ::F32FromF64, RQ::F32FromF64Rz, RQ::F32FromF64Rm, RQ::F32FromF64Rp]
+                };
+                Value::R(self.rq(wide_modes(all), value))
+            }
+            (Value::Q(value), Type::F16) => {
+                let all = [RQ::F16FromF64, RQ::F16FromF64Rz, RQ::F16FromF64Rm, RQ::F16FromF64Rp];
+                Value::R(self.rq(wide_modes(all), value))
+            }
+            (Value::Q(value), Type::Bf16) => {
+                let all =
+                    [RQ::Bf16FromF64, RQ::Bf16FromF64Rz, RQ::Bf16FromF64Rm, RQ::Bf16FromF64Rp];
+                Value::R(self.rq(wide_modes(all), value))
+            }
+            _ => return Err(self.unsupported("`cvt` between these types")),
+        };
+        if let Value::R(value) = result {
+            let flush = how.flush && to == Type::F32;
+            let steps = [
+                (flush, R1::FlushF),
+                (how.saturate && to == Type::F32, R1::SatF),
+                (how.saturate && to == Type::F16, R1::SatF16),
+                (how.saturate && to == Type::Bf16, R1::SatBf16),
+                (how.relu && to == Type::F16, R1::ReluF16),
+                (how.relu && to == Type::Bf16, R1::ReluBf16),
+                (how.finite && to == Type::F16, R1::FiniteF16),
+                (how.finite && to == Type::Bf16, R1::FiniteBf16),
+            ];
+            let mut value = value;
+            for (_, op) in steps.into_iter().filter(|(wanted, _)| *wanted) {
+                value = self.r1(op, value);
+            }
+            result = Value::R(value);
+        } else if let (Value::Q(value), true) = (result, how.saturate) {
+            result = Value::Q(self.q1(Q1::SatF, value));
+        }
+        Ok(result)
+    }
+
+    fn window(mods: &mut Mods<'a>) -> Option<Window> {
+        Some(
+            match mods.take_any(&["global", "shared", "shared::cta", "local", "const", "param"])? {
+                "global" => Window::Global,
+                "local" => Window::Local,
+                "const" => Window::Const,
+                "param" => Window::Param,
+                _ => Window::Shared,
+            },
+        )
+    }
+
+    /// `cvta.space` adds the window's base, `cvta.to.space` takes it away.
+    fn convert_address(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
+        let to = mods.take("to");
+        let window = Self::window(mods).ok_or_else(|| self.malformed("`cvta` needs a space"))?;
+        let ty = mods.ty();
+        if ty != Some(Type::U64) {
+            return Err(self.unsupported("`cvta` of 32 bits"));
+        }
+        let [d, a] = self.exactly(operands)?;
+        let (a, d) = (self.value_q(a, Type::U64)?, self.dst_q(d)?);
+        if window == Window::Global {
+            self.alu(Alu::Q1(Q1::Mov, d, a));
+        } else {
+            let base = self.builder.uniform_q(Uniform::Bits(window.base()));
+            self.alu(Alu::Q2(if to { Q2::SubI } else { Q2::AddI }, d, a, base));
+        }
+        Ok(())
+    }
+
+    fn is_space(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
+        // A cluster is one block, and has the shared memory of this one.
+        let window = if mods.take("shared::cluster") {
+            Window::Shared
+        } else {
+            Self::window(mods).ok_or_else(|| self.malformed("`isspacep` needs a space"))?
+        };
+        let [d, a] = self.exactly(operands)?;
+        let (a, d) = (self.value_q(a, Type::U64)?, self.dst_p(d)?);
+        let shift = self.builder.uniform_r(Uniform::Bits(60));
+        let tag = self.builder.new_q();
+        let wanted = self.builder.uniform_q(Uniform::Bits(window.base() >> 60));
+        self.alu(Alu::QQR(QQR::ShrU, tag, a, shift));
+        self.alu(Alu::PQQ(PQQ::Eq, d, tag, wanted));
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! `cp.async` and what waits for it (PTX ISA 9.7.9.25.3).
+
+use super::body::{Body, Result};
+use super::mods::Mods;
+use crate::frontend::syntax::ast::Operand;
+use crate::isa::ir::{CopyAsync, Op};
+use crate::isa::types::Type;
+use crate::memory::Window;
+
+impl<'a> Body<'_, '_, '_, 'a> {
+    /// True if the instruction was one of these.
+    pub fn asynchronous_copy(
+        &mut self,
+        mods: &mut Mods<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<bool> {
+        // Copies of the tensor memory accelerator and those that a barrier object waits for are others.
+        if mods.base != "cp" || mods.has("bulk") || mods.has("mbarrier") || !mods.take("async") {
+            return Ok(false);
+        }
+        if mods.take("commit_group") {
+            self.exactly::<0>(operands)?;
+            self.emit(Op::CommitCopies);
+        } else if mods.take("wait_all") {
+            self.exactly::<0>(operands)?;
+            // PTX ISA 9.7.9.25.3.3: as a commit and a wait for every group.
+            self.emit(Op::CommitCopies);
+            self.emit(Op::WaitCopies(0));
+        } else if mods.take("wait_group") {
+            let [Operand::Int(groups)] = self.exactly(operands)? else {
+                return Err(self.malformed("`cp.async.wait_group` takes a number"));
+            };
+            self.emit(Op::WaitCopies(u32::try_from(*groups).unwrap_or(u32::MAX)));
+        } else {
+            self.copy(mods, operands)?;
+        }
+        Ok(true)
+    }
+
+    fn copy(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
+        let cache = mods.take_any(&["ca", "cg"]);
+        let spaces = mods.take_any(&["shared", "shared::cta"]).is_some() && mods.take("global");
+        if cache.is_none() || !spaces {
+            return Err(
+                self.malformed("this copy is `cp.async.ca` or `.cg`, then `.shared.global`")
+            );
+        }
+        // The policy is the last operand.
+        let operands = match operands {
+            [rest @ .., _] if mods.take("L2::cache_hint") => rest,
+            all => all,
+        };
+        mods.drop_prefixed(&["L2::"]);
+        let ([to, from, size] | [to, from, size, _]) = operands else {
+            return Err(self.malformed("wrong number of operands"));
+        };
+        let bytes = match size {
+            Operand::Int(16) => 16,
+            Operand::Int(4) if cache == Some("ca") => 4,
+            Operand::Int(8) if cache == Some("ca") => 8,
+            _ => {
+                let sizes = if cache == Some("ca") { "4, 8 or 16" } else { "16" };
+                return Err(self.malformed(format!("this copy is of {sizes} bytes")));
+            }
+        };
+        let (mut read, mut ignore) = (None, None);
+        if let [_, _, _, last] = operands {
+            match last {
+                Operand::Not(_) => ignore = Some(self.predicate_operand(last)?),
+                Operand::Name(name) if self.is_predicate(name) => {
+                    ignore = Some(self.predicate_operand(last)?);
+                }
+                _ => read = Some(self.value_r(last, Type::U32)?),
+            }
+        }
+        let to = self.address(to, Some(Window::Shared), false)?;
+        let from = self.address(from, Some(Window::Global), false)?;
+        self.emit(Op::CopyAsync(Box::new(CopyAsync { to, from, bytes, read, ignore })));
+        Ok(())
+    }
+
+    fn is_predicate(&mut self, name: &'a str) -> bool {
+        self.predicate(name).is_ok()
+    }
+}

@@ -1,0 +1,280 @@
+//! `wmma`, `mma.sync`, `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA 9.7.14).
+
+use super::body::{Body, Result};
+use super::mods::Mods;
+use crate::frontend::syntax::ast::Operand;
+use crate::isa::ir::{Op, Slot};
+use crate::isa::matrix::{Fragment, Layout, Matrices, Matrix, Product, Role, Scalar, Shape, Tile};
+use crate::isa::types::Type;
+use crate::memory::Window;
+
+/// Names of the four matrices of a product, as PTX says which types they have.
+struct Types {
+    d: Scalar,
+    a: Scalar,
+    b: Scalar,
+    c: Scalar,
+}
+
+impl<'a> Body<'_, '_, '_, 'a> {
+    /// True if the instruction was one of these.
+    pub fn matrix(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
+        let base = mods.base;
+        if !matches!(base, "wmma" | "mma" | "ldmatrix" | "stmatrix" | "movmatrix") {
+            return Ok(false);
+        }
+        let load = mods.take("load");
+        let store = mods.take("store");
+        if base == "wmma" && !load && !store && !mods.take("mma") {
+            return Err(self.malformed("`wmma` is `.load`, `.store` or `.mma`"));
+        }
+        if !(mods.take("sync") && mods.take("aligned")) {
+            return Err(self.malformed(format!("`{base}` needs `.sync.aligned`")));
+        }
+        let matrix = match base {
+            "movmatrix" => self.transpose(mods, operands)?,
+            "ldmatrix" | "stmatrix" => self.matrices(mods, operands)?,
+            _ if load || store => Matrix::from_tile(self.tile(mods, operands, load)?, load),
+            _ => Matrix::Product(self.product(mods, operands)?),
+        };
+        self.emit(Op::Matrix(Box::new(matrix)));
+        Ok(true)
+    }
+
+    fn shape(&self, mods: &mut Mods<'a>) -> Result<Shape> {
+        mods.take_last(Shape::parse).ok_or_else(|| {
+            self.malformed(format!("`{}` needs a shape such as `.m16n8k16`", mods.base))
+        })
+    }
+
+    fn not_there(&self, mods: &Mods<'a>) -> crate::error::LoadError {
+        let there = if mods.base == "wmma" {
+            "m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8, m16n16k8 of tf32, m8n8k4 of f64"
+        } else {
+            "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, m16n8k16, m16n8k32 and \
+             m8n8k16 of s8 and u8, m16n8k16 and m16n8k32 of e4m3 and e5m2, m8n8k4, m16n8k4, m16n8k8 and m16n8k16 of f64"
+        };
+        self.unsupported(format!(
+            "this shape of `{}` with these types; there are {there}",
+            mods.base
+        ))
+    }
+
+    fn product(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<Product> {
+        let shape = self.shape(mods)?;
+        let mut types = Vec::new();
+        while let Some(scalar) = mods.take_last(Scalar::parse) {
+            types.insert(0, scalar);
+        }
+        let types = match *types {
+            // The types of `wmma` on f16 are those of D and C alone.
+            [d, c] if mods.base == "wmma" => Types { d, a: Scalar::F16, b: Scalar::F16, c },
+            [d, a, b, c] => Types { d, a, b, c },
+            _ => return Err(self.not_there(mods)),
+        };
+        let layout = if mods.base == "wmma" { Layout::Wmma } else { Layout::Mma };
+        let inner = (mods.take("row"), mods.take("col"));
+        if layout == Layout::Wmma {
+            // Either may be there twice.
+            mods.drop_all(&["row", "col"]);
+        } else if inner != (true, true) {
+            return Err(self.not_there(mods));
+        }
+        let saturate = mods.take("satfinite");
+        if types.d == Scalar::F64 {
+            mods.take("rn");
+        }
+        if !is_there(layout, shape, &types) || saturate && types.d != Scalar::S32 {
+            return Err(self.not_there(mods));
+        }
+        let [d, a, b, c] = self.exactly(operands)?;
+        Ok(Product {
+            shape,
+            a: self.fragment(Role::A, layout, types.a, shape, a, false)?,
+            b: self.fragment(Role::B, layout, types.b, shape, b, false)?,
+            c: self.fragment(Role::Sum, layout, types.c, shape, c, false)?,
+            d: self.fragment(Role::Sum, layout, types.d, shape, d, true)?,
+            saturate,
+        })
+    }
+
+    fn fragment(
+        &mut self,
+        role: Role,
+        layout: Layout,
+        scalar: Scalar,
+        shape: Shape,
+        operand: &Operand<'a>,
+        written: bool,
+    ) -> Result<Fragment> {
+        let (rows, cols) = Fragment::size(role, shape);
+        let count = Fragment::registers(role, layout, scalar, rows, cols);
+        let slots = self.fragment_slots(operand, count, scalar == Scalar::F64, written)?;
+        Ok(Fragment { role, layout, scalar, rows, cols, slots })
+    }
+
+    fn fragment_slots(
+        &mut self,
+        operand: &Operand<'a>,
+        count: usize,
+        wide: bool,
+        written: bool,
+    ) -> Result<Vec<Slot>> {
+        let parts = match operand {
+            Operand::Vector(parts) => parts.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        if parts.len() != count {
+            return Err(self.malformed(format!("{} registers where {count} belong", parts.len())));
+        }
+        let (ty, bits) = if wide { (Type::F64, 64) } else { (Type::B32, 32) };
+        let mut slots = Vec::with_capacity(count);
+        for part in parts {
+            let slot = if written {
+                let (slot, width) = self.slot_of(part)?;
+                if slot != Slot::Sink && width != bits {
+                    return Err(
+                        self.malformed(format!("fragments are in registers of {bits} bits"))
+                    );
+                }
+                slot
+            } else {
+                self.source_slot(part, ty)?
+            };
+            if matches!((slot, wide), (Slot::R(_), true) | (Slot::Q(_), false)) {
+                return Err(self.malformed(format!("fragments are in registers of {bits} bits")));
+            }
+            slots.push(slot);
+        }
+        Ok(slots)
+    }
+
+    fn tile(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>], load: bool) -> Result<Tile> {
+        let role = match mods.take_any(&["a", "b", "c", "d"]) {
+            Some("a") if load => Role::A,
+            Some("b") if load => Role::B,
+            Some("c") if load => Role::Sum,
+            Some("d") if !load => Role::Sum,
+            _ => return Err(self.malformed("`wmma` loads `.a`, `.b` or `.c` and stores `.d`")),
+        };
+        let shape = self.shape(mods)?;
+        let scalar = mods.take_last(Scalar::parse).ok_or_else(|| self.not_there(mods))?;
+        let by_rows = match mods.take_any(&["row", "col"]) {
+            Some(layout) => layout == "row",
+            None => return Err(self.malformed("`wmma` needs `.row` or `.col`")),
+        };
+        if !tile_is_there(role, shape, scalar) {
+            return Err(self.not_there(mods));
+        }
+        let window = space_of_matrix(mods);
+        let [first, second, stride @ ..] = operands else {
+            return Err(self.malformed("wrong number of operands"));
+        };
+        let (registers, address) = if load { (first, second) } else { (second, first) };
+        let stride = match stride {
+            [] => None,
+            [stride] => Some(self.value_r(stride, Type::B32)?),
+            _ => return Err(self.malformed("wrong number of operands")),
+        };
+        let address = self.address(address, window, false)?;
+        let fragment = self.fragment(role, Layout::Wmma, scalar, shape, registers, load)?;
+        Ok(Tile { fragment, address, stride, by_rows })
+    }
+
+    fn matrices(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<Matrix> {
+        let stores = mods.base == "stmatrix";
+        let count = match mods.take_any(&["x1", "x2", "x4"]) {
+            Some("x1") => 1,
+            Some("x2") => 2,
+            Some(_) => 4,
+            None => {
+                return Err(self.malformed(format!("`{}` needs `.x1`, `.x2` or `.x4`", mods.base)));
+            }
+        };
+        if !(mods.take("m8n8") && mods.take("b16")) {
+            let base = mods.base;
+            return Err(self.unsupported(format!("this shape of `{base}`; there is m8n8 of b16")));
+        }
+        let transposed = mods.take("trans");
+        let window = space_of_matrix(mods);
+        let [first, second] = self.exactly(operands)?;
+        let (registers, address) = if stores { (second, first) } else { (first, second) };
+        let address = self.address(address, window, false)?;
+        let slots = self.fragment_slots(registers, count, false, !stores)?;
+        Ok(Matrix::Rows(Matrices { slots, address, transposed, stores }))
+    }
+
+    fn transpose(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<Matrix> {
+        if !(mods.take("m8n8") && mods.take("trans") && mods.take("b16")) {
+            return Err(self.malformed("`movmatrix` is `.sync.aligned.m8n8.trans.b16`"));
+        }
+        let [d, a] = self.exactly(operands)?;
+        let (d, bits) = self.dst_r(d)?;
+        if bits != 32 {
+            return Err(self.malformed("`movmatrix` moves 32 bits"));
+        }
+        Ok(Matrix::Transpose(d, self.value_r(a, Type::B32)?))
+    }
+}
+
+/// None: a generic address.
+fn space_of_matrix(mods: &mut Mods) -> Option<Window> {
+    match mods.take_any(&["global", "shared", "shared::cta"])? {
+        "global" => Some(Window::Global),
+        _ => Some(Window::Shared),
+    }
+}
+
+impl Matrix {
+    fn from_tile(tile: Tile, load: bool) -> Self {
+        if load { Self::Load(tile) } else { Self::Store(tile) }
+    }
+}
+
+fn is_tall_or_wide(shape: Shape) -> bool {
+    shape.is(16, 16, 16) || shape.is(32, 8, 16) || shape.is(8, 32, 16)
+}
+
+/// Whether `wmma.load` and `wmma.store` have this matrix.
+fn tile_is_there(role: Role, shape: Shape, scalar: Scalar) -> bool {
+    let sum = role == Role::Sum;
+    match scalar {
+        Scalar::F16 => is_tall_or_wide(shape),
+        Scalar::Bf16 | Scalar::S8 | Scalar::U8 => !sum && is_tall_or_wide(shape),
+        Scalar::S32 => sum && is_tall_or_wide(shape),
+        Scalar::Tf32 => !sum && shape.is(16, 16, 8),
+        Scalar::F32 => sum && (is_tall_or_wide(shape) || shape.is(16, 16, 8)),
+        Scalar::F64 => shape.is(8, 8, 4),
+        Scalar::E4m3 | Scalar::E5m2 => false,
+    }
+}
+
+/// Whether there is a product of this shape and these types.
+fn is_there(layout: Layout, shape: Shape, types: &Types) -> bool {
+    use Scalar::{Bf16, E4m3, E5m2, F16, F32, F64, S8, S32, Tf32, U8};
+    let one = |scalar| types.a == scalar && types.b == scalar;
+    let sums = |scalar| types.d == scalar && types.c == scalar;
+    let halves = one(F16) && [types.d, types.c].iter().all(|ty| matches!(ty, F16 | F32));
+    let wide_sums = sums(F32);
+    if layout == Layout::Wmma {
+        return (halves || one(Bf16) && wide_sums || (one(S8) || one(U8)) && sums(S32))
+            && is_tall_or_wide(shape)
+            || one(Tf32) && wide_sums && shape.is(16, 16, 8)
+            || one(F64) && sums(F64) && shape.is(8, 8, 4);
+    }
+    let bytes = |ty| matches!(ty, S8 | U8);
+    // D and C of `mma` on f16 have one type (PTX ISA 9.7.14.5.14).
+    (halves && types.d == types.c || one(Bf16) && wide_sums)
+        && (shape.is(16, 8, 8) || shape.is(16, 8, 16))
+        || one(Tf32) && wide_sums && (shape.is(16, 8, 4) || shape.is(16, 8, 8))
+        || bytes(types.a)
+            && bytes(types.b)
+            && sums(S32)
+            && (shape.is(16, 8, 16) || shape.is(16, 8, 32) || shape.is(8, 8, 16))
+        || [types.a, types.b].iter().all(|ty| matches!(ty, E4m3 | E5m2))
+            && wide_sums
+            && (shape.is(16, 8, 16) || shape.is(16, 8, 32))
+        || one(F64)
+            && sums(F64)
+            && (shape.is(8, 8, 4) || shape.m == 16 && shape.n == 8 && matches!(shape.k, 4 | 8 | 16))
+}

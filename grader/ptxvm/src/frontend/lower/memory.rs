@@ -1,0 +1,443 @@
+//! `ld`, `st`, `atom`, `red`.
+
+use super::body::{Body, Place, Register, Result};
+use super::mods::Mods;
+use super::quiet::Quiet;
+use crate::frontend::syntax::ast::{AddressBase, Operand};
+use crate::isa::ir::alu::{Q1, QR, R1};
+use crate::isa::ir::{
+    Address, Alu, Atom, AtomOp, Base, Element, Elements, Op, QuietAccess, Slot, Uniform,
+};
+use crate::isa::types::Type;
+use crate::memory::Window;
+use crate::program::Ordering;
+
+/// Cache hints, ordering and scopes: on this machine every access is at once visible to all.
+const HINTS: [&str; 17] = [
+    "weak", "acq_rel", "cta", "cluster", "gpu", "sys", "ca", "cg", "cs", "lu", "cv", "wb", "wt",
+    "nc", "unified", "noftz", "sc",
+];
+
+impl<'a> Body<'_, '_, '_, 'a> {
+    /// True if the instruction was one of these.
+    pub fn memory_access(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
+        if !matches!(mods.base, "ld" | "ldu" | "st" | "atom" | "red") {
+            return Ok(false);
+        }
+        let ordering = self.note_ordering(mods);
+        let strong =
+            mods.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
+        mods.drop_all(&HINTS);
+        // The policy is the last operand.
+        let operands = match operands {
+            [rest @ .., _] if mods.take("L2::cache_hint") => rest,
+            all => all,
+        };
+        mods.drop_prefixed(&["L1::", "L2::"]);
+        let window = self.access_window(mods);
+        if strong && mods.base == "ld" && matches!(window, None | Some(Window::Global)) {
+            self.builder.program.polls = true;
+            self.builder.program.ordered = true;
+        }
+        if let Some(ordering) = ordering {
+            self.note_ordering_of_next(ordering);
+        }
+        if self.wide_access(mods, operands, window, strong)? {
+            return Ok(true);
+        }
+        match mods.base {
+            "ld" | "ldu" => self.load(mods, operands, window, strong)?,
+            "st" => self.store(mods, operands, window, strong)?,
+            _ => self.atomic(mods, operands, window)?,
+        }
+        Ok(true)
+    }
+
+    /// How an access orders others, where that is not the usual way. `.cg` and `.cv` count as reads of what others write, for
+    /// blocks poll by them.
+    fn note_ordering(&mut self, mods: &Mods<'a>) -> Option<Ordering> {
+        let both = mods.has("acq_rel") || mods.has("sc");
+        let (acquires, releases) = (mods.has("acquire"), mods.has("release"));
+        let silent = !acquires && !releases && !mods.has("relaxed");
+        let ordering = Ordering {
+            acquires: both || acquires || silent,
+            releases: both || releases,
+            wide: !mods.has("cta") && !mods.has("cluster"),
+        };
+        self.builder.program.fenced |= both || acquires || releases;
+        if mods.base == "ld" && (mods.has("cg") || mods.has("cv")) {
+            self.builder.reads_past_cache = true;
+        } else if silent && ordering.wide && !both {
+            return None;
+        }
+        Some(ordering)
+    }
+
+    /// None: generic. Parameters of functions lie in local memory.
+    fn access_window(&mut self, mods: &mut Mods<'a>) -> Option<Window> {
+        let spaces = [
+            "global",
+            "shared",
+            "shared::cta",
+            "local",
+            "const",
+            "param",
+            "param::entry",
+            "param::func",
+        ];
+        Some(match mods.take_any(&spaces)? {
+            "global" => Window::Global,
+            "local" => Window::Local,
+            "const" => Window::Const,
+            "shared" | "shared::cta" => Window::Shared,
+            _ if self.is_entry => Window::Param,
+            _ => Window::Local,
+        })
+    }
+
+    /// `[register+4]`, `[variable+4]`, `[4]`
+    pub fn address(
+        &mut self,
+        operand: &Operand<'a>,
+        window: Option<Window>,
+        strong: bool,
+    ) -> Result<Address> {
+        let Operand::Address { base, offset } = operand else {
+            return Err(self.malformed("expected an address in brackets"));
+        };
+        let AddressBase::Name(name) = *base else {
+            let base = self.builder.uniform_q(Uniform::Bits(*offset as u64));
+            return Ok(Address { window, base: Base::Q(base), offset: 0, strong });
+        };
+        match self.read_register(name) {
+            Some(Register::R(register, _)) => {
+                return Ok(Address { window, base: Base::R(register), offset: *offset, strong });
+            }
+            Some(Register::Q(register)) => {
+                return Ok(Address { window, base: Base::Q(register), offset: *offset, strong });
+            }
+            Some(_) => return Err(self.malformed("this register is no address")),
+            None => {}
+        }
+        let Some(place) = self.place_of(name)? else {
+            return Err(self.malformed(format!("unknown name `{name}`")));
+        };
+        let (of_variable, uniform) = Self::address_of(place, *offset);
+        // `.param` of a call lies in local memory even inside a kernel.
+        let param_of_call = window == Some(Window::Param) && of_variable == Window::Local;
+        if window.is_some_and(|window| window != of_variable) && !param_of_call {
+            return Err(self.malformed(format!("`{name}` lies in another space")));
+        }
+        if let (Place::Frame(start), pointer) = (place, self.builder.frame_pointer) {
+            let offset = i64::from(start).wrapping_add(*offset);
+            return Ok(Address {
+                window: Some(of_variable),
+                base: Base::Q(pointer),
+                offset,
+                strong,
+            });
+        }
+        let base = self.builder.uniform_q(uniform);
+        Ok(Address { window: Some(of_variable), base: Base::Q(base), offset: 0, strong })
+    }
+
+    /// `.v2.f32` and the registers of `{a, b}`.
+    fn vector<'o>(
+        &self,
+        mods: &mut Mods<'a>,
+        operand: &'o Operand<'a>,
+    ) -> Result<&'o [Operand<'a>]> {
+        let count = match mods.take_any(&["v2", "v4"]) {
+            Some("v2") => 2,
+            Some(_) => 4,
+            None => 1,
+        };
+        let parts = match operand {
+            Operand::Vector(parts) => parts.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        if parts.len() != count {
+            return Err(self.malformed(format!("{} registers where {count} belong", parts.len())));
+        }
+        Ok(parts)
+    }
+
+    fn memory_type(&self, mods: &mut Mods<'a>) -> Result<Type> {
+        match mods.ty() {
+            Some(Type::Pred) | None => {
+                Err(self.unsupported(format!("the type of this `{}`", mods.base)))
+            }
+            Some(ty) => Ok(ty),
+        }
+    }
+
+    fn load(
+        &mut self,
+        mods: &mut Mods<'a>,
+        operands: &[Operand<'a>],
+        window: Option<Window>,
+        strong: bool,
+    ) -> Result<()> {
+        let ty = self.memory_type(mods)?;
+        let [d, address] = self.exactly(operands)?;
+        let parts = self.vector(mods, d)?;
+        if let Some(start) = self.kernel_param(address, window)? {
+            return self.load_param(parts, ty, start);
+        }
+        let address = self.address(address, window, strong)?;
+        let mut elements = Elements {
+            slots: [Slot::Sink; 4],
+            count: parts.len() as u8,
+            element: Element { bytes: ty.bytes(), signed: ty.is_signed(), register_bits: 32 },
+        };
+        for (index, part) in parts.iter().enumerate() {
+            let (slot, bits) = self.slot_of(part)?;
+            if bits < ty.bits() && slot != Slot::Sink {
+                return Err(self.malformed("the destination is narrower than its type"));
+            }
+            elements.slots[index] = slot;
+            elements.element.register_bits = bits;
+        }
+        if let Some(Quiet::Unused(parts)) = self.quiet {
+            for (index, slot) in elements.slots.iter_mut().enumerate() {
+                if parts >> index & 1 == 1 {
+                    *slot = Slot::Sink;
+                }
+            }
+        }
+        self.emit_load(address, elements);
+        Ok(())
+    }
+
+    /// Adds a load, a quiet one where nothing but a move of its value follows.
+    pub fn emit_load(&mut self, address: Address, elements: Elements) {
+        self.emit(match self.quiet {
+            None | Some(Quiet::Unused(_)) => Op::Load(address, elements),
+            Some(quiet) => {
+                let copies = quiet == Quiet::Copy;
+                Op::QuietLoad(Box::new(QuietAccess { address, elements, copies }))
+            }
+        });
+    }
+
+    /// Offset of a parameter of the kernel, where the address is one.
+    pub fn kernel_param(
+        &mut self,
+        operand: &Operand<'a>,
+        window: Option<Window>,
+    ) -> Result<Option<u64>> {
+        let Operand::Address { base: AddressBase::Name(name), offset } = operand else {
+            return Ok(None);
+        };
+        if window != Some(Window::Param) || self.register(name).is_some() {
+            return Ok(None);
+        }
+        Ok(match self.place_of(name)? {
+            Some(Place::KernelParam(start)) => Some(u64::from(start).wrapping_add_signed(*offset)),
+            _ => None,
+        })
+    }
+
+    /// The launch puts parameters into registers; a load is a move.
+    fn load_param(&mut self, parts: &[Operand<'a>], ty: Type, start: u64) -> Result<()> {
+        let bytes = ty.bytes();
+        for (part, index) in parts.iter().zip(0u64..) {
+            let offset = start.wrapping_add(index * u64::from(bytes));
+            if offset > 1 << 16 {
+                return Err(self.malformed("address outside the parameters"));
+            }
+            let uniform = Uniform::Param { offset: offset as u32, bytes };
+            match self.dst(part)? {
+                Some(Register::Q(d)) if ty.bits() == 64 => {
+                    let value = self.builder.uniform_q(uniform);
+                    self.alu(Alu::Q1(Q1::Mov, d, value));
+                }
+                Some(Register::Q(d)) => {
+                    let value = self.builder.uniform_r(uniform);
+                    let narrow = self.builder.new_r();
+                    self.alu(Alu::R1(extension(ty), narrow, value));
+                    self.alu(Alu::QR(if ty.is_signed() { QR::Sext } else { QR::Zext }, d, narrow));
+                }
+                Some(Register::R(d, bits)) if bits >= ty.bits() => {
+                    let value = self.builder.uniform_r(uniform);
+                    self.alu(Alu::R1(extension(ty), d, value));
+                    if bits < 32 {
+                        self.narrow(d);
+                    }
+                }
+                None => {}
+                Some(_) => return Err(self.malformed("the destination does not fit its type")),
+            }
+        }
+        Ok(())
+    }
+
+    fn store(
+        &mut self,
+        mods: &mut Mods<'a>,
+        operands: &[Operand<'a>],
+        window: Option<Window>,
+        strong: bool,
+    ) -> Result<()> {
+        let ty = self.memory_type(mods)?;
+        let [address, source] = self.exactly(operands)?;
+        let parts = self.vector(mods, source)?;
+        let address = self.address(address, window, strong)?;
+        let mut elements = Elements {
+            slots: [Slot::Sink; 4],
+            count: parts.len() as u8,
+            element: Element { bytes: ty.bytes(), signed: false, register_bits: 64 },
+        };
+        for (index, part) in parts.iter().enumerate() {
+            elements.slots[index] = self.source_slot(part, ty)?;
+        }
+        self.emit_store(address, elements);
+        Ok(())
+    }
+
+    pub fn emit_store(&mut self, address: Address, elements: Elements) {
+        self.emit(match self.quiet {
+            None => Op::Store(address, elements),
+            Some(_) => Op::QuietStore(Box::new(QuietAccess { address, elements, copies: true })),
+        });
+    }
+
+    fn atomic(
+        &mut self,
+        mods: &mut Mods<'a>,
+        operands: &[Operand<'a>],
+        window: Option<Window>,
+    ) -> Result<()> {
+        let ty = self.memory_type(mods)?;
+        let op = match mods
+            .take_any(&["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"])
+        {
+            Some("add") => AtomOp::Add,
+            Some("min") => AtomOp::Min,
+            Some("max") => AtomOp::Max,
+            Some("and") => AtomOp::And,
+            Some("or") => AtomOp::Or,
+            Some("xor") => AtomOp::Xor,
+            Some("exch") => AtomOp::Exch,
+            Some("cas") => AtomOp::Cas,
+            Some("inc") => AtomOp::Inc,
+            Some("dec") => AtomOp::Dec,
+            _ => return Err(self.malformed("an atomic needs an operation such as `.add`")),
+        };
+        let bits = ty.bits();
+        let arithmetic = matches!(op, AtomOp::Add | AtomOp::Min | AtomOp::Max);
+        if bits == 8
+            || matches!(ty, Type::F32 | Type::F64) && matches!(op, AtomOp::Min | AtomOp::Max)
+            || bits == 16 && !(ty.is_half() && arithmetic || op == AtomOp::Cas)
+            || matches!(op, AtomOp::Inc | AtomOp::Dec) && bits != 32
+        {
+            return Err(self.unsupported("this atomic operation on this type"));
+        }
+        let count = match mods.take_any(&["v2", "v4"]) {
+            Some("v2") => 2,
+            Some(_) => 4,
+            None => 1,
+        };
+        let (dst, operands) = if mods.base == "red" {
+            (None, operands)
+        } else {
+            let [d, rest @ ..] = operands else {
+                return Err(self.malformed("`atom` needs a destination"));
+            };
+            (Some(d), rest)
+        };
+        let (address, b, c) = match (op, operands) {
+            (AtomOp::Cas, [address, b, c]) if count == 1 => (address, b, Some(c)),
+            (_, [address, b]) if op != AtomOp::Cas => (address, b, None),
+            _ => return Err(self.malformed("wrong number of operands")),
+        };
+        let address = self.address(address, window, true)?;
+        if count == 1 {
+            let dst = match dst {
+                Some(d) => self.slot_of(d)?.0,
+                None => Slot::Sink,
+            };
+            return self.one_atomic(op, ty, address, dst, b, c);
+        }
+        // Each element is an atomic of its own (PTX ISA 9.7.13.5); sources are read before any result is there.
+        let (Operand::Vector(sources), Some(Operand::Vector(_)) | None) = (b, dst) else {
+            return Err(self.malformed("an atomic on a vector has vectors as operands"));
+        };
+        let targets = match dst {
+            Some(Operand::Vector(targets)) => targets.as_slice(),
+            _ => &[],
+        };
+        if sources.len() != count || dst.is_some() && targets.len() != count {
+            return Err(self.malformed(format!("{} registers where {count} belong", sources.len())));
+        }
+        let mut results = Vec::new();
+        for (index, source) in (0i64..).zip(sources) {
+            let offset = address.offset.wrapping_add(index * i64::from(ty.bytes()));
+            let slot = match dst {
+                Some(_) => Slot::R(self.builder.new_r()),
+                None => Slot::Sink,
+            };
+            self.one_atomic(op, ty, Address { offset, ..address }, slot, source, None)?;
+            results.push(slot);
+        }
+        for (target, result) in targets.iter().zip(results) {
+            if let (Some(Register::R(d, _)), Slot::R(result)) = (self.dst(target)?, result) {
+                *self.builder.reads.entry((false, result.0)).or_default() += 1;
+                self.alu(Alu::R1(R1::Mov, d, result));
+            }
+        }
+        Ok(())
+    }
+
+    fn one_atomic(
+        &mut self,
+        op: AtomOp,
+        ty: Type,
+        address: Address,
+        dst: Slot,
+        b: &Operand<'a>,
+        c: Option<&Operand<'a>>,
+    ) -> Result<()> {
+        let b = self.source_slot(b, ty)?;
+        let c = match c {
+            Some(c) => self.source_slot(c, ty)?,
+            None => Slot::Sink,
+        };
+        let bits = ty.bits();
+        let width_fits =
+            |slot| matches!((slot, bits), (Slot::Sink, _) | (Slot::Q(_), 64) | (Slot::R(_), ..=32));
+        if ![dst, b, c].into_iter().all(width_fits) {
+            return Err(self.malformed("a register does not have the width of the type"));
+        }
+        self.note_order(op, ty, address.window, dst);
+        self.emit(Op::Atom(Box::new(Atom { op, ty, address, dst, b, c })));
+        Ok(())
+    }
+
+    /// Whether blocks in another order could leave another result.
+    fn note_order(&mut self, op: AtomOp, ty: Type, window: Option<Window>, dst: Slot) {
+        if !matches!(window, None | Some(Window::Global)) {
+            return;
+        }
+        // A pair of words is not one atomic step on the host.
+        if ty.is_float()
+            || ty.bits() == 64
+            || matches!(op, AtomOp::Exch | AtomOp::Cas | AtomOp::Inc | AtomOp::Dec)
+        {
+            self.builder.program.ordered = true;
+        }
+        match dst {
+            Slot::R(register) => self.builder.order_if_read.push((false, register.0)),
+            Slot::Q(register) => self.builder.order_if_read.push((true, register.0)),
+            Slot::Sink => {}
+        }
+    }
+}
+
+fn extension(ty: Type) -> R1 {
+    match ty {
+        Type::S8 => R1::Sext8,
+        Type::S16 => R1::Sext16,
+        _ => R1::Mov,
+    }
+}

@@ -1,0 +1,193 @@
+//! Syntax tree to decoded kernels: names resolved, places of variables fixed, meeting points of diverged lanes found.
+
+mod arith;
+mod body;
+mod builder;
+mod callgraph;
+mod calls;
+mod cfg;
+mod compare;
+mod control;
+mod convert;
+mod copies;
+mod float;
+mod labels;
+mod matrix;
+mod mbarrier;
+mod memory;
+mod mods;
+mod narrow;
+mod operands;
+mod packed;
+mod pairs;
+mod postdom;
+mod quiet;
+mod rare;
+mod refuse;
+mod video;
+mod warpops;
+mod wide;
+
+use std::collections::HashMap;
+
+use crate::error::LoadError;
+use crate::frontend::syntax::ast::{File, Function, InitValue, VarSpace, Variable};
+use crate::isa::types::Type;
+use crate::loc::Files;
+use crate::memory::code_address;
+use crate::memory::flat::Flat;
+use crate::memory::layout::Layout;
+use crate::program::{Constant, Kernel, Module, ModuleVariable};
+
+/// What every kernel of a module sees.
+pub(crate) struct Context<'f, 'a> {
+    pub files: Files,
+    pub functions: HashMap<&'a str, &'f Function<'a>>,
+    pub variables: HashMap<&'a str, ModulePlace<'f, 'a>>,
+    /// What a pointer to each function is.
+    pub addresses: HashMap<&'a str, u64>,
+    /// Functions that pointers may lead to.
+    pub taken: Vec<&'f Function<'a>>,
+}
+
+/// Where a variable of the module lies.
+#[derive(Clone, Copy)]
+pub(crate) enum ModulePlace<'f, 'a> {
+    /// Index among the global variables.
+    Global(u32),
+    /// Address in the constant window.
+    Const(u32),
+    /// Each kernel places it anew.
+    Shared(&'f Variable<'a>),
+}
+
+/// Bytes of `.const` variables (PTX ISA 5.1.3).
+const MAX_CONST: u32 = 64 << 10;
+
+/// Lowers a whole file.
+pub fn lower(file: &File) -> Result<Module, LoadError> {
+    let mut context = Context {
+        files: Files::new(&file.files),
+        functions: HashMap::new(),
+        variables: HashMap::new(),
+        addresses: HashMap::new(),
+        taken: Vec::new(),
+    };
+    let mut globals = Vec::new();
+    let mut constants = Vec::new();
+    let mut layout = Layout::default();
+    for variable in &file.variables {
+        let place = match variable.space {
+            VarSpace::Global => {
+                globals.push(variable);
+                ModulePlace::Global(globals.len() as u32 - 1)
+            }
+            VarSpace::Const => {
+                let start = layout
+                    .place(variable.size, variable.align)
+                    .filter(|_| layout.packed <= MAX_CONST)
+                    .ok_or_else(|| {
+                        LoadError::malformed(variable.line, "constant memory has only 64 KiB")
+                    })?;
+                constants.push((start, variable));
+                ModulePlace::Const(start)
+            }
+            VarSpace::Shared => ModulePlace::Shared(variable),
+            VarSpace::Local | VarSpace::Param => {
+                return Err(LoadError::malformed(
+                    variable.line,
+                    format!("`{}` must stand inside a function", variable.name),
+                ));
+            }
+        };
+        context.variables.insert(variable.name, place);
+    }
+    for function in &file.functions {
+        // A declaration may come before or after the definition.
+        if function.body.is_some() || !context.functions.contains_key(function.name) {
+            context.functions.insert(function.name, function);
+        }
+        let next = code_address(context.addresses.len());
+        context.addresses.entry(function.name).or_insert(next);
+    }
+    context.taken = callgraph::taken(file, &context.functions);
+    let variables = globals
+        .iter()
+        .map(|variable| initial_value(variable, &context))
+        .collect::<Result<Vec<_>, _>>()?;
+    let names = constants.iter().map(|&(start, variable)| Constant {
+        name: variable.name.to_owned(),
+        start,
+        size: variable.size as usize,
+    });
+    let names = names.collect();
+    let mut addresses = Vec::new();
+    let mut constant_memory = Flat::read_only(&layout);
+    for (start, variable) in constants {
+        let value = initial_value(variable, &context)?;
+        addresses.extend(
+            value
+                .addresses
+                .iter()
+                .map(|&(place, other, addend)| (start + place as u32, other, addend)),
+        );
+        constant_memory.fill(start, &value.bytes);
+    }
+    let kernels = file
+        .functions
+        .iter()
+        .filter(|function| function.is_entry && function.body.is_some())
+        .map(|function| {
+            let kernel = builder::kernel(&context, function);
+            kernel.unwrap_or_else(|error| Kernel::refused(function.name, error))
+        })
+        .collect();
+    Ok(Module::new(kernels, variables, constant_memory, names, addresses))
+}
+
+/// The bytes of a variable, zero where nothing is said.
+fn initial_value(variable: &Variable, context: &Context) -> Result<ModuleVariable, LoadError> {
+    /// Far more than any kernel of a workbook declares; keeps a wrong size from filling the machine.
+    const LIMIT: u64 = 1 << 28;
+    let error = |message: String| Err(LoadError::malformed(variable.line, message));
+    if variable.size > LIMIT {
+        return Err(LoadError::unsupported(
+            variable.line,
+            format!("`{}`: variables of more than 256 MiB", variable.name),
+        ));
+    }
+    let mut bytes = vec![0; variable.size as usize];
+    let mut addresses = Vec::new();
+    let width = variable.ty.bytes() as usize;
+    for (index, value) in variable.init.iter().enumerate() {
+        let place = index * width;
+        let Some(target) = bytes.get_mut(place..place + width) else {
+            return error(format!("`{}` has more values than room", variable.name));
+        };
+        let bits = match *value {
+            InitValue::Int(value) => value,
+            InitValue::F32(bits) if variable.ty == Type::F64 => {
+                f64::from(f32::from_bits(bits)).to_bits()
+            }
+            InitValue::F32(bits) => bits.into(),
+            InitValue::F64(bits) if variable.ty == Type::F32 => {
+                u64::from((f64::from_bits(bits) as f32).to_bits())
+            }
+            InitValue::F64(bits) => bits,
+            InitValue::Symbol { name, addend, generic: _ } => match context.variables.get(name) {
+                Some(&ModulePlace::Global(other)) if width == 8 => {
+                    addresses.push((place, other, addend));
+                    0
+                }
+                _ => match context.addresses.get(name) {
+                    Some(address) => *address,
+                    None => {
+                        return error(format!("`{}`: no address of `{name}` here", variable.name));
+                    }
+                },
+            },
+        };
+        target.copy_from_slice(&bits.to_le_bytes()[..width]);
+    }
+    Ok(ModuleVariable { name: variable.name.to_owned(), bytes, addresses })
+}

@@ -1,0 +1,368 @@
+//! Operands: registers, constants, special registers and addresses of variables.
+
+use super::body::{Body, Place, Register, Result, Scope};
+use super::{ModulePlace, refuse};
+use crate::frontend::syntax::ast::Operand;
+use crate::isa::ir::{Alu, Guard, P, Q, R, Slot, Special, Uniform, alu};
+use crate::isa::types::Type;
+use crate::memory::Window;
+
+impl<'a> Body<'_, '_, '_, 'a> {
+    /// The register of a name, if it is one. `%r7` of `.reg .b32 %r<10>` exists from its first mention on.
+    pub fn register(&mut self, name: &'a str) -> Option<Register> {
+        for index in (0..self.scopes.len()).rev() {
+            if let Some(&register) = self.scopes[index].named.get(name) {
+                return Some(register);
+            }
+            let scope = &self.scopes[index];
+            let register = if let Some(ty) = family_type(scope, name) {
+                self.new_register(ty)
+            } else if family(&scope.wide_families, name, |&family| family).is_some() {
+                self.new_wide()
+            } else {
+                continue;
+            };
+            self.scopes[index].named.insert(name, register);
+            return Some(register);
+        }
+        None
+    }
+
+    /// Where a variable lies, if the name is one.
+    pub fn place_of(&mut self, name: &'a str) -> Result<Option<Place>> {
+        let found = self.scopes.iter().rev().find_map(|scope| scope.variables.get(name));
+        if let Some(&place) = found {
+            return Ok(Some(place));
+        }
+        Ok(match self.builder.module_place(name) {
+            Some(ModulePlace::Global(index)) => Some(Place::Global(index)),
+            Some(ModulePlace::Const(start)) => Some(Place::Const(start)),
+            Some(ModulePlace::Shared(variable)) if variable.unsized_array => {
+                let program = &mut self.builder.program;
+                program.dynamic_shared_align = program.dynamic_shared_align.max(variable.align);
+                Some(Place::DynamicShared)
+            }
+            Some(ModulePlace::Shared(variable)) => {
+                Some(Place::Shared(self.builder.module_shared(variable)?))
+            }
+            None => None,
+        })
+    }
+
+    /// Address of a variable in its own window, as a value that the launch fixes.
+    pub fn address_of(place: Place, addend: i64) -> (Window, Uniform) {
+        let fixed = |start: u32| Uniform::Bits(u64::from(start).wrapping_add_signed(addend));
+        match place {
+            Place::Global(index) => (Window::Global, Uniform::Global(index, addend)),
+            Place::Const(start) => (Window::Const, fixed(start)),
+            Place::Shared(start) => (Window::Shared, fixed(start)),
+            Place::DynamicShared => (Window::Shared, Uniform::DynamicShared(addend)),
+            // An offset: the address of the frame comes to it.
+            Place::Local(start) | Place::Frame(start) => (Window::Local, fixed(start)),
+            Place::KernelParam(start) => (Window::Param, fixed(start)),
+        }
+    }
+
+    pub fn predicate(&mut self, name: &'a str) -> Result<P> {
+        match self.register(name) {
+            Some(Register::P(predicate)) => Ok(predicate),
+            Some(_) => Err(self.malformed(format!("`{name}` is no predicate register"))),
+            None if name == "%is_explicit_cluster" => Err(self.unsupported(refuse::register(name))),
+            None => Err(self.malformed(format!("unknown register `{name}`"))),
+        }
+    }
+
+    /// A predicate operand, possibly negated; nvcc writes constants as 0 and -1.
+    pub fn predicate_operand(&mut self, operand: &Operand<'a>) -> Result<Guard> {
+        match operand {
+            Operand::Name(name) => Ok(Guard { predicate: self.predicate(name)?, negated: false }),
+            Operand::Not(name) => Ok(Guard { predicate: self.predicate(name)?, negated: true }),
+            Operand::Int(value) => {
+                let predicate = self.builder.new_p();
+                let zero = self.builder.zero();
+                let value = self.builder.uniform_r(Uniform::Bits(u64::from(*value != 0)));
+                self.alu(Alu::PRR(alu::PRR::Ne, predicate, value, zero));
+                Ok(Guard { predicate, negated: false })
+            }
+            _ => Err(self.malformed("expected a predicate register")),
+        }
+    }
+
+    /// A constant as the bits of a type. None for anything else.
+    fn constant(operand: &Operand<'a>, ty: Type) -> Option<u64> {
+        let mask = |bits: u64| if ty.bits() == 64 { bits } else { bits & ((1 << ty.bits()) - 1) };
+        Some(match *operand {
+            // An integer where a float is wanted is its bits, as nvcc's inline assembly writes half constants.
+            Operand::Int(value) => mask(value),
+            Operand::F32(bits) => match ty {
+                Type::F64 | Type::B64 => f64::from(f32::from_bits(bits)).to_bits(),
+                _ => mask(bits.into()),
+            },
+            Operand::F64(bits) => match ty {
+                Type::F32 | Type::B32 => (f64::from_bits(bits) as f32).to_bits().into(),
+                _ => mask(bits),
+            },
+            _ => return None,
+        })
+    }
+
+    /// A source of at most 32 bits. 16-bit values are zero-extended in their registers.
+    pub fn value_r(&mut self, operand: &Operand<'a>, ty: Type) -> Result<R> {
+        if let Some(bits) = Self::constant(operand, ty) {
+            return Ok(self.builder.uniform_r(Uniform::Bits(bits)));
+        }
+        if let Operand::Name(name) = operand {
+            match self.register(name) {
+                Some(Register::R(register, _)) => {
+                    self.note_read(false, register.0);
+                    return Ok(register);
+                }
+                Some(_) => {
+                    return Err(self.malformed(format!("`{name}` has not {} bits", ty.bits())));
+                }
+                None => {}
+            }
+            if *name == "%reserved_smem_offset_1" {
+                let start = self.builder.reserved_shared()?;
+                return Ok(self.builder.uniform_r(Uniform::Bits(start.into())));
+            }
+            if let Some(special) = special(name) {
+                self.builder.asks_for_grid |= matches!(special, Special::Environment(_));
+                return Ok(self.builder.uniform_r(Uniform::Special(special)));
+            }
+        }
+        match self.symbol(operand)? {
+            Some((_, uniform)) => Ok(self.builder.uniform_r(uniform)),
+            None => Err(self.unknown(operand)),
+        }
+    }
+
+    /// A source of 64 bits.
+    pub fn value_q(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Q> {
+        if let Some(bits) = Self::constant(operand, ty) {
+            return Ok(self.builder.uniform_q(Uniform::Bits(bits)));
+        }
+        if let Operand::Name(name) = operand {
+            match self.register(name) {
+                Some(Register::Q(register)) => {
+                    self.note_read(true, register.0);
+                    return Ok(register);
+                }
+                Some(_) => return Err(self.malformed(format!("`{name}` has not 64 bits"))),
+                None => {}
+            }
+            if let Some(special) = special(name) {
+                return Ok(self.builder.uniform_q(Uniform::Special(special)));
+            }
+        }
+        if let Some((Place::Frame(start), addend)) = self.variable_operand(operand)? {
+            let (_, offset) = Self::address_of(Place::Frame(start), addend);
+            let offset = self.builder.uniform_q(offset);
+            let address = self.builder.new_q();
+            self.alu(Alu::Q2(alu::Q2::AddI, address, self.builder.frame_pointer, offset));
+            return Ok(address);
+        }
+        match self.symbol(operand)? {
+            Some((_, uniform)) => Ok(self.builder.uniform_q(uniform)),
+            None => Err(self.unknown(operand)),
+        }
+    }
+
+    /// The address that `variable` or `variable+4` stands for.
+    fn symbol(&mut self, operand: &Operand<'a>) -> Result<Option<(Window, Uniform)>> {
+        if let Some((place, addend)) = self.variable_operand(operand)? {
+            return Ok(Some(Self::address_of(place, addend)));
+        }
+        let Operand::Name(name) = operand else { return Ok(None) };
+        let address = self.builder.context.addresses.get(name);
+        Ok(address.map(|&address| (Window::Global, Uniform::Bits(address))))
+    }
+
+    /// The variable of `variable` or `variable+4`, and the addend.
+    fn variable_operand(&mut self, operand: &Operand<'a>) -> Result<Option<(Place, i64)>> {
+        let (name, addend) = match operand {
+            Operand::Name(name) => (name, 0),
+            Operand::Offset(name, addend) => (name, *addend),
+            _ => return Ok(None),
+        };
+        Ok(self.place_of(name)?.map(|place| (place, addend)))
+    }
+
+    fn unknown(&self, operand: &Operand<'a>) -> crate::error::LoadError {
+        match operand {
+            Operand::Name(name) if name.starts_with('%') => {
+                self.unsupported(refuse::register(name))
+            }
+            Operand::Name(name) | Operand::Offset(name, _) => {
+                self.malformed(format!("unknown name `{name}`"))
+            }
+            _ => self.malformed("this operand does not fit the instruction"),
+        }
+    }
+
+    fn note_read(&mut self, wide: bool, index: u32) {
+        *self.builder.reads.entry((wide, index)).or_default() += 1;
+    }
+
+    /// A destination of at most 32 bits and its width.
+    pub fn dst_r(&mut self, operand: &Operand<'a>) -> Result<(R, u32)> {
+        match self.dst(operand)? {
+            Some(Register::R(register, bits)) => Ok((register, bits)),
+            None => Ok((self.builder.new_r(), 32)),
+            Some(_) => Err(self.malformed("the destination has not 32 bits")),
+        }
+    }
+
+    pub fn dst_q(&mut self, operand: &Operand<'a>) -> Result<Q> {
+        match self.dst(operand)? {
+            Some(Register::Q(register)) => Ok(register),
+            None => Ok(self.builder.new_q()),
+            Some(_) => Err(self.malformed("the destination has not 64 bits")),
+        }
+    }
+
+    pub fn dst_p(&mut self, operand: &Operand<'a>) -> Result<P> {
+        match self.dst(operand)? {
+            Some(Register::P(register)) => Ok(register),
+            None => Ok(self.builder.new_p()),
+            Some(_) => Err(self.malformed("the destination is no predicate register")),
+        }
+    }
+
+    /// A destination register; None for `_`.
+    pub fn dst(&mut self, operand: &Operand<'a>) -> Result<Option<Register>> {
+        let Operand::Name(name) = operand else {
+            return Err(self.malformed("expected a register as destination"));
+        };
+        if *name == "_" {
+            return Ok(None);
+        }
+        match self.register(name) {
+            Some(register) => Ok(Some(register)),
+            None => Err(self.malformed(format!("unknown register `{name}`"))),
+        }
+    }
+
+    /// A destination or source of an element of memory.
+    pub fn slot_of(&mut self, operand: &Operand<'a>) -> Result<(Slot, u32)> {
+        match self.dst(operand)? {
+            Some(Register::R(register, bits)) => Ok((Slot::R(register), bits.max(16))),
+            Some(Register::Q(register)) => Ok((Slot::Q(register), 64)),
+            Some(Register::P(_)) => Err(self.malformed("predicates cannot be in memory")),
+            Some(Register::Wide(_)) => Err(self.malformed("the register has 128 bits")),
+            None => Ok((Slot::Sink, 32)),
+        }
+    }
+
+    /// A value to store: a register of its own width, or a constant of the type's.
+    pub fn source_slot(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Slot> {
+        if let Operand::Name(name) = operand {
+            match self.register(name) {
+                Some(Register::R(register, _)) => {
+                    self.note_read(false, register.0);
+                    return Ok(Slot::R(register));
+                }
+                Some(Register::Q(register)) => {
+                    self.note_read(true, register.0);
+                    return Ok(Slot::Q(register));
+                }
+                _ => {}
+            }
+        }
+        if ty.bits() == 64 {
+            Ok(Slot::Q(self.value_q(operand, ty)?))
+        } else {
+            Ok(Slot::R(self.value_r(operand, ty)?))
+        }
+    }
+
+    /// Notes that a named register is read through a base address.
+    pub fn read_register(&mut self, name: &'a str) -> Option<Register> {
+        let register = self.register(name)?;
+        match register {
+            Register::R(r, _) => self.note_read(false, r.0),
+            Register::Q(q) => self.note_read(true, q.0),
+            Register::P(_) | Register::Wide(_) => {}
+        }
+        Some(register)
+    }
+
+    /// Exactly `N` operands.
+    pub fn exactly<'o, const N: usize>(
+        &self,
+        operands: &'o [Operand<'a>],
+    ) -> Result<&'o [Operand<'a>; N]> {
+        operands
+            .try_into()
+            .map_err(|_| self.malformed(format!("{} operands where {N} belong", operands.len())))
+    }
+
+    /// Sign-extends a 16-bit value into a new register.
+    pub fn extended(&mut self, a: R) -> R {
+        self.step(alu::R1::Sext16, a)
+    }
+
+    /// Brings a result back to 16 bits.
+    pub fn narrow(&mut self, d: R) {
+        self.alu(Alu::R1(alu::R1::Zext16, d, d));
+    }
+}
+
+fn family_type(scope: &Scope, name: &str) -> Option<Type> {
+    family(&scope.families, name, |&(family, count, _)| (family, count)).map(|&(.., ty)| ty)
+}
+
+/// The last declared family that a name belongs to.
+fn family<'s, T>(all: &'s [T], name: &str, of: impl Fn(&T) -> (&str, u64)) -> Option<&'s T> {
+    let digits = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (prefix, number) = name.split_at(digits);
+    // `%r01` is not `%r1`.
+    if number.is_empty() || number.len() > 1 && number.starts_with('0') {
+        return None;
+    }
+    let number: u64 = number.parse().ok()?;
+    all.iter().rev().find(|one| {
+        let (family, count) = of(one);
+        family == prefix && number < count
+    })
+}
+
+/// Special registers whose value a warp keeps.
+fn special(name: &str) -> Option<Special> {
+    let triple = |of: fn(u8) -> Special, suffix: &str| match suffix {
+        "x" => Some(of(0)),
+        "y" => Some(of(1)),
+        "z" => Some(of(2)),
+        _ => None,
+    };
+    if let Some((vector, suffix)) = name.split_once('.') {
+        return match vector {
+            "%tid" => triple(Special::Tid, suffix),
+            "%ntid" => triple(Special::Ntid, suffix),
+            "%ctaid" => triple(Special::Ctaid, suffix),
+            "%nctaid" => triple(Special::Nctaid, suffix),
+            _ => None,
+        };
+    }
+    Some(match name {
+        "%laneid" => Special::LaneId,
+        "%warpid" => Special::WarpId,
+        "%nwarpid" => Special::NWarpId,
+        "WARP_SZ" => Special::WarpSize,
+        "%smid" => Special::SmId,
+        "%nsmid" => Special::NSmId,
+        "%gridid" => Special::GridId,
+        "%lanemask_eq" => Special::LaneMaskEq,
+        "%lanemask_le" => Special::LaneMaskLe,
+        "%lanemask_lt" => Special::LaneMaskLt,
+        "%lanemask_ge" => Special::LaneMaskGe,
+        "%lanemask_gt" => Special::LaneMaskGt,
+        "%dynamic_smem_size" => Special::DynamicSharedSize,
+        "%total_smem_size" => Special::TotalSharedSize,
+        // PTX ISA 10: %envreg<32>.
+        _ => {
+            let number: u8 = name.strip_prefix("%envreg")?.parse().ok()?;
+            return (number < 32).then_some(Special::Environment(number));
+        }
+    })
+}

@@ -1,0 +1,190 @@
+//! Loads whose value is only moved: what they find may be uninitialised, as the padding of a structure or an object of an empty
+//! class is that is copied, or the other bits of a word of which some are set. Unoptimised code is full of them.
+
+use std::collections::HashMap;
+
+use crate::frontend::syntax::ast::{AddressBase, Instruction, Line, Operand, Statement};
+
+/// Why a load may find uninitialised local memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quiet {
+    /// It, or a store of the same function, moves a value to another place.
+    Copy,
+    /// Some bits of the value change, and it goes back to where it came from.
+    Update,
+    /// Nobody looks at these parts of the vector, a bit for each.
+    Unused(u8),
+}
+
+/// What an instruction does with a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Loaded,
+    Stored,
+    Other,
+}
+
+/// The loads and stores of a body that are quiet, by the index of their line.
+pub(crate) fn quiet(lines: &[Line]) -> HashMap<usize, Quiet> {
+    let mut quiet = HashMap::new();
+    if !lines.iter().any(|line| instruction(line).is_some_and(|one| is_candidate(one))) {
+        return quiet;
+    }
+    let mentions = mentions(lines);
+    for (index, line) in lines.iter().enumerate() {
+        let Some(load) = instruction(line).filter(|one| is_candidate(one)) else { continue };
+        if let [Operand::Vector(parts), _] = load.operands.as_slice() {
+            let unused = |part: &Operand| match part {
+                Operand::Name(name) => mentions.get(name).is_some_and(|all| all.len() == 1),
+                _ => false,
+            };
+            let unused = parts.iter().zip(0..8).filter(|(part, _)| unused(part));
+            let unused = unused.fold(0, |mask, (_, bit)| mask | 1 << bit);
+            if unused != 0 {
+                quiet.insert(index, Quiet::Unused(unused));
+            }
+            continue;
+        }
+        let [Operand::Name(register), address] = load.operands.as_slice() else { continue };
+        let Some(all) = mentions.get(register) else { continue };
+        let loads = all.iter().filter(|(_, role)| *role == Role::Loaded).count();
+        if loads == 1 && all.iter().all(|(_, role)| *role != Role::Other) {
+            quiet.insert(index, Quiet::Copy);
+            let stores = all.iter().filter(|(_, role)| *role == Role::Stored);
+            quiet.extend(stores.map(|&(store, _)| (store, Quiet::Copy)));
+        } else if comes_back(lines, &mentions, register, address) {
+            quiet.insert(index, Quiet::Update);
+        }
+    }
+    quiet
+}
+
+fn instruction<'l, 'a>(line: &'l Line<'a>) -> Option<&'l Instruction<'a>> {
+    match &line.statement {
+        Statement::Instruction(instruction) => Some(instruction),
+        _ => None,
+    }
+}
+
+fn base<'a>(instruction: &Instruction<'a>) -> &'a str {
+    instruction.opcode.split('.').next().unwrap_or_default()
+}
+
+/// A load from memory that may be local.
+fn is_candidate(instruction: &Instruction) -> bool {
+    let elsewhere =
+        |part: &str| matches!(part, "global" | "shared" | "shared::cta" | "const" | "volatile");
+    base(instruction) == "ld" && !instruction.opcode.split('.').any(elsewhere)
+}
+
+/// Where each register is named, and how.
+fn mentions<'a>(lines: &[Line<'a>]) -> HashMap<&'a str, Vec<(usize, Role)>> {
+    let mut mentions: HashMap<&str, Vec<(usize, Role)>> = HashMap::new();
+    for (index, line) in lines.iter().enumerate() {
+        let Some(instruction) = instruction(line) else { continue };
+        let mut note = |name, role| mentions.entry(name).or_default().push((index, role));
+        if let Some(predicate) = instruction.predicate {
+            note(predicate.name, Role::Other);
+        }
+        for (place, operand) in instruction.operands.iter().enumerate() {
+            let role = match (base(instruction), place) {
+                ("ld", 0) => Role::Loaded,
+                ("st", 1) => Role::Stored,
+                _ => Role::Other,
+            };
+            each_name(operand, &mut |name, inside_address| {
+                note(name, if inside_address { Role::Other } else { role });
+            });
+        }
+    }
+    mentions
+}
+
+fn each_name<'a>(operand: &Operand<'a>, visit: &mut impl FnMut(&'a str, bool)) {
+    match operand {
+        Operand::Name(name) | Operand::Offset(name, _) | Operand::Not(name) => visit(name, false),
+        Operand::Address { base: AddressBase::Name(name), .. } => visit(name, true),
+        Operand::Vector(all) | Operand::List(all) => {
+            for one in all {
+                // The parts of a vector are deep enough: a list inside is none that PTX has.
+                if let Operand::Name(name) = one {
+                    visit(name, false);
+                }
+            }
+        }
+        Operand::Pair(pair) => {
+            for one in [&pair.0, &pair.1] {
+                if let Operand::Name(name) = one {
+                    visit(name, false);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a loaded value goes through operations on bits, one after another, back to the address it came from.
+fn comes_back<'a>(
+    lines: &[Line<'a>],
+    mentions: &HashMap<&'a str, Vec<(usize, Role)>>,
+    register: &'a str,
+    address: &Operand<'a>,
+) -> bool {
+    /// More than any bit field needs.
+    const STEPS: usize = 8;
+    let mut register = register;
+    for _ in 0..STEPS {
+        // It is set once and used once.
+        let Some(&[_, (at, role)]) = mentions.get(register).map(Vec::as_slice) else {
+            return false;
+        };
+        let Some(user) = lines.get(at).and_then(instruction) else { return false };
+        if role == Role::Stored {
+            return user.operands.first() == Some(address);
+        }
+        let bits = ["and", "or", "xor", "not", "shl", "shr", "bfi", "cvt", "mov"];
+        match user.operands.first() {
+            Some(Operand::Name(next)) if bits.contains(&base(user)) && *next != register => {
+                register = next;
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::syntax::parser::parse;
+
+    #[test]
+    fn copies_and_bit_fields_are_told_from_uses() {
+        let text = ".version 9.0\n.entry k() {
+            ld.u64 %rd1, [%rd9+8];
+            st.u64 [%rd9+24], %rd1;
+            ld.u32 %r1, [%rd8];
+            and.b32 %r2, %r1, -255;
+            or.b32 %r3, %r2, %r9;
+            st.u32 [%rd8], %r3;
+            ld.local.u32 %r4, [%rd8];
+            add.s32 %r5, %r4, 1;
+            st.local.u32 [%rd8], %r5;
+            ld.u32 %r6, [%rd8];
+            and.b32 %r7, %r6, 1;
+            st.u32 [%rd8+4], %r7;
+            ld.global.u32 %r8, [%rd8];
+            st.u32 [%rd8], %r8;
+            ld.local.v2.u32 {%r10, %r11}, [%rd8];
+            add.s32 %r10, %r10, 1;
+        }";
+        let file = parse(text).unwrap();
+        let mut found: Vec<_> =
+            quiet(file.functions[0].body.as_deref().unwrap()).into_iter().collect();
+        found.sort_by_key(|&(line, _)| line);
+        assert_eq!(
+            found,
+            [(0, Quiet::Copy), (1, Quiet::Copy), (2, Quiet::Update), (14, Quiet::Unused(2))]
+        );
+    }
+}

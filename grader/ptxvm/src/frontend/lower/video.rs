@@ -1,0 +1,242 @@
+//! Scalar and SIMD video instructions.
+
+use super::body::{Body, Result};
+use super::mods::Mods;
+use crate::frontend::syntax::ast::Operand;
+use crate::isa::ir::alu::{R1, R2, R3, R4};
+use crate::isa::ir::{Alu, R, Uniform};
+use crate::isa::ops::video::{Action, Part, Scalar, Simd, Then};
+use crate::isa::types::Type;
+
+/// The elements that `vadd4` takes from its operands where nothing else is said: those of the first, those of the second.
+const ELEMENTS: [u32; 2] = [0x3210, 0x7654];
+
+const COMPARISONS: [(&str, Action); 6] = [
+    ("eq", Action::Eq),
+    ("ne", Action::Ne),
+    ("lt", Action::Lt),
+    ("le", Action::Le),
+    ("gt", Action::Gt),
+    ("ge", Action::Ge),
+];
+
+fn action(name: &str) -> Option<Action> {
+    Some(match name {
+        "vadd" => Action::Add,
+        "vsub" => Action::Sub,
+        "vabsdiff" => Action::AbsDiff,
+        "vmin" => Action::Min,
+        "vmax" => Action::Max,
+        "vavrg" => Action::Average,
+        "vshl" => Action::Shl,
+        "vshr" => Action::Shr,
+        "vmad" => Action::Mad,
+        // Which comparison it is, the modifiers say.
+        "vset" => Action::Eq,
+        _ => return None,
+    })
+}
+
+fn compared(mods: &mut Mods) -> Option<Action> {
+    COMPARISONS.iter().find(|(name, _)| mods.take(name)).map(|&(_, action)| action)
+}
+
+/// `.b2`, `.h1`
+fn part(selector: &str) -> Option<Part> {
+    let index: u32 = selector.get(1..)?.parse().ok()?;
+    match (selector.as_bytes()[0], index) {
+        (b'b', 0..4) => Some(Part { start: index * 8, bits: 8 }),
+        (b'h', 0..2) => Some(Part { start: index * 16, bits: 16 }),
+        _ => None,
+    }
+}
+
+/// The digits of `.b7201` or `.h32`, the first element's first; `count` of them.
+fn digits(selector: &str, prefix: char, count: usize) -> Option<Vec<u32>> {
+    let digits = selector.strip_prefix(prefix)?;
+    let all: Option<Vec<u32>> = digits.chars().rev().map(|digit| digit.to_digit(8)).collect();
+    all.filter(|all| all.len() <= count && !all.is_empty())
+}
+
+impl<'a> Body<'_, '_, '_, 'a> {
+    /// True if the instruction was one of these.
+    pub fn video(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
+        let base = mods.base;
+        let name = base.trim_end_matches(['2', '4']);
+        let Some(action) = action(name) else { return Ok(false) };
+        if name == base {
+            self.video_scalar(mods, operands, action)?;
+        } else {
+            self.video_simd(mods, operands, action, base.ends_with('2'))?;
+        }
+        Ok(true)
+    }
+
+    /// Whether the result and the two operands are signed.
+    fn video_types(&self, mods: &mut Mods<'a>, result: bool) -> Result<(bool, [bool; 2])> {
+        let (b, a) = (mods.ty(), mods.ty());
+        let d = if result { mods.ty() } else { Some(Type::U32) };
+        match [d, a, b].map(|ty| ty.filter(|ty| matches!(ty, Type::S32 | Type::U32))) {
+            [Some(d), Some(a), Some(b)] => Ok((d.is_signed(), [a.is_signed(), b.is_signed()])),
+            _ => Err(self.malformed(format!("`{}` needs types such as `.s32`", mods.base))),
+        }
+    }
+
+    /// A register and what stands behind the dot.
+    fn selected<'o>(operand: &'o Operand<'a>) -> (Operand<'a>, Option<&'a str>)
+    where
+        'a: 'o,
+    {
+        match operand {
+            Operand::Name(name) => match name.split_once('.') {
+                Some((name, selector)) => (Operand::Name(name), Some(selector)),
+                None => (Operand::Name(name), None),
+            },
+            other => (other.clone(), None),
+        }
+    }
+
+    /// A part of a register, extended to 32 bits.
+    fn video_source(&mut self, operand: &Operand<'a>, signed: bool) -> Result<R> {
+        let (register, selector) = Self::selected(operand);
+        let value = self.value_r(&register, Type::U32)?;
+        let Some(selector) = selector else { return Ok(value) };
+        let part = part(selector)
+            .ok_or_else(|| self.malformed(format!("`.{selector}` is no part of a register")))?;
+        let start = self.builder.uniform_r(Uniform::Bits(part.start.into()));
+        let shifted = self.builder.new_r();
+        self.prepare(Alu::R2(R2::ShrU, shifted, value, start));
+        let op = match (part.bits, signed) {
+            (8, true) => R1::Sext8,
+            (8, false) => R1::Zext8,
+            (_, true) => R1::Sext16,
+            (_, false) => R1::Zext16,
+        };
+        self.prepare(Alu::R1(op, shifted, shifted));
+        Ok(shifted)
+    }
+
+    fn video_scalar(
+        &mut self,
+        mods: &mut Mods<'a>,
+        operands: &[Operand<'a>],
+        action: Action,
+    ) -> Result<()> {
+        let is_set = mods.base == "vset";
+        let (signed, signed_sources) = self.video_types(mods, !is_set)?;
+        let action = if is_set {
+            compared(mods).ok_or_else(|| self.malformed("no comparison such as `.lt`"))?
+        } else {
+            action
+        };
+        let mut how = Scalar {
+            action,
+            // The ISA does not say how `vset.min` compares; the assembler takes the first source's type.
+            signed: signed || is_set && signed_sources[0],
+            signed_sources,
+            saturate: mods.take("sat"),
+            wrap: mods.take("wrap"),
+            plus_one: mods.take("po"),
+            scale: match mods.take_any(&["shr7", "shr15"]) {
+                Some("shr7") => 7,
+                Some(_) => 15,
+                None => 0,
+            },
+            part: Part::ALL,
+            then: match mods.take_any(&["add", "min", "max"]) {
+                Some("add") => Then::Add,
+                Some("min") => Then::Min,
+                Some(_) => Then::Max,
+                None => Then::Nothing,
+            },
+        };
+        mods.take("clamp");
+        let (d, a, b, c) = match operands {
+            [d, a, b] => (d, a, b, None),
+            [d, a, b, c] => (d, a, b, Some(c)),
+            _ => return Err(self.malformed("a video instruction has two or three sources")),
+        };
+        let (d, selector) = Self::selected(d);
+        if let Some(selector) = selector {
+            how.part = part(selector)
+                .ok_or_else(|| self.malformed(format!("`.{selector}` is no part of a register")))?;
+            how.then = Then::Merge;
+        }
+        if c.is_none() != (how.then == Then::Nothing && action != Action::Mad) {
+            return Err(self.malformed("the third source of a video instruction"));
+        }
+        let a = self.video_source(a, signed_sources[0])?;
+        let b = self.video_source(b, signed_sources[1])?;
+        let c = match c {
+            Some(c) => self.value_r(c, Type::U32)?,
+            None => self.builder.zero(),
+        };
+        let how = self.builder.uniform_r(Uniform::Bits(how.to_bits().into()));
+        let (d, _) = self.dst_r(&d)?;
+        self.alu(Alu::R4(R4::Video, d, a, b, c, how));
+        Ok(())
+    }
+
+    fn video_simd(
+        &mut self,
+        mods: &mut Mods<'a>,
+        operands: &[Operand<'a>],
+        action: Action,
+        halves: bool,
+    ) -> Result<()> {
+        if matches!(action, Action::Shl | Action::Shr | Action::Mad) {
+            return Err(self.malformed(format!("there is no `{}`", mods.base)));
+        }
+        let is_set = mods.base.starts_with("vset");
+        let (signed, signed_sources) = self.video_types(mods, !is_set)?;
+        let action = if is_set {
+            compared(mods).ok_or_else(|| self.malformed("no comparison such as `.lt`"))?
+        } else {
+            action
+        };
+        let [d, a, b, c] = self.exactly(operands)?;
+        let (count, prefix) = if halves { (2, 'h') } else { (4, 'b') };
+        let (d, mask) = Self::selected(d);
+        let mask = match mask {
+            None => (1 << count) - 1,
+            Some(selector) => digits(selector, prefix, count)
+                .filter(|all| all.iter().all(|&digit| (digit as usize) < count))
+                .ok_or_else(|| self.malformed(format!("`.{selector}` selects no elements")))?
+                .iter()
+                .fold(0, |mask, digit| mask | 1 << digit),
+        };
+        let how = Simd {
+            action,
+            signed,
+            signed_sources,
+            saturate: mods.take("sat"),
+            accumulate: mods.take("add"),
+            halves,
+            mask,
+        };
+        let (first, second) = (Self::selected(a), Self::selected(b));
+        let (a, b) = (self.value_r(&first.0, Type::U32)?, self.value_r(&second.0, Type::U32)?);
+        let mut chosen = [a, b];
+        for (index, selector) in [first.1, second.1].into_iter().enumerate() {
+            let Some(selector) = selector else { continue };
+            let all = digits(selector, prefix, count)
+                .filter(|all| all.len() == count && (!halves || all.iter().all(|&half| half < 4)))
+                .ok_or_else(|| self.malformed(format!("`.{selector}` selects no elements")))?;
+            let bytes = all.iter().enumerate().fold(0, |bytes, (index, &digit)| {
+                let pair = ((digit * 2 + 1) << 4) | (digit * 2);
+                bytes | if halves { pair << (index * 8) } else { digit << (index * 4) }
+            });
+            if bytes != ELEMENTS[index] {
+                let picked = self.builder.new_r();
+                let bytes = self.builder.uniform_r(Uniform::Bits(bytes.into()));
+                self.prepare(Alu::R3(R3::Prmt, picked, a, b, bytes));
+                chosen[index] = picked;
+            }
+        }
+        let c = self.value_r(c, Type::U32)?;
+        let how = self.builder.uniform_r(Uniform::Bits(how.to_bits().into()));
+        let (d, _) = self.dst_r(&d)?;
+        self.alu(Alu::R4(R4::VideoSimd, d, chosen[0], chosen[1], c, how));
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Words of 128 bits: a register is a pair of 64-bit ones, and only moves and plain accesses know it (PTX ISA 5.2.1).
+
+use super::body::{Body, Register, Result};
+use super::mods::Mods;
+use crate::frontend::syntax::ast::{Operand, Registers};
+use crate::isa::ir::alu::Q1;
+use crate::isa::ir::{Alu, Element, Elements, Q, Slot};
+use crate::isa::types::Type;
+use crate::memory::Window;
+
+impl<'a> Body<'_, '_, '_, 'a> {
+    /// Whether a declaration was of such registers.
+    pub fn wide_registers(&mut self, registers: &Registers<'a>) -> bool {
+        if !registers.wide {
+            return false;
+        }
+        if let Some(count) = registers.count {
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.wide_families.push((registers.name, count));
+            }
+        } else {
+            let register = self.new_wide();
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.named.insert(registers.name, register);
+            }
+        }
+        true
+    }
+
+    pub fn new_wide(&mut self) -> Register {
+        Register::Wide([self.builder.new_q(), self.builder.new_q()])
+    }
+
+    fn wide(&mut self, operand: &Operand<'a>) -> Result<[Q; 2]> {
+        let Operand::Name(name) = operand else {
+            return Err(self.malformed("expected a register of 128 bits"));
+        };
+        match self.register(name) {
+            Some(Register::Wide(halves)) => Ok(halves),
+            _ => Err(self.malformed(format!("`{name}` has not 128 bits"))),
+        }
+    }
+
+    /// `mov.b128` between such registers, or from and to `{low, high}`. True if the instruction was one.
+    pub fn wide_move(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
+        if mods.base != "mov" || !mods.take("b128") {
+            return Ok(false);
+        }
+        let [d, a] = self.exactly(operands)?;
+        let from = match a {
+            Operand::Vector(parts) => {
+                let [low, high] = self.exactly(parts)?;
+                [self.value_q(low, Type::B64)?, self.value_q(high, Type::B64)?]
+            }
+            a => self.wide(a)?,
+        };
+        let to = match d {
+            Operand::Vector(parts) => {
+                let [low, high] = self.exactly(parts)?;
+                [self.dst_q(low)?, self.dst_q(high)?]
+            }
+            d => self.wide(d)?,
+        };
+        // A half may be written over before it is read.
+        let kept = self.builder.new_q();
+        self.prepare(Alu::Q1(Q1::Mov, kept, from[1]));
+        self.alu(Alu::Q1(Q1::Mov, to[0], from[0]));
+        self.alu(Alu::Q1(Q1::Mov, to[1], kept));
+        Ok(true)
+    }
+
+    /// `ld.b128` and `st.b128`: as two words of 64 bits, 16 bytes at once. True if the instruction was one.
+    pub fn wide_access(
+        &mut self,
+        mods: &mut Mods<'a>,
+        operands: &[Operand<'a>],
+        window: Option<Window>,
+        strong: bool,
+    ) -> Result<bool> {
+        let loads = match mods.base {
+            "ld" | "ldu" => true,
+            "st" => false,
+            _ => return Ok(false),
+        };
+        if mods.has("v2") || !mods.take("b128") {
+            return Ok(false);
+        }
+        let [first, second] = self.exactly(operands)?;
+        let (register, address) = if loads { (first, second) } else { (second, first) };
+        if loads && self.kernel_param(address, window)?.is_some() {
+            return Err(self.unsupported("parameters of 128 bits; pass two of 64 bits"));
+        }
+        let address = self.address(address, window, strong)?;
+        let [low, high] = match register {
+            Operand::Name("_") if loads => [Slot::Sink; 2],
+            register => self.wide(register)?.map(Slot::Q),
+        };
+        let elements = Elements {
+            slots: [low, high, Slot::Sink, Slot::Sink],
+            count: 2,
+            element: Element { bytes: 8, signed: false, register_bits: 64 },
+        };
+        if loads {
+            self.emit_load(address, elements);
+        } else {
+            self.emit_store(address, elements);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,169 @@
+//! The syntax tree. Names borrow from the text; nothing is resolved yet.
+
+use crate::error::LoadError;
+use crate::isa::types::Type;
+
+/// State space of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VarSpace {
+    Global,
+    Const,
+    Shared,
+    Local,
+    Param,
+}
+
+/// One scalar of an initialiser.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum InitValue<'a> {
+    Int(u64),
+    F32(u32),
+    F64(u64),
+    /// Address of another variable: name, addend, and whether it is `generic(...)`.
+    Symbol {
+        name: &'a str,
+        addend: i64,
+        generic: bool,
+    },
+}
+
+/// A variable in memory.
+#[derive(Clone, Debug)]
+pub struct Variable<'a> {
+    pub space: VarSpace,
+    pub name: &'a str,
+    pub ty: Type,
+    /// Bytes; 0 for `x[]`, whose size the launch decides.
+    pub size: u64,
+    /// Bytes.
+    pub align: u64,
+    /// `x[]`
+    pub unsized_array: bool,
+    pub init: Vec<InitValue<'a>>,
+    pub line: usize,
+}
+
+/// `.reg .b32 %r<10>` or `.reg .f16 low, high`.
+#[derive(Clone, Debug)]
+pub struct Registers<'a> {
+    pub ty: Type,
+    /// Two of `ty` in one: `.b128`.
+    pub wide: bool,
+    pub name: &'a str,
+    /// `<n>` declares `name0` to `name(n-1)`.
+    pub count: Option<u64>,
+}
+
+/// `.loc file line column [, function_name ..., inlined_at file line column]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Position {
+    pub file: u32,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// An operand as written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand<'a> {
+    /// Register, special register, variable, label or function.
+    Name(&'a str),
+    /// `variable+4`
+    Offset(&'a str, i64),
+    Int(u64),
+    F32(u32),
+    F64(u64),
+    /// `[base+offset]`
+    Address {
+        base: AddressBase<'a>,
+        offset: i64,
+    },
+    /// `{a, b}`
+    Vector(Vec<Operand<'a>>),
+    /// `(a, b)` of a call
+    List(Vec<Operand<'a>>),
+    /// `d|p`
+    Pair(Box<(Operand<'a>, Operand<'a>)>),
+    /// `!p`
+    Not(&'a str),
+}
+
+/// What an address starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressBase<'a> {
+    Name(&'a str),
+    /// `[16]`: the offset is the whole address.
+    None,
+}
+
+/// `@p`, `@!p`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Predicate<'a> {
+    pub name: &'a str,
+    pub negated: bool,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub struct Instruction<'a> {
+    pub predicate: Option<Predicate<'a>>,
+    /// With all modifiers, `add.rn.f32`.
+    pub opcode: &'a str,
+    pub operands: Vec<Operand<'a>>,
+}
+
+/// One statement of a body.
+#[derive(Clone, Debug)]
+pub enum Statement<'a> {
+    Instruction(Instruction<'a>),
+    Label(&'a str),
+    Registers(Registers<'a>),
+    Variable(Variable<'a>),
+    Loc {
+        at: Position,
+        inlined_at: Option<Position>,
+    },
+    OpenScope,
+    CloseScope,
+    /// `name: .callprototype ...`: bytes of the results and the parameters.
+    Prototype {
+        name: &'a str,
+        results: Vec<u64>,
+        params: Vec<u64>,
+    },
+    /// `name: .calltargets f, g`
+    Targets {
+        name: &'a str,
+        functions: Vec<&'a str>,
+    },
+    /// What this machine cannot even read: textures, tables of branch targets. The kernels that contain it are refused.
+    Refused(LoadError),
+}
+
+/// A statement with its line in the PTX.
+#[derive(Clone, Debug)]
+pub struct Line<'a> {
+    /// 1-based.
+    pub line: usize,
+    pub statement: Statement<'a>,
+}
+
+/// `.entry` or `.func`.
+#[derive(Clone, Debug)]
+pub struct Function<'a> {
+    pub name: &'a str,
+    pub is_entry: bool,
+    pub results: Vec<Variable<'a>>,
+    pub params: Vec<Variable<'a>>,
+    /// None: declared only.
+    pub body: Option<Vec<Line<'a>>>,
+    pub line: usize,
+}
+
+/// A whole file.
+#[derive(Clone, Debug, Default)]
+pub struct File<'a> {
+    pub variables: Vec<Variable<'a>>,
+    pub functions: Vec<Function<'a>>,
+    /// `.file number "name"`
+    pub files: Vec<(u32, &'a str)>,
+}

@@ -1,0 +1,250 @@
+//! Which of its pointers a kernel may write through, found by following them through its registers.
+//!
+//! Buffers that a launch cannot write need no shadow: nothing races with their reads, and they need not be put back where
+//! blocks have to run again one after another. A pointer that comes out of memory, or that is put together from halves, may
+//! be any. One that strays by an index stays in the slot of its buffer ([`crate::memory`]), so it needs no care here.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::instruments::provenance::operands;
+use crate::isa::ir::alu::{QQR, QRR};
+use crate::isa::ir::{Address, Alu, Base, Elements, Op, Slot, System, Uniform};
+use crate::isa::matrix::Matrix;
+use crate::memory::Window;
+use crate::program::{Program, UniformSlot};
+
+/// Values that are told apart, each a bit; kernels have fewer pointers.
+const SOURCES: usize = 62;
+/// A register may hold a part of a pointer that lay in memory ...
+const PART: u64 = 1 << SOURCES;
+/// ... or any pointer.
+const ANY: u64 = 1 << (SOURCES + 1);
+/// Indices are shifted by the size of an element, halves of pointers by 32.
+const FURTHEST_SHIFT: u64 = 16;
+
+/// What the pointers that a program writes through start from; None: anything.
+pub(crate) fn written(program: &Program) -> Option<BTreeSet<usize>> {
+    let mut registers = HashMap::new();
+    let mut amounts = HashMap::new();
+    for (index, &(uniform, slot)) in program.uniforms.iter().enumerate() {
+        let slot = match slot {
+            UniformSlot::R(register) => Slot::R(register),
+            UniformSlot::Q(register) => Slot::Q(register),
+        };
+        let from = match uniform {
+            Uniform::Param { bytes: 8, .. } | Uniform::Global(..) if index < SOURCES => 1 << index,
+            Uniform::Param { bytes: 8, .. } | Uniform::Global(..) => ANY,
+            Uniform::Param { .. } => PART,
+            Uniform::Bits(bits) => {
+                amounts.insert(slot, bits);
+                0
+            }
+            Uniform::DynamicShared(_) | Uniform::Special(_) => 0,
+        };
+        registers.insert(slot, from);
+    }
+    let mut flow = Flow { registers, amounts, changed: true };
+    while flow.changed {
+        flow.changed = false;
+        for instr in &program.code {
+            flow.follow(&instr.op)?;
+        }
+    }
+    let targets = program.code.iter().map(|instr| match &instr.op {
+        Op::Store(address, _) => flow.target(address),
+        Op::QuietStore(store) => flow.target(&store.address),
+        Op::Atom(atom) => flow.target(&atom.address),
+        Op::Matrix(matrix) => match &**matrix {
+            Matrix::Store(tile) => flow.target(&tile.address),
+            Matrix::Rows(rows) if rows.stores => flow.target(&rows.address),
+            _ => 0,
+        },
+        _ => 0,
+    });
+    let targets = targets.fold(0, |all, target| all | target);
+    (targets & ANY == 0).then(|| (0..SOURCES).filter(|index| targets >> index & 1 == 1).collect())
+}
+
+/// What every register may come from. Registers that nothing is known of hold no pointer.
+struct Flow {
+    registers: HashMap<Slot, u64>,
+    /// Values that are the same in every launch.
+    amounts: HashMap<Slot, u64>,
+    changed: bool,
+}
+
+impl Flow {
+    fn get(&self, slot: Slot) -> u64 {
+        self.registers.get(&slot).copied().unwrap_or(0)
+    }
+
+    fn add(&mut self, slot: Slot, from: u64) {
+        let all = self.registers.entry(slot).or_default();
+        self.changed |= *all | from != *all;
+        *all |= from;
+    }
+
+    /// None for an operation that may bring a pointer anywhere.
+    fn follow(&mut self, op: &Op) -> Option<()> {
+        match op {
+            Op::Alu(alu) => self.arithmetic(alu)?,
+            Op::Load(_, elements) => self.load(elements),
+            Op::QuietLoad(load) => self.load(&load.elements),
+            Op::Atom(atom) => self.add(atom.dst, loaded(atom.dst)),
+            Op::Matrix(matrix) => self.matrix(matrix),
+            &Op::Shfl { dst: Some(dst), a, .. } | &Op::Redux(_, dst, a) => {
+                self.add(Slot::R(dst), self.get(Slot::R(a)));
+            }
+            // Masks and counts, or nothing at all.
+            Op::Store(..)
+            | Op::QuietStore(_)
+            | Op::CopyLocal(..)
+            | Op::Branch { .. }
+            | Op::Join
+            | Op::Call(_)
+            | Op::Ret
+            | Op::Exit
+            | Op::Trap
+            | Op::Bar(_)
+            | Op::Members(_)
+            | Op::Shfl { dst: None, .. }
+            | Op::VoteP(..)
+            | Op::Ballot(..)
+            | Op::MatchAny(..)
+            | Op::MatchAll(..)
+            | Op::ActiveMask(_)
+            | Op::System(System::Printf { .. } | System::AssertFail { .. })
+            | Op::WarpSync
+            // It writes shared memory only.
+            | Op::CopyAsync(_)
+            | Op::CommitCopies
+            | Op::WaitCopies(_)
+            // A state is no pointer.
+            | Op::Mbarrier(_)
+            | Op::Fence(_)
+            | Op::Nop => {}
+            // Clocks, which few kernels read, and what is still to come.
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Fragments may hold anything that memory does.
+    fn matrix(&mut self, matrix: &Matrix) {
+        let slots = match matrix {
+            Matrix::Product(op) => &op.d.slots,
+            Matrix::Load(tile) => &tile.fragment.slots,
+            Matrix::Rows(rows) if !rows.stores => &rows.slots,
+            &Matrix::Transpose(d, _) => return self.add(Slot::R(d), PART),
+            Matrix::Store(_) | Matrix::Rows(_) => return,
+        };
+        for &slot in slots {
+            self.add(slot, loaded(slot));
+        }
+    }
+
+    fn load(&mut self, elements: &Elements) {
+        for &slot in &elements.slots[..elements.count.into()] {
+            self.add(slot, loaded(slot));
+        }
+    }
+
+    fn arithmetic(&mut self, alu: &Alu) -> Option<()> {
+        let (dst, mut from) = match *alu {
+            Alu::SelectR(d, a, b, _) => (Slot::R(d), self.get(Slot::R(a)) | self.get(Slot::R(b))),
+            Alu::SelectQ(d, a, b, _) => (Slot::Q(d), self.get(Slot::Q(a)) | self.get(Slot::Q(b))),
+            Alu::Logic(..) => return Some(()),
+            _ => {
+                let operands = operands(alu)?;
+                let Some(dst) = operands.dst else { return Some(()) };
+                (dst, operands.sources.iter().fold(0, |all, &source| all | self.get(source)))
+            }
+        };
+        let joins = match *alu {
+            Alu::QRR(QRR::Pack, ..) | Alu::QQQRR(..) => true,
+            Alu::QQR(QQR::Shl, _, _, amount) => {
+                self.amounts.get(&Slot::R(amount)).is_none_or(|&amount| amount > FURTHEST_SHIFT)
+            }
+            _ => false,
+        };
+        if joins && from & PART != 0 {
+            from |= ANY;
+        }
+        self.add(dst, from);
+        Some(())
+    }
+
+    /// What an address that is written may come from.
+    fn target(&self, address: &Address) -> u64 {
+        match (address.window, address.base) {
+            (Some(Window::Global) | None, Base::Q(base)) => self.get(Slot::Q(base)),
+            (Some(Window::Global) | None, Base::R(_)) => ANY,
+            _ => 0,
+        }
+    }
+}
+
+/// What may come out of memory into a register.
+fn loaded(slot: Slot) -> u64 {
+    match slot {
+        Slot::R(_) => PART,
+        Slot::Q(_) => ANY,
+        Slot::Sink => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Module;
+
+    /// Which of the parameters p, q and n a kernel with this body writes through; None: unknown.
+    fn parameters(body: &str) -> Option<Vec<u32>> {
+        let text = format!(
+            ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n{{\n\
+             .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .pred %p<2>;\n.shared .align 8 .b8 s[64];\n\
+             ld.param.u64 %rd1, [p];\nld.param.u64 %rd2, [q];\nld.param.u32 %r1, [n];\n{body}\nret;\n}}"
+        );
+        let module = Module::load(&text).unwrap();
+        let program = &module.kernels().next().unwrap().program;
+        let written = program.written.as_ref()?;
+        let offset = |&index: &usize| match program.uniforms[index].0 {
+            crate::isa::ir::Uniform::Param { offset, .. } => offset,
+            ref other => panic!("{other:?}"),
+        };
+        let mut offsets: Vec<u32> = written.iter().map(offset).collect();
+        offsets.sort_unstable();
+        Some(offsets)
+    }
+
+    #[test]
+    fn pointers_are_followed() {
+        let index = "mul.wide.s32 %rd3, %r1, 4; add.s64 %rd4, %rd2, %rd3;";
+        assert_eq!(parameters("ld.global.u32 %r2, [%rd1];"), Some(vec![]));
+        assert_eq!(parameters(&format!("{index} st.global.u32 [%rd4], %r1;")), Some(vec![8]));
+        assert_eq!(parameters(&format!("{index} red.global.add.u32 [%rd4], 1;")), Some(vec![8]));
+        let select =
+            "setp.eq.s32 %p1, %r1, 0; selp.b64 %rd4, %rd1, %rd2, %p1; st.global.u32 [%rd4], %r1;";
+        assert_eq!(parameters(select), Some(vec![0, 8]));
+        // Around a loop.
+        let around = "L: st.global.u32 [%rd5], %r1; mov.u64 %rd5, %rd4; mov.u64 %rd4, %rd1; bra L;";
+        assert_eq!(parameters(around), Some(vec![0]));
+        assert_eq!(parameters("mov.u64 %rd3, s; st.shared.u32 [%rd3], %r1;"), Some(vec![]));
+    }
+
+    #[test]
+    fn what_comes_out_of_memory_is_an_index_or_any_pointer() {
+        let index =
+            "ld.global.u32 %r2, [%rd1]; mul.wide.s32 %rd3, %r2, 4; add.s64 %rd4, %rd2, %rd3;";
+        assert_eq!(parameters(&format!("{index} st.global.u32 [%rd4], %r1;")), Some(vec![8]));
+        let index = "ld.global.u32 %r2, [%rd1]; cvt.u64.u32 %rd3, %r2; shl.b64 %rd3, %rd3, 2; add.s64 %rd4, %rd2, %rd3;";
+        assert_eq!(parameters(&format!("{index} st.global.u32 [%rd4], %r1;")), Some(vec![8]));
+        let pointer = "ld.global.u64 %rd4, [%rd1]; st.global.u32 [%rd4], %r1;";
+        assert_eq!(parameters(pointer), None);
+        let halves = "ld.global.v2.u32 {%r2, %r3}, [%rd1]; mov.b64 %rd4, {%r2, %r3}; st.global.u32 [%rd4], %r1;";
+        assert_eq!(parameters(halves), None);
+        let halves =
+            "ld.global.v2.u32 {%r2, %r3}, [%rd1]; cvt.u64.u32 %rd3, %r3; shl.b64 %rd3, %rd3, 32;
+            cvt.u64.u32 %rd4, %r2; or.b64 %rd4, %rd4, %rd3; st.global.u32 [%rd4], %r1;";
+        assert_eq!(parameters(halves), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! What the phases of barrier objects (`mbarrier`) order inside a block: what a warp did before it arrived lies before what
+//! another does after it has seen the end of that phase (PTX ISA 9.7.13.15: `arrive` releases, `test_wait` acquires).
+
+use std::collections::HashMap;
+
+use super::race::Clocks;
+use crate::machine::monitor::PhaseStep;
+
+/// What is released at one object.
+#[derive(Debug)]
+struct Released {
+    /// By the arrivals of the phase that runs.
+    now: Vec<u32>,
+    /// By those of all phases that are over.
+    before: Vec<u32>,
+}
+
+/// The objects of a block, by address.
+#[derive(Debug, Default)]
+pub(super) struct Phases(HashMap<u64, Released>);
+
+/// What a warp's clocks must learn from a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Learnt {
+    /// What follows is later than what was released.
+    pub released: bool,
+    /// Lanes have seen what others of their warp released up to this clock.
+    pub own: u32,
+}
+
+/// The later ones of two rows of clocks.
+fn join(to: &mut [u32], from: &[u32]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = from.max(*to);
+    }
+}
+
+impl Phases {
+    /// A new block: there are no objects.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        let rows =
+            |Released { now, before }: &Released| size_of_val(&**now) + size_of_val(&**before);
+        let table = self.0.capacity() * size_of::<(u64, Released)>();
+        table + self.0.values().map(rows).sum::<usize>()
+    }
+
+    /// Takes in what a warp did at an object.
+    pub fn step(&mut self, step: PhaseStep, warp: usize, clocks: &mut Clocks) -> Learnt {
+        let mut learnt = Learnt::default();
+        match step {
+            PhaseStep::Arrive(address) => {
+                let none =
+                    || Released { now: vec![0; clocks.len()], before: vec![0; clocks.len()] };
+                join(&mut self.0.entry(address).or_insert_with(none).now, &clocks[warp]);
+                learnt.released = true;
+            }
+            PhaseStep::Complete(address) => {
+                if let Some(Released { now, before }) = self.0.get_mut(&address) {
+                    join(before, now);
+                    now.fill(0);
+                }
+            }
+            PhaseStep::Acquire(address) => {
+                if let Some(Released { before, .. }) = self.0.get(&address) {
+                    learnt.own = before[warp];
+                    join(&mut clocks[warp], before);
+                }
+            }
+            PhaseStep::Forget(address) => {
+                self.0.remove(&address);
+            }
+        }
+        learnt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_phases_that_are_over_order_anything() {
+        let mut phases = Phases::default();
+        let mut clocks: Clocks = [[0; 32]; 32];
+        (clocks[0][0], clocks[1][1]) = (5, 7);
+        let learnt = phases.step(PhaseStep::Arrive(64), 0, &mut clocks);
+        assert_eq!(learnt, Learnt { released: true, own: 0 });
+        phases.step(PhaseStep::Acquire(64), 1, &mut clocks);
+        assert_eq!(clocks[1][0], 0);
+        phases.step(PhaseStep::Complete(64), 0, &mut clocks);
+        // An arrival of the next phase.
+        clocks[0][0] = 6;
+        phases.step(PhaseStep::Arrive(64), 0, &mut clocks);
+        phases.step(PhaseStep::Acquire(64), 1, &mut clocks);
+        assert_eq!((clocks[1][0], clocks[1][1]), (5, 7));
+        assert_eq!(phases.step(PhaseStep::Acquire(64), 0, &mut clocks).own, 5);
+        phases.step(PhaseStep::Forget(64), 0, &mut clocks);
+        phases.step(PhaseStep::Complete(64), 0, &mut clocks);
+        phases.step(PhaseStep::Acquire(64), 1, &mut clocks);
+        assert_eq!(clocks[1][0], 5);
+    }
+}

@@ -1,0 +1,295 @@
+//! Races: two accesses of one word by different threads, at least one a write, with no barrier between. Here those in
+//! shared memory; those in global memory are in [`super::global_race`].
+//!
+//! Happens-before by vector clocks of warps, with one shadow entry for each word ([`super::shared`]; Flanagan and Freund,
+//! "`FastTrack`", 2009). A warp's clock moves on at every barrier it passes, and behind what it releases. An earlier access by
+//! another warp is ordered if this warp has, through a barrier, seen that warp's clock of then; one by another lane of the same
+//! warp, if the lanes have met since.
+
+use super::global_race::{Blocks, GlobalRaces};
+use super::know::Seen;
+use super::phases::Phases;
+use super::shared::entry::ROW;
+use super::shared::{self, Access, Mark, Now, Race, Shadow};
+use super::sync::Order;
+use crate::finding::{AccessKind, FindingKind, Log};
+use crate::machine::exec::mbarrier::OPERATION;
+use crate::machine::monitor::{Event, Monitor, PhaseStep, WordReads};
+use crate::memory::Window;
+use crate::program::Ordering;
+
+/// Warps of a block at most.
+pub(super) const WARPS: usize = 32;
+
+/// What each warp knows of the others' clocks, and its own.
+pub(super) type Clocks = [[u32; WARPS]; WARPS];
+
+/// The checker of blocks, one after another.
+#[derive(Debug)]
+pub(crate) struct Races {
+    clocks: Box<Clocks>,
+    /// Warps of the block.
+    warps: usize,
+    shadow: Shadow,
+    order: Order,
+    phases: Phases,
+    pub global: GlobalRaces,
+}
+
+impl Races {
+    /// A checker that has seen nothing. `fenced`: the program has fences, releases or acquires.
+    pub fn new(global: GlobalRaces, fenced: bool) -> Self {
+        let order = Order::new(fenced, global.blocks());
+        Self {
+            clocks: Box::new([[0; WARPS]; WARPS]),
+            warps: 0,
+            shadow: Shadow::default(),
+            order,
+            phases: Phases::default(),
+            global,
+        }
+    }
+
+    /// Bytes of what is known of shared memory, and of the words and objects by which its block orders its threads.
+    pub fn shared_bytes(&self) -> usize {
+        self.shadow.bytes() + self.order.bytes() + self.phases.bytes()
+    }
+}
+
+impl Monitor for Races {
+    fn block_start(&mut self, shared_bytes: u32, warps: u32) {
+        self.global.block_start();
+        self.phases.clear();
+        self.warps = warps as usize;
+        self.shadow.begin((shared_bytes as usize).div_ceil(4));
+        let highest = self.clocks.iter().flatten().copied().max().unwrap_or(0);
+        let base = if highest > u32::MAX / 2 { 1 } else { highest + 1 };
+        for (warp, clocks) in self.clocks.iter_mut().enumerate() {
+            // Nothing of this block is seen yet.
+            clocks.fill(base - 1);
+            clocks[warp] = base;
+        }
+        self.order.begin(self.global.block(), self.warps, &self.clocks);
+    }
+
+    #[inline(always)]
+    fn access(&mut self, event: &Event, log: &mut Log) {
+        if event.window == Window::Shared && event.done != 0 {
+            self.shared_access(event, log);
+        } else if event.window == Window::Global {
+            self.global.access(event, &self.clocks, &self.order, log);
+        }
+        // What operations on barrier objects order, `phases` tells.
+        let own = event.operation != OPERATION;
+        if own
+            && self.order.tracks()
+            && (event.strong || event.program.ordering(event.pc).is_some())
+        {
+            self.synchronise(event);
+        }
+    }
+
+    #[inline(always)]
+    fn knows(&self, reads: &WordReads) -> bool {
+        match reads.window {
+            Window::Shared => self.shadow.knows_words(reads),
+            // What nobody writes has no races.
+            Window::Global => !reads.memory.is_written(reads.address),
+            _ => true,
+        }
+    }
+
+    fn barrier(&mut self, warps: u32) {
+        let members = || crate::machine::warp::lanes(warps);
+        let mut joined = [0; WARPS];
+        for warp in members() {
+            for (all, &clock) in joined.iter_mut().zip(&self.clocks[warp]) {
+                *all = clock.max(*all);
+            }
+        }
+        // Equal clocks, so that what warps do is of as few kinds as can be.
+        let latest = members().map(|warp| joined[warp]).max().unwrap_or(0);
+        for warp in members() {
+            self.clocks[warp] = joined;
+            self.clocks[warp][warp] = latest.saturating_add(1);
+        }
+        self.order.barrier(warps, &self.clocks);
+        for warp in members() {
+            self.find_floor(warp);
+        }
+        self.shadow.learns_in_part();
+        self.shadow.settle(self.warps);
+    }
+
+    fn warp_barrier(&mut self, warp: u32) {
+        let warp = warp as usize % WARPS;
+        self.tick(warp);
+        self.order.warp_barrier(warp, &self.clocks);
+        self.find_floor(warp);
+    }
+
+    fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
+        let warp = warp as usize % WARPS;
+        self.order.fence(warp, lanes, fence, &mut self.clocks);
+        self.shadow.learns_in_part();
+        self.tick(warp);
+        self.find_floor(warp);
+    }
+
+    fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
+        let warp = warp as usize % WARPS;
+        let (mut released, mut met, mut learns) = (false, false, false);
+        for &step in steps {
+            let learnt = self.phases.step(step, warp, &mut self.clocks);
+            released |= learnt.released;
+            met |= learnt.own >= self.order.met(warp);
+            learns |= matches!(step, PhaseStep::Acquire(_));
+        }
+        if released || met {
+            // What follows is later than what was released.
+            self.tick(warp);
+        }
+        if learns {
+            self.order.acquire_phase(warp, met, &self.clocks);
+        }
+        self.shadow.learns_in_part();
+        self.find_floor(warp);
+    }
+
+    fn exchange(&mut self, common: &mut Self) {
+        std::mem::swap(&mut self.global, &mut common.global);
+        self.global.blocks = Blocks::InTurns;
+        common.global.blocks = Blocks::InTurns;
+    }
+
+    fn resume(&mut self, block: u64) {
+        self.global.resume(block);
+    }
+}
+
+impl Races {
+    /// Moves a warp's own clock on.
+    fn tick(&mut self, warp: usize) {
+        let clocks = &mut self.clocks[warp];
+        clocks[warp] = clocks[warp].saturating_add(1);
+    }
+
+    /// Sees what an access orders.
+    fn synchronise(&mut self, event: &Event) {
+        let warp = event.warp as usize % WARPS;
+        let words = self.global.words();
+        let (released, learnt) = self.order.access(event, words, &mut self.clocks);
+        if released {
+            // What follows is later than what was released.
+            self.tick(warp);
+        }
+        if learnt {
+            self.find_floor(warp);
+        }
+        if released || learnt {
+            self.shadow.learns_in_part();
+        }
+    }
+
+    /// Finds what lies before a warp, of which it or its lanes know more now.
+    fn find_floor(&mut self, warp: usize) {
+        self.shadow.raise_floor(warp, &self.clocks[warp], self.order.met(warp), self.warps);
+    }
+
+    fn shared_access(&mut self, event: &Event, log: &mut Log) {
+        let warp = event.warp as usize % WARPS;
+        let new = shared::Event {
+            clock: self.clocks[warp][warp],
+            pc: event.pc,
+            warp: warp as u8,
+            strong: event.strong,
+            writes: event.kind != AccessKind::Read,
+            valued: event.stored.is_some(),
+        };
+        // Bytes do not refer to events.
+        let number = (event.size >= 4).then(|| self.shadow.number(new));
+        let mark = |lane| number.map_or(Mark::NONE, |number| Mark::new(number, lane));
+        let mut now = Now {
+            mark: mark(0),
+            access: Access { event: new, thread: 0 },
+            clocks: &self.clocks,
+            met: self.order.met(warp),
+            own: self.order.own(warp),
+            kind: event.kind,
+            value: None,
+            unchanged: false,
+            program: Some(event.program),
+        };
+        let stored = event.stored.map(|register| event.registers.r(register));
+        let (mut last, mut repeated) = (u64::MAX, 0);
+        let mut left = event.telling;
+        for begin in [0, ROW] {
+            let lanes = ((1 << ROW) - 1) << begin;
+            let whole = event.size == 4 && !event.strong && left & lanes == lanes;
+            now.mark = mark(begin);
+            let values = stored.map(|values| &values[begin..begin + ROW]);
+            // What comes behind lanes that are seen to one by one must wait for them.
+            if !whole
+                || now.own != Seen::default()
+                || !are_in_turn(&event.addresses[begin..begin + ROW])
+                || !self.shadow.visit_row(event.addresses[begin] as usize / 4, &now, values)
+            {
+                break;
+            }
+            left &= !lanes;
+        }
+        for lane in crate::machine::warp::lanes(left) {
+            let address = event.addresses[lane];
+            if event.kind == AccessKind::Read {
+                // Of many lanes that read one word, two are as good as all.
+                repeated = if address == last { repeated + 1 } else { 0 };
+                last = address;
+                if repeated > 1 {
+                    continue;
+                }
+            }
+            let thread = event.warp * 32 + lane as u32;
+            now.mark = mark(lane);
+            now.access.thread = thread;
+            now.value = stored.map(|stored| stored[lane]);
+            now.unchanged = event.unchanged >> lane & 1 == 1;
+            if event.size == 4 && self.shadow.visit_quietly((address / 4) as usize, &now) {
+                continue;
+            }
+            let found = self.shadow.visit(address as u32, event.size, &now);
+            if let Some((Race { kind, other, same_warp }, at)) = found {
+                // The last lane that leaves a pipeline ends its barriers with no more than a vote of its warp before.
+                let of_object = event.operation == OPERATION && event.kind == AccessKind::Write;
+                if same_warp && of_object {
+                    continue;
+                }
+                // Two sums over tiles of several warps use one word of each warp with nothing but a shuffle in between. That is
+                // CUDA's own way, whatever one thinks of it.
+                let other_pc = other.map_or(event.pc, |other| other.event.pc);
+                let in_groups = |pc| shared::in_groups(event.program, pc);
+                if same_warp && in_groups(event.pc) && in_groups(other_pc) {
+                    continue;
+                }
+                let place = |other: Access| event.program.place(other.event.pc).cloned();
+                let finding = FindingKind::SharedRace {
+                    kind,
+                    size: event.size,
+                    offset: at.into(),
+                    other: other.and_then(place),
+                    other_thread: other.map(|other| event.thread_coordinates(other.thread)),
+                    same_warp,
+                };
+                log.record(finding, event.pc, thread, 1);
+            }
+        }
+    }
+}
+
+/// Whether these are the addresses of words one behind the other.
+#[inline(always)]
+fn are_in_turn(addresses: &[u64]) -> bool {
+    let start = addresses[0];
+    // No short cut out of the loop, so that it vectorises.
+    let odd = addresses.iter().zip(0..).fold(0, |odd, (&at, lane)| odd | at ^ (start + 4 * lane));
+    odd == 0
+}

@@ -1,0 +1,405 @@
+//! What threads did to single bytes of shared memory, in 29 bits for each byte.
+//!
+//! A byte names two threads, or three lanes of one warp, and a class, which says what these did: read or write, by which
+//! instruction, and at which clock. Bytes that were treated alike, by whichever threads, are of one class, so there are few.
+//! Classes have rising numbers: those before the last barrier of all warps stand for nobody.
+
+use super::events::{Access, Event};
+use super::last::Last;
+use crate::isa::ir::Pc;
+use crate::program::Program;
+
+/// Bits of a byte's cell, ...
+pub(super) const CELL_BITS: u32 = WHO_BITS + CLASS_BITS;
+/// ... and of the threads in it.
+const WHO_BITS: u32 = 2 * THREAD_BITS;
+const THREAD_BITS: u32 = 10;
+const LANE_BITS: u32 = 5;
+const CLASS_BITS: u32 = 9;
+/// Numbers of classes, with 0 for nobody.
+pub(super) const NUMBERS: usize = 1 << CLASS_BITS;
+/// Actions at a time.
+const MAX_ACTIONS: usize = 255;
+/// Of a number that stands for any instruction, the lowest bit being whether these are of cooperative groups. Programs have fewer
+/// instructions.
+const VAGUE: Pc = 1 << 23;
+/// Classes, and actions, that a new one is compared with first.
+const RECENT: usize = 32;
+
+/// Whether an instruction, or each that a number stands for, is one of the headers of cooperative groups.
+pub(in crate::instruments::check) fn in_groups(program: &Program, pc: Pc) -> bool {
+    if pc & VAGUE == 0 { program.in_groups(pc) } else { pc & 1 == 1 }
+}
+
+/// The number that stands for an instruction and others.
+pub(super) fn vague(program: Option<&Program>, pc: Pc) -> Pc {
+    VAGUE | Pc::from(program.is_some_and(|program| in_groups(program, pc)))
+}
+
+/// What is known of a byte; the default is nobody.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Cell(u32);
+
+impl Cell {
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits & ((1 << CELL_BITS) - 1))
+    }
+
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    pub fn class(self) -> usize {
+        (self.0 >> WHO_BITS) as usize
+    }
+
+    fn who(self) -> u32 {
+        self.0 & ((1 << WHO_BITS) - 1)
+    }
+
+    /// The same threads in a class of another number; nobody for 0.
+    pub fn with_class(self, class: u16) -> Self {
+        if class == 0 { Self(0) } else { Self(self.who() | u32::from(class) << WHO_BITS) }
+    }
+}
+
+/// A thread, and the number of what it did; the default is nobody.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Doer {
+    /// Index in the block.
+    pub thread: u16,
+    pub action: u8,
+}
+
+impl Doer {
+    pub fn is_nobody(self) -> bool {
+        self.action == 0
+    }
+
+    pub fn warp(self) -> u16 {
+        self.thread >> LANE_BITS
+    }
+
+    fn lane(self) -> u32 {
+        u32::from(self.thread) & ((1 << LANE_BITS) - 1)
+    }
+}
+
+/// Readers beside the first one that are known only as such.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum More {
+    #[default]
+    None,
+    /// Another lane of its warp, at the same clock.
+    Lanes,
+    /// A thread of another warp.
+    Warps,
+}
+
+/// What is known of a byte, in full.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Known {
+    pub last: Last<Doer>,
+    pub more: More,
+}
+
+/// What the threads of a cell are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// Writer and reader; perhaps only one of them.
+    Pair(More),
+    Readers,
+    /// Lanes of one warp: writer and two readers.
+    OneWarp,
+}
+
+/// A form, and the actions of writer and readers, from the highest byte down.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Class(u32);
+
+impl Class {
+    const FORMS: [Form; 5] = [
+        Form::Pair(More::None),
+        Form::Pair(More::Lanes),
+        Form::Pair(More::Warps),
+        Form::Readers,
+        Form::OneWarp,
+    ];
+
+    fn new(form: Form, [writer, first, second]: [u8; 3]) -> Self {
+        let form = match form {
+            Form::Pair(More::None) => 0,
+            Form::Pair(More::Lanes) => 1,
+            Form::Pair(More::Warps) => 2,
+            Form::Readers => 3,
+            Form::OneWarp => 4,
+        };
+        Self(u32::from_be_bytes([form, writer, first, second]))
+    }
+
+    fn parts(self) -> (Form, [u8; 3]) {
+        let [form, actions @ ..] = self.0.to_be_bytes();
+        (Self::FORMS[usize::from(form) % Self::FORMS.len()], actions)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Action {
+    clock: u32,
+    /// Instruction, strength and whether it writes, from the highest bit down.
+    rest: u32,
+}
+
+impl Action {
+    fn new(event: Event) -> Self {
+        let flags = u32::from(event.strong) << 1 | u32::from(event.writes);
+        Self { clock: event.clock, rest: event.pc << 2 | flags }
+    }
+
+    fn event(self, warp: u8) -> Event {
+        let (pc, strong, writes) = (self.rest >> 2, self.rest >> 1 & 1 == 1, self.rest & 1 == 1);
+        Event { clock: self.clock, pc, warp, strong, writes, valued: false }
+    }
+}
+
+/// Why something cannot be kept in a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Refusal {
+    /// There are no numbers left, unless those without cells are given up.
+    Full,
+    /// Threads of two warps, or of three.
+    Unfit,
+}
+
+/// All classes that cells refer to, and what their numbers are.
+#[derive(Debug)]
+pub(super) struct Classes {
+    all: Vec<Class>,
+    /// The number of the first of them.
+    base: usize,
+    recent: [u16; RECENT],
+    /// From number 1 on.
+    actions: Vec<Action>,
+    recent_actions: [u8; RECENT],
+}
+
+impl Default for Classes {
+    fn default() -> Self {
+        let (all, actions) = (Vec::new(), Vec::new());
+        Self { all, base: 1, recent: [0; RECENT], actions, recent_actions: [0; RECENT] }
+    }
+}
+
+/// Tells numbers that are close to each other apart.
+fn spread(number: u32) -> usize {
+    (number.wrapping_mul(0x9E37_79B9) >> 24) as usize
+}
+
+/// Adds to a list that grows in small steps.
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(16);
+    }
+    list.push(item);
+}
+
+impl Classes {
+    /// The number of what threads do at an event; None: there are none left.
+    pub fn action(&mut self, event: Event) -> Option<u8> {
+        let action = Action::new(event);
+        let recent = spread(action.rest ^ action.clock) % RECENT;
+        let known = self.recent_actions[recent];
+        if known != 0 && self.actions.get(usize::from(known) - 1) == Some(&action) {
+            return Some(known);
+        }
+        let known = self.actions.iter().position(|&old| old == action);
+        let at = known.unwrap_or(self.actions.len());
+        if at == MAX_ACTIONS {
+            return None;
+        }
+        if known.is_none() {
+            push(&mut self.actions, action);
+        }
+        self.recent_actions[recent] = at as u8 + 1;
+        Some(at as u8 + 1)
+    }
+
+    /// What somebody did; None for nobody.
+    #[inline]
+    pub fn access(&self, doer: Doer) -> Option<Access> {
+        let action = self.actions.get(usize::from(doer.action).checked_sub(1)?)?;
+        Some(Access { event: action.event(doer.warp() as u8), thread: u32::from(doer.thread) })
+    }
+
+    /// Whether a cell's accesses all lie before everything that comes.
+    #[inline]
+    pub fn is_over(&self, cell: Cell) -> bool {
+        cell.class() < self.base
+    }
+
+    /// What a cell says.
+    pub fn unpack(&self, cell: Cell) -> Known {
+        let class = cell.class().checked_sub(self.base).and_then(|at| self.all.get(at));
+        let Some(class) = class else { return Known::default() };
+        let (form, actions) = class.parts();
+        let thread = |at: u32, bits: u32| (cell.who() >> at) as u16 & ((1 << bits) - 1);
+        let doer = |at: usize, thread: u16| match actions[at] {
+            0 => Doer::default(),
+            action => Doer { thread, action },
+        };
+        let two = [thread(0, THREAD_BITS), thread(THREAD_BITS, THREAD_BITS)];
+        let (mut more, nobody) = (More::None, Doer::default());
+        let (writer, readers) = match form {
+            Form::Pair(others) => {
+                more = others;
+                (doer(0, two[0]), [doer(1, two[1]), nobody])
+            }
+            Form::Readers => (nobody, [doer(1, two[0]), doer(2, two[1])]),
+            Form::OneWarp => {
+                let warp = thread(0, LANE_BITS) << LANE_BITS;
+                let lane = |at: u32| warp | thread(at * LANE_BITS, LANE_BITS);
+                (doer(0, lane(1)), [doer(1, lane(2)), doer(2, lane(3))])
+            }
+        };
+        Known { last: Last { writer, readers }, more }
+    }
+
+    /// The cell that says so.
+    pub fn pack(&mut self, known: &Known) -> Result<Cell, Refusal> {
+        let Last { writer, readers: [first, second] } = known.last;
+        let two = |a: Doer, b: Doer| u32::from(a.thread) | u32::from(b.thread) << THREAD_BITS;
+        let one_warp = first.warp() == second.warp() && first.warp() == writer.warp();
+        let (form, who) = if second.is_nobody() {
+            if writer.is_nobody() && first.is_nobody() {
+                return Ok(Cell::default());
+            }
+            (Form::Pair(known.more), two(writer, first))
+        } else if known.more != More::None {
+            return Err(Refusal::Unfit);
+        } else if writer.is_nobody() {
+            (Form::Readers, two(first, second))
+        } else if one_warp {
+            let lanes = [writer, first, second].into_iter().zip(1..);
+            let lanes = lanes.fold(0, |all, (doer, at)| all | doer.lane() << (at * LANE_BITS));
+            (Form::OneWarp, u32::from(writer.warp()) | lanes)
+        } else {
+            return Err(Refusal::Unfit);
+        };
+        let actions = [writer, first, second].map(|doer| doer.action);
+        let class = self.number(Class::new(form, actions)).ok_or(Refusal::Full)?;
+        Ok(Cell(who | (class as u32) << WHO_BITS))
+    }
+
+    fn number(&mut self, class: Class) -> Option<usize> {
+        let recent = spread(class.0) % RECENT;
+        let known = usize::from(self.recent[recent]);
+        if known >= self.base && self.all.get(known - self.base) == Some(&class) {
+            return Some(known);
+        }
+        let known = self.all.iter().position(|&old| old == class);
+        let number = self.base + known.unwrap_or(self.all.len());
+        if number >= NUMBERS {
+            return None;
+        }
+        if known.is_none() {
+            push(&mut self.all, class);
+        }
+        self.recent[recent] = number as u16;
+        Some(number)
+    }
+
+    /// A shorter form of what does not fit into a cell, where every later race is found by it as well, up to the next barrier
+    /// of all warps: whatever warps know of each other then comes from barriers of all.
+    pub fn shorten(&self, known: &Known) -> Option<Known> {
+        let Known { last: Last { writer, readers: [first, second] }, more: More::None } = *known
+        else {
+            return None;
+        };
+        let [one, other] = [self.access(first)?.event, self.access(second)?.event];
+        if one.strong != other.strong {
+            return None;
+        }
+        let with = |reader: Doer, more: More| {
+            Some(Known { last: Last { writer, readers: [reader, Doer::default()] }, more })
+        };
+        if one.warp != other.warp {
+            let foreign = if first.warp() == writer.warp() { second } else { first };
+            with(foreign, More::Warps)
+        } else if one.clock == other.clock {
+            with(first, More::Lanes)
+        } else {
+            // The earlier one lies before whatever the later one lies before.
+            with(if one.clock > other.clock { first } else { second }, More::None)
+        }
+    }
+
+    /// Everything so far lies before everything that comes.
+    pub fn pass(&mut self) {
+        self.base += self.all.len();
+        self.all.clear();
+        self.actions.clear();
+    }
+
+    /// Gives up classes that are not in use, and actions without classes; the new number of each class, 0 for those that are
+    /// no more.
+    pub fn keep(&mut self, used: &[bool; NUMBERS]) -> [u16; NUMBERS] {
+        let mut numbers = [0; NUMBERS];
+        let old = std::mem::take(&mut self.all);
+        let actions = std::mem::take(&mut self.actions);
+        let mut new_actions = [0u8; MAX_ACTIONS + 1];
+        for (class, number) in old.into_iter().zip(self.base..) {
+            if !used[number] {
+                continue;
+            }
+            let (form, mut of_class) = class.parts();
+            for action in &mut of_class {
+                let Some(&which) =
+                    usize::from(*action).checked_sub(1).and_then(|at| actions.get(at))
+                else {
+                    continue;
+                };
+                let new = &mut new_actions[usize::from(*action)];
+                if *new == 0 {
+                    push(&mut self.actions, which);
+                    *new = self.actions.len() as u8;
+                }
+                *action = *new;
+            }
+            push(&mut self.all, Class::new(form, of_class));
+            numbers[number] = self.all.len() as u16;
+        }
+        (self.base, self.recent, self.recent_actions) = (1, [0; RECENT], [0; RECENT]);
+        numbers
+    }
+
+    /// A cell of another table that says the same, but for the events, which are changed. None where that has no room.
+    pub fn take(
+        &mut self,
+        from: &Self,
+        cell: Cell,
+        change: impl Fn(Event) -> Event,
+    ) -> Option<Cell> {
+        let mut known = from.unpack(cell);
+        let mut doers = known.last.all();
+        for doer in &mut doers {
+            if let Some(access) = from.access(*doer) {
+                doer.action = self.action(change(access.event))?;
+            }
+        }
+        let [writer, first, second] = doers;
+        known.last = Last { writer, readers: [first, second] };
+        self.pack(&known).ok()
+    }
+
+    /// Whether there is hardly room for others.
+    pub fn is_crowded(&self) -> bool {
+        self.base + self.all.len() > NUMBERS / 8 * 7 || self.actions.len() > MAX_ACTIONS / 8 * 7
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        let lists = self.all.capacity() * size_of::<Class>()
+            + self.actions.capacity() * size_of::<Action>();
+        size_of::<Self>() + lists
+    }
+}

@@ -1,0 +1,144 @@
+//! The entries of words of shared memory, and what is done with those of many words at once.
+
+use crate::machine::sets::for_each_set;
+
+/// Bits of a mark: an event and a lane.
+pub(super) const MARK_BITS: u32 = 21;
+/// Bits of a lane.
+pub(super) const LANE_BITS: u32 = 5;
+
+/// A lane of an event; 0: nobody's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark(u32);
+
+impl Mark {
+    pub const NONE: Self = Self(0);
+
+    pub fn new(event: u32, lane: usize) -> Self {
+        Self(event << LANE_BITS | (lane as u32 & 31))
+    }
+
+    #[inline(always)]
+    pub fn event(self) -> u32 {
+        self.0 >> LANE_BITS
+    }
+
+    #[inline(always)]
+    pub fn lane(self) -> u32 {
+        self.0 & ((1 << LANE_BITS) - 1)
+    }
+}
+
+/// The last accesses of a word: writer, first and latest reader from the lowest bit on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Entry(pub(super) u64);
+
+impl Entry {
+    pub(super) const WRITER: u32 = 0;
+    pub(super) const READERS: [u32; 2] = [MARK_BITS, 2 * MARK_BITS];
+    /// Bytes of the word have cells of their own, ...
+    pub(super) const SPLIT: u64 = 1 << (3 * MARK_BITS);
+    /// ... or even entries.
+    pub(super) const PART: u64 = Self::SPLIT >> 1;
+
+    /// Of a word that is not split.
+    #[inline(always)]
+    pub fn new(writer: Mark, readers: [Mark; 2]) -> Self {
+        let [first, second] = readers.map(|mark| u64::from(mark.0));
+        let [at_first, at_second] = Self::READERS;
+        Self(u64::from(writer.0) | first << at_first | second << at_second)
+    }
+
+    #[inline(always)]
+    pub fn get(self, shift: u32) -> Mark {
+        Mark((self.0 >> shift) as u32 & ((1 << MARK_BITS) - 1))
+    }
+
+    #[inline(always)]
+    pub fn set(&mut self, shift: u32, mark: Mark) {
+        self.0 = self.0 & !(((1 << MARK_BITS) - 1) << shift) | u64::from(mark.0) << shift;
+    }
+
+    #[inline(always)]
+    pub fn is_split(self) -> bool {
+        self.0 & Self::SPLIT != 0
+    }
+
+    /// Whether nothing happened after the first event but reads of two threads after the second one, as which a third one tells
+    /// nothing new.
+    #[inline(always)]
+    pub fn is_read(self, floor: u32, since: u32) -> bool {
+        let [first, second] = Self::READERS.map(|reader| self.get(reader).event());
+        self.is_unwritten(floor) & (first.min(second) > since)
+    }
+
+    /// Whether nobody has written after an event.
+    #[inline(always)]
+    fn is_unwritten(self, floor: u32) -> bool {
+        !self.is_split() & (self.get(Self::WRITER).event() <= floor)
+    }
+}
+
+/// Words that are accessed by as many lanes in turn.
+pub(crate) const ROW: usize = 16;
+
+/// Gives an accessor of each entry to the lanes from that of a mark on.
+#[inline(always)]
+fn note(row: &mut [Entry; ROW], accessor: u32, Mark(first): Mark) {
+    for (entry, mark) in row.iter_mut().zip(first..) {
+        entry.set(accessor, Mark(mark));
+    }
+}
+
+macro_rules! define_rows {
+    ($set:ident $features:tt) => {
+        pub(crate) mod $set {
+            use super::{Entry, Mark, ROW, note};
+            use crate::machine::sets::with_features;
+
+            with_features!{ $features
+                /// Whether all are as [`Entry::is_read`] asks.
+                pub(crate) fn all_read(entries: &[Entry], floor: u32, since: u32) -> bool {
+                    // No short cut out of the loop, so that it vectorises.
+                    entries.iter().fold(true, |all, entry| all & entry.is_read(floor, since))
+                }
+            }
+
+            with_features!{ $features
+                /// Notes that the lanes from that of a mark on read a word each. False, and nothing done, if others than lanes of
+                /// the same event have accessed one after `floor`, or more than one has.
+                pub(crate) fn note_reads(row: &mut [Entry; ROW], floor: u32, mark: Mark) -> bool {
+                    let (mut are_first, mut are_second) = (true, true);
+                    for (entry, own) in row.iter().zip(mark.0..) {
+                        let [first, second] = Entry::READERS.map(|reader| entry.get(reader));
+                        let unwritten = entry.is_unwritten(floor);
+                        are_first &= unwritten & (first.event() <= floor);
+                        let lanes = (first.event() == mark.event()) & (first.0 != own);
+                        are_second &= unwritten & lanes & (second.event() <= floor);
+                    }
+                    if are_first | are_second {
+                        note(row, Entry::READERS[usize::from(!are_first)], mark);
+                    }
+                    are_first | are_second
+                }
+            }
+
+            with_features!{ $features
+                /// Notes that the lanes from that of a mark on write a word each. False, and nothing done, if anybody has accessed
+                /// one after `floor`.
+                pub(crate) fn note_writes(row: &mut [Entry; ROW], floor: u32, mark: Mark) -> bool {
+                    let mut free = true;
+                    for entry in &*row {
+                        let [first, second] = Entry::READERS.map(|reader| entry.get(reader).event());
+                        free &= entry.is_unwritten(floor) & (first.max(second) <= floor);
+                    }
+                    if free {
+                        note(row, Entry::WRITER, mark);
+                    }
+                    free
+                }
+            }
+        }
+    };
+}
+for_each_set!(define_rows);

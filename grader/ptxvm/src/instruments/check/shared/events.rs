@@ -1,0 +1,303 @@
+//! The accesses that words of shared memory refer to: an event is one instruction of one warp between two of its barriers.
+//!
+//! Events have rising numbers, so one comparison tells those before the last barrier of all warps, about which nothing more
+//! need be known.
+
+use std::collections::HashMap;
+
+use super::super::race::WARPS;
+use super::entry::{Entry, LANE_BITS, MARK_BITS, Mark};
+use crate::isa::ir::Pc;
+
+/// Events that have numbers, from 1 on.
+const MAX_EVENT: usize = (1 << (MARK_BITS - LANE_BITS)) - 1;
+/// More than get numbers during one access: lanes, words of each, bytes of these, and what is known of each.
+const ROOM: usize = 32 * 4 * 4 * 3 + 1;
+/// So many may be kept however few words there are.
+const ROOM_ANYWAY: usize = 1 << 14;
+/// Events that a new one is compared with, by instruction and warp.
+const RECENT: usize = 256;
+
+/// What the lanes of one warp have in common when they access memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::instruments::check) struct Event {
+    /// Of the warp.
+    pub clock: u32,
+    pub pc: Pc,
+    pub warp: u8,
+    /// Atomic or volatile: such accesses do not race among themselves.
+    pub strong: bool,
+    pub writes: bool,
+    /// A store of single words, whose values are known.
+    pub valued: bool,
+}
+
+/// An access in full.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::instruments::check) struct Access {
+    pub event: Event,
+    /// Index in the block.
+    pub thread: u32,
+}
+
+/// An event in eight bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Packed {
+    clock: u32,
+    /// Instruction, warp, strength, whether it writes and whether values are known, from the highest bit down. Programs have
+    /// less than 2^24 instructions.
+    rest: u32,
+}
+
+impl Packed {
+    #[inline(always)]
+    fn new(Event { clock, pc, warp, strong, writes, valued }: Event) -> Self {
+        let flags = u32::from(strong) << 2 | u32::from(writes) << 1 | u32::from(valued);
+        Self { clock, rest: pc << 8 | u32::from(warp) << 3 | flags }
+    }
+
+    #[inline(always)]
+    fn warp(self) -> usize {
+        (self.rest >> 3) as usize % WARPS
+    }
+
+    #[inline(always)]
+    fn event(self) -> Event {
+        Event {
+            clock: self.clock,
+            pc: self.rest >> 8,
+            warp: self.warp() as u8,
+            strong: self.rest >> 2 & 1 == 1,
+            writes: self.rest >> 1 & 1 == 1,
+            valued: self.rest & 1 == 1,
+        }
+    }
+}
+
+/// Events since the last barrier of all warps.
+#[derive(Debug)]
+pub(super) struct Events {
+    all: Vec<Packed>,
+    /// The number of the first of them.
+    base: u32,
+    recent: [u16; RECENT],
+    /// For each warp, the event up to which everything is ordered before it.
+    pub floors: [u32; WARPS],
+    /// For each warp, the latest event when it learnt last what lies before it: later ones do not.
+    pub since: [u32; WARPS],
+    /// The highest clock of each warp's accesses, those of bytes too.
+    latest: [u32; WARPS],
+    /// The clock of each warp when its lanes met last, as far as that is known.
+    met: [u32; WARPS],
+    /// Warps that have all accesses before them.
+    passed: u32,
+    /// So many are kept without asking whether somebody still refers to them.
+    limit: usize,
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            base: 1,
+            recent: [0; RECENT],
+            floors: [0; WARPS],
+            since: [0; WARPS],
+            latest: [0; WARPS],
+            met: [0; WARPS],
+            passed: u32::MAX,
+            limit: 0,
+        }
+    }
+}
+
+impl Events {
+    /// The number of the latest event.
+    pub fn last(&self) -> u32 {
+        self.base + self.all.len() as u32 - 1
+    }
+
+    /// Whether those that nobody refers to should be given up before there are more.
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.last() as usize + ROOM > MAX_EVENT || self.all.len() >= self.limit
+    }
+
+    /// The number of an event; equal ones share it where they follow each other.
+    #[inline]
+    pub fn number(&mut self, event: Event) -> u32 {
+        let recent = (event.pc as usize * 8 + usize::from(event.warp)) % RECENT;
+        let known = u32::from(self.recent[recent]);
+        let packed = Packed::new(event);
+        if known >= self.base && self.all.get((known - self.base) as usize) == Some(&packed) {
+            return known;
+        }
+        self.push(event);
+        self.recent[recent] = self.last() as u16;
+        self.last()
+    }
+
+    fn push(&mut self, event: Event) {
+        if self.all.len() == self.all.capacity() {
+            // The usual doubling would leave half of the list empty.
+            let room = self.limit.saturating_sub(self.all.len()).max(1);
+            self.all.reserve_exact(room.min(self.all.len() / 8 + 32));
+        }
+        self.all.push(Packed::new(event));
+        self.see(event);
+    }
+
+    /// Something happened, which need not get a number.
+    pub fn see(&mut self, event: Event) {
+        let latest = &mut self.latest[usize::from(event.warp) % WARPS];
+        *latest = event.clock.max(*latest);
+        self.passed = 0;
+    }
+
+    /// Whether a mark is of one of them.
+    #[inline(always)]
+    pub fn has(&self, mark: Mark) -> bool {
+        mark.event() >= self.base
+    }
+
+    /// What an event after the base stands for.
+    #[inline(always)]
+    pub fn get(&self, mark: Mark) -> Option<Access> {
+        let at = mark.event().checked_sub(self.base)?;
+        let event = self.all.get(at as usize)?.event();
+        Some(Access { event, thread: u32::from(event.warp) * 32 + mark.lane() })
+    }
+
+    /// Those so far lie before everything that comes. From `limit` on those without marks are given up.
+    pub fn pass(&mut self, limit: usize) {
+        self.base = self.last() + 1;
+        self.floors = [self.base - 1; WARPS];
+        self.since = self.floors;
+        self.all.clear();
+        self.latest = [0; WARPS];
+        self.passed = u32::MAX;
+        self.limit = limit;
+    }
+
+    /// A warp of a block of so many knows of these clocks now, and its lanes have met at its clock `met`.
+    pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], met: u32, warps: usize) {
+        self.since[warp] = self.last();
+        self.met[warp] = met;
+        let lies_before =
+            |by: usize, clock: u32| if by == warp { clock < met } else { clock <= clocks[by] };
+        if self.latest.iter().take(warps).enumerate().all(|(by, &clock)| lies_before(by, clock)) {
+            self.floors[warp] = self.last();
+            self.passed |= 1 << warp;
+            return;
+        }
+        self.passed &= !(1 << warp);
+        let next = (self.floors[warp] + 1).max(self.base);
+        let rest = self.all[(next - self.base) as usize..].iter();
+        let passed = rest.take_while(|event| lies_before(event.warp(), event.clock));
+        self.floors[warp] = next - 1 + passed.count() as u32;
+    }
+
+    /// Whether all of so many warps have everything before them.
+    pub fn all_passed(&self, warps: usize) -> bool {
+        self.passed.trailing_ones() as usize >= warps.min(WARPS)
+    }
+
+    /// Gives up events that no entry refers to and numbers the others anew. `each` shows all entries. At least `limit` may
+    /// be there until the next time. `alike`: what a warp did before its lanes met last nobody can tell from what it did before
+    /// that.
+    pub fn renumber(
+        &mut self,
+        limit: usize,
+        alike: bool,
+        mut each: impl FnMut(&mut dyn FnMut(&mut Entry)),
+    ) {
+        let mut used = vec![false; self.all.len()];
+        each(&mut |entry| {
+            for mark in entry.last().all() {
+                if let Some(at) = mark.event().checked_sub(self.base) {
+                    used[at as usize] = true;
+                }
+            }
+        });
+        let mut count = used.iter().filter(|&&used| used).count();
+        // Which event stands for each.
+        let mut stands: Vec<u16> = (0..self.all.len()).map(|at| at as u16).collect();
+        if alike && count > limit / 2 {
+            count -= self.merge(&mut used, &mut stands);
+        }
+        // Where hardly any can be given up, what comes is compared with what comes later only.
+        let most = (limit / 2 * 5).clamp(ROOM_ANYWAY, MAX_EVENT / 8 * 7);
+        if count > most {
+            used.fill(false);
+        }
+        let mut numbers = vec![0u16; self.all.len()];
+        let mut kept = 0;
+        let (mut floors, mut since) = ([0; WARPS], [0; WARPS]);
+        for (index, number) in numbers.iter_mut().enumerate() {
+            if used[index] {
+                self.all[kept as usize] = self.all[index];
+                kept += 1;
+                *number = kept;
+            }
+            let bounds = floors.iter_mut().zip(&self.floors);
+            for (new, &old) in bounds.chain(since.iter_mut().zip(&self.since)) {
+                if self.base + index as u32 <= old {
+                    *new = u32::from(kept);
+                }
+            }
+        }
+        each(&mut |entry| {
+            *entry = Entry::of(entry.last().map(|mark| {
+                let at = mark.event().checked_sub(self.base);
+                let number = at.map_or(0, |at| numbers[usize::from(stands[at as usize])]);
+                if number == 0 {
+                    Mark::NONE
+                } else {
+                    Mark::new(number.into(), mark.lane() as usize)
+                }
+            }));
+        });
+        self.all.truncate(kept.into());
+        (self.base, self.recent) = (1, [0; RECENT]);
+        (self.floors, self.since) = (floors, since);
+        self.limit = (2 * self.all.len()).min(most / 4 * 5).max(limit);
+        if self.all.capacity() > self.limit {
+            self.all.shrink_to(self.limit);
+        }
+    }
+
+    /// Lets the last of some equal events stand for the others. How many these are.
+    fn merge(&mut self, used: &mut [bool], stands: &mut [u16]) -> usize {
+        let mut last = HashMap::new();
+        let mut merged = 0;
+        for at in (0..used.len()).rev() {
+            if !used[at] {
+                continue;
+            }
+            let event = &mut self.all[at];
+            event.clock = event.clock.max(self.met[event.warp()].saturating_sub(1));
+            let known = *last.entry((event.clock, event.rest)).or_insert(at);
+            if known != at {
+                (used[at], stands[at]) = (false, known as u16);
+                merged += 1;
+            }
+        }
+        merged
+    }
+
+    /// How many there may be before those without entries are given up.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.all.capacity() * size_of::<Packed>()
+    }
+}

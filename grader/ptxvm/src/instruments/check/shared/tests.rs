@@ -1,0 +1,541 @@
+mod partial;
+
+use super::super::know::Seen;
+use super::super::race::Clocks;
+use super::*;
+use crate::finding::RaceKind;
+
+/// A word, with everything in full.
+#[derive(Clone, Copy, Default)]
+struct Plain {
+    writer: Option<Access>,
+    value: Option<u32>,
+    readers: [Option<Access>; 2],
+}
+
+impl Plain {
+    /// `byte`: a third reader counts where the two others are of one warp.
+    fn visit(&mut self, now: &Now, value: Option<u32>, byte: bool) -> Option<(RaceKind, Access)> {
+        let unordered = |old: Option<Access>| {
+            let old = old?;
+            let (by, own) = (usize::from(old.event.warp), now.warp());
+            let before = if by == own {
+                old.event.clock < now.met || now.own.covers(old.event.clock, old.thread % 32)
+            } else {
+                old.event.clock <= now.clocks[own][by]
+            };
+            (!before).then_some(old)
+        };
+        let conflict = |old| {
+            unordered(old).filter(|old| {
+                let both_strong = old.event.strong && now.access.event.strong;
+                old.thread != now.access.thread && !both_strong
+            })
+        };
+        let written = conflict(self.writer);
+        let [first, second] = self.readers;
+        if now.kind == AccessKind::Read {
+            match unordered(first) {
+                None => self.readers[0] = Some(now.access),
+                Some(old) if old.thread == now.access.thread => {}
+                Some(old) => {
+                    let own = now.access.event.warp;
+                    let one_warp = |second: Access| {
+                        second.event.warp == old.event.warp && old.event.warp != own
+                    };
+                    if unordered(second).is_none_or(|second| byte && one_warp(second)) {
+                        self.readers[1] = Some(now.access);
+                    }
+                }
+            }
+            return written.map(|old| (RaceKind::ReadAfterWrite, old));
+        }
+        let read = conflict(first).or_else(|| conflict(second));
+        let written = written.filter(|_| value.is_none() || value != self.value);
+        if now.access.event.strong && self.writer.is_some_and(|old| !old.event.strong) {
+            let place = self.readers.iter_mut().find(|old| unordered(**old).is_none());
+            if let Some(place) = place {
+                *place = self.writer;
+            }
+        }
+        self.writer = Some(now.access);
+        self.value = value;
+        let written = written.map(|old| (RaceKind::WriteAfterWrite, old));
+        let kind = |old: &Access| {
+            if old.event.writes { RaceKind::WriteAfterWrite } else { RaceKind::WriteAfterRead }
+        };
+        written.or(read.map(|old| (kind(&old), old)))
+    }
+}
+
+/// An access of which nothing is known beside these, of a warp whose lanes met at its clock `met`.
+fn access_of(event: Event, thread: u32, clocks: &Clocks, met: u32, kind: AccessKind) -> Now<'_> {
+    let (mark, access, own) = (Mark::NONE, Access { event, thread }, Seen::default());
+    Now { mark, access, clocks, met, own, kind, value: None, unchanged: false, program: None }
+}
+
+/// Numbers below a bound, the same for each seed.
+fn random_numbers(seed: u32) -> impl FnMut(u32) -> u32 {
+    let mut state = seed;
+    move |below| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) % below
+    }
+}
+
+/// Each warp has begun, and knows of no other.
+fn first_clocks() -> Box<Clocks> {
+    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
+    for (warp, clocks) in clocks.iter_mut().enumerate() {
+        clocks[warp] = 1;
+    }
+    clocks
+}
+
+const WORDS: usize = 600;
+const ALL: usize = 4;
+
+#[test]
+fn a_few_bytes_find_what_whole_accesses_find() {
+    let mut random = random_numbers(1);
+    let mut shadow = Shadow::default();
+    shadow.begin(WORDS);
+    let mut plain = vec![[Plain::default(); 4]; WORDS];
+    let mut split = vec![false; WORDS];
+    let mut clocks = first_clocks();
+    let (mut met, mut own) = ([1; ALL], [Seen::default(); ALL]);
+    let (mut races, mut quiet, mut highest) = (0, 0, 0);
+    for round in 0..150_000u32 {
+        // Barriers of all warps at first, then of some, then of single ones only.
+        let members = match round / 50_000 {
+            0 => 0b1111,
+            1 if round == 50_000 => 0b1111,
+            1 => 1 + random(14),
+            _ => 1 << random(4),
+        };
+        if random(60) == 0 || round == 50_000 {
+            let mut joined = [0; WARPS];
+            let all: Vec<usize> = (0..ALL).filter(|warp| members >> warp & 1 == 1).collect();
+            for &warp in &all {
+                for (all, &clock) in joined.iter_mut().zip(&clocks[warp]) {
+                    *all = clock.max(*all);
+                }
+            }
+            let everybody = members == 0b1111;
+            for &warp in &all {
+                clocks[warp] = joined;
+                clocks[warp][warp] += 1;
+                met[warp] = clocks[warp][warp];
+                own[warp] = Seen::default();
+                shadow.raise_floor(warp, &clocks[warp], met[warp], ALL);
+            }
+            shadow.learns_in_part();
+            assert!(shadow.events.all_passed(ALL) || !everybody);
+            if shadow.events.all_passed(ALL) {
+                // Words are whole again.
+                plain.fill([Plain::default(); 4]);
+                split.fill(false);
+            }
+            shadow.settle(ALL);
+        }
+        if round > 50_000 && random(30) == 0 {
+            // Some lanes of a warp release something, which others of it or those of another warp acquire.
+            let (from, to) = (random(ALL as u32) as usize, random(ALL as u32) as usize);
+            let upto = clocks[from][from];
+            clocks[from][from] += 1;
+            if from == to {
+                own[to] = Seen { all: met[to] - 1, lanes: random(1 << 24), upto };
+            } else {
+                clocks[to][from] = upto;
+            }
+            shadow.learns_in_part();
+            shadow.raise_floor(to, &clocks[to], met[to], ALL);
+        }
+        let (warp, lane) = (random(ALL as u32), random(32));
+        let (clock, strong) = (clocks[warp as usize][warp as usize], random(5) == 0);
+        let pc = random(40);
+        let kind = [AccessKind::Read, AccessKind::Write][random(2) as usize];
+        let (size, word) = ([4, 4, 4, 2, 1, 8][random(6) as usize], random(WORDS as u32 - 1));
+        // Single bytes here and there.
+        let size = if size < 4 && word % 8 != 0 { 4 } else { size };
+        let writes = kind == AccessKind::Write;
+        let event = Event { clock, pc, warp: warp as u8, strong, writes, valued: size == 4 };
+        let number = if size < 4 { 0 } else { shadow.number(event) };
+        highest = highest.max(number);
+        let now = Now {
+            mark: if number == 0 { Mark::NONE } else { Mark::new(number, lane as usize) },
+            access: Access { event, thread: warp * 32 + lane },
+            clocks: &clocks,
+            met: met[warp as usize],
+            own: own[warp as usize],
+            kind,
+            value: Some(random(3)),
+            unchanged: false,
+            program: None,
+        };
+        let address = word * 4 + if size < 4 { random(4 / size) * size } else { 0 };
+        let now = Now { value: now.value.filter(|_| size == 4), ..now };
+        let quick = size == 4 && shadow.visit_quietly(word as usize, &now);
+        let mut wanted = None;
+        for at in word..(address + size).div_ceil(4) {
+            let whole = size >= 4 && !split[at as usize];
+            if size < 4 && !split[at as usize] {
+                split[at as usize] = true;
+                plain[at as usize] = [plain[at as usize][0]; 4];
+            }
+            let bytes =
+                if whole { 0..1 } else { address.max(at * 4) % 4..4.min(address + size - at * 4) };
+            for byte in bytes {
+                let value = now.value.filter(|_| whole);
+                let found = plain[at as usize][byte as usize].visit(&now, value, !whole);
+                wanted = wanted.or(found.map(|(kind, old)| (kind, old, at * 4 + byte)));
+            }
+        }
+        if quick {
+            quiet += 1;
+            assert_eq!(wanted, None, "round {round}");
+        } else {
+            let found = shadow.visit(address, size, &now);
+            let named = |(race, at): (Race, u32)| (race.kind, race.other.unwrap(), at);
+            // Bytes do not keep whether values are known.
+            let plain = |(kind, old, at): (RaceKind, Access, u32)| {
+                (kind, Access { event: Event { valued: false, ..old.event }, ..old }, at)
+            };
+            assert_eq!(found.map(named).map(plain), wanted.map(plain), "round {round}");
+        }
+        races += u32::from(wanted.is_some());
+    }
+    assert!(races > 1000 && quiet > 1000 && highest > 1500, "{races} {quiet} {highest}");
+    assert!(shadow.events.count() <= shadow.events.limit());
+}
+
+/// The write of a lane after both have read a word, met, and read it again; `quietly` where that is possible.
+fn write_after_second_reads(quietly: bool) -> Option<(RaceKind, Access)> {
+    let mut shadow = Shadow::default();
+    shadow.begin(2);
+    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
+    (clocks[0][0], clocks[1][1]) = (1, 1);
+    let access = |shadow: &mut Shadow, clocks: &Clocks, warp: u8, lane, kind, word: u32| {
+        let clock = clocks[usize::from(warp)][usize::from(warp)];
+        let writes = kind == AccessKind::Write;
+        let event = Event { clock, pc: 0, warp, strong: false, writes, valued: false };
+        let now = Now {
+            mark: Mark::new(shadow.number(event), lane),
+            ..access_of(event, u32::from(warp) * 32 + lane as u32, clocks, clock, kind)
+        };
+        if quietly && shadow.visit_quietly(word as usize, &now) {
+            return None;
+        }
+        shadow.visit(word * 4, 4, &now).map(|(race, _)| (race.kind, race.other.unwrap()))
+    };
+    // Another warp, with which nobody has met: what comes later is not told apart by a number.
+    access(&mut shadow, &clocks, 1, 0, AccessKind::Read, 1);
+    for _ in 0..2 {
+        for lane in 0..2 {
+            assert_eq!(access(&mut shadow, &clocks, 0, lane, AccessKind::Read, 0), None);
+        }
+        if clocks[0][0] == 1 {
+            clocks[0][0] = 2;
+            shadow.raise_floor(0, &clocks[0], 2, 2);
+        }
+    }
+    access(&mut shadow, &clocks, 0, 0, AccessKind::Write, 0)
+}
+
+#[test]
+fn a_quick_read_is_not_dropped_where_the_known_ones_lie_before_it() {
+    for quietly in [false, true] {
+        let (kind, other) = write_after_second_reads(quietly).unwrap();
+        assert_eq!((kind, other.thread, other.event.clock), (RaceKind::WriteAfterRead, 1, 2));
+    }
+}
+
+/// Warps that access bytes, halves and words of `bytes` bytes at random, meet now and then, all of them or the lanes of one; where
+/// the order allows all of it, and where it does not.
+/// The most entries elsewhere that there were at a time.
+fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: bool) -> usize {
+    let mut random = random_numbers(7);
+    let mut shadow = Shadow::default();
+    shadow.begin(bytes as usize / 4);
+    let mut plain = vec![Plain::default(); bytes as usize];
+    let mut clocks = first_clocks();
+    let (mut races, mut unnamed, mut parts) = (0, 0, 0);
+    for round in 0..200_000 {
+        let of_all = random(4000) == 0;
+        if of_all {
+            let joined: [u32; WARPS] = std::array::from_fn(|warp| clocks[warp][warp]);
+            let latest = joined.iter().copied().max().unwrap();
+            for warp in 0..warps {
+                clocks[warp] = joined;
+                clocks[warp][warp] = latest + 1;
+                shadow.raise_floor(warp, &clocks[warp], clocks[warp][warp], warps);
+            }
+            shadow.learns_in_part();
+            shadow.settle(warps);
+            assert!(!shadow.in_part);
+        }
+        let (warp, lane) = (random(warps as u32), random(32));
+        if random(meeting) == 0 {
+            let clock = &mut clocks[warp as usize][warp as usize];
+            *clock += 1;
+            let met = *clock;
+            shadow.raise_floor(warp as usize, &clocks[warp as usize], met, warps);
+        }
+        let clock = clocks[warp as usize][warp as usize];
+        let kind = [AccessKind::Read, AccessKind::Write][random(2) as usize];
+        let size = [1, 1, 2, 4][random(4) as usize];
+        // Where nobody may race, each thread has bytes of its own.
+        let thread = warp * 32 + lane;
+        let address = if racing { random(bytes / size) } else { thread * (bytes / size / 1024) };
+        let address = address * size;
+        let (pc, strong) = (random(pcs), !racing && random(50) == 0);
+        let writes = kind == AccessKind::Write;
+        let event = Event { clock, pc, warp: warp as u8, strong, writes, valued: false };
+        let mut now = access_of(event, thread, &clocks, clock, kind);
+        if size == 4 {
+            now.mark = Mark::new(shadow.number(event), lane as usize);
+        }
+        let mut wanted = None;
+        for byte in address..address + size {
+            wanted = wanted.or(plain[byte as usize].visit(&now, None, true));
+        }
+        let found = shadow.visit(address, size, &now).map(|(race, _)| race);
+        assert_eq!(found.map(|race| race.kind), wanted.map(|(kind, _)| kind), "round {round}");
+        if let (Some(found), Some(_)) = (found, wanted) {
+            races += 1;
+            unnamed += u32::from(found.other.is_none());
+            assert!(found.other.is_none_or(|named| named.thread != thread));
+            assert!(found.kind == RaceKind::WriteAfterRead || found.other.is_some());
+        }
+        parts = shadow.parts.len().max(parts);
+        // All of it as bytes, and what does not depend on the size. Each access of a word has an event here.
+        let bound = bytes as usize / 4 * 15 + size_of::<Part>() * parts / 8 * 9 + (5 << 10);
+        assert!(shadow.bytes() - shadow.events.bytes() <= bound, "{} bytes", shadow.bytes());
+    }
+    assert_eq!(races > 0, racing);
+    assert!(unnamed * 10 <= races, "{unnamed} of {races}");
+    parts
+}
+
+#[test]
+fn bytes_find_what_whole_accesses_find() {
+    for (warps, bytes) in [(32, 1 << 12), (4, 1 << 9)] {
+        let parts = bytes_at_random(warps, bytes, [3, 1000], true);
+        assert!(parts <= SPARE_PARTS, "{parts}");
+    }
+    assert_eq!(bytes_at_random(32, 1 << 12, [4, 100], false), 0);
+}
+
+#[test]
+fn bytes_of_many_classes_find_what_whole_accesses_find() {
+    // More than there are at a time: of clocks, and of instructions.
+    for [pcs, meeting] in [[4, 50], [1000, 1000], [1000, 100]] {
+        bytes_at_random(32, 1 << 12, [pcs, meeting], true);
+        bytes_at_random(2, 1 << 10, [pcs, meeting], true);
+    }
+}
+
+/// What thread `last` finds when it accesses a word that thread 0 has set to 0 and added to, with a meeting of warp 0 or of both
+/// warps between.
+fn after_an_addition(last: (u32, AccessKind), met: bool, barrier: bool) -> Option<RaceKind> {
+    let mut shadow = Shadow::default();
+    shadow.begin(1);
+    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
+    (clocks[0][0], clocks[1][1]) = (1, 1);
+    let mut found = None;
+    let accesses = [(0, AccessKind::Write), (0, AccessKind::Atomic), last];
+    for (step, (thread, kind)) in accesses.into_iter().enumerate() {
+        if step == 1 && (met || barrier) {
+            clocks[0][0] = 2;
+            if barrier {
+                clocks[1] = clocks[0];
+                (clocks[1][0], clocks[1][1]) = (1, 2);
+            }
+            shadow.raise_floor(0, &clocks[0], 2, 2);
+        }
+        let warp = (thread / 32) as u8;
+        let clock = clocks[usize::from(warp)][usize::from(warp)];
+        let (strong, writes) = (kind == AccessKind::Atomic, kind != AccessKind::Read);
+        let event = Event { clock, pc: step as u32, warp, strong, writes, valued: false };
+        let now = Now {
+            mark: Mark::new(shadow.number(event), thread as usize % 32),
+            ..access_of(event, thread, &clocks, clocks[0][0], kind)
+        };
+        if !shadow.visit_quietly(0, &now) {
+            found = shadow.visit(0, 4, &now).map(|(race, _)| race.kind);
+        }
+    }
+    found
+}
+
+#[test]
+fn an_atomic_does_not_hide_the_plain_write_before_it() {
+    let add = |thread| (thread, AccessKind::Atomic);
+    let race = Some(RaceKind::WriteAfterWrite);
+    for last in [1, 40] {
+        assert_eq!(after_an_addition(add(last), false, false), race, "{last}");
+        assert_eq!(after_an_addition(add(last), false, true), None, "{last}");
+    }
+    // Lanes that have met are in order, other warps are not.
+    assert_eq!(after_an_addition(add(1), true, false), None);
+    assert_eq!(after_an_addition(add(40), true, false), race);
+    // Nor does what was before the atomic hide the atomic itself.
+    let read = (1, AccessKind::Read);
+    assert_eq!(after_an_addition(read, true, false), Some(RaceKind::ReadAfterWrite));
+}
+
+/// What the last of some accesses of `size` bytes finds. So many of the threads 0, 1 and 40 read, the lanes of the first warp meet, and
+/// thread 0 stores; or if none reads, thread 0 stores and thread 40 does, by which the byte may stay `unchanged`.
+fn store_after(readers: u32, size: u32, unchanged: bool) -> Option<RaceKind> {
+    let mut shadow = Shadow::default();
+    shadow.begin(1);
+    let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
+    (clocks[0][0], clocks[1][1]) = (1, 1);
+    let reads = (0..readers).map(|index| ([0, 1, 40][index as usize], AccessKind::Read, false));
+    let first = (readers == 0).then_some((0, AccessKind::Write, false));
+    let accesses = reads.chain(first).chain([(
+        if readers == 0 { 40 } else { 0 },
+        AccessKind::Write,
+        unchanged,
+    )]);
+    let mut found = None;
+    for (thread, kind, unchanged) in accesses {
+        let writes = kind == AccessKind::Write;
+        if writes && readers != 0 {
+            // The lanes of the writer's warp have met.
+            clocks[0][0] = 2;
+            shadow.raise_floor(0, &clocks[0], 2, 2);
+        }
+        let warp = (thread / 32) as u8;
+        let clock = clocks[usize::from(warp)][usize::from(warp)];
+        let event = Event { clock, pc: writes.into(), warp, strong: false, writes, valued: false };
+        let now = Now {
+            mark: Mark::new(shadow.number(event), thread as usize % 32),
+            unchanged,
+            ..access_of(event, thread, &clocks, clock, kind)
+        };
+        if size < 4 || !shadow.visit_quietly(0, &now) {
+            found = shadow.visit(0, size, &now).map(|(race, _)| race.kind);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_reader_of_another_warp_is_known_beside_two_lanes() {
+    for size in [1, 2] {
+        assert_eq!(store_after(3, size, false), Some(RaceKind::WriteAfterRead), "{size} bytes");
+        assert_eq!(store_after(2, size, false), None, "{size} bytes");
+    }
+}
+
+#[test]
+fn flags_of_one_byte_may_be_set_by_many() {
+    for size in [1, 2] {
+        assert_eq!(store_after(0, size, false), Some(RaceKind::WriteAfterWrite));
+        assert_eq!(store_after(0, size, true), None);
+    }
+}
+
+#[test]
+fn rows_find_and_leave_what_single_lanes_do() {
+    let mut random = random_numbers(5);
+    let words = 80;
+    let mut shadows = [Shadow::default(), Shadow::default()];
+    let mut clocks = first_clocks();
+    let (mut rows, mut races) = ([0; 2], 0);
+    for shadow in &mut shadows {
+        shadow.begin(words);
+    }
+    for round in 0..20_000 {
+        if random(3) == 0 {
+            // Both warps meet, or the lanes of one.
+            let met = random(5).min(2);
+            let joined: [u32; WARPS] = std::array::from_fn(|warp| clocks[warp][warp]);
+            for warp in (0..2).filter(|&warp| met == 2 || met == warp) {
+                let warp = warp as usize;
+                if met == 2 {
+                    clocks[warp] = joined;
+                }
+                clocks[warp][warp] += 1;
+                for shadow in &mut shadows {
+                    shadow.raise_floor(warp, &clocks[warp], clocks[warp][warp], 2);
+                }
+            }
+            for shadow in &mut shadows {
+                shadow.settle(2);
+            }
+        }
+        let (warp, begin) = (random(2), [0, ROW][random(2) as usize]);
+        let size = [4, 4, 4, 1][random(4) as usize];
+        let first = if random(4) == 0 { random(words as u32 - 16) } else { random(4) * 16 };
+        let writes = random(2) == 0;
+        let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+        let clock = clocks[warp as usize][warp as usize];
+        // The same instruction now and then, as in a loop.
+        let (pc, valued) = (random(4), writes && size == 4);
+        let event = Event { clock, pc, warp: warp as u8, strong: false, writes, valued };
+        let values: Vec<u32> = (0..ROW).map(|_| random(2)).collect();
+        let number = (size == 4).then(|| shadows.each_mut().map(|shadow| shadow.number(event)));
+        let mut found: [Vec<_>; 2] = Default::default();
+        for (which, shadow) in shadows.iter_mut().enumerate() {
+            let now = |at: usize| Now {
+                mark: number.map_or(Mark::NONE, |all| Mark::new(all[which], begin + at)),
+                value: valued.then(|| values[at]),
+                ..access_of(event, warp * 32 + (begin + at) as u32, &clocks, clock, kind)
+            };
+            let values = valued.then_some(&values[..]);
+            if size == 4 && which == 0 && shadow.visit_row(first as usize, &now(0), values) {
+                rows[usize::from(writes)] += 1;
+                continue;
+            }
+            for at in 0..ROW {
+                let (now, word) = (now(at), first as usize + at);
+                if size == 4 && shadow.visit_quietly(word, &now) {
+                    continue;
+                }
+                found[which].push(shadow.visit(word as u32 * 4, size, &now));
+            }
+        }
+        let [by_row, by_lane] = &mut found;
+        races += by_lane.iter().flatten().count();
+        by_row.resize(by_lane.len(), None);
+        assert_eq!(by_row, by_lane, "round {round}");
+        let [by_row, by_lane] = &shadows;
+        assert_eq!((&by_row.words, &by_row.values), (&by_lane.words, &by_lane.values), "{round}");
+    }
+    assert!(rows.iter().all(|&rows| rows > 1000) && races > 1000, "{rows:?} {races}");
+}
+
+#[test]
+fn all_sets_note_the_same_rows() {
+    let entry = |marks: [u32; 3]| {
+        let [writer, first, second] = marks.map(|event| Mark::new(event, event as usize));
+        Entry::new(writer, [first, second])
+    };
+    let free = entry([2, 1, 0]);
+    let others = [[2, 3, 0], [2, 3, 3], [3, 0, 0], [2, 4, 4], [2, 4, 1], [2, 2, 5]].map(entry);
+    let split = Entry(Entry::SPLIT);
+    let (floor, mark) = (2, Mark::new(4, ROW));
+    for odd in others.into_iter().chain([free, split]) {
+        for rest in [free, odd] {
+            let mut row = [rest; ROW];
+            row[5] = odd;
+            let results = crate::machine::simd::sets().map(|set| {
+                let [mut read, mut written] = [row; 2];
+                let noted = [
+                    (set.note_reads)(&mut read, floor, mark),
+                    (set.note_writes)(&mut written, floor, mark),
+                    (set.all_read)(&row, floor, floor),
+                ];
+                (noted, read, written)
+            });
+            let results: Vec<_> = results.collect();
+            let (noted, read, written) = &results[0];
+            assert!(results.iter().all(|result| result == &results[0]), "{odd:?} {rest:?}");
+            for (noted, after) in noted.iter().zip([read, written]) {
+                assert_eq!(*noted, *after != row, "{odd:?} {rest:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Who touched a place of global memory, in four bytes: the number of an event, which is one instruction of one warp in one
+//! block between two barriers, and a lane. Events are shared by the lanes, and by the turns of a loop.
+
+use std::collections::HashMap;
+
+use crate::isa::ir::Pc;
+
+/// An access; the default is nobody's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamp(u32);
+
+/// Bits of a stamp that name the lane.
+pub(super) const LANE_BITS: u32 = 5;
+/// Events at most.
+const MAX_EVENTS: usize = 1 << (32 - LANE_BITS);
+/// So many events are kept without asking whether somebody still refers to them.
+const MIN_EVENTS: usize = 1 << 12;
+/// Events that a new one is compared with, by instruction and warp.
+const RECENT: usize = 256;
+
+impl Stamp {
+    fn new(event: u32, lane: u32) -> Self {
+        Self(event << LANE_BITS | lane)
+    }
+
+    /// As a number.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The stamp of a number.
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    fn event(self) -> u32 {
+        self.0 >> LANE_BITS
+    }
+
+    pub fn lane(self) -> u32 {
+        self.0 & ((1 << LANE_BITS) - 1)
+    }
+
+    /// The same event in another lane.
+    pub fn with_lane(self, lane: u32) -> Self {
+        Self(self.0 & !((1 << LANE_BITS) - 1) | lane)
+    }
+
+    /// Whether nobody was here.
+    pub fn is_nobody(self) -> bool {
+        self.event() == 0
+    }
+}
+
+/// What the lanes of one warp have in common when they access memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Event {
+    /// Index of the block from 1. 0: an earlier one; which thread it was is forgotten.
+    pub block: u32,
+    /// Clock of the warp.
+    pub clock: u32,
+    pub pc: Pc,
+    /// In the block.
+    pub warp: u8,
+    /// Atomic or volatile.
+    pub strong: bool,
+}
+
+/// An event in 12 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packed {
+    block: u32,
+    clock: u32,
+    /// Instruction, warp and strength, from the highest bit down.
+    rest: u32,
+}
+
+/// Bits of a packed event for warp and strength.
+const REST_BITS: u32 = 6;
+
+impl Packed {
+    /// None where the program is too long: kernels have a few thousand instructions.
+    fn new(event: Event) -> Option<Self> {
+        let Event { block, clock, pc, warp, strong } = event;
+        let fits = pc >> (32 - REST_BITS) == 0 && warp < 32;
+        let rest = pc << REST_BITS | u32::from(warp) << 1 | u32::from(strong);
+        fits.then_some(Self { block, clock, rest })
+    }
+
+    fn event(self) -> Event {
+        Event {
+            block: self.block,
+            clock: self.clock,
+            pc: self.rest >> REST_BITS,
+            warp: (self.rest >> 1 & 31) as u8,
+            strong: self.rest & 1 == 1,
+        }
+    }
+}
+
+/// An access in full.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub event: Event,
+    /// Index of the thread in its block.
+    pub thread: u32,
+}
+
+/// All events that stamps refer to. Number 0 is nobody.
+#[derive(Debug)]
+pub(super) struct Events {
+    all: Vec<Packed>,
+    recent: [u32; RECENT],
+    /// Events from which on those without stamps are given up.
+    limit: usize,
+}
+
+impl Events {
+    pub fn new() -> Self {
+        Self { all: vec![Packed::default()], recent: [0; RECENT], limit: MIN_EVENTS }
+    }
+
+    /// Forgets all of them; no stamp may be left.
+    pub fn clear(&mut self) {
+        self.all.truncate(1);
+        self.recent = [0; RECENT];
+        self.limit = MIN_EVENTS;
+    }
+
+    /// The number of an event; equal ones share it where they follow each other.
+    pub fn number(&mut self, event: Event) -> u32 {
+        let recent = &mut self.recent[(event.pc as usize * 8 + usize::from(event.warp)) % RECENT];
+        if *recent == 0 || self.all[*recent as usize].event() != event {
+            *recent = self.all.len() as u32;
+            // The usual doubling would leave half of the table empty.
+            if self.all.len() == self.all.capacity() {
+                self.all.reserve_exact(self.all.len() / 8 + 64);
+            }
+            self.all.push(Packed::new(event).unwrap_or_default());
+        }
+        *recent
+    }
+
+    /// Whether events that nobody refers to should be given up now.
+    pub fn are_many(&self) -> bool {
+        self.all.len() >= self.limit
+    }
+
+    /// Gives up the events without a stamp and renumbers the rest, in their order. False if even those are too many to go on.
+    /// `each` shows all stamps that there are. Where a block is given, only the instructions of other blocks' events are kept.
+    pub fn keep_used(
+        &mut self,
+        block: Option<u32>,
+        mut each: impl FnMut(&mut dyn FnMut(&mut Stamp)),
+    ) -> bool {
+        let mut numbers = vec![0; self.all.len()];
+        each(&mut |stamp| numbers[stamp.event() as usize] = 1);
+        numbers[0] = 0;
+        let mut kept = 1;
+        let mut forgotten = HashMap::new();
+        for (number, from) in numbers.iter_mut().zip(0..) {
+            if *number == 0 {
+                continue;
+            }
+            let Event { block: of, pc, strong, .. } = self.all[from].event();
+            if block.is_some_and(|block| of != block) {
+                let known = forgotten.entry((pc, strong)).or_insert(kept);
+                *number = *known;
+                if *known != kept {
+                    continue;
+                }
+                let event = Event { block: 0, clock: 0, pc, warp: 0, strong };
+                self.all[kept as usize] = Packed::new(event).unwrap_or_default();
+            } else {
+                *number = kept;
+                self.all[kept as usize] = self.all[from];
+            }
+            kept += 1;
+        }
+        each(&mut |stamp| *stamp = Stamp::new(numbers[stamp.event() as usize], stamp.lane()));
+        self.all.truncate(kept as usize);
+        self.all.shrink_to_fit();
+        self.limit = (2 * self.all.len()).clamp(MIN_EVENTS, MAX_EVENTS);
+        self.recent = [0; RECENT];
+        2 * self.all.len() < MAX_EVENTS
+    }
+
+    /// The stamp, with the lane only if the thread is known.
+    pub fn without_unknown_lane(&self, stamp: Stamp) -> Stamp {
+        let is_known = self.access(stamp).is_some_and(|access| access.event.block != 0);
+        if is_known { stamp } else { stamp.with_lane(0) }
+    }
+
+    /// The stamp of a lane.
+    pub fn stamp(event: u32, lane: usize) -> Stamp {
+        Stamp::new(event, lane as u32 % 32)
+    }
+
+    /// What a stamp stands for; None: nobody.
+    pub fn access(&self, stamp: Stamp) -> Option<Access> {
+        if stamp.is_nobody() {
+            return None;
+        }
+        let event = self.all.get(stamp.event() as usize)?.event();
+        Some(Access { event, thread: u32::from(event.warp) * 32 + stamp.lane() })
+    }
+
+    /// Bytes of the table.
+    pub fn bytes(&self) -> usize {
+        self.all.capacity() * size_of::<Packed>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(pc: Pc, clock: u32) -> Event {
+        Event { block: 1, clock, pc, warp: 3, strong: false }
+    }
+
+    #[test]
+    fn a_loop_has_one_event_for_each_instruction() {
+        let mut events = Events::new();
+        let numbers = [7, 8, 7, 8].map(|pc| events.number(event(pc, 1)));
+        assert_eq!(numbers, [1, 2, 1, 2]);
+        assert_eq!(events.number(event(7, 2)), 3);
+    }
+
+    #[test]
+    fn stamps_keep_their_events_when_others_go() {
+        let mut events = Events::new();
+        let mut stamps: Vec<Stamp> = (0..MIN_EVENTS as u32)
+            .map(|clock| Events::stamp(events.number(event(5, clock)), clock as usize % 32))
+            .filter(|stamp| stamp.event() % 100 == 0)
+            .collect();
+        assert!(events.are_many());
+        let before: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();
+        stamps.push(Stamp::default());
+        assert!(events.keep_used(None, |each| stamps.iter_mut().for_each(each)));
+        assert!(!events.are_many());
+        assert_eq!(stamps.pop(), Some(Stamp::default()));
+        let after: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();
+        assert_eq!(before.len(), after.len());
+        for (old, new) in before.iter().zip(&after) {
+            assert_eq!((old.event, old.thread), (new.event, new.thread));
+        }
+        assert_eq!(events.all.len(), stamps.len() + 1);
+    }
+}

@@ -1,0 +1,442 @@
+//! Which accesses lie before which, where threads order themselves by fences, releases and acquires and not only by barriers
+//! (PTX ISA 8.8 and 8.9).
+//!
+//! What a thread did before a fence lies before what another does after it has read, by a strong access, a strong write that
+//! followed the fence; so does what a thread did before a release of that word. Fences and accesses of block scope order the
+//! threads of their block only. All this is passed on by barriers: a fence before `__syncthreads()` serves a write behind
+//! it, whichever thread writes.
+//!
+//! Two things are let pass that the model asks for, because NVIDIA's own code does without them, and GPUs give what it counts
+//! on. Who reads by `volatile` or `atomicAdd` needs no fence: `threadFenceReduction` has none between the count and the
+//! sums of the others. (Reads that are called relaxed need one, or a later acquire.) And what a block learnt from
+//! another's fence it passes on without one of its own, as block 0 does in `cub/grid/grid_barrier.cuh`.
+
+use super::know::{Counted, Know, LastUnion, Seen};
+use super::race::{Clocks, WARPS};
+use super::stamps::{self, Access};
+use super::words::{Here, Word, Words, cells};
+use crate::finding::AccessKind;
+use crate::isa::ir::Op;
+use crate::launch::cooperative;
+use crate::machine::monitor::Event;
+use crate::machine::warp::lanes;
+use crate::memory::Window;
+use crate::program::Ordering;
+
+/// Bytes that the words of global memory by which threads order each other may take, beside half of the buffers.
+const WORDS: usize = 1 << 20;
+/// Bytes that those of the shared memory of a block may take.
+const SHARED_WORDS: usize = 1 << 16;
+
+/// What lanes knew at their last fence.
+#[derive(Debug, Default)]
+struct Fenced(Vec<(u32, Know)>);
+
+impl Fenced {
+    fn set(&mut self, lanes: u32, know: Know) {
+        self.0.retain_mut(|(of, _)| {
+            *of &= !lanes;
+            *of != 0
+        });
+        self.0.push((lanes, know));
+    }
+
+    fn get(&self, lane: usize) -> Option<&Know> {
+        self.0.iter().find(|(of, _)| of >> lane & 1 == 1).map(|(_, know)| know)
+    }
+
+    fn bytes(&self, counted: &mut Counted) -> usize {
+        let known: usize = self.0.iter().map(|(_, know)| know.bytes(counted)).sum();
+        self.0.capacity() * size_of::<(u32, Know)>() + known
+    }
+
+    /// What any lane knew.
+    fn all(&self) -> Know {
+        let mut all = Know::default();
+        for (_, know) in &self.0 {
+            all.join(know);
+        }
+        all
+    }
+
+    /// What another has fenced already, all lanes may pass on.
+    fn learn(&mut self, know: &Know) {
+        let mut others = u32::MAX;
+        for (lanes, own) in &mut self.0 {
+            own.join(know);
+            others &= !*lanes;
+        }
+        if others != 0 {
+            self.0.push((others, know.clone()));
+        }
+    }
+
+    /// The lanes have met.
+    fn meet(&mut self) {
+        if self.0.len() > 1 {
+            self.set(u32::MAX, self.all());
+        } else if let Some((lanes, _)) = self.0.first_mut() {
+            *lanes = u32::MAX;
+        }
+    }
+}
+
+/// One warp.
+#[derive(Debug, Default)]
+struct Warp {
+    /// What it knows, of its own block too.
+    know: Know,
+    /// By fences for all blocks, and by any.
+    wide: Fenced,
+    near: Fenced,
+    /// What it will know at the next fence, by relaxed reads: of all blocks, and of its own.
+    relaxed: [Know; 2],
+    /// The last word that it read, the version, and whether that was an acquire.
+    polled: Option<(u64, u32, bool)>,
+}
+
+impl Warp {
+    /// Reads what a word tells. True if there was news.
+    fn read(&mut self, word: &Word, here: Here, acquires: bool) -> bool {
+        let known = word.read(here);
+        if acquires {
+            return self.learn(known);
+        }
+        for (later, know) in self.relaxed.iter_mut().zip(known) {
+            later.join(know.unwrap_or(&Know::default()));
+        }
+        false
+    }
+
+    /// Learns what was fenced for all, and for its own block. True if there was news.
+    fn learn(&mut self, [wide, near]: [Option<&Know>; 2]) -> bool {
+        if let Some(wide) = wide {
+            self.wide.learn(wide);
+        }
+        let mut news = false;
+        for known in near.into_iter().chain(wide) {
+            self.near.learn(known);
+            news |= self.know.join(known);
+        }
+        news
+    }
+
+    /// A fence, behind which relaxed reads count. True if there was news.
+    fn settle(&mut self, wide: bool) -> bool {
+        let [of_all, of_block] = std::mem::take(&mut self.relaxed);
+        let news = self.learn([Some(&of_all).filter(|_| wide), Some(&of_block)]);
+        if !wide {
+            self.relaxed[0] = of_all;
+        }
+        news
+    }
+}
+
+/// How the warps of one block stand to those of others.
+#[derive(Debug)]
+pub(super) struct Order {
+    /// The program has fences, releases or acquires.
+    tracks: bool,
+    levels: u32,
+    block: u32,
+    warps: Vec<Warp>,
+    /// The clock of each warp when its lanes met last: what was before lies before all of them.
+    met: [u32; WARPS],
+    /// What the lanes of each warp know of each other by what some released and some read since.
+    own: [Seen; WARPS],
+    shared: Words,
+}
+
+impl Order {
+    pub(super) fn new(tracks: bool, blocks: u32) -> Self {
+        let levels = super::know::levels(blocks);
+        Self {
+            tracks,
+            levels,
+            block: 0,
+            warps: Vec::new(),
+            met: [0; WARPS],
+            own: [Seen::default(); WARPS],
+            shared: Words::default(),
+        }
+    }
+
+    /// Bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let mut counted = Counted::default();
+        let warps = self.warps.iter().map(|warp| {
+            let Warp { know, wide, near, relaxed: [of_all, of_block], polled: _ } = warp;
+            let known = [know, of_all, of_block].map(|know| know.bytes(&mut counted));
+            let fenced = [wide, near].map(|fenced| fenced.bytes(&mut counted));
+            size_of::<Warp>() + known.iter().chain(&fenced).sum::<usize>()
+        });
+        let warps: usize = warps.sum();
+        warps + self.shared.bytes(&mut counted)
+    }
+
+    /// Whether there is anything to do.
+    #[inline(always)]
+    pub(super) fn tracks(&self) -> bool {
+        self.tracks
+    }
+
+    /// The clock of a warp when its lanes met last.
+    #[inline(always)]
+    pub(super) fn met(&self, warp: usize) -> u32 {
+        self.met[warp % WARPS]
+    }
+
+    /// What lanes of a warp have released to others of it: a lock that goes from lane to lane, say.
+    #[inline(always)]
+    pub(super) fn own(&self, warp: usize) -> Seen {
+        self.own[warp % WARPS]
+    }
+
+    /// A block begins, with the clocks of its warps as they are.
+    pub(super) fn begin(&mut self, block: u32, warps: usize, clocks: &Clocks) {
+        self.met = std::array::from_fn(|warp| clocks[warp][warp]);
+        if !self.tracks {
+            return;
+        }
+        self.block = block;
+        self.own = [Seen::default(); WARPS];
+        self.shared.clear();
+        self.warps.clear();
+        self.warps.resize_with(warps.min(WARPS), Warp::default);
+    }
+
+    /// What the lanes of a mask have done so far, and all that they know.
+    fn now(&self, warp: usize, lanes: u32, clocks: &Clocks) -> Know {
+        let seen = |other: usize| {
+            let clock = clocks[warp][other];
+            if other == warp {
+                Seen { all: self.met[warp] - 1, lanes, upto: clock }
+            } else {
+                Seen { all: clock, ..Seen::default() }
+            }
+        };
+        let own = (0..self.warps.len()).map(seen).collect();
+        let mut know = Know::of(self.block, own, self.levels);
+        know.join(&self.warps[warp].know);
+        know
+    }
+
+    /// A fence. What follows must be later than what was before.
+    pub(super) fn fence(&mut self, warp: usize, lanes: u32, fence: Ordering, clocks: &mut Clocks) {
+        if warp >= self.warps.len() {
+            return;
+        }
+        if fence.acquires && self.warps[warp].settle(fence.wide) {
+            self.learn_own(warp, clocks);
+        }
+        if fence.releases {
+            let know = self.now(warp, lanes, clocks);
+            if fence.wide {
+                self.warps[warp].wide.set(lanes, know.clone());
+            }
+            self.warps[warp].near.set(lanes, know);
+        }
+    }
+
+    /// A strong access, or one with an order of its own. True if its warp has released something, so that what follows must
+    /// be later, and true if it has learnt something of its own block.
+    pub(super) fn access(
+        &mut self,
+        event: &Event,
+        global: &mut Words,
+        clocks: &mut Clocks,
+    ) -> (bool, bool) {
+        let warp = event.warp as usize;
+        let shared = event.window == Window::Shared;
+        if warp >= self.warps.len() || !shared && event.window != Window::Global {
+            return (false, false);
+        }
+        let own = event.program.ordering(event.pc);
+        let usual = Ordering { acquires: true, releases: false, wide: true };
+        let ordering = own.unwrap_or(usual);
+        let here = Here { block: self.block, warp: warp as u8, wide: ordering.wide && !shared };
+        let released = ordering.releases.then(|| self.now(warp, event.done, clocks));
+        let update = event.kind == AccessKind::Atomic;
+        // The sum of `red` goes to nobody.
+        let instr = event.program.code.get(event.pc as usize).map(|instr| &instr.op);
+        let blind = matches!(instr, Some(Op::Atom(atom)) if atom.dst == crate::isa::ir::Slot::Sink);
+        let reads = event.kind == AccessKind::Read || update && !blind;
+        let grid = if shared { None } else { cooperative::barrier_address(event.memory) };
+        let (mut news, mut union) = (false, LastUnion::default());
+        let mut last = None;
+        for lane in lanes(event.done) {
+            let address = event.addresses[lane];
+            if event.kind == AccessKind::Read && last == Some(address) || grid == Some(address) {
+                continue;
+            }
+            last = Some(address);
+            let bytes = if shared { &self.shared } else { &*global }.has_bytes();
+            for (number, own_size) in cells(address, event.size, bytes) {
+                let words = if shared { &mut self.shared } else { &mut *global };
+                let state = &mut self.warps[warp];
+                if reads && !update {
+                    let word = if event.strong && own_size {
+                        words.strongly_read(number)
+                    } else {
+                        words.get_mut(number)
+                    };
+                    let Some(word) = word else { continue };
+                    let now = Some((number, word.version(), ordering.acquires));
+                    if state.polled == now {
+                        continue;
+                    }
+                    state.polled = now;
+                    let event = stamps::Event {
+                        block: self.block,
+                        clock: clocks[warp][warp],
+                        pc: event.pc,
+                        warp: here.warp,
+                        strong: true,
+                    };
+                    word.note_reader(Access {
+                        event,
+                        thread: u32::from(here.warp) * 32 + lane as u32,
+                    });
+                    news |= state.read(word, here, ordering.acquires);
+                    continue;
+                }
+                if reads && let Some(word) = words.get(number) {
+                    news |= state.read(word, here, ordering.acquires);
+                }
+                let (wide, near) = match &released {
+                    Some(all) => (ordering.wide.then_some(all), Some(all)),
+                    None => (state.wide.get(lane), state.near.get(lane)),
+                };
+                if event.strong && own_size {
+                    words.note_strong(number);
+                }
+                if own_size && (wide.is_some() || near.is_some()) {
+                    words.entry(number).write(here, update, [wide, near], &mut union);
+                } else if !own_size && event.size < 4 {
+                    // What others wrote to the rest of the word stays.
+                } else if let Some(word) = words.get_mut(number) {
+                    word.write(here, update, [None; 2], &mut union);
+                }
+            }
+        }
+        if ordering.acquires && own.is_some() && event.strong {
+            news |= self.warps[warp].settle(ordering.wide);
+        }
+        if news {
+            self.learn_own(warp, clocks);
+        }
+        if global.are_many() {
+            let buffers: usize = event.memory.written_sizes().flatten().sum();
+            global.keep_within(WORDS + buffers / 2);
+        }
+        if self.shared.are_many() {
+            self.shared.keep_within(SHARED_WORDS);
+        }
+        (released.is_some() && event.done != 0, news)
+    }
+
+    /// What a warp knows of its own block stands in the clocks as well.
+    fn learn_own(&mut self, warp: usize, clocks: &mut Clocks) {
+        let seen = self.warps[warp].know.block(self.block);
+        for (other, seen) in seen.iter().enumerate() {
+            if other == warp {
+                self.own[warp] = *seen;
+            } else {
+                let clock = &mut clocks[warp][other];
+                *clock = seen.all.max(seen.upto).max(*clock);
+            }
+        }
+    }
+
+    /// A warp has seen the end of a phase of a barrier object, and its lanes have met if they are among those who arrived. It
+    /// is taken to learn all that its block knows of others.
+    pub(super) fn acquire_phase(&mut self, warp: usize, met: bool, clocks: &Clocks) {
+        if met {
+            self.met[warp] = clocks[warp][warp];
+        }
+        let [mut know, mut wide, mut near] = [(); 3].map(|()| Know::default());
+        for other in &self.warps {
+            know.join(&other.know);
+            wide.join(&other.wide.all());
+            near.join(&other.near.all());
+        }
+        if let Some(warp) = self.warps.get_mut(warp) {
+            warp.know.join(&know);
+            for (fenced, all) in [(&mut warp.wide, &wide), (&mut warp.near, &near)] {
+                if !all.is_empty() {
+                    fenced.learn(all);
+                }
+            }
+        }
+    }
+
+    /// Warps have met, and their clocks moved on.
+    pub(super) fn barrier(&mut self, members: u32, clocks: &Clocks) {
+        for warp in lanes(members) {
+            self.met[warp] = clocks[warp][warp];
+        }
+        if !self.tracks {
+            return;
+        }
+        let [mut know, mut wide, mut near] = [(); 3].map(|()| Know::default());
+        let mut relaxed = [Know::default(), Know::default()];
+        let members = || lanes(members).filter(|&warp| warp < self.warps.len());
+        for warp in members() {
+            let warp = &self.warps[warp];
+            know.join(&warp.know);
+            wide.join(&warp.wide.all());
+            near.join(&warp.near.all());
+            for (all, own) in relaxed.iter_mut().zip(&warp.relaxed) {
+                all.join(own);
+            }
+        }
+        let all: Vec<usize> = members().collect();
+        for index in all {
+            let warp = &mut self.warps[index];
+            warp.know = know.clone();
+            warp.relaxed.clone_from(&relaxed);
+            for (fenced, all) in [(&mut warp.wide, &wide), (&mut warp.near, &near)] {
+                fenced.0.clear();
+                if !all.is_empty() {
+                    fenced.set(u32::MAX, all.clone());
+                }
+            }
+        }
+    }
+
+    /// The lanes of a warp have met, and its clock moved on.
+    pub(super) fn warp_barrier(&mut self, warp: usize, clocks: &Clocks) {
+        self.met[warp] = clocks[warp][warp];
+        if let Some(state) = self.warps.get_mut(warp) {
+            state.wide.meet();
+            state.near.meet();
+        }
+    }
+
+    /// Whether what another block did lies before what this warp does now.
+    #[inline(always)]
+    pub(super) fn knows(&self, warp: u8, old: &Access) -> bool {
+        let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
+        if warp.know.is_empty() {
+            return false;
+        }
+        warp.know.warp(old.event.block, old.event.warp).covers(old.event.clock, old.thread % 32)
+    }
+
+    /// The same of what all lanes of a warp did.
+    pub(super) fn knows_lanes(&self, warp: u8, old: stamps::Event) -> bool {
+        let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
+        let seen = warp.know.warp(old.block, old.warp);
+        (0..32).all(|lane| seen.covers(old.clock, lane))
+    }
+
+    /// Whether a warp, or one that it knows of, has read what was written to a word last. That write lies in its past, even
+    /// without a fence.
+    pub(super) fn follows_reader(&self, warp: u8, word: &Word) -> bool {
+        word.is_many()
+            || word.readers().iter().any(|reader| {
+                let same_block = reader.event.block == self.block;
+                same_block || self.knows(warp, reader)
+            })
+    }
+}

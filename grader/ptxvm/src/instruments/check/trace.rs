@@ -1,0 +1,81 @@
+//! Records the global accesses of one thread.
+
+use crate::finding::{AccessKind, Log};
+use crate::isa::ir::Pc;
+use crate::loc::SourceLoc;
+use crate::machine::monitor::{Event, Monitor, WordReads};
+use crate::memory::Window;
+use crate::memory::global::BufferId;
+use crate::program::Program;
+
+/// One access of a traced thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traced {
+    /// Read, write or atomic.
+    pub kind: AccessKind,
+    /// The buffer hit, if any.
+    pub buffer: Option<BufferId>,
+    /// Offset in it, in bytes (negative or past the end where it misses).
+    pub offset: i64,
+    /// Bytes.
+    pub size: u32,
+    /// Source line.
+    pub loc: Option<SourceLoc>,
+}
+
+/// Most accesses that are kept.
+const LIMIT: usize = 1 << 20;
+
+/// Watches one thread of one block.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    block: [u32; 3],
+    warp: u32,
+    lane: u32,
+    seen: Vec<(Pc, Traced)>,
+}
+
+impl Tracer {
+    /// `thread` is an index in the block.
+    pub fn new(block: [u32; 3], thread: u32) -> Self {
+        Self { block, warp: thread / 32, lane: thread % 32, seen: Vec::new() }
+    }
+
+    /// The accesses so far, with their lines.
+    pub fn take(&mut self, program: &Program) -> Vec<Traced> {
+        let seen = std::mem::take(&mut self.seen);
+        seen.into_iter()
+            .map(|(pc, traced)| Traced { loc: program.place(pc).cloned(), ..traced })
+            .collect()
+    }
+}
+
+impl Monitor for Option<Tracer> {
+    #[inline(always)]
+    fn access(&mut self, event: &Event, _log: &mut Log) {
+        let Some(tracer) = self else { return };
+        if event.window != Window::Global
+            || event.block != tracer.block
+            || event.warp != tracer.warp
+            || event.mask >> tracer.lane & 1 == 0
+            || tracer.seen.len() >= LIMIT
+        {
+            return;
+        }
+        let address = event.addresses[tracer.lane as usize];
+        let hit = event.memory.locate(address);
+        let traced = Traced {
+            kind: event.kind,
+            buffer: hit.map(|(buffer, _)| buffer),
+            offset: hit.map_or(address as i64, |(_, offset)| offset),
+            size: event.size,
+            loc: None,
+        };
+        tracer.seen.push((event.pc, traced));
+    }
+
+    #[inline(always)]
+    fn knows(&self, _reads: &WordReads) -> bool {
+        self.is_none()
+    }
+}

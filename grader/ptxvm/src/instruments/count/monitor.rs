@@ -1,0 +1,139 @@
+//! Counts while warps run.
+
+use super::counts::{Counters, Counts, Site};
+use super::{Class, patterns};
+use crate::finding::{AccessKind, Log};
+use crate::isa::ir::Op;
+use crate::loc::SourceLoc;
+use crate::machine::exec::mbarrier;
+use crate::machine::monitor::{Event, Monitor, Step};
+use crate::memory::Window;
+use crate::program::{Kernel, Program};
+use std::sync::Arc;
+
+/// Counts of each instruction of a program.
+#[derive(Debug)]
+pub(crate) struct Counter {
+    counts: Vec<Counts>,
+    classes: Vec<Class>,
+}
+
+impl Counter {
+    pub fn new(program: &Program) -> Self {
+        Self {
+            counts: vec![Counts::default(); program.code.len()],
+            classes: program.code.iter().map(Class::of).collect(),
+        }
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        for (sum, counts) in self.counts.iter_mut().zip(&other.counts) {
+            if *counts != Counts::default() {
+                *sum += counts;
+            }
+        }
+    }
+
+    pub fn finish(self, kernel: &Kernel) -> Counters {
+        let program = &kernel.program;
+        let name: Arc<str> = kernel.name().into();
+        let mut counters = Counters::default();
+        for (counts, pc) in self.counts.iter().zip(0..) {
+            if *counts == Counts::default() {
+                continue;
+            }
+            counters.total += counts;
+            if let Some(place) = program.place(pc) {
+                let line = SourceLoc { column: 0, ..place.clone() };
+                let accesses =
+                    counts.load_requests + counts.store_requests + counts.shared_requests;
+                if accesses + counts.branches > 0 {
+                    let site = Site { kernel: Arc::clone(&name), instruction: pc };
+                    counters.sites.insert(site, (line.clone(), counts.clone()));
+                }
+                *counters.lines.entry(line).or_default() += counts;
+            }
+        }
+        counters
+    }
+}
+
+impl Monitor for Counter {
+    const STEPS: bool = true;
+
+    fn before(&mut self, step: &Step) {
+        if !step.instr.counted {
+            return;
+        }
+        let pc = step.pc as usize;
+        let counts = &mut self.counts[pc];
+        counts.classes[self.classes[pc] as usize] += 1;
+        let branch = matches!(step.instr.op, Op::Branch { .. });
+        let lanes = if branch { step.split } else { step.mask };
+        counts.lane_instructions += u64::from(lanes.count_ones());
+        if branch {
+            counts.branches += 1;
+            if step.mask != 0 && step.mask != step.split {
+                let (taken, all) = (step.mask.count_ones(), step.split.count_ones());
+                counts.divergent_branches += 1;
+                counts.divergent_lanes += u64::from(all);
+                counts.divergent_minority += u64::from(taken.min(all - taken));
+            }
+        }
+        if matches!(step.instr.op, Op::Bar(_)) {
+            counts.barriers += 1;
+        }
+    }
+
+    fn exchange(&mut self, common: &mut Self) {
+        std::mem::swap(&mut self.counts, &mut common.counts);
+    }
+
+    fn access(&mut self, event: &Event, _log: &mut Log) {
+        let mask = event.done;
+        // Barrier objects are not in the way of what threads load and store.
+        if mask == 0 || event.ends_copy || event.operation == mbarrier::OPERATION {
+            return;
+        }
+        let counts = &mut self.counts[event.pc as usize];
+        let lanes = u64::from(mask.count_ones());
+        let bytes = lanes * u64::from(event.size);
+        match (event.kind, event.window) {
+            (AccessKind::Atomic, _) => {
+                counts.atomic_requests += 1;
+                counts.atomic_lanes += lanes;
+            }
+            (kind, Window::Global) => {
+                let (sectors, packed) = patterns::sectors(event.addresses, mask, event.size);
+                if kind == AccessKind::Read {
+                    counts.load_requests += 1;
+                    counts.load_sectors += sectors;
+                    counts.load_sectors_packed += packed;
+                    counts.load_bytes += bytes;
+                } else {
+                    counts.store_requests += 1;
+                    counts.store_sectors += sectors;
+                    counts.store_sectors_packed += packed;
+                    counts.store_bytes += bytes;
+                }
+                if let Some(stride) = patterns::stride(event.addresses, mask) {
+                    counts.global_strides.note(stride);
+                }
+            }
+            (_, Window::Shared) => {
+                let (passes, conflicts) = patterns::wavefronts(event.addresses, mask, event.size);
+                counts.shared_requests += 1;
+                counts.shared_wavefronts += passes;
+                counts.bank_conflicts += conflicts;
+                if let Some(stride) = patterns::stride(event.addresses, mask) {
+                    counts.shared_strides.note(stride);
+                }
+            }
+            (_, Window::Local) => {
+                counts.local_requests += 1;
+                counts.local_bytes += bytes;
+            }
+            (_, Window::Const | Window::Param) => {}
+        }
+    }
+}

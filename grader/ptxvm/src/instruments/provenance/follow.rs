@@ -1,0 +1,584 @@
+//! Follows values through the instructions of a block.
+
+use super::Shadow;
+use super::arena::{Node, NodeId, PlaceId};
+use super::cells::{Found, Stored};
+use super::registers::Expressions;
+use super::rules::{Rule, operands, rule};
+use super::{Number, local_address};
+use crate::finding::{AccessKind, Log};
+use crate::isa::ir::{Alu, Atom, AtomOp, Base, Elements, Op, P, R, Slot, System};
+use crate::isa::mbarrier::{Arrival, Operation};
+use crate::isa::types::Type;
+use crate::machine::exec::warpops::source_lane;
+use crate::machine::monitor::{Event, Monitor, Step};
+use crate::machine::warp::{Registers, lanes};
+use crate::memory::{LaneMemory, Window};
+
+/// What an atomic finds before it runs, lane by lane.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// The added or stored value.
+    value: [NodeId; 32],
+    /// The bits in memory.
+    before: [u64; 32],
+}
+
+impl Default for Pending {
+    fn default() -> Self {
+        Self { value: [NodeId::NONE; 32], before: [0; 32] }
+    }
+}
+
+impl Monitor for &mut Shadow {
+    const STEPS: bool = true;
+
+    fn block_start(&mut self, _shared_bytes: u32, _warps: u32) {
+        self.shared.clear();
+        self.local.clear();
+        self.warps.iter_mut().for_each(Expressions::clear);
+    }
+
+    fn before(&mut self, step: &Step) {
+        self.steps += 1;
+        if step.mask == 0 {
+            return;
+        }
+        match &step.instr.op {
+            Op::Alu(alu) => self.arithmetic(step, alu),
+            &Op::Shfl { mode, dst: Some(dst), a, b, c, .. } => {
+                let warp = &mut self.warps[step.warp as usize];
+                if warp.live(Slot::R(a)) | warp.live(Slot::R(dst)) == 0 {
+                    return;
+                }
+                let (b, c) = (step.registers.r(b), step.registers.r(c));
+                let mut nodes = [NodeId::NONE; 32];
+                for lane in lanes(step.mask) {
+                    let (source, _) = source_lane(mode, lane as u32, b[lane], c[lane]);
+                    if step.members[lane] >> source & 1 == 1 {
+                        nodes[lane] = warp.get(Slot::R(a), source as usize);
+                    }
+                }
+                warp.set_lanes(Slot::R(dst), step.mask, &nodes);
+            }
+            Op::Atom(atom) => self.before_atomic(step, atom),
+            &Op::CopyLocal(to, from, size) => {
+                for lane in lanes(step.mask) {
+                    self.copy_local(step, lane, to, from, size);
+                }
+            }
+            Op::Ballot(d, _) | Op::ActiveMask(d) | Op::Clock32(d) => {
+                self.warps[step.warp as usize].forget(Slot::R(*d), step.mask);
+            }
+            Op::Clock64(d) => self.warps[step.warp as usize].forget(Slot::Q(*d), step.mask),
+            &Op::MatchAny(d, a) | &Op::MatchAll(d, _, a) => self.compared(step, d, a),
+            &Op::Redux(_, d, a) => self.compared(step, d, Slot::R(a)),
+            // A state is no expression; what copies bring is not followed.
+            Op::Mbarrier(mbarrier) => match mbarrier.operation {
+                Operation::Arrive(Arrival { token, .. }) => {
+                    self.warps[step.warp as usize].forget(token, step.mask);
+                }
+                Operation::Copy { .. } | Operation::CopiesArrive { .. } => self.lost = true,
+                _ => {}
+            },
+            Op::Load(address, _) | Op::Store(address, _) => self.addressed(step, address.base),
+            Op::QuietLoad(quiet) | Op::QuietStore(quiet) => {
+                self.addressed(step, quiet.address.base);
+            }
+            // An instruction without a rule must never pass for one that was followed.
+            other => self.lost |= !moves_nothing(other),
+        }
+    }
+
+    fn access(&mut self, event: &Event, _log: &mut Log) {
+        match &event.program.code[event.pc as usize].op {
+            Op::Load(_, elements) => self.loaded(event, elements),
+            Op::QuietLoad(quiet) => self.loaded(event, &quiet.elements),
+            Op::Store(_, elements) => self.stored(event, elements),
+            Op::QuietStore(quiet) => self.stored(event, &quiet.elements),
+            Op::Atom(atom) => self.updated(event, atom),
+            Op::Mbarrier(_) => {}
+            _ => self.lost = true,
+        }
+    }
+}
+
+/// Operations that leave nothing in a register or in memory that could be an expression.
+fn moves_nothing(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Branch { .. }
+            | Op::Join
+            | Op::Call(_)
+            | Op::Ret
+            | Op::Exit
+            | Op::Trap
+            | Op::GridTrap
+            | Op::InvalidCall(_)
+            | Op::Bar(_)
+            | Op::Shfl { dst: None, .. }
+            | Op::VoteP(..)
+            | Op::Members(_)
+            | Op::System(System::Printf { .. } | System::AssertFail { .. })
+            | Op::WarpSync
+            | Op::Fence(_)
+            | Op::Nop
+    )
+}
+
+impl Shadow {
+    fn place(&self, pc: u32) -> PlaceId {
+        self.place_of.get(pc as usize).copied().unwrap_or(0)
+    }
+
+    /// The result is an integer that depends on values.
+    fn compared(&mut self, step: &Step, dst: R, source: Slot) {
+        let warp = &mut self.warps[step.warp as usize];
+        self.depends |= warp.live(source) & step.mask != 0;
+        warp.forget(Slot::R(dst), step.mask);
+    }
+
+    /// Where an access goes depends on values.
+    fn addressed(&mut self, step: &Step, base: Base) {
+        let slot = match base {
+            Base::R(register) => Slot::R(register),
+            Base::Q(register) => Slot::Q(register),
+        };
+        self.depends |= self.warps[step.warp as usize].live(slot) & step.mask != 0;
+    }
+
+    fn arithmetic(&mut self, step: &Step, alu: &Alu) {
+        match *alu {
+            Alu::SelectR(d, a, b, p) => {
+                return self.select(step, Slot::R(d), Slot::R(a), Slot::R(b), p);
+            }
+            Alu::SelectQ(d, a, b, p) => {
+                return self.select(step, Slot::Q(d), Slot::Q(a), Slot::Q(b), p);
+            }
+            _ => {}
+        }
+        let Some(operands) = operands(alu) else {
+            // Logic on predicates: what decided them is noted where they were set.
+            self.lost |= !matches!(alu, Alu::Logic(..));
+            return;
+        };
+        let warp = &mut self.warps[step.warp as usize];
+        let live = operands.sources.iter().fold(0, |all, &slot| all | warp.live(slot)) & step.mask;
+        let Some(dst) = operands.dst else {
+            self.depends |= live != 0;
+            return;
+        };
+        if live != step.mask {
+            warp.forget(dst, step.mask & !live);
+        }
+        if live == 0 {
+            return;
+        }
+        let rule = rule(alu);
+        let place = self.place(step.pc);
+        for lane in lanes(live) {
+            let node = self.apply(rule, step, &operands.sources, lane, place);
+            self.warps[step.warp as usize].set(dst, lane, node);
+        }
+    }
+
+    fn select(&mut self, step: &Step, dst: Slot, a: Slot, b: Slot, p: P) {
+        let warp = &mut self.warps[step.warp as usize];
+        let chosen = step.registers.p(p);
+        for lane in lanes(step.mask) {
+            let node = warp.get(if chosen >> lane & 1 == 1 { a } else { b }, lane);
+            warp.set(dst, lane, node);
+        }
+    }
+
+    /// The expression of a source; a constant for plain bits.
+    fn source(&mut self, step: &Step, slot: Slot, lane: usize) -> NodeId {
+        let node = self.warps[step.warp as usize].get(slot, lane);
+        if node.is_some() {
+            return node;
+        }
+        self.arena.constant(float(step.registers, slot, lane))
+    }
+
+    fn apply(
+        &mut self,
+        rule: Rule,
+        step: &Step,
+        sources: &[Slot; 4],
+        lane: usize,
+        place: PlaceId,
+    ) -> NodeId {
+        let [a, b, c, _] = *sources;
+        match rule {
+            Rule::Opaque | Rule::Compare => self.arena.opaque(place),
+            Rule::IntegerAdd | Rule::IntegerSub | Rule::IntegerMul | Rule::IntegerMad => {
+                self.integer(rule, step, sources, lane, place)
+            }
+            Rule::Half(name, op) => {
+                self.half(op, name, (step.registers, step.warp), [a, b, c], lane, place)
+            }
+            Rule::Pair => {
+                let warp = &self.warps[step.warp as usize];
+                let (low, high) = (warp.get(a, lane), warp.get(b, lane));
+                let mut word = |node: NodeId, slot| {
+                    let bits = step.registers.lane(slot, lane) as u32;
+                    if node.is_some() {
+                        node
+                    } else {
+                        self.arena.constant(f32::from_bits(bits).into())
+                    }
+                };
+                let (low, high) = (word(low, a), word(high, b));
+                self.arena.pair(low, high)
+            }
+            _ => {
+                let x = self.source(step, a, lane);
+                self.float_rule(rule, step, x, [a, b, c], lane, place)
+            }
+        }
+    }
+
+    fn float_rule(
+        &mut self,
+        rule: Rule,
+        step: &Step,
+        x: NodeId,
+        [a, b, c]: [Slot; 3],
+        lane: usize,
+        place: PlaceId,
+    ) -> NodeId {
+        match rule {
+            Rule::Copy => x,
+            Rule::Neg => self.arena.neg(x),
+            Rule::Abs => {
+                self.depends = true;
+                let negative = float(step.registers, a, lane).is_sign_negative();
+                if negative { self.arena.neg(x) } else { x }
+            }
+            Rule::Saturate => {
+                self.depends = true;
+                let value = float(step.registers, a, lane);
+                if (0.0..=1.0).contains(&value) {
+                    x
+                } else {
+                    self.arena.constant(if value > 1.0 { 1.0 } else { 0.0 })
+                }
+            }
+            Rule::Reciprocal => {
+                let one = self.arena.constant(1.0);
+                self.arena.div(one, x, place)
+            }
+            Rule::Function(name) => self.arena.function(name, [x, NodeId::NONE], place),
+            Rule::ToInteger => self.arena.function("int", [x, NodeId::NONE], place),
+            Rule::FromInteger => match self.arena.get(x) {
+                Node::Function("integer", [inner, _], _) => inner,
+                Node::Function("int", ..) => x,
+                _ => self.arena.opaque(place),
+            },
+            Rule::Narrow => match self.arena.get(x) {
+                Node::Function("f16" | "bf16" | "f16 bits" | "bf16 bits", ..) => x,
+                _ => self.arena.opaque(place),
+            },
+            Rule::Widen(name) => match self.arena.get(x) {
+                Node::Function(bits, [inner, _], _) if bits == raw(name) => inner,
+                Node::Function(other, [inner, _], _) if other == name => inner,
+                _ => self.arena.opaque(place),
+            },
+            Rule::Low | Rule::High => match self.arena.get(x) {
+                Node::Pair(low, high) => {
+                    if rule == Rule::Low {
+                        low
+                    } else {
+                        high
+                    }
+                }
+                _ => self.arena.opaque(place),
+            },
+            _ => {
+                let y = self.source(step, b, lane);
+                match rule {
+                    Rule::Add => self.arena.add(x, y, place),
+                    Rule::Sub => {
+                        let y = self.arena.neg(y);
+                        self.arena.add(x, y, place)
+                    }
+                    Rule::Mul => self.arena.mul(x, y, place),
+                    Rule::Div => self.arena.div(x, y, place),
+                    Rule::Fma => {
+                        let z = self.source(step, c, lane);
+                        let product = self.arena.mul(x, y, place);
+                        self.arena.add(z, product, place)
+                    }
+                    Rule::Extreme(larger) => {
+                        self.depends = true;
+                        let (p, q) =
+                            (float(step.registers, a, lane), float(step.registers, b, lane));
+                        // Where one is no number, the other is the result.
+                        let first = q.is_nan() || if larger { p >= q } else { p <= q };
+                        if first { x } else { y }
+                    }
+                    _ => self.arena.opaque(place),
+                }
+            }
+        }
+    }
+
+    /// Integers that were made from floats: sums and products of them are followed, so that they can be shown.
+    fn integer(
+        &mut self,
+        rule: Rule,
+        step: &Step,
+        sources: &[Slot; 4],
+        lane: usize,
+        place: PlaceId,
+    ) -> NodeId {
+        let count = if rule == Rule::IntegerMad { 3 } else { 2 };
+        let mut nodes = [NodeId::NONE; 3];
+        for (node, &slot) in nodes.iter_mut().zip(sources).take(count) {
+            let known = self.warps[step.warp as usize].get(slot, lane);
+            *node = if known.is_some() {
+                match self.arena.get(known) {
+                    Node::Function("integer", [inner, _], _) => inner,
+                    Node::Function("int", ..) => known,
+                    _ => return self.arena.opaque(place),
+                }
+            } else {
+                self.arena.constant(f64::from(step.registers.lane(slot, lane) as i32))
+            };
+        }
+        let [x, y, z] = nodes;
+        let result = match rule {
+            Rule::IntegerAdd => self.arena.add(x, y, place),
+            Rule::IntegerSub => {
+                let y = self.arena.neg(y);
+                self.arena.add(x, y, place)
+            }
+            Rule::IntegerMul => self.arena.mul(x, y, place),
+            _ => {
+                let product = self.arena.mul(x, y, place);
+                self.arena.add(z, product, place)
+            }
+        };
+        self.arena.function("integer", [result, NodeId::NONE], place)
+    }
+
+    fn copy_local(&mut self, step: &Step, lane: usize, to: u32, from: u32, size: u32) {
+        let mut byte = 0;
+        while byte < size {
+            let rest = size - byte;
+            let wide = |width: u32| {
+                rest >= width
+                    && (from + byte).is_multiple_of(width)
+                    && (to + byte).is_multiple_of(width)
+            };
+            let at = |start: u32| local_address(step.warp, lane, (start + byte).into());
+            // As wide as the value that is there, or as the alignment allows.
+            let whole = |width: &u32| {
+                wide(*width)
+                    && !matches!(self.local.load(at(from), *width), Found::Nothing | Found::Mixed)
+            };
+            let width = [8, 4, 2, 1].into_iter().find(whole);
+            let node = match width.map(|width| self.local.load(at(from), width)) {
+                Some(Found::Whole(node)) => node,
+                Some(Found::Halves(low, high)) => self.arena.pair(low, high),
+                _ => NodeId::NONE,
+            };
+            let width = width.unwrap_or(1);
+            self.put(Window::Local, at(to), width, node, Stored::default());
+            byte += width;
+        }
+    }
+
+    /// Notes what a place holds.
+    fn put(&mut self, window: Window, address: u64, bytes: u32, node: NodeId, by: Stored) {
+        let cells = match window {
+            Window::Global => &mut self.global,
+            Window::Shared => &mut self.shared,
+            _ => &mut self.local,
+        };
+        let whole = match (node.is_some(), self.arena.get(node)) {
+            (true, Node::Pair(low, high)) if bytes == 8 => {
+                cells.store(address, 4, low, by) & cells.store(address + 4, 4, high, by)
+            }
+            _ => cells.store(address, bytes, node, by),
+        };
+        self.lost |= !whole;
+    }
+
+    /// The expression of a place that is read.
+    fn read(&mut self, event: &Event, lane: usize, address: u64, bytes: u32) -> NodeId {
+        let place = self.place(event.pc);
+        let found = match event.window {
+            Window::Global => self.global.load(address, bytes),
+            Window::Shared => self.shared.load(address, bytes),
+            Window::Local => self.local.load(local_address(event.warp, lane, address), bytes),
+            Window::Const | Window::Param => return NodeId::NONE,
+        };
+        match found {
+            Found::Whole(node) => node,
+            Found::Halves(NodeId::NONE, NodeId::NONE) => NodeId::NONE,
+            // A plain word beside an expression.
+            Found::Halves(NodeId::NONE, _) | Found::Halves(_, NodeId::NONE) | Found::Mixed => {
+                self.arena.opaque(place)
+            }
+            Found::Halves(low, high) => self.arena.pair(low, high),
+            Found::Nothing if event.window == Window::Global => {
+                self.untouched(event, address, bytes, place)
+            }
+            Found::Nothing => NodeId::NONE,
+        }
+    }
+
+    /// What lies in global memory before anybody writes it.
+    fn untouched(&mut self, event: &Event, address: u64, bytes: u32, place: PlaceId) -> NodeId {
+        let Some((buffer, offset)) = event.memory.locate(address) else { return NodeId::NONE };
+        let Some(&number) = self.tensors.get(&buffer) else {
+            // Labels and the like: another input may lead elsewhere.
+            self.depends |= event.memory.variable_name(buffer).is_none();
+            return NodeId::NONE;
+        };
+        let size = number.bytes();
+        let aligned = offset.rem_euclid(size.into()) == 0;
+        let node = match (bytes == size, bytes == 8 && size == 4) {
+            (true, _) if aligned => self.arena.element(buffer.0, offset, place),
+            (_, true) if aligned => {
+                let low = self.arena.element(buffer.0, offset, place);
+                let high = self.arena.element(buffer.0, offset + 4, place);
+                self.arena.pair(low, high)
+            }
+            _ => self.arena.opaque(place),
+        };
+        match number {
+            Number::F16 => self.arena.function(raw("f16"), [node, NodeId::NONE], place),
+            Number::Bf16 => self.arena.function(raw("bf16"), [node, NodeId::NONE], place),
+            Number::F32 | Number::F64 => node,
+        }
+    }
+
+    fn loaded(&mut self, event: &Event, elements: &Elements) {
+        let bytes = elements.element.bytes;
+        let slots = &elements.slots[..elements.count.into()];
+        for (index, &slot) in slots.iter().enumerate() {
+            let offset = u64::from(bytes) * index as u64;
+            for lane in lanes(event.mask) {
+                let address = event.addresses[lane].wrapping_add(offset);
+                // A refused load gives no value, but it tells which element was meant.
+                let node = if event.done >> lane & 1 == 1 || event.window == Window::Global {
+                    self.read(event, lane, address, bytes)
+                } else {
+                    NodeId::NONE
+                };
+                self.warps[event.warp as usize].set(slot, lane, node);
+            }
+        }
+    }
+
+    fn writer(&self, event: &Event, lane: usize) -> Stored {
+        Stored {
+            place: self.place(event.pc),
+            block: event.block,
+            thread: event.thread_coordinates(event.warp * 32 + lane as u32),
+            atomic: event.kind == AccessKind::Atomic,
+        }
+    }
+
+    fn stored(&mut self, event: &Event, elements: &Elements) {
+        let bytes = elements.element.bytes;
+        let slots = &elements.slots[..elements.count.into()];
+        for lane in lanes(event.done) {
+            for (index, &slot) in slots.iter().enumerate() {
+                let node = self.warps[event.warp as usize].get(slot, lane);
+                let mut address = event.addresses[lane] + u64::from(bytes) * index as u64;
+                if event.window == Window::Local {
+                    address = local_address(event.warp, lane, address);
+                }
+                self.put(event.window, address, bytes, node, self.writer(event, lane));
+            }
+        }
+    }
+
+    fn before_atomic(&mut self, step: &Step, atom: &Atom) {
+        self.addressed(step, atom.address.base);
+        let bytes = atom.ty.bytes();
+        for lane in lanes(step.mask) {
+            self.pending.value[lane] = self.warps[step.warp as usize].get(atom.b, lane);
+            if !self.pending.value[lane].is_some() && atom.ty.is_float() && !atom.ty.is_half() {
+                self.pending.value[lane] = self.arena.constant(float(step.registers, atom.b, lane));
+            }
+            let offset = atom.address.offset;
+            let mut address = match atom.address.base {
+                Base::Q(base) => step.registers.q(base)[lane].wrapping_add_signed(offset),
+                Base::R(base) => step.registers.r(base)[lane].wrapping_add(offset as u32).into(),
+            };
+            let window = atom.address.window.unwrap_or_else(|| {
+                let window = Window::of(address);
+                address = address.wrapping_sub(window.base());
+                window
+            });
+            let bits = |memory: &dyn LaneMemory| match memory.check(lane, address, bytes, false) {
+                Ok(place) => memory.get(lane, place, bytes).0,
+                Err(_) => 0,
+            };
+            self.pending.before[lane] = match window {
+                Window::Global => bits(&step.memory),
+                Window::Shared => bits(step.shared),
+                _ => bits(step.local),
+            };
+        }
+    }
+
+    /// Lanes take their turn, as they did.
+    fn updated(&mut self, event: &Event, atom: &Atom) {
+        let place = self.place(event.pc);
+        let bytes = atom.ty.bytes();
+        let adds = atom.op == AtomOp::Add && matches!(atom.ty, Type::F32 | Type::F64);
+        for lane in lanes(event.mask) {
+            if event.done >> lane & 1 == 0 {
+                self.warps[event.warp as usize].forget(atom.dst, 1 << lane);
+                continue;
+            }
+            let old = self.read(event, lane, event.addresses[lane], bytes);
+            let value = self.pending.value[lane];
+            let new = if adds {
+                let before = if old.is_some() {
+                    old
+                } else {
+                    let bits = self.pending.before[lane];
+                    self.arena.constant(decode(atom.ty, bits))
+                };
+                self.arena.add(before, value, place)
+            } else if atom.op == AtomOp::Exch {
+                value
+            } else if old.is_some() || value.is_some() {
+                self.depends = true;
+                self.arena.opaque(place)
+            } else {
+                NodeId::NONE
+            };
+            let mut address = event.addresses[lane];
+            if event.window == Window::Local {
+                address = local_address(event.warp, lane, address);
+            }
+            self.put(event.window, address, bytes, new, self.writer(event, lane));
+            self.warps[event.warp as usize].set(atom.dst, lane, old);
+        }
+    }
+}
+
+/// Name of a node for the bits of a 16-bit float that was not widened yet.
+pub(super) fn raw(name: &str) -> &'static str {
+    if name == "f16" { "f16 bits" } else { "bf16 bits" }
+}
+
+fn decode(ty: Type, bits: u64) -> f64 {
+    if ty == Type::F64 { f64::from_bits(bits) } else { f32::from_bits(bits as u32).into() }
+}
+
+/// The value of a register as a float of its width.
+fn float(registers: &Registers, slot: Slot, lane: usize) -> f64 {
+    match slot {
+        Slot::R(register) => f32::from_bits(registers.r(register)[lane]).into(),
+        Slot::Q(register) => f64::from_bits(registers.q(register)[lane]),
+        Slot::Sink => 0.0,
+    }
+}

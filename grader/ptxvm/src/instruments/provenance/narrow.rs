@@ -1,0 +1,53 @@
+//! Follows arithmetic on 16-bit floats. Their registers hold bits, so their nodes say so; see [`raw`].
+
+use super::Shadow;
+use super::arena::{Node, NodeId, PlaceId};
+use super::follow::raw;
+use super::rules::Half;
+use crate::isa::ir::Slot;
+use crate::machine::warp::Registers;
+
+impl Shadow {
+    pub(super) fn half(
+        &mut self,
+        op: Half,
+        name: &'static str,
+        (registers, warp): (&Registers, u32),
+        sources: [Slot; 3],
+        lane: usize,
+        place: PlaceId,
+    ) -> NodeId {
+        let count = if op == Half::Fma { 3 } else { 2 };
+        let mut nodes = [NodeId::NONE; 3];
+        for (node, &slot) in nodes.iter_mut().zip(&sources).take(count) {
+            let known = self.warps[warp as usize].get(slot, lane);
+            *node = if known.is_some() {
+                match self.arena.get(known) {
+                    Node::Function(of, [inner, _], _) if of == raw(name) || of == name => inner,
+                    _ => return self.arena.opaque(place),
+                }
+            } else {
+                let bits = registers.lane(slot, lane) as u16;
+                self.arena.constant(if name == "f16" {
+                    half::f16::from_bits(bits).to_f64()
+                } else {
+                    half::bf16::from_bits(bits).to_f64()
+                })
+            };
+        }
+        let [x, y, z] = nodes;
+        let result = match op {
+            Half::Add => self.arena.add(x, y, place),
+            Half::Sub => {
+                let y = self.arena.neg(y);
+                self.arena.add(x, y, place)
+            }
+            Half::Mul => self.arena.mul(x, y, place),
+            Half::Fma => {
+                let product = self.arena.mul(x, y, place);
+                self.arena.add(z, product, place)
+            }
+        };
+        self.arena.function(raw(name), [result, NodeId::NONE], place)
+    }
+}

@@ -1,0 +1,88 @@
+//! The expressions in the registers of a warp.
+
+use super::arena::NodeId;
+use crate::isa::ir::Slot;
+use crate::machine::warp::lanes;
+use crate::program::Program;
+
+/// One register file.
+#[derive(Debug, Default)]
+struct File {
+    nodes: Vec<[NodeId; 32]>,
+    /// Lanes that hold an expression; what the others say is old.
+    live: Vec<u32>,
+}
+
+impl File {
+    fn new(count: usize) -> Self {
+        Self { nodes: vec![[NodeId::NONE; 32]; count], live: vec![0; count] }
+    }
+}
+
+/// Register files of expressions.
+#[derive(Debug, Default)]
+pub struct Expressions {
+    r: File,
+    q: File,
+}
+
+impl Expressions {
+    pub fn new(program: &Program) -> Self {
+        Self { r: File::new(program.r_count), q: File::new(program.q_count) }
+    }
+
+    pub fn clear(&mut self) {
+        self.r.live.fill(0);
+        self.q.live.fill(0);
+    }
+
+    fn file(&self, slot: Slot) -> Option<(&File, usize)> {
+        match slot {
+            Slot::R(register) => Some((&self.r, register.0 as usize)),
+            Slot::Q(register) => Some((&self.q, register.0 as usize)),
+            Slot::Sink => None,
+        }
+    }
+
+    fn file_mut(&mut self, slot: Slot) -> Option<(&mut File, usize)> {
+        match slot {
+            Slot::R(register) => Some((&mut self.r, register.0 as usize)),
+            Slot::Q(register) => Some((&mut self.q, register.0 as usize)),
+            Slot::Sink => None,
+        }
+    }
+
+    /// Lanes of a register that hold an expression.
+    pub fn live(&self, slot: Slot) -> u32 {
+        self.file(slot).map_or(0, |(file, index)| file.live[index])
+    }
+
+    pub fn get(&self, slot: Slot, lane: usize) -> NodeId {
+        match self.file(slot) {
+            Some((file, index)) if file.live[index] >> lane & 1 == 1 => file.nodes[index][lane],
+            _ => NodeId::NONE,
+        }
+    }
+
+    pub fn set(&mut self, slot: Slot, lane: usize, node: NodeId) {
+        let Some((file, index)) = self.file_mut(slot) else { return };
+        file.nodes[index][lane] = node;
+        let bit = 1 << lane;
+        let live = &mut file.live[index];
+        *live = if node.is_some() { *live | bit } else { *live & !bit };
+    }
+
+    /// The lanes of a mask take over all nodes.
+    pub fn set_lanes(&mut self, slot: Slot, mask: u32, nodes: &[NodeId; 32]) {
+        for lane in lanes(mask) {
+            self.set(slot, lane, nodes[lane]);
+        }
+    }
+
+    /// The lanes of a mask hold plain bits.
+    pub fn forget(&mut self, slot: Slot, mask: u32) {
+        if let Some((file, index)) = self.file_mut(slot) {
+            file.live[index] &= !mask;
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! Decoded instructions: what the executor runs. Nothing here knows PTX syntax.
+
+use crate::isa::matrix::Matrix;
+use crate::isa::mbarrier::Mbarrier;
+use crate::isa::opcodes::with_alu_table;
+use crate::isa::types::Type;
+use crate::memory::Window;
+use crate::program::Ordering;
+
+/// Index into the 32-bit register file (which also holds 16-bit values, zero-extended).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct R(pub u32);
+/// Index into the 64-bit register file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Q(pub u32);
+/// Index into the predicate file; each predicate is a mask of 32 lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct P(pub u32);
+
+macro_rules! define_alu {
+    ($($(#[$doc:meta])* $class:ident($method:ident: $($file:ident),*) {
+        $($op:ident $speed:ident $path:path;)*
+    })*) => {
+        /// Operations by register signature.
+        pub mod alu {
+            $($(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum $class { $($op),* })*
+        }
+        /// One arithmetic instruction: operation, destination, sources.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Alu {
+            $($class(alu::$class, $($file),*),)*
+            /// P <- P, P
+            Logic(Logic, P, P, P),
+            /// R <- P ? R : R
+            SelectR(R, R, R, P),
+            /// Q <- P ? Q : Q
+            SelectQ(Q, Q, Q, P),
+            /// Addition or subtraction with the carry flag.
+            CarryR(Carry, R, R, R),
+            CarryQ(Carry, Q, Q, Q),
+        }
+    };
+}
+with_alu_table!(define_alu);
+
+/// Logic on predicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logic {
+    And,
+    Or,
+    Xor,
+    /// Of the first source.
+    Not,
+    /// Of the first source.
+    Mov,
+}
+
+/// Flags of `add.cc`, `addc`, `sub.cc`, `subc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carry {
+    pub subtract: bool,
+    pub reads: bool,
+    pub writes: bool,
+}
+
+/// Which lanes run an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    pub predicate: P,
+    pub negated: bool,
+}
+
+/// A decoded instruction.
+#[derive(Clone, Debug)]
+pub struct Instr {
+    pub op: Op,
+    pub guard: Option<Guard>,
+    /// False for steps that the lowering added: they are not the program's instructions.
+    pub counted: bool,
+}
+
+/// Address in the code of a kernel.
+pub type Pc = u32;
+
+/// No such address: the function's exit.
+pub const NO_PC: Pc = Pc::MAX;
+
+/// Base register of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    R(R),
+    Q(Q),
+}
+
+/// `[base+offset]` in a window.
+#[derive(Clone, Copy, Debug)]
+pub struct Address {
+    /// None: generic.
+    pub window: Option<Window>,
+    pub base: Base,
+    pub offset: i64,
+    /// `.volatile`, `.relaxed` and stronger: meant to be seen by others at once.
+    pub strong: bool,
+}
+
+/// Where a loaded element goes, or a stored one comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Slot {
+    R(R),
+    Q(Q),
+    /// `_`
+    Sink,
+}
+
+/// Width of one element in memory and how it fills its register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// 1, 2, 4 or 8.
+    pub bytes: u32,
+    /// Loads sign-extend ...
+    pub signed: bool,
+    /// ... to this many bits: 16, 32 or 64.
+    pub register_bits: u32,
+}
+
+/// The elements of `ld` and `st`: 1, 2 or 4.
+#[derive(Clone, Copy, Debug)]
+pub struct Elements {
+    pub slots: [Slot; 4],
+    pub count: u8,
+    pub element: Element,
+}
+
+impl Elements {
+    /// Bytes of the whole access.
+    pub fn size(&self) -> u32 {
+        self.element.bytes * u32::from(self.count)
+    }
+}
+
+/// Read-modify-write operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomOp {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Exch,
+    Cas,
+    Inc,
+    Dec,
+}
+
+/// `atom` and `red`.
+#[derive(Clone, Copy, Debug)]
+pub struct Atom {
+    pub op: AtomOp,
+    pub ty: Type,
+    pub address: Address,
+    /// Sink for `red`.
+    pub dst: Slot,
+    pub b: Slot,
+    /// The new value of `cas`.
+    pub c: Slot,
+}
+
+/// Source lane of a shuffle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shuffle {
+    Up,
+    Down,
+    Bfly,
+    Idx,
+}
+
+/// `vote` and `bar.red` without the count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vote {
+    All,
+    Any,
+    Uni,
+    Ballot,
+}
+
+/// What `bar.red` reduces to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarReduce {
+    Popc(R),
+    And(P),
+    Or(P),
+}
+
+/// `bar`/`barrier`.
+#[derive(Clone, Copy, Debug)]
+pub struct Bar {
+    pub id: R,
+    /// Threads that take part; None: the whole block.
+    pub threads: Option<R>,
+    /// False: `bar.arrive`.
+    pub waits: bool,
+    pub reduce: Option<(BarReduce, Guard)>,
+}
+
+/// Operations of `redux`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redux {
+    Add,
+    MinU,
+    MinS,
+    MaxU,
+    MaxS,
+    And,
+    Or,
+    Xor,
+}
+
+/// Functions of the CUDA runtime that PTX calls by name.
+#[derive(Clone, Copy, Debug)]
+pub enum System {
+    /// `vprintf(format, arguments)`: local addresses of both, and of the result.
+    Printf { format: u32, arguments: u32, result: Option<u32> },
+    /// `__assertfail(message, file, line, function, size)`: local address of the first.
+    AssertFail { message: u32 },
+    /// `malloc(size)`: local addresses of the size and of the result.
+    Malloc { size: u32, result: Option<u32> },
+    /// `free(pointer)`: local address of the pointer.
+    Free { pointer: u32 },
+}
+
+/// A frame of the call stack begins: for a function that may be active more than once in a thread.
+#[derive(Clone, Debug)]
+pub struct Enter {
+    /// Index in `Program::frames`.
+    pub frame: u32,
+    /// The frame of the caller, if the call may lead back to it: its registers are kept on the stack.
+    pub caller: Option<u32>,
+    /// Holds the address of the frame.
+    pub pointer: Q,
+    /// Arguments: local address, offset in the frame, bytes.
+    pub arguments: Vec<(u32, u32, u32)>,
+}
+
+/// The end of the frame that the `Enter` before it began.
+#[derive(Clone, Debug)]
+pub struct Leave {
+    pub frame: u32,
+    pub caller: Option<u32>,
+    pub pointer: Q,
+    /// Results: offset in the frame, local address, bytes.
+    pub results: Vec<(u32, u32, u32)>,
+}
+
+/// A load or store that only moves a value, or changes some of its bits where it lies.
+#[derive(Clone, Debug)]
+pub struct QuietAccess {
+    pub address: Address,
+    pub elements: Elements,
+    /// The value goes to another place.
+    pub copies: bool,
+}
+
+/// `cp.async`: global memory to shared memory, some time before the thread waits for it.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyAsync {
+    pub to: Address,
+    pub from: Address,
+    /// 4, 8 or 16.
+    pub bytes: u32,
+    /// So many bytes are read, the rest becomes zero. None: all.
+    pub read: Option<R>,
+    /// Lanes that read nothing at all.
+    pub ignore: Option<Guard>,
+}
+
+/// One operation of the machine.
+#[derive(Clone, Debug)]
+pub enum Op {
+    Alu(Alu),
+    Load(Address, Elements),
+    Store(Address, Elements),
+    /// May find uninitialised local memory.
+    QuietLoad(Box<QuietAccess>),
+    /// May store what such a load found.
+    QuietStore(Box<QuietAccess>),
+    Atom(Box<Atom>),
+    /// Copies bytes of local memory: destination, source, size (arguments and results of calls).
+    CopyLocal(u32, u32, u32),
+    /// Lanes with the guard go to the target, the others on; both meet again at `join`.
+    Branch {
+        target: Pc,
+        join: Pc,
+    },
+    /// The start of a block where lanes meet again.
+    Join,
+    Call(Pc),
+    Enter(Box<Enter>),
+    Leave(Box<Leave>),
+    /// A call through a pointer that leads to no function which could be called so.
+    InvalidCall(Q),
+    /// Back to the caller.
+    Ret,
+    /// The lanes end.
+    Exit,
+    Trap,
+    /// A `trap` of the headers of cooperative groups.
+    GridTrap,
+    Bar(Box<Bar>),
+    /// The member mask of the warp operation that follows.
+    Members(R),
+    /// `shfl.sync`: destination, predicate, source, lane, clamp, member mask.
+    Shfl {
+        mode: Shuffle,
+        dst: Option<R>,
+        in_range: Option<P>,
+        a: R,
+        b: R,
+        c: R,
+    },
+    VoteP(Vote, P, Guard),
+    Ballot(R, Guard),
+    MatchAny(R, Slot),
+    MatchAll(R, Option<P>, Slot),
+    Redux(Redux, R, R),
+    ActiveMask(R),
+    Clock32(R),
+    Clock64(Q),
+    System(System),
+    Matrix(Box<Matrix>),
+    CopyAsync(Box<CopyAsync>),
+    /// What a thread copies from here on belongs to its next group.
+    CommitCopies,
+    /// Until no more than so many of a thread's groups are on their way.
+    WaitCopies(u32),
+    Mbarrier(Box<Mbarrier>),
+    /// `bar.warp.sync`: lanes of a split run in step, so they have met already.
+    WarpSync,
+    /// Orders accesses. Nothing to do on a machine that keeps program order, but checks need to know.
+    Fence(Ordering),
+    /// Prefetches and hints: nothing to do.
+    Nop,
+}
+
+/// A value that a launch fixes, splatted over the lanes of a register before the first instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Uniform {
+    /// So many bytes of the parameters at this offset.
+    Param {
+        offset: u32,
+        bytes: u32,
+    },
+    /// Address of a module variable in the global window: index and addend.
+    Global(u32, i64),
+    /// Address of the dynamic shared memory, plus an addend.
+    DynamicShared(i64),
+    Special(Special),
+    Bits(u64),
+}
+
+/// Special registers (PTX ISA section 10) that do not change while a warp runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NWarpId,
+    WarpSize,
+    SmId,
+    NSmId,
+    GridId,
+    LaneMaskEq,
+    LaneMaskLe,
+    LaneMaskLt,
+    LaneMaskGe,
+    LaneMaskGt,
+    DynamicSharedSize,
+    TotalSharedSize,
+    /// `%envreg`: what the driver tells a kernel.
+    Environment(u8),
+    Zero,
+}

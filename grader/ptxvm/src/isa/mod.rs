@@ -1,0 +1,8 @@
+//! The instruction set: types, operations, decoded instructions, and what each of them computes.
+
+pub(crate) mod ir;
+pub(crate) mod matrix;
+pub(crate) mod mbarrier;
+pub(crate) mod opcodes;
+pub(crate) mod ops;
+pub(crate) mod types;

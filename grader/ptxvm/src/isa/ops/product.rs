@@ -1,0 +1,337 @@
+//! D = A B + C as the tensor cores of NVIDIA's Hopper generation compute it.
+//!
+//! An element of D is the sum of that of C and of all products, which are exact. Each term is cut, toward zero, to
+//! [`KEPT`] bits below the place of the largest exponent; the cut terms are added exactly, and the sum is cut to `f32` or
+//! rounded to the nearest `f16` (Xie, Wang, Yang and Yang, "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix
+//! Cores", 2025). The ISA leaves all this open, and other generations do otherwise. In `f64` the products are added one
+//! after the other, each with one rounding; integers are exact. An H200 gives the same bits (`tests/golden/mma.py`).
+
+use super::product8;
+use super::round::{self, F16, Mode};
+use crate::isa::matrix::{Layout, Product, Scalar};
+
+/// A matrix row by row, each element as the bits of its type.
+pub type Dense = Vec<u64>;
+
+/// The bits that stand for a NaN in `f32`.
+const NAN: u32 = 0x7FFF_FFFF;
+
+/// The NaN that `f64` gives for infinity minus infinity and zero times infinity, whatever their signs.
+const MADE: u64 = 0xFFF8_0000_0000_0000;
+
+/// The bit that an `f64` NaN has unless it signals.
+const QUIET: u64 = 1 << 51;
+
+/// Bits that a term keeps below that of the largest term's exponent.
+const KEPT: i32 = 25;
+
+/// The exponent that a zero has, whatever its type.
+const ZERO: i32 = -126;
+
+/// A finite float: `significand` times two to the power of `exponent - bits`.
+#[derive(Clone, Copy)]
+pub(super) struct Term {
+    significand: i64,
+    /// Of the largest bit that a normal number has in its significand; a product of two may have one more.
+    exponent: i32,
+    /// Places behind the point of the significand.
+    bits: i32,
+    /// The number itself, which may be infinite or no number.
+    value: f64,
+}
+
+impl Term {
+    pub fn new(bits: u64, scalar: Scalar) -> Self {
+        let (exponent_bits, mantissa, bits) = match scalar {
+            Scalar::F16 => (5, 10, bits),
+            Scalar::Bf16 => (8, 7, bits),
+            // The lowest 13 bits do not count.
+            Scalar::Tf32 => (8, 10, bits >> 13),
+            _ => (8, 23, bits),
+        };
+        let fraction = (bits & ((1 << mantissa) - 1)) as i64;
+        let all = (1 << exponent_bits) - 1;
+        let field = (bits >> mantissa) as i32 & all;
+        let significand = if field == 0 { fraction } else { fraction | 1 << mantissa };
+        let exponent = if significand == 0 { ZERO } else { field.max(1) - all / 2 };
+        let negative = bits >> (exponent_bits + mantissa) & 1 == 1;
+        let magnitude = match (field == all, fraction) {
+            (true, 0) => f64::INFINITY,
+            (true, _) => f64::NAN,
+            _ => significand as f64 * power_of_two(exponent - mantissa),
+        };
+        let (significand, value) =
+            if negative { (-significand, -magnitude) } else { (significand, magnitude) };
+        Self { significand, exponent, bits: mantissa, value }
+    }
+
+    pub fn times(self, other: Self) -> Self {
+        Self {
+            significand: self.significand * other.significand,
+            exponent: self.exponent + other.exponent,
+            bits: self.bits + other.bits,
+            value: self.value * other.value,
+        }
+    }
+
+    /// Its bits down to `KEPT` places below those of an exponent that is as large or larger.
+    fn cut(self, top: i32) -> i64 {
+        let left = KEPT - self.bits + self.exponent - top;
+        let magnitude = self.significand.unsigned_abs();
+        let magnitude = if left >= 0 {
+            magnitude << left
+        } else {
+            magnitude.checked_shr(left.unsigned_abs()).unwrap_or(0)
+        };
+        magnitude as i64 * self.significand.signum()
+    }
+}
+
+/// Two to a power in the range of normal `f64` numbers.
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
+}
+
+/// The sum of terms, as the bits of an `f16` or `f32`.
+pub(super) fn fused(terms: &[Term], to: Scalar) -> u64 {
+    // The order does not matter to what is infinite or no number, and nothing else is too large for an f64.
+    let special: f64 = terms.iter().map(|term| term.value).sum();
+    let sum = if special.is_finite() {
+        let top = terms.iter().map(|term| term.exponent).max().unwrap_or(ZERO);
+        let sum: i64 = terms.iter().map(|term| term.cut(top)).sum();
+        sum as f64 * power_of_two(top - KEPT)
+    } else {
+        special
+    };
+    if to == Scalar::F16 {
+        return round::to_16(sum, F16, Mode::Nearest).into();
+    }
+    let cut = round::to_f32(sum, Mode::Zero);
+    let bits = match () {
+        () if sum.is_nan() => NAN,
+        // What f32 has no exponent for becomes infinite all the same.
+        () if sum.abs() >= power_of_two(128) => f32::INFINITY.copysign(cut).to_bits(),
+        () => cut.to_bits(),
+    };
+    bits.into()
+}
+
+/// Sums in `f16` and `f32`.
+fn floats(op: &Product, a: &Dense, b: &Dense, c: &Dense) -> Dense {
+    let (n, depth) = (op.shape.n, op.shape.k);
+    // Machine code for `wmma` adds in `f32` unless both C and D are of `f16`, and takes `tf32` by fours.
+    let halves = op.c.scalar == Scalar::F16 && op.d.scalar == Scalar::F16;
+    let within = if halves { Scalar::F16 } else { Scalar::F32 };
+    let by_fours = op.a.layout == Layout::Wmma && op.a.scalar == Scalar::Tf32;
+    let group = if by_fours { 4 } else { depth };
+    let terms = |matrix: &Dense, scalar| -> Vec<Term> {
+        matrix.iter().map(|&bits| Term::new(bits, scalar)).collect()
+    };
+    let (a, b) = (terms(a, op.a.scalar), terms(b, op.b.scalar));
+    let mut terms = Vec::with_capacity(group + 1);
+    let element = |(index, &start): (usize, &u64)| {
+        let start = if op.c.scalar == Scalar::F16 && !halves {
+            half::f16::from_bits(start as u16).to_f32().to_bits().into()
+        } else {
+            start
+        };
+        let sum = (0..depth).step_by(group).fold(start, |sum, first| {
+            terms.clear();
+            terms.push(Term::new(sum, within));
+            let products = (first..depth.min(first + group)).map(|k| {
+                let (row, col) = (index / n, index % n);
+                a[row * depth + k].times(b[k * n + col])
+            });
+            terms.extend(products);
+            fused(&terms, within)
+        });
+        if op.d.scalar == within {
+            return sum;
+        }
+        round::to_16(f32::from_bits(sum as u32).into(), F16, Mode::Nearest).into()
+    };
+    c.iter().enumerate().map(element).collect()
+}
+
+/// A product and the sum so far, in `f64`. Of several operands that are no numbers, that of B passes first, then the sum.
+fn fused_wide(a: u64, b: u64, sum: u64) -> u64 {
+    let [x, y, z] = [a, b, sum].map(f64::from_bits);
+    let next = x.mul_add(y, z);
+    match () {
+        () if !next.is_nan() => next.to_bits(),
+        () if y.is_nan() => b | QUIET,
+        () if z.is_nan() => sum | QUIET,
+        () if x.is_nan() => a | QUIET,
+        () => MADE,
+    }
+}
+
+fn to_integer(bits: u64, scalar: Scalar) -> i64 {
+    match scalar {
+        Scalar::S8 => i64::from(bits as i8),
+        Scalar::U8 => i64::from(bits as u8),
+        _ => i64::from(bits as i32),
+    }
+}
+
+/// The product of whole matrices.
+pub fn product(op: &Product, a: &Dense, b: &Dense, c: &Dense) -> Dense {
+    let (n, depth) = (op.shape.n, op.shape.k);
+    let pair = |index: usize, k: usize| (index / n * depth + k, k * n + index % n);
+    let all = 0..op.shape.m * n;
+    match op.d.scalar {
+        Scalar::F64 => all
+            .map(|index| {
+                (0..depth).fold(c[index], |sum, k| {
+                    let (x, y) = pair(index, k);
+                    fused_wide(a[x], b[y], sum)
+                })
+            })
+            .collect(),
+        Scalar::S32 => all
+            .map(|index| {
+                let products = (0..depth).map(|k| {
+                    let (x, y) = pair(index, k);
+                    to_integer(a[x], op.a.scalar) * to_integer(b[y], op.b.scalar)
+                });
+                let sum = to_integer(c[index], Scalar::S32) + products.sum::<i64>();
+                let range = i32::MIN.into()..=i32::MAX.into();
+                let sum = if op.saturate { sum.clamp(*range.start(), *range.end()) } else { sum };
+                (sum as u32).into()
+            })
+            .collect(),
+        _ if matches!(op.a.scalar, Scalar::E4m3 | Scalar::E5m2) => product8::product(op, a, b, c),
+        _ => floats(op, a, b, c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::matrix::{Fragment, Role, Shape};
+
+    fn op(input: Scalar, sum: Scalar, saturate: bool) -> Product {
+        let shape = Shape { m: 1, n: 1, k: 3 };
+        let fragment = |role, scalar| {
+            let (rows, cols) = Fragment::size(role, shape);
+            Fragment { role, layout: Layout::Mma, scalar, rows, cols, slots: Vec::new() }
+        };
+        Product {
+            shape,
+            d: fragment(Role::Sum, sum),
+            a: fragment(Role::A, input),
+            b: fragment(Role::B, input),
+            c: fragment(Role::Sum, sum),
+            saturate,
+        }
+    }
+
+    fn f32s(values: &[f32]) -> Dense {
+        values.iter().map(|value| value.to_bits().into()).collect()
+    }
+
+    #[test]
+    fn terms_are_cut_and_added_at_once() {
+        let ones = f32s(&[1.0; 3]);
+        let tf32 = op(Scalar::Tf32, Scalar::F32, false);
+        let sum = |terms: [f32; 3], c: f32| {
+            f32::from_bits(product(&tf32, &f32s(&terms), &ones, &f32s(&[c]))[0] as u32)
+        };
+        // 2^24 does not swallow the ones, as it would in f32.
+        assert_eq!(sum([1.0, 1.0, -16_777_216.0], 16_777_216.0), 2.0);
+        // What lies more than 25 bits below the largest term does not count, however often it is there.
+        let (kept, lost) = ((-25f32).exp2(), (-26f32).exp2());
+        assert_eq!(sum([lost, lost, -1.0], 1.0), 0.0);
+        assert_eq!(sum([kept, kept, -1.0], 1.0), 2.0 * kept);
+        // The sum is cut too: one step of f32 below 1 is 2^-24.
+        assert_eq!(sum([-kept, 0.0, 0.0], 1.0), 1.0f32.next_down());
+        assert_eq!(sum([-lost, 0.0, 0.0], 1.0), 1.0);
+        assert_eq!(sum([-0.0, 0.0, 0.0], 0.0).to_bits(), 0);
+        // What tf32 has no bits for does not count.
+        let fine = sum([1.0 + 1.0 / 1024.0, f32::from_bits(0x3F80_1FFF), 0.0], 0.0);
+        assert_eq!(fine, 2.0 + 1.0 / 1024.0);
+        assert_eq!(sum([f32::INFINITY, f32::NEG_INFINITY, 0.0], 0.0).to_bits(), NAN);
+        assert_eq!(sum([f32::INFINITY, 1.0, 0.0], 0.0), f32::INFINITY);
+    }
+
+    #[test]
+    fn what_is_too_large_is_infinite() {
+        let bf16 = op(Scalar::Bf16, Scalar::F32, false);
+        let large = vec![u64::from(half::bf16::from_f32(1e30).to_bits()); 3];
+        let infinity = u64::from(f32::INFINITY.to_bits());
+        assert_eq!(product(&bf16, &large, &large, &f32s(&[0.0])), [infinity]);
+        // The last bit that is cut off would have made it infinite.
+        let one = vec![u64::from(half::bf16::from_f32(1.0).to_bits()), 0, 0];
+        assert_eq!(product(&bf16, &one, &one, &f32s(&[f32::MAX])), f32s(&[f32::MAX]));
+    }
+
+    #[test]
+    fn machine_code_for_wmma_goes_other_ways() {
+        // Eight products of tf32 in two halves: the first sum is cut to f32 before the second.
+        let mut tf32 = op(Scalar::Tf32, Scalar::F32, false);
+        tf32.shape.k = 8;
+        let tiny = (-24f32).exp2();
+        let a = f32s(&[tiny, 0.0, 0.0, 0.0, tiny, 0.0, 0.0, 0.0]);
+        let ones = f32s(&[1.0; 8]);
+        let once = product(&tf32, &a, &ones, &f32s(&[1.0]));
+        tf32.a.layout = Layout::Wmma;
+        let twice = product(&tf32, &a, &ones, &f32s(&[1.0]));
+        assert_eq!([once, twice], [f32s(&[1.0f32.next_up()]), f32s(&[1.0])]);
+        // From f32 to f16: cut to f32 first.
+        let mut mixed = op(Scalar::F16, Scalar::F32, false);
+        mixed.d.scalar = Scalar::F16;
+        let half = |x: f32| u64::from(half::f16::from_f32(x).to_bits());
+        let a = [half(1.0), half((-11f32).exp2()), half((-24f32).exp2())];
+        let ones = [half(1.0), half(1.0), half(0.5)].to_vec();
+        assert_eq!(product(&mixed, &a.to_vec(), &ones, &f32s(&[0.0])), [half(1.0)]);
+        mixed.c.scalar = Scalar::F16;
+        assert_eq!(product(&mixed, &a.to_vec(), &ones, &vec![0]), [half(1.0) + 1]);
+        mixed.d.scalar = Scalar::F32;
+        assert_eq!(product(&mixed, &a.to_vec(), &ones, &vec![half(2.0)])[0] as u32 >> 12, 0x40400);
+    }
+
+    #[test]
+    fn halves_are_rounded_once() {
+        let half = |x: f32| u64::from(half::f16::from_f32(x).to_bits());
+        let one = vec![half(1.0); 3];
+        // 2048 + 1 + 1 is 2050 in f32; in f16 each step would round back to 2048.
+        let f16 = op(Scalar::F16, Scalar::F16, false);
+        let a = vec![half(1.0), half(1.0), half(0.0)];
+        assert_eq!(product(&f16, &a, &one, &vec![half(2048.0)]), [half(2050.0)]);
+        let tiny = vec![u64::from(half::bf16::from_f32(1e-30).to_bits()); 3];
+        let bf16 = op(Scalar::Bf16, Scalar::F32, false);
+        assert_eq!(product(&bf16, &tiny, &tiny, &f32s(&[1.0])), f32s(&[1.0]));
+    }
+
+    #[test]
+    fn f64_makes_another_nan_than_it_passes_on() {
+        let f64s = |values: [f64; 3]| values.map(f64::to_bits).to_vec();
+        let (ones, infinity) = (f64s([1.0; 3]), f64::INFINITY);
+        let sum = |a: [f64; 3], b: &Dense, c: u64| {
+            product(&op(Scalar::F64, Scalar::F64, false), &f64s(a), b, &vec![c])[0]
+        };
+        assert_eq!(sum([infinity, 1.0, -infinity], &ones, 0), MADE);
+        assert_eq!(sum([0.0, 1.0, 2.0], &f64s([infinity, 1.0, 1.0]), 0), MADE);
+        assert_eq!(sum([1.0, -infinity, 2.0], &ones, infinity.to_bits()), MADE);
+        assert_eq!(sum([1.0; 3], &ones, MADE), MADE);
+        // Signalling ones, told apart by their last bits.
+        let nan = |payload: u64| f64::from_bits(0xFFF0_0000_0000_0000 | payload);
+        let quiet = |payload: u64| nan(payload).to_bits() | QUIET;
+        let (in_a, in_b) = ([1.0, nan(1), 2.0], f64s([1.0, nan(2), 1.0]));
+        assert_eq!(sum(in_a, &ones, 0), quiet(1));
+        assert_eq!(sum(in_a, &ones, nan(3).to_bits()), quiet(3));
+        assert_eq!(sum(in_a, &in_b, nan(3).to_bits()), quiet(2));
+        assert_eq!(sum(in_a, &f64s([1.0, nan(2), nan(4)]), 0), quiet(4));
+    }
+
+    #[test]
+    fn integers_wrap_or_stay_in_range() {
+        let (a, b) = (vec![0x7F, 0xFF, 0], vec![1, 1, 0]);
+        let sum = |saturate, scalar| {
+            product(&op(scalar, Scalar::S32, saturate), &a, &b, &vec![i32::MAX as u64])[0] as u32
+        };
+        assert_eq!(sum(false, Scalar::S8), (i32::MAX as u32) + 126);
+        assert_eq!(sum(true, Scalar::S8), i32::MAX as u32);
+        assert_eq!(sum(false, Scalar::U8), (i32::MAX as u32) + 127 + 255);
+    }
+}

@@ -1,0 +1,76 @@
+//! Blocks that wait for each other: how many have room on the device at once, and what a cooperative launch gives its kernel.
+//!
+//! `this_grid().sync()` reads a pointer from `%envreg1` (high) and `%envreg2` (low); 0 means that the launch is not
+//! cooperative. Behind the pointer lie the size of the driver's workspace and a word at which blocks arrive
+//! (`cooperative_groups/details/driver_abi.h` and `sync.h` of CUDA 13.0). Block 0 adds 2^31 less the other blocks and each of
+//! them 1, so with the last one the topmost bit changes.
+
+use crate::error::LaunchError;
+use crate::launch::grid::Launch;
+use crate::memory::global::Memory;
+
+/// The device that launches are measured by: an H200 (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability", 9.0).
+const MULTIPROCESSORS: u64 = 132;
+const BLOCKS: u64 = 32;
+const THREADS: u64 = 2048;
+const SHARED: u64 = 228 << 10;
+/// Bytes of shared memory that the system keeps for itself in each block.
+const SHARED_OF_THE_SYSTEM: u64 = 1 << 10;
+/// Threads are scheduled in whole warps.
+const WARP: u64 = 32;
+
+/// Bytes of the workspace: its size, and the barrier.
+const WORKSPACE: usize = 8;
+const BARRIER: u64 = 4;
+
+/// How many blocks of a launch run at once, as far as threads and shared memory (in bytes, without gaps) decide.
+pub(crate) fn room(launch: &Launch, shared: u32) -> u64 {
+    let threads: u64 = launch.block.iter().map(|&count| u64::from(count)).product();
+    let by_threads = THREADS / threads.next_multiple_of(WARP).max(1);
+    let by_shared = SHARED / (u64::from(shared) + SHARED_OF_THE_SYSTEM);
+    by_threads.min(by_shared).min(BLOCKS) * MULTIPROCESSORS
+}
+
+/// The address of the workspace of a cooperative launch, ready for it.
+pub(crate) fn workspace(
+    memory: &mut Memory,
+    launch: &Launch,
+    shared: u32,
+) -> Result<u64, LaunchError> {
+    let blocks: u64 = launch.grid.iter().map(|&count| u64::from(count)).product();
+    let room = room(launch, shared);
+    if blocks > room {
+        let threads: u32 = launch.block.iter().product();
+        return Err(LaunchError::Configuration(format!(
+            "a cooperative launch needs all its {blocks} blocks on the device at once; it has room for {room} of {threads} \
+             threads and {shared} bytes of shared memory"
+        )));
+    }
+    let id = memory.hidden_variable("workspace of the grid", WORKSPACE);
+    let address = memory.address(id);
+    if let Some((buffer, _)) = memory.slot(address) {
+        // An earlier launch may have broken off in the middle.
+        buffer.put(0, 4, WORKSPACE as u64);
+        buffer.put(4, 4, 0);
+    }
+    Ok(address)
+}
+
+/// The word at which the blocks of a cooperative launch arrive.
+pub(crate) fn barrier_address(memory: &Memory) -> Option<u64> {
+    memory.hidden().map(|id| memory.address(id) + BARRIER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_that_of_an_h200() {
+        let launch = |block| Launch { grid: [1; 3], block, dynamic_shared: 0, params: Vec::new() };
+        assert_eq!(room(&launch([1024, 1, 1]), 0), 264);
+        assert_eq!(room(&launch([33, 1, 1]), 0), 32 * 132);
+        assert_eq!(room(&launch([256, 1, 1]), 100 << 10), 2 * 132);
+    }
+}

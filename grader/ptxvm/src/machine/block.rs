@@ -1,0 +1,342 @@
+//! Runs the warps of one block: turns, barriers, deadlocks.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::finding::FindingKind;
+use crate::isa::ir::{Op, Pc};
+use crate::machine::exec::{BlockState, Env, Machine, Pause, SLICE, finish_reduction, instruction};
+use crate::machine::monitor::Monitor;
+use crate::machine::warp::{Status, Warp};
+
+/// PTX ISA 9.7.13.1: 16 barriers for a block.
+const BARRIERS: usize = 16;
+
+/// How many budgets the warps of a block may spend together, so that a block of many warps that all loop is found out as
+/// soon as a block of two.
+const BUDGETS_OF_A_BLOCK: u64 = 2;
+
+/// Instructions that the warps of a block may execute, all of them waiting in vain, until nobody believes any more that one
+/// of them will do something else.
+const QUIET_INSTRUCTIONS: u64 = 1 << 23;
+
+/// One barrier between two releases.
+#[derive(Clone, Debug, Default)]
+struct Barrier {
+    /// Warps that wait, with the instruction that each waits at.
+    waiting: Vec<(usize, Pc)>,
+    /// Threads that arrived, in whole warps.
+    arrived: u32,
+    /// Warps that arrived without waiting.
+    arrivals: u32,
+    /// None: the whole block.
+    threads: Option<u32>,
+    /// Threads whose predicate held (`bar.red`), and whether all did.
+    count: u32,
+    all: bool,
+}
+
+/// The barriers of a block.
+pub(crate) struct Barriers([Barrier; BARRIERS]);
+
+impl Default for Barriers {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Barrier { all: true, ..Barrier::default() }))
+    }
+}
+
+/// How long a block may run before others get their turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Instructions of all its warps.
+    pub block: u64,
+    /// Instructions of one warp before the next one runs.
+    pub warp: u64,
+}
+
+impl Patience {
+    /// Until the block ends.
+    pub const ENDLESS: Self = Self { block: u64::MAX, warp: SLICE };
+}
+
+/// How a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Complete,
+    /// A warp spent its budget, or a thread its stack: later blocks need not run.
+    Endless,
+    /// Somebody else told it to stop.
+    Stopped,
+    /// It has not ended: its patience is spent.
+    Paused,
+    /// It has not ended, and all its warps wait for somebody else.
+    Idle,
+}
+
+/// Tells when all wait for each other in loops: each has come back to where it was, again and again, and no register has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Stalled {
+    turns: usize,
+    fingerprint: Option<u64>,
+}
+
+impl Stalled {
+    /// After one more turn in which one of `all` did nothing but wait, and each one before it. True if that will not change.
+    pub fn is_certain(&mut self, all: usize, fingerprint: impl FnOnce() -> u64) -> bool {
+        /// Turns of each between two looks.
+        const BETWEEN: usize = 4;
+        self.turns += 1;
+        if self.turns < BETWEEN * all {
+            return false;
+        }
+        self.turns = 0;
+        let now = fingerprint();
+        self.fingerprint.replace(now) == Some(now)
+    }
+}
+
+/// The barriers of a block and its warps.
+pub(crate) struct Turns<'t, 'e, M> {
+    pub env: &'t Env<'e>,
+    pub state: &'t mut BlockState<M>,
+    pub warps: &'t mut [Warp],
+}
+
+impl<M: Monitor> Turns<'_, '_, M> {
+    /// Runs all warps to their end. `stop` is asked between slices.
+    pub fn run(mut self, stop: impl Fn() -> bool) -> Ended {
+        self.run_for(&mut Barriers::default(), Patience::ENDLESS, stop)
+    }
+
+    /// Runs all warps to their end, or until patience is spent: then it can go on later.
+    pub fn run_for(
+        &mut self,
+        Barriers(barriers): &mut Barriers,
+        patience: Patience,
+        stop: impl Fn() -> bool,
+    ) -> Ended {
+        let end = self.executed().saturating_add(patience.block);
+        let mut stalled = Stalled::default();
+        loop {
+            if let Some(index) = self.overspent() {
+                self.endless(index);
+                return Ended::Endless;
+            }
+            if self.executed() >= end {
+                return Ended::Paused;
+            }
+            let mut ran = false;
+            let mut idle = true;
+            for index in 0..self.warps.len() {
+                while self.warps[index].status == Status::Ready {
+                    ran = true;
+                    let warp = &mut self.warps[index];
+                    let pause =
+                        Machine { env: self.env, state: self.state, warp }.run(patience.warp);
+                    idle &= pause == Pause::Spins;
+                    match pause {
+                        Pause::Slice | Pause::Spins => {
+                            if stop() {
+                                return Ended::Stopped;
+                            }
+                            break;
+                        }
+                        Pause::Endless => {
+                            self.endless(index);
+                            return Ended::Endless;
+                        }
+                        Pause::Done => {
+                            for barrier in &mut *barriers {
+                                self.release(barrier);
+                            }
+                        }
+                        Pause::Barrier { bar, id, threads } => {
+                            let barrier = &mut barriers[id as usize % BARRIERS];
+                            self.arrive(barrier, index, bar, threads);
+                            self.release(barrier);
+                        }
+                    }
+                }
+            }
+            if self.waits_for_nobody(QUIET_INSTRUCTIONS.min(self.env.budget / 8)) {
+                return Ended::Endless;
+            }
+            if self.warps.iter().all(|warp| warp.status == Status::Done) {
+                // A full stack ends the launch on a GPU, too, and filling that of every thread takes long.
+                let full =
+                    self.state.log.has(|kind| matches!(kind, FindingKind::StackOverflow { .. }));
+                return if full { Ended::Endless } else { Ended::Complete };
+            }
+            if !ran {
+                self.deadlock();
+                return Ended::Complete;
+            }
+            if idle && self.part_all() {
+                if patience.block != u64::MAX {
+                    return Ended::Idle;
+                }
+                if stalled.is_certain(1, || self.fingerprint()) {
+                    self.waits_in_vain();
+                    return Ended::Endless;
+                }
+            } else {
+                stalled = Stalled::default();
+            }
+        }
+    }
+
+    fn arrive(&mut self, barrier: &mut Barrier, index: usize, at: Pc, threads: Option<u32>) {
+        let warp = &self.warps[index];
+        barrier.arrived = barrier.arrived.saturating_add(32);
+        barrier.threads = threads;
+        if warp.status == Status::Ready {
+            barrier.arrivals |= 1 << index;
+        } else {
+            barrier.waiting.push((index, at));
+        }
+        if let Some(Op::Bar(bar)) = instruction(self.env.program, at).map(|instr| &instr.op)
+            && let Some((_, guard)) = bar.reduce
+        {
+            let p = warp.registers.p(guard.predicate);
+            let bits = warp.live & if guard.negated { !p } else { p };
+            barrier.count += bits.count_ones();
+            barrier.all &= bits == warp.live;
+        }
+    }
+
+    /// Lets the waiting warps go on if everybody is there. Threads that ended count as arrived.
+    fn release(&mut self, barrier: &mut Barrier) {
+        if barrier.waiting.is_empty() {
+            return;
+        }
+        let living = self.warps.iter().filter(|warp| warp.status != Status::Done).count();
+        let complete = match barrier.threads {
+            Some(threads) => barrier.arrived >= threads,
+            None => barrier.waiting.len() >= living,
+        };
+        if !complete {
+            return;
+        }
+        if barrier.threads.is_none() {
+            self.check_same_barrier(barrier);
+        }
+        let mut there = barrier.waiting.iter().fold(0, |all, &(index, _)| all | 1 << index);
+        there |= barrier.arrivals;
+        if barrier.threads.is_none() {
+            let done = |&(_, warp): &(usize, &Warp)| warp.status == Status::Done;
+            let ended = self.warps.iter().enumerate().filter(done);
+            there = ended.fold(there, |all, (index, _)| all | 1 << index);
+        }
+        self.state.monitor.barrier(there);
+        for &(index, at) in &barrier.waiting {
+            let warp = &mut self.warps[index];
+            warp.status = Status::Ready;
+            if let Some(Op::Bar(bar)) = instruction(self.env.program, at).map(|instr| &instr.op)
+                && let Some((reduce, _)) = bar.reduce
+            {
+                finish_reduction(warp, reduce, warp.live, barrier.count, barrier.all);
+            }
+        }
+        *barrier = Barrier { all: true, ..Barrier::default() };
+    }
+
+    /// Warps that meet at barriers of different lines do not agree on the way they took. Some hardware lets it pass, CUDA
+    /// does not define it.
+    fn check_same_barrier(&mut self, barrier: &Barrier) {
+        let program = self.env.program;
+        let Some(&(_, first)) = barrier.waiting.first() else { return };
+        let odd =
+            barrier.waiting.iter().find(|&&(_, at)| program.place(at) != program.place(first));
+        if let Some(&(index, at)) = odd {
+            let other = program.place(first).cloned();
+            self.record(FindingKind::BarrierDivergence { other }, at, index);
+        }
+    }
+
+    fn record(&mut self, kind: FindingKind, pc: Pc, index: usize) {
+        let warp = &self.warps[index];
+        let mask = if warp.now.mask == 0 { warp.live } else { warp.now.mask };
+        let thread = warp.index * 32 + mask.trailing_zeros().min(31);
+        self.state.log.record(kind, pc, thread, mask.count_ones());
+    }
+
+    /// Instructions of all warps.
+    fn executed(&self) -> u64 {
+        self.warps.iter().map(|warp| warp.executed).sum()
+    }
+
+    /// A running warp, if the block has spent its budgets.
+    fn overspent(&self) -> Option<usize> {
+        if self.executed() < self.env.budget.saturating_mul(BUDGETS_OF_A_BLOCK) {
+            return None;
+        }
+        self.warps.iter().position(|warp| warp.status != Status::Done)
+    }
+
+    /// A warp that does not wait at a barrier.
+    fn running(&self) -> Option<usize> {
+        self.warps.iter().position(|warp| warp.status == Status::Ready)
+    }
+
+    /// Lets the lanes of all warps part where some wait for others that spin. True if they might before.
+    fn part_all(&mut self) -> bool {
+        let could = self.warps.iter().all(|warp| warp.spin.may_part);
+        for warp in &mut *self.warps {
+            warp.spin.may_part = true;
+        }
+        could
+    }
+
+    /// A number that changes when a register of a thread does.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for warp in &*self.warps {
+            let registers = &warp.registers;
+            (&registers.r, &registers.q, &registers.p).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// The block waits in vain: its first warp that waits in a loop is told of.
+    pub fn waits_in_vain(&mut self) {
+        if !self.waits_for_nobody(0)
+            && let Some(index) = self.running()
+        {
+            self.endless(index);
+        }
+    }
+
+    fn endless(&mut self, index: usize) {
+        let warp = &self.warps[index];
+        let (instructions, pc) = (warp.executed, warp.now.pc);
+        self.record(FindingKind::EndlessLoop { instructions }, pc, index);
+    }
+
+    /// All that is left waits for phases of barrier objects that nobody can complete, and nothing has changed for so many
+    /// instructions. Tells so.
+    fn waits_for_nobody(&mut self, patience: u64) -> bool {
+        if self.state.mbarriers.is_empty() {
+            return false;
+        }
+        let executed = self.executed();
+        let Some(waiting) = self.state.mbarriers.deadlock(self.warps, executed, patience) else {
+            return false;
+        };
+        for (pc, thread, lanes, kind) in waiting {
+            self.state.log.record(kind, pc, thread, lanes);
+        }
+        true
+    }
+
+    /// Every warp that is left waits, and nobody can come.
+    fn deadlock(&mut self) {
+        let mut waiting =
+            self.warps.iter().enumerate().filter_map(|(index, warp)| match warp.status {
+                Status::Waiting(id) => Some((index, id, warp.now.pc - 1)),
+                _ => None,
+            });
+        let Some((index, id, at)) = waiting.next() else { return };
+        let other = waiting.find(|&(_, other, _)| other != id).map(|(.., at)| at);
+        let other = other.and_then(|at| self.env.program.place(at)).cloned();
+        self.record(FindingKind::BarrierDivergence { other }, at, index);
+    }
+}

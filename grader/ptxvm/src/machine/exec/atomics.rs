@@ -1,0 +1,209 @@
+//! Read-modify-write operations (PTX ISA 9.7.13, `atom` and `red`).
+
+use super::Machine;
+use super::memory::{Faults, What};
+use crate::finding::AccessKind;
+use crate::isa::ir::{Atom, AtomOp, Pc};
+use crate::isa::ops::{float, half};
+use crate::isa::types::Type;
+use crate::machine::monitor::Monitor;
+use crate::machine::warp::lanes;
+use crate::memory::global::Memory;
+use crate::memory::{LaneMemory, Window, within_word};
+
+/// The new value of a word.
+pub(super) fn combine(op: AtomOp, ty: Type, flush: bool, old: u64, b: u64, c: u64) -> u64 {
+    let (old32, b32) = (old as u32, b as u32);
+    match op {
+        AtomOp::Exch => b,
+        AtomOp::Cas => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
+        AtomOp::And => old & b,
+        AtomOp::Or => old | b,
+        AtomOp::Xor => old ^ b,
+        // Counts up to b, then starts again from 0.
+        AtomOp::Inc => u64::from(if old32 >= b32 { 0 } else { old32 + 1 }),
+        // Counts down from b.
+        AtomOp::Dec => u64::from(if old32 == 0 || old32 > b32 { b32 } else { old32 - 1 }),
+        AtomOp::Add => match ty {
+            Type::F32 if flush => {
+                let sum = float::w32::add(float::w32::flush(old32), float::w32::flush(b32));
+                float::w32::flush(sum).into()
+            }
+            Type::F32 => float::w32::add(old32, b32).into(),
+            Type::F64 => float::w64::add(old, b),
+            Type::F16 => half::f16::add(old32, b32).into(),
+            Type::F16x2 => half::f16::add2(old32, b32).into(),
+            Type::Bf16 => half::bf16::add(old32, b32).into(),
+            Type::Bf16x2 => half::bf16::add2(old32, b32).into(),
+            _ if ty.bits() == 64 => old.wrapping_add(b),
+            _ => old32.wrapping_add(b32).into(),
+        },
+        AtomOp::Min | AtomOp::Max => {
+            let min = op == AtomOp::Min;
+            match ty {
+                Type::F16 if min => half::f16::min(old32, b32).into(),
+                Type::F16 => half::f16::max(old32, b32).into(),
+                Type::F16x2 if min => half::f16::min2(old32, b32).into(),
+                Type::F16x2 => half::f16::max2(old32, b32).into(),
+                Type::Bf16 if min => half::bf16::min(old32, b32).into(),
+                Type::Bf16 => half::bf16::max(old32, b32).into(),
+                Type::Bf16x2 if min => half::bf16::min2(old32, b32).into(),
+                Type::Bf16x2 => half::bf16::max2(old32, b32).into(),
+                Type::S64 if min => (old as i64).min(b as i64) as u64,
+                Type::S64 => (old as i64).max(b as i64) as u64,
+                Type::S32 if min => u64::from((old as i32).min(b as i32) as u32),
+                Type::S32 => u64::from((old as i32).max(b as i32) as u32),
+                _ if min => old.min(b),
+                _ => old.max(b),
+            }
+        }
+    }
+}
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// Lanes take their turn in order.
+    pub(super) fn atomic(&mut self, pc: Pc, mask: u32, atom: &Atom) {
+        self.each_window(mask, &atom.address, |machine, window, mask, addresses| {
+            machine.atomic_in(pc, mask, window, addresses, atom);
+        });
+    }
+
+    fn atomic_in(&mut self, pc: Pc, mask: u32, window: Window, addresses: &[u64; 32], atom: &Atom) {
+        let bytes = atom.ty.bytes();
+        let ones = u64::MAX >> (64 - bytes * 8);
+        // atom.add.f32 flushes subnormals in global memory, not in shared memory (PTX ISA 9.7.13.5).
+        let flush = window == Window::Global;
+        let mut faults = Faults::default();
+        let mut olds = [0; 32];
+        for lane in lanes(mask) {
+            let registers = &self.warp.registers;
+            let b = registers.lane(atom.b, lane) & ones;
+            let c = registers.lane(atom.c, lane) & ones;
+            let new = |old| combine(atom.op, atom.ty, flush, old, b, c);
+            let address = addresses[lane];
+            let done = match window {
+                Window::Global => {
+                    let memory = self.env.memory;
+                    (&memory)
+                        .check(lane, address, bytes, true)
+                        .map(|_| update_global(memory, address, bytes, new))
+                }
+                Window::Shared => {
+                    let shared = &mut self.state.shared;
+                    update(shared, lane, address, bytes, new)
+                }
+                Window::Local => update(&mut self.warp.local, lane, address, bytes, new),
+                Window::Const | Window::Param => Err(crate::memory::Fault::OutOfBounds),
+            };
+            match done {
+                Ok((old, defined)) => {
+                    olds[lane] = old;
+                    faults.undefined |= u32::from(!defined) << lane;
+                }
+                Err(fault) => {
+                    olds[lane] = ones;
+                    faults.add(lane, fault);
+                }
+            }
+        }
+        self.set_lanes(atom.dst, mask, &olds);
+        let what = What {
+            strong: true,
+            operation: (atom.op as u32) << 8 | atom.ty as u32,
+            ..What::plain(pc, AccessKind::Atomic, bytes)
+        };
+        self.accessed(what, window, mask, addresses, faults);
+    }
+}
+
+/// In memory that no other block sees.
+fn update(
+    memory: &mut impl LaneMemory,
+    lane: usize,
+    address: u64,
+    bytes: u32,
+    new: impl Fn(u64) -> u64,
+) -> Result<(u64, bool), crate::memory::Fault> {
+    let place = memory.check(lane, address, bytes, true)?;
+    let (old, defined) = memory.get(lane, place, bytes);
+    memory.put(lane, place, bytes, new(old));
+    Ok((old, defined))
+}
+
+/// In global memory, at a checked address. 64-bit steps are not one step on the host: such kernels run on one thread.
+fn update_global(
+    memory: &Memory,
+    address: u64,
+    bytes: u32,
+    new: impl Fn(u64) -> u64,
+) -> (u64, bool) {
+    let Some((buffer, start)) = memory.slot(address) else {
+        // Launches that may see the heap run on one host thread.
+        let (old, defined) = memory.heap.get(address, bytes);
+        memory.heap.put(address, bytes, new(old));
+        return (old, defined);
+    };
+    let place = (address - start) as usize;
+    let (old, defined) = buffer.get(place, bytes);
+    match bytes {
+        8 => {
+            buffer.put(place, 8, new(old));
+            (old, defined)
+        }
+        4 => {
+            let old = buffer.update(place / 4, |old| new(old.into()) as u32);
+            buffer.define(place, 4);
+            (old.into(), defined)
+        }
+        _ => {
+            let (mask, shift) = within_word(place, bytes);
+            let old = buffer.update(place / 4, |word| {
+                let value = new(u64::from((word & mask) >> shift)) as u32;
+                (word & !mask) | (value << shift & mask)
+            });
+            buffer.define(place, bytes);
+            (u64::from((old & mask) >> shift), defined)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(op: AtomOp, ty: Type, old: u64, b: u64) -> u64 {
+        combine(op, ty, true, old, b, 99)
+    }
+
+    #[test]
+    fn counters_wrap_at_their_bound() {
+        assert_eq!(of(AtomOp::Inc, Type::U32, 2, 3), 3);
+        assert_eq!(of(AtomOp::Inc, Type::U32, 3, 3), 0);
+        assert_eq!(of(AtomOp::Dec, Type::U32, 0, 3), 3);
+        assert_eq!(of(AtomOp::Dec, Type::U32, 9, 3), 3);
+        assert_eq!(of(AtomOp::Dec, Type::U32, 2, 3), 1);
+    }
+
+    #[test]
+    fn signs_and_widths() {
+        let minus = u64::from(u32::MAX);
+        assert_eq!(of(AtomOp::Min, Type::S32, minus, 1), minus);
+        assert_eq!(of(AtomOp::Min, Type::U32, minus, 1), 1);
+        assert_eq!(of(AtomOp::Add, Type::U32, minus, 1), 0);
+        assert_eq!(of(AtomOp::Add, Type::U64, minus, 1), 1 << 32);
+        assert_eq!(of(AtomOp::Cas, Type::B32, 5, 5), 99);
+        assert_eq!(of(AtomOp::Cas, Type::B32, 6, 5), 6);
+    }
+
+    #[test]
+    fn float_sums_flush_in_global_memory() {
+        assert_eq!(combine(AtomOp::Add, Type::F32, true, 1, 1, 0), 0);
+        assert_eq!(combine(AtomOp::Add, Type::F32, false, 1, 1, 0), 2);
+    }
+}

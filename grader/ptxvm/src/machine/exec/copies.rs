@@ -1,0 +1,288 @@
+//! `cp.async`. A copy happens when its thread waits for it; until then its bytes are nobody's.
+
+use super::Machine;
+use super::memory::{Faults, What};
+use crate::finding::{AccessKind, FindingKind};
+use crate::isa::ir::{CopyAsync, Pc};
+use crate::machine::monitor::Monitor;
+use crate::machine::warp::lanes;
+use crate::memory::{Fault, LaneMemory, Window};
+
+/// A copy of one lane that has not arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    pc: Pc,
+    lane: u8,
+    /// Number of the lane's group.
+    group: u32,
+    to: u64,
+    from: u64,
+    /// Bytes that are written, and how many of them are read: the rest becomes zero.
+    size: u32,
+    read: u32,
+}
+
+impl Copy {
+    pub fn lane(&self) -> usize {
+        self.lane.into()
+    }
+
+    /// Whether a wait of some lanes for all but the last `groups` of their groups is for this one too.
+    fn ends(&self, mask: u32, groups: u32, committed: &[u32; 32]) -> bool {
+        let lane = self.lane();
+        mask >> lane & 1 == 1 && self.group < committed[lane].saturating_sub(groups)
+    }
+}
+
+/// The copies of a warp's lanes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Copies {
+    pending: Vec<Copy>,
+    /// Groups that each lane has committed.
+    groups: [u32; 32],
+}
+
+impl Copies {
+    pub fn clear(&mut self) {
+        self.pending.clear();
+        self.groups = [0; 32];
+    }
+
+    /// What comes next belongs to the next group.
+    pub fn commit(&mut self, mask: u32) {
+        for lane in lanes(mask) {
+            self.groups[lane] = self.groups[lane].saturating_add(1);
+        }
+    }
+
+    /// Takes the copies that some lanes have begun.
+    pub fn take_begun(&mut self, mask: u32) -> Vec<Copy> {
+        let (begun, rest) = self.pending.iter().partition(|copy| mask >> copy.lane & 1 == 1);
+        self.pending = rest;
+        begun
+    }
+
+    /// Takes the copies of all committed groups but the last `groups` of each lane, in their order.
+    fn take(&mut self, mask: u32, groups: u32) -> Vec<Copy> {
+        let committed = self.groups;
+        let (ended, rest) =
+            self.pending.iter().partition(|copy| copy.ends(mask, groups, &committed));
+        self.pending = rest;
+        ended
+    }
+}
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// Those of the warp.
+    pub(super) fn copies(&mut self) -> &mut Copies {
+        &mut self.state.copies[self.warp.index as usize]
+    }
+
+    pub(super) fn copy_async(&mut self, pc: Pc, mask: u32, copy: &CopyAsync) {
+        let ends = (self.addresses(&copy.to), self.addresses(&copy.from));
+        let ignored = copy.ignore.map_or(0, |guard| self.guard_bits(guard));
+        let read: [u32; 32] = std::array::from_fn(|lane| match copy.read {
+            _ if ignored >> lane & 1 == 1 => 0,
+            Some(read) => self.warp.registers.r(read)[lane].min(copy.bytes),
+            None => copy.bytes,
+        });
+        let begun = self.begin_copies(pc, mask, &ends, copy.bytes, &read);
+        self.copies().pending.extend(begun);
+    }
+
+    /// Copies of `bytes` bytes to and from the addresses of lanes begin, as far as these are right.
+    pub(super) fn begin_copies(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        (to, from): &([u64; 32], [u64; 32]),
+        bytes: u32,
+        read: &[u32; 32],
+    ) -> Vec<Copy> {
+        let reading =
+            lanes(mask).filter(|&lane| read[lane] != 0).fold(0, |all, lane| all | 1 << lane);
+        let mut sources = Faults::default();
+        for lane in lanes(reading) {
+            match self.source(lane, from[lane], bytes, read[lane]) {
+                Ok(defined) => sources.undefined |= u32::from(!defined) << lane,
+                Err(fault) => sources.add(lane, fault),
+            }
+        }
+        let what = What::plain(pc, AccessKind::Read, bytes);
+        // Lanes that read only a part of their bytes are told apart, so that nobody sees more than they read.
+        let mut left = reading;
+        while left != 0 {
+            let size = read[left.trailing_zeros() as usize];
+            let same = lanes(left).filter(|&lane| read[lane] == size);
+            let same = same.fold(0, |all, lane| all | 1 << lane);
+            left &= !same;
+            self.accessed(What { size, ..what }, Window::Global, same, from, sources.of(same));
+        }
+        let mut targets = Faults::default();
+        for lane in lanes(mask) {
+            if let Err(fault) = self.state.shared.check(lane, to[lane], bytes, true) {
+                targets.add(lane, fault);
+            }
+        }
+        let what = What { kind: AccessKind::Write, ..what };
+        self.accessed(what, Window::Shared, mask, to, targets);
+        let mut begun = Vec::new();
+        for lane in lanes(mask & !sources.refused() & !targets.refused()) {
+            self.state.shared.set_out(to[lane], bytes);
+            begun.push(Copy {
+                pc,
+                lane: lane as u8,
+                group: self.copies().groups[lane],
+                to: to[lane],
+                from: from[lane],
+                size: bytes,
+                read: read[lane],
+            });
+        }
+        begun
+    }
+
+    /// Whether `read` bytes at an address, which must be a multiple of `align`, may be read and were written.
+    fn source(&self, lane: usize, address: u64, align: u32, read: u32) -> Result<bool, Fault> {
+        let memory = &self.env.memory;
+        // What lies outside is told before what lies askew, as everywhere.
+        let mut places = Vec::with_capacity(read as usize);
+        for byte in 0..u64::from(read) {
+            places.push(memory.check(lane, address.wrapping_add(byte), 1, false)?);
+        }
+        if !address.is_multiple_of(align.into()) {
+            return Err(Fault::Misaligned);
+        }
+        let written = |place: &usize| memory.get(lane, *place, 1).1;
+        Ok(places.chunks(4).all(|word| word.iter().any(written)))
+    }
+
+    /// The copies of all but the last `groups` groups of each lane arrive.
+    pub(super) fn wait_copies(&mut self, mask: u32, groups: u32) {
+        let committed = self.copies().groups;
+        let ends = |copy: &Copy| copy.ends(mask, groups, &committed);
+        let mut ended = self.state.mbarriers.take_copies(self.warp.index, ends);
+        ended.extend(self.copies().take(mask, groups));
+        for copy in &ended {
+            self.land(copy);
+        }
+        self.tell_ends(&ended);
+    }
+
+    /// Tells the monitor of the ends of copies.
+    pub(super) fn tell_ends(&mut self, copies: &[Copy]) {
+        let mut rest = copies.to_vec();
+        // Those of one instruction at a time: each lane has one copy of it, or more in a loop.
+        while let Some(&Copy { pc, size, read, .. }) = rest.first() {
+            let (mut now, mut later) = (Vec::new(), Vec::new());
+            let mut taken = 0u32;
+            for copy in rest {
+                let bit = 1 << copy.lane;
+                if copy.pc == pc && copy.read == read && taken & bit == 0 {
+                    taken |= bit;
+                    now.push(copy);
+                } else {
+                    later.push(copy);
+                }
+            }
+            rest = later;
+            self.tell_end(pc, size, read, taken, &now);
+        }
+    }
+
+    /// A copy is there.
+    pub(super) fn land(&mut self, copy: &Copy) {
+        let lane = copy.lane();
+        self.state.shared.arrived(copy.to, copy.size);
+        for start in (0..copy.size).step_by(4) {
+            let word = self.word(lane, copy.from, start, copy.read);
+            self.state.shared.put(lane, copy.to as usize + start as usize, 4, word.into());
+        }
+    }
+
+    fn tell_end(&mut self, pc: Pc, size: u32, read: u32, mask: u32, copies: &[Copy]) {
+        let (mut to, mut from) = ([0; 32], [0; 32]);
+        for copy in copies {
+            let lane = copy.lane();
+            (to[lane], from[lane]) = (copy.to, copy.from);
+        }
+        let what = What { ends_copy: true, ..What::plain(pc, AccessKind::Write, size) };
+        if read != 0 {
+            let what = What { kind: AccessKind::Read, size: read, ..what };
+            self.accessed(what, Window::Global, mask, &from, Faults::default());
+        }
+        self.accessed(what, Window::Shared, mask, &to, Faults::default());
+    }
+
+    /// Four bytes of a copy, of which only the first `read` of the whole are read.
+    fn word(&self, lane: usize, from: u64, start: u32, read: u32) -> u32 {
+        let memory = &self.env.memory;
+        (start..read.min(start + 4)).fold(0, |word, byte| {
+            let place = memory.check(lane, from.wrapping_add(byte.into()), 1, false);
+            // It may have been freed in the meantime: a race, which is told.
+            let value = place.map_or(0xFF, |place| memory.get(lane, place, 1).0 as u32);
+            word | value << (8 * (byte - start))
+        })
+    }
+
+    /// The copy of any warp that is on its way to a word: its instruction and thread.
+    fn copy_to(&self, address: u64) -> Option<(Pc, u32)> {
+        let hits = |copy: &&Copy| (copy.to..copy.to + u64::from(copy.size)).contains(&address);
+        let pending = self.state.copies.iter().zip(0..).flat_map(|(copies, warp)| {
+            copies.pending.iter().rev().filter(hits).map(move |copy| (copy, warp))
+        });
+        let attached = &self.state.mbarriers.copies;
+        let attached = attached.iter().rev().map(|attached| (&attached.copy, attached.warp));
+        let (copy, warp) = pending.chain(attached.filter(|(copy, _)| hits(copy))).next()?;
+        Some((copy.pc, warp * 32 + u32::from(copy.lane)))
+    }
+
+    /// Tells of lanes that touch what copies are on their way to; the lanes.
+    pub(super) fn in_flight(&mut self, what: What, mask: u32, addresses: &[u64; 32]) -> u32 {
+        let mut found = 0;
+        for lane in lanes(mask) {
+            let flights = self.state.shared.flights();
+            let Some(offset) = flights.find(addresses[lane], what.size) else { continue };
+            let Some((pc, thread)) = self.copy_to(offset) else { continue };
+            found |= 1 << lane;
+            let kind = FindingKind::InFlight {
+                access: what.kind,
+                size: what.size,
+                offset: offset as i64,
+                copy: self.env.program.place(pc).cloned(),
+                copy_thread: crate::machine::monitor::coordinates(thread, self.env.block_size),
+            };
+            self.record(kind, what.pc, 1 << lane);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_groups_of_each_lane_stay_on_their_way() {
+        let mut copies = Copies::default();
+        for group in 0..4 {
+            for lane in 0..2 {
+                let copy = Copy { pc: 0, lane, group, to: group.into(), from: 0, size: 4, read: 4 };
+                copies.pending.push(copy);
+            }
+            if group < 3 {
+                copies.commit(0b01);
+            }
+        }
+        let groups = |copies: Vec<Copy>| -> Vec<(u8, u32)> {
+            copies.iter().map(|copy| (copy.lane, copy.group)).collect()
+        };
+        // Lane 0 has committed groups 0 to 2, lane 1 none.
+        assert_eq!(groups(copies.take(0b11, 1)), [(0, 0), (0, 1)]);
+        assert_eq!(groups(copies.take(0b10, 0)), []);
+        assert_eq!(groups(copies.take(0b11, 0)), [(0, 2)]);
+        copies.commit(0b11);
+        assert_eq!(groups(copies.take(0b01, 0)), [(0, 3)]);
+        assert_eq!(copies.pending.len(), 4);
+    }
+}

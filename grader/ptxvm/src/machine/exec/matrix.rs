@@ -1,0 +1,333 @@
+//! Tensor cores: operations that a whole warp does as one (PTX ISA 9.7.14).
+
+use super::Machine;
+use super::memory::{Faults, What};
+use crate::finding::{AccessKind, FindingKind};
+use crate::isa::ir::{Address, Pc, Slot};
+use crate::isa::matrix::{Fragment, Matrices, Matrix, Product, Tile, element_of_8x8};
+use crate::isa::ops::product::{Dense, product};
+use crate::machine::monitor::Monitor;
+use crate::machine::warp::{Registers, lanes};
+use crate::memory::{Fault, LaneMemory, Window};
+
+/// Bytes of a row of `ldmatrix`.
+const ROW: u32 = 16;
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    pub(super) fn matrix(&mut self, pc: Pc, mask: u32, matrix: &Matrix) {
+        if mask != u32::MAX {
+            self.record(FindingKind::PartOfWarp { here: mask }, pc, mask);
+            self.spoil(mask, matrix);
+            return;
+        }
+        match matrix {
+            Matrix::Product(op) => self.product(op),
+            Matrix::Load(tile) => self.tile(pc, tile, false),
+            Matrix::Store(tile) => self.tile(pc, tile, true),
+            Matrix::Rows(rows) => self.rows(pc, rows),
+            &Matrix::Transpose(d, a) => {
+                let a = *self.warp.registers.r(a);
+                let moved = std::array::from_fn(|lane| {
+                    let half = |half| {
+                        let (row, col) = element_of_8x8(lane, half, true);
+                        a[row * 4 + col / 2] >> (16 * (col % 2)) & 0xFFFF
+                    };
+                    half(0) | half(1) << 16
+                });
+                *self.warp.registers.r_mut(d) = moved;
+            }
+        }
+    }
+
+    /// What the operation leaves in the lanes that came is undefined: all ones, as after a read that went wrong.
+    fn spoil(&mut self, mask: u32, matrix: &Matrix) {
+        let mut spoil = |slots: &[Slot]| {
+            for &slot in slots {
+                self.set_lanes(slot, mask, &[u64::MAX; 32]);
+            }
+        };
+        match matrix {
+            Matrix::Product(op) => spoil(&op.d.slots),
+            Matrix::Load(tile) => spoil(&tile.fragment.slots),
+            Matrix::Rows(rows) if !rows.stores => spoil(&rows.slots),
+            &Matrix::Transpose(d, _) => spoil(&[Slot::R(d)]),
+            Matrix::Store(_) | Matrix::Rows(_) => {}
+        }
+    }
+
+    fn product(&mut self, op: &Product) {
+        let registers = &self.warp.registers;
+        let matrix = |fragment| gather(registers, fragment);
+        let d = product(op, &matrix(&op.a), &matrix(&op.b), &matrix(&op.c));
+        scatter(&mut self.warp.registers, &op.d, &d);
+    }
+
+    /// `wmma.load` and `wmma.store`: pieces of lines, one lane after the other.
+    fn tile(&mut self, pc: Pc, tile: &Tile, stores: bool) {
+        let fragment = &tile.fragment;
+        let bytes = fragment.scalar.bytes();
+        let (lines, length) = tile.lines();
+        let bases = self.addresses(&tile.address);
+        let strides = match tile.stride {
+            Some(stride) => *self.warp.registers.r(stride),
+            None => [length as u32; 32],
+        };
+        let uneven = lanes(u32::MAX)
+            .filter(|&lane| (bases[lane], strides[lane]) != (bases[0], strides[0]))
+            .fold(0, |all, lane| all | 1 << lane);
+        if uneven != 0 {
+            self.record(FindingKind::UnevenOperands, pc, uneven);
+            if !stores {
+                for &slot in &fragment.slots {
+                    self.set_lanes(slot, u32::MAX, &[u64::MAX; 32]);
+                }
+            }
+            return;
+        }
+        let (base, stride) = (bases[0], u64::from(strides[0]) * u64::from(bytes));
+        let least = tile.alignment();
+        let askew = [base, stride].iter().any(|place| !place.is_multiple_of(least.into()));
+        let line = length as u32 * bytes;
+        // As wide as the place allows.
+        let piece = if askew {
+            line.min(16)
+        } else {
+            1 << (base | stride | u64::from(line) | 16).trailing_zeros()
+        };
+        let (window, base) = in_window(&tile.address, base);
+        let per_line = line / piece;
+        let pieces: Vec<u64> = (0..lines as u64)
+            .flat_map(|line| {
+                let first = base.wrapping_add(line.wrapping_mul(stride));
+                (0..per_line).map(move |index| first.wrapping_add((index * piece).into()))
+            })
+            .collect();
+        let mut dense = if stores { gather(&self.warp.registers, fragment) } else { Dense::new() };
+        let place = |index: usize| {
+            let (line, at) = (index / length, index % length);
+            if tile.by_rows { line * fragment.cols + at } else { at * fragment.cols + line }
+        };
+        let each = (piece / bytes) as usize;
+        let mut in_memory = Vec::with_capacity(lines * length);
+        if stores {
+            in_memory.extend((0..dense.len()).map(|index| dense[place(index)]));
+        }
+        for (number, chunk) in pieces.chunks(32).enumerate() {
+            let mask = u32::MAX >> (32 - chunk.len());
+            let addresses = std::array::from_fn(|lane| chunk.get(lane).copied().unwrap_or(0));
+            let access = Pieces {
+                pc,
+                window,
+                mask,
+                addresses,
+                bytes: piece,
+                element: bytes,
+                askew: if askew { least } else { 0 },
+            };
+            if stores {
+                let first = number * 32 * each;
+                self.put_pieces(&access, &in_memory[first..first + chunk.len() * each]);
+            } else {
+                self.get_pieces(&access, &mut in_memory);
+            }
+        }
+        if !stores {
+            dense = vec![0; in_memory.len()];
+            for (index, value) in in_memory.into_iter().enumerate() {
+                dense[place(index)] = value;
+            }
+            scatter(&mut self.warp.registers, fragment, &dense);
+        }
+    }
+
+    /// `ldmatrix` and `stmatrix`: lane i has the address of row i.
+    fn rows(&mut self, pc: Pc, rows: &Matrices) {
+        let count = rows.slots.len() * 8;
+        let mask = u32::MAX >> (32 - count);
+        let mut addresses = self.addresses(&rows.address);
+        let (window, first) = in_window(&rows.address, addresses[0]);
+        let outer = addresses[0].wrapping_sub(first);
+        for address in &mut addresses {
+            *address = address.wrapping_sub(outer);
+        }
+        let access = Pieces { pc, window, mask, addresses, bytes: ROW, element: 2, askew: 0 };
+        // Element e of row r of a matrix lies at 8 r + e.
+        if rows.stores {
+            let mut values = vec![0; count * 8];
+            self.each_half(rows, |registers, slot, lane, half, at| {
+                values[at] = registers.lane(slot, lane) >> (16 * half) & 0xFFFF;
+            });
+            self.put_pieces(&access, &values);
+        } else {
+            let mut values = Vec::with_capacity(count * 8);
+            self.get_pieces(&access, &mut values);
+            self.each_half(rows, |registers, slot, lane, half, at| {
+                let other = if half == 0 { 0 } else { registers.lane(slot, lane) & 0xFFFF };
+                registers.set_lane(slot, lane, other | values[at] << (16 * half));
+            });
+        }
+    }
+
+    fn each_half(
+        &mut self,
+        rows: &Matrices,
+        mut visit: impl FnMut(&mut Registers, Slot, usize, usize, usize),
+    ) {
+        for (matrix, &slot) in rows.slots.iter().enumerate() {
+            for lane in 0..32 {
+                for half in 0..2 {
+                    let (row, col) = element_of_8x8(lane, half, rows.transposed);
+                    let at = (matrix * 8 + row) * 8 + col;
+                    visit(&mut self.warp.registers, slot, lane, half, at);
+                }
+            }
+        }
+    }
+
+    /// Appends the elements of each lane's piece. Those that cannot be read are all ones.
+    fn get_pieces(&mut self, access: &Pieces, values: &mut Vec<u64>) {
+        let faults = match access.window {
+            Window::Global => get(&self.env.memory, access, values),
+            Window::Shared => get(&self.state.shared, access, values),
+            Window::Local => get(&self.warp.local, access, values),
+            Window::Const => get(self.env.constants, access, values),
+            Window::Param => get(self.env.params, access, values),
+        };
+        self.pieces_accessed(access, AccessKind::Read, faults);
+    }
+
+    fn put_pieces(&mut self, access: &Pieces, values: &[u64]) {
+        let faults = match access.window {
+            Window::Global => put(&mut { self.env.memory }, access, values),
+            Window::Shared => put(&mut self.state.shared, access, values),
+            Window::Local => put(&mut self.warp.local, access, values),
+            Window::Const | Window::Param => {
+                Faults { out_of_bounds: access.mask, ..Faults::default() }
+            }
+        };
+        self.pieces_accessed(access, AccessKind::Write, faults);
+    }
+
+    fn pieces_accessed(&mut self, access: &Pieces, kind: AccessKind, faults: Faults) {
+        let what = What::plain(
+            access.pc,
+            kind,
+            if access.askew == 0 { access.bytes } else { access.askew },
+        );
+        self.accessed(what, access.window, access.mask, &access.addresses, faults);
+    }
+}
+
+/// A piece of memory for each lane.
+struct Pieces {
+    pc: Pc,
+    window: Window,
+    mask: u32,
+    addresses: [u64; 32],
+    /// Of a piece.
+    bytes: u32,
+    /// Of an element.
+    element: u32,
+    /// What the whole should be aligned to and is not; 0: it is.
+    askew: u32,
+}
+
+impl Pieces {
+    fn check(&self, memory: &impl LaneMemory, lane: usize, write: bool) -> Result<usize, Fault> {
+        if self.askew == 0 {
+            return memory.check(lane, self.addresses[lane], self.bytes, write);
+        }
+        for byte in 0..u64::from(self.bytes) {
+            memory.check(lane, self.addresses[lane].wrapping_add(byte), 1, write)?;
+        }
+        Err(Fault::Misaligned)
+    }
+}
+
+/// The window of an address that all lanes share, and the address in it.
+fn in_window(address: &Address, base: u64) -> (Window, u64) {
+    address.window.map_or_else(
+        || {
+            let window = Window::of(base);
+            (window, base.wrapping_sub(window.base()))
+        },
+        |window| (window, base),
+    )
+}
+
+fn get(memory: &impl LaneMemory, access: &Pieces, values: &mut Vec<u64>) -> Faults {
+    let mut faults = Faults::default();
+    let (element, count) = (access.element, access.bytes / access.element);
+    for lane in lanes(access.mask) {
+        match access.check(memory, lane, false) {
+            Ok(place) => {
+                for index in 0..count {
+                    let (value, defined) =
+                        memory.get(lane, place + (index * element) as usize, element);
+                    faults.undefined |= u32::from(!defined) << lane;
+                    values.push(value);
+                }
+            }
+            Err(fault) => {
+                faults.add(lane, fault);
+                values.extend((0..count).map(|_| u64::MAX >> (64 - 8 * element)));
+            }
+        }
+    }
+    faults
+}
+
+fn put(memory: &mut impl LaneMemory, access: &Pieces, values: &[u64]) -> Faults {
+    let mut faults = Faults::default();
+    let (element, count) = (access.element, (access.bytes / access.element) as usize);
+    for (lane, values) in lanes(access.mask).zip(values.chunks_exact(count)) {
+        match access.check(memory, lane, true) {
+            Ok(place) => {
+                for (index, &value) in values.iter().enumerate() {
+                    memory.put(lane, place + index * element as usize, element, value);
+                }
+            }
+            Err(fault) => faults.add(lane, fault),
+        }
+    }
+    faults
+}
+
+/// The matrix that registers hold.
+fn gather(registers: &Registers, fragment: &Fragment) -> Dense {
+    let mut dense = vec![0; fragment.rows * fragment.cols];
+    each_element(fragment, |slot, lane, shift, mask, at| {
+        dense[at] = registers.lane(slot, lane) >> shift & mask;
+    });
+    dense
+}
+
+fn scatter(registers: &mut Registers, fragment: &Fragment, dense: &Dense) {
+    for &slot in &fragment.slots {
+        for lane in 0..32 {
+            registers.set_lane(slot, lane, 0);
+        }
+    }
+    each_element(fragment, |slot, lane, shift, _, at| {
+        let other = registers.lane(slot, lane);
+        registers.set_lane(slot, lane, other | dense[at] << shift);
+    });
+}
+
+fn each_element(fragment: &Fragment, mut visit: impl FnMut(Slot, usize, u32, u64, usize)) {
+    let bits = fragment.scalar.bytes() * 8;
+    for (register, &slot) in fragment.slots.iter().enumerate() {
+        for lane in 0..32 {
+            for part in 0..fragment.scalar.packed() {
+                let (row, col) = fragment.place(lane, register, part);
+                visit(
+                    slot,
+                    lane,
+                    part as u32 * bits,
+                    u64::MAX >> (64 - bits),
+                    row * fragment.cols + col,
+                );
+            }
+        }
+    }
+}

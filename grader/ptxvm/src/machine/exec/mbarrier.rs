@@ -1,0 +1,352 @@
+//! Instructions on barrier objects in shared memory (`mbarrier`).
+
+use super::Machine;
+use super::copies::Copy;
+use super::memory::{Faults, What};
+use super::objects::{Attached, Object, SIZE};
+use crate::finding::{AccessKind, FindingKind, MbarrierMisuse};
+use crate::isa::ir::{Address, Pc, R};
+use crate::isa::mbarrier::{Arrival, MAX_COUNT, Mbarrier, Operation, Phase, Word};
+use crate::machine::monitor::{Monitor, PhaseStep, coordinates};
+use crate::machine::warp::lanes;
+use crate::memory::{Fault, LaneMemory, Window};
+
+/// Tells accesses by `mbarrier` from all others, in [`What::operation`].
+pub(crate) const OPERATION: u32 = u32::MAX;
+/// Bytes of which the size and both addresses of `cp.async.bulk` are multiples (PTX ISA 9.7.9.25.4.1).
+const BULK: u32 = 16;
+
+/// What lanes did at objects, one after the other.
+#[derive(Debug, Default)]
+struct Steps(Vec<PhaseStep>);
+
+impl Steps {
+    fn add(&mut self, step: PhaseStep) {
+        if self.0.last() != Some(&step) {
+            self.0.push(step);
+        }
+    }
+}
+
+/// A lane at an object.
+struct At<'s> {
+    pc: Pc,
+    lane: usize,
+    address: u64,
+    steps: &'s mut Steps,
+}
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// True if a lane waits in vain, so that others should get their turn.
+    pub(super) fn mbarrier(&mut self, pc: Pc, mask: u32, mbarrier: &Mbarrier) -> bool {
+        let mut waits = false;
+        self.each_window(mask, &mbarrier.address, |machine, window, mask, addresses| {
+            waits |= machine.mbarrier_in(pc, mask, window, addresses, &mbarrier.operation);
+        });
+        waits
+    }
+
+    fn mbarrier_in(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        window: Window,
+        addresses: &[u64; 32],
+        operation: &Operation,
+    ) -> bool {
+        let mut faults = Faults::default();
+        for lane in lanes(mask) {
+            let checked = match window {
+                Window::Shared => self.state.shared.check(lane, addresses[lane], SIZE, true),
+                _ => Err(Fault::OutOfBounds),
+            };
+            if let Err(fault) = checked {
+                faults.add(lane, fault);
+            }
+        }
+        let there = mask & !faults.refused();
+        if let Operation::CopiesArrive { .. } = operation {
+            let there = self.objects_at(there, addresses);
+            let begun = self.copies().take_begun(there);
+            self.attach_again(there, addresses);
+            self.attach(begun, addresses);
+        }
+        if let Operation::Copy { to, from, bytes } = operation {
+            let there = self.objects_at(there, addresses);
+            let begun = self.begin_bulk(pc, there, to, from, *bytes);
+            self.attach(begun, addresses);
+        }
+        // Making and unmaking an object is a plain write of it. All else may come in any order, so long as the object is there:
+        // for the order of accesses that is a read.
+        let kind = match operation {
+            Operation::Init(_) | Operation::Invalidate => AccessKind::Write,
+            _ => AccessKind::Read,
+        };
+        let strong = kind != AccessKind::Write;
+        let what = What { strong, operation: OPERATION, ..What::plain(pc, kind, SIZE) };
+        self.accessed(what, window, mask, addresses, faults);
+        let mut steps = Steps::default();
+        let mut waits = false;
+        for lane in lanes(mask) {
+            let address = addresses[lane];
+            if there >> lane & 1 == 0 {
+                // Whoever would wait goes on: what is wrong has been said.
+                self.answer(lane, operation, Word::default(), true);
+                continue;
+            }
+            let mut at = At { pc, lane, address, steps: &mut steps };
+            waits |= !self.at_object(&mut at, operation);
+            self.mirror(lane, address);
+        }
+        if !steps.0.is_empty() {
+            self.state.monitor.phases(self.warp.index, &steps.0);
+        }
+        waits
+    }
+
+    /// The words of an object hold its state.
+    fn mirror(&mut self, lane: usize, address: u64) {
+        if let Some(object) = self.state.mbarriers.objects.get(&address) {
+            self.state.shared.put(lane, address as usize, SIZE, object.word.0);
+        }
+    }
+
+    /// Sets what an operation gives: a state, or whether a phase has completed.
+    fn answer(&mut self, lane: usize, operation: &Operation, token: Word, done: bool) {
+        match *operation {
+            Operation::Arrive(Arrival { token: slot, .. }) => {
+                self.warp.registers.set_lane(slot, lane, token.0);
+            }
+            Operation::Test { done: p, .. } => {
+                self.warp.registers.set_p(p, 1 << lane, u32::from(done) << lane);
+            }
+            _ => {}
+        }
+    }
+
+    fn misused(&mut self, at: &At, misuse: MbarrierMisuse) {
+        let kind = FindingKind::Mbarrier { misuse, offset: at.address as i64 };
+        self.record(kind, at.pc, 1 << at.lane);
+    }
+
+    /// What one lane does. False if it has to wait.
+    fn at_object(&mut self, at: &mut At, operation: &Operation) -> bool {
+        let object = self.state.mbarriers.objects.get(&at.address).copied();
+        if let &Operation::Init(count) = operation {
+            let count = self.warp.registers.r(count)[at.lane];
+            self.init_object(at, count, object);
+            return true;
+        }
+        let Some(object) = object else {
+            self.misused(at, MbarrierMisuse::NotInitialised);
+            self.answer(at.lane, operation, Word::default(), true);
+            return true;
+        };
+        match *operation {
+            Operation::Init(_) => true,
+            Operation::Invalidate => {
+                self.state.mbarriers.objects.remove(&at.address);
+                self.state.mbarriers.changes += 1;
+                at.steps.add(PhaseStep::Forget(at.address));
+                true
+            }
+            Operation::Test { phase, acquires, .. } => {
+                self.test_object(at, operation, object.word, phase, acquires)
+            }
+            Operation::Arrive(arrival) => {
+                self.answer(at.lane, operation, object.word, true);
+                self.arrive_at(at, object, &arrival);
+                true
+            }
+            Operation::Expect(bytes) | Operation::Complete(bytes) => {
+                let bytes = i64::from(self.warp.registers.r(bytes)[at.lane]);
+                let expects = matches!(operation, Operation::Expect(_));
+                let mut word = object.word;
+                if !word.expect(if expects { bytes } else { -bytes }) {
+                    self.misused(at, MbarrierMisuse::InvalidCount { count: bytes as u32 });
+                }
+                self.set_object(at, object, word);
+                true
+            }
+            Operation::Copy { bytes, .. } => {
+                let bytes = self.warp.registers.r(bytes)[at.lane];
+                let mut word = object.word;
+                at.steps.add(PhaseStep::Arrive(at.address));
+                // They count as come from now on: that the phase completes brings them.
+                if !bytes.is_multiple_of(BULK) || !word.expect(-i64::from(bytes)) {
+                    self.misused(at, MbarrierMisuse::InvalidCount { count: bytes });
+                }
+                self.set_object(at, object, word);
+                true
+            }
+            Operation::CopiesArrive { adds_itself } => {
+                let mut word = object.word;
+                at.steps.add(PhaseStep::Arrive(at.address));
+                // An arrival that is added and comes at once changes nothing: its copies come with the phase.
+                if !adds_itself {
+                    if word.pending() == 0 {
+                        self.misused(at, MbarrierMisuse::TooManyArrivals { count: 1, pending: 0 });
+                    }
+                    word.arrive(1);
+                }
+                self.set_object(at, object, word);
+                true
+            }
+        }
+    }
+
+    fn init_object(&mut self, at: &mut At, count: u32, old: Option<Object>) {
+        if let Some(old) = old {
+            let first = self.env.program.place(old.made).cloned();
+            let first_thread = coordinates(old.maker, self.env.block_size);
+            self.misused(at, MbarrierMisuse::InitialisedAgain { first, first_thread });
+        }
+        if count == 0 || count > MAX_COUNT {
+            self.misused(at, MbarrierMisuse::InvalidCount { count });
+        }
+        let maker = self.warp.index * 32 + at.lane as u32;
+        let object = Object { word: Word::new(count.clamp(1, MAX_COUNT)), made: at.pc, maker };
+        self.state.mbarriers.objects.insert(at.address, object);
+        self.state.mbarriers.changes += 1;
+        at.steps.add(PhaseStep::Forget(at.address));
+    }
+
+    fn test_object(
+        &mut self,
+        at: &mut At,
+        operation: &Operation,
+        word: Word,
+        phase: Phase,
+        acquires: bool,
+    ) -> bool {
+        let since = match phase {
+            Phase::Token(token) => {
+                let token = Word(self.warp.registers.q(token)[at.lane]);
+                word.phases_since(token)
+            }
+            Phase::Parity(parity) => (self.warp.registers.r(parity)[at.lane] ^ word.number()) & 1,
+        };
+        if since > 1 {
+            self.misused(at, MbarrierMisuse::OldToken);
+        }
+        let done = since > 0;
+        self.answer(at.lane, operation, Word::default(), done);
+        if !done {
+            self.state.mbarriers.stall(self.warp.index, at.lane, at.pc, at.address);
+        } else if acquires {
+            at.steps.add(PhaseStep::Acquire(at.address));
+        }
+        done
+    }
+
+    fn arrive_at(&mut self, at: &mut At, object: Object, arrival: &Arrival) {
+        let mut word = object.word;
+        let of = |register| self.warp.registers.r(register)[at.lane];
+        let (count, expects) = (arrival.count.map_or(1, of), arrival.expects.map(of));
+        if let Some(bytes) = expects
+            && !word.expect(bytes.into())
+        {
+            self.misused(at, MbarrierMisuse::InvalidCount { count: bytes });
+        }
+        let pending = word.pending();
+        if count == 0 || count > MAX_COUNT {
+            self.misused(at, MbarrierMisuse::InvalidCount { count });
+        } else if count > pending {
+            self.misused(at, MbarrierMisuse::TooManyArrivals { count, pending });
+        }
+        if arrival.drops {
+            word.drop_expected(count);
+        }
+        word.arrive(count);
+        if arrival.releases {
+            at.steps.add(PhaseStep::Arrive(at.address));
+        }
+        if !arrival.completes && word.is_complete() {
+            self.misused(at, MbarrierMisuse::MayNotComplete);
+        }
+        self.set_object(at, object, word);
+    }
+
+    /// The object has a new state; its next phase begins if nothing is missing.
+    fn set_object(&mut self, at: &mut At, object: Object, mut word: Word) {
+        if word.is_complete() {
+            word.advance();
+            at.steps.add(PhaseStep::Complete(at.address));
+            for copy in self.state.mbarriers.complete_copies(at.address) {
+                self.land(&copy);
+            }
+        }
+        self.state.mbarriers.objects.insert(at.address, Object { word, ..object });
+        self.state.mbarriers.changes += 1;
+    }
+
+    /// Lanes at whose address there is an object.
+    fn objects_at(&self, mask: u32, addresses: &[u64; 32]) -> u32 {
+        let is_object = |lane: &usize| self.state.mbarriers.objects.contains_key(&addresses[*lane]);
+        lanes(mask).filter(is_object).fold(0, |all, lane| all | 1 << lane)
+    }
+
+    /// Copies of lanes that come with a phase already come with this one too.
+    fn attach_again(&mut self, mask: u32, addresses: &[u64; 32]) {
+        for attached in &mut self.state.mbarriers.copies {
+            let lane = attached.copy.lane();
+            if attached.warp == self.warp.index && mask >> lane & 1 == 1 {
+                attached.objects.push(addresses[lane]);
+            }
+        }
+    }
+
+    /// Copies that have begun come with the phase of the object at the lane's address.
+    fn attach(&mut self, begun: Vec<Copy>, addresses: &[u64; 32]) {
+        // For the order of accesses they end here, where the thread says that they belong to the phase.
+        self.tell_ends(&begun);
+        let warp = self.warp.index;
+        let attached = begun.into_iter().map(|copy| {
+            let objects = vec![addresses[copy.lane()]];
+            Attached { copy, warp, objects }
+        });
+        self.state.mbarriers.copies.extend(attached);
+    }
+
+    /// The parts of `cp.async.bulk` begin: copies of 16 bytes.
+    fn begin_bulk(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        to: &Address,
+        from: &Address,
+        bytes: R,
+    ) -> Vec<Copy> {
+        let bytes = *self.warp.registers.r(bytes);
+        let mut ends = (self.addresses(to), self.addresses(from));
+        let mut copies = Vec::new();
+        let longest = lanes(mask).map(|lane| bytes[lane]).max().unwrap_or(0);
+        for done in (0..longest.min(MAX_COUNT)).step_by(BULK as usize) {
+            let left = lanes(mask).filter(|&lane| bytes[lane] >= done + BULK);
+            let left = left.fold(0u32, |all, lane| all | 1 << lane);
+            let begun = self.begin_copies(pc, left, &ends, BULK, &[BULK; 32]);
+            // What does not fit at one place does not at the next ones.
+            let refused = begun.iter().fold(left, |rest, copy| rest & !(1 << copy.lane()));
+            copies.extend(begun);
+            if refused == left {
+                break;
+            }
+            for lane in 0..32 {
+                ends.0[lane] = ends.0[lane].wrapping_add(BULK.into());
+                ends.1[lane] = ends.1[lane].wrapping_add(BULK.into());
+            }
+        }
+        copies
+    }
+
+    /// Tells of lanes that touch an object otherwise than by `mbarrier`.
+    pub(super) fn touch_objects(&mut self, what: What, mask: u32, addresses: &[u64; 32]) {
+        for lane in lanes(mask) {
+            if let Some(at) = self.state.mbarriers.touched(addresses[lane], what.size) {
+                let misuse = MbarrierMisuse::Touched { access: what.kind, size: what.size };
+                let kind = FindingKind::Mbarrier { misuse, offset: at as i64 };
+                self.record(kind, what.pc, 1 << lane);
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Parts of a warp that wait for each other: at warp operations with a member mask, and at operations of the whole warp or block.
+//!
+//! PTX ISA 9.7.13 (`bar.warp.sync`) and 9.7.9.6 (`shfl.sync`): a thread waits until all threads of its member mask that have not
+//! ended have come to such an operation with the same mask. They may come to it at different places of the program.
+
+use std::mem::discriminant;
+
+use super::Machine;
+use crate::isa::ir::{Guard, Op, Pc, R, Slot};
+use crate::machine::monitor::Monitor;
+use crate::machine::subwarps::{Part, State};
+use crate::machine::warp::lanes;
+
+/// What each lane brings to an operation.
+enum Source {
+    Word(Slot),
+    Predicate(Guard),
+    Nothing,
+}
+
+fn source(op: &Op) -> Option<Source> {
+    Some(match *op {
+        Op::Shfl { a, .. } | Op::Redux(_, _, a) => Source::Word(Slot::R(a)),
+        Op::MatchAny(_, a) | Op::MatchAll(_, _, a) => Source::Word(a),
+        Op::VoteP(_, _, guard) | Op::Ballot(_, guard) => Source::Predicate(guard),
+        Op::WarpSync => Source::Nothing,
+        _ => return None,
+    })
+}
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// Lanes of a mask name others that are not here. Those whose masks may still be filled wait for them as parts of their own;
+    /// the others are left.
+    pub(super) fn wait_for_members(&mut self, pc: Pc, mask: u32, register: R) -> u32 {
+        let named = *self.warp.registers.r(register);
+        let (mut rest, mut left) = (mask, mask);
+        while rest != 0 {
+            let leader = rest.trailing_zeros() as usize;
+            let same = lanes(rest).filter(|&lane| named[lane] == named[leader]);
+            let group = same.fold(0, |group, lane| group | 1 << lane);
+            rest &= !group;
+            let absent = named[leader] & self.warp.live & !group;
+            if absent == 0 || !self.warp.may_come(absent) {
+                continue;
+            }
+            left &= !group;
+            let mut part = self.warp.split_off(group);
+            part.now.pc = pc;
+            part.state = State::AtMembers(named[leader]);
+            self.warp.add_part(part);
+            self.complete();
+        }
+        left
+    }
+
+    /// Lets those go on whose whole member mask has come. False if there are none.
+    fn complete(&mut self) -> bool {
+        let (live, code) = (self.warp.live, &self.env.program.code);
+        let operation =
+            |part: &Part| code.get(part.now.pc as usize + 1).map(|i| discriminant(&i.op));
+        let others = &self.warp.others;
+        let complete = others.iter().find_map(|first| {
+            let State::AtMembers(named) = first.state else { return None };
+            let same =
+                |part: &&Part| part.state == first.state && operation(part) == operation(first);
+            let here = others.iter().filter(same).fold(0, |all, part| all | part.now.mask);
+            (named & live & !here == 0).then(|| (first.state, operation(first)))
+        });
+        let Some((state, what)) = complete else { return false };
+        let meets = |part: &Part| part.state == state && operation(part) == what;
+        let (mut together, others): (Vec<Part>, Vec<Part>) =
+            std::mem::take(&mut self.warp.others).into_iter().partition(meets);
+        if together.len() > 1 {
+            self.jointly(&mut together);
+        }
+        self.warp.others = others;
+        for mut part in together {
+            part.state = State::Ready;
+            self.warp.add_part(part);
+        }
+        true
+    }
+
+    /// Parts that are at different instructions, or came there by different ways, do their operation as one.
+    fn jointly(&mut self, parts: &mut [Part]) {
+        let code = self.env.program.code.as_slice();
+        let all = parts.iter().fold(0, |all, part| all | part.now.mask);
+        let mut words = [0; 32];
+        let mut bits = 0;
+        for part in &*parts {
+            let registers = &self.warp.registers;
+            match source(&code[part.now.pc as usize + 1].op) {
+                Some(Source::Word(slot)) => {
+                    for lane in lanes(part.now.mask) {
+                        words[lane] = registers.lane(slot, lane);
+                    }
+                }
+                Some(Source::Predicate(guard)) => {
+                    let p = registers.p(guard.predicate);
+                    bits |= part.now.mask & if guard.negated { !p } else { p };
+                }
+                _ => {}
+            }
+            for lane in lanes(part.now.mask) {
+                self.warp.members[lane] = all;
+            }
+        }
+        for (index, part) in parts.iter_mut().enumerate() {
+            let pc = part.now.pc + 1;
+            let instr = &code[pc as usize];
+            let mask = part.now.mask;
+            let Some(source) = source(&instr.op) else {
+                part.now.pc = pc;
+                continue;
+            };
+            if M::STEPS {
+                self.before(pc, mask);
+            }
+            self.warp.executed += u64::from(instr.counted);
+            self.state.lane_instructions += u64::from(instr.counted) * u64::from(mask.count_ones());
+            match source {
+                Source::Nothing if index > 0 => {}
+                Source::Nothing => self.state.monitor.warp_barrier(self.warp.index),
+                Source::Word(slot) => {
+                    let foreign = all & !mask;
+                    let own = std::array::from_fn(|lane| self.warp.registers.lane(slot, lane));
+                    self.set_lanes(slot, foreign, &words);
+                    self.warp_operation(mask, &instr.op);
+                    self.set_lanes(slot, foreign, &own);
+                }
+                Source::Predicate(guard) => {
+                    let foreign = all & !mask;
+                    let own = self.warp.registers.p(guard.predicate);
+                    let value = if guard.negated { !bits } else { bits };
+                    self.warp.registers.set_p(guard.predicate, foreign, value);
+                    self.warp_operation(mask, &instr.op);
+                    self.warp.registers.set_p(guard.predicate, foreign, own);
+                }
+            }
+            part.now.pc = pc + 1;
+        }
+    }
+
+    /// Whether the instruction at `pc` is one for all lanes of the warp and some have not come yet: then the running part waits
+    /// there, and another one has been taken up.
+    #[inline(always)]
+    pub(super) fn waits_for_all(&mut self, pc: Pc) -> bool {
+        !self.warp.others.is_empty() && self.has_to_wait(pc)
+    }
+
+    #[cold]
+    fn has_to_wait(&mut self, pc: Pc) -> bool {
+        let op = self.env.program.code.get(pc as usize).map(|instr| &instr.op);
+        if !matches!(op, Some(Op::Bar(_) | Op::Matrix(_))) || std::mem::take(&mut self.warp.alone) {
+            return false;
+        }
+        self.warp.now.pc = pc;
+        self.end_idle();
+        let mask = self.warp.now.mask;
+        if mask | self.warp.at_barrier(pc) == self.warp.live {
+            self.warp.gather(pc);
+            return false;
+        }
+        self.warp.put_aside(State::AtBarrier);
+        self.switch();
+        true
+    }
+
+    /// No part can go on by itself. The one that does.
+    pub(super) fn stuck(&mut self) -> usize {
+        if self.complete()
+            && let Some(index) = self.warp.next_ready()
+        {
+            return index;
+        }
+        let live = self.warp.live;
+        let mut others = self.warp.others.iter();
+        let at_barrier = |part: &Part| part.state == State::AtBarrier;
+        // The last one that was missing has ended.
+        let all = others.position(|p| at_barrier(p) && self.warp.at_barrier(p.now.pc) == live);
+        if let Some(index) = all {
+            return index;
+        }
+        self.warp.alone = true;
+        let mut others = self.warp.others.iter();
+        let at_members = others.position(|part| matches!(part.state, State::AtMembers(_)));
+        // Parts that wait where branches meet wait for one that waits elsewhere, so there is one.
+        at_members.or_else(|| self.warp.others.iter().position(at_barrier)).unwrap_or(0)
+    }
+}

@@ -1,0 +1,501 @@
+//! Loads and stores, with the checks of bounds, alignment, access rights and initialisation.
+
+use super::Machine;
+use super::mbarrier;
+use super::words::Words;
+use crate::finding::{AccessKind, FindingKind, Space};
+use crate::isa::ir::{Address, Base, Elements, Pc, R, Slot};
+use crate::machine::monitor::{Event, Monitor, WordReads};
+use crate::machine::warp::{Registers, lanes};
+use crate::memory::{Fault, LaneMemory, Window};
+
+/// Lanes by what happened to them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Faults {
+    pub out_of_bounds: u32,
+    pub misaligned: u32,
+    pub read_only: u32,
+    pub freed: u32,
+    pub undefined: u32,
+    /// See [`Event::unchanged`].
+    pub unchanged: u32,
+}
+
+/// An instruction that accesses memory.
+#[derive(Clone, Copy)]
+pub(super) struct What {
+    pub pc: Pc,
+    pub kind: AccessKind,
+    /// Bytes of each lane.
+    pub size: u32,
+    pub strong: bool,
+    pub one_buffer: bool,
+    /// Tells kinds of atomics apart.
+    pub operation: u32,
+    /// The register that was stored, where it was a single word.
+    pub stored: Option<R>,
+    /// See [`Event::telling`].
+    pub telling: u32,
+    /// See [`Event::ends_copy`].
+    pub ends_copy: bool,
+}
+
+impl What {
+    /// An access like any other.
+    pub fn plain(pc: Pc, kind: AccessKind, size: u32) -> Self {
+        Self {
+            pc,
+            kind,
+            size,
+            strong: false,
+            one_buffer: false,
+            operation: 0,
+            stored: None,
+            telling: u32::MAX,
+            ends_copy: false,
+        }
+    }
+}
+
+impl Faults {
+    pub fn add(&mut self, lane: usize, fault: Fault) {
+        let mask = match fault {
+            Fault::OutOfBounds => &mut self.out_of_bounds,
+            Fault::Misaligned => &mut self.misaligned,
+            Fault::ReadOnly => &mut self.read_only,
+            Fault::Freed => &mut self.freed,
+        };
+        *mask |= 1 << lane;
+    }
+
+    /// Those of some lanes.
+    pub fn of(self, mask: u32) -> Self {
+        Self {
+            out_of_bounds: self.out_of_bounds & mask,
+            misaligned: self.misaligned & mask,
+            read_only: self.read_only & mask,
+            freed: self.freed & mask,
+            undefined: self.undefined & mask,
+            unchanged: self.unchanged & mask,
+        }
+    }
+
+    /// Lanes whose access did not happen.
+    pub fn refused(self) -> u32 {
+        self.out_of_bounds | self.misaligned | self.read_only | self.freed
+    }
+}
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// The address of every lane, active or not.
+    #[inline(always)]
+    pub(super) fn addresses(&self, address: &Address) -> [u64; 32] {
+        let offset = address.offset as u64;
+        match address.base {
+            Base::Q(base) => self.warp.registers.q(base).map(|lane| lane.wrapping_add(offset)),
+            Base::R(base) => {
+                // 32-bit addresses wrap at 32 bits.
+                self.warp.registers.r(base).map(|lane| u64::from(lane.wrapping_add(offset as u32)))
+            }
+        }
+    }
+
+    /// Calls `visit` once for each window that lanes of a generic access point into, with addresses inside it.
+    pub(super) fn each_window(
+        &mut self,
+        mask: u32,
+        address: &Address,
+        mut visit: impl FnMut(&mut Self, Window, u32, &[u64; 32]),
+    ) {
+        let mut addresses = self.addresses(address);
+        if let Some(window) = address.window {
+            return visit(self, window, mask, &addresses);
+        }
+        let mut left = mask;
+        while left != 0 {
+            let window = Window::of(addresses[left.trailing_zeros() as usize]);
+            let mut here = 0;
+            for lane in lanes(left) {
+                if Window::of(addresses[lane]) == window {
+                    here |= 1 << lane;
+                }
+            }
+            left &= !here;
+            for lane in lanes(here) {
+                addresses[lane] = addresses[lane].wrapping_sub(window.base());
+            }
+            visit(self, window, here, &addresses);
+        }
+    }
+
+    pub(super) fn load(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
+        if self.load_words(pc, mask, address, elements).is_some() {
+            return;
+        }
+        self.each_window(mask, address, |machine, window, mask, addresses| {
+            let faults = machine.load_from(mask, window, addresses, elements);
+            let what = What {
+                strong: address.strong,
+                ..What::plain(pc, AccessKind::Read, elements.size())
+            };
+            machine.accessed(what, window, mask, addresses, faults);
+        });
+    }
+
+    /// The usual load: whole words that were written before, all of one buffer or of shared memory. None, and nothing done,
+    /// where it is another.
+    fn load_words(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        address: &Address,
+        elements: &Elements,
+    ) -> Option<()> {
+        let (4, 1, Slot::R(d)) = (elements.element.bytes, elements.count, elements.slots[0]) else {
+            return None;
+        };
+        let env = self.env;
+        let registers = &self.warp.registers;
+        let first = match address.base {
+            Base::Q(base) => registers.q(base)[mask.trailing_zeros() as usize % 32],
+            Base::R(base) => registers.r(base)[mask.trailing_zeros() as usize % 32].into(),
+        };
+        let first = first.wrapping_add(address.offset as u64);
+        let window = address.window.unwrap_or_else(|| Window::of(first));
+        let outer = if address.window.is_none() { window.base() } else { 0 };
+        let (buffer, start) = match window {
+            Window::Global => {
+                let (buffer, start) = env.memory.slot(first)?;
+                (Some(buffer), start)
+            }
+            Window::Shared => (None, outer),
+            _ => return None,
+        };
+        let mut words = Words::new();
+        let regular = match address.base {
+            Base::Q(base) => {
+                let offset = (address.offset as u64).wrapping_sub(start);
+                (env.simd.wide)(registers.q(base), offset, mask, &mut words)
+            }
+            Base::R(base) if window == Window::Shared => {
+                (env.simd.narrow)(registers.r(base), address.offset as u32, mask, &mut words)
+            }
+            Base::R(_) => false,
+        };
+        if !regular {
+            return None;
+        }
+        let mbarriers = &self.state.mbarriers;
+        if window == Window::Shared && !mbarriers.is_empty() && mbarriers.holds_any(&words, mask) {
+            return None;
+        }
+        let mut values = [0; 32];
+        let all_written = if let Some(buffer) = buffer {
+            buffer.gather(&words, mask, &mut values)
+        } else {
+            let all = self.state.shared.written(&words, mask)?;
+            (env.simd.gather)(all, &words, &mut values)
+        };
+        if !all_written {
+            return None;
+        }
+        let reads = WordReads {
+            window,
+            words: &words,
+            mask,
+            warp: self.warp.index,
+            address: first,
+            memory: env.memory,
+        };
+        if self.state.monitor.knows(&reads) {
+            (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
+            return Some(());
+        }
+        let addresses =
+            words.index.0.map(|word| (u64::from(word) << 2).wrapping_add(start - outer));
+        (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
+        let what = What {
+            strong: address.strong,
+            one_buffer: true,
+            telling: if mask == u32::MAX { (env.simd.distinct)(&words) } else { mask },
+            ..What::plain(pc, AccessKind::Read, 4)
+        };
+        self.accessed(what, window, mask, &addresses, Faults::default());
+        Some(())
+    }
+
+    pub(super) fn load_from(
+        &mut self,
+        mask: u32,
+        window: Window,
+        addresses: &[u64; 32],
+        elements: &Elements,
+    ) -> Faults {
+        let registers = &mut self.warp.registers;
+        let env = self.env;
+        match window {
+            Window::Global => load_lanes(&env.memory, registers, mask, addresses, elements),
+            Window::Shared => load_lanes(&self.state.shared, registers, mask, addresses, elements),
+            Window::Local => load_lanes(&self.warp.local, registers, mask, addresses, elements),
+            Window::Const => load_lanes(env.constants, registers, mask, addresses, elements),
+            Window::Param => load_lanes(env.params, registers, mask, addresses, elements),
+        }
+    }
+
+    pub(super) fn store(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
+        self.each_window(mask, address, |machine, window, mask, addresses| {
+            let faults = machine.store_to(mask, window, addresses, elements);
+            let stored = match (elements.count, elements.element.bytes, elements.slots[0]) {
+                (1, 4, Slot::R(register)) => Some(register),
+                _ => None,
+            };
+            let what = What {
+                strong: address.strong,
+                stored,
+                ..What::plain(pc, AccessKind::Write, elements.size())
+            };
+            machine.accessed(what, window, mask, addresses, faults);
+        });
+    }
+
+    fn store_to(
+        &mut self,
+        mask: u32,
+        window: Window,
+        addresses: &[u64; 32],
+        elements: &Elements,
+    ) -> Faults {
+        let registers = &self.warp.registers;
+        let mut left = mask;
+        if let (4, 1, Slot::R(source)) = (elements.element.bytes, elements.count, elements.slots[0])
+        {
+            let values = registers.r(source);
+            left = match window {
+                Window::Global => store_words_global(self.env.memory, mask, addresses, values),
+                Window::Shared => {
+                    let shared = &mut self.state.shared;
+                    let mut left = 0;
+                    for lane in lanes(mask) {
+                        left |= u32::from(!shared.set_word(addresses[lane], values[lane])) << lane;
+                    }
+                    left
+                }
+                _ => mask,
+            };
+        }
+        let mut faults = Faults::default();
+        if left != 0 {
+            faults = match window {
+                Window::Global => {
+                    store_lanes(&mut { self.env.memory }, registers, left, addresses, elements)
+                }
+                Window::Shared => {
+                    store_lanes(&mut self.state.shared, registers, left, addresses, elements)
+                }
+                Window::Local => {
+                    let local = &mut self.warp.local;
+                    store_lanes(local, &self.warp.registers, left, addresses, elements)
+                }
+                // PTX has no such store; a generic one that strays here hits nothing it may write.
+                Window::Const | Window::Param => {
+                    Faults { out_of_bounds: left, ..Faults::default() }
+                }
+            };
+        }
+        faults
+    }
+
+    /// Tells the monitor, and notes what went wrong.
+    #[inline(always)]
+    pub(super) fn accessed(
+        &mut self,
+        what: What,
+        window: Window,
+        mask: u32,
+        addresses: &[u64; 32],
+        mut faults: Faults,
+    ) {
+        if window == Window::Shared && !self.state.shared.flights().is_empty() && !what.ends_copy {
+            // What is on its way is not there yet: that says more than that nobody wrote it.
+            faults.undefined &= !self.in_flight(what, mask & !faults.refused(), addresses);
+        }
+        if what.operation != mbarrier::OPERATION && !self.state.mbarriers.is_empty() {
+            if window == Window::Shared {
+                self.touch_objects(what, mask & !faults.refused(), addresses);
+            }
+            // A look at global memory may find what another block wrote.
+            let changes = match window {
+                Window::Shared => what.kind != AccessKind::Read,
+                Window::Global => what.kind != AccessKind::Read || what.strong,
+                _ => false,
+            };
+            if changes {
+                self.state.mbarriers.note_change();
+            }
+        }
+        let event = Event {
+            pc: what.pc,
+            kind: what.kind,
+            window,
+            size: what.size,
+            mask,
+            done: mask & !faults.refused(),
+            telling: what.telling & mask & !faults.refused(),
+            addresses,
+            block: self.state.coordinates,
+            warp: self.warp.index,
+            memory: self.env.memory,
+            program: self.env.program,
+            block_size: self.env.block_size,
+            strong: what.strong,
+            one_buffer: what.one_buffer,
+            operation: what.operation,
+            ends_copy: what.ends_copy,
+            registers: &self.warp.registers,
+            stored: what.stored,
+            unchanged: faults.unchanged,
+        };
+        self.state.monitor.access(&event, &mut self.state.log);
+        if faults.refused() | faults.undefined != 0 {
+            self.report(what, window, addresses, faults);
+        }
+    }
+
+    #[cold]
+    fn report(&mut self, what: What, window: Window, addresses: &[u64; 32], faults: Faults) {
+        let What { pc, kind: access, size, .. } = what;
+        let memory = self.env.memory;
+        let space = match window {
+            Window::Global => Space::Global,
+            Window::Shared => Space::Shared,
+            Window::Local => Space::Local,
+            Window::Const | Window::Param => Space::Const,
+        };
+        let locate = |address| match window {
+            Window::Global => memory.locate(address),
+            _ => None,
+        };
+        // Lanes may hit different buffers: each lane is noted, and the log counts equal ones together.
+        for lane in lanes(faults.out_of_bounds) {
+            let address = addresses[lane];
+            let nearest = locate(address);
+            let kind = FindingKind::OutOfBounds { space, access, size, nearest, address };
+            self.record(kind, pc, 1 << lane);
+        }
+        for lane in lanes(faults.misaligned) {
+            let buffer = locate(addresses[lane]);
+            self.record(FindingKind::Misaligned { space, access, size, buffer }, pc, 1 << lane);
+        }
+        for lane in lanes(faults.read_only) {
+            if let Some(buffer) = locate(addresses[lane]) {
+                self.record(FindingKind::WriteToReadOnly { buffer, size }, pc, 1 << lane);
+            }
+        }
+        for lane in lanes(faults.freed) {
+            if let Some(buffer) = locate(addresses[lane]) {
+                self.record(FindingKind::UseAfterFree { access, size, buffer }, pc, 1 << lane);
+            }
+        }
+        for lane in lanes(faults.undefined) {
+            let buffer = locate(addresses[lane]);
+            let offset = buffer.map_or(addresses[lane] as i64, |(_, offset)| offset);
+            let kind = FindingKind::Uninitialised { space, size, buffer, offset };
+            self.record(kind, pc, 1 << lane);
+        }
+    }
+}
+
+#[inline(always)]
+fn store_words_global(
+    memory: &crate::memory::global::Memory,
+    mask: u32,
+    addresses: &[u64; 32],
+    values: &[u32; 32],
+) -> u32 {
+    let Some((buffer, start)) = memory.slot(addresses[mask.trailing_zeros() as usize]) else {
+        return mask;
+    };
+    let mut left = 0;
+    for lane in lanes(mask) {
+        let offset = addresses[lane].wrapping_sub(start);
+        left |= u32::from(!buffer.set_word(offset, values[lane])) << lane;
+    }
+    left
+}
+
+/// Any access, lane by lane. A refused load gives all ones: a NaN in every float type.
+fn load_lanes(
+    memory: &impl LaneMemory,
+    registers: &mut Registers,
+    mask: u32,
+    addresses: &[u64; 32],
+    elements: &Elements,
+) -> Faults {
+    let element = elements.element;
+    let size = elements.size();
+    let slots = &elements.slots[..elements.count.into()];
+    let ones = u64::MAX >> (64 - element.bytes * 8);
+    let mut faults = Faults::default();
+    for lane in lanes(mask) {
+        match memory.check(lane, addresses[lane], size, false) {
+            Ok(place) => {
+                for (index, &slot) in slots.iter().enumerate() {
+                    let place = place + index * element.bytes as usize;
+                    let (value, defined) = memory.get(lane, place, element.bytes);
+                    if !defined && slot != Slot::Sink {
+                        faults.undefined |= 1 << lane;
+                    }
+                    registers.set_lane(slot, lane, extend(value, elements));
+                }
+            }
+            Err(fault) => {
+                faults.add(lane, fault);
+                for &slot in slots {
+                    registers.set_lane(slot, lane, extend(ones, elements));
+                }
+            }
+        }
+    }
+    faults
+}
+
+/// A loaded value as its register holds it.
+fn extend(value: u64, elements: &Elements) -> u64 {
+    let element = elements.element;
+    if !element.signed || element.bytes == 8 {
+        return value;
+    }
+    let shift = 64 - element.bytes * 8;
+    let wide = ((value << shift) as i64 >> shift) as u64;
+    if element.register_bits == 64 { wide } else { wide & ((1 << element.register_bits) - 1) }
+}
+
+fn store_lanes(
+    memory: &mut impl LaneMemory,
+    registers: &Registers,
+    mask: u32,
+    addresses: &[u64; 32],
+    elements: &Elements,
+) -> Faults {
+    let bytes = elements.element.bytes;
+    let size = elements.size();
+    let slots = &elements.slots[..elements.count.into()];
+    let mut faults = Faults::default();
+    for lane in lanes(mask) {
+        match memory.check(lane, addresses[lane], size, true) {
+            Ok(place) => {
+                let part = size < 4 && slots.len() == 1;
+                for (index, &slot) in slots.iter().enumerate() {
+                    let value = registers.lane(slot, lane);
+                    let old = if part { memory.get(lane, place, bytes) } else { (0, false) };
+                    memory.put(lane, place + index * bytes as usize, bytes, value);
+                    if part && old.1 && old == memory.get(lane, place, bytes) {
+                        faults.unchanged |= 1 << lane;
+                    }
+                }
+            }
+            Err(fault) => faults.add(lane, fault),
+        }
+    }
+    faults
+}

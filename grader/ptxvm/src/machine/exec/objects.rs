@@ -1,0 +1,169 @@
+//! The barrier objects (`mbarrier`) of a block: their states, who waits for them in vain, and the copies that arrive with a
+//! phase.
+
+use std::collections::BTreeMap;
+
+use super::copies::Copy;
+use super::words::Words;
+use crate::finding::{FindingKind, MbarrierMisuse};
+use crate::isa::ir::Pc;
+use crate::isa::mbarrier::Word;
+use crate::machine::warp::{Status, Warp};
+
+/// Bytes of an object.
+pub(super) const SIZE: u32 = 8;
+/// Warps of a block at most.
+const WARPS: usize = 32;
+
+/// An object between `init` and `inval`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Object {
+    pub word: Word,
+    /// Where it was made, and by which thread of the block.
+    pub made: Pc,
+    pub maker: u32,
+}
+
+/// A copy that arrives when a phase completes.
+#[derive(Clone, Debug)]
+pub(super) struct Attached {
+    pub copy: Copy,
+    pub warp: u32,
+    /// Addresses of the objects whose phase waits for it.
+    pub objects: Vec<u64>,
+}
+
+/// Lanes of a warp that found a phase incomplete, and where they did so last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stall {
+    changes: u64,
+    lanes: u32,
+    pc: Pc,
+    address: u64,
+}
+
+/// The objects of a block.
+#[derive(Debug, Default)]
+pub(crate) struct Mbarriers {
+    /// By address.
+    pub(super) objects: BTreeMap<u64, Object>,
+    pub(super) copies: Vec<Attached>,
+    /// Counts whatever could let a waiting thread go on.
+    pub(super) changes: u64,
+    stalls: [Stall; WARPS],
+    /// How many changes there were when the block had executed so many instructions.
+    quiet_since: (u64, u64),
+}
+
+impl Mbarriers {
+    /// For a new block.
+    pub fn clear(&mut self) {
+        if self.changes != 0 {
+            *self = Self::default();
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// Somebody stored something.
+    pub fn note_change(&mut self) {
+        self.changes += 1;
+    }
+
+    /// The first object that an access touches.
+    pub(super) fn touched(&self, address: u64, size: u32) -> Option<u64> {
+        let from = address.saturating_sub(u64::from(SIZE) - 1);
+        self.objects.range(from..address.saturating_add(size.into())).next().map(|(&at, _)| at)
+    }
+
+    /// Whether one of the words may belong to an object.
+    pub fn holds_any(&self, words: &Words, mask: u32) -> bool {
+        !words.all(mask, |word| self.touched(word as u64 * 4, 4).is_none())
+    }
+
+    /// Takes the copies of a warp that a condition holds for.
+    pub fn take_copies(&mut self, warp: u32, ends: impl Fn(&Copy) -> bool) -> Vec<Copy> {
+        let (taken, rest) = std::mem::take(&mut self.copies)
+            .into_iter()
+            .partition(|attached| attached.warp == warp && ends(&attached.copy));
+        self.copies = rest;
+        let taken: Vec<Attached> = taken;
+        taken.into_iter().map(|attached| attached.copy).collect()
+    }
+
+    /// Those that arrive with a phase of an object.
+    pub(super) fn complete_copies(&mut self, address: u64) -> Vec<Copy> {
+        if self.copies.is_empty() {
+            return Vec::new();
+        }
+        let (taken, rest): (Vec<_>, _) = std::mem::take(&mut self.copies)
+            .into_iter()
+            .partition(|attached| attached.objects.contains(&address));
+        self.copies = rest;
+        taken.into_iter().map(|attached| attached.copy).collect()
+    }
+
+    /// A lane waits in vain.
+    pub(super) fn stall(&mut self, warp: u32, lane: usize, pc: Pc, address: u64) {
+        let stall = &mut self.stalls[warp as usize % WARPS];
+        if stall.changes != self.changes {
+            *stall = Stall { changes: self.changes, ..Stall::default() };
+        }
+        stall.lanes |= 1 << lane;
+        (stall.pc, stall.address) = (pc, address);
+    }
+
+    /// Whether all that a warp could do is to wait in vain. Lanes that wait for others of their warp do as these do.
+    fn is_stalled(&self, warp: &Warp) -> bool {
+        let stall = &self.stalls[warp.index as usize % WARPS];
+        if stall.changes != self.changes || warp.now.mask & !stall.lanes != 0 {
+            return false;
+        }
+        let may_go_on = |lanes: u32| lanes & warp.live & !stall.lanes != 0;
+        if warp.others.iter().any(|part| part.state.moves() && may_go_on(part.lanes())) {
+            return false;
+        }
+        let mut seen = warp.now.mask;
+        for split in warp.stack.iter().rev() {
+            // Lanes of the running split wait further down for those that have left it.
+            if split.mask & warp.now.mask == 0 && split.mask & warp.live & !seen & !stall.lanes != 0
+            {
+                return false;
+            }
+            seen |= split.mask;
+        }
+        true
+    }
+
+    /// Warps of a block that wait for a phase which nobody is left to complete: where each waits, its first thread that does,
+    /// how many do, and the finding. None if some may still go on. `executed` counts the block's instructions; they must have
+    /// changed nothing for `patience` of them.
+    pub fn deadlock(
+        &mut self,
+        warps: &[Warp],
+        executed: u64,
+        patience: u64,
+    ) -> Option<Vec<(Pc, u32, u32, FindingKind)>> {
+        if self.quiet_since.0 != self.changes {
+            self.quiet_since = (self.changes, executed);
+        }
+        if executed - self.quiet_since.1 < patience {
+            return None;
+        }
+        let running = || warps.iter().filter(|warp| warp.status == Status::Ready);
+        if running().next().is_none() || !running().all(|warp| self.is_stalled(warp)) {
+            return None;
+        }
+        let waiting = running().map(|warp| {
+            let Stall { lanes, pc, address, .. } = self.stalls[warp.index as usize % WARPS];
+            let word = self.objects.get(&address).map_or_else(Word::default, |object| object.word);
+            let misuse =
+                MbarrierMisuse::NeverCompletes { arrivals: word.pending(), bytes: word.bytes() };
+            let kind = FindingKind::Mbarrier { misuse, offset: address as i64 };
+            (pc, warp.index * 32 + lanes.trailing_zeros().min(31), lanes.count_ones(), kind)
+        });
+        Some(waiting.collect())
+    }
+}

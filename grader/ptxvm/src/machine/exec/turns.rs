@@ -1,0 +1,222 @@
+//! Parts of a warp take turns, and lanes that spin let others go on.
+
+use std::collections::hash_map::Entry;
+
+use super::{Machine, Pause};
+use crate::isa::ir::{Address, Pc};
+use crate::machine::monitor::Monitor;
+use crate::machine::spin::{Polled, Seen};
+use crate::machine::subwarps::State;
+use crate::machine::warp::{Status, lanes};
+use crate::memory::{LaneMemory, Window};
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// The warp has its turn: what it has waited for, it looks at itself.
+    pub(super) fn begin_turn(&mut self, slice_end: u64) {
+        if !self.state.polled.is_empty() {
+            let index = self.warp.index;
+            self.state.polled.retain(|polled| polled.warp != index);
+        }
+        self.plan_turn(slice_end);
+    }
+
+    /// Sets when the next call of [`Self::turn`] is due.
+    pub(super) fn plan_turn(&mut self, slice_end: u64) {
+        let spin = &mut self.warp.spin;
+        let next = slice_end.min(spin.look_at);
+        spin.next_turn = match spin.watch {
+            Some(_) => 0,
+            None if self.warp.others.is_empty() => next,
+            None => next.min(spin.turn_end),
+        };
+    }
+
+    /// After a branch, when it is due. Why the warp pauses, if it does.
+    pub(super) fn turn(&mut self, slice_end: u64) -> Option<Pause> {
+        let executed = self.warp.executed;
+        if self.warp.spin.watch.is_some() {
+            let (shared, memory) = (&self.state.shared, self.env.memory);
+            let seen = self.warp.look(|warp, (window, lane, address), value| {
+                let lane = usize::from(lane);
+                let found = match window {
+                    Window::Global => byte(&memory, lane, address),
+                    Window::Shared => byte(shared, lane, address),
+                    _ => byte(&warp.local, lane, address),
+                };
+                found == Some(value)
+            });
+            if let Seen::Spinning(ran, polled) = seen {
+                self.state.polled.extend(polled);
+                if self.spins(ran) {
+                    return Some(Pause::Spins);
+                }
+            }
+        } else if executed >= self.warp.spin.look_at {
+            if self.warp.is_worth_a_look() {
+                self.warp.begin_look();
+            } else {
+                self.warp.skip_look();
+            }
+        }
+        if self.warp.spin.watch.is_none() {
+            if executed >= slice_end {
+                return Some(Pause::Slice);
+            }
+            if !self.warp.others.is_empty() && executed >= self.warp.spin.turn_end {
+                self.warp.spin.idle = 0;
+                self.warp.put_aside(State::Ready);
+                self.switch();
+            }
+        }
+        self.plan_turn(slice_end);
+        None
+    }
+
+    /// The running lanes wait for somebody. That may be another warp, so others get their turn first; in the end those lanes of
+    /// the warp go on that wait for them. True if the warp has nothing else to do.
+    pub(super) fn spins(&mut self, ran: u32) -> bool {
+        let warp = &mut *self.warp;
+        warp.spin.found(warp.executed);
+        let waiting = warp.part() & !ran;
+        if warp.spin.may_part {
+            if waiting != 0 {
+                warp.let_go(waiting);
+                warp.spin.idle = 0;
+            } else if warp.let_parked_go() {
+                warp.spin.idle = 0;
+            }
+        }
+        warp.spin.idle += 1;
+        let parts = warp.others.len() + 1;
+        if parts > 1 {
+            warp.put_aside(State::Ready);
+            self.switch();
+        }
+        if self.warp.spin.idle < parts {
+            return false;
+        }
+        self.warp.spin.idle = 0;
+        self.warp.spin.rested();
+        true
+    }
+
+    /// Takes up another part, after the running one has ended or was put aside; false if there is none, and the warp has ended.
+    pub(super) fn switch(&mut self) -> bool {
+        let index = match self.warp.next_ready() {
+            Some(index) => index,
+            None if self.warp.others.is_empty() => {
+                self.warp.status = Status::Done;
+                return false;
+            }
+            None => self.stuck(),
+        };
+        self.warp.take_up(index);
+        self.warp.spin.change(self.warp.executed);
+        true
+    }
+
+    /// Goes on after a split has come to its end; false if the warp has ended.
+    pub(super) fn go_on(&mut self) -> bool {
+        self.warp.pop() || self.switch()
+    }
+
+    /// The lanes of a mask end; false if the warp has.
+    pub(super) fn end_lanes(&mut self, mask: u32) -> bool {
+        self.warp.exit(mask) || self.switch()
+    }
+
+    /// Before an access while a look is under way: keeps what lies there. `writes`: it may change it.
+    #[cold]
+    pub(super) fn watch_access(
+        &mut self,
+        pc: Pc,
+        mask: u32,
+        address: &Address,
+        size: u32,
+        polls: bool,
+        writes: bool,
+    ) {
+        let mut found = Vec::new();
+        self.each_window(mask, address, |machine, window, mask, addresses| {
+            for lane in lanes(mask) {
+                let address = addresses[lane];
+                for at in (0..u64::from(size)).map(|index| address.wrapping_add(index)) {
+                    let owner = if window == Window::Local { lane as u8 } else { 0 };
+                    let old = machine.byte(window, lane, at).filter(|_| writes);
+                    if let (Some(old), Some(watch)) = (old, &mut machine.warp.spin.watch) {
+                        watch.bytes.entry((window, owner, at)).or_insert(old);
+                    }
+                }
+                if polls {
+                    let (warp, value) =
+                        (machine.warp.index, machine.value_at(window, lane, address, size));
+                    found.push(Polled { warp, lane: lane as u8, window, address, size, value });
+                }
+            }
+        });
+        let Some(watch) = self.warp.spin.watch.as_mut().filter(|_| polls) else { return };
+        match watch.polled.entry(pc) {
+            Entry::Vacant(entry) => {
+                entry.insert(found);
+            }
+            Entry::Occupied(entry) => {
+                let same = *entry.get() == found;
+                watch.news |= !same;
+                watch.again |= same;
+            }
+        }
+    }
+
+    /// As [`Self::watch_access`], before bytes of local memory change.
+    #[cold]
+    pub(super) fn watch_local(&mut self, mask: u32, start: u32, size: u32) {
+        let Some(watch) = &mut self.warp.spin.watch else { return };
+        for lane in lanes(mask) {
+            for at in (start..start + size).map(u64::from) {
+                if let Some(old) = byte(&self.warp.local, lane, at) {
+                    watch.bytes.entry((Window::Local, lane as u8, at)).or_insert(old);
+                }
+            }
+        }
+    }
+
+    /// Whether something that another warp of the block waits for is not as it was when that warp looked.
+    pub(super) fn changes_polled(&mut self, mask: u32, address: &Address) -> bool {
+        let mut changes = false;
+        self.each_window(mask, address, |machine, window, mask, addresses| {
+            let news = |polled: &Polled| {
+                polled.window == window
+                    && lanes(mask).any(|lane| addresses[lane] == polled.address)
+                    && machine.value_at(window, 0, polled.address, polled.size) != polled.value
+            };
+            changes |= machine.state.polled.iter().any(news);
+        });
+        changes
+    }
+
+    fn byte(&self, window: Window, lane: usize, address: u64) -> Option<u8> {
+        match window {
+            Window::Global => byte(&self.env.memory, lane, address),
+            Window::Shared => byte(&self.state.shared, lane, address),
+            Window::Local => byte(&self.warp.local, lane, address),
+            Window::Const | Window::Param => None,
+        }
+    }
+
+    fn value_at(&self, window: Window, lane: usize, address: u64, size: u32) -> u64 {
+        let bytes = (0..u64::from(size)).map(|index| address.wrapping_add(index));
+        bytes.fold(0, |all, at| all << 8 | u64::from(self.byte(window, lane, at).unwrap_or(0)))
+    }
+
+    /// Before something while a look is under way whose effect nobody keeps track of.
+    pub(super) fn watch_loses_track(&mut self) {
+        if let Some(watch) = &mut self.warp.spin.watch {
+            watch.lost = true;
+        }
+    }
+}
+
+fn byte(memory: &impl LaneMemory, lane: usize, address: u64) -> Option<u8> {
+    let place = memory.check(lane, address, 1, false).ok()?;
+    Some(memory.get(lane, place, 1).0 as u8)
+}

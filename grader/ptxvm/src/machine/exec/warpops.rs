@@ -1,0 +1,215 @@
+//! Operations across lanes: shuffles, votes, matches, reductions (PTX ISA 9.7.9.6, 9.7.13).
+
+use super::Machine;
+use crate::finding::FindingKind;
+use crate::isa::ir::{Op, Pc, R, Redux, Shuffle, Slot, Vote};
+use crate::machine::monitor::Monitor;
+use crate::machine::warp::lanes;
+
+/// The source lane of a shuffle and whether it lies in range (PTX ISA 9.7.9.6).
+pub(crate) fn source_lane(mode: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let (b, clamp, segment) = (b & 31, c & 31, (c >> 8) & 31);
+    let max = (lane & segment) | (clamp & !segment);
+    let min = lane & segment;
+    let (source, in_range) = match mode {
+        Shuffle::Up => {
+            let source = lane.wrapping_sub(b);
+            // Here the clamp is the lowest lane.
+            (source, lane >= b && source as i32 >= max as i32)
+        }
+        Shuffle::Down => (lane + b, lane + b <= max),
+        Shuffle::Bfly => (lane ^ b, (lane ^ b) <= max),
+        Shuffle::Idx => {
+            let source = min | (b & !segment & 31);
+            (source, source <= max)
+        }
+    };
+    if in_range { (source & 31, true) } else { (lane, false) }
+}
+
+fn reduce(op: Redux, a: u32, b: u32) -> u32 {
+    match op {
+        Redux::Add => a.wrapping_add(b),
+        Redux::MinU => a.min(b),
+        Redux::MinS => (a as i32).min(b as i32) as u32,
+        Redux::MaxU => a.max(b),
+        Redux::MaxS => (a as i32).max(b as i32) as u32,
+        Redux::And => a & b,
+        Redux::Or => a | b,
+        Redux::Xor => a ^ b,
+    }
+}
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// Finds with whom each lane of `mask` joins in its next operation, and tells of masks that are wrong. False if all lanes
+    /// that run wait for others.
+    pub(super) fn members(&mut self, pc: Pc, mut mask: u32, register: R) -> bool {
+        if mask == 0 {
+            return true;
+        }
+        let alone = std::mem::take(&mut self.warp.alone);
+        let named = *self.warp.registers.r(register);
+        let absent =
+            |machine: &Self| lanes(mask).any(|lane| named[lane] & machine.warp.live & !mask != 0);
+        if absent(self) {
+            self.end_idle();
+            if absent(self) && !alone {
+                mask = self.wait_for_members(pc, mask, register);
+                if self.warp.now.mask == 0 {
+                    return false;
+                }
+            }
+        }
+        let mut wrong = 0;
+        let mut first = None;
+        let mut rest = mask;
+        while rest != 0 {
+            let leader = rest.trailing_zeros() as usize;
+            let same = lanes(rest).filter(|&lane| named[lane] == named[leader]);
+            let group = same.fold(0, |group, lane| group | 1 << lane);
+            rest &= !group;
+            let here = group & named[leader];
+            let absent = named[leader] & self.warp.live & !here;
+            let faulty = if absent == 0 { group & !named[leader] } else { group };
+            if faulty != 0 {
+                wrong |= faulty;
+                first.get_or_insert(FindingKind::InvalidMembers {
+                    named: named[leader],
+                    here: group,
+                });
+            }
+            for lane in lanes(group) {
+                // A lane that its own mask leaves out is at least with itself.
+                self.warp.members[lane] = here | 1 << lane;
+            }
+        }
+        if let Some(kind) = first {
+            self.record(kind, pc, wrong);
+        }
+        true
+    }
+
+    /// Lanes that are not active do not take part, whatever the member mask says.
+    pub(super) fn warp_operation(&mut self, mask: u32, op: &Op) {
+        if mask == 0 {
+            return;
+        }
+        let members = self.warp.members;
+        let registers = &mut self.warp.registers;
+        match *op {
+            Op::Shfl { mode, dst, in_range, a, b, c } => {
+                let (a, b, c) = (*registers.r(a), *registers.r(b), *registers.r(c));
+                let mut inside = 0;
+                for lane in lanes(mask) {
+                    let (source, valid) = source_lane(mode, lane as u32, b[lane], c[lane]);
+                    inside |= u32::from(valid) << lane;
+                    if let Some(dst) = dst {
+                        // What an absent lane gives is undefined: all ones, as after a read that went wrong.
+                        let present = members[lane] >> source & 1 == 1;
+                        let value = if present { a[source as usize] } else { u32::MAX };
+                        registers.r_mut(dst)[lane] = value;
+                    }
+                }
+                if let Some(in_range) = in_range {
+                    registers.set_p(in_range, mask, inside);
+                }
+            }
+            Op::VoteP(vote, d, guard) => {
+                let p = registers.p(guard.predicate);
+                let p = if guard.negated { !p } else { p };
+                let holds = |lane: usize| {
+                    let bits = members[lane] & p;
+                    match vote {
+                        Vote::All => bits == members[lane],
+                        Vote::Any | Vote::Ballot => bits != 0,
+                        Vote::Uni => bits == 0 || bits == members[lane],
+                    }
+                };
+                let result = lanes(mask).fold(0, |all, lane| all | u32::from(holds(lane)) << lane);
+                registers.set_p(d, mask, result);
+            }
+            Op::Ballot(d, guard) => {
+                let p = registers.p(guard.predicate);
+                let p = if guard.negated { !p } else { p };
+                self.set_lanes(Slot::R(d), mask, &members.map(|members| (members & p).into()));
+            }
+            Op::MatchAny(d, a) => {
+                // `a` may be `d`: results are written after all are known.
+                let mut equal = [0; 32];
+                for lane in lanes(mask) {
+                    let value = registers.lane(a, lane);
+                    equal[lane] = lanes(members[lane])
+                        .filter(|&other| registers.lane(a, other) == value)
+                        .fold(0, |all, other| all | 1 << other);
+                }
+                self.set_lanes(Slot::R(d), mask, &equal);
+            }
+            Op::MatchAll(d, p, a) => {
+                let mut equal = [0; 32];
+                let mut all = 0;
+                for lane in lanes(mask) {
+                    let value = registers.lane(a, lane);
+                    if lanes(members[lane]).all(|other| registers.lane(a, other) == value) {
+                        equal[lane] = members[lane].into();
+                        all |= 1 << lane;
+                    }
+                }
+                if let Some(p) = p {
+                    registers.set_p(p, mask, all);
+                }
+                self.set_lanes(Slot::R(d), mask, &equal);
+            }
+            Op::Redux(op, d, a) => {
+                let a = *registers.r(a);
+                let total =
+                    |members| lanes(members).map(|lane| a[lane]).reduce(|x, y| reduce(op, x, y));
+                let totals = members.map(|members| total(members).unwrap_or(0).into());
+                self.set_lanes(Slot::R(d), mask, &totals);
+            }
+            Op::ActiveMask(d) => self.set_lanes(Slot::R(d), mask, &[mask.into(); 32]),
+            Op::Clock32(d) => {
+                let now = self.warp.executed & u64::from(u32::MAX);
+                self.set_lanes(Slot::R(d), mask, &[now; 32]);
+            }
+            Op::Clock64(d) => {
+                let now = self.warp.executed;
+                self.set_lanes(Slot::Q(d), mask, &[now; 32]);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `c` of `__shfl_*_sync(mask, value, lane, width)`.
+    fn clamp(mode: Shuffle, width: u32) -> u32 {
+        (32 - width) << 8 | if mode == Shuffle::Up { 0 } else { 31 }
+    }
+
+    #[test]
+    fn whole_warp() {
+        let down = clamp(Shuffle::Down, 32);
+        assert_eq!(source_lane(Shuffle::Down, 3, 4, down), (7, true));
+        assert_eq!(source_lane(Shuffle::Down, 30, 4, down), (30, false));
+        let up = clamp(Shuffle::Up, 32);
+        assert_eq!(source_lane(Shuffle::Up, 5, 4, up), (1, true));
+        assert_eq!(source_lane(Shuffle::Up, 3, 4, up), (3, false));
+        assert_eq!(source_lane(Shuffle::Bfly, 5, 1, down), (4, true));
+        assert_eq!(source_lane(Shuffle::Idx, 5, 31, down), (31, true));
+    }
+
+    #[test]
+    fn segments_of_eight() {
+        let down = clamp(Shuffle::Down, 8);
+        assert_eq!(source_lane(Shuffle::Down, 14, 1, down), (15, true));
+        assert_eq!(source_lane(Shuffle::Down, 15, 1, down), (15, false));
+        let up = clamp(Shuffle::Up, 8);
+        assert_eq!(source_lane(Shuffle::Up, 8, 1, up), (8, false));
+        assert_eq!(source_lane(Shuffle::Up, 9, 1, up), (8, true));
+        assert_eq!(source_lane(Shuffle::Idx, 9, 3, down), (11, true));
+        assert_eq!(source_lane(Shuffle::Idx, 9, 11, down), (11, true));
+    }
+}

@@ -1,0 +1,201 @@
+//! What checkers and counters see of a run.
+//!
+//! The executor calls a [`Monitor`] and never asks what it does. The methods have empty bodies, and the executor is generic
+//! over the monitor, so what is not watched costs nothing.
+
+use crate::finding::{AccessKind, Log};
+use crate::isa::ir::{Instr, Pc, R};
+use crate::machine::exec::words::Words;
+use crate::machine::warp::Registers;
+use crate::memory::Window;
+use crate::memory::flat::Flat;
+use crate::memory::global::Memory;
+use crate::memory::local::Local;
+use crate::program::{Ordering, Program};
+
+/// One memory instruction of one warp.
+pub(crate) struct Event<'a> {
+    pub pc: Pc,
+    pub kind: AccessKind,
+    pub window: Window,
+    /// Bytes that each lane accesses.
+    pub size: u32,
+    /// Lanes that take part.
+    pub mask: u32,
+    /// Lanes whose access was valid and happened.
+    pub done: u32,
+    /// Those of them that a check of races needs to see: of many lanes that read one word, two are as good as all.
+    pub telling: u32,
+    /// Addresses inside the window.
+    pub addresses: &'a [u64; 32],
+    pub block: [u32; 3],
+    /// Index of the warp in its block.
+    pub warp: u32,
+    pub memory: &'a Memory,
+    pub program: &'a Program,
+    pub block_size: [u32; 3],
+    /// Atomic or volatile.
+    pub strong: bool,
+    /// All lanes are known to hit the buffer that the first one does.
+    pub one_buffer: bool,
+    /// Tells kinds of atomics apart.
+    pub operation: u32,
+    /// The end of an asynchronous copy, of whose beginning there was an event too.
+    pub ends_copy: bool,
+    /// Registers of the warp, and for a store of single words the one that was stored.
+    pub registers: &'a Registers,
+    pub stored: Option<R>,
+    /// Lanes that stored less than a word, and by that what lay there already.
+    pub unchanged: u32,
+}
+
+impl Event<'_> {
+    /// Coordinates of a thread of the block.
+    pub fn thread_coordinates(&self, index: u32) -> [u32; 3] {
+        coordinates(index, self.block_size)
+    }
+}
+
+/// Aligned words that lanes read, all of one buffer or of shared memory, and all written before.
+pub(crate) struct WordReads<'a> {
+    pub window: Window,
+    pub words: &'a Words,
+    pub mask: u32,
+    /// Index of the warp in its block.
+    pub warp: u32,
+    /// In global memory, an address in the buffer.
+    pub address: u64,
+    pub memory: &'a Memory,
+}
+
+/// Coordinates of a thread, or a block, from its index; x runs fastest.
+pub(crate) fn coordinates(index: u32, size: [u32; 3]) -> [u32; 3] {
+    [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
+}
+
+/// One instruction of one warp, about to run.
+pub(crate) struct Step<'a> {
+    pub pc: Pc,
+    pub instr: &'a Instr,
+    /// Lanes that run it; of a branch, those that decide.
+    pub mask: u32,
+    /// Lanes that have come here together.
+    pub split: u32,
+    /// Index of the warp in its block.
+    pub warp: u32,
+    pub registers: &'a Registers,
+    /// See [`crate::machine::warp::Warp::members`].
+    pub members: &'a [u32; 32],
+    pub memory: &'a Memory,
+    pub shared: &'a Flat,
+    pub local: &'a Local,
+}
+
+/// What a warp does at the barrier object (`mbarrier`) at an address of shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PhaseStep {
+    /// Lanes arrive, and what they did before is released.
+    Arrive(u64),
+    /// The phase is over.
+    Complete(u64),
+    /// Lanes have seen that a phase is over.
+    Acquire(u64),
+    /// The object is no more, or new.
+    Forget(u64),
+}
+
+/// Watches a block.
+pub(crate) trait Monitor {
+    /// Sees every instruction before it runs: arithmetic then goes one by one.
+    const STEPS: bool = false;
+    /// An instruction is about to run. Called only where `STEPS` is set.
+    #[inline(always)]
+    fn before(&mut self, _step: &Step) {}
+    /// A new block begins.
+    fn block_start(&mut self, _shared_bytes: u32, _warps: u32) {}
+    /// A warp accesses memory.
+    #[inline(always)]
+    fn access(&mut self, _event: &Event, _log: &mut Log) {}
+    /// Whether `access` would do nothing with these reads; the executor then leaves it out.
+    #[inline(always)]
+    fn knows(&self, _reads: &WordReads) -> bool {
+        false
+    }
+    /// The warps of a mask have met at a barrier.
+    fn barrier(&mut self, _warps: u32) {}
+    /// The lanes of a warp have met (`__syncwarp`).
+    fn warp_barrier(&mut self, _warp: u32) {}
+    /// A warp has taken these steps at barrier objects, in their order.
+    fn phases(&mut self, _warp: u32, _steps: &[PhaseStep]) {}
+    /// Lanes of a warp execute a fence.
+    fn fence(&mut self, _warp: u32, _lanes: u32, _fence: Ordering) {}
+    /// Where several blocks take turns, each has a monitor: swaps with `common` what belongs to the launch, not to the block.
+    fn exchange(&mut self, _common: &mut Self) {}
+    /// The next events are those of this block again.
+    fn resume(&mut self, _block: u64) {}
+}
+
+/// Sees nothing.
+impl Monitor for () {
+    #[inline(always)]
+    fn knows(&self, _reads: &WordReads) -> bool {
+        true
+    }
+}
+
+/// Two monitors at once.
+impl<A: Monitor, B: Monitor> Monitor for (A, B) {
+    const STEPS: bool = A::STEPS || B::STEPS;
+
+    #[inline(always)]
+    fn before(&mut self, step: &Step) {
+        self.0.before(step);
+        self.1.before(step);
+    }
+
+    fn block_start(&mut self, shared_bytes: u32, warps: u32) {
+        self.0.block_start(shared_bytes, warps);
+        self.1.block_start(shared_bytes, warps);
+    }
+
+    #[inline(always)]
+    fn access(&mut self, event: &Event, log: &mut Log) {
+        self.0.access(event, log);
+        self.1.access(event, log);
+    }
+
+    #[inline(always)]
+    fn knows(&self, reads: &WordReads) -> bool {
+        self.0.knows(reads) && self.1.knows(reads)
+    }
+
+    fn barrier(&mut self, warps: u32) {
+        self.0.barrier(warps);
+        self.1.barrier(warps);
+    }
+
+    fn warp_barrier(&mut self, warp: u32) {
+        self.0.warp_barrier(warp);
+        self.1.warp_barrier(warp);
+    }
+
+    fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
+        self.0.phases(warp, steps);
+        self.1.phases(warp, steps);
+    }
+
+    fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
+        self.0.fence(warp, lanes, fence);
+        self.1.fence(warp, lanes, fence);
+    }
+
+    fn exchange(&mut self, common: &mut Self) {
+        self.0.exchange(&mut common.0);
+        self.1.exchange(&mut common.1);
+    }
+
+    fn resume(&mut self, block: u64) {
+        self.0.resume(block);
+        self.1.resume(block);
+    }
+}

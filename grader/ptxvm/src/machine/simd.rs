@@ -1,0 +1,235 @@
+//! Chooses, at run time, the code compiled for this processor.
+//!
+//! The baseline of x86-64 has 4 lanes to a vector and no fused multiply-add, for which it must call a slow library function.
+//! With AVX2 and FMA the same code has 8 lanes and one instruction, with AVX-512 16 lanes. On other processors the baseline
+//! is what they always have; that of `AArch64` includes NEON with its fused multiply-add.
+#![allow(unsafe_code)]
+
+use crate::instruments::check::shared::entry::{self, Entry, Mark, ROW};
+use crate::isa::ir::Instr;
+use crate::machine::exec::arith::{self, Ran};
+use crate::machine::exec::words::{self, Words};
+use crate::machine::warp::Registers;
+
+/// Functions compiled for one set of instructions.
+#[derive(Debug)]
+pub(crate) struct Simd {
+    /// Runs arithmetic from an index on, with a mask of lanes.
+    pub run: fn(&[Instr], usize, &mut Registers, u32) -> Ran,
+    pub wide: fn(&[u64; 32], u64, u32, &mut Words) -> bool,
+    pub narrow: fn(&[u32; 32], u32, u32, &mut Words) -> bool,
+    pub gather: fn(&[u32], &Words, &mut [u32; 32]) -> bool,
+    pub distinct: fn(&Words) -> u32,
+    pub put: fn(&mut [u32; 32], &[u32; 32], u32),
+    pub all_read: fn(&[Entry], u32, u32) -> bool,
+    pub note_reads: fn(&mut [Entry; ROW], u32, Mark) -> bool,
+    pub note_writes: fn(&mut [Entry; ROW], u32, Mark) -> bool,
+}
+
+/// The functions of a set that not every processor has.
+#[cfg(target_arch = "x86_64")]
+macro_rules! checked {
+    ($set:ident) => {{
+        // SAFETY of each: `best` alone gives out the set, and only where the processor has every feature that it is compiled
+        // for.
+        Simd {
+            run: |code, start, registers, mask| unsafe { arith::$set::run(code, start, registers, mask) },
+            wide: |base, offset, mask, words| unsafe { words::$set::wide(base, offset, mask, words) },
+            narrow: |base, offset, mask, words| unsafe { words::$set::narrow(base, offset, mask, words) },
+            gather: |memory, words, values| unsafe { words::$set::gather(memory, words, values) },
+            distinct: |words| unsafe { words::$set::distinct(words) },
+            put: |old, values, mask| unsafe { words::$set::put(old, values, mask) },
+            all_read: |entries, floor, since| unsafe { entry::$set::all_read(entries, floor, since) },
+            note_reads: |row, floor, mark| unsafe { entry::$set::note_reads(row, floor, mark) },
+            note_writes: |row, floor, mark| unsafe { entry::$set::note_writes(row, floor, mark) },
+        }
+    }};
+}
+
+static BASELINE: Simd = Simd {
+    run: arith::baseline::run,
+    wide: words::baseline::wide,
+    narrow: words::baseline::narrow,
+    gather: words::baseline::gather,
+    distinct: words::baseline::distinct,
+    put: words::baseline::put,
+    all_read: entry::baseline::all_read,
+    note_reads: entry::baseline::note_reads,
+    note_writes: entry::baseline::note_writes,
+};
+#[cfg(target_arch = "x86_64")]
+static AVX2: Simd = checked!(avx2);
+#[cfg(target_arch = "x86_64")]
+static AVX512: Simd = checked!(avx512);
+
+/// The sets that this processor has, the fastest last.
+pub(crate) fn sets() -> impl Iterator<Item = &'static Simd> {
+    #[cfg(target_arch = "x86_64")]
+    let more = {
+        let v3 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("f16c");
+        let v4 = v3
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        [v3.then_some(&AVX2), v4.then_some(&AVX512)]
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let more: [Option<&Simd>; 0] = [];
+    std::iter::once(&BASELINE).chain(more.into_iter().flatten())
+}
+
+/// The fastest set that this processor can run. All give the same bits.
+pub(crate) fn best() -> &'static Simd {
+    sets().last().unwrap_or(&BASELINE)
+}
+
+/// The [`best`].
+impl Default for &Simd {
+    fn default() -> Self {
+        best()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::ir::{Alu, Op, P, Q, R, alu};
+    use crate::isa::opcodes::with_alu_table;
+    use crate::machine::warp::Row;
+
+    macro_rules! one_operation {
+        ($all:ident $next:ident $class:ident $op:ident ($($file:ident)*)) => {
+            $all.push(Alu::$class(alu::$class::$op, $($file($next())),*));
+        };
+    }
+    macro_rules! one_class {
+        ($all:ident $next:ident $class:ident $files:tt $($op:ident)*) => {
+            $(one_operation!{ $all $next $class $op $files })*
+        };
+    }
+    macro_rules! all_operations {
+        ($($(#[$doc:meta])* $class:ident($method:ident: $($file:ident),*) {
+            $($op:ident $speed:ident $path:path;)*
+        })*) => {
+            /// Every operation of the table, on registers in turn.
+            fn operations() -> Vec<Alu> {
+                let mut all = Vec::new();
+                let mut register = 0;
+                let mut next = || {
+                    register = (register + 5) % REGISTERS as u32;
+                    register
+                };
+                $(one_class!{ all next $class ($($file)*) $($op)* })*
+                all
+            }
+        };
+    }
+    with_alu_table!(all_operations);
+
+    const REGISTERS: usize = 16;
+    /// Where a buffer may start.
+    const FAR: u64 = 1 << 40;
+
+    /// Values of every kind, different for each seed.
+    fn registers(seed: u64) -> Registers {
+        let mut state = seed;
+        let mut next = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let bits = state ^ state >> 29;
+            let special =
+                [0, 1, 0x7F80_0000, 0x3F80_0000, 0x8000_0000, 0x0080_0000, 31, 0x7FC0_0001];
+            match bits >> 60 {
+                0..4 => special[bits as usize % 8],
+                4 => special[bits as usize % 8] << 32,
+                5 => bits % 64,
+                _ => bits,
+            }
+        };
+        let mut registers = Registers::default();
+        for _ in 0..REGISTERS {
+            registers.r.push(Row(std::array::from_fn(|_| next() as u32)));
+            registers.q.push(Row(std::array::from_fn(|_| next())));
+            registers.p.push(next() as u32);
+        }
+        registers
+    }
+
+    #[test]
+    fn all_sets_compute_the_same_bits() {
+        for (alu, seed) in operations().into_iter().zip(1..) {
+            let code = [Instr { op: Op::Alu(alu), guard: None, counted: true }];
+            for mask in [u32::MAX, 0x7FFF_FFFE, 0x0001_1000, 1] {
+                let before = registers(seed);
+                let mut results = sets().map(|set| {
+                    let mut after = before.clone();
+                    (set.run)(&code, 0, &mut after, mask);
+                    (after.r, after.q, after.p)
+                });
+                let baseline = results.next().unwrap();
+                for (result, set) in results.zip(1..) {
+                    assert!(result == baseline, "{alu:?} with mask {mask:#x} on set {set}");
+                }
+                let kept = before.r.iter().zip(&baseline.0);
+                for lane in (0..32).filter(|lane| mask >> lane & 1 == 0) {
+                    assert!(
+                        kept.clone().all(|(a, b)| a.0[lane] == b.0[lane]),
+                        "{alu:?} lane {lane}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_sets_find_the_same_words() {
+        let memory: Vec<u32> = (0..100).collect();
+        let patterns: [fn(u32) -> u32; 6] = [
+            |lane| 4 * lane,
+            |_| 12,
+            |lane| 4 * (lane % 16) + 40,
+            |lane| 8 * (31 - lane),
+            |lane| 4 * lane + u32::from(lane == 7),
+            |lane| 4 * (lane + 80),
+        ];
+        for (pattern, mask) in
+            patterns.iter().flat_map(|&pattern| [(pattern, u32::MAX), (pattern, 0xFF00)])
+        {
+            let base: [u32; 32] = std::array::from_fn(|lane| pattern(lane as u32).wrapping_sub(20));
+            let wide = base.map(|at| u64::from(at.wrapping_add(20)) + FAR);
+            let mut results = sets().map(|set| {
+                let (mut words, mut same, mut values) = (Words::new(), Words::new(), [0; 32]);
+                let regular = (set.narrow)(&base, 20, mask, &mut words);
+                assert_eq!((set.wide)(&wide, 0u64.wrapping_sub(FAR), mask, &mut same), regular);
+                assert_eq!(words.index, same.index);
+                let gathered = (set.gather)(&memory, &words, &mut values);
+                (regular, words.index, words.span(), (set.distinct)(&words), gathered, values)
+            });
+            let baseline = results.next().unwrap();
+            assert!(results.all(|result| result == baseline));
+            let (regular, index, .., gathered, values) = baseline;
+            let inside = (0..32).all(|lane| index.0[lane] < 100);
+            assert_eq!(gathered, inside);
+            assert!(!gathered || values == index.0);
+            let aligned = (0..32).all(|lane| mask >> lane & 1 == 0 || pattern(lane) % 4 == 0);
+            assert_eq!(regular, aligned);
+        }
+    }
+
+    #[test]
+    fn two_of_many_lanes_that_read_one_word_are_told() {
+        let index = Row(std::array::from_fn(|lane| lane as u32 / 16));
+        let words = Words { index, first: 0, reach: 1 };
+        for set in sets() {
+            assert_eq!((set.distinct)(&words), 0b11 << 16 | 0b11);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! A warp: registers, lanes and the stack of splits that wait to meet again.
+
+use crate::isa::ir::{NO_PC, P, Pc, Q, R, Slot};
+use crate::machine::call_stack::CallStack;
+use crate::machine::exec::quiet::Moving;
+use crate::machine::spin::Spin;
+use crate::machine::subwarps::Part;
+use crate::memory::local::Local;
+use crate::program::Program;
+
+/// A value for each of the 32 lanes, in cache lines of its own: a vector that lies across two of them takes two accesses,
+/// and one across two pages many more.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Row<T>(pub [T; 32]);
+
+/// Register files; every register holds a value for each of the 32 lanes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Registers {
+    pub r: Vec<Row<u32>>,
+    pub q: Vec<Row<u64>>,
+    pub p: Vec<u32>,
+    /// The carry flag of each lane.
+    pub carry: u32,
+}
+
+impl Registers {
+    pub fn new(program: &Program) -> Self {
+        Self {
+            r: vec![Row([0; 32]); program.r_count],
+            q: vec![Row([0; 32]); program.q_count],
+            p: vec![0; program.p_count],
+            carry: 0,
+        }
+    }
+
+    /// As a program finds them: all ones, a NaN in every float type. What is computed from a variable that was never set
+    /// must not look right by chance, as it does with zeros.
+    pub fn undefined(program: &Program) -> Self {
+        let mut registers = Self::new(program);
+        registers.r.fill(Row([u32::MAX; 32]));
+        registers.q.fill(Row([u64::MAX; 32]));
+        registers
+    }
+
+    /// Takes over the values of `other`, reusing the storage.
+    pub fn reset_from(&mut self, other: &Self) {
+        self.r.clone_from(&other.r);
+        self.q.clone_from(&other.q);
+        self.p.clone_from(&other.p);
+        self.carry = other.carry;
+    }
+
+    #[inline(always)]
+    pub fn r(&self, register: R) -> &[u32; 32] {
+        &self.r[register.0 as usize].0
+    }
+
+    #[inline(always)]
+    pub fn r_mut(&mut self, register: R) -> &mut [u32; 32] {
+        &mut self.r[register.0 as usize].0
+    }
+
+    #[inline(always)]
+    pub fn q(&self, register: Q) -> &[u64; 32] {
+        &self.q[register.0 as usize].0
+    }
+
+    #[inline(always)]
+    pub fn q_mut(&mut self, register: Q) -> &mut [u64; 32] {
+        &mut self.q[register.0 as usize].0
+    }
+
+    #[inline(always)]
+    pub fn p(&self, register: P) -> u32 {
+        self.p[register.0 as usize]
+    }
+
+    /// Sets a predicate in the lanes of a mask.
+    #[inline(always)]
+    pub fn set_p(&mut self, register: P, mask: u32, value: u32) {
+        let old = &mut self.p[register.0 as usize];
+        *old = (*old & !mask) | (value & mask);
+    }
+
+    /// One lane of a register; 0 for a sink.
+    #[inline(always)]
+    pub fn lane(&self, slot: Slot, lane: usize) -> u64 {
+        match slot {
+            Slot::R(register) => self.r(register)[lane].into(),
+            Slot::Q(register) => self.q(register)[lane],
+            Slot::Sink => 0,
+        }
+    }
+
+    #[inline(always)]
+    pub fn set_lane(&mut self, slot: Slot, lane: usize, value: u64) {
+        match slot {
+            Slot::R(register) => self.r_mut(register)[lane] = value as u32,
+            Slot::Q(register) => self.q_mut(register)[lane] = value,
+            Slot::Sink => {}
+        }
+    }
+}
+
+/// Lanes that run together, up to where they meet others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Split {
+    pub pc: Pc,
+    /// Where these lanes stop and the split below goes on; `NO_PC` if they run to the end of their function.
+    pub join: Pc,
+    pub mask: u32,
+}
+
+/// Why a warp does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Ready,
+    /// At the barrier of this number.
+    Waiting(u32),
+    Done,
+}
+
+/// 32 threads in lockstep.
+#[derive(Clone, Debug)]
+pub(crate) struct Warp {
+    pub registers: Registers,
+    pub local: Local,
+    pub calls: CallStack,
+    /// The split that runs.
+    pub now: Split,
+    /// Those that wait, the next to run last.
+    pub stack: Vec<Split>,
+    /// Parts of the warp that go their own way; `now` and `stack` are those of the one that runs.
+    pub others: Vec<Part>,
+    /// The running part has waited in vain at the instruction that comes next: it goes on without the lanes that are missing.
+    pub alone: bool,
+    /// Lanes of other parts that the instruction which comes next is for as well.
+    pub guests: u32,
+    /// Looks for lanes that wait for others in a loop.
+    pub spin: Spin,
+    /// Lanes that have not ended.
+    pub live: u32,
+    pub status: Status,
+    /// For each lane those that its next warp operation joins: its member mask, as far as these lanes are here and name the
+    /// same one.
+    pub members: [u32; 32],
+    /// Registers that hold uninitialised values on their way to another place.
+    pub moving: Vec<Moving>,
+    /// Instructions so far.
+    pub executed: u64,
+    /// Index in the block.
+    pub index: u32,
+}
+
+impl Warp {
+    pub fn new(program: &Program) -> Self {
+        Self {
+            registers: Registers::new(program),
+            local: Local::new(&program.local),
+            calls: CallStack::default(),
+            now: Split { pc: 0, join: NO_PC, mask: 0 },
+            stack: Vec::new(),
+            others: Vec::new(),
+            alone: false,
+            guests: 0,
+            spin: Spin::new(program),
+            live: 0,
+            status: Status::Done,
+            members: [0; 32],
+            moving: Vec::new(),
+            executed: 0,
+            index: 0,
+        }
+    }
+
+    /// Back to the kernel's first instruction with the given lanes.
+    pub fn restart(&mut self, registers: &Registers, index: u32, live: u32) {
+        self.registers.reset_from(registers);
+        self.local.clear();
+        self.calls.clear(self.local.stack_start());
+        self.now = Split { pc: 0, join: NO_PC, mask: live };
+        self.stack.clear();
+        self.others.clear();
+        self.alone = false;
+        self.guests = 0;
+        self.spin.restart();
+        self.live = live;
+        self.status = Status::Ready;
+        self.moving.clear();
+        self.executed = 0;
+        self.index = index;
+    }
+
+    /// Goes on with the next split that has lanes; false if there is none, or its lanes wait for another part.
+    pub fn pop(&mut self) -> bool {
+        while let Some(split) = self.stack.pop() {
+            if split.mask != 0 {
+                self.now = split;
+                return self.others.is_empty() || self.arrive();
+            }
+        }
+        self.now.mask = 0;
+        if self.others.is_empty() {
+            self.status = Status::Done;
+        }
+        false
+    }
+
+    /// Lanes that do not run end.
+    pub fn retire(&mut self, mask: u32) {
+        self.live &= !mask;
+        for split in &mut self.stack {
+            split.mask &= !mask;
+        }
+    }
+
+    /// The lanes of a mask end; false if no others are left.
+    pub fn exit(&mut self, mask: u32) -> bool {
+        self.retire(mask);
+        self.now.mask &= !mask;
+        self.now.mask != 0 || self.pop()
+    }
+
+    /// Lanes of `taken` go to `target`, the others of the split to the next instruction; both meet at `join`.
+    pub fn diverge(&mut self, taken: u32, target: Pc, join: Pc) {
+        let Split { pc, join: outer, mask } = self.now;
+        if join != NO_PC && join != outer {
+            // The whole split goes on from there. If it is where this split ends anyway, the one below has these lanes.
+            self.stack.push(Split { pc: join, join: outer, mask });
+        }
+        let sides = [(pc + 1, mask & !taken), (target, taken)];
+        for (pc, mask) in sides {
+            if pc != join {
+                self.stack.push(Split { pc, join, mask });
+            }
+        }
+        self.pop();
+    }
+
+    /// Where lanes are that do not belong to the running split.
+    pub fn elsewhere(&self) -> Option<Pc> {
+        let others = self.live & !self.now.mask;
+        // The topmost split with a lane is the one that the lane really is in.
+        let waiting = self.stack.iter().rev().find(|split| split.mask & others != 0);
+        waiting.or(self.others.first().map(|part| &part.now)).map(|split| split.pc)
+    }
+}
+
+/// The lanes of a mask, in order.
+pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let lane = mask.trailing_zeros() as usize;
+        mask &= mask - 1;
+        Some(lane)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warp(mask: u32) -> Warp {
+        let mut warp = Warp::new(&Program::default());
+        warp.restart(&Registers::default(), 0, mask);
+        warp
+    }
+
+    #[test]
+    fn both_sides_run_and_meet() {
+        let mut warp = warp(0b1111);
+        warp.now.pc = 5;
+        warp.diverge(0b0011, 9, 12);
+        assert_eq!(warp.now, Split { pc: 9, join: 12, mask: 0b0011 });
+        assert!(warp.pop());
+        assert_eq!(warp.now, Split { pc: 6, join: 12, mask: 0b1100 });
+        assert!(warp.pop());
+        assert_eq!(warp.now, Split { pc: 12, join: NO_PC, mask: 0b1111 });
+    }
+
+    #[test]
+    fn a_loop_does_not_grow_the_stack() {
+        let mut warp = warp(u32::MAX);
+        // Lane after lane leaves a loop at 7 for 8, where all meet.
+        for lane in 0..31 {
+            warp.now.pc = 7;
+            let staying = warp.now.mask & !(1 << lane);
+            warp.diverge(staying, 3, 8);
+            assert_eq!(warp.now.mask, staying);
+            assert_eq!(warp.stack.len(), 1);
+        }
+        assert!(warp.pop());
+        assert_eq!(warp.now, Split { pc: 8, join: NO_PC, mask: u32::MAX });
+    }
+
+    #[test]
+    fn ended_lanes_do_not_come_back() {
+        let mut warp = warp(0b11);
+        warp.diverge(0b01, 9, 12);
+        assert!(warp.exit(0b01));
+        assert_eq!(warp.now.mask, 0b10);
+        assert!(warp.pop());
+        assert_eq!(warp.now, Split { pc: 12, join: NO_PC, mask: 0b10 });
+        assert!(!warp.exit(0b10));
+        assert_eq!(warp.status, Status::Done);
+    }
+}
