@@ -1,6 +1,6 @@
 //! The workbook as a reader sees it: the title of each puzzle, and the part of the book that it belongs to.
 
-use crate::workbook::{Puzzle, Workbook};
+use puzzle::workbook::{Puzzle, Workbook};
 use serde::Deserialize;
 
 /// What a list shows of a puzzle.

@@ -4,12 +4,12 @@
 //! headers are left out (`-nocudainc`), NVIDIA's are read as the host compiler reads them, and a small header before
 //! them mends what remains. Seen to show nothing false with clangd 14, 19 and 22 and the headers of CUDA 13.
 
-use crate::failure::{Failure, FailureKind};
-use crate::toolchain::VirtualArch;
-use crate::toolchain::find::{Nvcc, Version};
-use crate::workbook::Workbook;
+use diagnostic::{Failure, FailureKind};
+use puzzle::workbook::Workbook;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use toolchain::VirtualArch;
+use toolchain::find::{Nvcc, Version};
 
 /// The compilation database.
 pub const DATABASE: &str = "compile_commands.json";
@@ -181,8 +181,8 @@ fn sources(root: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toolchain::find::Origin;
     use std::fs;
+    use toolchain::find::Origin;
 
     struct Bench {
         dir: tempfile::TempDir,

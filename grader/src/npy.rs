@@ -2,10 +2,10 @@
 //!
 //! Format: `numpy.lib.format` in the documentation of `numpy`.
 
-use crate::backend::{Run, RunTensor};
-use crate::case::{Case, CaseTensor, Role};
-use crate::failure::{Failure, FailureKind};
-use crate::tensor::{DType, encode};
+use device::backend::{Run, RunTensor};
+use diagnostic::{Failure, FailureKind};
+use puzzle::case::{Case, CaseTensor, Role};
+use puzzle::tensor::{DType, encode};
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -126,8 +126,8 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::{Tensor, decode};
     use indexmath::Approx;
+    use puzzle::tensor::{Tensor, decode};
 
     /// What `numpy` 2.4 writes: `dict`, padded to the 128 bytes of its header, and the data.
     fn numpy(dict: &str, data: &[u8]) -> Vec<u8> {

@@ -3,14 +3,14 @@
 //! The pristine text comes from git: it is the newest committed version that still has all the `TODO`s of the first one,
 //! so that work that the student committed is passed over, while a stub that its author mended is not.
 
-use crate::failure::{Failure, FailureKind};
-use crate::process::{Finished, Limits, run};
-use crate::toolchain::env::Env;
-use crate::workbook::{Puzzle, Workbook};
+use diagnostic::{Failure, FailureKind};
+use puzzle::workbook::{Puzzle, Workbook};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use toolchain::env::Env;
+use toolchain::process::{Finished, Limits, run};
 
 /// Versions of a stub that are looked at, newest first.
 const MAX_VERSIONS: usize = 200;

@@ -4,13 +4,13 @@
 //! a hash of all that it depends on: the stub, its headers, the spec and the grader's version. The stub that is in the
 //! folder now is solved if the verdict under its hash says so; going back to an earlier text brings its verdict back.
 
-use crate::toolchain::cache::{Cache, Key};
-use crate::toolchain::env::Env;
-use crate::toolchain::includes::{Inputs, SearchPath};
-use crate::workbook::{Puzzle, Workbook};
+use puzzle::workbook::{Puzzle, Workbook};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::os::unix::ffi::OsStrExt;
+use toolchain::cache::{Cache, Key};
+use toolchain::env::Env;
+use toolchain::includes::{Inputs, SearchPath};
 
 /// The folder in the grader's cache folder.
 pub const FOLDER: &str = "verdicts";

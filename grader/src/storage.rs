@@ -1,11 +1,11 @@
 //! What the grader keeps on this machine, how large it is, and how it goes away.
 
-use crate::failure::{Failure, FailureKind};
 use crate::standing;
-use crate::toolchain::wheels::folder_size;
+use diagnostic::{Failure, FailureKind};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use toolchain::wheels::folder_size;
 
 /// One folder in the cache folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

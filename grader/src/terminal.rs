@@ -1,11 +1,11 @@
 //! The terminal: its size, and keys that count without Enter. The only file that changes its mode.
 
-use crate::process;
 use rustix::termios::{
     LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr,
 };
 use std::io::{IsTerminal, stdin, stdout};
 use std::sync::{Mutex, PoisonError};
+use toolchain::process;
 
 /// The mode that the terminal had, while it is changed.
 static ORIGINAL: Mutex<Option<Termios>> = Mutex::new(None);

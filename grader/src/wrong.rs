@@ -1,9 +1,9 @@
 //! The wrong kernels of a puzzle: replacements in its solution, each with the test or finding that must catch it; and those
 //! changes of the solution that its author has found to change nothing.
 
-use crate::diagnostic::{Diagnostic, Mark, Severity, Source};
-use crate::failure::{Failure, FailureKind};
-use crate::verdict::TestVerdict;
+use diagnostic::{Diagnostic, Mark, Severity, Source};
+use diagnostic::{Failure, FailureKind};
+use judge::verdict::TestVerdict;
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -14,7 +14,7 @@ use toml::Spanned;
 pub struct WrongKernel {
     /// What is wrong, in a few words.
     pub name: String,
-    /// The test that must fail, or the finding ([`crate::finding::FindingKind::name`]) that must be reported.
+    /// The test that must fail, or the finding ([`device::finding::FindingKind::name`]) that must be reported.
     pub caught_by: String,
     /// The whole source.
     pub source: String,

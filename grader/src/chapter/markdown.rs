@@ -1,7 +1,7 @@
 //! Markdown as one reads it in a terminal: wrapped paragraphs, code as it is, formulas as text.
 
 use super::math;
-use crate::report::style::{Style, Tone};
+use report::style::{Style, Tone};
 
 /// What lines belong to.
 #[derive(PartialEq)]

@@ -7,9 +7,9 @@ mod include;
 mod markdown;
 mod math;
 
-use crate::failure::{Failure, FailureKind};
-use crate::report::style::Style;
-use crate::workbook::{Puzzle, Workbook};
+use diagnostic::{Failure, FailureKind};
+use puzzle::workbook::{Puzzle, Workbook};
+use report::style::Style;
 use std::path::Path;
 
 /// Hints of a chapter.

@@ -2,7 +2,7 @@
 
 use super::Item;
 use crate::chapter;
-use crate::workbook::{Puzzle, Workbook};
+use puzzle::workbook::{Puzzle, Workbook};
 
 pub fn check(workbook: &Workbook, puzzle: &Puzzle) -> Item {
     let shown = workbook.relative(&puzzle.chapter).display();

@@ -1,13 +1,13 @@
 //! The kernels of a puzzle: the stub fails, the solution passes, each wrong kernel is caught.
 
 use super::{Bench, Item, Loaded};
-use crate::backend::gpu;
-use crate::failure::{Failure, FailureKind};
-use crate::grade::{self, Machine, Program};
-use crate::unit::{self, Variant};
-use crate::verdict::TestVerdict;
-use crate::workbook::Workbook;
 use crate::wrong::WrongKernel;
+use device::gpu;
+use diagnostic::{Failure, FailureKind};
+use judge::batch_compile::{self, Variant};
+use judge::grade::{self, Machine, Program};
+use judge::verdict::TestVerdict;
+use puzzle::workbook::Workbook;
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -95,8 +95,10 @@ pub fn solution(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure>
 /// Each wrong kernel is caught by what it names, on the virtual machine.
 pub fn wrong(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     let kernels = &loaded.wrongs.kernels;
-    let units: Vec<Result<Vec<String>, Failure>> =
-        kernels.par_chunks(unit::SIZE).map(|chunk| uncaught(bench, loaded, chunk)).collect();
+    let units: Vec<Result<Vec<String>, Failure>> = kernels
+        .par_chunks(batch_compile::SIZE)
+        .map(|chunk| uncaught(bench, loaded, chunk))
+        .collect();
     let mut problems = Vec::new();
     for unit in units {
         problems.extend(unit?);
@@ -138,7 +140,7 @@ fn uncaught(
     kernels: &[WrongKernel],
 ) -> Result<Vec<String>, Failure> {
     let sources: Vec<&str> = kernels.iter().map(|kernel| kernel.source.as_str()).collect();
-    let variants = unit::compile(bench.toolchain, bench.workbook, &loaded.spec, &sources)?;
+    let variants = batch_compile::compile(bench.toolchain, bench.workbook, &loaded.spec, &sources)?;
     let judged: Vec<Result<Option<String>, Failure>> = kernels
         .par_iter()
         .zip(&variants)

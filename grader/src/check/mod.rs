@@ -10,14 +10,14 @@ mod sizes;
 
 pub use mutation::{Mutation, Survivor, mutation};
 
-use crate::case::Case;
-use crate::failure::Failure;
-use crate::grade;
-use crate::oracle;
-use crate::spec::{Spec, Test};
-use crate::toolchain::Toolchain;
-use crate::workbook::{Puzzle, Workbook};
 use crate::wrong::{self, Wrongs};
+use diagnostic::Failure;
+use judge::grade;
+use puzzle::case::Case;
+use puzzle::oracle;
+use puzzle::spec::{Spec, Test};
+use puzzle::workbook::{Puzzle, Workbook};
+use toolchain::Toolchain;
 
 /// The seed of the data. Any seed must do; a fixed one makes a problem repeatable.
 pub const SEED: u64 = 1;

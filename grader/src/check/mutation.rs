@@ -1,13 +1,13 @@
 //! Mutation testing of a puzzle: which changes of the solution do its tests let pass?
 
 use super::{Bench, Loaded};
-use crate::failure::Failure;
-use crate::grade::{self, Machine};
 use crate::mutants::{Mutant, mutants};
-use crate::progress::Progress;
-use crate::unit::{self, Variant};
+use diagnostic::Failure;
+use judge::batch_compile::{self, Variant};
+use judge::grade::{self, Machine};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use toolchain::spinner::Progress;
 
 /// What became of all mutants of a solution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Fail
     let progress =
         Progress::steps(&format!("mutants of {}", loaded.puzzle.stem), mutants.len() as u64);
     let fates: Vec<Result<Vec<Fate>, Failure>> = mutants
-        .par_chunks(unit::SIZE - 1)
+        .par_chunks(batch_compile::SIZE - 1)
         .map(|chunk| fates(bench, loaded, chunk, &progress))
         .collect();
     drop(progress);
@@ -90,15 +90,17 @@ fn fates(
 ) -> Result<Vec<Fate>, Failure> {
     let mut sources = vec![loaded.solution.as_str()];
     sources.extend(mutants.iter().map(|mutant| mutant.source.as_str()));
-    let variants = unit::compile(bench.toolchain, bench.workbook, &loaded.spec, &sources)?;
+    let variants = batch_compile::compile(bench.toolchain, bench.workbook, &loaded.spec, &sources)?;
     let original = match &variants[0] {
-        Variant::Compiled(program) => unit::fingerprint(&program.compiled.ptx, 0),
+        Variant::Compiled(program) => batch_compile::fingerprint(&program.compiled.ptx, 0),
         Variant::Rejected => String::new(),
     };
     let fate = |i: usize, variant: &Variant| {
         progress.advance(1);
         let Variant::Compiled(program) = variant else { return Ok(Fate::Rejected) };
-        if program.host.is_none() && unit::fingerprint(&program.compiled.ptx, i) == original {
+        if program.host.is_none()
+            && batch_compile::fingerprint(&program.compiled.ptx, i) == original
+        {
             return Ok(Fate::SameCode);
         }
         let machine = Machine::new(program, None)?;

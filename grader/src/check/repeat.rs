@@ -1,8 +1,8 @@
 //! Where the order of additions is left to chance, the spec must say whether results may differ.
 
 use super::{Bench, Item, Loaded};
-use crate::failure::{Failure, FailureKind};
-use crate::grade;
+use diagnostic::{Failure, FailureKind};
+use judge::grade;
 
 /// Adds to `solution` what its launches leave unsaid.
 pub fn stated(bench: &Bench<'_>, loaded: &Loaded<'_>, mut solution: Item) -> Result<Item, Failure> {

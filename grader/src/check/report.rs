@@ -2,13 +2,13 @@
 
 use super::{Bench, Item, Mutation, Survivor};
 use crate::contents;
-use crate::failure::{Failure, FailureKind};
-use crate::progress::Late;
-use crate::report::style::{Style, Tone};
-use crate::workbook::Puzzle;
+use diagnostic::{Failure, FailureKind};
+use puzzle::workbook::Puzzle;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use report::style::{Style, Tone};
 use serde_json::{Value, json as value};
 use std::path::Path;
+use toolchain::spinner::Late;
 
 /// What was found about one puzzle.
 #[derive(Clone, Debug)]

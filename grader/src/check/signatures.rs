@@ -2,9 +2,9 @@
 
 use super::kernels::read;
 use super::{Item, Loaded};
-use crate::failure::Failure;
-use crate::toolchain::source::{Function, functions};
-use crate::workbook::Workbook;
+use diagnostic::Failure;
+use puzzle::workbook::Workbook;
+use toolchain::source::{Function, functions};
 
 pub fn check(workbook: &Workbook, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     let stub = read(workbook, &loaded.puzzle.stub)?;

@@ -3,7 +3,7 @@
 //! That some size must not divide its block is a rule of the spec itself.
 
 use super::Item;
-use crate::spec::Spec;
+use puzzle::spec::Spec;
 
 pub fn check(spec: &Spec) -> Item {
     let free = &spec.sizes.free;

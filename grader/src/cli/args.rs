@@ -1,10 +1,10 @@
 //! What can be typed.
 
-use crate::toolchain::VirtualArch;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cudart::limits::Limits;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use toolchain::VirtualArch;
 
 /// Compiles, runs and judges the kernels of the Gradient Puzzles workbook.
 #[derive(Debug, Parser)]

@@ -1,14 +1,14 @@
 //! `grader check`.
 
 use super::args::{BackendChoice, CheckArgs, Format};
-use crate::backend::gpu;
 use crate::check::Bench;
 use crate::check::report::{Checked, json, junit, page};
-use crate::failure::{EXIT_FAIL, Failure};
-use crate::toolchain::Toolchain;
-use crate::toolchain::env::Env;
-use crate::workbook::Puzzle;
+use device::gpu;
+use diagnostic::{EXIT_FAIL, Failure};
+use puzzle::workbook::Puzzle;
 use std::path::Path;
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 /// Checks puzzles and returns the exit code.
 pub(super) fn run(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> u8 {

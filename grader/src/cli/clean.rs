@@ -1,10 +1,10 @@
 //! `grader clean`.
 
 use super::args::CleanArgs;
-use crate::failure::Failure;
 use crate::storage::{self, Kept, in_words};
-use crate::toolchain::env::Env;
+use diagnostic::Failure;
 use std::path::Path;
+use toolchain::env::Env;
 
 pub(super) fn run(args: &CleanArgs) -> Result<(), Failure> {
     let Some(cache) = Env::current().cache_folder() else {

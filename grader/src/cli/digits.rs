@@ -1,8 +1,8 @@
 //! `grader digits`.
 
 use super::args::DigitsArgs;
-use crate::failure::{Failure, FailureKind};
 use ::digits::{Digit, SIDE, Writer, idx};
+use diagnostic::{Failure, FailureKind};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -1,20 +1,19 @@
 //! `grader doctor`.
 
-use crate::backend::gpu;
 use crate::doctor;
-use crate::failure::{EXIT_ENVIRONMENT, EXIT_PASS};
-use crate::report;
-use crate::report::style::Style;
-use crate::toolchain::env::Env;
+use device::gpu;
+use diagnostic::{EXIT_ENVIRONMENT, EXIT_PASS};
+use report::style::Style;
 use std::io::Write;
 use std::path::Path;
+use toolchain::env::Env;
 
 /// Looks at the machine and returns the exit code.
 pub(super) fn run(nvcc: Option<&Path>) -> u8 {
     let gpu = gpu::detect();
     let checks = doctor::examine(&Env::current(), nvcc, gpu.as_ref().map(|gpu| &gpu.info));
     let stdout = std::io::stdout();
-    let page = report::doctor::page(&checks, Style::detect(&stdout));
+    let page = doctor::page(&checks, Style::detect(&stdout));
     stdout.lock().write_all(page.as_bytes()).ok();
     if doctor::healthy(&checks) { EXIT_PASS } else { EXIT_ENVIRONMENT }
 }

@@ -1,10 +1,10 @@
 //! `grader editor-setup`.
 
 use crate::editor;
-use crate::failure::{Failure, FailureKind};
-use crate::toolchain::Toolchain;
-use crate::toolchain::env::Env;
+use diagnostic::{Failure, FailureKind};
 use std::path::Path;
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>, nvcc: Option<&Path>) -> Result<(), Failure> {
     let workbook = super::workbook(workbook)?;

@@ -2,16 +2,16 @@
 
 use super::args::{ExplainArgs, Format};
 use super::grading;
-use crate::backend::vm::VmBackend;
-use crate::explain;
-use crate::failure::{EXIT_FAIL, Failure};
-use crate::grade;
-use crate::oracle;
-use crate::report::explain::{Subject, document, page};
-use crate::spec::Test;
-use crate::toolchain::Toolchain;
-use crate::toolchain::env::Env;
+use device::vm::VmBackend;
+use diagnostic::{EXIT_FAIL, Failure};
+use judge::explain;
+use judge::grade;
+use puzzle::oracle;
+use puzzle::spec::Test;
+use report::explain::{Subject, document, page};
 use std::path::Path;
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 /// Explains an element and returns the exit code.
 pub(super) fn run(args: &ExplainArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> u8 {

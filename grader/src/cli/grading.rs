@@ -1,23 +1,23 @@
 //! What `grader puzzle` and `grader watch` share: grading one kernel file, with its events reported as they come.
 
 use super::args::BackendChoice;
-use crate::backend::Run;
-use crate::backend::gpu::{self, Gpu};
-use crate::case::Case;
-use crate::failure::{Failure, FailureKind};
-use crate::grade::{self, Machine};
-use crate::judge;
 use crate::npy;
-use crate::picture;
-use crate::progress::Late;
-use crate::report::{Compile, Reporter, RunInfo, Summary};
-use crate::spec::{Spec, Test};
 use crate::standing::{Outcome, Standing};
-use crate::toolchain::Toolchain;
-use crate::verdict::Picture;
-use crate::workbook::{Puzzle, Workbook};
+use device::backend::Run;
+use device::gpu::{self, Gpu};
+use diagnostic::{Failure, FailureKind};
+use judge::grade::{self, Machine};
+use judge::judgement;
+use judge::verdict::Picture;
+use puzzle::case::Case;
+use puzzle::spec::{Spec, Test};
+use puzzle::workbook::{Puzzle, Workbook};
+use report::picture;
+use report::{Compile, Reporter, RunInfo, Summary};
 use std::path::Path;
 use std::time::Duration;
+use toolchain::Toolchain;
+use toolchain::spinner::Late;
 
 /// After a test that ran longer than this without an end, the others do not run.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -128,7 +128,7 @@ fn draw(job: &Job<'_>, case: &Case, run: &Run) -> Vec<String> {
         // A folder that cannot be written changes nothing about the verdict.
         Err(error) => format!("{}: no picture, {error}", drawing.style.title),
     };
-    judge::pictures(case, run).iter().map(drawn).collect()
+    judgement::pictures(case, run).iter().map(drawn).collect()
 }
 
 /// As [`grade`], and keeps the verdict if it is one on the student's own file.

@@ -2,13 +2,13 @@
 
 use super::args::HintArgs;
 use crate::chapter::{self, LEVELS};
-use crate::failure::Failure;
-use crate::report::style::{Style, Tone};
 use crate::standing::Standing;
 use crate::terminal;
-use crate::toolchain::env::Env;
-use crate::workbook::{Puzzle, Workbook};
+use diagnostic::Failure;
+use puzzle::workbook::{Puzzle, Workbook};
+use report::style::{Style, Tone};
 use std::path::Path;
+use toolchain::env::Env;
 
 /// Lines are no longer than this on a wide terminal, and where there is none.
 const WIDTH: usize = 96;

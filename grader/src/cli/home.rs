@@ -2,12 +2,12 @@
 
 use super::next;
 use crate::contents;
-use crate::failure::Failure;
-use crate::report::style::{Style, Tone};
 use crate::standing::Standing;
-use crate::toolchain::env::Env;
-use crate::workbook::Workbook;
+use diagnostic::Failure;
+use puzzle::workbook::Workbook;
+use report::style::{Style, Tone};
 use std::path::Path;
+use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = super::workbook(workbook)?;

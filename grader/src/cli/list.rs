@@ -1,11 +1,11 @@
 //! `grader list`.
 
 use crate::contents::{self, Entry};
-use crate::failure::Failure;
-use crate::report::style::{Style, Tone};
 use crate::standing::{Outcome, Standing, State};
-use crate::toolchain::env::Env;
+use diagnostic::Failure;
+use report::style::{Style, Tone};
 use std::path::Path;
+use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = super::workbook(workbook)?;

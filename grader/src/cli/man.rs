@@ -1,9 +1,9 @@
 //! `grader man`.
 
 use super::args::{Cli, ManArgs};
-use crate::failure::{Failure, FailureKind};
 use clap::CommandFactory;
 use clap_mangen::Man;
+use diagnostic::{Failure, FailureKind};
 
 pub(super) fn run(args: &ManArgs) -> Result<(), Failure> {
     let Some(dir) = &args.dir else {

@@ -1,8 +1,8 @@
 //! `grader new NN_name`.
 
 use super::args::NewArgs;
-use crate::failure::Failure;
 use crate::template::{self, Names};
+use diagnostic::Failure;
 use std::io::{IsTerminal, Write, stdin, stdout};
 use std::path::Path;
 

@@ -1,12 +1,12 @@
 //! `grader next`.
 
 use crate::contents;
-use crate::failure::Failure;
-use crate::report::style::{Style, Tone};
 use crate::standing::{Standing, State};
-use crate::toolchain::env::Env;
-use crate::workbook::{Puzzle, Workbook};
+use diagnostic::Failure;
+use puzzle::workbook::{Puzzle, Workbook};
+use report::style::{Style, Tone};
 use std::path::Path;
+use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = super::workbook(workbook)?;

@@ -1,13 +1,13 @@
 //! `grader open N`: the chapter in the browser, and the stub in the editor.
 
 use super::args::NumberArgs;
-use crate::failure::{Failure, FailureKind};
-use crate::toolchain::env::Env;
-use crate::workbook::{Puzzle, Workbook};
+use diagnostic::{Failure, FailureKind};
+use puzzle::workbook::{Puzzle, Workbook};
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use toolchain::env::Env;
 
 pub(super) fn run(args: &NumberArgs, workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = super::workbook(workbook)?;

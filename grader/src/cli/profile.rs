@@ -2,18 +2,18 @@
 
 use super::args::{Format, ProfileArgs};
 use super::grading;
-use crate::backend::vm::VmBackend;
-use crate::case::Case;
-use crate::failure::Failure;
-use crate::grade;
-use crate::occupancy::{Needs, Occupancy};
-use crate::oracle;
-use crate::report::explain::Subject;
-use crate::report::profile::{Fit, document, page};
-use crate::spec::Test;
-use crate::toolchain::env::Env;
-use crate::toolchain::{Resources, Toolchain};
+use device::vm::VmBackend;
+use diagnostic::Failure;
+use judge::grade;
+use puzzle::case::Case;
+use puzzle::oracle;
+use puzzle::spec::Test;
+use report::explain::Subject;
+use report::occupancy::{Needs, Occupancy};
+use report::profile::{Fit, document, page};
 use std::path::Path;
+use toolchain::env::Env;
+use toolchain::{Resources, Toolchain};
 
 /// A T4, a card of the 30 series, an H100.
 const ARCHITECTURES: [u32; 3] = [75, 86, 90];

@@ -1,12 +1,12 @@
 //! `grader ptx check FILE...`: can the virtual machine run these?
 
 use super::args::{PtxCheckArgs, PtxFormat};
-use crate::failure::{EXIT_FAIL, EXIT_PASS, Failure, FailureKind};
-use crate::module;
-use crate::report::style::{Style, Tone};
+use diagnostic::{EXIT_FAIL, EXIT_PASS, Failure, FailureKind};
 use ptxvm::Module;
+use report::style::{Style, Tone};
 use serde_json::{Value, json};
 use std::path::Path;
+use toolchain::module;
 
 /// An entry of a module, and why it cannot run.
 struct Entry {

@@ -2,17 +2,17 @@
 
 use super::args::{BackendChoice, Format, PuzzleArgs};
 use super::grading::{self, Job};
-use crate::failure::{Failure, FailureKind};
-use crate::oracle;
-use crate::report::style::Style;
-use crate::report::{JsonReporter, JunitReporter, Reporter, Summary, TextReporter};
-use crate::spec::Test;
 use crate::standing::Standing;
-use crate::toolchain::Toolchain;
-use crate::toolchain::env::Env;
-use crate::workbook::Puzzle;
+use diagnostic::{Failure, FailureKind};
+use puzzle::oracle;
+use puzzle::spec::Test;
+use puzzle::workbook::Puzzle;
+use report::style::Style;
+use report::{JsonReporter, JunitReporter, Reporter, Summary, TextReporter};
 use std::io;
 use std::path::{Path, PathBuf};
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 /// Grades a puzzle and returns the exit code.
 pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> u8 {

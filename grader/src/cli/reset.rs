@@ -1,10 +1,10 @@
 //! `grader reset N`.
 
 use super::args::NumberArgs;
-use crate::failure::Failure;
 use crate::pristine::{self, Reset};
-use crate::toolchain::env::Env;
+use diagnostic::Failure;
 use std::path::Path;
+use toolchain::env::Env;
 
 pub(super) fn run(args: &NumberArgs, workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = super::workbook(workbook)?;

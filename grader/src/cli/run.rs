@@ -2,18 +2,18 @@
 
 use super::args::{BackendChoice, RunArgs};
 use super::profile::fit;
-use crate::backend::gpu;
-use crate::failure::{Failure, FailureKind};
-use crate::program::{self, Emulated, Profile, Ran};
-use crate::report::findings_page;
-use crate::report::profile::{ProgramSubject, program_document, program_page};
-use crate::report::style::Style;
-use crate::toolchain::env::Env;
-use crate::toolchain::{Library, Resources, Target, Toolchain, VirtualArch};
+use device::gpu;
+use device::program::{self, Emulated, Profile, Ran};
+use diagnostic::{Failure, FailureKind};
+use report::findings_page;
+use report::profile::{ProgramSubject, program_document, program_page};
+use report::style::Style;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{self, Write};
 use std::path::Path;
+use toolchain::env::Env;
+use toolchain::{Library, Resources, Target, Toolchain, VirtualArch};
 
 /// Exit code of `--check` where there are findings.
 const FOUND: u8 = 1;

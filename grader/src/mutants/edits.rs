@@ -2,8 +2,8 @@
 
 use super::lexemes::Lexeme;
 use super::{Body, Edit};
-use crate::toolchain::tokens::Kind;
 use std::collections::BTreeSet;
+use toolchain::tokens::Kind;
 
 /// What may stand in place of an operator. Binary ones only between operands.
 fn alternatives(operator: &str) -> &'static [&'static str] {

@@ -1,7 +1,7 @@
 //! A source cut into what the operators of mutation look at.
 
-use crate::toolchain::tokens::{Kind, tokens};
 use std::ops::Range;
+use toolchain::tokens::{Kind, tokens};
 
 /// Operators of more than one sign, longest first.
 const LONG: [&str; 24] = [

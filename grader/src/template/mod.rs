@@ -1,7 +1,7 @@
 //! The files of a new puzzle. They are a small puzzle that is in order, to be changed step by step into the one meant.
 
-use crate::failure::{Failure, FailureKind};
-use crate::workbook::{Workbook, number_of};
+use diagnostic::{Failure, FailureKind};
+use puzzle::workbook::{Workbook, number_of};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -63,7 +63,7 @@ fn fields(source: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn every_key_of_a_spec_has_a_place_on_its_page() {
     let page = page("spec_reference.md");
-    let source = std::fs::read_to_string(root().join("grader/src/spec/raw.rs")).unwrap();
+    let source = std::fs::read_to_string(root().join("grader/puzzle/src/spec/raw.rs")).unwrap();
     for key in fields(&source) {
         let known = ["`KEY`", "[KEY]", "[[KEY]]", "KEY =", "KEY  =", "KEY   ="];
         let shown = known.iter().any(|form| page.contains(&form.replace("KEY", key)));
@@ -80,12 +80,12 @@ fn words<'a>(source: &'a str, start: &str, end: &str) -> Vec<&'a str> {
 #[test]
 fn every_finding_and_every_word_for_repeated_runs_has_a_place() {
     let reference = page("spec_reference.md");
-    let read = |file| std::fs::read_to_string(root().join("grader/src").join(file)).unwrap();
-    let repeat = read("spec/repeat.rs");
+    let read = |file| std::fs::read_to_string(root().join("grader").join(file)).unwrap();
+    let repeat = read("puzzle/src/spec/repeat.rs");
     for word in words(&repeat, "const WORDS", "];") {
         assert!(reference.contains(&format!("`\"{word}\"`")), "{word}");
     }
-    let findings = read("finding.rs");
+    let findings = read("device/src/finding.rs");
     let (kernels, host) = findings.split_once("impl HostFault").unwrap();
     let mut names = words(kernels, "pub fn name(&self)", "\n    }");
     names.extend(words(host, "pub fn name(&self)", "\n    }"));
@@ -99,14 +99,14 @@ fn every_finding_and_every_word_for_repeated_runs_has_a_place() {
 #[test]
 fn every_counter_has_a_place() {
     let reference = page("spec_reference.md");
-    for name in grader::counter::Counter::names() {
+    for name in puzzle::counter::Counter::names() {
         assert!(reference.contains(&format!("`{name}`")), "{name}");
     }
 }
 
 #[test]
 fn every_word_for_data_and_every_function_has_a_place() {
-    let kinds = std::fs::read_to_string(root().join("grader/src/spec/kind.rs")).unwrap();
+    let kinds = std::fs::read_to_string(root().join("grader/puzzle/src/spec/kind.rs")).unwrap();
     let reference = page("spec_reference.md");
     let words = kinds.split("const WORDS").nth(1).unwrap().split("];").next().unwrap();
     let words: Vec<&str> = words.split('"').skip(1).step_by(2).collect();

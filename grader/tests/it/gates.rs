@@ -1,9 +1,9 @@
 //! `[[gate]]`: a kernel with the right values at too high a price fails, and is told the line that spends most.
 
 use crate::mini::Bench;
-use grader::counter::Counter;
-use grader::finding::{Finding, FindingKind};
-use grader::spec::Spec;
+use device::finding::{Finding, FindingKind};
+use puzzle::counter::Counter;
+use puzzle::spec::Spec;
 use std::path::Path;
 
 /// Transposes a matrix, rows of `n` to columns of `n`, in three ways.

@@ -2,8 +2,8 @@
 //! and none that adds up or multiplies in sixteen bits.
 
 use crate::mini::Bench;
-use grader::case::{Case, CaseTensor, Role};
-use grader::tensor::{decode, encode};
+use puzzle::case::{Case, CaseTensor, Role};
+use puzzle::tensor::{decode, encode};
 
 /// One thread for each row, `y[r] = sum[k] a[r,k] * b[r,k]`, in several ways for each type of element and result.
 const KERNELS: &str = r#"

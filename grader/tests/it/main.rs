@@ -5,7 +5,6 @@ mod docs;
 mod gates;
 mod half;
 mod host;
-mod layers;
 mod mini;
 mod programs;
 mod puzzles;

@@ -1,15 +1,15 @@
 //! Small specs and kernels through the whole way of a verdict, on the virtual machine.
 
-use grader::case::Case;
-use grader::grade::{self, Machine};
-use grader::oracle;
-use grader::spec::Spec;
-use grader::toolchain::Toolchain;
-use grader::toolchain::env::Env;
-use grader::verdict::TestVerdict;
-use grader::workbook::Workbook;
+use judge::grade::{self, Machine};
+use judge::verdict::TestVerdict;
+use puzzle::case::Case;
+use puzzle::oracle;
+use puzzle::spec::Spec;
+use puzzle::workbook::Workbook;
 use std::path::Path;
 use tempfile::TempDir;
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 /// A compiler and a file of kernels; compiling it again is free.
 pub struct Bench {

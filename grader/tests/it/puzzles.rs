@@ -2,16 +2,16 @@
 
 use grader::check::report::{Checked, page};
 use grader::check::{self, Bench};
-use grader::report::style::Style;
-use grader::toolchain::Toolchain;
-use grader::toolchain::env::Env;
-use grader::workbook::Workbook;
+use puzzle::workbook::Workbook;
+use report::style::Style;
 use std::path::Path;
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 #[test]
 fn every_puzzle_is_in_order() {
     // Not this program, which has no hidden commands.
-    grader::host::set_program(env!("CARGO_BIN_EXE_grader"));
+    device::host::set_program(env!("CARGO_BIN_EXE_grader"));
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let workbook = Workbook::open(&root).unwrap_or_else(|f| panic!("{}", f.render(false)));
     let toolchain = Toolchain::locate(&Env::current(), None);

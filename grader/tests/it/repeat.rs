@@ -1,8 +1,8 @@
 //! `repeat = "bit-equal"`: what depends on the order of blocks or warps is found, and nothing else is.
 
 use crate::mini::Bench;
-use grader::finding::FindingKind;
-use grader::spec::Spec;
+use device::finding::FindingKind;
+use puzzle::spec::Spec;
 use std::path::Path;
 
 const KERNELS: &str = r#"

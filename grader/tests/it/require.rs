@@ -1,8 +1,8 @@
 //! `[[require]]`: results that the formula does not fix are judged by what it makes of them.
 
 use crate::mini::Bench;
-use grader::finding::{Finding, FindingKind};
-use grader::requirement::Relation;
+use device::finding::{Finding, FindingKind};
+use puzzle::requirement::Relation;
 
 /// Square roots: either sign will do.
 const KERNELS: &str = r#"

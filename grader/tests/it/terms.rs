@@ -1,15 +1,15 @@
 //! Does the report name the line that is wrong? On the wrong kernels that the puzzles ship.
 
-use grader::case::Case;
 use grader::check;
-use grader::expansion::{RowKind, statement};
-use grader::grade::{self, Machine};
-use grader::toolchain::Toolchain;
-use grader::toolchain::env::Env;
-use grader::workbook::Workbook;
+use judge::expansion::{RowKind, statement};
+use judge::grade::{self, Machine};
+use puzzle::case::Case;
+use puzzle::workbook::Workbook;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 /// Lines of `new` (1-based) that are not in `old`; where lines were taken out, the ones around.
 fn changed(old: &str, new: &str) -> BTreeSet<u32> {

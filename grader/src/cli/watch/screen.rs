@@ -1,8 +1,8 @@
 //! What `grader watch` shows: on a terminal a page at a time, elsewhere lines.
 
-use crate::report::style::{Style, Tone};
 use crate::terminal;
-use crate::workbook::Puzzle;
+use puzzle::workbook::Puzzle;
+use report::style::{Style, Tone};
 
 /// Clears what is seen, not what was scrolled away, and goes to the top (ECMA-48: ED 2, CUP).
 const CLEAR: &str = "\u{1b}[2J\u{1b}[H";

@@ -1,11 +1,11 @@
 //! A workbook of two small puzzles in a folder of its own, with a cache of its own.
 
 use super::{Output, output};
-use grader::toolchain::Toolchain;
-use grader::toolchain::env::Env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 /// Fails: it writes nothing.
 pub const STUB: &str = "\

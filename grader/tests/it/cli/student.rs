@@ -1,10 +1,10 @@
 //! What a student types between two gradings.
 
 use super::bench::{Bench, RIGHT, STUB};
-use grader::toolchain::env::Env;
 use insta::assert_snapshot;
 use std::io::Write;
 use std::process::{Command, Stdio};
+use toolchain::env::Env;
 
 #[test]
 fn help_names_every_command() {

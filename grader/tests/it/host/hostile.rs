@@ -1,16 +1,16 @@
 //! Programs that try to get a pass, or out, or to take the machine with them. Each is one test of a puzzle: the first
 //! element of the input says what to do.
 
-use grader::grade::{self, Machine};
-use grader::host;
-use grader::oracle;
-use grader::spec::Test;
-use grader::toolchain::Toolchain;
-use grader::toolchain::env::Env;
-use grader::verdict::TestVerdict;
-use grader::workbook::Workbook;
+use device::host;
+use judge::grade::{self, Machine};
+use judge::verdict::TestVerdict;
+use puzzle::oracle;
+use puzzle::spec::Test;
+use puzzle::workbook::Workbook;
 use std::fs;
 use std::path::Path;
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 /// What the program does, as C++, and what must come of it: "pass", "fail" (for whatever reason), or the first finding.
 const PROGRAMS: &[(&str, &str, &str)] = &[
@@ -229,7 +229,7 @@ fn verdicts() -> Vec<TestVerdict> {
     fs::write(puzzles.join("01_twice.cu"), source(&path)).unwrap();
     let workbook = Workbook::open(dir.path()).unwrap();
     let puzzle = workbook.puzzle(1).unwrap();
-    let fine = |f: grader::failure::Failure| f.render(false);
+    let fine = |f: diagnostic::Failure| f.render(false);
     let spec = oracle::load(&puzzle.spec, &puzzle.spec).map_err(fine).unwrap();
     let toolchain = Toolchain::locate(&Env::current(), None).map_err(fine).unwrap();
     let program =

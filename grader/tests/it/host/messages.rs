@@ -1,14 +1,14 @@
 //! What is said of host code that does not fit its spec, and of a test that it fails.
 
-use grader::failure::{Failure, FailureKind};
-use grader::grade::{self, Machine};
-use grader::oracle;
-use grader::toolchain::Toolchain;
-use grader::toolchain::env::Env;
-use grader::workbook::Workbook;
+use diagnostic::{Failure, FailureKind};
 use insta::assert_snapshot;
+use judge::grade::{self, Machine};
+use puzzle::oracle;
+use puzzle::workbook::Workbook;
 use std::fs;
 use std::process::Command;
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 const SPEC: &str = r#"title = "Twice"
 [dims]

@@ -1,0 +1,363 @@
+//! The driver's errors in plain words: what each means here, whose turn it is, what to do next.
+//!
+//! Codes: CUDA Driver API, "Data types used by CUDA driver", enum `CUresult`.
+
+use super::child::{Broken, BrokenKind};
+use super::protocol::{DriverFailure, GpuInfo, Stage};
+use crate::finding::FindingKind;
+use diagnostic::{Failure, FailureKind};
+use puzzle::case::CaseLaunch;
+
+/// What an error amounts to.
+#[derive(Debug, PartialEq)]
+pub enum Meaning {
+    /// The kernel did something wrong.
+    Kernel(FindingKind),
+    /// Nothing that the kernel's author could mend.
+    Machine(Failure),
+}
+
+/// Where to go for more: the virtual machine knows what the driver does not tell.
+const SEE_MORE: &str = "run with --backend vm to see the line, the tensor and the index";
+
+/// What a kernel did to make the driver stop it; `None` for codes that say nothing about the kernel.
+fn of_a_kernel(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "CUDA_ERROR_ILLEGAL_ADDRESS" => {
+            "illegal address: a thread read or wrote memory outside every allocation, as a wrong index or an unset pointer does"
+        }
+        "CUDA_ERROR_MISALIGNED_ADDRESS" => {
+            "misaligned address: a thread accessed memory at an address that is not a multiple of the access size, \
+             as a cast to float4* at an odd offset does"
+        }
+        "CUDA_ERROR_INVALID_ADDRESS_SPACE" => {
+            "wrong address space: an instruction for shared, local or global memory got the address of another kind of memory"
+        }
+        "CUDA_ERROR_HARDWARE_STACK_ERROR" => {
+            "stack error: a thread's stack is damaged or full, as endless recursion or a wrong index into a local array does"
+        }
+        "CUDA_ERROR_ILLEGAL_INSTRUCTION" | "CUDA_ERROR_INVALID_PC" => {
+            "illegal instruction: a thread ran something that is no instruction, as after a wild jump or a trap"
+        }
+        "CUDA_ERROR_LAUNCH_FAILED" => {
+            "the kernel was stopped while it ran: a wrong access to shared or local memory, or a trap, does this"
+        }
+        "CUDA_ERROR_LAUNCH_TIMEOUT" => {
+            "the kernel ran longer than the driver allows on a GPU that also draws a screen: is there a loop that does not end?"
+        }
+        "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" => {
+            "the kernel needs more registers for each thread than this GPU has for a block of this size: \
+             use fewer local variables, or smaller local arrays"
+        }
+        _ => return None,
+    })
+}
+
+/// What is wrong with a machine, and what would mend it; `{driver}` stands for the CUDA version that the driver knows.
+fn of_a_machine(code: &str) -> Option<(&'static str, &'static str)> {
+    Some(match code {
+        "NO_DRIVER" => (
+            "no NVIDIA driver was found: libcuda.so.1 cannot be loaded",
+            "install the NVIDIA driver, or run with --backend vm, which needs none",
+        ),
+        "CUDA_ERROR_NO_DEVICE" | "CUDA_ERROR_INVALID_DEVICE" => (
+            "the NVIDIA driver finds no GPU",
+            "is a GPU visible? look at `nvidia-smi` and at the variable CUDA_VISIBLE_DEVICES; a container must be \
+             started with access to GPUs. Or run with --backend vm",
+        ),
+        "CUDA_ERROR_STUB_LIBRARY" => (
+            "the libcuda.so.1 that was found is a stub for linking, not a driver",
+            "take the folder `stubs` out of LD_LIBRARY_PATH, or install the NVIDIA driver; or run with --backend vm",
+        ),
+        "CUDA_ERROR_NO_BINARY_FOR_GPU"
+        | "CUDA_ERROR_INVALID_IMAGE"
+        | "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+        | "CUDA_ERROR_INVALID_PTX"
+        | "CUDA_ERROR_INVALID_SOURCE" => (
+            "the NVIDIA driver (CUDA {driver}) cannot load the compiler's code for this GPU",
+            "the driver must be as new as the compiler: update the NVIDIA driver, or choose an older compiler with \
+             --nvcc; `grader doctor` shows both versions. Or run with --backend vm",
+        ),
+        "CUDA_ERROR_JIT_COMPILER_NOT_FOUND" | "CUDA_ERROR_JIT_COMPILATION_DISABLED" => (
+            "the NVIDIA driver cannot compile PTX for this GPU",
+            "install the whole driver (libnvidia-ptxjitcompiler is missing), or unset CUDA_DISABLE_PTX_JIT; \
+             or run with --backend vm",
+        ),
+        "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" => (
+            "the driver's library and its kernel module have different versions",
+            "restart the machine: the driver was updated since it started. Or run with --backend vm",
+        ),
+        "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE" => (
+            "a CUDA compatibility library stands before the driver's own, and this GPU does not support it",
+            "take the folder `compat` out of LD_LIBRARY_PATH, or run with --backend vm",
+        ),
+        "CUDA_ERROR_SYSTEM_NOT_READY" => (
+            "the GPU's system is not ready",
+            "is the fabric manager running (`systemctl status nvidia-fabricmanager`)? Or run with --backend vm",
+        ),
+        "CUDA_ERROR_OUT_OF_MEMORY" => (
+            "the GPU has not enough free memory",
+            "end the other programs on it (`nvidia-smi` lists them), choose another GPU with CUDA_VISIBLE_DEVICES, \
+             or run with --backend vm",
+        ),
+        "CUDA_ERROR_DEVICE_UNAVAILABLE" | "CUDA_ERROR_CONTEXT_ALREADY_IN_USE" => (
+            "the GPU is busy: it is in exclusive mode and another program holds it",
+            "end the other program (`nvidia-smi` lists it), choose another GPU with CUDA_VISIBLE_DEVICES, \
+             or run with --backend vm",
+        ),
+        "CUDA_ERROR_MPS_CONNECTION_FAILED"
+        | "CUDA_ERROR_MPS_RPC_FAILURE"
+        | "CUDA_ERROR_MPS_SERVER_NOT_READY"
+        | "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED"
+        | "CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED" => (
+            "the CUDA MPS server does not take this program",
+            "look at the server's log, unset CUDA_MPS_PIPE_DIRECTORY, or run with --backend vm",
+        ),
+        "CUDA_ERROR_DEVICE_NOT_LICENSED" => (
+            "the GPU has no licence for compute work",
+            "a virtual GPU needs a licence for compute; or run with --backend vm",
+        ),
+        "CUDA_ERROR_ECC_UNCORRECTABLE" | "CUDA_ERROR_NVLINK_UNCORRECTABLE" => (
+            "the GPU's hardware reports an error in its memory or links",
+            "reset the GPU or use another one; or run with --backend vm",
+        ),
+        "CUDA_ERROR_OPERATING_SYSTEM" | "CUDA_ERROR_NOT_PERMITTED" => (
+            "the operating system refused the driver a call",
+            "may this user open /dev/nvidia*? or run with --backend vm",
+        ),
+        _ => return None,
+    })
+}
+
+/// Explains an error that the driver returned. `log` is what the child wrote on standard error: a failed `assert` is
+/// printed there.
+pub fn driver(
+    failure: &DriverFailure,
+    launches: &[CaseLaunch],
+    info: Option<&GpuInfo>,
+    log: &str,
+) -> Meaning {
+    let DriverFailure { stage, code, text } = failure;
+    match stage {
+        Stage::Wait(_) if code == "CUDA_ERROR_ASSERT" => {
+            return Meaning::Kernel(FindingKind::Trap { message: assertion(log) });
+        }
+        Stage::Launch(_) | Stage::Wait(_) => {
+            if let Some(meaning) = of_a_kernel(code) {
+                let meaning = if code == "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" {
+                    meaning.to_owned()
+                } else {
+                    format!("{meaning}; {SEE_MORE}")
+                };
+                return Meaning::Kernel(FindingKind::Driver { code: code.clone(), meaning });
+            }
+        }
+        _ => {}
+    }
+    let too_large = ["CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"];
+    if let (Stage::Launch(n), true) = (stage, too_large.contains(&code.as_str())) {
+        return Meaning::Machine(refused_launch(launches.get(*n), code));
+    }
+    if let Some((title, help)) = of_a_machine(code) {
+        let version =
+            info.map_or("version unknown".to_owned(), |i| super::cuda_version(i.driver_version));
+        let title = format!("{} ({code})", title.replace("{driver}", &version));
+        return Meaning::Machine(Failure::new(FailureKind::Environment, title, help));
+    }
+    // An unknown error while a kernel ran is laid at the kernel's door: it must not pass.
+    if let Stage::Wait(_) = stage {
+        let meaning = format!("the driver stopped the kernel: {text}; {SEE_MORE}");
+        return Meaning::Kernel(FindingKind::Driver { code: code.clone(), meaning });
+    }
+    let doing = match stage {
+        Stage::Open => "starting the GPU",
+        Stage::Load => "loading the compiled kernel",
+        Stage::Allocate => "filling the GPU's memory",
+        Stage::Launch(_) | Stage::Wait(_) => "starting the kernel",
+        Stage::Read => "reading the results",
+    };
+    Meaning::Machine(Failure::new(
+        FailureKind::Environment,
+        format!("the NVIDIA driver failed while {doing}: {code}, {text}"),
+        "try again; `grader doctor` shows the driver's state. Or run with --backend vm",
+    ))
+}
+
+/// Explains a child that gave no answer.
+pub fn broken(broken: &Broken, waited_for: &str) -> Meaning {
+    let environment = |title: String, help: &str| {
+        Meaning::Machine(Failure::new(FailureKind::Environment, title, help))
+    };
+    match (&broken.kind, broken.launch) {
+        (BrokenKind::Start(error), _) => environment(
+            format!("the process that drives the GPU cannot be started: {error}"),
+            "run with --backend vm, which needs no second process",
+        ),
+        (BrokenKind::TimedOut(limit), Some(_)) => {
+            Meaning::Kernel(FindingKind::TimeOut { seconds: limit.as_secs_f64() })
+        }
+        (BrokenKind::TimedOut(limit), None) => environment(
+            format!(
+                "the NVIDIA driver did not answer within {:.0} s ({waited_for})",
+                limit.as_secs_f64()
+            ),
+            "does `nvidia-smi` answer? if not, the driver hangs and the machine needs a restart. Or run with --backend vm",
+        ),
+        (BrokenKind::Ended { status, .. }, Some(_)) => Meaning::Kernel(FindingKind::Driver {
+            code: status.clone(),
+            meaning: format!(
+                "the process that drives the GPU crashed while the kernel ran; {SEE_MORE}"
+            ),
+        }),
+        (BrokenKind::Ended { status, log }, None) => {
+            let last = log.lines().rev().find(|l| !l.starts_with("note:") && !l.trim().is_empty());
+            let said = last.map_or(String::new(), |l| format!("; its last words: {}", l.trim()));
+            environment(
+                format!(
+                    "the process that drives the GPU ended before it answered ({waited_for}): {status}{said}"
+                ),
+                "try again; `grader doctor` shows the driver's state. Or run with --backend vm",
+            )
+        }
+        (BrokenKind::Rubbish(what), _) => environment(
+            format!("the process that drives the GPU sent a damaged answer: {what}"),
+            "nothing in it is believed, so the kernel is not judged: run with --backend vm, which finds wild writes",
+        ),
+    }
+}
+
+/// A launch whose numbers the driver does not take.
+fn refused_launch(launch: Option<&CaseLaunch>, code: &str) -> Failure {
+    let what = launch.map_or("a launch".to_owned(), |l| {
+        let CaseLaunch { kernel, grid: [gx, gy, gz], block: [bx, by, bz], shared, .. } = l;
+        format!("`{kernel}` with grid ({gx}, {gy}, {gz}), block ({bx}, {by}, {bz}) and {shared} bytes of dynamic shared memory")
+    });
+    Failure::new(
+        FailureKind::Usage,
+        format!("the GPU cannot start {what} ({code})"),
+        "in the spec's [[launch]]: a block has at most 1024 threads (64 in z), a grid at most 65535 blocks in y and in z \
+         and none of its sizes is 0, and a block's shared memory, static and dynamic, has at most 48 KiB to 227 KiB, \
+         depending on the GPU; a cooperative launch needs room for all its blocks at once",
+    )
+}
+
+/// `file.cu:3: void k(float *): block: [0,0,0], thread: [1,0,0] Assertion `i < n` failed.`, as the driver prints it.
+fn assertion(log: &str) -> Option<String> {
+    log.lines()
+        .find(|l| l.contains("Assertion `") && l.contains("failed"))
+        .map(|l| l.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+    use std::time::Duration;
+
+    const ALL_STAGES: [Stage; 6] =
+        [Stage::Open, Stage::Load, Stage::Allocate, Stage::Launch(0), Stage::Wait(0), Stage::Read];
+
+    fn explain(stage: Stage, code: &str, log: &str) -> Meaning {
+        let failure = DriverFailure { stage, code: code.into(), text: "words".into() };
+        let info = GpuInfo { name: "G".into(), compute_capability: (7, 5), driver_version: 12040 };
+        let launch = CaseLaunch {
+            kernel: "k".into(),
+            grid: [1, 2, 3],
+            block: [2048, 1, 1],
+            shared: 5,
+            cooperative: false,
+            args: Vec::new(),
+        };
+        driver(&failure, &[launch], Some(&info), log)
+    }
+
+    fn machine(meaning: Meaning) -> (FailureKind, String, String) {
+        let Meaning::Machine(failure) = meaning else { panic!("{meaning:?}") };
+        (failure.kind, failure.diagnostics[0].title.clone(), failure.diagnostics[0].help.join("\n"))
+    }
+
+    #[test]
+    fn what_a_kernel_did_is_a_finding_only_while_it_runs() {
+        let Meaning::Kernel(FindingKind::Driver { code, meaning }) =
+            explain(Stage::Wait(0), "CUDA_ERROR_ILLEGAL_ADDRESS", "")
+        else {
+            panic!()
+        };
+        assert_eq!(code, "CUDA_ERROR_ILLEGAL_ADDRESS");
+        assert!(
+            meaning.contains("outside every allocation") && meaning.contains("--backend vm"),
+            "{meaning}"
+        );
+        let (kind, ..) = machine(explain(Stage::Open, "CUDA_ERROR_ILLEGAL_ADDRESS", ""));
+        assert_eq!(kind, FailureKind::Environment);
+    }
+
+    #[test]
+    fn an_old_driver_is_named_with_its_version() {
+        let (kind, title, help) =
+            machine(explain(Stage::Load, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", ""));
+        assert_eq!(kind, FailureKind::Environment);
+        assert!(
+            title.contains("CUDA 12.4") && help.contains("update the NVIDIA driver"),
+            "{title}: {help}"
+        );
+    }
+
+    #[test]
+    fn a_refused_launch_is_the_specs_matter() {
+        let (kind, title, help) =
+            machine(explain(Stage::Launch(0), "CUDA_ERROR_INVALID_VALUE", ""));
+        assert_eq!(kind, FailureKind::Usage);
+        assert!(
+            title.contains("block (2048, 1, 1)") && help.contains("1024 threads"),
+            "{title}: {help}"
+        );
+    }
+
+    #[test]
+    fn a_failed_assert_is_quoted() {
+        let line =
+            "x.cu:3: void k(float *): block: [0,0,0], thread: [1,0,0] Assertion `i < n` failed.";
+        let trap = explain(Stage::Wait(0), "CUDA_ERROR_ASSERT", &format!("noise\n{line}\nmore"));
+        assert_eq!(trap, Meaning::Kernel(FindingKind::Trap { message: Some(line.into()) }));
+        let trap = explain(Stage::Wait(0), "CUDA_ERROR_ASSERT", "");
+        assert_eq!(trap, Meaning::Kernel(FindingKind::Trap { message: None }));
+    }
+
+    #[test]
+    fn an_unknown_code_is_shown_and_never_passes() {
+        for stage in ALL_STAGES {
+            match explain(stage, "CUDA_ERROR_OF_2031", "") {
+                Meaning::Kernel(FindingKind::Driver { code, .. }) => {
+                    assert_eq!(code, "CUDA_ERROR_OF_2031");
+                }
+                other => {
+                    assert!(machine(other).1.contains("CUDA_ERROR_OF_2031, words"), "{stage:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_child_without_an_answer_is_explained() {
+        let meaning = |kind, launch| broken(&Broken { kind, launch }, "probe");
+        let late = || BrokenKind::TimedOut(Duration::from_secs(10));
+        assert_eq!(
+            meaning(late(), Some(0)),
+            Meaning::Kernel(FindingKind::TimeOut { seconds: 10.0 })
+        );
+        assert!(machine(meaning(late(), None)).1.contains("within 10 s (probe)"));
+        let ended =
+            |log: &str| BrokenKind::Ended { status: "ended by SIGSEGV".into(), log: log.into() };
+        assert!(matches!(meaning(ended(""), Some(0)), Meaning::Kernel(FindingKind::Driver { .. })));
+        let (kind, title, _) =
+            machine(meaning(ended("panicked at\nMissing symbol cuX\nnote: run with"), None));
+        assert_eq!(kind, FailureKind::Environment);
+        assert!(title.contains("SIGSEGV") && title.ends_with("Missing symbol cuX"), "{title}");
+        assert!(
+            machine(meaning(BrokenKind::Rubbish("x".into()), Some(0))).2.contains("not judged")
+        );
+        let missing = BrokenKind::Start(io::ErrorKind::NotFound.into());
+        assert_eq!(machine(meaning(missing, None)).0, FailureKind::Environment);
+    }
+}

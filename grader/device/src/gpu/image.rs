@@ -1,0 +1,250 @@
+//! What a buffer looks like in the GPU's memory, and what its bytes say after a run.
+//!
+//! Around a tensor lie guard zones, so that a write just outside it is noticed. Guards and the elements of outputs start
+//! as [`POISON`]: an element that still holds it was never written. Inputs and what is changed in place start as they are
+//! given.
+
+use crate::backend::RunTensor;
+use crate::finding::{FindingKind, Place};
+use puzzle::case::{CaseTensor, Role};
+use puzzle::tensor::{Tensor, decode, encode, size_of};
+
+/// Repeated over guards and outputs: a quiet NaN in f16, bf16, f32 and f64, but never the NaN that an operation of the
+/// GPU returns (those have a payload of all ones or all zeros). As an `int` it is -131075.
+const POISON: [u8; 2] = 0xfffd_u16.to_le_bytes();
+
+/// Smallest and largest guard zone, in bytes. The largest keeps the copies of big tensors cheap.
+const GUARD: (usize, usize) = (4 << 10, 1 << 20);
+
+/// Addresses of tensors are multiples of this, as `cudaMalloc` promises.
+const ALIGN: usize = 256;
+
+/// Places of guards and tensor in a buffer: guard, tensor, guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Bytes of each guard; so also the offset of the tensor.
+    pub guard: usize,
+    /// Bytes of the tensor.
+    pub tensor: usize,
+}
+
+impl Layout {
+    /// A guard is as large as its tensor, within limits: an index that is wrong by a whole axis still lands in it.
+    pub fn of(tensor: &Tensor) -> Self {
+        let bytes = tensor.bytes();
+        Self { guard: bytes.next_multiple_of(ALIGN).clamp(GUARD.0, GUARD.1), tensor: bytes }
+    }
+
+    /// Bytes of the buffer.
+    pub fn total(self) -> usize {
+        self.tensor + 2 * self.guard
+    }
+
+    fn parts(self, image: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+        let (before, rest) = image.split_at_checked(self.guard)?;
+        let (tensor, after) = rest.split_at_checked(self.tensor)?;
+        (after.len() == self.guard).then_some((before, tensor, after))
+    }
+}
+
+/// The buffer before the run.
+pub fn before(tensor: &CaseTensor) -> Vec<u8> {
+    let layout = Layout::of(&tensor.tensor);
+    let mut image = POISON.repeat(layout.total().div_ceil(POISON.len()));
+    image.truncate(layout.total());
+    if let Some(values) = tensor.start() {
+        let bytes = encode(tensor.tensor.dtype, values);
+        image[layout.guard..][..bytes.len()].copy_from_slice(&bytes);
+    }
+    image
+}
+
+/// Contents of the tensor in `image`, the buffer after the run, and what was changed that must not be, each with how
+/// many elements. `None` if the buffer has another size.
+pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<(RunTensor, Vec<(FindingKind, u64)>)> {
+    let CaseTensor { tensor, role } = tensor;
+    let size = size_of(tensor.dtype);
+    let layout = Layout::of(tensor);
+    let (guard_before, contents, guard_after) = layout.parts(image)?;
+    let place =
+        |flat: i64| Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat };
+    let mut findings = Vec::new();
+
+    // The element nearest to the tensor tells the most: index -1 or N.
+    let overwritten: Vec<usize> = elements_off(guard_before, size, &POISON);
+    if let Some(nearest) = overwritten.last() {
+        let flat = *nearest as i64 - (layout.guard / size) as i64;
+        findings
+            .push((FindingKind::GuardOverwritten { place: place(flat) }, overwritten.len() as u64));
+    }
+    let overwritten = elements_off(guard_after, size, &POISON);
+    if let Some(nearest) = overwritten.first() {
+        let flat = (tensor.len() + nearest) as i64;
+        findings
+            .push((FindingKind::GuardOverwritten { place: place(flat) }, overwritten.len() as u64));
+    }
+
+    let mut written = vec![true; tensor.len()];
+    match role {
+        Role::Input(values) => {
+            let given = encode(tensor.dtype, values);
+            let changed =
+                contents.chunks(size).zip(given.chunks(size)).map(|(now, then)| now != then);
+            let changed: Vec<usize> =
+                changed.enumerate().filter_map(|(i, c)| c.then_some(i)).collect();
+            if let Some(&first) = changed.first() {
+                findings.push((
+                    FindingKind::InputChanged { place: place(first as i64) },
+                    changed.len() as u64,
+                ));
+            }
+        }
+        // Defined from the start, whether the kernel writes or not.
+        Role::InPlace { .. } => {}
+        Role::Output(_) | Role::Result => {
+            written.fill(false);
+            for element in elements_off(contents, size, &POISON) {
+                written[element] = true;
+            }
+        }
+    }
+    Some((RunTensor { values: decode(tensor.dtype, contents), written }, findings))
+}
+
+/// Indices of the elements, of `size` bytes each, that are not the pattern.
+fn elements_off(bytes: &[u8], size: usize, pattern: &[u8]) -> Vec<usize> {
+    let expected = pattern.repeat(size.div_ceil(pattern.len()));
+    let off =
+        bytes.chunks_exact(size).enumerate().filter(|(_, element)| **element != expected[..size]);
+    off.map(|(i, _)| i).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use indexmath::{Approx, DType};
+
+    const TYPES: [DType; 5] = [DType::F64, DType::F32, DType::F16, DType::BF16, DType::I32];
+
+    fn tensor(dtype: DType, shape: &[usize]) -> Tensor {
+        Tensor { name: "x".into(), dtype, shape: shape.to_vec() }
+    }
+
+    fn input(dtype: DType, values: &[f64]) -> CaseTensor {
+        CaseTensor { tensor: tensor(dtype, &[values.len()]), role: Role::Input(values.to_vec()) }
+    }
+
+    fn output(dtype: DType, len: usize) -> CaseTensor {
+        let right = Approx { value: 1.0, bound: 0.0, magnitude: 1.0, terms: 1 };
+        CaseTensor { tensor: tensor(dtype, &[len]), role: Role::Output(vec![right; len]) }
+    }
+
+    /// Flat index of the one finding, with its count.
+    fn only(findings: &[(FindingKind, u64)]) -> (i64, u64) {
+        let [(kind, count)] = findings else { panic!("{findings:?}") };
+        match kind {
+            FindingKind::GuardOverwritten { place } | FindingKind::InputChanged { place } => {
+                (place.flat, *count)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_untouched_buffer_is_clean_and_its_output_unwritten() {
+        for dtype in TYPES {
+            let (contents, findings) =
+                after(&output(dtype, 5), &before(&output(dtype, 5))).unwrap();
+            assert_eq!((contents.written, findings), (vec![false; 5], vec![]), "{dtype:?}");
+            if dtype != DType::I32 {
+                assert!(contents.values.iter().all(|v| v.is_nan()), "{dtype:?}");
+            }
+            let given = input(dtype, &[1.0, -2.0, 3.0]);
+            let (contents, findings) = after(&given, &before(&given)).unwrap();
+            assert_eq!((contents.values, contents.written), (vec![1.0, -2.0, 3.0], vec![true; 3]));
+            assert_eq!(findings, []);
+        }
+    }
+
+    #[test]
+    fn a_written_element_is_told_from_an_unwritten_one() {
+        for dtype in TYPES {
+            let out = output(dtype, 4);
+            let mut image = before(&out);
+            let at = Layout::of(&out.tensor).guard + 2 * size_of(dtype);
+            image[at..][..size_of(dtype)].copy_from_slice(&encode(dtype, &[6.0]));
+            let (contents, findings) = after(&out, &image).unwrap();
+            assert_eq!(contents.written, [false, false, true, false], "{dtype:?}");
+            assert_eq!((contents.values[2], findings), (6.0, vec![]));
+        }
+    }
+
+    #[test]
+    fn the_nan_of_an_operation_counts_as_written() {
+        let out = output(DType::F32, 1);
+        let mut image = before(&out);
+        let at = Layout::of(&out.tensor).guard;
+        for nan in [0x7fff_ffff_u32, 0xffff_ffff, 0x7fc0_0000, 0xffc0_0000] {
+            image[at..][..4].copy_from_slice(&nan.to_le_bytes());
+            assert_eq!(after(&out, &image).unwrap().0.written, [true], "{nan:#x}");
+        }
+    }
+
+    #[test]
+    fn writes_around_a_tensor_are_found_on_both_sides() {
+        for dtype in TYPES {
+            let size = size_of(dtype);
+            let out = output(dtype, 5);
+            let guard = Layout::of(&out.tensor).guard;
+            let write = |flats: &[i64]| {
+                let mut image = before(&out);
+                for flat in flats {
+                    image[(guard as i64 + flat * size as i64) as usize] ^= 1;
+                }
+                after(&out, &image).unwrap().1
+            };
+            assert_eq!(only(&write(&[-1])), (-1, 1), "{dtype:?}");
+            assert_eq!(only(&write(&[-40, -3])), (-3, 2));
+            assert_eq!(only(&write(&[5])), (5, 1));
+            assert_eq!(only(&write(&[9, 7, 8])), (7, 3));
+            assert_eq!(write(&[-1, 5]).len(), 2);
+            let last = (guard / size) as i64;
+            assert_eq!(only(&write(&[-last])), (-last, 1), "first byte of the buffer");
+            assert_eq!(
+                only(&write(&[5 + last - 1])),
+                (5 + last - 1, 1),
+                "last element of the buffer"
+            );
+        }
+    }
+
+    #[test]
+    fn a_changed_input_is_found() {
+        let given = input(DType::F32, &[1.0, 0.0, f64::NAN]);
+        let mut image = before(&given);
+        let at = Layout::of(&given.tensor).guard;
+        image[at + 4..][..4].copy_from_slice(&(-0.0_f32).to_le_bytes());
+        assert_eq!(
+            only(&after(&given, &image).unwrap().1),
+            (1, 1),
+            "even where only the sign of a zero changed"
+        );
+    }
+
+    #[test]
+    fn guards_grow_with_the_tensor_and_keep_it_aligned() {
+        let guard = |n| Layout::of(&tensor(DType::F32, &[n])).guard;
+        assert_eq!((guard(0), guard(1), guard(1024)), (4096, 4096, 4096));
+        assert_eq!((guard(3001), guard(1 << 20)), (12032, 1 << 20));
+        assert!([0, 1, 77, 3001, 300_000].iter().all(|&n| guard(n) % ALIGN == 0));
+    }
+
+    #[test]
+    fn a_buffer_of_another_size_is_refused() {
+        let out = output(DType::F32, 3);
+        let image = before(&out);
+        assert!(after(&out, &image[1..]).is_none() && after(&out, &[]).is_none());
+        let empty = output(DType::F32, 0);
+        assert_eq!(after(&empty, &before(&empty)).unwrap().0.values, [0.0; 0]);
+    }
+}

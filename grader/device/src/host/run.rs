@@ -1,0 +1,333 @@
+//! Runs a case of a host puzzle: a device that holds its tensors, a child that calls the student's functions.
+
+use super::board::Board;
+use super::ending::{self, End};
+use super::job::{Arg, Bounds, Call, JOB, Job, MEMORY, REPORT, SCRATCH};
+use super::watch::Watch;
+use super::{CHILD_COMMAND, Entry, HostProgram, no_room};
+use crate::backend::{Backend, Run, RunTensor};
+use crate::finding::{Finding, FindingKind, HostFault};
+use crate::gpu::remote::Remote;
+use crate::gpu::{GpuInfo, image};
+use diagnostic::{Failure, FailureKind};
+use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor};
+use puzzle::tensor::encode;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use toolchain::process::{Finished, Limits, run_guarded};
+
+/// Errors that CUDA reports after a kernel did something wrong.
+const KERNEL_FAULTS: [&str; 6] = [
+    "cudaErrorIllegalAddress",
+    "cudaErrorMisalignedAddress",
+    "cudaErrorAssert",
+    "cudaErrorLaunchFailure",
+    "cudaErrorLaunchTimeout",
+    "cudaErrorHardwareStackError",
+];
+
+/// However busy the device is: so many times as long as the host code may take.
+const DEVICE: u64 = 12;
+
+/// On a busy machine, code that computes gets at least one of so many parts of a core.
+const SHARES: u32 = 20;
+
+/// Bytes of each of stdout and stderr.
+const OUTPUT: usize = 256 << 10;
+
+const BOUNDS: Bounds =
+    Bounds { cpu_seconds: 10, memory: 1 << 30, file_size: 256 << 20, open_files: 64 };
+
+/// Runs the functions of one library.
+#[derive(Debug)]
+pub struct HostBackend {
+    program: HostProgram,
+    /// Which GPU runs the kernels; `None`: the virtual machine.
+    gpu: Option<GpuInfo>,
+    /// Show what is known of results while they are written.
+    shows_progress: bool,
+}
+
+/// The program that is started as the child: this one, unless a test says otherwise.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the `grader` program to start as the child. For programs that have the grader as a library; without it, they
+/// would start themselves.
+pub fn set_program(path: impl Into<PathBuf>) {
+    // The first one counts.
+    let _ = PROGRAM.set(path.into());
+}
+
+impl HostBackend {
+    /// A backend for a program.
+    pub fn new(program: HostProgram, gpu: Option<GpuInfo>) -> Self {
+        Self { program, gpu, shows_progress: false }
+    }
+
+    /// Shows on the terminal what can be seen of results while they are written.
+    #[must_use]
+    pub fn with_progress(self) -> Self {
+        Self { shows_progress: true, ..self }
+    }
+
+    /// The same program on the virtual machine, if it runs on a GPU now.
+    pub fn interpreted(&self) -> Option<Self> {
+        self.gpu.is_some().then(|| Self::new(self.program.clone(), None))
+    }
+
+    fn board(&self, case: &Case, on_host: &[bool]) -> Result<Board, Failure> {
+        if self.gpu.is_none() {
+            return Ok(Board::new(&case.tensors, on_host));
+        }
+        let remote = Remote::start(Command::new(program()?))?;
+        Board::on_gpu(remote, &case.tensors, on_host).map_err(|error| {
+            let title = format!("the test's tensors cannot be put on the GPU: {error}");
+            let help = "close other programs that use it, or run with --backend vm";
+            Failure::new(FailureKind::Environment, title, help)
+        })
+    }
+}
+
+/// The tensors of a case that lie in the host's memory, in one file.
+struct HostMemory {
+    file: PathBuf,
+    len: usize,
+    /// For each tensor of the case: where its image starts.
+    offsets: Vec<Option<usize>>,
+}
+
+impl HostMemory {
+    fn write(path: &Path, tensors: &[CaseTensor], on_host: &[bool]) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        let mut offsets = Vec::new();
+        for (tensor, &on_host) in tensors.iter().zip(on_host) {
+            offsets.push(on_host.then_some(bytes.len()));
+            if on_host {
+                bytes.extend(image::before(tensor));
+            }
+        }
+        std::fs::write(path, &bytes)?;
+        Ok(Self { file: path.to_owned(), len: bytes.len(), offsets })
+    }
+
+    /// Where the tensor itself is, past its guard.
+    fn place(&self, index: usize, tensors: &[CaseTensor]) -> Option<usize> {
+        let start = (*self.offsets.get(index)?)?;
+        Some(start + image::Layout::of(&tensors.get(index)?.tensor).guard)
+    }
+
+    /// What is in a tensor now, and what was changed that must not be.
+    fn after(
+        &self,
+        bytes: &[u8],
+        index: usize,
+        tensor: &CaseTensor,
+    ) -> Option<(RunTensor, Vec<(FindingKind, u64)>)> {
+        let start = (*self.offsets.get(index)?)?;
+        let image = bytes.get(start..start + image::Layout::of(&tensor.tensor).total())?;
+        image::after(tensor, image)
+    }
+}
+
+impl Backend for HostBackend {
+    fn name(&self) -> &'static str {
+        if self.gpu.is_some() { "gpu" } else { "vm" }
+    }
+
+    fn describe(&self) -> String {
+        let device = self.gpu.as_ref().map_or("PTX virtual machine", |gpu| gpu.name.as_str());
+        format!("{device}, host code in a process of its own")
+    }
+
+    /// Host code states nothing of its repetition.
+    fn again(&self, _case: &Case, _nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {
+        Ok(None)
+    }
+
+    fn run(&self, case: &Case) -> Result<Run, Failure> {
+        let room = |e: io::Error| no_room(&e);
+        let folder =
+            tempfile::Builder::new().prefix("gradient-puzzles-").tempdir().map_err(room)?;
+        let path = folder.path();
+        std::fs::create_dir(path.join(SCRATCH)).map_err(room)?;
+        std::fs::write(path.join(REPORT), "").map_err(room)?;
+        let on_host = self.on_host(case);
+        let memory =
+            HostMemory::write(&path.join(MEMORY), &case.tensors, &on_host).map_err(room)?;
+        let mut board = self.board(case, &on_host)?;
+        let job = self.job(case, &memory, &board)?;
+        let text = serde_json::to_vec(&job).unwrap_or_default();
+        std::fs::write(path.join(JOB), text).map_err(room)?;
+
+        let begin = Instant::now();
+        let watch = || Watch::new(case, &memory.file, &memory.offsets);
+        let mut watch = self.shows_progress.then(watch).flatten();
+        let finished = start(path, &job.bounds, &mut board, watch.as_mut())?;
+        drop(watch);
+        let report = std::fs::read(path.join(REPORT)).unwrap_or_default();
+        let report = String::from_utf8_lossy(&report);
+        let end = ending::end(&finished, &report, &job.bounds, OUTPUT);
+        let time = begin.elapsed();
+
+        let mut findings = self.findings(case, &end, &board);
+        let memory_now = std::fs::read(&memory.file).unwrap_or_default();
+        let mut tensors = Vec::new();
+        for (i, tensor) in case.tensors.iter().enumerate() {
+            // A file shorter than it was: the student's code cut it.
+            let nothing = || (RunTensor { values: Vec::new(), written: Vec::new() }, Vec::new());
+            let (contents, changed) = if on_host[i] {
+                memory.after(&memory_now, i, tensor).unwrap_or_else(nothing)
+            } else {
+                board.contents(i)
+            };
+            tensors.push(contents);
+            let kernel = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
+            findings.extend(changed.into_iter().map(|(kind, count)| Finding {
+                kind,
+                kernel: kernel.to_owned(),
+                line: None,
+                thread: None,
+                count,
+            }));
+        }
+        let printed = finished.stdout_text() + &finished.stderr_text();
+        let holes = end.open.iter().map(|hole| format!("on this machine, host code can {hole}"));
+        let notes = board.notes().into_iter().chain(holes).collect();
+        Ok(Run { tensors, findings, printed, notes, time, threads: board.threads() })
+    }
+}
+
+impl HostBackend {
+    fn entry(&self, launch: &CaseLaunch) -> Result<&Entry, Failure> {
+        self.program.calls.get(&launch.kernel).ok_or_else(|| {
+            let title = format!("the compiled file has no function `{}`", launch.kernel);
+            Failure::new(FailureKind::Kernel, title, "the spec calls it by that name")
+        })
+    }
+
+    /// For each tensor of the case.
+    fn on_host(&self, case: &Case) -> Vec<bool> {
+        let mut all = vec![false; case.tensors.len()];
+        for launch in &case.launches {
+            let Some(entry) = self.program.calls.get(&launch.kernel) else { continue };
+            for (arg, &on_host) in launch.args.iter().zip(&entry.on_host) {
+                if let (CaseArg::Tensor(i), true) = (arg, on_host) {
+                    all[*i] = true;
+                }
+            }
+        }
+        all
+    }
+
+    fn job(&self, case: &Case, memory: &HostMemory, board: &Board) -> Result<Job, Failure> {
+        let mut calls = Vec::new();
+        for launch in &case.launches {
+            let entry = self.entry(launch)?;
+            let arg = |arg: &CaseArg| match *arg {
+                CaseArg::Tensor(i) => match memory.place(i, &case.tensors) {
+                    Some(offset) => Arg::Host(offset),
+                    None => Arg::Device(board.address(i)),
+                },
+                CaseArg::Int(value) => Arg::Value(value.to_ne_bytes().to_vec()),
+                CaseArg::Value(dtype, value) => Arg::Value(encode(dtype, &[value])),
+            };
+            let args = launch.args.iter().map(arg).collect();
+            calls.push(Call { symbol: entry.symbol.clone(), args });
+        }
+        let on_device = |i: &usize| memory.place(*i, &case.tensors).is_none();
+        let range = |i: usize| (board.address(i), case.tensors[i].tensor.bytes() as u64);
+        let tensors = (0..case.tensors.len()).filter(on_device).map(range).collect();
+        let memory = (memory.len > 0).then(|| (memory.file.clone(), memory.len));
+        let bounds = Bounds { cpu_seconds: self.program.seconds, ..BOUNDS };
+        Ok(Job { library: self.program.file.1.clone(), calls, tensors, memory, bounds })
+    }
+
+    fn findings(&self, case: &Case, end: &End, board: &Board) -> Vec<Finding> {
+        let function = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
+        let fault = |fault: &HostFault| Finding {
+            kind: FindingKind::Host(fault.clone()),
+            kernel: function.to_owned(),
+            line: None,
+            thread: None,
+            count: 1,
+        };
+        let seen: Vec<Finding> = board.findings(&self.program.folders);
+        // What CUDA says of a kernel's mistake tells less than the mistake itself.
+        let news = |fault: &&HostFault| {
+            let repeats = |name: &str| KERNEL_FAULTS.contains(&name);
+            seen.is_empty() || !matches!(fault, HostFault::CudaError { name, .. } if repeats(name))
+        };
+        // A call that failed is why the kernels after it find nothing.
+        let mut findings: Vec<Finding> = end.faults.iter().filter(news).map(fault).collect();
+        findings.extend(seen);
+        findings
+    }
+}
+
+/// The program to start as a child.
+fn program() -> Result<PathBuf, Failure> {
+    if let Some(path) = PROGRAM.get() {
+        return Ok(path.clone());
+    }
+    std::env::current_exe().map_err(|e| {
+        let title = format!("the grader cannot find its own program: {e}");
+        let help = "host code runs in a second process of it";
+        Failure::new(FailureKind::Environment, title, help)
+    })
+}
+
+/// Whether code that has run for so long, and had so much processor time, can only have waited.
+fn waits(time: Duration, cpu_time: Duration) -> bool {
+    time > SHARES * cpu_time
+}
+
+/// Runs the child to its end, with the device at the other end of its standard input.
+fn start(
+    folder: &Path,
+    bounds: &Bounds,
+    board: &mut Board,
+    mut watch: Option<&mut Watch>,
+) -> Result<Finished, Failure> {
+    let broken = |e: io::Error| {
+        let title = format!("the process for host code cannot be started: {e}");
+        Failure::new(
+            FailureKind::Environment,
+            title,
+            "the grader starts itself a second time for it",
+        )
+    };
+    let (own, childs) = UnixStream::pair().map_err(broken)?;
+    let mut command = Command::new(program()?);
+    // No variable of the grader's concerns the student's code.
+    command.arg(CHILD_COMMAND).arg(folder).env_clear().stdin(Stdio::from(OwnedFd::from(childs)));
+    let limits =
+        Limits { timeout: Duration::from_secs(DEVICE * bounds.cpu_seconds), output: OUTPUT };
+    let clock = board.clock();
+    // Code that computes without end is ended by its own limit, a little earlier.
+    let patience = Duration::from_secs(bounds.cpu_seconds + 2);
+    std::thread::scope(|scope| {
+        let child = std::thread::Builder::new()
+            .name("host code".into())
+            .spawn_scoped(scope, || {
+                run_guarded(command, &limits, &mut |child| {
+                    if let Some(watch) = &mut watch {
+                        watch.look();
+                    }
+                    let own = child.time.saturating_sub(clock.busy());
+                    let over = own.checked_sub(patience);
+                    over.is_some_and(|over| waits(over, child.cpu_time()))
+                })
+            })
+            .map_err(broken)?;
+        // On this thread, which may be one of rayon's: the machine shares its work out among them, and would wait for
+        // ever if they all waited for their devices. When the child is gone, so is the other end of the socket.
+        board.serve(own);
+        let finished = child.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        finished.map_err(broken)
+    })
+}

@@ -1,0 +1,181 @@
+//! Whole CUDA programs: host code with a `main`, run on the virtual machine.
+//!
+//! The program is compiled to a shared library without NVIDIA's runtime, and loaded by a child process of the grader's, in
+//! which CUDA's functions are the `cudart` crate's. They ask the device, which is a thread of the grader's.
+
+mod child;
+mod named;
+
+pub use child::main as child_main;
+
+use crate::finding::Finding;
+use cudart::server::{Ended, serve};
+use cudart::source_name;
+use cudart::vm::{KernelProfile, VmDevice};
+use diagnostic::{Failure, FailureKind};
+use named::Names;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use toolchain::{Library, LibraryRequest, Target, Toolchain, VirtualArch};
+
+/// First argument of the process in which a program runs.
+pub const CHILD_COMMAND: &str = "__program-child";
+
+/// A program that ran.
+#[derive(Debug)]
+pub struct Ran {
+    /// How its process ended.
+    pub status: ExitStatus,
+    /// What its kernels did wrong, in the order of the launches.
+    pub findings: Vec<Finding>,
+    /// Device memory that was never freed: allocations and bytes.
+    pub leaked: (usize, usize),
+    /// Kernel launches.
+    pub launches: usize,
+    /// What each kernel cost, where that was counted.
+    pub profiles: Vec<Profile>,
+}
+
+/// What a kernel of a program cost.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Name in the source, with template arguments.
+    pub name: String,
+    /// The PTX that it is in.
+    pub ptx: Arc<str>,
+    /// What its launches did, together.
+    pub of: KernelProfile,
+}
+
+/// Compiles a program for the virtual machine, or for a GPU. It may include what lies in `headers`.
+///
+/// # Errors
+/// It does not compile, or calls what is nowhere defined.
+pub fn compile(
+    toolchain: &Toolchain,
+    source: &Path,
+    headers: Option<&Path>,
+    target: Target,
+) -> Result<Library, Failure> {
+    let base = std::env::current_dir().unwrap_or_default();
+    let headers: Vec<_> = headers.map(Path::to_owned).into_iter().collect();
+    let request = LibraryRequest { source, glue: "", include_dirs: &headers, target, base: &base };
+    let library = toolchain.library(&request)?;
+    let defined = |name: &&String| !(name.starts_with("cuda") || name.starts_with("__cuda"));
+    if let Some(name) = library.undefined.iter().find(defined) {
+        let title = format!("`{name}` is declared and called, but nowhere defined");
+        let help = "one file is compiled, and linked with CUDA's runtime and the C++ library";
+        return Err(Failure::new(FailureKind::Kernel, title, help));
+    }
+    Ok(library)
+}
+
+/// Runs a program that was compiled for a GPU; its exit status.
+///
+/// # Errors
+/// It cannot be started.
+pub fn run_natively(library: &Library, args: &[OsString]) -> Result<ExitStatus, Failure> {
+    let started = || {
+        let folder = tempfile::Builder::new().prefix("grader-run-").tempdir()?;
+        let file = folder.path().join("program");
+        std::fs::write(&file, &library.bytes)?;
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700))?;
+        Command::new(&file).arg0(&library.source.path).args(args).status()
+    };
+    started().map_err(|e| cannot_start(&e))
+}
+
+/// A program for the virtual machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Emulated<'a> {
+    /// Compiled with [`Target::Library`].
+    pub library: &'a Library,
+    /// The architecture that it was compiled for, which the machine then claims to have.
+    pub arch: VirtualArch,
+    /// The program's own arguments.
+    pub args: &'a [OsString],
+    /// Count what the kernels cost.
+    pub count: bool,
+}
+
+/// Runs a compiled program on the virtual machine, with the terminal as its own. `grader` is the grader's executable.
+///
+/// # Errors
+/// Its process cannot be started.
+pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
+    let Emulated { library, arch, args, count } = program;
+    let cannot_start = |e: io::Error| cannot_start(&e);
+    let folder = tempfile::Builder::new().prefix("grader-run-").tempdir().map_err(cannot_start)?;
+    let file = folder.path().join("program.so");
+    std::fs::write(&file, &library.bytes).map_err(cannot_start)?;
+    let (own, childs) = UnixStream::pair().map_err(cannot_start)?;
+    // The child finds it under its number.
+    rustix::io::fcntl_setfd(&childs, rustix::io::FdFlags::empty())
+        .map_err(|e| cannot_start(e.into()))?;
+    let mut command = Command::new(grader);
+    command.arg(CHILD_COMMAND).arg(child::number(&childs)).arg(&file);
+    command.arg(&library.source.path).args(args);
+    let mut device = VmDevice::default();
+    device.claim((arch.0 / 10, arch.0 % 10));
+    if arch != VirtualArch::default() {
+        let oldest = VirtualArch::default().0;
+        device.advise(format!(
+            "compiled for an older architecture it may do without: try --arch sm_{oldest}"
+        ));
+    }
+    if count {
+        device.profile();
+    }
+    let mut child = command.spawn().map_err(cannot_start)?;
+    drop(childs);
+    match serve(own, &mut device) {
+        Ok(Ended::Finished(_) | Ended::BrokeOff) => {}
+        Err(error) => {
+            child.kill().ok();
+            let title = format!("the program wrote to the connection of the CUDA runtime: {error}");
+            let help = "it may have closed or reused a file descriptor that is not its own";
+            child.wait().ok();
+            return Err(Failure::new(FailureKind::Kernel, title, help));
+        }
+    }
+    let status = child.wait().map_err(cannot_start)?;
+    let names = Names::new(&device);
+    let findings = device.findings().iter().map(|found| names.finding(found)).collect();
+    let (leaked, launches) = (device.memory().in_use(), device.launches());
+    Ok(Ran { status, findings, leaked, launches, profiles: profiles(&device) })
+}
+
+/// Those of most instructions first.
+fn profiles(device: &VmDevice) -> Vec<Profile> {
+    let mut texts: BTreeMap<u64, Arc<str>> = BTreeMap::new();
+    let named = |of: &KernelProfile| {
+        let ptx = texts
+            .entry(of.module)
+            .or_insert_with(|| device.ptx(of.module).unwrap_or_default().into());
+        Profile { name: source_name(&of.kernel), ptx: Arc::clone(ptx), of: of.clone() }
+    };
+    let mut all: Vec<Profile> = device.profiles().iter().map(named).collect();
+    all.sort_by_key(|profile| Reverse(profile.of.counters.total.instructions()));
+    all
+}
+
+fn cannot_start(error: &io::Error) -> Failure {
+    let title = format!("the program's process cannot be started: {error}");
+    let help = "free some room in the folder for temporary files, or set TMPDIR to another";
+    Failure::new(FailureKind::Environment, title, help)
+}
+
+/// The exit code that a shell would report.
+pub fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    // The system keeps only the lowest eight bits.
+    code as u8
+}

@@ -1,0 +1,172 @@
+//! What elements are made of: the launches run again with their symbolic shadow.
+
+use super::findings::line;
+use super::{Session, VmBackend};
+use crate::finding::ThreadId;
+use crate::provenance::{Factor, KernelFactor, KernelSum, KernelTerm, Place};
+use diagnostic::Failure;
+use indexmath::Values;
+use ptxvm::{Expansion, Number, Product, Shadow};
+use puzzle::case::{Case, Role};
+use puzzle::tensor::{DType, size_of};
+
+/// How much work a shadow may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Different values.
+    pub nodes: usize,
+    /// Instructions of warps.
+    pub steps: u64,
+}
+
+impl Effort {
+    /// Some ten milliseconds: what a report may take.
+    pub const QUICK: Self = Self { nodes: 100_000, steps: 300_000 };
+    /// A second or two.
+    pub const LONG: Self = Self { nodes: 4_000_000, steps: 16_000_000 };
+}
+
+/// Products of an element that are listed at most.
+const MAX_PRODUCTS: usize = 5_000;
+/// Characters of a function that is written out.
+const MAX_TEXT: usize = 60;
+
+/// A case whose values were followed to their end.
+#[derive(Debug)]
+pub struct Followed<'a> {
+    session: Session<'a>,
+    shadow: Shadow,
+    one_block: bool,
+}
+
+impl VmBackend {
+    /// Runs the case with its shadow, or only one block of it. None where that is too much work, or where the kernel does
+    /// what is not followed.
+    ///
+    /// # Errors
+    /// As [`Backend::run`](crate::backend::Backend::run).
+    pub fn follow<'a>(
+        &'a self,
+        case: &'a Case,
+        effort: Effort,
+        block: Option<[u32; 3]>,
+    ) -> Result<Option<Followed<'a>>, Failure> {
+        let mut session = Session::new(self, &case.tensors);
+        let numbers = case.tensors.iter().zip(&session.buffers);
+        let numbers = numbers.filter_map(|(t, &id)| Some((id, number(t.tensor.dtype)?)));
+        let mut shadow = Shadow::new(numbers).with_limits(effort.nodes, effort.steps);
+        if let Some(block) = block {
+            shadow = shadow.with_block(block);
+        }
+        for launch in &case.launches {
+            session.launch_shadowed(launch, &mut shadow)?;
+        }
+        Ok(shadow.is_complete().then_some(Followed { session, shadow, one_block: block.is_some() }))
+    }
+}
+
+fn number(dtype: DType) -> Option<Number> {
+    Some(match dtype {
+        DType::F64 => Number::F64,
+        DType::F32 => Number::F32,
+        DType::F16 => Number::F16,
+        DType::BF16 => Number::Bf16,
+        DType::I32 => return None,
+    })
+}
+
+/// What an element can be made of.
+#[derive(Clone, Copy)]
+struct Scope<'a> {
+    case: &'a Case,
+    /// What its formula starts from.
+    known: &'a Values,
+}
+
+impl Followed<'_> {
+    /// What an element was made of; None if no kernel wrote it, if it has too many
+    /// products, or if it is made of elements of a tensor that is itself computed by the formula.
+    pub fn sum(&self, case: &Case, at: Place) -> Option<KernelSum> {
+        let Place { tensor, flat } = at;
+        let (wanted, _) = case.tensors.get(tensor)?.wanted()?;
+        let scope = Scope { case, known: &case.known_for(&wanted.name) };
+        let buffer = *self.session.buffers.get(tensor)?;
+        let byte = (flat * size_of(case.tensors[tensor].tensor.dtype)) as u64;
+        let memory = &self.session.memory;
+        let written = self.shadow.element(memory, buffer, byte, MAX_PRODUCTS)?;
+        let Expansion::Products(products) = written.value else { return None };
+        let terms: Option<Vec<KernelTerm>> =
+            products.iter().map(|product| self.term(scope, product)).collect();
+        Some(KernelSum {
+            writer: ThreadId { block: written.block, thread: written.thread },
+            line: written.loc.as_ref().map(line),
+            terms: terms?,
+            general: !self.shadow.depends_on_values(),
+            overwrote: written.overwrote,
+            one_block: self.one_block,
+        })
+    }
+
+    fn term(&self, scope: Scope, product: &Product) -> Option<KernelTerm> {
+        let factors: Option<Vec<KernelFactor>> =
+            product.factors.iter().map(|factor| self.factor(scope, factor)).collect();
+        Some(KernelTerm {
+            coefficient: product.coefficient,
+            factors: factors?,
+            line: product.loc.as_ref().map(line),
+            scaled: product.scaled.as_ref().map(line),
+        })
+    }
+
+    fn factor(&self, scope: Scope, factor: &ptxvm::Factor) -> Option<KernelFactor> {
+        match factor {
+            ptxvm::Factor::Element { buffer, byte, loc } => {
+                let index = self.session.buffers.iter().position(|id| id == buffer)?;
+                let given = &scope.case.tensors[index];
+                let size = size_of(given.tensor.dtype) as i64;
+                // The formula's terms are made of its inputs; what it computes itself cannot be found among them.
+                let comparable = matches!(given.role, Role::Output(_))
+                    || scope.known.contains_key(&given.tensor.name);
+                comparable.then(|| KernelFactor {
+                    factor: Factor::of(&given.tensor, byte.div_euclid(size)),
+                    line: loc.as_ref().map(line),
+                })
+            }
+            ptxvm::Factor::Function { name, arguments, loc } => {
+                let texts: Vec<String> =
+                    arguments.iter().map(|argument| self.text(scope, argument)).collect();
+                let text = format!("{name}({})", texts.join(", "));
+                Some(KernelFactor { factor: Factor::Function(text), line: loc.as_ref().map(line) })
+            }
+        }
+    }
+
+    /// A value as a student could write it, if that is short.
+    fn text(&self, scope: Scope, value: &Expansion) -> String {
+        let Expansion::Products(products) = value else { return "...".into() };
+        let product = |product: &Product| {
+            let mut factors: Vec<String> = Vec::new();
+            if product.coefficient != 1.0 || product.factors.is_empty() {
+                factors.push(product.coefficient.to_string());
+            }
+            factors.extend(product.factors.iter().map(|f| match self.factor(scope, f) {
+                Some(KernelFactor { factor: Factor::Element(e), .. }) => {
+                    let coords: Vec<String> = e.coords.iter().map(ToString::to_string).collect();
+                    format!("{}[{}]", e.tensor, coords.join(", "))
+                }
+                Some(KernelFactor { factor: Factor::Outside(o), .. }) => {
+                    format!("{}[{}]", o.tensor, o.flat)
+                }
+                Some(KernelFactor { factor: Factor::Function(text), .. }) => text,
+                None => "...".into(),
+            }));
+            factors.join(" * ")
+        };
+        let text = products.iter().take(4).map(product).collect::<Vec<_>>().join(" + ");
+        match text.as_str() {
+            "" => "0".into(),
+            _ if products.len() > 4 || text.len() > MAX_TEXT => "...".into(),
+            _ => text,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Counts what launches cost, where the case bounds it.
+
+use super::{Session, VmBackend, budget, cannot_launch};
+use crate::finding::{Finding, FindingKind, SourceLine};
+use diagnostic::Failure;
+use ptxvm::{Counters, Counts, Options};
+use puzzle::case::{Case, CaseGate};
+use puzzle::counter::Counter;
+
+impl VmBackend {
+    /// A finding for each gate that a launch does not keep, at the line that spends most.
+    pub(super) fn over_gates(&self, case: &Case) -> Result<Vec<Finding>, Failure> {
+        let Some(last) = case.gates.iter().map(|gate| gate.launch).max() else {
+            return Ok(Vec::new());
+        };
+        let mut session = Session::new(self, &case.tensors);
+        let options = Options {
+            budget: self.budget.unwrap_or_else(|| budget(&case.tensors)),
+            ..Options::default()
+        };
+        let mut findings = Vec::new();
+        for (index, launch) in case.launches.iter().enumerate().take(last + 1) {
+            let kernel = session.kernel(launch)?;
+            let start = session.start(kernel, launch);
+            let options = Options { cooperative: launch.cooperative, ..options.clone() };
+            let memory = &mut session.memory;
+            let counters = ptxvm::launch_counted(&self.module, kernel, &start, memory, &options)
+                .map_err(|e| cannot_launch(launch, &e))?;
+            if counters.endless {
+                break;
+            }
+            let gates = case.gates.iter().filter(|gate| gate.launch == index);
+            findings.extend(gates.filter_map(|gate| over(gate, &launch.kernel, &counters)));
+        }
+        Ok(findings)
+    }
+}
+
+fn over(gate: &CaseGate, kernel: &str, counters: &Counters) -> Option<Finding> {
+    let spent = of(gate.counter, &counters.total);
+    let kept = if gate.exact { spent == gate.bound } else { spent <= gate.bound };
+    if kept {
+        return None;
+    }
+    let lines = counters.lines.iter().map(|(place, counts)| (of(gate.counter, counts), place));
+    // Of equal lines the first.
+    let (most, place) = lines.rev().max_by_key(|&(spent, _)| spent).unzip();
+    let most = most.unwrap_or(0);
+    let line = place.filter(|_| most > 0).map(|place| SourceLine {
+        file: place.file.to_string(),
+        line: place.line,
+        column: 0,
+    });
+    Some(Finding {
+        kind: FindingKind::OverGate {
+            counter: gate.counter,
+            spent,
+            bound: gate.bound,
+            exact: gate.exact,
+            of_line: most,
+            about: gate.about.clone(),
+        },
+        kernel: kernel.to_owned(),
+        line,
+        thread: None,
+        count: 1,
+    })
+}
+
+fn of(counter: Counter, counts: &Counts) -> u64 {
+    match counter {
+        Counter::Instructions => counts.instructions(),
+        Counter::DivergentBranches => counts.divergent_branches,
+        Counter::GlobalLoadRequests => counts.load_requests,
+        Counter::GlobalLoadSectors => counts.load_sectors,
+        Counter::GlobalStoreRequests => counts.store_requests,
+        Counter::GlobalStoreSectors => counts.store_sectors,
+        Counter::SharedWavefronts => counts.shared_wavefronts,
+        Counter::SharedBankConflicts => counts.bank_conflicts,
+        Counter::AtomicOperations => counts.atomic_lanes,
+        Counter::Barriers => counts.barriers,
+        Counter::LocalBytes => counts.local_bytes,
+    }
+}

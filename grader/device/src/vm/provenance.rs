@@ -1,0 +1,111 @@
+//! Who wrote an element, and what that thread read.
+
+use super::findings::{ends_the_case, line};
+use super::{Follow, Session, VmBackend};
+use crate::finding::{Place, ThreadId};
+use crate::provenance::ElementRead;
+use crate::provenance::Provenance;
+use diagnostic::Failure;
+use ptxvm::{AccessKind, Traced, Watch, Writer};
+use puzzle::case::{Case, CaseLaunch, CaseTensor};
+use puzzle::tensor::size_of;
+use std::collections::BTreeMap;
+
+impl VmBackend {
+    /// Which thread wrote element `flat` of `case.tensors[tensor]`, and which elements it read on the way.
+    /// Empty if no thread did.
+    ///
+    /// # Errors
+    /// As [`Backend::run`].
+    pub fn provenance(
+        &self,
+        case: &Case,
+        tensor: usize,
+        flat: usize,
+    ) -> Result<Provenance, Failure> {
+        self.provenance_of(&case.tensors, &case.launches, tensor, flat)
+    }
+
+    /// Runs the case twice: first to find the writer, then to follow it.
+    pub(super) fn provenance_of(
+        &self,
+        tensors: &[CaseTensor],
+        launches: &[CaseLaunch],
+        tensor: usize,
+        flat: usize,
+    ) -> Result<Provenance, Failure> {
+        let Some((last, writer)) = self.writer(tensors, launches, tensor, flat)? else {
+            return Ok(Provenance::default());
+        };
+        let thread = ThreadId { block: writer.block, thread: writer.thread };
+        let mut session = Session::new(self, tensors);
+        for launch in &launches[..last] {
+            session.launch(launch, Follow::Nothing)?;
+        }
+        let trace = session.launch(&launches[last], Follow::Thread(thread))?.trace;
+        Ok(Provenance {
+            writer: Some((thread, writer.loc.as_ref().map(line))),
+            reads: session.reads(&trace),
+        })
+    }
+
+    /// The last writer of an element, and in which launch it wrote.
+    fn writer(
+        &self,
+        tensors: &[CaseTensor],
+        launches: &[CaseLaunch],
+        tensor: usize,
+        flat: usize,
+    ) -> Result<Option<(usize, Writer)>, Failure> {
+        let mut session = Session::new(self, tensors);
+        let size = size_of(tensors[tensor].tensor.dtype);
+        let watch = Watch {
+            buffer: session.buffers[tensor],
+            offset: (flat * size) as u64,
+            size: size as u32,
+        };
+        let mut found = None;
+        for (n, launch) in launches.iter().enumerate() {
+            let outcome = session.launch(launch, Follow::Place(watch))?;
+            found = outcome.writer.map(|writer| (n, writer)).or(found);
+            if outcome.findings.iter().any(|f| ends_the_case(&f.kind)) {
+                break;
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Session<'_> {
+    /// The elements that a trace reads, each once, in order of the first read.
+    fn reads(&self, trace: &[Traced]) -> Vec<ElementRead> {
+        let mut reads: Vec<ElementRead> = Vec::new();
+        let mut known = BTreeMap::new();
+        for access in trace.iter().filter(|t| t.kind != AccessKind::Write) {
+            let Some(buffer) = access.buffer else { continue };
+            let Some(Place { tensor, shape, flat }) = self.place(buffer, access.offset) else {
+                continue;
+            };
+            let Some(Place { flat: last, .. }) =
+                self.place(buffer, access.offset + i64::from(access.size) - 1)
+            else {
+                continue;
+            };
+            // A vector load reads several elements.
+            for flat in flat..=last {
+                let at = *known.entry((buffer, flat)).or_insert(reads.len());
+                match reads.get_mut(at) {
+                    Some(read) => read.count += 1,
+                    None => reads.push(ElementRead {
+                        tensor: tensor.clone(),
+                        shape: shape.clone(),
+                        flat,
+                        count: 1,
+                        line: access.loc.as_ref().map(line),
+                    }),
+                }
+            }
+        }
+        reads
+    }
+}

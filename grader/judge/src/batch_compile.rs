@@ -1,0 +1,266 @@
+//! Many variants of one kernel file, compiled together: nearly all of nvcc's time goes into its headers.
+//!
+//! Each variant stands in a namespace of its own in one file; the headers are included once, before all of them.
+
+use crate::grade::{self, Program};
+use device::host;
+use diagnostic::{Failure, FailureKind};
+use puzzle::spec::Spec;
+use puzzle::workbook::Workbook;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use toolchain::module::{self, KernelDecl};
+use toolchain::{Request, Toolchain, VirtualArch};
+
+/// Variants of one compilation: more save little, and would keep the other cores idle.
+pub const SIZE: usize = 32;
+
+/// What became of one variant.
+#[derive(Clone, Debug)]
+pub enum Variant {
+    /// It compiles, and has the kernels of the spec.
+    Compiled(Program),
+    /// It does not.
+    Rejected,
+}
+
+/// Compiles `variants` of a kernel file, in their order. Use [`SIZE`] of them at a time.
+///
+/// # Errors
+/// The compiler cannot work, or the folder for temporary files cannot be written.
+pub fn compile(
+    toolchain: &Toolchain,
+    workbook: &Workbook,
+    spec: &Spec,
+    variants: &[&str],
+) -> Result<Vec<Variant>, Failure> {
+    let folder = tempfile::tempdir().map_err(|e| unwritable(&std::env::temp_dir(), &e))?;
+    let path = folder.path().join("variants.cu");
+    let include_dirs = [workbook.include_dir()];
+    let request = Request {
+        source: &path,
+        include_dirs: &include_dirs,
+        base: folder.path(),
+        arch: VirtualArch::default(),
+        gpu: None,
+    };
+    let mut rejected = BTreeSet::new();
+    loop {
+        let unit = Unit::new(variants, &rejected);
+        std::fs::write(&path, &unit.text).map_err(|e| unwritable(&path, &e))?;
+        let failure = match compiled(toolchain, workbook, spec, &request, variants.len(), &rejected)
+        {
+            Ok(all) => return Ok(all),
+            Err(failure) if failure.kind == FailureKind::Kernel => failure,
+            Err(failure) => return Err(failure),
+        };
+        let lines = toolchain.rejected_lines(&request)?;
+        let more: BTreeSet<usize> =
+            lines.into_iter().filter_map(|line| unit.variant_at(line)).collect();
+        if more.is_empty() {
+            return Err(failure);
+        }
+        rejected.extend(more);
+    }
+}
+
+/// All variants but the rejected ones, or why the file does not compile.
+fn compiled(
+    toolchain: &Toolchain,
+    workbook: &Workbook,
+    spec: &Spec,
+    request: &Request<'_>,
+    count: usize,
+    rejected: &BTreeSet<usize>,
+) -> Result<Vec<Variant>, Failure> {
+    let mut variants = vec![Variant::Rejected; count];
+    let kept: Vec<usize> = (0..count).filter(|i| !rejected.contains(i)).collect();
+    if spec.is_host() {
+        let names: Vec<String> = kept.iter().map(|&i| namespace(i)).collect();
+        let (library, programs) =
+            host::compile_variants(toolchain, workbook, spec, request.source, &names)?;
+        let compiled = Arc::new(grade::without_kernels(library));
+        for (i, program) in kept.into_iter().zip(programs).filter(|(_, p)| p.is_some()) {
+            let compiled = Arc::clone(&compiled);
+            let kernels = BTreeMap::new();
+            variants[i] = Variant::Compiled(Program { compiled, kernels, host: program });
+        }
+        return Ok(variants);
+    }
+    let compiled = Arc::new(toolchain.compile(request)?);
+    let declared = module::kernels(&compiled.ptx);
+    for i in kept {
+        if let Some(program) = program(spec, &declared, &compiled, i) {
+            variants[i] = Variant::Compiled(program);
+        }
+    }
+    Ok(variants)
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let title = format!("cannot write {}: {error}", path.display());
+    Failure::new(FailureKind::Environment, title, "TMPDIR names another folder for temporary files")
+}
+
+/// The program of a variant, if its kernels are those of the spec.
+fn program(
+    spec: &Spec,
+    declared: &[KernelDecl],
+    compiled: &Arc<toolchain::Compiled>,
+    variant: usize,
+) -> Option<Program> {
+    let prefix = format!("{}::", namespace(variant));
+    let own: Vec<KernelDecl> =
+        declared.iter().filter(|k| k.name.starts_with(&prefix)).cloned().collect();
+    let mut kernels = BTreeMap::new();
+    for launch in &spec.launches {
+        let kernel = module::find_kernel(&own, &launch.kernel, &compiled.source).ok()?;
+        kernels.insert(launch.kernel.clone(), kernel.symbol.clone());
+    }
+    Some(Program { compiled: Arc::clone(compiled), kernels, host: None })
+}
+
+fn namespace(variant: usize) -> String {
+    format!("variant{variant:04}")
+}
+
+/// The PTX of one variant, without what differs between equal kernels of different variants: names, labels, lines. Two
+/// variants with the same text do the same.
+pub fn fingerprint(ptx: &str, variant: usize) -> String {
+    let own = namespace(variant);
+    let mut text = String::new();
+    let mut inside = false;
+    for line in ptx.lines() {
+        let line = line.trim();
+        if line.starts_with(".loc") || line.starts_with("//") || line.is_empty() {
+            continue;
+        }
+        if line.starts_with('.')
+            && [".entry", ".func", ".global", ".shared", ".const"]
+                .iter()
+                .any(|word| line.contains(word))
+        {
+            inside = line.contains(&own);
+        }
+        if inside {
+            text.push_str(&without_block_numbers(&line.replace(&own, "variant")));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// `$L__BB3_7` without the 3, which counts the functions of the file.
+fn without_block_numbers(line: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("$L__BB") {
+        text.push_str(before);
+        text.push_str("$L__BB");
+        rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    text.push_str(rest);
+    text
+}
+
+/// The file with all variants.
+struct Unit {
+    text: String,
+    /// First line and number of each variant in it.
+    starts: Vec<(u32, usize)>,
+}
+
+impl Unit {
+    fn new(variants: &[&str], left_out: &BTreeSet<usize>) -> Self {
+        let mut includes: Vec<&str> = Vec::new();
+        for line in variants.iter().flat_map(|text| text.lines()) {
+            if directive(line).is_some_and(|rest| rest.starts_with("include"))
+                && !includes.contains(&line)
+            {
+                includes.push(line);
+            }
+        }
+        let mut text = includes.join("\n") + "\n";
+        let mut starts = Vec::new();
+        for (i, variant) in variants.iter().enumerate().filter(|(i, _)| !left_out.contains(i)) {
+            starts.push((text.matches('\n').count() as u32 + 1, i));
+            text.extend(["namespace ", &namespace(i), " {\n"]);
+            let mut defined = Vec::new();
+            for line in variant.lines() {
+                match directive(line) {
+                    Some(rest)
+                        if rest.starts_with("include") || rest.starts_with("pragma once") => {}
+                    Some(rest) => {
+                        let name = rest.strip_prefix("define").map(str::trim_start);
+                        defined.extend(name.and_then(|n| {
+                            n.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()
+                        }));
+                        text.push_str(line);
+                    }
+                    None => text.push_str(line),
+                }
+                text.push('\n');
+            }
+            text.push_str("}\n");
+            for name in defined {
+                text.extend(["#undef ", name, "\n"]);
+            }
+        }
+        Self { text, starts }
+    }
+
+    fn variant_at(&self, line: u32) -> Option<usize> {
+        self.starts.iter().rev().find(|(start, _)| *start <= line).map(|(_, variant)| *variant)
+    }
+}
+
+/// What follows the `#` of a preprocessor line.
+fn directive(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix('#').map(str::trim_start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_variant_has_its_namespace_and_its_macros() {
+        let source = "#include <cuda_fp16.h>\n#define TILE 4\n__global__ void k() {}\n";
+        let other = source.replace('4', "5");
+        let unit = Unit::new(&[source, "broken", &other], &BTreeSet::from([1]));
+        let expected = "\
+#include <cuda_fp16.h>
+namespace variant0000 {
+
+#define TILE 4
+__global__ void k() {}
+}
+#undef TILE
+namespace variant0002 {
+
+#define TILE 5
+__global__ void k() {}
+}
+#undef TILE
+";
+        assert_eq!(unit.text, expected);
+        assert_eq!(
+            [1, 2, 6, 8, 12].map(|line| unit.variant_at(line)),
+            [None, Some(0), Some(0), Some(2), Some(2)]
+        );
+    }
+
+    #[test]
+    fn a_fingerprint_has_neither_names_nor_lines() {
+        let ptx = |variant: &str, block: u32, line: u32| {
+            format!(
+                ".visible .entry _ZN11{variant}1kEv()\n{{\n.loc 1 {line} 0\nbra $L__BB{block}_2;\n}}\n"
+            )
+        };
+        let both = ptx("variant0000", 0, 3) + &ptx("variant0001", 1, 9);
+        assert_eq!(fingerprint(&both, 0), fingerprint(&both, 1));
+        assert!(fingerprint(&both, 0).contains("bra $L__BB_2;"));
+        assert_eq!(fingerprint(&both, 2), "");
+    }
+}

@@ -1,0 +1,253 @@
+//! Compares the products of a formula with those of a kernel, as multisets.
+
+use super::{ElementTerms, Row, RowKind};
+use device::finding::SourceLine;
+use device::provenance::{Factor, KernelSum, KernelTerm};
+use indexmath::Term;
+use std::collections::BTreeMap;
+
+/// Constants that a kernel computes in `f32` differ from the formula's by so much.
+const TOLERANCE: f64 = 1e-5;
+
+/// One product on both sides.
+#[derive(Default)]
+struct Sides<'a> {
+    formula: Vec<&'a Term>,
+    kernel: Vec<&'a KernelTerm>,
+}
+
+/// The products side by side. `value` gives the value of an element, if it is known.
+pub fn compare(
+    formula: &[Term],
+    kernel: &KernelSum,
+    value: impl Fn(&Factor) -> Option<f64>,
+) -> ElementTerms {
+    let mut products: BTreeMap<Vec<Factor>, Sides> = BTreeMap::new();
+    for term in formula {
+        let mut factors: Vec<Factor> = term.factors.iter().cloned().map(Factor::Element).collect();
+        factors.sort();
+        products.entry(factors).or_default().formula.push(term);
+    }
+    for term in &kernel.terms {
+        let mut factors: Vec<Factor> = term.factors.iter().map(|f| f.factor.clone()).collect();
+        factors.sort();
+        products.entry(factors).or_default().kernel.push(term);
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    let mut suspects = Vec::new();
+    for (factors, sides) in &products {
+        let wanted: f64 = sides.formula.iter().map(|term| term.coefficient).sum();
+        let got: f64 = sides.kernel.iter().map(|term| term.coefficient).sum();
+        let kind = kind(wanted, got);
+        // Added and taken away again, and never wanted: nothing to tell.
+        if kind == RowKind::Right && wanted == 0.0 {
+            continue;
+        }
+        if kind != RowKind::Right {
+            suspects.push((factors, sides, kind));
+        }
+        rows.push(Row {
+            kind,
+            formula: wanted,
+            kernel: got,
+            value: factors.iter().map(&value).try_fold(1.0, |all, value| Some(all * value?)),
+            indices: sides.formula.first().map(|term| term.indices.clone()).unwrap_or_default(),
+            line: sides.kernel.last().and_then(|term| term.line.clone()),
+            factors: factors.clone(),
+        });
+    }
+    rows.sort_by_key(|row| row.kind);
+    let line = suspect(&suspects, kernel);
+    for row in rows.iter_mut().filter(|row| row.kind == RowKind::Missing) {
+        row.line.clone_from(&alike(&row.factors, kernel));
+    }
+    ElementTerms { rows, line, writer: kernel.writer, general: kernel.general }
+}
+
+fn kind(wanted: f64, got: f64) -> RowKind {
+    let same = |a: f64, b: f64| (a - b).abs() <= TOLERANCE * a.abs().max(b.abs());
+    let times = got / wanted;
+    if same(wanted, got) {
+        RowKind::Right
+    } else if got == 0.0 {
+        RowKind::Missing
+    } else if wanted == 0.0 {
+        RowKind::Extra
+    } else if times > 1.5 && same(times, times.round()) {
+        RowKind::Repeated
+    } else {
+        RowKind::Coefficient
+    }
+}
+
+/// The line that most of the mistakes point at; of several, the first.
+fn suspect(wrong: &[(&Vec<Factor>, &Sides, RowKind)], kernel: &KernelSum) -> Option<SourceLine> {
+    let mut votes: BTreeMap<SourceLine, usize> = BTreeMap::new();
+    let mut vote = |line: Option<SourceLine>| {
+        if let Some(line) = line {
+            *votes.entry(line).or_default() += 1;
+        }
+    };
+    let missing: Vec<&Vec<Factor>> =
+        wrong.iter().filter(|w| w.2 == RowKind::Missing).map(|w| w.0).collect();
+    for &(factors, sides, kind) in wrong {
+        match kind {
+            RowKind::Extra => {
+                for term in &sides.kernel {
+                    wrong_factors(term, factors, &missing).into_iter().for_each(&mut vote);
+                }
+            }
+            RowKind::Repeated | RowKind::Coefficient => {
+                for term in &sides.kernel {
+                    vote(term.scaled.clone().or_else(|| term.line.clone()));
+                }
+            }
+            RowKind::Missing | RowKind::Right => {}
+        }
+    }
+    if votes.is_empty() {
+        for factors in &missing {
+            if let Some(line) = alike(factors, kernel) {
+                *votes.entry(line).or_default() += 1;
+            }
+        }
+    }
+    let most = votes.values().copied().max()?;
+    votes.into_iter().find(|(_, count)| *count == most).map(|(line, _)| line)
+}
+
+/// Where a product that should not be there took the factors that make it differ from one that is missing; where none
+/// is missing, the line that added it.
+fn wrong_factors(
+    term: &KernelTerm,
+    factors: &[Factor],
+    missing: &[&Vec<Factor>],
+) -> Vec<Option<SourceLine>> {
+    let common = |other: &[Factor]| factors.iter().filter(|f| other.contains(f)).count();
+    let nearest = missing.iter().max_by_key(|other| common(other)).filter(|o| common(o) > 0);
+    let Some(nearest) = nearest else { return vec![term.line.clone()] };
+    let wrong = term.factors.iter().filter(|f| !nearest.contains(&f.factor));
+    let lines: Vec<_> = wrong.map(|f| f.line.clone().or_else(|| term.line.clone())).collect();
+    if lines.is_empty() { vec![term.line.clone()] } else { lines }
+}
+
+/// Where the kernel added products of the same tensors; else where it stored the element.
+fn alike(factors: &[Factor], kernel: &KernelSum) -> Option<SourceLine> {
+    let tensors = |factors: &mut dyn Iterator<Item = &Factor>| {
+        let mut names: Vec<String> = factors.filter_map(tensor).collect();
+        names.sort();
+        names
+    };
+    let wanted = tensors(&mut factors.iter());
+    let same = |term: &&KernelTerm| tensors(&mut term.factors.iter().map(|f| &f.factor)) == wanted;
+    let like = kernel.terms.iter().rev().find(same).or(kernel.terms.last());
+    like.and_then(|term| term.line.clone()).or_else(|| kernel.line.clone())
+}
+
+pub(super) fn tensor(factor: &Factor) -> Option<String> {
+    match factor {
+        Factor::Element(element) => Some(element.tensor.clone()),
+        Factor::Outside(outside) => Some(outside.tensor.clone()),
+        Factor::Function(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use device::finding::ThreadId;
+    use device::provenance::KernelFactor;
+    use indexmath::ElementRef;
+
+    fn element(tensor: &str, at: i64) -> ElementRef {
+        ElementRef { tensor: tensor.into(), coords: vec![at] }
+    }
+
+    fn line(line: u32) -> SourceLine {
+        SourceLine { file: "k.cu".into(), line, column: 1 }
+    }
+
+    fn term(coefficient: f64, factors: &[(&str, i64)]) -> Term {
+        let factors = factors.iter().map(|&(t, at)| element(t, at)).collect();
+        Term { coefficient, factors, value: 1.0, indices: vec![("k".into(), 1)] }
+    }
+
+    /// Factors are tensor, position, line.
+    fn product(coefficient: f64, factors: &[(&str, i64, u32)], at: u32) -> KernelTerm {
+        let factor = |&(t, i, l): &(&str, i64, u32)| KernelFactor {
+            factor: Factor::Element(element(t, i)),
+            line: Some(line(l)),
+        };
+        KernelTerm {
+            coefficient,
+            factors: factors.iter().map(factor).collect(),
+            line: Some(line(at)),
+            scaled: None,
+        }
+    }
+
+    fn sum(terms: Vec<KernelTerm>) -> KernelSum {
+        let writer = ThreadId { block: [0; 3], thread: [0; 3] };
+        KernelSum {
+            writer,
+            line: Some(line(30)),
+            terms,
+            general: true,
+            overwrote: false,
+            one_block: false,
+        }
+    }
+
+    fn kinds(formula: &[Term], terms: Vec<KernelTerm>) -> (Vec<RowKind>, Option<u32>) {
+        let compared = compare(formula, &sum(terms), |_| Some(2.0));
+        let kinds = compared.rows.iter().map(|row| row.kind).collect();
+        (kinds, compared.line.map(|line| line.line))
+    }
+
+    #[test]
+    fn the_order_of_factors_and_terms_does_not_matter() {
+        let formula = [term(1.0, &[("a", 0), ("b", 1)]), term(0.1, &[("a", 2)])];
+        let terms = vec![
+            product(f64::from(0.1f32), &[("a", 2, 5)], 6),
+            product(1.0, &[("b", 1, 5), ("a", 0, 5)], 6),
+        ];
+        assert_eq!(kinds(&formula, terms), (vec![RowKind::Right, RowKind::Right], None));
+    }
+
+    #[test]
+    fn every_kind_of_difference_is_told() {
+        use RowKind::{Coefficient, Extra, Missing, Repeated};
+        let formula = [term(1.0, &[("a", 0)]), term(1.0, &[("a", 1)]), term(1.0, &[("a", 2)])];
+        let twice = vec![
+            product(1.0, &[("a", 0, 5)], 6),
+            product(1.0, &[("a", 0, 5)], 7),
+            product(-1.0, &[("a", 1, 5)], 8),
+            product(1.0, &[("a", 3, 5)], 9),
+        ];
+        let (kinds, _) = kinds(&formula, twice);
+        assert_eq!(kinds, [Extra, Missing, Repeated, Coefficient]);
+    }
+
+    #[test]
+    fn the_line_is_that_of_the_wrong_factor() {
+        let formula = [term(1.0, &[("a", 0), ("b", 1)])];
+        let terms = vec![product(1.0, &[("a", 0, 10), ("b", 2, 11)], 13)];
+        assert_eq!(kinds(&formula, terms).1, Some(11));
+        let terms = vec![product(1.0, &[("a", 7, 10), ("b", 7, 11)], 13)];
+        assert_eq!(kinds(&formula, terms).1, Some(13), "nothing in common");
+    }
+
+    #[test]
+    fn what_is_missing_belongs_where_its_like_was_added() {
+        let formula = [term(1.0, &[("a", 0)]), term(1.0, &[("a", 1)]), term(1.0, &[("c", 0)])];
+        let terms = vec![product(1.0, &[("c", 0, 4)], 4), product(1.0, &[("a", 0, 6)], 6)];
+        assert_eq!(kinds(&formula, terms).1, Some(6));
+        assert_eq!(kinds(&formula, Vec::new()).1, Some(30), "the store");
+    }
+
+    #[test]
+    fn what_cancels_out_is_no_row() {
+        let terms = vec![product(1.0, &[("a", 0, 5)], 6), product(-1.0, &[("a", 0, 5)], 7)];
+        assert_eq!(kinds(&[], terms), (Vec::new(), None));
+    }
+}

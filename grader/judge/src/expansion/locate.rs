@@ -1,0 +1,248 @@
+//! Which line is most likely wrong: the terms name one, the text of the kernel may know better.
+
+use super::source::{Declared, Kernel, evaluate};
+use super::{ElementTerms, RowKind};
+use device::finding::SourceLine;
+use device::provenance::{Factor, KernelSum};
+use indexmath::{Dims, Term};
+use puzzle::case::{Case, CaseLaunch, Role};
+
+/// What is known of a wrong element besides its terms.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// The file that was compiled.
+    pub source: &'a str,
+    /// The test.
+    pub case: &'a Case,
+    /// The kernel's products.
+    pub sum: &'a KernelSum,
+    /// Coordinates of the element, and of another one whose formula the kernel's products are.
+    pub coords: &'a [usize],
+    /// See there.
+    pub other: Option<&'a [usize]>,
+    /// Values that each summation index of the formula takes, over all elements: first and last.
+    pub indices: &'a [(String, (i64, i64))],
+}
+
+/// The line to look at, given the one that the terms point at.
+pub fn locate(terms: &ElementTerms, evidence: &Evidence) -> Option<SourceLine> {
+    let named = terms.line.clone().or_else(|| evidence.sum.line.clone())?;
+    let stored = evidence.sum.line.as_ref()?;
+    if stored.file != named.file {
+        return Some(named);
+    }
+    let writer = terms.writer;
+    let launch = launch_of(evidence.case, evidence.source, stored.line)?;
+    let dims = &evidence.case.dims;
+    let kernel = Kernel::new(evidence.source, stored.line, dims, writer, launch.block, launch.grid);
+    let at = |line: u32| Some(SourceLine { file: named.file.clone(), line, column: 0 });
+    let line = own_element(terms, evidence, stored.line)
+        .or_else(|| wrong_size(&kernel, dims))
+        .or_else(|| first_value(&kernel, terms, evidence))
+        .or_else(|| wrong_loop(&kernel, evidence))
+        .or_else(|| set_again(&kernel, terms, stored.line))
+        .or_else(|| wrong_coordinate(&kernel, evidence, stored.line))
+        .or_else(|| wrong_place(&kernel, evidence, stored.line))
+        .or_else(|| wrong_inner(&kernel, terms))
+        .or_else(|| surplus_thread(&kernel, evidence, stored.line))
+        .or_else(|| left_out(&kernel, terms, evidence));
+    match line {
+        Some(line) => at(line),
+        // A load that the compiler moved has the line of what it was moved to.
+        None if !kernel.statement(named.line).contains('[') => {
+            let mut adds = evidence.sum.terms.iter().rev().filter_map(|term| term.line.clone());
+            adds.next().filter(|line| kernel.line(line.line).contains('[')).or(Some(named))
+        }
+        None => Some(named),
+    }
+}
+
+/// The launch whose kernel stands around a line.
+fn launch_of<'c>(case: &'c Case, source: &str, line: u32) -> Option<&'c CaseLaunch> {
+    let above: Vec<&str> = source.lines().take(line as usize).collect();
+    let head = above.iter().rposition(|text| text.contains("__global__"))?;
+    let head = above[head..].iter().take(3).copied().collect::<Vec<_>>().join(" ");
+    let is = |launch: &&CaseLaunch| head.contains(&format!("{}(", launch.kernel));
+    case.launches.iter().find(is).or(case.launches.last())
+}
+
+/// The store adds to what an output held before.
+fn own_element(terms: &ElementTerms, evidence: &Evidence, stored: u32) -> Option<u32> {
+    let computed = |name: &str| {
+        let outputs = evidence.case.tensors.iter();
+        outputs.filter(|t| matches!(t.role, Role::Output(_))).any(|t| t.tensor.name == name)
+    };
+    let extra = terms.rows.iter().filter(|row| row.kind == RowKind::Extra);
+    let mut factors = extra.flat_map(|row| &row.factors);
+    let own = factors.any(|f| matches!(f, Factor::Element(e) if computed(&e.tensor)));
+    own.then_some(stored)
+}
+
+/// A size of the spec that the kernel computes to something else.
+fn wrong_size(kernel: &Kernel, dims: &Dims) -> Option<u32> {
+    let wrong = |name: &str, value: Option<i64>| {
+        dims.get(name).is_some_and(|right| value.is_some_and(|value| value != *right))
+    };
+    kernel.declared.iter().find(|d| wrong(&d.name, d.value)).map(|d| d.line)
+}
+
+/// A sum that starts with what it should not, or without what it should; and one that is no float.
+fn first_value(kernel: &Kernel, terms: &ElementTerms, evidence: &Evidence) -> Option<u32> {
+    let wrong = || terms.rows.iter().filter(|row| row.kind != RowKind::Right);
+    let constant = wrong().any(|row| row.kind == RowKind::Extra && row.factors.is_empty());
+    let integer = |f: &Factor| matches!(f, Factor::Function(text) if text.starts_with("int("));
+    let extra = || wrong().filter(|row| row.kind == RowKind::Extra);
+    let cut = extra().count() > 0 && extra().all(|row| row.factors.iter().any(integer));
+    let tensors = |factors: &[Factor]| -> Vec<String> {
+        factors.iter().filter_map(super::compare::tensor).collect()
+    };
+    let added: Vec<Vec<String>> = evidence
+        .sum
+        .terms
+        .iter()
+        .map(|term| {
+            let mut names: Vec<String> =
+                term.factors.iter().filter_map(|f| super::compare::tensor(&f.factor)).collect();
+            names.sort();
+            names
+        })
+        .collect();
+    let only_missing = wrong().all(|row| row.kind == RowKind::Missing);
+    let lacks = only_missing
+        && wrong().count() == 1
+        && !added.is_empty()
+        && wrong().all(|row| !added.contains(&tensors(&row.factors)));
+    if !constant && !cut && !lacks {
+        return None;
+    }
+    let stored = evidence.sum.line.as_ref()?.line;
+    kernel.first_value(stored)
+}
+
+/// A loop over an index of the formula with other bounds than that has. Where the names are not the same, the loops stand
+/// in the order of the indices.
+fn wrong_loop(kernel: &Kernel, evidence: &Evidence) -> Option<u32> {
+    let indices = evidence.indices;
+    let in_order = kernel.loops.len() == indices.len()
+        && !kernel.loops.iter().any(|l| indices.iter().any(|(name, _)| *name == l.name));
+    let wrong = kernel.loops.iter().zip(0..).find(|(l, place)| {
+        let same = indices.iter().find(|(name, _)| *name == l.name);
+        let index = same.or_else(|| indices.get(*place).filter(|_| in_order));
+        let Some(&(_, (first, last))) = index else { return false };
+        l.range.is_some_and(|range| range != (first, last + 1))
+    });
+    wrong.map(|(l, _)| l.line)
+}
+
+/// Products are missing because the sum starts again.
+fn set_again(kernel: &Kernel, terms: &ElementTerms, stored: u32) -> Option<u32> {
+    let wrong = || terms.rows.iter().filter(|row| row.kind != RowKind::Right);
+    wrong().all(|row| row.kind == RowKind::Missing).then(|| kernel.set_again(stored))?
+}
+
+/// Coordinates of the thread: taken from one number by division, else from the numbers of block and thread.
+fn coordinates<'k>(kernel: &'k Kernel) -> Vec<&'k Declared> {
+    let outside = || kernel.declared.iter().filter(|d| !d.inner && d.value.is_some());
+    let divided: Vec<&Declared> = outside().filter(|d| d.text.contains(['/', '%'])).collect();
+    if divided.is_empty() {
+        outside().filter(|d| d.text.contains("threadIdx")).collect()
+    } else {
+        divided
+    }
+}
+
+/// Outermost first, or innermost first.
+fn are(declared: &[&Declared], coords: &[usize]) -> bool {
+    let values = || declared.iter().filter_map(|d| usize::try_from(d.value?).ok());
+    values().eq(coords.iter().copied()) || values().eq(coords.iter().rev().copied())
+}
+
+/// Whether the place of a store is given by these variables.
+fn stores_at(kernel: &Kernel, stored: u32, declared: &[&Declared]) -> bool {
+    let text = kernel.statement(stored);
+    let target = text.split_once('=').map_or(text.as_str(), |(left, _)| left);
+    let mut words = target.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.any(|word| declared.iter().any(|d| d.name == word))
+}
+
+/// One of them is not that of the element, though the store goes there by the number that they come from.
+fn wrong_coordinate(kernel: &Kernel, evidence: &Evidence, stored: u32) -> Option<u32> {
+    let declared = coordinates(kernel);
+    let many = declared.len() == evidence.coords.len() && declared.len() > 1;
+    if !many || stores_at(kernel, stored, &declared) {
+        return None;
+    }
+    let wrong = |coords: Vec<usize>| -> Vec<u32> {
+        let pairs = declared.iter().zip(coords);
+        let off = pairs.filter(|(d, at)| d.value != i64::try_from(*at).ok());
+        off.map(|(d, _)| d.line).collect()
+    };
+    let straight = wrong(evidence.coords.to_vec());
+    let reversed = wrong(evidence.coords.iter().rev().copied().collect());
+    let best = if straight.len() < reversed.len() { straight } else { reversed };
+    best.first().copied().filter(|_| best.len() * 2 <= declared.len())
+}
+
+/// A coordinate that is computed inside the loops, and is none of the missing product's where it should be added.
+fn wrong_inner(kernel: &Kernel, terms: &ElementTerms) -> Option<u32> {
+    let missing = || terms.rows.iter().filter(|row| row.kind == RowKind::Missing);
+    let simple = |d: &&Declared| d.inner && !d.text.contains(['(', '?']);
+    let wrong = kernel.declared.iter().filter(simple).find(|d| {
+        missing().any(|row| {
+            let mut known = kernel.known.clone();
+            known.extend(row.indices.iter().cloned());
+            let Some(value) = evaluate(&d.text, &known) else { return false };
+            let has = |f: &Factor| matches!(f, Factor::Element(e) if e.coords.contains(&value));
+            !row.factors.iter().any(has)
+        })
+    });
+    wrong.map(|d| d.line)
+}
+
+/// The right sum, for another element: it is stored in the wrong place, or its coordinates were computed wrongly.
+fn wrong_place(kernel: &Kernel, evidence: &Evidence, stored: u32) -> Option<u32> {
+    let other = evidence.other?;
+    let declared = coordinates(kernel);
+    if stores_at(kernel, stored, &declared) {
+        // Does the thread compute what it should, or does it store it where it should?
+        let stray = are(&declared, other) || !are(&declared, evidence.coords);
+        return stray.then_some(stored);
+    }
+    // Where several axes share a number, what the thread computes cannot be told from them.
+    if are(&declared, evidence.coords) || (declared.len() > 1 && declared.len() != other.len()) {
+        return None;
+    }
+    let moved = evidence.coords.iter().zip(other).filter(|(here, there)| here != there);
+    let gives = |d: &&&Declared, at: usize| d.value == i64::try_from(at).ok();
+    let coordinate = moved.filter_map(|(_, &there)| declared.iter().find(|d| gives(d, there)));
+    Some(coordinate.map(|d| d.line).next().unwrap_or(stored))
+}
+
+/// A thread that should have left: it wrote over what another one had made.
+fn surplus_thread(kernel: &Kernel, evidence: &Evidence, stored: u32) -> Option<u32> {
+    evidence.sum.overwrote.then(|| kernel.condition(stored, |text| text.contains("return")))?
+}
+
+/// Products are missing, or too many, though the loops are right: a condition inside them.
+fn left_out(kernel: &Kernel, terms: &ElementTerms, evidence: &Evidence) -> Option<u32> {
+    let kinds = |kind: RowKind| terms.rows.iter().any(|row| row.kind == kind);
+    if kinds(RowKind::Extra) == kinds(RowKind::Missing) || kinds(RowKind::Repeated) {
+        return None;
+    }
+    let added = evidence.sum.terms.iter().rev().find_map(|term| term.line.as_ref());
+    let line = added.or(evidence.sum.line.as_ref())?.line;
+    let inner = kernel.loops.iter().filter(|l| l.line < line).map(|l| l.line).min()?;
+    kernel.condition(line, |_| true).filter(|&condition| condition > inner)
+}
+
+/// First and last value of each summation index, in the order of the formula.
+pub fn index_ranges<'t>(terms: impl Iterator<Item = &'t Term>) -> Vec<(String, (i64, i64))> {
+    let mut ranges: Vec<(String, (i64, i64))> = Vec::new();
+    for (name, value) in terms.flat_map(|term| &term.indices) {
+        match ranges.iter_mut().find(|(known, _)| known == name) {
+            Some((_, range)) => *range = (range.0.min(*value), range.1.max(*value)),
+            None => ranges.push((name.clone(), (*value, *value))),
+        }
+    }
+    ranges
+}

@@ -1,0 +1,270 @@
+//! The way of a verdict: spec and kernel file in, verdicts out. Every command that judges goes this way.
+
+use crate::judgement;
+use crate::verdict::TestVerdict;
+use device::backend::{Backend, Run};
+use device::cpp;
+use device::finding::FindingKind;
+use device::gpu::{Gpu, GpuBackend};
+use device::host::{self, HostBackend, HostProgram};
+use device::provenance::{KernelSum, Place};
+use device::vm::VmBackend;
+use device::vm::expansion::Effort;
+use diagnostic::{Failure, FailureKind};
+use puzzle::case::Case;
+use puzzle::oracle;
+use puzzle::spec::{Arg, Launch, Purpose, Spec, Test};
+use puzzle::tensor::DType;
+use puzzle::workbook::Workbook;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use toolchain::module;
+use toolchain::{Compiled, Library, Request, Toolchain, VirtualArch};
+
+/// Host code that launches more threads than this in a test, all in all, does not run a second time on the virtual
+/// machine when it passed on the GPU: a training would take a minute there, and seconds here.
+const SECOND_LOOK: u64 = 1 << 25;
+
+/// A kernel file that is compiled, and whose kernels are those of the spec.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// PTX and, for a GPU, machine code.
+    pub compiled: Arc<Compiled>,
+    /// Name in the module (mangled) of each kernel by its source name.
+    pub kernels: BTreeMap<String, String>,
+    /// The functions of a host puzzle, which has no kernels of its own.
+    pub host: Option<HostProgram>,
+}
+
+/// Where the launches of a spec run.
+pub enum Machine {
+    /// On the virtual machine.
+    Vm(VmBackend),
+    /// On a GPU.
+    Gpu(GpuBackend),
+    /// Host code in a process of its own, its kernels on one of the two.
+    Host(HostBackend),
+}
+
+/// Compiles `source` and checks that it has the kernels of `spec`, with their signatures.
+///
+/// # Errors
+/// It does not compile, a kernel is missing or has another signature, or the compiler cannot work.
+pub fn compile(
+    toolchain: &Toolchain,
+    workbook: &Workbook,
+    spec: &Spec,
+    source: &Path,
+    gpu: Option<&Gpu>,
+) -> Result<Program, Failure> {
+    if spec.is_host() {
+        let (library, program) = host::compile(toolchain, workbook, spec, source)?;
+        let compiled = Arc::new(without_kernels(library));
+        return Ok(Program { compiled, kernels: BTreeMap::new(), host: Some(program) });
+    }
+    let compiled = toolchain.compile(&Request {
+        source,
+        include_dirs: &[workbook.include_dir()],
+        base: workbook.root(),
+        arch: VirtualArch::default(),
+        gpu: gpu.map(|gpu| gpu.info.compute_capability.0 * 10 + gpu.info.compute_capability.1),
+    })?;
+    let declared = module::kernels(&compiled.ptx);
+    let mut kernels = BTreeMap::new();
+    for launch in &spec.launches {
+        let kernel = module::find_kernel(&declared, &launch.kernel, &compiled.source)?;
+        module::check_signature(kernel, &arguments(spec, launch), &compiled.source)?;
+        kernels.insert(launch.kernel.clone(), kernel.symbol.clone());
+    }
+    Ok(Program { compiled: Arc::new(compiled), kernels, host: None })
+}
+
+/// What the report tells of a compiled library.
+pub fn without_kernels(library: Library) -> Compiled {
+    let Library { warnings, source, headers, from_cache, time, .. } = library;
+    Compiled { ptx: String::new(), machine_code: None, warnings, source, headers, from_cache, time }
+}
+
+/// For commands that follow a single kernel: a host puzzle has none of its own.
+///
+/// # Errors
+/// It is a host puzzle.
+pub fn needs_kernels(spec: &Spec, command: &str) -> Result<(), Failure> {
+    if !spec.is_host() {
+        return Ok(());
+    }
+    let title =
+        format!("`grader {command}` looks into kernels, and this puzzle is about host code");
+    let help = "`grader puzzle` tells which buffer is wrong first; the kernels are those of earlier puzzles";
+    Err(Failure::new(FailureKind::Usage, title, help))
+}
+
+fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {
+    let scalar =
+        |name: &str| cpp::scalar(spec.tensors.type_of(name).map_or(DType::F32, |ty| ty.dtype));
+    let declaration = |arg: &Arg| {
+        let (name, kind) = match arg {
+            Arg::Size(size) => (size.to_string(), module::ArgKind::Value(cpp::scalar(DType::I32))),
+            Arg::Scalar(name) => (name.clone(), module::ArgKind::Value(scalar(name))),
+            Arg::Tensor(name) | Arg::InPlace(name) | Arg::Given(name) | Arg::Result(name) => {
+                let purpose = arg.buffer(&spec.tensors).map(|(_, purpose)| purpose);
+                let constant = matches!(purpose, Some(Purpose::Input | Purpose::Given));
+                (name.clone(), module::ArgKind::Pointer { element: scalar(name), constant })
+            }
+        };
+        module::ArgDecl { name, kind }
+    };
+    launch.args.iter().map(declaration).collect()
+}
+
+/// The cases of `tests`, with the data of `seed`.
+///
+/// # Errors
+/// See [`oracle::build_case`].
+pub fn cases(spec: &Spec, tests: &[&Test], seed: u64) -> Result<Vec<Case>, Failure> {
+    tests.iter().map(|test| oracle::build_case(spec, test, seed)).collect()
+}
+
+impl Machine {
+    /// The machine for `program`: the GPU if there is one, else the virtual machine.
+    ///
+    /// # Errors
+    /// The virtual machine cannot run an instruction of the program.
+    pub fn new(program: &Program, gpu: Option<Gpu>) -> Result<Self, Failure> {
+        if let Some(host) = &program.host {
+            return Ok(Self::Host(HostBackend::new(host.clone(), gpu.map(|gpu| gpu.info))));
+        }
+        let kernels = program.kernels.clone();
+        let ptx = &program.compiled.ptx;
+        Ok(match gpu {
+            None => Self::Vm(VmBackend::new(ptx, kernels)?),
+            Some(gpu) => {
+                let code = program.compiled.machine_code.clone();
+                Self::Gpu(GpuBackend::new(
+                    gpu,
+                    code.unwrap_or_else(|| ptx.clone().into_bytes()),
+                    kernels,
+                ))
+            }
+        })
+    }
+
+    /// Shows on the terminal how far host code has come, where its spec says by what.
+    #[must_use]
+    pub fn with_progress(self) -> Self {
+        match self {
+            Self::Host(host) => Self::Host(host.with_progress()),
+            other => other,
+        }
+    }
+
+    /// The backend behind it.
+    pub fn backend(&self) -> &dyn Backend {
+        match self {
+            Self::Vm(vm) => vm,
+            Self::Gpu(gpu) => gpu,
+            Self::Host(host) => host,
+        }
+    }
+}
+
+/// Runs one case on one backend and judges it. A case that passes runs again where results must be bit-equal, and where
+/// what it costs is bounded.
+///
+/// # Errors
+/// The backend cannot run the case.
+pub fn run_and_judge(backend: &dyn Backend, case: &Case) -> Result<(Run, TestVerdict), Failure> {
+    let run = backend.run(case)?;
+    let mut verdict = judgement::judge(case, &run);
+    if !case.bit_equal.is_empty() {
+        let mut nth = 0;
+        while verdict.passed()
+            && let Some(again) = backend.again(case, nth)?
+        {
+            verdict.findings = judgement::repeated(case, &run.tensors, &again);
+            nth += 1;
+        }
+    }
+    if verdict.passed() && !case.gates.is_empty() {
+        verdict.findings = backend.over_gates(case)?;
+    }
+    Ok((run, verdict))
+}
+
+/// Runs one case and judges it. A case that runs on a GPU runs on the virtual machine too: it sees races and reads
+/// outside that a GPU lets pass, and tells lines, indices and threads. There, too, the thread of the first wrong element
+/// is traced.
+///
+/// # Errors
+/// The backend cannot run the case.
+pub fn judge_case(
+    machine: &Machine,
+    program: &Program,
+    case: &Case,
+) -> Result<(Run, TestVerdict), Failure> {
+    let (run, mut verdict) = run_and_judge(machine.backend(), case)?;
+    let source = &program.compiled.source.text;
+    let verdict = match machine {
+        Machine::Host(host) => match host.interpreted() {
+            Some(_) if verdict.passed() && run.threads > SECOND_LOOK => {
+                let note = "the longest tests ran on the GPU only; --backend vm checks them, too";
+                verdict.notes.push(note.to_owned());
+                verdict
+            }
+            Some(vm) => see_more(&vm, case, verdict),
+            None => verdict,
+        },
+        Machine::Vm(vm) => trace(vm, case, verdict, source),
+        Machine::Gpu(_) => match VmBackend::new(&program.compiled.ptx, program.kernels.clone()) {
+            Ok(vm) => trace(&vm, case, see_more(&vm, case, verdict), source),
+            // Where the virtual machine cannot run the program, the GPU's word stands alone.
+            Err(_) => verdict,
+        },
+    };
+    Ok((run, verdict))
+}
+
+/// Adds what the virtual machine finds; where it finds the same mistake as the GPU, or one that explains why the GPU
+/// stopped, its finding stands alone, for it tells the line. A kernel that is right on the GPU and wrong there was right by
+/// chance: it uses a variable that was never set, say.
+fn see_more(vm: &dyn Backend, case: &Case, mut verdict: TestVerdict) -> TestVerdict {
+    let Ok((run, seen)) = run_and_judge(vm, case) else { return verdict };
+    if verdict.passed() {
+        let TestVerdict { time, largest, .. } = verdict;
+        return TestVerdict { time, largest, ..seen };
+    }
+    let seen = run.findings;
+    if !seen.is_empty() {
+        verdict.findings.retain(|finding| {
+            let same = seen.iter().any(|other| other.kind.name() == finding.kind.name());
+            !same && !matches!(finding.kind, FindingKind::Driver { .. })
+        });
+        verdict.findings.splice(0..0, seen);
+    }
+    verdict
+}
+
+fn trace(vm: &VmBackend, case: &Case, verdict: TestVerdict, source: &str) -> TestVerdict {
+    let Some((tensor, flat)) = judgement::element_to_trace(case, &verdict) else { return verdict };
+    let verdict = match vm.provenance(case, tensor, flat) {
+        Ok(provenance) => judgement::with_provenance(verdict, case, &provenance),
+        Err(_) => verdict,
+    };
+    let place = Place { tensor, flat };
+    match follow(vm, case, place, &verdict) {
+        Some(sum) => judgement::with_expansion(verdict, case, &sum, source),
+        None => verdict,
+    }
+}
+
+/// The products of an element. Where the whole case is too much, those of the block that wrote it must do: what other
+/// blocks add to it would show in the value.
+fn follow(vm: &VmBackend, case: &Case, at: Place, verdict: &TestVerdict) -> Option<KernelSum> {
+    if let Some(followed) = vm.follow(case, Effort::QUICK, None).ok()? {
+        return followed.sum(case, at);
+    }
+    let [_] = case.launches[..] else { return None };
+    let block = verdict.diffs.first()?.terms.thread.as_ref()?.id.block;
+    vm.follow(case, Effort::QUICK, Some(block)).ok()??.sum(case, at)
+}

@@ -1,0 +1,184 @@
+//! Patterns in the values: the same everywhere, a common factor, a common offset.
+
+use super::View;
+use crate::verdict::Cause;
+use puzzle::tensor::DType;
+
+/// Half the distance from 1 to the next larger value of the type.
+fn unit_roundoff(dtype: DType) -> f64 {
+    match dtype {
+        DType::F64 | DType::I32 => f64::EPSILON / 2.0,
+        DType::F32 => f64::from(f32::EPSILON) / 2.0,
+        DType::F16 => 2f64.powi(-11),
+        DType::BF16 => 2f64.powi(-8),
+    }
+}
+
+/// A few roundings of a value of this size: a pattern holds for rounded values.
+fn slack(view: &View, size: f64) -> f64 {
+    8.0 * unit_roundoff(view.dtype) * size
+}
+
+/// So many whole numbers are no pattern.
+const FEW: usize = 4;
+
+/// All NaN, all zero.
+pub(super) fn same_everywhere(view: &View) -> Option<Cause> {
+    let all = |test: fn(f64) -> bool| {
+        view.got.iter().zip(view.written).all(|(&got, &written)| written && test(got))
+    };
+    if all(f64::is_nan) {
+        return Some(Cause::AllNan);
+    }
+    // A few whole numbers are flags or counts, and 0 is as good as any.
+    let few = view.dtype == DType::I32 && view.got.len() <= FEW;
+    (!few && all(|got| got == 0.0)).then_some(Cause::AllZero)
+}
+
+/// got = factor * expected, everywhere.
+pub(super) fn factor(view: &View) -> Option<Cause> {
+    let size = |i: usize| view.expected[i].value.abs();
+    let nonzero = || (0..view.got.len()).filter(|&i| size(i) > 0.0);
+    let largest = nonzero().max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
+    let factor = view.got[largest] / view.expected[largest].value;
+    let enough = nonzero().count() >= 4 && view.varied(nonzero());
+    // Nearer to 1 than this it is rounding, or a single small error.
+    if !enough || !factor.is_finite() || factor == 0.0 || (factor - 1.0).abs() < 1e-3 {
+        return None;
+    }
+    let holds = (0..view.got.len()).all(|i| {
+        let scaled = factor * view.expected[i].value;
+        let allowed = factor.abs() * view.expected[i].bound + slack(view, scaled.abs());
+        view.written[i] && (view.got[i] - scaled).abs() <= allowed
+    });
+    holds.then(|| Cause::Factor { factor, size: size_named(view, factor) })
+}
+
+/// The name of the only size that equals `factor` or its inverse.
+fn size_named(view: &View, factor: f64) -> Option<String> {
+    let near = |size: i64| {
+        let size = size as f64;
+        size > 1.0
+            && [size, 1.0 / size].iter().any(|s| (factor - s).abs() <= slack(view, 2.0 * s.abs()))
+    };
+    let mut names = view.dims.iter().filter(|&(_, &size)| near(size)).map(|(name, _)| name);
+    let name = names.next()?;
+    names.next().is_none().then(|| name.clone())
+}
+
+/// Is (got - expected) of this element `by`, but for rounding?
+fn is_off_by(view: &View, i: usize, by: f64) -> bool {
+    let right = &view.expected[i];
+    let size = right.value.abs() + view.got[i].abs() + by.abs();
+    view.written[i] && (difference(view, i) - by).abs() <= 2.0 * right.bound + slack(view, size)
+}
+
+fn difference(view: &View, i: usize) -> f64 {
+    view.got[i] - view.expected[i].value
+}
+
+/// Axes with their sizes and strides.
+fn axes(view: &View) -> Vec<(usize, usize)> {
+    let mut stride = view.got.len();
+    let axis = |&size: &usize| {
+        stride /= size.max(1);
+        (size, stride.max(1))
+    };
+    view.shape.iter().map(axis).collect()
+}
+
+/// got = expected + times * vector[coordinate].
+pub(super) fn addend(view: &View) -> Option<Cause> {
+    let n = view.got.len();
+    for (size, stride) in axes(view) {
+        for (name, vector) in view.vectors.iter().filter(|(_, v)| v.len() == size) {
+            let largest = (0..size).max_by(|&a, &b| vector[a].abs().total_cmp(&vector[b].abs()))?;
+            let times = (difference(view, largest * stride) / vector[largest]).round();
+            // One element of the vector is a weak witness: only that it is left out or added twice is believed, and
+            // not of a 1, of which everything is a multiple.
+            let weak = size == 1 && (times.abs() != 1.0 || vector[0].abs() == 1.0);
+            let possible = n >= 4 && times != 0.0 && times.abs() < 1e6 && !weak;
+            let holds = |i: usize| is_off_by(view, i, times * vector[i / stride % size]);
+            if possible && (0..n).all(holds) {
+                return Some(Cause::Addend { vector: (*name).to_owned(), times: times as i64 });
+            }
+        }
+    }
+    None
+}
+
+/// got = expected + constant, everywhere or for each coordinate of one axis.
+pub(super) fn offset(view: &View) -> Option<Cause> {
+    let n = view.got.len();
+    // Where the right values rise evenly, a value from the wrong place is off by a constant too.
+    if n < 4 || rises_evenly(view) {
+        return None;
+    }
+    let by = difference(view, 0);
+    if by != 0.0 && view.varied(0..n) && (0..n).all(|i| is_off_by(view, i, by)) {
+        return Some(Cause::Offset { by });
+    }
+    for (axis, (size, stride)) in axes(view).into_iter().enumerate() {
+        if size < 2 || n / size < 4 {
+            continue;
+        }
+        let group = |i: usize| i / stride % size;
+        let mut first = vec![None; size];
+        let mut holds = |i: usize| {
+            let by = *first[group(i)].get_or_insert_with(|| difference(view, i));
+            is_off_by(view, i, by)
+        };
+        let varied = |g: usize| view.varied((0..n).filter(|&i| group(i) == g));
+        if (0..n).all(&mut holds) && (0..size).all(varied) {
+            return Some(Cause::OffsetAlong { axis });
+        }
+    }
+    None
+}
+
+/// Are the right values of every slice those of a plane?
+pub(super) fn rises_evenly(view: &View) -> bool {
+    let (rows, columns) = view.slice();
+    let flat = |values: [f64; 4]| {
+        let [a, b, c, d] = values;
+        let size = values.iter().map(|v| v.abs()).sum();
+        (a - b - c + d).abs() <= slack(view, size)
+    };
+    view.expected.chunks(rows * columns).all(|slice| {
+        let at = |row: usize, column: usize| slice[row * columns + column].value;
+        (0..rows).all(|r| {
+            (0..columns).all(|c| {
+                let (below, right) = (r + 1 < rows, c + 1 < columns);
+                (c + 2 >= columns || flat([at(r, c), at(r, c + 1), at(r, c + 1), at(r, c + 2)]))
+                    && (r + 2 >= rows || flat([at(r, c), at(r + 1, c), at(r + 1, c), at(r + 2, c)]))
+                    && (!below
+                        || !right
+                        || flat([at(r, c), at(r + 1, c), at(r, c + 1), at(r + 1, c + 1)]))
+            })
+        })
+    })
+}
+
+/// An f16 tells values apart to 2^-11; a sum of its products errs by little more than that part of its terms.
+const HALF: f64 = 1.0 / 512.0;
+/// With so few wrong elements, or so many terms, a small error may be a small term that is missing.
+const MIN_ROUNDED: usize = 32;
+const MAX_ROUNDED_TERMS: u64 = 512;
+
+/// Real values, many of them wrong, all by very little.
+pub(super) fn rounding(view: &View) -> Option<Cause> {
+    let mut largest = 0.0f64;
+    let mut count = 0;
+    for i in view.wrong_places() {
+        let right = &view.expected[i];
+        let part = difference(view, i).abs() / right.magnitude;
+        // Exact values leave nothing to round: a small error is a wrong term there.
+        let small = view.written[i] && right.bound > 0.0 && part <= HALF;
+        if !small || right.terms > MAX_ROUNDED_TERMS {
+            return None;
+        }
+        largest = largest.max(part);
+        count += 1;
+    }
+    (count >= MIN_ROUNDED).then_some(Cause::Rounding { largest })
+}

@@ -1,0 +1,96 @@
+//! Element by element: is it right, and how far off is it?
+
+use super::cause;
+use crate::verdict::{Deviation, Mismatch, TensorDiff, TermDiff};
+use device::backend::RunTensor;
+use indexmath::{Approx, Dims};
+use puzzle::case::is_right;
+use puzzle::tensor::Tensor;
+
+/// How many mismatches a diff lists.
+pub(super) const MAX_MISMATCHES: usize = 64;
+
+/// What an output is compared with, and what helps to explain a difference.
+pub(super) struct Right<'a> {
+    /// Row-major.
+    pub values: &'a [Approx],
+    /// What a tensor that is changed in place held before.
+    pub start: Option<&'a [f64]>,
+    /// Threads of a block of the launch that computes it; 0 if unknown.
+    pub block: usize,
+    /// Sizes of the test.
+    pub dims: &'a Dims,
+    /// The inputs with one axis: a bias, for instance.
+    pub vectors: &'a [(&'a str, &'a [f64])],
+}
+
+/// Compares an output of which all lengths agree; `None` if every element is right.
+pub(super) fn diff(tensor: &Tensor, right: &Right, got: &RunTensor) -> Option<TensorDiff> {
+    let &Right { values: expected, start, block, dims, vectors } = right;
+    let errors: Vec<Deviation> = expected
+        .iter()
+        .zip(got.values.iter().zip(&got.written))
+        .map(|(expected, (&got, &written))| deviation(expected, got, written))
+        .collect();
+    let wrong: Vec<bool> = errors.iter().map(|&e| e != Deviation::Right).collect();
+    let mismatch = |flat: usize| Mismatch {
+        flat,
+        expected: expected[flat].value,
+        got: got.written[flat].then_some(got.values[flat]),
+        allowed: expected[flat].bound,
+    };
+    let wrong_places = || (0..wrong.len()).filter(|&flat| wrong[flat]);
+    let first = wrong_places().find(|&flat| got.written[flat]).or_else(|| wrong_places().next())?;
+    let count = |kind: Deviation| errors.iter().filter(|&&e| e == kind).count();
+    let view = cause::View {
+        shape: &tensor.shape,
+        dtype: tensor.dtype,
+        expected,
+        got: &got.values,
+        written: &got.written,
+        wrong: &wrong,
+        start,
+        block,
+        dims,
+        vectors,
+    };
+    Some(TensorDiff {
+        wrong_count: wrong_places().count(),
+        unwritten_count: count(Deviation::Unwritten),
+        nan_count: count(Deviation::Nan),
+        mismatches: wrong_places().take(MAX_MISMATCHES).map(mismatch).collect(),
+        terms: TermDiff { mismatch: mismatch(first), formula: None, thread: None, compared: None },
+        cause: cause::likely(&view),
+        tensor: tensor.clone(),
+        errors,
+        wrong,
+    })
+}
+
+fn deviation(expected: &Approx, got: f64, written: bool) -> Deviation {
+    if !written {
+        return Deviation::Unwritten;
+    }
+    if is_right(got, expected) {
+        return Deviation::Right;
+    }
+    let error = (got - expected.value).abs();
+    if got.is_nan() || expected.value.is_nan() { Deviation::Nan } else { Deviation::Off(error) }
+}
+
+/// The first element of an input that is not what it was, bit by bit (but one NaN is as good as another).
+pub(super) fn first_change(before: &[f64], after: &[f64]) -> Option<usize> {
+    let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    before.iter().zip(after).position(|(&a, &b)| !same(a, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_sign_of_zero_is_a_change() {
+        assert_eq!(first_change(&[1.0, 0.0], &[1.0, -0.0]), Some(1));
+        assert_eq!(first_change(&[f64::NAN, 2.0], &[f64::NAN, 2.0]), None);
+    }
+}

@@ -1,0 +1,233 @@
+//! Sets the products of a kernel beside those of the formula.
+
+use super::formula_terms;
+use crate::expansion::{self, ElementTerms};
+use device::provenance::{Factor, KernelSum};
+use indexmath::{Term, Values};
+use puzzle::case::Case;
+use puzzle::tensor::Tensor;
+
+/// How far the value of the kernel's products may be from what it computed, of the sum of their absolute values:
+/// roundings are no reason to doubt that they are its own.
+const DOUBT: f64 = 1e-2;
+
+/// The products of an element, formula and kernel side by side. None where the formula is no sum of products, or where
+/// the kernel's do not add up to what it computed (`got`): then something was not followed.
+pub fn element_terms(
+    case: &Case,
+    tensor: &Tensor,
+    flat: usize,
+    sum: &KernelSum,
+    got: f64,
+) -> Option<ElementTerms> {
+    if is_unknown(sum) {
+        return None;
+    }
+    let known = case.known_for(&tensor.name);
+    let formula = terms_of_tensors(case, tensor, flat)?;
+    adds_up(case, &known, sum, got)
+        .then(|| expansion::compare(&formula, sum, |f| value(case, &known, f)))
+}
+
+/// Every product has a factor that was not followed: beside those of the formula they would tell nothing.
+fn is_unknown(sum: &KernelSum) -> bool {
+    let unknown = |factor: &Factor| matches!(factor, Factor::Function(text) if text == "?()");
+    let mut products = sum.terms.iter();
+    !sum.terms.is_empty() && products.all(|t| t.factors.iter().any(|f| unknown(&f.factor)))
+}
+
+/// The terms of the formula. A number that kernels take by value is a constant to them, and so it is here.
+fn terms_of_tensors(case: &Case, tensor: &Tensor, flat: usize) -> Option<Vec<Term>> {
+    let known = case.known_for(&tensor.name);
+    let mut terms = formula_terms(case, tensor, flat)?;
+    for term in &mut terms {
+        term.factors.retain(|element| {
+            let constant = if is_by_value(case, &element.tensor) {
+                known.get(&element.tensor).and_then(|values| values.first())
+            } else {
+                None
+            };
+            term.coefficient *= constant.unwrap_or(&1.0);
+            constant.is_none()
+        });
+    }
+    Some(terms)
+}
+
+fn is_by_value(case: &Case, tensor: &str) -> bool {
+    !case.tensors.iter().any(|t| t.tensor.name == tensor)
+}
+
+/// Terms of other elements that are looked at to name a line.
+const MAX_WORK: usize = 20_000;
+
+/// Names the line to look at with the help of the kernel's text.
+pub fn name_line(
+    terms: &mut ElementTerms,
+    case: &Case,
+    tensor: &Tensor,
+    flat: usize,
+    sum: &KernelSum,
+    source: &str,
+) {
+    if terms.equal() {
+        return;
+    }
+    let mut work = 0;
+    let mut other = None;
+    let mut all = Vec::new();
+    for element in 0..tensor.len() {
+        let Some(formula) = terms_of_tensors(case, tensor, element) else { break };
+        work += formula.len() + 1;
+        if work > MAX_WORK {
+            break;
+        }
+        if other.is_none()
+            && element != flat
+            && !formula.is_empty()
+            && formula.len() == sum.terms.len()
+            && expansion::compare(&formula, sum, |_| None).equal()
+        {
+            other = Some(tensor.coords(element));
+        }
+        all.push(formula);
+    }
+    // What was not seen whole has no ranges.
+    let indices = if all.len() == tensor.len() {
+        expansion::index_ranges(all.iter().flatten())
+    } else {
+        Vec::new()
+    };
+    let evidence = expansion::Evidence {
+        source,
+        case,
+        sum,
+        coords: &tensor.coords(flat),
+        other: other.as_deref(),
+        indices: &indices,
+    };
+    terms.line = expansion::locate(terms, &evidence);
+}
+
+/// The formula gives the same products of an element for other inputs: it makes no choice by their values.
+pub fn formula_is_general(case: &Case, tensor: &Tensor, flat: usize) -> bool {
+    let mut others = case.known.clone();
+    for (place, value) in others.values_mut().flatten().enumerate() {
+        *value = -*value - 1.0 - place as f64 / 7.0;
+    }
+    let products = |case: &Case| {
+        let terms = formula_terms(case, tensor, flat)?;
+        // Another number by value could be taken for this one.
+        let constants = terms.iter().flat_map(|t| &t.factors).any(|e| is_by_value(case, &e.tensor));
+        let products = terms.into_iter().map(|t| (t.coefficient, t.factors)).collect::<Vec<_>>();
+        (!constants).then_some(products)
+    };
+    let here = products(case);
+    here.is_some() && here == products(&Case { known: others, ..case.clone() })
+}
+
+fn adds_up(case: &Case, known: &Values, sum: &KernelSum, got: f64) -> bool {
+    let mut total = 0.0;
+    let mut size = 0.0;
+    for term in &sum.terms {
+        let mut factors = term.factors.iter().map(|f| value(case, known, &f.factor));
+        let Some(product) = factors.try_fold(term.coefficient, |all, f| Some(all * f?)) else {
+            // Some value is not known: nothing to hold against it, unless products of other blocks may be left out.
+            return !sum.one_block;
+        };
+        total += product;
+        size += product.abs();
+    }
+    (got.is_nan() && !sum.one_block) || (total - got).abs() <= DOUBT * size
+}
+
+fn value(case: &Case, known: &Values, factor: &Factor) -> Option<f64> {
+    let Factor::Element(element) = factor else { return None };
+    let values = known.get(&element.tensor)?;
+    let shape = case.formula.shape(&element.tensor)?;
+    let mut flat = 0;
+    for (&at, &size) in element.coords.iter().zip(shape) {
+        flat = flat * size + usize::try_from(at).ok()?;
+    }
+    values.get(flat).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use device::finding::ThreadId;
+    use device::provenance::{KernelFactor, KernelTerm, Outside};
+    use indexmath::{Dims, ElementRef, Formula, TensorType};
+    use puzzle::case::{CaseTensor, Role};
+    use std::collections::BTreeMap;
+
+    /// y[i] = x[i] + x[i], of two elements 3 and 5.
+    fn case(formula: &str) -> Case {
+        let vector = || TensorType::parse("f32[n]").unwrap();
+        let tensors = BTreeMap::from([("x".to_owned(), vector()), ("y".to_owned(), vector())]);
+        let vector_x = Tensor { name: "x".into(), ..tensor() };
+        let dims = Dims::from([("n".to_owned(), 2)]);
+        let formula = Formula::parse(formula, &tensors).unwrap().at(&dims).unwrap();
+        Case {
+            test: "t".into(),
+            about: None,
+            dims,
+            met: Vec::new(),
+            seed: 0,
+            tensors: vec![CaseTensor { tensor: vector_x, role: Role::Input(vec![3.0, 5.0]) }],
+            launches: Vec::new(),
+            formula,
+            known: Values::from([("x".to_owned(), vec![3.0, 5.0])]),
+            chained: BTreeMap::new(),
+            bit_equal: Vec::new(),
+            gates: Vec::new(),
+            requirements: Vec::new(),
+            differences: false,
+            pictures: Vec::new(),
+            watched: Vec::new(),
+        }
+    }
+
+    fn tensor() -> Tensor {
+        Tensor { name: "y".into(), dtype: puzzle::tensor::DType::F32, shape: vec![2] }
+    }
+
+    fn sum(factors: &[Factor], one_block: bool) -> KernelSum {
+        let term = |factor: &Factor| KernelTerm {
+            coefficient: 1.0,
+            factors: vec![KernelFactor { factor: factor.clone(), line: None }],
+            line: None,
+            scaled: None,
+        };
+        KernelSum {
+            writer: ThreadId { block: [0; 3], thread: [0; 3] },
+            line: None,
+            terms: factors.iter().map(term).collect(),
+            general: true,
+            overwrote: false,
+            one_block,
+        }
+    }
+
+    fn x(at: i64) -> Factor {
+        Factor::Element(ElementRef { tensor: "x".into(), coords: vec![at] })
+    }
+
+    #[test]
+    fn products_that_do_not_add_up_to_the_value_are_not_believed() {
+        let case = case("y[i] = x[i] + x[i]");
+        let terms = |sum: &KernelSum, got| element_terms(&case, &tensor(), 1, sum, got);
+        assert!(terms(&sum(&[x(1), x(1)], false), 10.0).unwrap().equal());
+        assert!(!terms(&sum(&[x(1), x(0)], false), 8.0).unwrap().equal());
+        assert!(terms(&sum(&[x(1)], false), 10.0).is_none());
+        let outside = Factor::Outside(Outside { tensor: "x".into(), flat: 2 });
+        assert!(terms(&sum(std::slice::from_ref(&outside), false), 7.0).is_some());
+        assert!(terms(&sum(&[outside], true), 7.0).is_none(), "another block may have added to it");
+    }
+
+    #[test]
+    fn a_sum_of_products_is_general() {
+        assert!(formula_is_general(&case("y[i] = x[i] * x[i]"), &tensor(), 0));
+        assert!(!formula_is_general(&case("y[i] = 1 / x[i]"), &tensor(), 0), "no sum of products");
+    }
+}

@@ -1,0 +1,17 @@
+//! Decides whether a test passed, and says why not.
+//!
+//! ```text
+//! case + run ─► judgement ─► verdict ─┬─ cause: what the pattern of the errors shows
+//!                                     └─ expansion: the kernel's products beside those of the formula
+//! ```
+//!
+//! [`grade`] is the way of a verdict from a spec and a kernel file; [`batch_compile`] compiles many variants of one file at
+//! once for it; [`explain`] follows a single element. A verdict ([`verdict`]) is data: this crate has no words for it and
+//! prints nothing.
+
+pub mod batch_compile;
+pub mod expansion;
+pub mod explain;
+pub mod grade;
+pub mod judgement;
+pub mod verdict;

@@ -1,0 +1,225 @@
+//! What the judge says of a test; `report` words it.
+
+use crate::expansion::ElementTerms;
+use device::finding::{Finding, SourceLine, ThreadId};
+use device::provenance::ElementRead;
+use indexmath::{Dims, ElementRef, Term};
+use puzzle::case::PictureStyle;
+use puzzle::tensor::Tensor;
+use std::time::Duration;
+
+/// The judgement of one test.
+#[derive(Clone, Debug)]
+pub struct TestVerdict {
+    /// Name of the test.
+    pub test: String,
+    /// One sentence for the student.
+    pub about: Option<String>,
+    /// All sizes of the spec.
+    pub dims: Dims,
+    /// The names of those that the test has to do with, in the order of the spec.
+    pub met: Vec<String>,
+    /// Seed of the data.
+    pub seed: u64,
+    /// Launch and checks, without the compiler.
+    pub time: Duration,
+    /// What the kernels printed.
+    pub printed: String,
+    /// What is worth knowing and fails no test; each a sentence.
+    pub notes: Vec<String>,
+    /// What the checkers saw; any of them fails the test.
+    pub findings: Vec<Finding>,
+    /// Outputs that are not right.
+    pub diffs: Vec<TensorDiff>,
+    /// How far off each output is, if the spec asks for it; where all elements were written.
+    pub largest: Vec<Largest>,
+}
+
+/// The element of an output that is farthest from what is right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Largest {
+    /// Which output.
+    pub tensor: Tensor,
+    /// Position in row-major order.
+    pub flat: usize,
+    /// |got - expected|; NaN where one of them is.
+    pub off: f64,
+    /// The largest error that a right kernel could make there.
+    pub allowed: f64,
+}
+
+/// Values to be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// How, and with which words.
+    pub style: PictureStyle,
+    /// Name, type, shape.
+    pub tensor: Tensor,
+    /// Row-major; NaN where nothing was written.
+    pub values: Vec<f64>,
+}
+
+impl TestVerdict {
+    /// No finding, no difference.
+    pub fn passed(&self) -> bool {
+        self.findings.is_empty() && self.diffs.is_empty()
+    }
+}
+
+/// How an output differs from what is right.
+#[derive(Clone, Debug)]
+pub struct TensorDiff {
+    /// Which.
+    pub tensor: Tensor,
+    /// One flag for each element.
+    pub wrong: Vec<bool>,
+    /// How many are wrong (unwritten and NaN among them); at least one.
+    pub wrong_count: usize,
+    /// Elements that the kernel never wrote.
+    pub unwritten_count: usize,
+    /// Written elements that are NaN where a number is right.
+    pub nan_count: usize,
+    /// The first few wrong elements, in row-major order.
+    pub mismatches: Vec<Mismatch>,
+    /// How far off each element is, for the heat map.
+    pub errors: Vec<Deviation>,
+    /// What the first wrong element should be made of, and what its thread read.
+    pub terms: TermDiff,
+    /// What the pattern of the errors shows, where it is clear.
+    pub cause: Option<Cause>,
+}
+
+/// How far off an element is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Deviation {
+    /// It is right.
+    Right,
+    /// |got - expected|; infinite where one of them is.
+    Off(f64),
+    /// NaN where a number is right, or a number where NaN is.
+    Nan,
+    /// Never written.
+    Unwritten,
+}
+
+/// One wrong element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mismatch {
+    /// Position in row-major order.
+    pub flat: usize,
+    /// Right value.
+    pub expected: f64,
+    /// The kernel's; `None` if it never wrote the element.
+    pub got: Option<f64>,
+    /// Largest error that a right kernel could make; 0: must be equal.
+    pub allowed: f64,
+}
+
+/// What should make up an element, against what its thread read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TermDiff {
+    /// The element: the first wrong one that was written, else the first wrong one.
+    pub mismatch: Mismatch,
+    /// Products that the formula sums; `None` where it is not such a sum, or too long.
+    pub formula: Option<Vec<Term>>,
+    /// The thread that wrote the element, where the backend can tell.
+    pub thread: Option<ThreadReads>,
+    /// The products that the kernel added beside those of the formula, where they could be followed and differ.
+    pub compared: Option<ElementTerms>,
+}
+
+/// What the thread that wrote an element read, against the formula.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadReads {
+    /// Block and thread.
+    pub id: ThreadId,
+    /// Line of its last write to the element.
+    pub line: Option<SourceLine>,
+    /// Elements that it read and the formula does not use, in order of first read.
+    pub extra: Vec<ElementRead>,
+    /// Elements that the formula uses and it did not read, in the order of the formula. Another thread may have
+    /// read them for it, into shared memory.
+    pub missing: Vec<ElementRef>,
+    /// Reads outside their tensor.
+    pub outside: Vec<ElementRead>,
+    /// How many elements it read, all in all.
+    pub total: usize,
+}
+
+/// A pattern that holds for a whole wrong tensor, checked element by element.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cause {
+    /// No element was written.
+    NothingWritten,
+    /// A tensor that is changed in place holds what it held before.
+    Unchanged,
+    /// Exactly the first `count` elements were written.
+    OnlyStartWritten {
+        /// Elements.
+        count: usize,
+        /// Threads of a block of the launch.
+        block: usize,
+    },
+    /// Every element is NaN.
+    AllNan,
+    /// Every element is 0.
+    AllZero,
+    /// Every element is the same multiple of what is right.
+    Factor {
+        /// got / expected.
+        factor: f64,
+        /// The one size that equals the factor or its inverse.
+        size: Option<String>,
+    },
+    /// Every element is off by a multiple of the element of a vector at one of its coordinates: a bias.
+    Addend {
+        /// The vector, an input.
+        vector: String,
+        /// (got - expected) / element: -1 where it is left out.
+        times: i64,
+    },
+    /// Every element is off by the same amount.
+    Offset {
+        /// got - expected.
+        by: f64,
+    },
+    /// Every element is off by an amount that depends on one coordinate only.
+    OffsetAlong {
+        /// Its axis.
+        axis: usize,
+    },
+    /// All errors are as small as those of a sum in half precision.
+    Rounding {
+        /// The largest error, as a part of the sum of the absolute values of the terms.
+        largest: f64,
+    },
+    /// Each slice over the last two axes is laid out the other way round.
+    Transposed,
+    /// Each slice is reversed along these axes.
+    Mirrored {
+        /// Axes, counted from the first.
+        axes: Vec<usize>,
+    },
+    /// Each slice is moved by whole elements along the last two axes.
+    Shifted {
+        /// Along the last axis but one.
+        rows: i64,
+        /// Along the last axis.
+        columns: i64,
+    },
+    /// Everything with coordinate 0 on an axis is right; errors at every other coordinate.
+    OnlyFirstRight {
+        /// The axis.
+        axis: usize,
+    },
+    /// All errors lie in a part of the tensor.
+    Region {
+        /// First and last coordinate on each axis; `None`: anywhere on it.
+        ranges: Vec<Option<(usize, usize)>>,
+    },
+    /// All errors lie within `width` elements of the edges of the slices over the last two axes.
+    Border {
+        /// Elements.
+        width: usize,
+    },
+}

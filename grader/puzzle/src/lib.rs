@@ -1,0 +1,20 @@
+//! The workbook and its puzzles: from a spec in TOML to cases that are ready to run.
+//!
+//! ```text
+//! workbook ─► spec (TOML, checked) ─► oracle (formula, data, bounds) ─► case
+//! ```
+//!
+//! [`workbook`] finds the files of a puzzle, [`spec`] reads and checks its TOML file, and [`oracle`] draws the inputs,
+//! computes the expected values in `f64` and bounds the rounding error of a correct kernel. What comes out is a
+//! [`case::Case`]: sizes, tensors and launches.
+//!
+//! This crate knows no CUDA beyond the names and arguments of kernels: it neither compiles nor runs anything.
+
+pub mod case;
+pub mod counter;
+pub mod oracle;
+pub mod requirement;
+pub mod rng;
+pub mod spec;
+pub mod tensor;
+pub mod workbook;

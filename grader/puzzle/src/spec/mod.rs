@@ -1,0 +1,272 @@
+//! Specs: what a puzzle's kernels must compute, read from TOML, and everything that can be wrong in one.
+//!
+//! [`Spec::load`] checks all that can be seen without numbers; [`crate::oracle::load`] then evaluates it.
+
+mod arg;
+mod call;
+mod check;
+mod cover;
+mod data;
+mod expect;
+mod fault;
+mod gate;
+mod kind;
+mod launch;
+mod picture;
+mod quoted;
+mod raw;
+mod repeat;
+mod require;
+mod rounding;
+mod sizes;
+mod tensors;
+mod test;
+mod wording;
+
+#[cfg(test)]
+mod call_errors;
+#[cfg(test)]
+pub(crate) mod errors;
+#[cfg(test)]
+mod fuzz;
+#[cfg(test)]
+mod require_errors;
+
+pub use arg::{Arg, Purpose};
+pub use call::{Home, HostCall, HostParam};
+pub use check::{Check, Tolerance};
+pub use data::Data;
+pub use expect::Expect;
+pub(crate) use fault::{Checked, Fault};
+pub use gate::Gate;
+pub use kind::DataKind;
+pub use launch::{Call, CallArg, Launch};
+pub use picture::Picture;
+pub use repeat::Repeat;
+pub use require::Requirement;
+pub use sizes::Sizes;
+pub use tensors::{Tensors, grad_of, prime};
+pub use test::{Buffer, Test};
+
+use diagnostic::{Failure, FailureKind};
+use raw::RawSpec;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A spec without errors.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// As messages show it.
+    pub path: PathBuf,
+    /// The file.
+    pub text: String,
+    /// Of the puzzle.
+    pub title: String,
+    /// Numbers of the puzzles to do before this one.
+    pub needs: Vec<u32>,
+    /// The report has a line for each output of a test, with its largest difference from what is right.
+    pub differences: bool,
+    /// Names of the sizes.
+    pub sizes: Sizes,
+    /// Types and formula.
+    pub tensors: Tensors,
+    /// In order: kernels, or host functions.
+    pub launches: Vec<Launch>,
+    /// Bounds on what launches cost.
+    pub gates: Vec<Gate>,
+    /// What must hold of results that the formula does not fix.
+    pub requirements: Vec<Requirement>,
+    /// What is drawn of such results.
+    pub pictures: Vec<Picture>,
+    /// In order; names are unique.
+    pub tests: Vec<Test>,
+    /// Weaknesses of the tests, such as `H = W`, each with the reason why they are none.
+    pub untested: BTreeMap<String, String>,
+}
+
+/// Bytes of a spec. The reader of TOML is linear, but its trees are not small.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Sizes, tensors, launches or tests of a spec. Some checks are quadratic in them.
+const MAX_ENTRIES: usize = 256;
+
+/// Mistakes that are told at once.
+const MAX_FAULTS: usize = 5;
+
+impl Spec {
+    /// Reads the spec at `path`, called `shown_as` in messages.
+    ///
+    /// # Errors
+    /// The file cannot be read, or see [`Spec::parse`].
+    pub fn load(path: &Path, shown_as: &Path) -> Result<Self, Failure> {
+        let bytes = std::fs::read(path).map_err(|e| {
+            let title = format!("cannot read `{}`: {e}", shown_as.display());
+            Failure::new(FailureKind::Usage, title, "every puzzle needs a spec, NN_name.toml")
+        })?;
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+            let line = valid.split(|&b| b == b'\n').count();
+            let title = format!("`{}` is not UTF-8 in line {line}", shown_as.display());
+            Failure::new(FailureKind::Usage, title, "save the file as UTF-8")
+        })?;
+        Self::parse(&text, shown_as)
+    }
+
+    /// Understands and checks `text`, called `shown_as` in messages.
+    ///
+    /// # Errors
+    /// What is wrong, with its places: all mistakes that do not hang together, at most [`MAX_FAULTS`].
+    pub fn parse(text: &str, shown_as: &Path) -> Result<Self, Failure> {
+        read(text, shown_as).map_err(|faults| {
+            let mut failures = faults.into_iter().map(|fault| fault.in_file(shown_as, text));
+            let empty = Failure { kind: FailureKind::Usage, diagnostics: Vec::new() };
+            let mut all = failures.next().unwrap_or(empty);
+            all.diagnostics.extend(failures.flat_map(|failure| failure.diagnostics));
+            all
+        })
+    }
+
+    /// Are the puzzle's functions host functions?
+    pub fn is_host(&self) -> bool {
+        self.launches.iter().any(|launch| launch.host.is_some())
+    }
+
+    /// The test of this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn test(&self, name: &str) -> Result<&Test, Failure> {
+        self.tests.iter().find(|t| t.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.tests.iter().map(|t| t.name.as_str()).collect();
+            let title = format!("`{}` has no test `{name}`", self.path.display());
+            let help = format!("its tests are {}", names.join(", "));
+            Failure::new(FailureKind::Usage, title, help)
+        })
+    }
+
+    /// The failure of a command for `fault` in this spec.
+    pub(crate) fn failure(&self, fault: Fault) -> Failure {
+        fault.in_file(&self.path, &self.text)
+    }
+}
+
+fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
+    let (raw, sizes, tensors) = read_names(text).map_err(|fault| vec![fault])?;
+    let kernels = raw.launch.iter().map(|raw| Launch::read(text, raw, &sizes, &tensors));
+    let calls = raw.call.iter().map(|raw| call::read(text, raw, &sizes, &tensors));
+    let launches = all(kernels.chain(calls))?;
+    call::check_names(&launches).map_err(|fault| vec![fault])?;
+    let requirements = all(raw.require.iter().map(|r| Requirement::read(text, r, &tensors)))?;
+    let pictures = all(raw.picture.iter().map(|raw| Picture::read(raw, &tensors)))?;
+    let seen = requirements.iter().map(|r| &r.tensor).chain(pictures.iter().map(|p| &p.tensor));
+    cover::outputs(&tensors, &launches, seen).map_err(|fault| vec![fault])?;
+    repeat::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
+    let gates = all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, &launches)))?;
+    let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
+    let tests = all(tests)?;
+    all([
+        check_names(&tests),
+        cover::launches(&launches, &tests),
+        rounding::check(text, &launches, &tests),
+        repeat::tested(&launches, &tests),
+        gate::check(text, &raw.gate, &gates, &tests),
+        require::check(&raw.require, &requirements, &tests),
+        picture::check(&raw.picture, &pictures, &tests),
+    ])?;
+    let title = raw.title.into_inner();
+    let (path, text) = (path.to_path_buf(), text.to_owned());
+    let (needs, untested, differences) = (raw.needs, raw.untested, raw.differences);
+    Ok(Spec {
+        path,
+        text,
+        title,
+        needs,
+        differences,
+        sizes,
+        tensors,
+        launches,
+        gates,
+        requirements,
+        pictures,
+        tests,
+        untested,
+    })
+}
+
+/// Everything that what follows speaks of.
+fn read_names(text: &str) -> Checked<(RawSpec, Sizes, Tensors)> {
+    if text.len() > MAX_BYTES {
+        return Err(Fault::at(0..0, format!("a spec of {} bytes is too large", text.len()))
+            .help("let the grader draw large data: leave out the lists"));
+    }
+    let raw: RawSpec = toml::from_str(text).map_err(|e| wording::fault(text, &e))?;
+    if raw.title.get_ref().trim().is_empty() {
+        return Err(Fault::at(raw.title.span(), "the title is empty"));
+    }
+    check_counts(&raw)?;
+    let sizes = Sizes::read(text, &raw.dims)?;
+    let tensors = Tensors::read(text, &raw, &sizes)?;
+    Ok((raw, sizes, tensors))
+}
+
+/// All results, or all faults: one for each place, since several tests may show the same mistake.
+fn all<T>(results: impl IntoIterator<Item = Checked<T>>) -> Result<Vec<T>, Vec<Fault>> {
+    let mut faults: Vec<Fault> = Vec::new();
+    let mut values = Vec::new();
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(fault) if faults.iter().any(|other| other.place() == fault.place()) => {}
+            Err(fault) => faults.push(fault),
+        }
+        if faults.len() == MAX_FAULTS {
+            break;
+        }
+    }
+    if faults.is_empty() { Ok(values) } else { Err(faults) }
+}
+
+fn check_names(tests: &[Test]) -> Checked<()> {
+    for (i, next) in tests.iter().enumerate() {
+        if let Some(first) = tests[..i].iter().find(|t| t.name == next.name) {
+            return Err(Fault::at(
+                next.place.clone(),
+                format!("two tests are named `{}`", next.name),
+            )
+            .also(first.place.clone(), "the first one")
+            .help("give each its own name"));
+        }
+    }
+    Ok(())
+}
+
+fn check_counts(raw: &RawSpec) -> Checked<()> {
+    let (dims, tensors) = (raw.dims.get_ref().len(), raw.tensors.get_ref().len());
+    for (count, place, what) in [
+        (dims, raw.dims.span(), "sizes"),
+        (tensors, raw.tensors.span(), "tensors"),
+        (raw.launch.len(), raw.title.span(), "launches"),
+        (raw.gate.len(), raw.title.span(), "gates"),
+        (raw.require.len(), raw.title.span(), "requirements"),
+        (raw.picture.len(), raw.title.span(), "pictures"),
+        (raw.call.len(), raw.title.span(), "calls"),
+        (raw.test.len(), raw.title.span(), "tests"),
+    ] {
+        if count > MAX_ENTRIES {
+            return Err(Fault::at(place, format!("this spec has {count} {what}"))
+                .help(format!("{MAX_ENTRIES} at most: make two puzzles of it")));
+        }
+    }
+    if let (Some(_), Some(call)) = (raw.launch.first(), raw.call.first()) {
+        return Err(Fault::at(call.function.span(), "this spec has both a [[launch]] and a [[call]]")
+            .help("the functions of a puzzle are either kernels or host functions: make two puzzles of it"));
+    }
+    if raw.launch.is_empty() && raw.call.is_empty() {
+        return Err(Fault::at(raw.title.span(), "this spec has no launch")
+            .help("add a [[launch]] for a kernel, or a [[call]] for a host function"));
+    }
+    if raw.test.is_empty() {
+        return Err(Fault::at(raw.title.span(), "this spec has no test").help("add a [[test]]"));
+    }
+    Ok(())
+}

@@ -1,0 +1,273 @@
+//! The likely cause of an error, in one sentence.
+
+use super::number::{count, number, signed};
+use super::terms::author;
+use judge::verdict::Cause;
+use puzzle::tensor::{DType, Tensor};
+
+/// One sentence, or two short ones: what the pattern is, then where to look.
+pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
+    let name = tensor.name.trim_end_matches('\'');
+    let who = author(source);
+    let axis = |axis: usize| axis_name(tensor, axis);
+    match cause {
+        Cause::NothingWritten if source.contains("TODO") => {
+            format!("{who} wrote nothing to {name}, and its TODOs are still there: start with the first.")
+        }
+        Cause::NothingWritten => {
+            format!("{who} wrote nothing to {name}: does every thread return early, or store elsewhere?")
+        }
+        Cause::Unchanged if source.contains("TODO") => {
+            format!("{who} changed nothing in {name}, and its TODOs are still there: start with the first.")
+        }
+        Cause::Unchanged => {
+            format!("{who} changed nothing in {name}: does every thread return early, or store elsewhere?")
+        }
+        Cause::OnlyStartWritten { count: n, block } => only_start(tensor, *n, *block),
+        Cause::AllNan => "every element is NaN: is the sum set to 0 before the loop?".into(),
+        Cause::AllZero if tensor.dtype == DType::I32 => {
+            "every element is 0: is anything else ever stored?".into()
+        }
+        Cause::AllZero => "every element is 0: is anything ever added to the sum?".into(),
+        Cause::Factor { factor, size } => factor_words(*factor, size.as_deref()),
+        Cause::Addend { vector, times } => addend(vector, *times),
+        Cause::Rounding { largest } => format!(
+            "all errors are small, at most {} % of the absolute values of the terms: looks like a product, a sum or a \
+             variable in half precision.",
+            number((largest * 1e4).round() / 1e2)
+        ),
+        Cause::Offset { by } => {
+            let by = signed(*by);
+            format!("every element is off by {by}: looks like a wrong start of the sum, or a wrong constant.")
+        }
+        Cause::OffsetAlong { axis: a } => format!(
+            "each element is off by an amount that depends on its {} only: looks like a wrong bias.",
+            axis(*a)
+        ),
+        Cause::Transposed => format!(
+            "looks like the last two axes are swapped: {} hold the right values, stored column by column.",
+            slices(tensor)
+        ),
+        Cause::Mirrored { axes } if axes.len() == 2 => {
+            "looks like each slice is rotated by 180 degrees: the right values, in reverse along both axes.".into()
+        }
+        Cause::Mirrored { axes } => {
+            let along = axes.first().map(|&a| axis(a)).unwrap_or_default();
+            format!("looks like the values are stored in reverse along the {along}.")
+        }
+        Cause::Shifted { rows, columns } => {
+            let step = |by: i64, noun: &str| (by != 0).then(|| format!("{by:+} {noun}"));
+            let steps: Vec<String> =
+                [step(*rows, "along the last axis but one"), step(*columns, "along the last axis")]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+            format!("looks like the right values, moved by {}: is an offset left out?", steps.join(" and "))
+        }
+        Cause::OnlyFirstRight { axis: a } => format!(
+            "{} is right, all that follows has errors: looks like an index that leaves the {} \
+             out, or multiplies it by a wrong size.",
+            pattern(tensor, |i| (i == *a).then_some((0, 0))),
+            axis(*a)
+        ),
+        Cause::Region { ranges } => region(tensor, ranges),
+        Cause::Border { width } => format!(
+            "all errors lie within {} of the edges, the inside is right: looks like a bounds check.",
+            count(*width, "element")
+        ),
+    }
+}
+
+fn only_start(tensor: &Tensor, n: usize, block: usize) -> String {
+    let rest = tensor.len().saturating_sub(n);
+    let written = format!(
+        "only the first {} written",
+        if n == 1 { "element is".into() } else { format!("{n} elements are") }
+    );
+    if n == block {
+        return format!(
+            "{written}, as many as a block has threads: is blockIdx.x part of the thread's number?"
+        );
+    }
+    if block > 0 && n.is_multiple_of(block) && rest < block {
+        return format!(
+            "{written}, whole blocks of {block}: looks like the last block, which is not full, does nothing."
+        );
+    }
+    format!("{written}: nothing from {} on.", tensor.element_name(n))
+}
+
+fn addend(vector: &str, times: i64) -> String {
+    let guess = match times {
+        -1 => format!("{vector} is never added"),
+        -2 => format!("{vector} is subtracted"),
+        1 => format!("{vector} is added twice"),
+        n if n > 0 => format!("{vector} is added {} times", n + 1),
+        n => format!("{vector} is added with the factor {}", n + 1),
+    };
+    format!(
+        "every element is off by {times} times the element of {vector} that belongs to it: looks like {guess}."
+    )
+}
+
+fn factor_words(factor: f64, size: Option<&str>) -> String {
+    let times = format!("every element is {} times what is right", number(factor));
+    match size {
+        Some(size) if factor > 1.0 => format!("{times}: looks like a multiplication by {size}."),
+        Some(size) => format!("{times}: looks like a division by {size}."),
+        None if factor == 2.0 => {
+            "every element is twice what is right: looks like each term is added twice.".into()
+        }
+        None if factor == -1.0 => {
+            "every element has the wrong sign: looks like one minus too many or too few.".into()
+        }
+        None => format!("{times}: looks like a constant factor."),
+    }
+}
+
+fn region(tensor: &Tensor, ranges: &[Option<(usize, usize)>]) -> String {
+    let place = pattern(tensor, |i| ranges.get(i).copied().flatten());
+    let mut bounded = ranges.iter().enumerate().filter_map(|(axis, r)| r.map(|r| (axis, r)));
+    let (Some((axis, (first, last))), None) = (bounded.next(), bounded.next()) else {
+        return format!("all errors lie in {place}.");
+    };
+    let rank = tensor.shape.len();
+    let noun = match rank - axis {
+        1 if rank > 1 => "column",
+        2 => "row",
+        _ => return format!("all errors lie in {place}."),
+    };
+    let end = match (first, last + 1 == tensor.shape[axis]) {
+        (0, _) => "first",
+        (_, true) => "last",
+        _ => return format!("all errors lie in {place}."),
+    };
+    let part = match last + 1 - first {
+        1 => format!("the {end} {noun}"),
+        n => format!("the {end} {n} {noun}s"),
+    };
+    format!("all errors lie in {part}, {place}: looks like a bounds check.")
+}
+
+/// `grad(input)[*, 1, *, 3..4]`.
+fn pattern(tensor: &Tensor, range: impl Fn(usize) -> Option<(usize, usize)>) -> String {
+    let axes: Vec<String> = (0..tensor.shape.len())
+        .map(|axis| match range(axis) {
+            None => "*".into(),
+            Some((first, last)) if first == last => first.to_string(),
+            Some((first, last)) => format!("{first}..{last}"),
+        })
+        .collect();
+    format!("{}[{}]", tensor.name, axes.join(", "))
+}
+
+/// `first coordinate`, `second coordinate`, ...
+fn axis_name(tensor: &Tensor, axis: usize) -> String {
+    let ordinals = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
+    let ordinal = if axis > 0 && axis + 1 == tensor.shape.len() {
+        "last"
+    } else {
+        ordinals.get(axis).unwrap_or(&"next")
+    };
+    format!("{ordinal} coordinate")
+}
+
+fn slices(tensor: &Tensor) -> String {
+    if tensor.shape.len() > 2 { "the slices".into() } else { tensor.name.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write;
+
+    #[test]
+    fn numbers_are_no_sums_and_host_code_is_no_kernel() {
+        let flags = Tensor { name: "found".into(), dtype: DType::I32, shape: vec![3] };
+        let zero = sentence(&Cause::AllZero, &flags, "");
+        assert_eq!(zero, "every element is 0: is anything else ever stored?");
+        let nothing = sentence(&Cause::NothingWritten, &flags, "void f() {}");
+        assert!(nothing.starts_with("the code wrote nothing to found"), "{nothing}");
+    }
+
+    #[test]
+    fn every_cause_is_one_sentence() {
+        let tensor =
+            Tensor { name: "grad(input)".into(), dtype: DType::F32, shape: vec![2, 3, 7, 5] };
+        let range = |axis: usize, range| {
+            let mut ranges = vec![None; 4];
+            ranges[axis] = Some(range);
+            Cause::Region { ranges }
+        };
+        let factor =
+            |factor, size: Option<&str>| Cause::Factor { factor, size: size.map(String::from) };
+        let causes = [
+            Cause::NothingWritten,
+            Cause::OnlyStartWritten { count: 128, block: 128 },
+            Cause::OnlyStartWritten { count: 192, block: 64 },
+            Cause::OnlyStartWritten { count: 105, block: 64 },
+            Cause::AllNan,
+            Cause::AllZero,
+            factor(0.125, Some("batch")),
+            factor(8.0, Some("batch")),
+            factor(2.0, None),
+            factor(-1.0, None),
+            factor(1.5, None),
+            Cause::Addend { vector: "bias".into(), times: -1 },
+            Cause::Addend { vector: "bias".into(), times: 1 },
+            Cause::Addend { vector: "bias".into(), times: 3 },
+            Cause::Addend { vector: "bias".into(), times: -4 },
+            Cause::Offset { by: 1.5 },
+            Cause::Rounding { largest: 0.000_876 },
+            Cause::OffsetAlong { axis: 1 },
+            Cause::Transposed,
+            Cause::Mirrored { axes: vec![2, 3] },
+            Cause::Mirrored { axes: vec![3] },
+            Cause::Shifted { rows: -1, columns: 2 },
+            Cause::Shifted { rows: 0, columns: 1 },
+            Cause::OnlyFirstRight { axis: 0 },
+            range(3, (4, 4)),
+            range(2, (0, 1)),
+            range(2, (2, 3)),
+            range(1, (2, 2)),
+            Cause::Border { width: 2 },
+        ];
+        let mut text = String::new();
+        for cause in causes {
+            let sentence = sentence(&cause, &tensor, "__global__ void k();");
+            assert!(sentence.ends_with(['.', '?']), "{sentence}");
+            writeln!(text, "{sentence}").unwrap();
+        }
+        insta::assert_snapshot!(text, @r#"
+        the kernel wrote nothing to grad(input): does every thread return early, or store elsewhere?
+        only the first 128 elements are written, as many as a block has threads: is blockIdx.x part of the thread's number?
+        only the first 192 elements are written, whole blocks of 64: looks like the last block, which is not full, does nothing.
+        only the first 105 elements are written: nothing from grad(input)[1, 0, 0, 0] on.
+        every element is NaN: is the sum set to 0 before the loop?
+        every element is 0: is anything ever added to the sum?
+        every element is 0.125 times what is right: looks like a division by batch.
+        every element is 8 times what is right: looks like a multiplication by batch.
+        every element is twice what is right: looks like each term is added twice.
+        every element has the wrong sign: looks like one minus too many or too few.
+        every element is 1.5 times what is right: looks like a constant factor.
+        every element is off by -1 times the element of bias that belongs to it: looks like bias is never added.
+        every element is off by 1 times the element of bias that belongs to it: looks like bias is added twice.
+        every element is off by 3 times the element of bias that belongs to it: looks like bias is added 4 times.
+        every element is off by -4 times the element of bias that belongs to it: looks like bias is added with the factor -3.
+        every element is off by +1.5: looks like a wrong start of the sum, or a wrong constant.
+        all errors are small, at most 0.09 % of the absolute values of the terms: looks like a product, a sum or a variable in half precision.
+        each element is off by an amount that depends on its second coordinate only: looks like a wrong bias.
+        looks like the last two axes are swapped: the slices hold the right values, stored column by column.
+        looks like each slice is rotated by 180 degrees: the right values, in reverse along both axes.
+        looks like the values are stored in reverse along the last coordinate.
+        looks like the right values, moved by -1 along the last axis but one and +2 along the last axis: is an offset left out?
+        looks like the right values, moved by +1 along the last axis: is an offset left out?
+        grad(input)[0, *, *, *] is right, all that follows has errors: looks like an index that leaves the first coordinate out, or multiplies it by a wrong size.
+        all errors lie in the last column, grad(input)[*, *, *, 4]: looks like a bounds check.
+        all errors lie in the first 2 rows, grad(input)[*, *, 0..1, *]: looks like a bounds check.
+        all errors lie in grad(input)[*, *, 2..3, *].
+        all errors lie in grad(input)[*, 2, *, *].
+        all errors lie within 2 elements of the edges, the inside is right: looks like a bounds check.
+        "#);
+    }
+}

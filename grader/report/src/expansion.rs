@@ -1,0 +1,134 @@
+//! The products of an element, formula and kernel side by side.
+
+use super::number::{list, number};
+use super::style::{Style, Tone};
+use device::finding::SourceLine;
+use device::provenance::Factor;
+use judge::expansion::{ElementTerms, Row, RowKind, statement};
+
+/// Products that are wrong, and then those that are right, at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    pub wrong: usize,
+    pub right: usize,
+}
+
+/// Lines of a statement that are shown.
+const MAX_STATEMENT: usize = 4;
+
+/// One line for each product; at the end the line of the source to look at.
+pub(super) fn lines(terms: &ElementTerms, source: &str, style: Style, most: Most) -> Vec<String> {
+    let wrong = terms.rows.iter().filter(|row| row.kind != RowKind::Right);
+    let right = terms.rows.iter().filter(|row| row.kind == RowKind::Right);
+    // Some of each kind: a product that is missing explains one that should not be there.
+    let mut shown: Vec<&Row> = Vec::new();
+    let kinds = [RowKind::Extra, RowKind::Missing, RowKind::Repeated, RowKind::Coefficient];
+    let used = kinds.iter().filter(|&&kind| terms.rows.iter().any(|row| row.kind == kind)).count();
+    for kind in kinds {
+        let each = most.wrong.div_ceil(used.max(1));
+        shown.extend(wrong.clone().filter(|row| row.kind == kind).take(each));
+    }
+    let shown_wrong = shown.len();
+    shown.extend(right.clone().take(most.right));
+    let labels: Vec<String> = shown.iter().map(|row| label(row)).collect();
+    let products: Vec<String> = shown.iter().map(|row| product(row, style)).collect();
+    let width = |texts: &[String]| texts.iter().map(|t| t.chars().count()).max().unwrap_or(0);
+    let (label_width, product_width) = (width(&labels), width(&products));
+    let mut lines = Vec::new();
+    for ((row, label), product) in shown.iter().zip(&labels).zip(&products) {
+        let tone = match row.kind {
+            RowKind::Right => Tone::Faint,
+            RowKind::Extra | RowKind::Repeated | RowKind::Coefficient => Tone::Bad,
+            RowKind::Missing => Tone::Warn,
+        };
+        let label = style.paint(tone, &format!("{label:<label_width$}"));
+        let value = row.value.map(|v| format!(" = {}", number(v * coefficient(row))));
+        let notes = style.paint(Tone::Faint, &notes(row));
+        let line =
+            format!("      {label} {product:<product_width$}{}{notes}", value.unwrap_or_default());
+        lines.push(line.trim_end().to_owned());
+    }
+    let more_wrong = wrong.count() - shown_wrong;
+    let more_right = right.count().saturating_sub(most.right);
+    let more = match (more_wrong, more_right) {
+        (0, 0) => None,
+        (0, n) if most.right == 0 => Some(format!("and {n} that {} right", are(n))),
+        (0, n) => Some(format!("and {n} more that {} right", are(n))),
+        (n, 0) => Some(format!("and {n} more that {} wrong", are(n))),
+        (w, r) => Some(format!("and {w} more that {} wrong, {r} that {} right", are(w), are(r))),
+    };
+    lines.extend(more.map(|text| style.paint(Tone::Faint, &format!("      {text}"))));
+    lines.extend(terms.line.iter().flat_map(|line| look(line, source, style)));
+    lines
+}
+
+fn are(n: usize) -> &'static str {
+    if n == 1 { "is" } else { "are" }
+}
+
+/// The coefficient that is shown: the kernel's, but for what it does not have.
+fn coefficient(row: &Row) -> f64 {
+    match row.kind {
+        RowKind::Extra => row.kernel,
+        _ => row.formula,
+    }
+}
+
+fn label(row: &Row) -> String {
+    match row.kind {
+        RowKind::Extra => "extra".into(),
+        RowKind::Missing => "missing".into(),
+        RowKind::Repeated => format!("{} times", number((row.kernel / row.formula).round())),
+        RowKind::Coefficient => format!("times {}", number(row.kernel / row.formula)),
+        RowKind::Right => "right".into(),
+    }
+}
+
+fn product(row: &Row, style: Style) -> String {
+    let mut factors: Vec<String> = row.factors.iter().map(factor).collect();
+    let coefficient = coefficient(row);
+    if coefficient == -1.0 && !factors.is_empty() {
+        factors[0].insert(0, '-');
+    } else if coefficient != 1.0 || factors.is_empty() {
+        factors.insert(0, number(coefficient));
+    }
+    factors.join(style.either(" · ", " * "))
+}
+
+fn factor(factor: &Factor) -> String {
+    match factor {
+        Factor::Element(element) => format!("{}{}", element.tensor, list(&element.coords)),
+        Factor::Outside(outside) => format!("{}[{}] (outside)", outside.tensor, outside.flat),
+        Factor::Function(text) => text.clone(),
+    }
+}
+
+fn notes(row: &Row) -> String {
+    let mut notes: Vec<String> = row.indices.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    if let Some(line) = row.line.as_ref().filter(|_| !matches!(row.kind, RowKind::Missing)) {
+        notes.push(format!("line {}", line.line));
+    }
+    if notes.is_empty() { String::new() } else { format!("   ({})", notes.join(", ")) }
+}
+
+/// The statement itself, as it stands in the file that was compiled.
+fn look(line: &SourceLine, source: &str, style: Style) -> Vec<String> {
+    let range = statement(source, line.line);
+    let texts = source.lines().skip(*range.start() as usize - 1).take(range.clone().count());
+    let texts: Vec<&str> = texts.take(MAX_STATEMENT).collect();
+    if texts.is_empty() {
+        return Vec::new();
+    }
+    let indent = |text: &str| text.len() - text.trim_start().len();
+    let margin = texts.iter().map(|text| indent(text)).min().unwrap_or(0);
+    let title = match (range.start(), range.end()) {
+        (first, last) if first == last => format!("look at line {first}:"),
+        (first, last) => format!("look at lines {first} to {last}:"),
+    };
+    let title = format!("    {}", style.paint(Tone::Strong, &title));
+    let code = texts.iter().map(|text| format!("      {}", text[margin..].trim_end()));
+    if let [text] = texts[..] {
+        return vec![format!("{title} {}", text.trim())];
+    }
+    std::iter::once(title).chain(code).collect()
+}

@@ -1,0 +1,57 @@
+//! The words of `grader profile` and `grader run --profile`.
+
+mod advice;
+mod fit;
+mod program;
+mod sheet;
+
+pub use fit::Fit;
+pub use program::{ProgramSubject, program_document, program_page};
+
+use super::explain::Subject;
+use super::json::SCHEMA_VERSION;
+use super::style::{Style, Tone};
+use ptxvm::Counters;
+use puzzle::case::Case;
+use serde_json::{Map, Value};
+use sheet::{Sheet, legend};
+
+fn sheet<'a>(
+    subject: Subject<'a>,
+    case: &'a Case,
+    counters: &'a Counters,
+    fits: &'a [Fit],
+) -> Sheet<'a> {
+    Sheet { file: subject.file, source: subject.source, counters, fits, case: Some(case) }
+}
+
+/// The table for people.
+pub fn page(
+    subject: Subject,
+    case: &Case,
+    counters: &Counters,
+    fits: &[Fit],
+    style: Style,
+) -> String {
+    let sheet = sheet(subject, case, counters, fits);
+    let title = format!("Puzzle {}: {}", subject.puzzle, subject.title);
+    let facts = format!("{}; test {}", subject.file.display(), case.test);
+    let mut lines =
+        vec![style.paint(Tone::Strong, &title), style.paint(Tone::Faint, &facts), String::new()];
+    lines.extend(sheet.lines(style));
+    lines.push(String::new());
+    lines.extend(legend(style));
+    lines.extend(sheet.end(style));
+    lines.join("\n") + "\n"
+}
+
+/// The JSON document.
+pub fn document(subject: Subject, case: &Case, counters: &Counters, fits: &[Fit]) -> String {
+    let mut document: Map<String, Value> = Map::from_iter([
+        ("schema_version".to_owned(), SCHEMA_VERSION.into()),
+        ("puzzle".to_owned(), subject.puzzle.into()),
+        ("test".to_owned(), case.test.clone().into()),
+    ]);
+    document.extend(sheet(subject, case, counters, fits).document());
+    format!("{:#}\n", Value::Object(document))
+}

@@ -1,0 +1,488 @@
+//! What a person sees, whole, for typical mistakes. The order of the lines matters as much as their words.
+
+use super::examples::{Conv, SOURCE, line, run_info, verdict};
+use super::style::Style;
+use super::{Reporter, Summary, TextReporter};
+use device::finding::{Access, Finding, FindingKind, Place, Space, ThreadId};
+use diagnostic::{Diagnostic, Mark, Severity, Source};
+use diagnostic::{Failure, FailureKind};
+use insta::assert_snapshot;
+use judge::verdict::TestVerdict;
+
+const UNICODE: Style = Style { colour: false, unicode: true };
+
+fn report(style: Style, verdicts: &[TestVerdict]) -> String {
+    let mut out = Vec::new();
+    let mut reporter = TextReporter::new(&mut out, style);
+    reporter.start(&run_info()).unwrap();
+    for verdict in verdicts {
+        reporter.test_finished(verdict).unwrap();
+    }
+    let passed = verdicts.iter().filter(|v| v.passed()).count();
+    reporter.finish(&Summary { total: verdicts.len(), passed }).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.lines().count() <= 60, "too long for a terminal: {text}");
+    text
+}
+
+fn right(test: &str) -> TestVerdict {
+    verdict(test, |memory, at| Some(Conv::RIGHT.sum(memory, at)))
+}
+
+fn wrong(test: &str, conv: &Conv) -> TestVerdict {
+    verdict(test, |memory, at| Some(conv.sum(memory, at)))
+}
+
+#[test]
+fn every_test_passed() {
+    assert_snapshot!(report(UNICODE, &[right("tiny"), right("asymmetric"), right("real_data")]), @r#"
+    Puzzle 10: Conv2D backward: input gradient
+    puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
+
+      ✔ tiny                               3.2 ms
+      ✔ asymmetric                         3.2 ms
+      ✔ real_data                          3.2 ms
+
+    3 of 3 tests passed
+    "#);
+}
+
+#[test]
+fn a_filter_that_is_not_flipped() {
+    let flipped = Conv { filter: |fh, fw, f| (f - 1 - fh, f - 1 - fw), ..Conv::RIGHT };
+    assert_snapshot!(report(UNICODE, &[wrong("tiny", &flipped), wrong("asymmetric", &flipped)]), @r#"
+    Puzzle 10: Conv2D backward: input gradient
+    puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
+
+      ✘ tiny                               3.2 ms   grad(input): 24 of 25 wrong
+      ✘ asymmetric                         3.2 ms   grad(input): 167 of 168 wrong
+
+    ── tiny ──
+    One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
+    batch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3
+
+    grad(input) [1, 1, 5, 5]: 24 of 25 elements are wrong
+        element       expected  got  difference
+        [0, 0, 0, 0]         1    9          +8
+        [0, 0, 0, 1]         3   17         +14
+        [0, 0, 0, 2]         6   24         +18
+        [0, 0, 0, 3]         5   15         +10
+        [0, 0, 0, 4]         3    7          +4
+        and 19 more; these values are exact: they must be equal
+
+        grad(input)[0, 0, *, *]:  · right  ▓█ wrong, near to far off
+          0
+        0 ▓▓██████▓▓
+        1 ██████▓▓▓▓
+        2 ▓▓▓▓· ▓▓▓▓
+        3 ▓▓▓▓██████
+        4 ▓▓██████▓▓
+
+        grad(input)[0, 0, 0, 0] should be 1, a single product; the kernel made it 9:
+          filters[0, 0, 0, 0] · grad(output)[0, 0, 0, 0] = 1   (k=0, fh=0, fw=0)
+        block (0,0,0) thread (0,0,0), which stored grad(input)[0, 0, 0, 0] at line 6,
+          also read:    filters[0, 0, 2, 2] (line 4)
+          never read:   filters[0, 0, 0, 0]
+
+    likely cause: looks like each slice is rotated by 180 degrees: the right values, in reverse
+        along both axes.
+
+    0 of 2 tests passed
+    to repeat:  grader puzzle 10 --test tiny --seed 42
+    to read:    book/src/10_conv_backward_input.md
+    "#);
+}
+
+#[test]
+fn the_batch_left_out() {
+    let first = Conv { sample: |_| 0, ..Conv::RIGHT };
+    assert_snapshot!(report(Style::PLAIN, &[right("tiny"), wrong("asymmetric", &first)]), @r#"
+    Puzzle 10: Conv2D backward: input gradient
+    puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
+
+      pass tiny                               3.2 ms
+      FAIL asymmetric                         3.2 ms   grad(input): 84 of 168 wrong
+
+    -- asymmetric --
+    Two samples, 2 channels in, 3 out, 7x6 pixels: sizes differ from their neighbours.
+    batch=2 C_in=2 H=7 W=6 C_out=3 F=3 H_out=5 W_out=4
+
+    grad(input) [2, 2, 7, 6]: 84 of 168 elements are wrong
+        element       expected  got  difference
+        [1, 0, 0, 0]        11  -43         -54
+        [1, 0, 0, 1]        32   60         +28
+        [1, 0, 0, 2]       -93   42        +135
+        [1, 0, 0, 3]       -88  369        +457
+        [1, 0, 0, 4]      -104  121        +225
+        and 79 more; these values are exact: they must be equal
+
+        grad(input)[1, 0, *, *]:  +*# wrong, near to far off
+          0         5
+        0 * + * # * *
+        1 * * * # * +
+        2 * + * # # #
+        3 * # * + * *
+        4 + * # * + *
+        5 * + * + + +
+        6 * + * * * +
+        slices: [1, 0] [1, 1] all wrong; [0, 0] [0, 1] right
+
+        grad(input)[1, 0, 0, 0] should be 11, the sum of 3 products; the kernel made it -43:
+          filters[0, 0, 0, 0] * grad(output)[1, 0, 0, 0] = -10   (k=0, fh=0, fw=0)
+          filters[1, 0, 0, 0] * grad(output)[1, 1, 0, 0] = -24   (k=1, fh=0, fw=0)
+          filters[2, 0, 0, 0] * grad(output)[1, 2, 0, 0] =  45   (k=2, fh=0, fw=0)
+        block (0,0,0) thread (84,0,0), which stored grad(input)[1, 0, 0, 0] at line 6,
+          also read:    grad(output)[0, 0, 0, 0], grad(output)[0, 1, 0, 0] and 1 more (line 4)
+          never read:   grad(output)[1, 0, 0, 0], grad(output)[1, 1, 0, 0] and 1 more
+
+    likely cause: grad(input)[0, *, *, *] is right, all that follows has errors: looks like an index
+        that leaves the first coordinate out, or multiplies it by a wrong size.
+
+    1 of 2 tests passed
+    to repeat:  grader puzzle 10 --test asymmetric --seed 42
+    to read:    book/src/10_conv_backward_input.md
+    "#);
+}
+
+#[test]
+fn a_bound_off_by_one_on_real_data() {
+    let skip = |oh: i64, ow: i64, h_out, w_out| oh < 0 || oh + 1 >= h_out || ow < 0 || ow >= w_out;
+    let bound = Conv { skip, ..Conv::RIGHT };
+    assert_snapshot!(report(UNICODE, &[wrong("real_data", &bound)]), @r#"
+    Puzzle 10: Conv2D backward: input gradient
+    puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
+
+      ✘ real_data                          3.2 ms   grad(input): 348 of 3248 wrong
+
+    ── real_data ──
+    batch=2 C_in=2 H=28 W=29 C_out=3 F=3 H_out=26 W_out=27
+
+    grad(input) [2, 2, 28, 29]: 348 of 3248 elements are wrong
+        element        expected       got  difference     allowed
+        [0, 0, 25, 0]  -0.96246   1.69147    +2.65393  2.37499e-6
+        [0, 0, 25, 1]  0.564332    1.7436    +1.17926  6.84575e-6
+        [0, 0, 25, 2]   -3.3151  -1.78257    +1.53253  1.67967e-5
+        [0, 0, 25, 3]   1.34811   4.92677    +3.57865  1.68266e-5
+        [0, 0, 25, 4]   1.26296   1.04781   -0.215158   1.7014e-5
+        and 343 more
+
+        grad(input)[0, 0, *, *]; a cell is the worst of 2x1:  · right  ░▒▓█ wrong, near to far off
+           0         10        20
+         0 ·····························
+         2 ·····························
+         4 ·····························
+         6 ·····························
+         8 ·····························
+        10 ·····························
+        12 ·····························
+        14 ·····························
+        16 ·····························
+        18 ·····························
+        20 ·····························
+        22 ·····························
+        24 ▓▓▓▓▒▓▓▒█▓▒▓▒▓▓▒▒▒░▒▓▓▓▓▓▓▒█▓
+        26 ▓▓▓█▓▒▓▓█▓█▓▓▓▓▓▓▓▒▓▓██▓▓▓█▓▓
+        slices: [0, 0] [0, 1] and 2 more partly wrong
+
+        grad(input)[0, 0, 25, 0] should be -0.96246, the sum of 9 products; the kernel made it 1.69147:
+          filters[0, 0, 0, 0] · grad(output)[0, 0, 25, 0] =  -2.00226   (k=0, fh=0, fw=0)
+          filters[1, 0, 0, 0] · grad(output)[0, 1, 25, 0] =  0.015891   (k=1, fh=0, fw=0)
+          filters[2, 0, 0, 0] · grad(output)[0, 2, 25, 0] = -0.667564   (k=2, fh=0, fw=0)
+          filters[0, 0, 2, 0] · grad(output)[0, 0, 23, 0] =  0.639484   (k=0, fh=2, fw=0)
+          and 5 more
+        block (0,0,0) thread (725,0,0), which stored grad(input)[0, 0, 25, 0] at line 6,
+          never read:   filters[0, 0, 0, 0], grad(output)[0, 0, 25, 0] and 4 more
+
+    likely cause: all errors lie in the last 3 rows, grad(input)[*, *, 25..27, *]: looks like a
+        bounds check.
+
+    0 of 1 tests passed
+    to repeat:  grader puzzle 10 --test real_data --seed 42
+    to read:    book/src/10_conv_backward_input.md
+    "#);
+}
+
+#[test]
+fn nothing_written() {
+    let mut run = run_info();
+    run.source.push_str("// TODO 1: find this thread's number");
+    let verdict = verdict("tiny", |_, _| None);
+    let mut out = Vec::new();
+    let mut reporter = TextReporter::new(&mut out, Style::PLAIN);
+    reporter.start(&run).unwrap();
+    reporter.test_finished(&verdict).unwrap();
+    reporter.finish(&Summary { total: 1, passed: 0 }).unwrap();
+    assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
+    Puzzle 10: Conv2D backward: input gradient
+    puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
+
+      FAIL tiny                               3.2 ms   grad(input): 25 of 25 never written
+
+    -- tiny --
+    One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
+    batch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3
+
+    grad(input) [1, 1, 5, 5]: all 25 elements are wrong (25 never written)
+
+        grad(input)[0, 0, 0, 0] should be 1, a single product; the kernel never wrote it:
+          filters[0, 0, 0, 0] * grad(output)[0, 0, 0, 0] = 1   (k=0, fh=0, fw=0)
+
+    likely cause: the kernel wrote nothing to grad(input), and its TODOs are still there: start with
+        the first.
+
+    0 of 1 tests passed
+    to repeat:  grader puzzle 10 --test tiny --seed 42
+    to read:    book/src/10_conv_backward_input.md
+    "#);
+}
+
+#[test]
+fn nan_and_unwritten_elements() {
+    let kernel = |memory: &mut super::examples::Memory, at: [i64; 4]| match at {
+        [1, 1, ..] => None,
+        [1, 0, 3, _] => Some(f64::NAN),
+        _ => Some(Conv::RIGHT.sum(memory, at)),
+    };
+    assert_snapshot!(report(UNICODE, &[verdict("asymmetric", kernel)]), @r#"
+    Puzzle 10: Conv2D backward: input gradient
+    puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
+
+      ✘ asymmetric                         3.2 ms   grad(input): 48 of 168 wrong
+
+    ── asymmetric ──
+    Two samples, 2 channels in, 3 out, 7x6 pixels: sizes differ from their neighbours.
+    batch=2 C_in=2 H=7 W=6 C_out=3 F=3 H_out=5 W_out=4
+
+    grad(input) [2, 2, 7, 6]: 48 of 168 elements are wrong (42 never written, 6 NaN)
+        element       expected  got  difference
+        [1, 0, 3, 0]       195  NaN         NaN
+        [1, 0, 3, 1]       245  NaN         NaN
+        [1, 0, 3, 2]       -83  NaN         NaN
+        [1, 0, 3, 3]       -16  NaN         NaN
+        [1, 0, 3, 4]       167  NaN         NaN
+        and 43 more; these values are exact: they must be equal
+
+        grad(input)[1, 1, *, *]:  ? never written
+          0         5
+        0 ? ? ? ? ? ?
+        1 ? ? ? ? ? ?
+        2 ? ? ? ? ? ?
+        3 ? ? ? ? ? ?
+        4 ? ? ? ? ? ?
+        5 ? ? ? ? ? ?
+        6 ? ? ? ? ? ?
+        slices: [1, 1] all wrong; [1, 0] partly wrong; [0, 0] [0, 1] right
+
+        grad(input)[1, 0, 3, 0] should be 195, the sum of 9 products; the kernel made it NaN:
+          filters[0, 0, 2, 0] · grad(output)[1, 0, 1, 0] = -7   (k=0, fh=2, fw=0)
+          filters[0, 0, 1, 0] · grad(output)[1, 0, 2, 0] = 64   (k=0, fh=1, fw=0)
+          filters[0, 0, 0, 0] · grad(output)[1, 0, 3, 0] = 40   (k=0, fh=0, fw=0)
+          filters[1, 0, 2, 0] · grad(output)[1, 1, 1, 0] = -4   (k=1, fh=2, fw=0)
+          and 5 more
+        block (0,0,0) thread (102,0,0), which stored grad(input)[1, 0, 3, 0] at line 6, read no input at all
+
+    likely cause: only the first 126 elements are written: nothing from grad(input)[1, 1, 0, 0] on.
+
+    0 of 1 tests passed
+    to repeat:  grader puzzle 10 --test asymmetric --seed 42
+    to read:    book/src/10_conv_backward_input.md
+    "#);
+}
+
+#[test]
+fn a_read_outside() {
+    let mut verdict = wrong("tiny", &Conv { skip: |oh, _, _, _| oh < 0, ..Conv::RIGHT });
+    let finding = |flat, thread, column| Finding {
+        kind: FindingKind::OutOfBounds {
+            access: Access::Read,
+            space: Space::Global,
+            place: Some(Place { tensor: "filters".into(), shape: vec![1, 1, 3, 3], flat }),
+            address: 0x7000_0024,
+        },
+        kernel: "conv2d_backward_input".into(),
+        line: Some(line(4, column)),
+        thread: Some(ThreadId { block: [0; 3], thread: [thread, 0, 0] }),
+        count: 25,
+    };
+    verdict.findings = vec![finding(9, 3, 26), finding(-2, 5, 17)];
+    assert_snapshot!(report(UNICODE, &[verdict]), @r#"
+    Puzzle 10: Conv2D backward: input gradient
+    puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
+
+      ✘ tiny                               3.2 ms   out-of-bounds
+
+    ── tiny ──
+    One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
+    batch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3
+
+    error: out-of-bounds read of filters, 1 past its last element
+     --> puzzles/10_conv_backward_input.cu:4:26
+      |
+    4 |     float sum = g[idx] * filters[idx + 5]; // the mistake
+      |                          ^^^^^^^^^^^^^^^^
+      |
+      = help: filters has 9 elements, shape [1, 1, 3, 3]
+      = help: the last is number 8, filters[0, 0, 2, 2]; this is number 9
+      = help: first in block (0,0,0) thread (3,0,0) of conv2d_backward_input; 24 more such at this line
+    also: out-of-bounds read of filters, 2 before its first element (line 4)
+
+    grad(input) [1, 1, 5, 5]: 16 of 25 elements are wrong
+        element       expected  got  difference
+        [0, 0, 0, 3]         5    6          +1
+        [0, 0, 0, 4]         3    6          +3
+        [0, 0, 1, 0]         5   10          +5
+        [0, 0, 1, 1]        12   15          +3
+        [0, 0, 1, 3]        16   21          +5
+        and 11 more; these values are exact: they must be equal
+
+        grad(input)[0, 0, 0, 3] should be 5, the sum of 2 products; the kernel made it 6:
+          filters[0, 0, 0, 2] · grad(output)[0, 0, 0, 1] = 3   (k=0, fh=0, fw=2)
+          filters[0, 0, 0, 1] · grad(output)[0, 0, 0, 2] = 2   (k=0, fh=0, fw=1)
+        block (0,0,0) thread (3,0,0), which stored grad(input)[0, 0, 0, 3] at line 6,
+          also read:    grad(output)[0, 0, 1, 0], filters[0, 0, 0, 0] (line 4)
+
+    0 of 1 tests passed
+    to repeat:  grader puzzle 10 --test tiny --seed 42
+    to read:    book/src/10_conv_backward_input.md
+    "#);
+}
+
+#[test]
+fn in_colour() {
+    let style = Style { colour: true, unicode: true };
+    let kernel = |memory: &mut super::examples::Memory, at: [i64; 4]| {
+        (at[3] < 4).then(|| Conv::RIGHT.sum(memory, at) * if at[2] > 2 { 3.0 } else { 1.0 })
+    };
+    let text = report(style, &[verdict("tiny", kernel)]);
+    assert_snapshot!(text.replace('\u{1b}', "␛"), @r#"
+    ␛[1mPuzzle 10: Conv2D backward: input gradient␛[0m
+    ␛[2mpuzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42␛[0m
+
+      ␛[31m✘␛[0m tiny                               3.2 ms   grad(input): 13 of 25 wrong
+
+    ␛[1m── tiny ──␛[0m
+    One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
+    ␛[2mbatch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3␛[0m
+
+    ␛[1mgrad(input) [1, 1, 5, 5]: 13 of 25 elements are wrong (5 never written)␛[0m
+    ␛[2m    element       expected            got  difference␛[0m
+        [0, 0, 0, 4]␛[32m         3␛[0m␛[31m  never written␛[0m
+        [0, 0, 1, 4]␛[32m         9␛[0m␛[31m  never written␛[0m
+        [0, 0, 2, 4]␛[32m        18␛[0m␛[31m  never written␛[0m
+        [0, 0, 3, 0]␛[32m        11␛[0m␛[31m             33␛[0m         +22
+        [0, 0, 3, 1]␛[32m        24␛[0m␛[31m             72␛[0m         +48
+    ␛[2m    and 8 more; these values are exact: they must be equal␛[0m
+
+        grad(input)[0, 0, *, *]:  ␛[2m·␛[0m right  ␛[31m▓█␛[0m wrong, near to far off  ␛[35m?␛[0m never written
+    ␛[2m      0␛[0m
+        ␛[2m0␛[0m ␛[2m· · · · ␛[0m␛[35m? ␛[0m
+        ␛[2m1␛[0m ␛[2m· · · · ␛[0m␛[35m? ␛[0m
+        ␛[2m2␛[0m ␛[2m· · · · ␛[0m␛[35m? ␛[0m
+        ␛[2m3␛[0m ␛[31m▓▓██████␛[0m␛[35m? ␛[0m
+        ␛[2m4␛[0m ␛[31m▓▓▓▓██▓▓␛[0m␛[35m? ␛[0m
+
+        grad(input)[0, 0, 3, 0] should be 11, the sum of 2 products; the kernel made it 33:
+          filters[0, 0, 2, 0] · grad(output)[0, 0, 1, 0] = 7␛[2m   (k=0, fh=2, fw=0)␛[0m
+          filters[0, 0, 1, 0] · grad(output)[0, 0, 2, 0] = 4␛[2m   (k=0, fh=1, fw=0)␛[0m
+        block (0,0,0) thread (15,0,0), which stored grad(input)[0, 0, 3, 0] at line 6,
+          read exactly the elements that the formula uses: look at how it multiplies and adds them
+
+    ␛[31m0 of 1 tests passed␛[0m
+    to repeat:  grader puzzle 10 --test tiny --seed 42
+    to read:    book/src/10_conv_backward_input.md
+    "#);
+}
+
+#[test]
+fn a_failure_shows_its_diagnostics() {
+    let start = SOURCE.find("sum;").unwrap();
+    let failure = Failure::at(
+        FailureKind::Kernel,
+        Diagnostic {
+            severity: Severity::Error,
+            title: "identifier \"sum\" is undefined".into(),
+            source: Some(Source {
+                path: "puzzles/10_conv_backward_input.cu".into(),
+                text: SOURCE.into(),
+                marks: vec![Mark { span: start..start + 3, label: String::new() }],
+            }),
+            help: vec!["declare it before the loop".into()],
+        },
+    );
+    let mut out = Vec::new();
+    TextReporter::new(&mut out, Style::PLAIN).failed(&failure).unwrap();
+    assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
+    error: identifier "sum" is undefined
+     --> puzzles/10_conv_backward_input.cu:6:23
+      |
+    6 |     grad_input[idx] = sum;
+      |                       ^^^
+      |
+      = help: declare it before the loop
+    "#);
+}
+
+#[test]
+fn no_test_at_all_is_no_pass() {
+    assert_eq!(Summary { total: 0, passed: 0 }.exit_code(), 1);
+    assert_eq!(Summary { total: 2, passed: 1 }.exit_code(), 1);
+    assert_eq!(Summary { total: 2, passed: 2 }.exit_code(), 0);
+}
+
+#[test]
+fn warnings_prints_and_tests_that_do_not_run() {
+    let mut run = run_info();
+    run.warnings.push(Diagnostic {
+        severity: Severity::Warning,
+        title: "expression has no effect".into(),
+        source: Some(Source {
+            path: run.file.clone(),
+            text: SOURCE.into(),
+            marks: vec![Mark { span: 167..173, label: "no effect".into() }],
+        }),
+        help: Vec::new(),
+    });
+    let mut verdict = right("tiny");
+    let prints: Vec<String> = (0..20).map(|i| format!("x[{i}] is 1\n")).collect();
+    verdict.printed = prints.concat();
+    let mut out = Vec::new();
+    let mut reporter = TextReporter::new(&mut out, Style::PLAIN);
+    reporter.start(&run).unwrap();
+    reporter.test_finished(&verdict).unwrap();
+    reporter.not_run("asymmetric", "the kernel does not end").unwrap();
+    reporter.finish(&Summary { total: 2, passed: 1 }).unwrap();
+    assert_snapshot!(String::from_utf8(out).unwrap(), @r"
+    Puzzle 10: Conv2D backward: input gradient
+    puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
+
+    warning: expression has no effect
+     --> puzzles/10_conv_backward_input.cu:4:18
+      |
+    4 |     float sum = g[idx] * filters[idx + 5]; // the mistake
+      |                  ^^^^^^ no effect
+
+      pass tiny                               3.2 ms
+           asymmetric                                  not run: the kernel does not end
+
+    printed by the kernel:
+        x[0] is 1
+        x[1] is 1
+        x[2] is 1
+        x[3] is 1
+        x[4] is 1
+        x[5] is 1
+        x[6] is 1
+        x[7] is 1
+        x[8] is 1
+        x[9] is 1
+        x[10] is 1
+        x[11] is 1
+        x[12] is 1
+        x[13] is 1
+        x[14] is 1
+        x[15] is 1
+        and 4 more lines
+
+    1 of 2 tests passed
+    ");
+}

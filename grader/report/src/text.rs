@@ -1,0 +1,296 @@
+//! The report for people: a line for each test as it ends, then the first failing test in full.
+
+use super::number::time;
+use super::style::{Style, Tone};
+use super::{Reporter, RunInfo, Summary, cause, diff, findings, heatmap, terms};
+use diagnostic::Failure;
+use judge::verdict::{Largest, TestVerdict};
+use std::io::{self, Write};
+
+/// Findings shown with their source line; of the others the title is shown.
+const FULL_FINDINGS: usize = 1;
+/// Titles of further findings.
+const MORE_FINDINGS: usize = 3;
+/// Lines shown of what a kernel prints.
+const PRINTED_LINES: usize = 16;
+/// Sentences are broken to lines of this many characters.
+const WIDTH: usize = 96;
+/// Narrower than this a test's name is padded to.
+const NAME_WIDTH: usize = 32;
+
+/// Writes text as events come in.
+#[derive(Debug)]
+pub struct TextReporter<W> {
+    out: W,
+    style: Style,
+    run: Option<RunInfo>,
+    first_failure: Option<TestVerdict>,
+    /// What the first test printed that printed anything.
+    first_printed: String,
+    /// What is worth knowing, each once.
+    notes: Vec<String>,
+    /// The lines of the tests, kept back; `None`: they are written as they come.
+    kept_back: Option<Vec<String>>,
+}
+
+impl<W: Write> TextReporter<W> {
+    /// Writes to `out` what `style` can show.
+    pub fn new(out: W, style: Style) -> Self {
+        Self {
+            out,
+            style,
+            run: None,
+            first_failure: None,
+            first_printed: String::new(),
+            notes: Vec::new(),
+            kept_back: None,
+        }
+    }
+
+    /// Puts the sum of all first and the list of tests last, so that what is wrong stands where a short screen shows it.
+    #[must_use]
+    pub fn failure_first(mut self) -> Self {
+        self.kept_back = Some(Vec::new());
+        self
+    }
+
+    /// The test whose report is shown in full.
+    pub fn first_failure(&self) -> Option<&str> {
+        self.first_failure.as_ref().map(|verdict| verdict.test.as_str())
+    }
+
+    fn test_line(&mut self, line: String) -> io::Result<()> {
+        match &mut self.kept_back {
+            Some(lines) => lines.push(line),
+            None => writeln!(self.out, "{line}")?,
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self, summary: &Summary) -> io::Result<()> {
+        let tone = if summary.passed == summary.total { Tone::Good } else { Tone::Bad };
+        let line = format!("{} of {} tests passed", summary.passed, summary.total);
+        writeln!(self.out, "{}", self.style.paint(tone, &line))
+    }
+
+    fn name_width(&self) -> usize {
+        let names = self.run.iter().flat_map(|run| &run.tests).map(|name| name.chars().count());
+        names.max().unwrap_or(0).max(NAME_WIDTH)
+    }
+}
+
+impl<W: Write> Reporter for TextReporter<W> {
+    fn start(&mut self, run: &RunInfo) -> io::Result<()> {
+        let title = format!("Puzzle {}: {}", run.puzzle, run.title);
+        writeln!(self.out, "{}", self.style.paint(Tone::Strong, &title))?;
+        let compiled = if run.compile.cached {
+            "compiled before".into()
+        } else {
+            format!("compiled in {}", time(run.compile.time))
+        };
+        let facts = format!(
+            "{}, {compiled}; {}; seed {}",
+            run.file.display(),
+            run.backend_description,
+            run.seed
+        );
+        writeln!(self.out, "{}\n", self.style.paint(Tone::Faint, &facts))?;
+        for warning in &run.warnings {
+            writeln!(self.out, "{}\n", warning.render(self.style.colour).trim_end())?;
+        }
+        self.run = Some(run.clone());
+        self.out.flush()
+    }
+
+    fn test_finished(&mut self, verdict: &TestVerdict) -> io::Result<()> {
+        let (tone, mark) = if verdict.passed() {
+            (Tone::Good, self.style.either("✔", "pass"))
+        } else {
+            (Tone::Bad, self.style.either("✘", "FAIL"))
+        };
+        let mark = self.style.paint(tone, mark);
+        let width = self.name_width();
+        let took = time(verdict.time);
+        let why = reason(verdict).map(|why| format!("   {why}")).unwrap_or_default();
+        self.test_line(format!("  {mark} {:<width$} {took:>8}{why}", verdict.test))?;
+        for line in largest(verdict) {
+            self.test_line(self.style.paint(Tone::Faint, &line))?;
+        }
+        if !verdict.passed() && self.first_failure.is_none() {
+            self.first_failure = Some(verdict.clone());
+        }
+        if self.first_printed.is_empty() {
+            self.first_printed.clone_from(&verdict.printed);
+        }
+        for note in &verdict.notes {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
+        self.out.flush()
+    }
+
+    fn not_run(&mut self, test: &str, why: &str) -> io::Result<()> {
+        let mark = self.style.paint(Tone::Faint, self.style.either("–", "    "));
+        let width = self.name_width();
+        self.test_line(format!("  {mark} {test:<width$} {:>8}   not run: {why}", ""))
+    }
+
+    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        let style = self.style;
+        let tests = self.kept_back.take();
+        if tests.is_some() {
+            self.sum(summary)?;
+        }
+        if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
+            for line in full(run, verdict, style) {
+                writeln!(self.out, "{line}")?;
+            }
+        } else {
+            let source = self.run.as_ref().map_or("", |run| run.source.as_str());
+            for line in printed_lines(&self.first_printed, source, style) {
+                writeln!(self.out, "{line}")?;
+            }
+        }
+        writeln!(self.out)?;
+        for note in &self.notes {
+            let word = style.paint(Tone::Warn, "note:");
+            wrap(&format!("note: {note}")).iter().enumerate().try_for_each(|(i, line)| {
+                let line = if i == 0 { line.replacen("note:", &word, 1) } else { line.clone() };
+                writeln!(self.out, "{line}")
+            })?;
+        }
+        match tests {
+            Some(lines) => lines.iter().try_for_each(|line| writeln!(self.out, "{line}"))?,
+            None => self.sum(summary)?,
+        }
+        if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
+            writeln!(
+                self.out,
+                "to repeat:  {} --test {} --seed {}",
+                run.command, verdict.test, run.seed
+            )?;
+            writeln!(self.out, "to read:    {}", run.chapter.display())?;
+        }
+        self.out.flush()
+    }
+
+    fn failed(&mut self, failure: &Failure) -> io::Result<()> {
+        for diagnostic in &failure.diagnostics {
+            writeln!(self.out, "{}", diagnostic.render(self.style.colour))?;
+        }
+        self.out.flush()
+    }
+}
+
+/// Why a test failed, in a few words.
+pub(super) fn reason(verdict: &TestVerdict) -> Option<String> {
+    let finding = verdict.findings.first().map(|f| f.kind.name().to_owned());
+    finding.or_else(|| verdict.diffs.first().map(diff::in_short))
+}
+
+/// Everything known about a failing test.
+pub(super) fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
+    let rule = style.either("──", "--");
+    let mut lines = vec![String::new()];
+    lines.push(style.paint(Tone::Strong, &format!("{rule} {} {rule}", verdict.test)));
+    lines.extend(verdict.about.clone());
+    let sizes: Vec<String> =
+        verdict.met.iter().map(|name| format!("{name}={}", verdict.dims[name])).collect();
+    if !sizes.is_empty() {
+        lines.push(style.paint(Tone::Faint, &sizes.join(" ")));
+    }
+    lines.extend(printed_lines(&verdict.printed, &run.source, style));
+    lines.extend(finding_lines(run, verdict, style));
+    let Some((first, others)) = verdict.diffs.split_first() else {
+        return lines;
+    };
+    lines.push(String::new());
+    lines.push(style.paint(Tone::Strong, &diff::headline(first)));
+    lines.extend(diff::table(first, style));
+    // A finding is the mistake itself; what follows from it, and what its pattern suggests, can wait.
+    let puzzling = verdict.findings.is_empty();
+    if puzzling {
+        lines.extend(block(heatmap::lines(first, style)));
+    }
+    lines.extend(block(terms::lines(&first.tensor, &first.terms, &run.source, style)));
+    if let Some(cause) = first.cause.as_ref().filter(|_| puzzling) {
+        let sentence = cause::sentence(cause, &first.tensor, &run.source);
+        let title = "likely cause:";
+        let painted = style.paint(Tone::Warn, title);
+        let sentence = wrap(&format!("{title} {sentence}")).into_iter();
+        lines.extend(block(sentence.map(|line| line.replace(title, &painted)).collect()));
+    }
+    lines.extend(block(diff::others(others).as_deref().map(wrap).unwrap_or_default()));
+    lines
+}
+
+/// Lines of at most [`WIDTH`] characters, broken between words.
+fn wrap(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(line);
+            line = format!("    {word}");
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// After an empty line, if there is anything.
+fn block(lines: Vec<String>) -> Vec<String> {
+    if lines.is_empty() { lines } else { [vec![String::new()], lines].concat() }
+}
+
+/// The first lines that a test printed.
+fn printed_lines(printed: &str, source: &str, style: Style) -> Vec<String> {
+    if printed.is_empty() {
+        return Vec::new();
+    }
+    let title = format!("printed by {}:", terms::author(source));
+    let mut lines = vec![String::new(), style.paint(Tone::Strong, &title)];
+    let shown = printed.lines().take(PRINTED_LINES);
+    lines.extend(shown.map(|line| format!("    {}", line.chars().take(WIDTH).collect::<String>())));
+    let more = printed.lines().count().saturating_sub(PRINTED_LINES);
+    if more > 0 {
+        lines.push(format!("    and {more} more lines"));
+    }
+    lines
+}
+
+fn finding_lines(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (index, finding) in verdict.findings.iter().enumerate() {
+        let diagnostic = findings::diagnostic(finding, &run.file, &run.source);
+        if index < FULL_FINDINGS {
+            lines.push(String::new());
+            lines.extend(diagnostic.render(style.colour).lines().map(String::from));
+        } else if index < FULL_FINDINGS + MORE_FINDINGS {
+            let line =
+                finding.line.as_ref().map(|l| format!(" (line {})", l.line)).unwrap_or_default();
+            lines.push(format!("{} {}{line}", style.paint(Tone::Bad, "also:"), diagnostic.title));
+        }
+    }
+    let more = verdict.findings.len().saturating_sub(FULL_FINDINGS + MORE_FINDINGS);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines
+}
+/// A line for each output, if the spec asks for it: how far off the farthest element is.
+fn largest(verdict: &TestVerdict) -> Vec<String> {
+    let width = verdict.largest.iter().map(|l| l.tensor.name.chars().count()).max().unwrap_or(0);
+    let line = |Largest { tensor, flat, off, allowed }: &Largest| {
+        let at = tensor.element_name(*flat);
+        let name = &tensor.name;
+        format!("      {name:<width$}  largest difference {off:.2e} at {at}, allowed {allowed:.2e}")
+    };
+    verdict.largest.iter().map(line).collect()
+}

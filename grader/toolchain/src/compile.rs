@@ -1,0 +1,366 @@
+//! A compilation, with the cache before it and its paths put right after it.
+
+mod library;
+#[cfg(test)]
+mod tests;
+
+pub use library::{Library, LibraryRequest};
+
+use super::cache::{Cache, Key};
+use super::env::Env;
+use super::explain::{self, Sources};
+use super::find::{Finder, Nvcc, Rejected};
+use super::includes::{Inputs, SearchPath};
+use super::messages::{Level, Message};
+use super::nvcc::NvccFrontEnd;
+use super::{FrontEnd, Job, Output, Resources, VirtualArch, wheels};
+use diagnostic::{Diagnostic, Severity};
+use diagnostic::{Failure, FailureKind};
+use serde::{Deserialize, Serialize};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What to compile.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The `.cu` file.
+    pub source: &'a Path,
+    /// Folders for `#include`, in order.
+    pub include_dirs: &'a [PathBuf],
+    /// Paths in messages and line information are relative to this folder where they are inside it.
+    pub base: &'a Path,
+    /// Architecture of the PTX.
+    pub arch: VirtualArch,
+    /// Also make machine code for this GPU: 90 for `sm_90`.
+    pub gpu: Option<u32>,
+}
+
+/// A text that messages can point into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// As shown: relative to [`Request::base`] where it is inside.
+    pub path: PathBuf,
+    /// The whole text; bytes that are not UTF-8 are replaced.
+    pub text: String,
+}
+
+/// What a compilation gave.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// PTX with line information, whose `.file` names are shown paths (see [`Request::base`]).
+    pub ptx: String,
+    /// Machine code for [`Request::gpu`].
+    pub machine_code: Option<Vec<u8>>,
+    /// Warnings that a student should see although the file compiles.
+    pub warnings: Vec<Diagnostic>,
+    /// The source as it was compiled.
+    pub source: SourceFile,
+    /// Files that it may include, but for the compilers' own: what to watch besides the source.
+    pub headers: Vec<PathBuf>,
+    /// True if no compiler ran.
+    pub from_cache: bool,
+    /// Time of the whole, in and around the compiler.
+    pub time: Duration,
+}
+
+/// A compiler and the memory of what it gave.
+#[derive(Debug)]
+pub struct Toolchain {
+    front_end: Box<dyn FrontEnd>,
+    nvcc: Nvcc,
+    cache: Cache,
+    /// Folders that the host compiler searches because of environment variables.
+    host_folders: Vec<PathBuf>,
+}
+
+/// What the cache keeps of a compilation. Paths in it are relative to numbered folders, see [`Roots`].
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    ptx: String,
+    messages: Vec<Message>,
+}
+
+impl Toolchain {
+    /// Finds nvcc as [`Finder::search`] does (`explicit` is `--nvcc`), else installs it.
+    ///
+    /// # Errors
+    /// There is none, and it cannot be installed: an environment failure that says what to do.
+    pub fn locate(env: &Env, explicit: Option<&Path>) -> Result<Self, Failure> {
+        if let (Some(found), _) = Self::find(env, explicit)? {
+            return Ok(found);
+        }
+        let folder = cache_folder(env)?;
+        wheels::install(env, &folder)?;
+        Self::find(env, explicit)?.0.ok_or_else(|| {
+            let title =
+                format!("the compiler that was installed in {} does not run", folder.display());
+            let help = "`grader doctor` says more; remove that folder to install it again";
+            Failure::new(FailureKind::Environment, title, help)
+        })
+    }
+
+    /// As [`Toolchain::locate`], but installs nothing; also gives what was passed over.
+    ///
+    /// # Errors
+    /// What was named explicitly will not do, or there is no place for a cache.
+    pub fn find(
+        env: &Env,
+        explicit: Option<&Path>,
+    ) -> Result<(Option<Self>, Vec<Rejected>), Failure> {
+        let cache = Cache::new(cache_folder(env)?.join("compiled"));
+        let search = Finder { env, explicit, root: Path::new("/"), cache: &cache }.search()?;
+        Ok((search.nvcc.map(|nvcc| Self::new(nvcc, env, cache)), search.rejected))
+    }
+
+    /// A toolchain around a known nvcc.
+    pub fn new(nvcc: Nvcc, env: &Env, cache: Cache) -> Self {
+        let host_folders = ["CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"]
+            .map(|name| env.folders(name))
+            .concat();
+        let front_end = Box::new(NvccFrontEnd::new(nvcc.clone(), env.clone()));
+        Self { front_end, nvcc, cache, host_folders }
+    }
+
+    /// The compiler that is used.
+    pub fn nvcc(&self) -> &Nvcc {
+        &self.nvcc
+    }
+
+    /// "nvcc 13.0.88".
+    pub fn describe(&self) -> String {
+        self.front_end.describe()
+    }
+
+    /// Compiles a file, or takes the result from the cache. A cache that cannot be written is a warning.
+    ///
+    /// # Errors
+    /// A kernel failure with the compiler's messages, an environment failure where the compiler cannot work, a usage
+    /// failure where the file cannot be read.
+    pub fn compile(&self, request: &Request<'_>) -> Result<Compiled, Failure> {
+        let start = Instant::now();
+        let shown = shown(request.source, request.base);
+        let unreadable = |e: std::io::Error| {
+            let title = format!("cannot read {}: {e}", shown.display());
+            Failure::new(FailureKind::Usage, title, "check the path")
+        };
+        let bytes = std::fs::read(request.source).map_err(unreadable)?;
+        let path = request.source.canonicalize().map_err(unreadable)?;
+        let (Some(folder), Some(file)) = (path.parent(), request.source.file_name()) else {
+            return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
+        };
+        // A link is compiled where it leads to, but under its own name only if both names agree.
+        let file = path.file_name().unwrap_or(file);
+        let roots = Roots::new(folder, request.include_dirs);
+        let folders = [&roots.folders[1..], &self.host_folders].concat();
+        let inputs = Inputs::of(&bytes, folder, SearchPath { folders: &folders });
+        let mut students = inputs.headers.clone();
+        students.push(path.clone());
+        let job = Job {
+            folder,
+            file,
+            include_dirs: &roots.folders[1..],
+            students: &students,
+            arch: request.arch,
+            plain: inputs.plain,
+        };
+        let source = SourceFile { path: shown, text: String::from_utf8_lossy(&bytes).into_owned() };
+        let mut reader =
+            Sources::new(folder, request.base, &roots.folders[1..], Path::new(file), &source);
+        let main = file.to_string_lossy();
+
+        let mut warnings = Vec::new();
+        let key = self.key(&job, inputs.key);
+        let kept = key
+            .and_then(|key| self.cache.get(&key))
+            .and_then(|entry| serde_json::from_slice(&entry).ok());
+        let from_cache = kept.is_some();
+        let mut kept: Kept = if let Some(kept) = kept {
+            kept
+        } else {
+            let Output { ptx, mut messages } = self.front_end.ptx(&job)?;
+            let Some(ptx) = ptx else {
+                return Err(explain::failure(&messages, &main, &mut reader));
+            };
+            messages.retain(|m| m.level == Level::Warning && job.is_students(&m.file));
+            for message in &mut messages {
+                message.file = roots.hide(Path::new(&message.file));
+            }
+            let kept = Kept { ptx: files(&ptx, |file| roots.hide(Path::new(file))), messages };
+            if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
+                warnings.extend(self.keep(&key, &entry));
+            }
+            kept
+        };
+        for message in &mut kept.messages {
+            message.file = roots.unhide(&message.file).display().to_string();
+        }
+        let mut compiled = Compiled {
+            ptx: files(&kept.ptx, |file| {
+                self::shown(&roots.unhide(file), request.base).display().to_string()
+            }),
+            machine_code: None,
+            warnings: [explain::warnings(&kept.messages, &main, &mut reader), warnings].concat(),
+            source,
+            headers: inputs.headers,
+            from_cache,
+            time: start.elapsed(),
+        };
+        if let Some(sm) = request.gpu {
+            let (code, cached) = self.machine_code(&kept.ptx, sm)?;
+            compiled.machine_code = Some(code);
+            compiled.from_cache &= cached;
+            compiled.time = start.elapsed();
+        }
+        Ok(compiled)
+    }
+
+    /// The lines of a file that the compiler rejects, all of them, from 1. None if it compiles.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the compiler cannot work.
+    pub fn rejected_lines(&self, request: &Request<'_>) -> Result<Vec<u32>, Failure> {
+        let (Some(folder), Some(file)) = (request.source.parent(), request.source.file_name())
+        else {
+            return Ok(Vec::new());
+        };
+        let students = [request.source.to_owned()];
+        let job = Job {
+            folder,
+            file,
+            include_dirs: request.include_dirs,
+            students: &students,
+            arch: request.arch,
+            plain: false,
+        };
+        let messages = self.front_end.ptx(&job)?.messages;
+        let errors =
+            messages.iter().filter(|m| m.level == Level::Error && job.is_students(&m.file));
+        Ok(errors.map(|m| m.line).collect())
+    }
+
+    /// What the kernels of some PTX need on `sm_NN`.
+    ///
+    /// # Errors
+    /// The assembler does not take the PTX, or cannot work.
+    pub fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure> {
+        self.front_end.resources(ptx, sm)
+    }
+
+    /// Machine code from PTX, and whether it came from the cache.
+    fn machine_code(&self, ptx: &str, sm: u32) -> Result<(Vec<u8>, bool), Failure> {
+        let key = self.front_end.identity().map(|identity| {
+            Key::of("machine code", [identity.as_slice(), &sm.to_le_bytes(), ptx.as_bytes()])
+        });
+        if let Some(code) = key.and_then(|key| self.cache.get(&key)) {
+            return Ok((code, true));
+        }
+        let code = self.front_end.machine_code(ptx, sm)?;
+        if let Some(key) = key {
+            // A cache that cannot be written was reported with the PTX.
+            let _ = self.keep(&key, &code);
+        }
+        Ok((code, false))
+    }
+
+    /// The cache key of a job, unless it must not be cached.
+    fn key(&self, job: &Job<'_>, inputs: Option<Key>) -> Option<Key> {
+        let identity = self.front_end.identity()?;
+        let inputs = inputs?;
+        let flags = self.front_end.flags(job);
+        let parts = [identity.as_slice(), inputs.as_bytes(), job.file.as_bytes()];
+        Some(Key::of("ptx", parts.into_iter().chain(flags.iter().map(|f| f.as_bytes()))))
+    }
+
+    fn keep(&self, key: &Key, entry: &[u8]) -> Option<Diagnostic> {
+        let error = self.cache.put(key, entry).err()?;
+        let folder = self.cache.folder().display();
+        Some(Diagnostic {
+            severity: Severity::Warning,
+            title: format!("cannot keep the compiled kernel in {folder}: {error}"),
+            source: None,
+            help: vec![
+                "it is compiled again at the next run; GRADER_CACHE names another folder".into(),
+            ],
+        })
+    }
+}
+
+/// The cache folder of this environment.
+///
+/// # Errors
+/// No variable says where it could be.
+pub fn cache_folder(env: &Env) -> Result<PathBuf, Failure> {
+    env.cache_folder().ok_or_else(|| {
+        let title = "there is no place for the grader's cache: HOME is not set";
+        Failure::new(
+            FailureKind::Environment,
+            title,
+            "set GRADER_CACHE to a folder that can be written",
+        )
+    })
+}
+
+/// A path as it is shown: relative to `base` where it is inside, else as it is.
+pub(super) fn shown(path: &Path, base: &Path) -> PathBuf {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    real(path).strip_prefix(real(base)).map_or_else(|_| path.to_owned(), Path::to_owned)
+}
+
+/// The folders that a compilation names, by number, so that what is kept of it does not depend on where they are.
+struct Roots {
+    /// The source's folder, then the include folders; real paths.
+    folders: Vec<PathBuf>,
+}
+
+impl Roots {
+    fn new(folder: &Path, include_dirs: &[PathBuf]) -> Self {
+        let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+        let folders = [folder].into_iter().chain(include_dirs.iter().map(PathBuf::as_path));
+        Self { folders: folders.map(|f| real(f).unwrap_or_else(|_| f.to_owned())).collect() }
+    }
+
+    /// `#0/x.cu` for a file in the first folder; other paths as they are.
+    fn hide(&self, file: &Path) -> String {
+        let path = self.folders[0].join(file);
+        let path = path.canonicalize().unwrap_or(path);
+        for (number, folder) in self.folders.iter().enumerate() {
+            if let Ok(rest) = path.strip_prefix(folder) {
+                return format!("#{number}/{}", rest.display());
+            }
+        }
+        path.display().to_string()
+    }
+
+    fn unhide(&self, name: &str) -> PathBuf {
+        let hidden = name.strip_prefix('#').and_then(|rest| rest.split_once('/'));
+        let folder = hidden.and_then(|(number, rest)| {
+            Some((self.folders.get(number.parse::<usize>().ok()?)?, rest))
+        });
+        folder.map_or_else(|| name.into(), |(folder, rest)| folder.join(rest))
+    }
+}
+
+/// PTX with the names in its `.file` directives changed (PTX ISA 11.5.5, `.file index "name"`).
+fn files(ptx: &str, change: impl Fn(&str) -> String) -> String {
+    let mut changed = String::with_capacity(ptx.len());
+    for line in ptx.split_inclusive('\n') {
+        let name = line.trim_start().strip_prefix(".file").and_then(|rest| {
+            let (before, rest) = rest.split_once('"')?;
+            let (name, after) = rest.rsplit_once('"')?;
+            Some((before, name, after))
+        });
+        match name {
+            Some((before, name, after)) => {
+                changed.push_str("\t.file");
+                changed.push_str(before);
+                changed.push('"');
+                changed.push_str(&change(name));
+                changed.push('"');
+                changed.push_str(after);
+            }
+            None => changed.push_str(line),
+        }
+    }
+    changed
+}

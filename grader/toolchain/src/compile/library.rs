@@ -1,0 +1,195 @@
+//! Host code as a shared library.
+
+use super::{Roots, SourceFile, Toolchain, shown};
+use crate::cache::Key;
+use crate::explain::{self, Sources};
+use crate::includes::{Inputs, SearchPath};
+use crate::messages::{Level, Message};
+use crate::{Job, LibraryOutput, Target, VirtualArch};
+use diagnostic::Diagnostic;
+use diagnostic::{Failure, FailureKind};
+use serde::{Deserialize, Serialize};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Host code to compile.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryRequest<'a> {
+    /// The `.cu` file.
+    pub source: &'a Path,
+    /// C++ that calls its functions, linked with it.
+    pub glue: &'a str,
+    /// Folders for `#include`, in order.
+    pub include_dirs: &'a [PathBuf],
+    /// What it becomes.
+    pub target: Target,
+    /// Paths in messages and line information are relative to this folder where they are inside it.
+    pub base: &'a Path,
+}
+
+/// Compiled host code.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// The shared library or program (ELF).
+    pub bytes: Vec<u8>,
+    /// What it calls and does not have, as C++ writes it: `f(int)`, `cudaMalloc`.
+    pub undefined: Vec<String>,
+    /// Warnings that a student should see although the file compiles.
+    pub warnings: Vec<Diagnostic>,
+    /// The source as it was compiled.
+    pub source: SourceFile,
+    /// Files that it may include, but for the compilers' own.
+    pub headers: Vec<PathBuf>,
+    /// True if no compiler ran.
+    pub from_cache: bool,
+    /// Time of the whole.
+    pub time: Duration,
+}
+
+/// What the cache keeps beside the library itself.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    undefined: Vec<String>,
+    messages: Vec<Message>,
+}
+
+impl Toolchain {
+    /// Compiles host code and its kernels, or takes the result from the cache.
+    ///
+    /// # Errors
+    /// As [`Toolchain::compile`]. What is wrong in the glue is a usage failure: the spec's author wrote it.
+    pub fn library(&self, request: &LibraryRequest<'_>) -> Result<Library, Failure> {
+        let start = Instant::now();
+        let name = shown(request.source, request.base);
+        let unreadable = |e: std::io::Error| {
+            let title = format!("cannot read {}: {e}", name.display());
+            Failure::new(FailureKind::Usage, title, "check the path")
+        };
+        let bytes = std::fs::read(request.source).map_err(unreadable)?;
+        let path = request.source.canonicalize().map_err(unreadable)?;
+        let (Some(folder), Some(file)) = (path.parent(), path.file_name()) else {
+            return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
+        };
+        let roots = Roots::new(folder, request.include_dirs);
+        let folders = [&roots.folders[1..], &self.host_folders].concat();
+        let search = SearchPath { folders: &folders };
+        let inputs = Inputs::of(&bytes, folder, search);
+        let glue_inputs = Inputs::of(request.glue.as_bytes(), folder, search);
+        let mut students = inputs.headers.clone();
+        students.push(path.clone());
+        let job = Job {
+            folder,
+            file,
+            include_dirs: &roots.folders[1..],
+            students: &students,
+            arch: VirtualArch::default(),
+            plain: inputs.plain,
+        };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let source = SourceFile { path: name.clone(), text };
+        let mut reader =
+            Sources::new(folder, request.base, &roots.folders[1..], Path::new(file), &source);
+        let main = file.to_string_lossy();
+        let target = request.target;
+        let key = self.library_key(&job, inputs.key, glue_inputs.key, target);
+        let cached = key.and_then(|(code, notes)| {
+            let notes: Kept = serde_json::from_slice(&self.cache.get(&notes)?).ok()?;
+            Some((self.cache.get(&code)?, notes))
+        });
+        let from_cache = cached.is_some();
+        let mut warnings = Vec::new();
+        let (bytes, mut kept) = if let Some(cached) = cached {
+            cached
+        } else {
+            let LibraryOutput { library, mut messages, undefined } =
+                self.link(&job, request.glue, target)?;
+            let Some(library) = library else {
+                // The glue's lines are those of the spec. What names no file is said of the student's kernels.
+                let students = messages.iter().any(|m| {
+                    m.level == Level::Error && (m.file.is_empty() || job.is_students(&m.file))
+                });
+                return Err(if students {
+                    explain::failure(&messages, &main, &mut reader)
+                } else {
+                    bad_glue(&messages)
+                });
+            };
+            messages.retain(|m| m.level == Level::Warning && job.is_students(&m.file));
+            for message in &mut messages {
+                message.file = roots.hide(Path::new(&message.file));
+            }
+            let kept = Kept { undefined, messages };
+            if let (Some((code, notes)), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
+                warnings.extend(self.keep(&code, &library).or_else(|| self.keep(&notes, &entry)));
+            }
+            (library, kept)
+        };
+        for message in &mut kept.messages {
+            message.file = roots.unhide(&message.file).display().to_string();
+        }
+        Ok(Library {
+            bytes,
+            undefined: kept.undefined,
+            warnings: [explain::warnings(&kept.messages, &main, &mut reader), warnings].concat(),
+            source,
+            headers: inputs.headers,
+            from_cache,
+            time: start.elapsed(),
+        })
+    }
+
+    fn link(&self, job: &Job<'_>, glue: &str, target: Target) -> Result<LibraryOutput, Failure> {
+        let unwritable = |e: std::io::Error| {
+            let title = format!("cannot write to the folder for temporary files: {e}");
+            let help = "free some room there, or set TMPDIR to another folder";
+            Failure::new(FailureKind::Environment, title, help)
+        };
+        let folder = tempfile::tempdir().map_err(unwritable)?;
+        let path = folder.path().join("glue.cpp");
+        std::fs::write(&path, glue).map_err(unwritable)?;
+        self.front_end.host(job, &path, target)
+    }
+
+    /// Keys of the library and of what is kept beside it, unless it must not be cached. The folders are part of them:
+    /// the library's line information holds absolute paths.
+    fn library_key(
+        &self,
+        job: &Job<'_>,
+        inputs: Option<Key>,
+        glue: Option<Key>,
+        target: Target,
+    ) -> Option<(Key, Key)> {
+        let identity = self.front_end.identity()?;
+        let (inputs, glue) = (inputs?, glue?);
+        let flags = [self.front_end.flags(job), self.front_end.host_flags(target)].concat();
+        let fixed = [
+            identity.as_slice(),
+            inputs.as_bytes(),
+            glue.as_bytes(),
+            job.file.as_bytes(),
+            job.folder.as_os_str().as_bytes(),
+        ];
+        let folders = job.include_dirs.iter().map(|folder| folder.as_os_str().as_bytes());
+        let parts: Vec<&[u8]> = fixed
+            .into_iter()
+            .chain(folders)
+            .chain(flags.iter().map(|flag| flag.as_bytes()))
+            .collect();
+        Some((
+            Key::of("library", parts.iter().copied()),
+            Key::of("library notes", parts.iter().copied()),
+        ))
+    }
+}
+
+/// The code of a call, or the declaration of its function, is not C++.
+fn bad_glue(messages: &[Message]) -> Failure {
+    let error = messages.iter().find(|m| m.level == Level::Error);
+    let title = match error {
+        Some(error) => format!("{}, line {}: {}", error.file, error.line, error.text),
+        None => "the code that calls the functions does not compile".to_owned(),
+    };
+    let help = "the host compiler says so of `function` or `code` of a [[call]]; mend the spec";
+    Failure::new(FailureKind::Usage, title, help)
+}

@@ -1,0 +1,399 @@
+//! The compiler's messages in the student's terms: what it said, where in the student's text, and one sentence of help.
+
+use super::compile::{SourceFile, shown};
+use super::messages::{Level, Message};
+use super::place::{line_span, place, quoted};
+use super::rules::{BUILT_IN, help, known_name};
+use super::similar::nearest;
+use super::source::functions;
+use super::tokens::{Kind, Token, closing, split_at_commas, tokens};
+use diagnostic::{Diagnostic, Mark, Severity, Source};
+use diagnostic::{Failure, FailureKind};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Errors after these are counted only: most of them follow from the first.
+const MAX_ERRORS: usize = 5;
+
+/// Warnings that speak of a mistake rather than of tidiness: the file compiles, and does not do what it seems to.
+const TELLING_WARNINGS: [u32; 15] = [
+    39,    // division by zero
+    69,    // integer conversion resulted in truncation
+    174,   // expression has no effect: also what `x[a, b]` gives
+    175,   // subscript out of range
+    179,   // right operand of % is zero
+    186,   // pointless comparison of unsigned integer with zero
+    187,   // use of "=" where "==" may have been intended
+    549,   // variable is used before its value is set
+    940,   // missing return statement
+    3008,  // comma in a subscript (C++20)
+    20011, // calling a __host__ function from a __host__ __device__ function
+    20013, // calling a constexpr __host__ function
+    20014, // calling a __host__ function
+    20094, // host variable read in device code
+    20096, // address of a host variable taken in device code
+];
+
+/// The texts that messages point into, read when needed.
+pub struct Sources<'a> {
+    folder: &'a Path,
+    base: &'a Path,
+    include_dirs: &'a [PathBuf],
+    files: HashMap<PathBuf, Option<SourceFile>>,
+    /// Names that the compiler does not know: none of them is suggested for another.
+    unknown: Vec<String>,
+}
+
+impl<'a> Sources<'a> {
+    /// Files are named relative to `folder`, where `main` stands, and shown relative to `base`.
+    pub fn new(
+        folder: &'a Path,
+        base: &'a Path,
+        include_dirs: &'a [PathBuf],
+        main: &Path,
+        source: &SourceFile,
+    ) -> Self {
+        let files = HashMap::from([(folder.join(main), Some(source.clone()))]);
+        Self { folder, base, include_dirs, files, unknown: Vec::new() }
+    }
+
+    /// The text of a file that the compiler named; `None` for no name, or what cannot be read.
+    fn get(&mut self, file: &str) -> Option<SourceFile> {
+        if file.is_empty() {
+            return None;
+        }
+        let path = self.folder.join(file);
+        let base = self.base;
+        let read = || {
+            let bytes = std::fs::read(&path).ok()?;
+            Some(SourceFile {
+                path: shown(&path, base),
+                text: String::from_utf8_lossy(&bytes).into_owned(),
+            })
+        };
+        self.files.entry(path.clone()).or_insert_with(read).clone()
+    }
+
+    /// The headers that could have been included.
+    fn headers(&self) -> Vec<String> {
+        let folders =
+            [self.folder].into_iter().chain(self.include_dirs.iter().map(PathBuf::as_path));
+        let entries = folders.flat_map(|f| std::fs::read_dir(f).into_iter().flatten().flatten());
+        let names = entries.filter_map(|e| e.file_name().into_string().ok());
+        names.filter(|n| [".h", ".cuh", ".hpp"].iter().any(|end| n.ends_with(end))).collect()
+    }
+}
+
+/// The failure of a file that does not compile: the first error on top, a few after it, and warnings that may tell why.
+pub fn failure(messages: &[Message], main: &str, sources: &mut Sources<'_>) -> Failure {
+    let errors: Vec<&Message> = distinct(messages.iter().filter(|m| m.level == Level::Error));
+    sources.unknown = errors.iter().filter_map(|m| undefined(&m.text)).map(str::to_owned).collect();
+    let mut diagnostics: Vec<Diagnostic> =
+        errors.iter().take(MAX_ERRORS).map(|m| diagnostic(m, main, sources)).collect();
+    if let Some(more) = errors.len().checked_sub(MAX_ERRORS).filter(|&n| n > 0) {
+        diagnostics.push(Diagnostic {
+            severity: Severity::Error,
+            title: format!("and {more} more error{}", if more == 1 { "" } else { "s" }),
+            source: None,
+            help: vec!["mend the first one first: others often follow from it".into()],
+        });
+    }
+    diagnostics.extend(warnings(messages, main, sources));
+    Failure { kind: FailureKind::Kernel, diagnostics }
+}
+
+/// Warnings worth showing although the file compiles.
+pub fn warnings(messages: &[Message], main: &str, sources: &mut Sources<'_>) -> Vec<Diagnostic> {
+    let telling = |m: &&Message| {
+        m.level == Level::Warning && m.number.is_some_and(|n| TELLING_WARNINGS.contains(&n))
+    };
+    distinct(messages.iter().filter(telling))
+        .into_iter()
+        .map(|m| diagnostic(m, main, sources))
+        .collect()
+}
+
+/// Leaves out what repeats itself: the same about the same line, and "is undefined in device code", which follows every
+/// call of a CPU function.
+fn distinct<'m>(messages: impl Iterator<Item = &'m Message>) -> Vec<&'m Message> {
+    let mut kept: Vec<&Message> = Vec::new();
+    for message in messages {
+        let follows = message.text.ends_with("is undefined in device code");
+        let again = |k: &&Message| {
+            k.file == message.file && k.line == message.line && (k.text == message.text || follows)
+        };
+        if !kept.iter().any(again) {
+            kept.push(message);
+        }
+    }
+    kept
+}
+
+fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagnostic {
+    let severity = if message.level == Level::Error { Severity::Error } else { Severity::Warning };
+    let name = if message.at_end_of_source() { main } else { &message.file };
+    let title = message.text.clone();
+    let Some(file) = sources.get(name) else {
+        let help = help(&title, "").map(str::to_owned).into_iter().collect();
+        return Diagnostic { severity, title, source: None, help };
+    };
+    let text = &file.text;
+    let mut span = place(text, message);
+    let line = line_span(text, message.line).map_or("", |line| &text[line]);
+    let all = tokens(text);
+    let mut marks = Vec::new();
+    let mut advice: Vec<String> = Vec::new();
+    let mut label = String::new();
+
+    if title == "expected a \";\"" {
+        // It is missed when the next line begins; the place to mend is the end of the line before.
+        if let Some(before) = end_of_line_before(text, &all, &span) {
+            marks.push(Mark { span: span.clone(), label: "noticed here".into() });
+            (span, label) = (before, "a semicolon is missing after this".into());
+        }
+    }
+    if message.number == Some(174)
+        && let Some((brackets, last)) = comma_subscript(&all, &span)
+    {
+        label = format!("of these indices only the last one, `{}`, counts", &text[last]);
+        span = brackets;
+        advice.push(
+            "C++ has no index with commas: compute one index, as in `x[(b * H + h) * W + w]`"
+                .into(),
+        );
+    } else if let Some(name) = undefined(&title) {
+        advice.push(explain_undefined(name, &all, &span, text, &sources.unknown));
+    } else if let Some(name) = host_function(&title) {
+        advice.push(explain_host_call(name, &title, text));
+    } else if title.ends_with("No such file or directory") {
+        advice.extend(explain_missing_header(&title, &sources.headers()));
+    } else if title.starts_with("invalid preprocessing directive") {
+        advice.extend(explain_directive(&title));
+    } else if let Some(name) =
+        macro_with_semicolon(text, line).filter(|_| title.starts_with("expected"))
+    {
+        advice.push(format!("the #define of `{name}` ends with a semicolon, which is copied to here: remove it there"));
+    } else if title == "expression must be a modifiable lvalue" {
+        advice.push(explain_assignment(&all, &span));
+    } else {
+        advice.extend(help(&title, line).map(str::to_owned));
+        advice.extend(constant_size(&title, line));
+    }
+
+    marks.insert(0, Mark { span, label });
+    for note in message.notes.iter().filter(|n| n.line > 0 && n.file == name) {
+        let span = place(text, note);
+        // A note at the very same place adds words, not a place.
+        match marks.iter_mut().find(|m| m.span == span) {
+            Some(mark) if mark.label.is_empty() => mark.label.clone_from(&note.text),
+            Some(_) => {}
+            None => marks.push(Mark { span, label: note.text.clone() }),
+        }
+    }
+    let source = Some(Source { path: file.path, text: file.text, marks });
+    Diagnostic { severity, title, source, help: advice }
+}
+
+/// If the token at `span` is the first of its line: the last token before that line.
+fn end_of_line_before(text: &str, all: &[Token<'_>], span: &Range<usize>) -> Option<Range<usize>> {
+    let index = all.iter().position(|t| t.span.start == span.start)?;
+    let before = all.get(index.checked_sub(1)?)?;
+    text[before.span.end..span.start].contains('\n').then(|| before.span.clone())
+}
+
+/// If `span` stands in brackets that hold a comma: `name[...]` as a whole, and its last index.
+fn comma_subscript(all: &[Token<'_>], span: &Range<usize>) -> Option<(Range<usize>, Range<usize>)> {
+    let at = all.iter().position(|t| t.span.start == span.start)?;
+    // The innermost bracket around it.
+    let open = (0..at)
+        .rev()
+        .find(|&i| all[i].is("[") && closing(all, i).is_some_and(|close| close > at))?;
+    let close = closing(all, open)?;
+    let indices = split_at_commas(&all[open + 1..close]);
+    let last = indices.last()?;
+    let last = last.first()?.span.start..last.last()?.span.end;
+    let name = all.get(open.checked_sub(1)?)?;
+    (indices.len() > 1).then(|| (name.span.start..all[close].span.end, last))
+}
+
+/// `x` of `identifier "x" is undefined`.
+fn undefined(title: &str) -> Option<&str> {
+    title.strip_prefix("identifier \"")?.strip_suffix("\" is undefined")
+}
+
+fn explain_undefined(
+    name: &str,
+    all: &[Token<'_>],
+    span: &Range<usize>,
+    text: &str,
+    unknown: &[String],
+) -> String {
+    if let Some(advice) = known_name(name) {
+        return advice.to_owned();
+    }
+    if let Some(declared) = declaration(all, name) {
+        let line = text[..all[declared].span.start].matches('\n').count() + 1;
+        return if all[declared].span.start < span.start {
+            format!(
+                "the `{name}` of line {line} lives only in its own loop, block or function: declare it before that block"
+            )
+        } else {
+            format!(
+                "`{name}` is declared further down, at line {line}: declare it before it is used"
+            )
+        };
+    }
+    let words = all.iter().filter(|t| t.kind == Kind::Word).map(|t| t.text);
+    let words = words.filter(|word| !unknown.iter().any(|u| u == word));
+    match nearest(name, words.chain(BUILT_IN.iter().copied())) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!(
+            "declare it before it is used, as in `int {name} = ...;`, or is there another name for it?"
+        ),
+    }
+}
+
+/// Index of the token where a variable of this name is declared: after a type.
+fn declaration(all: &[Token<'_>], name: &str) -> Option<usize> {
+    const TYPES: [&str; 13] = [
+        "int", "float", "double", "unsigned", "long", "short", "char", "bool", "auto", "size_t",
+        "const", "half", "dim3",
+    ];
+    (1..all.len()).find(|&i| {
+        let type_before = all[..i].iter().rev().find(|t| !t.is("*") && !t.is("&"));
+        all[i].is(name) && type_before.is_some_and(|t| TYPES.contains(&t.text))
+    })
+}
+
+/// `rand` of `calling a __host__ function("rand") from a __global__ function("k") is not allowed`.
+fn host_function(title: &str) -> Option<&str> {
+    let called = title.contains("__host__ function(\"") && title.contains("is not allowed");
+    quoted(title).next().filter(|_| called)
+}
+
+fn explain_host_call(name: &str, title: &str, text: &str) -> String {
+    if let Some(advice) = help(title, "") {
+        return advice.to_owned();
+    }
+    if functions(text).iter().any(|f| f.name == name) {
+        return format!(
+            "write `__device__` in front of `{name}`: a kernel can call only functions that run on the GPU"
+        );
+    }
+    format!("`{name}` runs on the CPU only: a kernel cannot call it")
+}
+
+fn explain_missing_header(title: &str, headers: &[String]) -> Vec<String> {
+    let name = title.split(": No such file").next().unwrap_or_default();
+    let meant = nearest(name, headers.iter().map(String::as_str));
+    let found = meant.map(|meant| format!("did you mean `{meant}`?"));
+    let where_from =
+        "headers are looked for beside the file and in kernels/include; CUDA's need no folder"
+            .to_owned();
+    found.into_iter().chain([where_from]).collect()
+}
+
+fn explain_directive(title: &str) -> Option<String> {
+    let known = [
+        "include", "define", "undef", "if", "ifdef", "ifndef", "else", "elif", "endif", "pragma",
+        "error",
+    ];
+    let name = title.rsplit('#').next()?;
+    nearest(name, known).map(|meant| format!("did you mean `#{meant}`?"))
+}
+
+/// A word of this line that is defined with a semicolon at its end.
+fn macro_with_semicolon<'t>(text: &'t str, line: &str) -> Option<&'t str> {
+    let defines = text
+        .lines()
+        .filter_map(|l| l.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define "));
+    let ends =
+        defines.filter(|d| d.split("//").next().is_some_and(|d| d.trim_end().ends_with(';')));
+    let mut names = ends.filter_map(|d| tokens(d).first().map(|t| t.text));
+    names.find(|name| tokens(line).iter().any(|t| t.kind == Kind::Word && t.text == *name))
+}
+
+fn explain_assignment(all: &[Token<'_>], span: &Range<usize>) -> String {
+    let name = all.iter().find(|t| t.span.start == span.start).map_or("", |t| t.text);
+    if matches!(name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim") {
+        return format!("`{name}` is given by the launch: a kernel can only read it");
+    }
+    let constant = declaration(all, name).is_some_and(|at| {
+        let start = all[..at]
+            .iter()
+            .rposition(|t| matches!(t.text, "(" | "," | ";" | "{" | "}"))
+            .map_or(0, |i| i + 1);
+        all[start..at].iter().any(|t| t.is("const") || t.is("constexpr"))
+    });
+    if constant {
+        format!("`{name}` is declared const: the kernel may read it, not write it")
+    } else {
+        "only a variable or an element of an array can be assigned to".to_owned()
+    }
+}
+
+/// What to do about an array whose size is a variable.
+fn constant_size(title: &str, line: &str) -> Option<String> {
+    let advice = if line.contains("__shared__") {
+        "use a constant, `constexpr int TILE = 16;`; memory whose size the launch gives is `extern __shared__ float tile[];`"
+    } else {
+        "use a constant, as in `constexpr int N = 16;`"
+    };
+    (title == "expression must have a constant value").then(|| advice.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::messages::parse;
+    use std::fmt::Write;
+
+    fn fixtures() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fixtures")
+    }
+
+    /// What is said of a fixture, one mark and one help to a line.
+    fn explain(name: &str) -> String {
+        let folder = fixtures();
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        let file = format!("{name}.cu");
+        let source = SourceFile { path: file.clone().into(), text: read(&file) };
+        let messages = parse(&read(&format!("{name}.stderr")));
+        let mut sources = Sources::new(&folder, &folder, &[], Path::new(&file), &source);
+        summary(&failure(&messages, &file, &mut sources).diagnostics)
+    }
+
+    fn summary(diagnostics: &[Diagnostic]) -> String {
+        let mut out = String::new();
+        for diagnostic in diagnostics {
+            writeln!(out, "{:?}: {}", diagnostic.severity, diagnostic.title).unwrap();
+            if let Some(source) = &diagnostic.source {
+                for mark in &source.marks {
+                    let line = source.text[..mark.span.start].matches('\n').count() + 1;
+                    let marked = &source.text[mark.span.clone()];
+                    writeln!(out, "  {}:{line} `{marked}` {}", source.path.display(), mark.label)
+                        .unwrap();
+                }
+            }
+            for help in &diagnostic.help {
+                writeln!(out, "  help: {help}").unwrap();
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn every_fixture_is_explained() {
+        let mut names: Vec<String> = std::fs::read_dir(fixtures())
+            .unwrap()
+            .filter_map(|e| {
+                Some(e.unwrap().file_name().to_str()?.strip_suffix(".stderr")?.to_owned())
+            })
+            .collect();
+        names.sort();
+        let all: Vec<String> =
+            names.iter().map(|name| format!("# {name}\n{}", explain(name))).collect();
+        insta::assert_snapshot!(all.join("\n"));
+    }
+}

@@ -1,0 +1,480 @@
+//! Runs nvcc.
+
+mod library;
+
+use super::assembler;
+use super::env::Env;
+use super::find::{Nvcc, identity};
+use super::messages::{Level, Message, parse};
+use super::{FrontEnd, Job, LibraryOutput, Output, Resources, Target, resources};
+use crate::process::{Ending, Finished, Limits, run};
+use diagnostic::{Failure, FailureKind};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Kernels compile in a second; what takes longer than this never ends.
+const TIME_OUT: Duration = Duration::from_secs(120);
+
+/// Enough for the first hundred errors, after which nvcc stops by itself.
+const OUTPUT: usize = 1 << 20;
+
+/// For sources that cannot notice: leaves out libstdc++'s special functions (`std::beta` and the like), which
+/// `cuda_runtime.h` brings in and which take a fifth of the whole compile. The PTX is the same byte for byte.
+const WITHOUT_SPECIAL_FUNCTIONS: &str = "-D_GLIBCXX_BITS_SPECFUN_H=1";
+
+/// Variables that change what nvcc does.
+const VARIABLES: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"];
+
+/// nvcc, as a front end.
+#[derive(Clone, Debug)]
+pub struct NvccFrontEnd {
+    nvcc: Nvcc,
+    env: Env,
+    time_out: Duration,
+}
+
+impl NvccFrontEnd {
+    /// This nvcc, with these variables around it.
+    pub fn new(nvcc: Nvcc, env: Env) -> Self {
+        Self { nvcc, env, time_out: TIME_OUT }
+    }
+
+    fn run(
+        &self,
+        folder: &Path,
+        scratch: &Path,
+        arguments: &[OsString],
+    ) -> Result<Finished, Failure> {
+        let mut command = self.env.command(&self.nvcc.path);
+        // English messages; and all temporary files where they are removed even when nvcc is killed.
+        command.args(arguments).current_dir(folder).env("LC_ALL", "C").env("TMPDIR", scratch);
+        let limits = Limits { timeout: self.time_out, output: OUTPUT };
+        run(command, Vec::new(), &limits).map_err(|e| {
+            let title = format!("cannot start {}: {e}", self.nvcc.path.display());
+            Failure::new(FailureKind::Environment, title, "`grader doctor` shows what is installed")
+        })
+    }
+
+    /// Compiles an empty file: is it this machine or the student's file that nvcc stumbles over?
+    fn works(&self, scratch: &Path) -> bool {
+        let source = scratch.join("empty.cu");
+        let output = scratch.join("empty.ptx");
+        let arguments = ["-ptx", "-arch=sm_75", "-std=c++17", "empty.cu", "-o", "empty.ptx"]
+            .map(OsString::from);
+        std::fs::write(source, "").is_ok()
+            && self.run(scratch, scratch, &arguments).is_ok_and(|done| done.success())
+            && output.exists()
+    }
+
+    /// Nothing, if a failed compilation is the student's mistake.
+    fn blame(
+        &self,
+        done: &Finished,
+        messages: &[Message],
+        job: &Job<'_>,
+        scratch: &Path,
+    ) -> Result<(), Failure> {
+        if done.ending == Ending::TimedOut {
+            let seconds = self.time_out.as_secs();
+            let title = format!("nvcc was still compiling after {seconds} s and was stopped");
+            let help = "templates that instantiate each other without end, or a huge unrolled loop, can do that";
+            return Err(Failure::new(FailureKind::Kernel, title, help));
+        }
+        let errors = || messages.iter().filter(|m| m.level == Level::Error);
+        let blames_student = |m: &Message| m.at_end_of_source() || job.is_students(&m.file);
+        let students = cause(&done.stderr_text()).is_none()
+            && (errors().any(blames_student) || errors().next().is_some() && self.works(scratch));
+        if students { Ok(()) } else { Err(self.broken(done)) }
+    }
+
+    /// What to say when nvcc failed without a word about the student's file.
+    fn broken(&self, done: &Finished) -> Failure {
+        let text = done.stderr_text();
+        let (title, help) = if let Some((title, help)) = cause(&text) {
+            (title.to_owned(), help.to_owned())
+        } else {
+            let said = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("nothing").trim();
+            (
+                format!("nvcc does not work here; it says: {said}"),
+                "`grader doctor` shows what is installed; another nvcc can be named with --nvcc"
+                    .to_owned(),
+            )
+        };
+        let mut failure = Failure::new(FailureKind::Environment, title, help);
+        let nvcc = format!("the compiler is {} ({})", self.nvcc.path.display(), self.nvcc.origin);
+        failure.diagnostics[0].help.push(nvcc);
+        failure
+    }
+}
+
+impl FrontEnd for NvccFrontEnd {
+    fn describe(&self) -> String {
+        format!("nvcc {}", self.nvcc.version)
+    }
+
+    fn identity(&self) -> Option<Vec<u8>> {
+        let mut parts = identity(&self.nvcc.path);
+        parts.extend(self.nvcc.version.to_string().bytes());
+        for name in VARIABLES {
+            let value = self.env.get(name).unwrap_or_default().as_bytes();
+            // Folders and files named there are not followed.
+            let reads_files = ["-I", "include", "-isystem", "optf", "options-file", "-X"];
+            if reads_files.iter().any(|f| value.windows(f.len()).any(|w| w == f.as_bytes())) {
+                return None;
+            }
+            parts.push(0);
+            parts.extend(value);
+        }
+        // The host compiler's headers come with it.
+        let host = self.env.get("NVCC_CCBIN").and_then(OsStr::to_str).unwrap_or("gcc");
+        parts.extend(self.env.find_program(host).map(|path| identity(&path)).unwrap_or_default());
+        Some(parts)
+    }
+
+    fn flags(&self, job: &Job<'_>) -> Vec<OsString> {
+        let mut flags = Vec::new();
+        flags.push(format!("-arch=sm_{}", job.arch.0).into());
+        // Only the preprocessor of the host compiler is used, so a version that nvcc does not know yet may well do.
+        // Naming the C++ version spares a question to the host compiler.
+        flags
+            .extend(["-lineinfo", "-std=c++17", "-allow-unsupported-compiler"].map(OsString::from));
+        if job.plain {
+            flags.push(WITHOUT_SPECIAL_FUNCTIONS.into());
+        }
+        flags
+    }
+
+    fn ptx(&self, job: &Job<'_>) -> Result<Output, Failure> {
+        let scratch = scratch()?;
+        let ptx = scratch.path().join("out.ptx");
+        let mut arguments: Vec<OsString> = vec!["-ptx".into(), "-x".into(), "cu".into()];
+        arguments.extend(self.flags(job));
+        for folder in job.include_dirs {
+            arguments.extend(["-I".into(), folder.clone().into()]);
+        }
+        arguments.extend([job.file.to_owned(), "-o".into(), ptx.clone().into()]);
+        let done = self.run(job.folder, scratch.path(), &arguments)?;
+        let stderr = done.stderr_text();
+        let mut messages = parse(&stderr);
+        let ptx = std::fs::read_to_string(&ptx).ok();
+        let text = ptx.as_deref().unwrap_or_default();
+        let mut refused = assembler::errors(&stderr, text);
+        if done.success() && ptx.is_some() {
+            if job.has_inline_ptx() {
+                let (_, said) = self.run_assembler(text, job.arch.0, scratch.path())?;
+                refused = assembler::errors(&said.stderr_text(), text);
+            }
+            if refused.is_empty() {
+                return Ok(Output { ptx, messages });
+            }
+            return Ok(Output { ptx: None, messages: refused });
+        }
+        if !refused.is_empty() {
+            messages = refused;
+        }
+        self.blame(&done, &messages, job, scratch.path())?;
+        Ok(Output { ptx: None, messages })
+    }
+
+    fn host_flags(&self, target: Target) -> Vec<OsString> {
+        library::flags(&self.nvcc.path, target)
+    }
+
+    fn host(&self, job: &Job<'_>, glue: &Path, target: Target) -> Result<LibraryOutput, Failure> {
+        library::compile(self, job, glue, target)
+    }
+
+    fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure> {
+        Ok(resources::read(&self.assemble(ptx, sm)?.1))
+    }
+
+    fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure> {
+        Ok(self.assemble(ptx, sm)?.0)
+    }
+}
+
+impl NvccFrontEnd {
+    /// Runs the assembler: machine code if it made some, and what it said.
+    fn run_assembler(
+        &self,
+        ptx: &str,
+        sm: u32,
+        scratch: &Path,
+    ) -> Result<(Option<Vec<u8>>, Finished), Failure> {
+        let (input, output) = (scratch.join("in.ptx"), scratch.join("out.cubin"));
+        std::fs::write(&input, ptx).map_err(|e| no_scratch(&e))?;
+        let arch = format!("-arch=sm_{sm}");
+        let options = ["-cubin", &arch, "-lineinfo", "-Xptxas", "-v"];
+        let mut arguments: Vec<OsString> = options.into_iter().map(OsString::from).collect();
+        arguments.extend([input.into(), "-o".into(), OsString::from(&output)]);
+        let done = self.run(scratch, scratch, &arguments)?;
+        let code = done.success().then(|| std::fs::read(&output).ok()).flatten();
+        Ok((code, done))
+    }
+
+    /// Machine code, and what the assembler says of it.
+    fn assemble(&self, ptx: &str, sm: u32) -> Result<(Vec<u8>, String), Failure> {
+        let scratch = scratch()?;
+        let (code, done) = self.run_assembler(ptx, sm, scratch.path())?;
+        if let Some(code) = code {
+            return Ok((code, done.stderr_text() + &done.stdout_text()));
+        }
+        let text = done.stderr_text();
+        if text.contains("nsupported gpu architecture")
+            || text.contains("is not defined for option 'gpu-architecture'")
+        {
+            let title = format!(
+                "nvcc {} cannot make machine code for this GPU (sm_{sm})",
+                self.nvcc.version
+            );
+            let help = "run on the virtual machine (--backend vm), or name an nvcc that knows this GPU with --nvcc";
+            return Err(Failure::new(FailureKind::Environment, title, help));
+        }
+        match parse(&text)
+            .into_iter()
+            .find(|m| m.level == Level::Error && m.text.starts_with("Entry function"))
+        {
+            Some(message) => {
+                let help = "a block has 48 KB of shared memory unless it asks for more";
+                Err(Failure::new(FailureKind::Kernel, message.text, help))
+            }
+            None => Err(self.broken(&done)),
+        }
+    }
+}
+
+/// A folder for one compilation, removed afterwards.
+fn scratch() -> Result<tempfile::TempDir, Failure> {
+    tempfile::Builder::new().prefix("gradient-puzzles-").tempdir().map_err(|e| no_scratch(&e))
+}
+
+fn no_scratch(error: &std::io::Error) -> Failure {
+    let title = format!("cannot write to the folder for temporary files: {error}");
+    Failure::new(
+        FailureKind::Environment,
+        title,
+        "free some room there, or set TMPDIR to another folder",
+    )
+}
+
+/// What stops nvcc on any file, and what to do then.
+fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
+    let no_host = (
+        "nvcc needs a C++ compiler on this machine, and there is none",
+        "install one: `sudo apt install g++` (Debian, Ubuntu), `sudo dnf install gcc-c++` (Fedora), \
+         `sudo pacman -S gcc` (Arch)",
+    );
+    let table = [
+        (
+            "No space left on device",
+            (
+                "the disk is full",
+                "free some room in the folder for temporary files, or set TMPDIR to another folder",
+            ),
+        ),
+        ("Failed to preprocess host compiler properties", no_host),
+        ("gcc: not found", no_host),
+        ("No supported gcc/g++ host compiler found", no_host),
+        ("cannot execute 'cc1plus'", no_host),
+        ("cannot execute ‘cc1plus’", no_host),
+        (
+            "cicc: not found",
+            (
+                "this nvcc is not complete: its compiler proper (cicc) is missing",
+                "install the whole CUDA toolkit, or name another nvcc with --nvcc",
+            ),
+        ),
+        (
+            " cuda_runtime.h: No such file",
+            (
+                "this nvcc is not complete: cuda_runtime.h is missing",
+                "install the whole CUDA toolkit, or name another nvcc with --nvcc",
+            ),
+        ),
+        (
+            "Unsupported gpu architecture",
+            (
+                "this nvcc cannot compile for the architecture that the grader uses",
+                "install CUDA 11 to 13, or name another nvcc with --nvcc",
+            ),
+        ),
+        (
+            "catastrophic error: out of memory",
+            (
+                "nvcc ran out of memory",
+                "close other programs; templates that instantiate each other without end can also do that",
+            ),
+        ),
+    ];
+    table.into_iter().find(|(pattern, _)| stderr.contains(pattern)).map(|(_, cause)| cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::VirtualArch;
+    use crate::fake::nvcc;
+    use crate::find::{Origin, Version};
+    use std::fs;
+    use std::path::PathBuf;
+    use std::time::Instant;
+
+    /// A fake nvcc that runs this, and a student's file.
+    struct Bench {
+        dir: tempfile::TempDir,
+        front_end: NvccFrontEnd,
+    }
+
+    impl Bench {
+        fn new(body: &str) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let path = nvcc(dir.path(), "13.0", body);
+            let version = Version { major: 13, minor: 0, patch: 88 };
+            let nvcc = Nvcc { path, version, origin: Origin::Path };
+            let front_end = NvccFrontEnd::new(nvcc, Env::default().with("PATH", "/usr/bin:/bin"));
+            fs::write(dir.path().join("k.cu"), "").unwrap();
+            Self { dir, front_end }
+        }
+
+        fn ptx(&self) -> Result<Output, Failure> {
+            let folder = self.dir.path().canonicalize().unwrap();
+            let students = [folder.join("k.cu")];
+            self.front_end.ptx(&Job {
+                folder: &folder,
+                file: OsStr::new("k.cu"),
+                include_dirs: &[],
+                students: &students,
+                arch: VirtualArch::default(),
+                plain: true,
+            })
+        }
+
+        /// Kind, title and help of the failure.
+        fn failure(&self) -> (FailureKind, String, String) {
+            told(&self.ptx().unwrap_err())
+        }
+    }
+
+    fn told(failure: &Failure) -> (FailureKind, String, String) {
+        let diagnostic = &failure.diagnostics[0];
+        (failure.kind, diagnostic.title.clone(), diagnostic.help.join("\n"))
+    }
+
+    /// Prints to stderr and fails, but compiles an empty file.
+    fn says(text: &str) -> String {
+        format!("[ $src = empty.cu ] && exec touch $out\ncat >&2 <<'EOF'\n{text}\nEOF\nexit 1")
+    }
+
+    #[test]
+    fn ptx_comes_back_with_what_was_said() {
+        let bench = Bench::new("echo .version > $out; echo 'k.cu(1): warning #174-D: x' >&2");
+        let output = bench.ptx().unwrap();
+        assert_eq!(output.ptx.as_deref(), Some(".version\n"));
+        assert_eq!(output.messages[0].number, Some(174));
+    }
+
+    #[test]
+    fn errors_in_the_students_file_are_messages() {
+        let bench = Bench::new(&says("k.cu(1): error: expected a \";\""));
+        let output = bench.ptx().unwrap();
+        assert_eq!((output.ptx, output.messages.len()), (None, 1));
+    }
+
+    #[test]
+    fn errors_elsewhere_are_the_students_only_if_an_empty_file_compiles() {
+        let text = "/usr/include/x.h(3): error: expected a \";\"";
+        assert_eq!(Bench::new(&says(text)).ptx().unwrap().ptx, None);
+        let bench = Bench::new(&format!("echo '{text}' >&2; exit 1"));
+        let (kind, title, help) = bench.failure();
+        assert_eq!(kind, FailureKind::Environment);
+        assert!(title.contains("/usr/include/x.h(3)"), "{title}");
+        assert!(help.contains(&bench.front_end.nvcc.path.display().to_string()), "{help}");
+    }
+
+    #[test]
+    fn endless_compilation_is_stopped_with_all_its_children() {
+        let mut bench = Bench::new("sh -c 'sleep 60; touch late' & wait");
+        bench.front_end.time_out = Duration::from_millis(400);
+        let start = Instant::now();
+        let (kind, title, _) = bench.failure();
+        assert_eq!(kind, FailureKind::Kernel);
+        assert!(title.contains("still compiling"), "{title}");
+        assert!(start.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn broken_machines_are_told_apart() {
+        let table = [
+            (
+                "gcc: No such file or directory\nnvcc fatal   : Failed to preprocess host compiler properties.",
+                "C++ compiler",
+            ),
+            (
+                "<built-in>: fatal error: when writing output to /t/x.ii: No space left on device",
+                "disk is full",
+            ),
+            ("sh: 1: cicc: not found", "not complete"),
+            (
+                "<command-line>: fatal error: cuda_runtime.h: No such file or directory",
+                "not complete",
+            ),
+            ("nvcc fatal   : Unsupported gpu architecture 'sm_75'", "architecture"),
+            ("k.cu(1): catastrophic error: out of memory", "out of memory"),
+        ];
+        for (text, expected) in table {
+            let (kind, title, help) = Bench::new(&says(text)).failure();
+            assert_eq!(kind, FailureKind::Environment, "{text}");
+            assert!(title.contains(expected) && !help.is_empty(), "{text}: {title}");
+        }
+    }
+
+    #[test]
+    fn success_without_output_and_crashes_are_no_verdicts() {
+        for body in
+            ["exit 0", "exit 1", "kill -SEGV $$", "head -c 3000000 /dev/urandom >&2; exit 2"]
+        {
+            assert_eq!(Bench::new(body).failure().0, FailureKind::Environment, "{body}");
+        }
+    }
+
+    #[test]
+    fn temporary_files_are_removed() {
+        let bench = Bench::new("echo x > $TMPDIR/left; echo $TMPDIR > where; echo ptx > $out");
+        bench.ptx().unwrap();
+        let scratch = fs::read_to_string(bench.dir.path().join("where")).unwrap();
+        assert!(!Path::new(scratch.trim()).exists());
+    }
+
+    #[test]
+    fn machine_code_is_made_from_ptx() {
+        let code = Bench::new("cat $src > $out").front_end.machine_code("text", 90).unwrap();
+        assert_eq!(code, b"text");
+        let refuse =
+            |text: &str| told(&Bench::new(&says(text)).front_end.machine_code("", 61).unwrap_err());
+        let (kind, title, _) = refuse("nvcc fatal   : Unsupported gpu architecture 'sm_61'");
+        assert_eq!(kind, FailureKind::Environment);
+        assert!(title.contains("sm_61"), "{title}");
+        let shared = "ptxas error   : Entry function '_Z1kPfi' uses too much shared data (0x10000 bytes, 0xc000 max)";
+        assert_eq!(refuse(shared).0, FailureKind::Kernel);
+        assert_eq!(refuse("ptxas fatal   : Memory allocation failure").0, FailureKind::Environment);
+    }
+
+    #[test]
+    fn what_cannot_be_followed_is_not_identified() {
+        let bench = Bench::new("");
+        let with = |name: &str, value: &str| {
+            let env = bench.front_end.env.clone().with(name, value);
+            NvccFrontEnd::new(bench.front_end.nvcc.clone(), env).identity()
+        };
+        let plain = bench.front_end.identity().unwrap();
+        assert_ne!(with("NVCC_APPEND_FLAGS", "--use_fast_math").unwrap(), plain);
+        assert_ne!(with("NVCC_CCBIN", "/usr/bin/env").unwrap(), plain);
+        assert_eq!(with("NVCC_PREPEND_FLAGS", "-I /somewhere"), None);
+        assert_eq!(with("NVCC_APPEND_FLAGS", "--options-file x"), None);
+        let mut other = bench.front_end.nvcc.clone();
+        other.path = PathBuf::from("/usr/bin/env");
+        assert_ne!(NvccFrontEnd::new(other, bench.front_end.env.clone()).identity(), Some(plain));
+    }
+}
