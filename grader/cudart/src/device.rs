@@ -6,7 +6,8 @@ use crate::protocol::{KernelInfo, Launch, Launched, Properties};
 /// What a device says: a value, or a CUDA error.
 pub type Answer<T> = Result<T, CudaError>;
 
-/// A device: memory, modules, launches. Addresses and module numbers are its own.
+/// A device: memory, modules, launches. Addresses and module numbers are its own. No function has a default body, so that
+/// the compiler names what a device lacks.
 #[expect(clippy::missing_errors_doc, reason = "each fails with the error that CUDA names for it")]
 pub trait Device {
     /// Which device is it?
@@ -16,9 +17,7 @@ pub trait Device {
     /// Memory of so many bytes; its address.
     fn alloc(&mut self, bytes: u64) -> Answer<u64>;
     /// Memory of so many bytes, at an address that a process can have for its own pages.
-    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
-        self.alloc(bytes)
-    }
+    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64>;
     /// Gives memory back.
     fn free(&mut self, address: u64) -> Answer<()>;
     /// Writes to memory.
@@ -39,10 +38,8 @@ pub trait Device {
     fn kernel(&self, module: u64, name: &str) -> Answer<KernelInfo>;
     /// Runs a kernel to its end, and says what it printed. `params` has the parameters' bytes, one after another.
     fn launch(&mut self, launch: &Launch, params: &[u8]) -> Answer<(Launched, String)>;
-    /// Gives the heap of kernels' `malloc` another size, if that is possible at all.
-    fn resize_heap(&mut self, _bytes: u64) -> Answer<()> {
-        Ok(())
-    }
+    /// Gives the heap of kernels' `malloc` another size, which is possible until a kernel has allocated there.
+    fn resize_heap(&mut self, bytes: u64) -> Answer<()>;
     /// Free and total memory in bytes.
     fn memory(&self) -> (u64, u64);
 }

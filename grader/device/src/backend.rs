@@ -55,9 +55,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// As [`Backend::run`].
-    fn over_gates(&self, _case: &Case) -> Result<Vec<Finding>, Failure> {
-        Ok(Vec::new())
-    }
+    fn over_gates(&self, case: &Case) -> Result<Vec<Finding>, Failure>;
 }
 
 /// A launch of something that is not in the module. The check of names comes before, so this is only a safety net.

@@ -414,6 +414,11 @@ impl Backend for GpuBackend {
     fn again(&self, case: &Case, nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {
         self.repeat(&case.tensors, &case.launches, nth)
     }
+
+    /// A GPU does not count.
+    fn over_gates(&self, _case: &Case) -> Result<Vec<Finding>, Failure> {
+        Ok(Vec::new())
+    }
 }
 
 #[cfg(test)]

@@ -150,6 +150,10 @@ impl Device for Remote {
         self.number(&Request::Alloc { bytes }, &[])
     }
 
+    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
+        self.number(&Request::AllocShared { bytes }, &[])
+    }
+
     fn free(&mut self, address: u64) -> Answer<()> {
         self.ask(&Request::Free { address }, &[]).map(drop)
     }
@@ -203,6 +207,10 @@ impl Device for Remote {
         }
     }
 
+    fn resize_heap(&mut self, bytes: u64) -> Answer<()> {
+        self.ask(&Request::HeapSize { bytes }, &[]).map(drop)
+    }
+
     fn memory(&self) -> (u64, u64) {
         match self.ask(&Request::Memory, &[]) {
             Ok((Reply::Memory { free, total }, _)) => (free, total),
@@ -242,6 +250,8 @@ mod tests {
         assert_eq!(remote.read(address, 8).unwrap(), [9, 9, 3, 4, 1, 2, 3, 4]);
         assert_eq!(remote.read(address, 9), Err(CudaError::INVALID_VALUE));
         assert_eq!(remote.load(b"nothing"), Err(CudaError::NO_KERNEL_IMAGE));
+        remote.resize_heap(16 << 20).unwrap();
+        assert_eq!(remote.resize_heap(1 << 50), Err(CudaError::MEMORY_ALLOCATION));
         remote.free(address).unwrap();
         assert!(remote.free(address).is_err() && remote.broken().is_none());
         drop(remote);

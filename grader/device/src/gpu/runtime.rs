@@ -108,6 +108,11 @@ impl Device for Runtime {
         unsafe { result::malloc_sync(bytes) }.map_err(code)
     }
 
+    // Every address of the driver's is one that a process can have.
+    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
+        self.alloc(bytes)
+    }
+
     fn free(&mut self, address: u64) -> Answer<()> {
         // SAFETY: the driver refuses what is no allocation.
         unsafe { result::free_sync(address) }.map_err(code)
@@ -227,6 +232,11 @@ impl Device for Runtime {
         let fault = result::ctx::synchronize().err().map(code);
         self.clock += begin.elapsed().as_nanos() as u64;
         Ok((Launched { clock: self.clock, fault }, String::new()))
+    }
+
+    fn resize_heap(&mut self, bytes: u64) -> Answer<()> {
+        let bytes = usize::try_from(bytes).map_err(|_| CudaError::MEMORY_ALLOCATION)?;
+        result::ctx::set_limit(sys::CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE, bytes).map_err(code)
     }
 
     fn memory(&self) -> (u64, u64) {

@@ -83,6 +83,8 @@ pub struct Board {
     allocated: BTreeMap<u64, u64>,
     /// Bytes of all of them.
     used: u64,
+    /// Bytes of the heap of kernels, once host code has given it a size of its own.
+    heap: u64,
     modules: usize,
     /// Threads of all launches so far.
     threads: u64,
@@ -124,7 +126,7 @@ impl Board {
         alloc: impl FnOnce(&mut dyn Device) -> Answer<u64>,
     ) -> Answer<u64> {
         let used = self.used.saturating_add(bytes.max(GRAIN));
-        if used > MEMORY {
+        if used.saturating_add(self.heap) > MEMORY {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
         let address = self.work(alloc)?;
@@ -183,6 +185,7 @@ impl Board {
             clock: Clock::default(),
             allocated: BTreeMap::new(),
             used: 0,
+            heap: 0,
             modules: 0,
             threads: 0,
             flooded: None,
@@ -411,7 +414,16 @@ impl Device for Board {
         self.work(|device| device.launch(launch, params))
     }
 
+    fn resize_heap(&mut self, bytes: u64) -> Answer<()> {
+        if self.used.saturating_add(bytes) > MEMORY {
+            return Err(CudaError::MEMORY_ALLOCATION);
+        }
+        self.work(|device| device.resize_heap(bytes))?;
+        self.heap = bytes;
+        Ok(())
+    }
+
     fn memory(&self) -> (u64, u64) {
-        (MEMORY - self.used, MEMORY)
+        (MEMORY - self.used - self.heap, MEMORY)
     }
 }

@@ -144,6 +144,11 @@ impl Backend for HostBackend {
         format!("{device}, host code in a process of its own")
     }
 
+    /// Gates are of the launches that a spec describes.
+    fn over_gates(&self, _case: &Case) -> Result<Vec<Finding>, Failure> {
+        Ok(Vec::new())
+    }
+
     /// Host code states nothing of its repetition.
     fn again(&self, _case: &Case, _nth: usize) -> Result<Option<Vec<RunTensor>>, Failure> {
         Ok(None)

@@ -134,6 +134,23 @@ fn tensors_are_device_memory_to_every_call() {
     assert!(page.contains("cudaErrorInvalidValue"), "{page}");
 }
 
+#[test]
+fn the_heap_of_kernels_is_as_large_as_host_code_says() {
+    let source = "__global__ void take(size_t bytes, const float* x, float* y, int n)\n{\n\
+        \x20   char* own = (char*)malloc(bytes);\n\
+        \x20   for (int i = 0; own && i < n; i++) y[i] = 2 * x[i];\n\
+        \x20   free(own);\n}\n\
+        void twice(const float* d_x, float* d_y, int n)\n{\n\
+        \x20   cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 << 20);\n\
+        \x20   take<<<1, 1>>>(32 << 20, d_x, d_y, n);\n}\n";
+    let page = Bench::new(SPEC, source).page();
+    assert!(page.contains("1 of 1 tests passed"), "{page}");
+    // No device of a puzzle has as much.
+    let greedy = source.replace("64 << 20", "64ull << 30");
+    let page = Bench::new(SPEC, &greedy).page();
+    assert!(page.contains("cudaErrorMemoryAllocation"), "{page}");
+}
+
 /// As for a program that `nvcc -arch=compute_75` made, on an H100.
 #[test]
 fn the_device_may_be_newer_than_the_code() {
