@@ -23,13 +23,13 @@ mod reset;
 mod run;
 mod watch;
 
+use ::puzzle::workbook::Workbook;
 use args::{Cli, Command, PtxCommand};
 use clap::Parser;
 use device::gpu;
 use device::host;
 use device::program;
 use diagnostic::{EXIT_ENVIRONMENT, Failure, FailureKind};
-use ::puzzle::workbook::Workbook;
 use report::style::Style;
 use std::io::{self, Write};
 use std::path::Path;
