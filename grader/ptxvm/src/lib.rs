@@ -266,12 +266,11 @@ pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, MbarrierMisuse, RaceKind, Space};
 pub use instruments::check::trace::Traced;
 pub use instruments::check::watch::{Watch, Writer};
-pub use instruments::count::{
-    Class, Counters, Counts, Site, Stride, launch_counted, launch_profiled,
-};
+pub use instruments::count::{Counters, Counts, Site, Stride, launch_counted, launch_profiled};
 pub use instruments::provenance::{
     Expansion, Factor, Number, Product, Shadow, Written, launch_shadowed,
 };
+pub use isa::class::Class;
 pub use launch::grid::{Footprint, Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use launch::reordered::{Order, launch_reordered};
 pub use loc::SourceLoc;

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::instruments::provenance::operands;
 use crate::isa::ir::alu::{QQR, QRR};
 use crate::isa::ir::{Address, Alu, Base, Elements, Op, Slot, System, Uniform};
 use crate::isa::matrix::Matrix;
+use crate::isa::operands::operands;
 use crate::memory::Window;
 use crate::program::{Program, UniformSlot};
 

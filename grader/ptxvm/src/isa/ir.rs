@@ -2,7 +2,7 @@
 
 use crate::isa::matrix::Matrix;
 use crate::isa::mbarrier::Mbarrier;
-use crate::isa::opcodes::with_alu_table;
+use crate::isa::opcodes::with_lane_operations;
 use crate::isa::types::Type;
 use crate::memory::Window;
 use crate::program::Ordering;
@@ -18,19 +18,19 @@ pub struct Q(pub u32);
 pub struct P(pub u32);
 
 macro_rules! define_alu {
-    ($($(#[$doc:meta])* $class:ident($method:ident: $($file:ident),*) {
-        $($op:ident $speed:ident $path:path;)*
+    ($($(#[$doc:meta])* $signature:ident($method:ident: $($file:ident),*) {
+        $($op:ident $class:ident $rule:ident $(($($argument:tt)*))? $speed:ident $path:path $(= $($ptx:literal),+)?;)*
     })*) => {
         /// Operations by register signature.
         pub mod alu {
             $($(#[$doc])*
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-            pub enum $class { $($op),* })*
+            pub enum $signature { $($op),* })*
         }
         /// One arithmetic instruction: operation, destination, sources.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Alu {
-            $($class(alu::$class, $($file),*),)*
+            $($signature(alu::$signature, $($file),*),)*
             /// P <- P, P
             Logic(Logic, P, P, P),
             /// R <- P ? R : R
@@ -43,7 +43,7 @@ macro_rules! define_alu {
         }
     };
 }
-with_alu_table!(define_alu);
+with_lane_operations!(define_alu);
 
 /// Logic on predicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

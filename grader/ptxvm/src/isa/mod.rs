@@ -1,8 +1,10 @@
 //! The instruction set: types, operations, decoded instructions, and what each of them computes.
 
+pub(crate) mod class;
 pub(crate) mod ir;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod opcodes;
+pub(crate) mod operands;
 pub(crate) mod ops;
 pub(crate) mod types;

@@ -101,22 +101,22 @@ impl Default for &Simd {
 mod tests {
     use super::*;
     use crate::isa::ir::{Alu, Op, P, Q, R, alu};
-    use crate::isa::opcodes::with_alu_table;
+    use crate::isa::opcodes::with_lane_operations;
     use crate::machine::warp::Row;
 
     macro_rules! one_operation {
-        ($all:ident $next:ident $class:ident $op:ident ($($file:ident)*)) => {
-            $all.push(Alu::$class(alu::$class::$op, $($file($next())),*));
+        ($all:ident $next:ident $signature:ident $op:ident ($($file:ident)*)) => {
+            $all.push(Alu::$signature(alu::$signature::$op, $($file($next())),*));
         };
     }
     macro_rules! one_class {
-        ($all:ident $next:ident $class:ident $files:tt $($op:ident)*) => {
-            $(one_operation!{ $all $next $class $op $files })*
+        ($all:ident $next:ident $signature:ident $files:tt $($op:ident)*) => {
+            $(one_operation!{ $all $next $signature $op $files })*
         };
     }
     macro_rules! all_operations {
-        ($($(#[$doc:meta])* $class:ident($method:ident: $($file:ident),*) {
-            $($op:ident $speed:ident $path:path;)*
+        ($($(#[$doc:meta])* $signature:ident($method:ident: $($file:ident),*) {
+            $($op:ident $class:ident $rule:ident $(($($argument:tt)*))? $speed:ident $path:path $(= $($ptx:literal),+)?;)*
         })*) => {
             /// Every operation of the table, on registers in turn.
             fn operations() -> Vec<Alu> {
@@ -126,12 +126,12 @@ mod tests {
                     register = (register + 5) % REGISTERS as u32;
                     register
                 };
-                $(one_class!{ all next $class ($($file)*) $($op)* })*
+                $(one_class!{ all next $signature ($($file)*) $($op)* })*
                 all
             }
         };
     }
-    with_alu_table!(all_operations);
+    with_lane_operations!(all_operations);
 
     const REGISTERS: usize = 16;
     /// Where a buffer may start.

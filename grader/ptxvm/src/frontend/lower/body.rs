@@ -458,7 +458,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 #[cfg(test)]
 mod tests {
     use crate::Module;
-    use crate::instruments::count::Class;
+    use crate::isa::class::Class;
 
     /// Classes of what counts in a kernel of some instructions, without its end.
     fn classes(body: &str) -> Vec<Class> {

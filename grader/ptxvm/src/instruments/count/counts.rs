@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use super::Class;
+use crate::isa::class::Class;
 use crate::loc::SourceLoc;
 
 /// Numbers of a launch, of several, or of a line. Instructions count once for each warp that executes them.

@@ -1,8 +1,9 @@
 //! Counts while warps run.
 
 use super::counts::{Counters, Counts, Site};
-use super::{Class, patterns};
+use super::patterns;
 use crate::finding::{AccessKind, Log};
+use crate::isa::class::Class;
 use crate::isa::ir::Op;
 use crate::loc::SourceLoc;
 use crate::machine::exec::mbarrier;

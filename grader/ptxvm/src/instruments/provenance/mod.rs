@@ -9,8 +9,6 @@ mod registers;
 mod rules;
 mod run;
 
-pub(crate) use rules::operands;
-
 use std::collections::HashMap;
 
 use crate::loc::SourceLoc;

@@ -1,7 +1,7 @@
 //! Runs arithmetic: everything that touches registers alone.
 
 use crate::isa::ir::{Alu, Carry, Instr, Logic, Op, P, Q, R, alu};
-use crate::isa::opcodes::with_alu_table;
+use crate::isa::opcodes::with_lane_operations;
 use crate::isa::ops::cmp;
 use crate::isa::ops::float::{down, up, w32 as f32s, w64 as f64s, zero};
 use crate::isa::ops::half::{bf16, f16};
@@ -164,8 +164,8 @@ macro_rules! run_with {
 
 /// The arithmetic of one instruction set, in a module of its own.
 macro_rules! define_set {
-    ($set:ident $features:tt $($(#[$doc:meta])* $class:ident($method:ident: $dst:ident, $($file:ident),*) {
-        $($op:ident $speed:ident $path:path;)*
+    ($set:ident $features:tt $($(#[$doc:meta])* $signature:ident($method:ident: $dst:ident, $($file:ident),*) {
+        $($op:ident $class:ident $rule:ident $(($($argument:tt)*))? $speed:ident $path:path $(= $($ptx:literal),+)?;)*
     })*) => {
         pub(crate) mod $set {
             use super::*;
@@ -176,7 +176,7 @@ macro_rules! define_set {
                     run_with!(code, start, registers, mask)
                 }
             }
-            $(define_class!{ $features $class $method $dst [$($file),*] $($op $speed $path;)* })*
+            $(define_signature!{ $features $signature $method $dst [$($file),*] $($op $speed $path;)* })*
 
             with_features!{ $features
                 /// Or of all lanes. Not inlined: merged with the comparison it becomes 32 conditional moves.
@@ -188,42 +188,42 @@ macro_rules! define_set {
 
             with_features!{ $features
                 fn step(alu: &Alu, registers: &mut Registers, active: Active) {
-                    define_dispatch!{ alu registers active $($class $method [$($file),*])* }
+                    define_dispatch!{ alu registers active $($signature $method [$($file),*])* }
                 }
             }
         }
     };
 }
 
-/// One function for each class: a match over its operations.
-macro_rules! define_class {
-    ($features:tt $class:ident $method:ident $dst:ident [$f1:ident] $($ops:tt)*) => {
-        define_class!{ @named $features $class $method $dst [a: $f1] registers active d $($ops)* }
+/// One function for each signature: a match over its operations.
+macro_rules! define_signature {
+    ($features:tt $signature:ident $method:ident $dst:ident [$f1:ident] $($ops:tt)*) => {
+        define_signature!{ @named $features $signature $method $dst [a: $f1] registers active d $($ops)* }
     };
-    ($features:tt $class:ident $method:ident $dst:ident [$f1:ident, $f2:ident] $($ops:tt)*) => {
-        define_class!{ @named $features $class $method $dst [a: $f1, b: $f2] registers active d $($ops)* }
+    ($features:tt $signature:ident $method:ident $dst:ident [$f1:ident, $f2:ident] $($ops:tt)*) => {
+        define_signature!{ @named $features $signature $method $dst [a: $f1, b: $f2] registers active d $($ops)* }
     };
-    ($features:tt $class:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident] $($ops:tt)*) => {
-        define_class!{ @named $features $class $method $dst [a: $f1, b: $f2, c: $f3] registers active d $($ops)* }
+    ($features:tt $signature:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident] $($ops:tt)*) => {
+        define_signature!{ @named $features $signature $method $dst [a: $f1, b: $f2, c: $f3] registers active d $($ops)* }
     };
-    ($features:tt $class:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident, $f4:ident] $($ops:tt)*) => {
-        define_class!{ @named $features $class $method $dst [a: $f1, b: $f2, c: $f3, e: $f4] registers active d $($ops)* }
+    ($features:tt $signature:ident $method:ident $dst:ident [$f1:ident, $f2:ident, $f3:ident, $f4:ident] $($ops:tt)*) => {
+        define_signature!{ @named $features $signature $method $dst [a: $f1, b: $f2, c: $f3, e: $f4] registers active d $($ops)* }
     };
-    (@named $features:tt $class:ident $method:ident $dst:ident $sources:tt $registers:ident $active:ident $d:ident
+    (@named $features:tt $signature:ident $method:ident $dst:ident $sources:tt $registers:ident $active:ident $d:ident
         $($op:ident $speed:ident $path:path;)*) => {
-        define_method!{ $features $class $method $dst $sources $registers $active $d op {
-            $(alu::$class::$op => lane_function!($features $dst $speed $path, $sources $registers $active $d),)*
+        define_method!{ $features $signature $method $dst $sources $registers $active $d op {
+            $(alu::$signature::$op => lane_function!($features $dst $speed $path, $sources $registers $active $d),)*
         } }
     };
 }
 
 macro_rules! define_method {
-    ($features:tt $class:ident $method:ident $dst:ident [$($a:ident: $file:ident),*] $registers:ident $active:ident
+    ($features:tt $signature:ident $method:ident $dst:ident [$($a:ident: $file:ident),*] $registers:ident $active:ident
         $d:ident $op:ident $arms:tt) => {
         with_features!{ $features
             #[allow(clippy::too_many_arguments, reason = "one for each operand of the instruction")]
             fn $method(
-                $registers: &mut Registers, $active: Active, op: alu::$class, $d: $dst, $($a: $file),*
+                $registers: &mut Registers, $active: Active, op: alu::$signature, $d: $dst, $($a: $file),*
             ) {
                 match op $arms
             }
@@ -246,8 +246,8 @@ macro_rules! lane_function {
 }
 
 macro_rules! define_dispatch {
-    ($alu:ident $registers:ident $active:ident $($class:ident $method:ident [$($file:ident),*])*) => {
-        define_dispatch!{ @arms $alu $registers $active [] $($class $method [$($file),*])* }
+    ($alu:ident $registers:ident $active:ident $($signature:ident $method:ident [$($file:ident),*])*) => {
+        define_dispatch!{ @arms $alu $registers $active [] $($signature $method [$($file),*])* }
     };
     (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*]) => {
         match *$alu {
@@ -267,28 +267,28 @@ macro_rules! define_dispatch {
             Alu::CarryQ(carry, d, a, b) => carry_q($registers, $active.mask, carry, d, a, b),
         }
     };
-    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $class:ident $method:ident [$f1:ident] $($rest:tt)*) => {
+    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $signature:ident $method:ident [$f1:ident] $($rest:tt)*) => {
         define_dispatch!{ @arms $alu $registers $active [$($arms)*
-            Alu::$class(op, d, a) => $method($registers, $active, op, d, a),] $($rest)* }
+            Alu::$signature(op, d, a) => $method($registers, $active, op, d, a),] $($rest)* }
     };
-    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $class:ident $method:ident [$f1:ident, $f2:ident]
+    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $signature:ident $method:ident [$f1:ident, $f2:ident]
         $($rest:tt)*) => {
         define_dispatch!{ @arms $alu $registers $active [$($arms)*
-            Alu::$class(op, d, a, b) => $method($registers, $active, op, d, a, b),] $($rest)* }
+            Alu::$signature(op, d, a, b) => $method($registers, $active, op, d, a, b),] $($rest)* }
     };
-    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $class:ident $method:ident
+    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $signature:ident $method:ident
         [$f1:ident, $f2:ident, $f3:ident] $($rest:tt)*) => {
         define_dispatch!{ @arms $alu $registers $active [$($arms)*
-            Alu::$class(op, d, a, b, c) => $method($registers, $active, op, d, a, b, c),] $($rest)* }
+            Alu::$signature(op, d, a, b, c) => $method($registers, $active, op, d, a, b, c),] $($rest)* }
     };
-    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $class:ident $method:ident
+    (@arms $alu:ident $registers:ident $active:ident [$($arms:tt)*] $signature:ident $method:ident
         [$f1:ident, $f2:ident, $f3:ident, $f4:ident] $($rest:tt)*) => {
         define_dispatch!{ @arms $alu $registers $active [$($arms)*
-            Alu::$class(op, d, a, b, c, e) => $method($registers, $active, op, d, a, b, c, e),] $($rest)* }
+            Alu::$signature(op, d, a, b, c, e) => $method($registers, $active, op, d, a, b, c, e),] $($rest)* }
     };
 }
 
-for_each_set!(with_alu_table define_set);
+for_each_set!(with_lane_operations define_set);
 
 fn predicate_logic(registers: &mut Registers, mask: u32, logic: Logic, d: P, a: P, b: P) {
     let (a, b) = (registers.p(a), registers.p(b));

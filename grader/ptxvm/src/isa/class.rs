@@ -1,8 +1,8 @@
-//! Sorts instructions into classes.
+//! Classes of instructions: the kinds of work that counters tell apart.
 
-use crate::isa::ir::{Alu, Instr, Op, alu};
-use crate::isa::matrix::{Matrices, Matrix};
-use crate::isa::opcodes::with_alu_table;
+use super::ir::{Alu, Instr, Op, alu};
+use super::matrix::{Matrices, Matrix};
+use super::opcodes::with_lane_operations;
 
 /// What kind of work an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,9 +84,10 @@ impl Class {
         }
     }
 
+    /// What an instruction counts as.
     pub(crate) fn of(instr: &Instr) -> Self {
         match &instr.op {
-            Op::Alu(alu) => of_alu(alu),
+            Op::Alu(alu) => alu.class(),
             Op::Load(..) | Op::QuietLoad(_) | Op::CopyAsync(_) => Self::Load,
             Op::Store(..) | Op::QuietStore(_) => Self::Store,
             Op::Matrix(matrix) => match &**matrix {
@@ -120,64 +121,30 @@ impl Class {
     }
 }
 
-/// By the function that computes an operation, as the table of operations names it.
-fn of_path(path: &str) -> Class {
-    let parts: Vec<&str> = path.split("::").map(str::trim).collect();
-    let function = parts.last().copied().unwrap_or_default();
-    match parts.first().copied().unwrap_or_default() {
-        "cmp" => Class::Compare,
-        "cvt" | "narrow" => Class::Convert,
-        "approx" => Class::Special,
-        "half" | "f16" | "bf16" => Class::Half,
-        _ if function.starts_with("is_") => Class::Compare,
-        "f64s" => Class::Double,
-        "zero" | "down" | "up" if function.ends_with("_f64") => Class::Double,
-        "flush" if function.contains("f16") => Class::Half,
-        "f32s" | "flush" | "zero" | "down" | "up" => Class::Float,
-        _ if function == "mov" => Class::Move,
-        _ => Class::Integer,
-    }
-}
-
 macro_rules! define_classes {
-    ($($(#[$doc:meta])* $class:ident($method:ident: $($file:ident),*) {
-        $($op:ident $speed:ident $path:path;)*
+    ($($(#[$doc:meta])* $signature:ident($method:ident: $($file:ident),*) {
+        $($op:ident $class:ident $rule:ident $(($($argument:tt)*))? $speed:ident $path:path $(= $($ptx:literal),+)?;)*
     })*) => {
-        fn of_alu(alu: &Alu) -> Class {
-            match alu {
-                $(Alu::$class(op, ..) => match op {
-                    $(alu::$class::$op => of_path(stringify!($path)),)*
-                },)*
-                Alu::Logic(..) => Class::Compare,
-                Alu::SelectR(..) | Alu::SelectQ(..) => Class::Move,
-                Alu::CarryR(..) | Alu::CarryQ(..) => Class::Integer,
+        impl Alu {
+            /// What it counts as.
+            pub fn class(&self) -> Class {
+                match self {
+                    $(Self::$signature(op, ..) => match op {
+                        $(alu::$signature::$op => Class::$class,)*
+                    },)*
+                    Self::Logic(..) => Class::Compare,
+                    Self::SelectR(..) | Self::SelectQ(..) => Class::Move,
+                    Self::CarryR(..) | Self::CarryQ(..) => Class::Integer,
+                }
             }
         }
     };
 }
-with_alu_table!(define_classes);
+with_lane_operations!(define_classes);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn operations_go_by_their_functions() {
-        for (path, class) in [
-            ("w32::add", Class::Integer),
-            ("w64 :: mov", Class::Move),
-            ("f32s::fma", Class::Float),
-            ("f32s::is_nan", Class::Compare),
-            ("up::div_f64", Class::Double),
-            ("up::div_f32", Class::Float),
-            ("f16::add2", Class::Half),
-            ("cvt::nearest::f16_from_f32", Class::Convert),
-            ("cmp::f32s::eq", Class::Compare),
-            ("approx::ex2", Class::Special),
-        ] {
-            assert_eq!(of_path(path), class, "{path}");
-        }
-    }
 
     #[test]
     fn all_classes_stand_at_their_index() {
