@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles the kernels of this folder to the .ptx files beside them, which the tests read.
+# Compiles the kernels of this folder to the .ptx files beside them, which the tests read. Large ones are packed with zstd.
 # Usage: NVCC=/path/to/nvcc ./build.sh
 set -eu
 cd "$(dirname "$0")"
@@ -19,3 +19,4 @@ compile lanes.cu lanes_O0.ptx "-lineinfo -arch=sm_80 -Xcicc -O0"
 compile lanes.cu lanes_G.ptx "-arch=sm_90 -G"
 # The instructions on barrier objects are others from sm_90 on.
 compile barrier_objects.cu barrier_objects_sm90.ptx "-lineinfo -arch=sm_90"
+find . -name '*.ptx' -size +80k -exec zstd -19 -q -f --rm {} +

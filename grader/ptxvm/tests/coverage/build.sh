@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles the kernels of this folder to the .ptx files beside them, which the tests load.
+# Compiles the kernels of this folder to the .ptx files beside them, which the tests load. Large ones are packed with zstd.
 # Usage: NVCC=/path/to/nvcc ./build.sh
 set -eu
 cd "$(dirname "$0")"
@@ -13,3 +13,4 @@ for source in memory others; do
         grep -v '^[[:space:]]*//' | sed -e '/^[[:space:]]*\.section/,$d' -e 's|\(\.file[[:space:]]*[0-9]* \)".*/|\1"|' |
         tr -s ' \t' ' ' > "${source}_G.ptx"
 done
+find . -name '*.ptx' -size +80k -exec zstd -19 -q -f --rm {} +

@@ -1,10 +1,11 @@
-"""Packs what make.py wrote into tables.bin: python3 pack.py FOLDER
+"""Packs what make.py wrote into tables.bin.zst: python3 pack.py FOLDER
 
 For each line of tables.txt: the results of the first SAMPLE operand sets, in the width of the result, then a hash of each
 CHUNK results. Of approximate instructions, whose results need not be equal, FEW evenly spread results and no hash. NaNs become the canonical one of their type first: PTX leaves their payload open.
 """
 
 import glob
+import subprocess
 import sys
 
 import numpy as np
@@ -48,6 +49,7 @@ def main():
                 out.write(values[:: len(values) // FEW].tobytes())
                 continue
             out.write(values[:SAMPLE].tobytes() + hashes(values).tobytes())
+    subprocess.run(["zstd", "-19", "-q", "-f", "--rm", "tables.bin"], check=True)
 
 
 if __name__ == "__main__":

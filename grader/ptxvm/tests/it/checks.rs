@@ -7,49 +7,40 @@ use ptxvm::{
     Access, BufferId, Finding, FindingKind, Init, Launch, MbarrierMisuse, Memory, Module, Options,
 };
 
-use crate::support::{bytes_of, integers};
+use crate::support::{bytes_of, fixture, integers};
 
-/// Sources and what nvcc made of them.
-const FILES: [(&str, &str, &str); 16] = [
-    ("memory.cu", include_str!("../checks/memory.cu"), include_str!("../checks/memory.ptx")),
-    ("init.cu", include_str!("../checks/init.cu"), include_str!("../checks/init.ptx")),
-    (
-        "shared_race.cu",
-        include_str!("../checks/shared_race.cu"),
-        include_str!("../checks/shared_race.ptx"),
-    ),
-    (
-        "global_race.cu",
-        include_str!("../checks/global_race.cu"),
-        include_str!("../checks/global_race.ptx"),
-    ),
-    ("sync.cu", include_str!("../checks/sync.cu"), include_str!("../checks/sync.ptx")),
-    ("calls.cu", include_str!("../checks/calls.cu"), include_str!("../checks/calls.ptx")),
-    ("heap.cu", include_str!("../checks/heap.cu"), include_str!("../checks/heap.ptx")),
-    ("grid.cu", include_str!("../checks/grid.cu"), include_str!("../checks/grid.ptx")),
-    ("lanes.cu", include_str!("../checks/lanes.cu"), include_str!("../checks/lanes.ptx")),
-    ("tiles.cu", include_str!("../checks/tiles.cu"), include_str!("../checks/tiles.ptx")),
-    ("tensor.cu", include_str!("../checks/tensor.cu"), include_str!("../checks/tensor.ptx")),
-    (
-        "barrier_objects.cu",
-        include_str!("../checks/barrier_objects.cu"),
-        include_str!("../checks/barrier_objects.ptx"),
-    ),
-    (
-        "barrier_objects.cu",
-        include_str!("../checks/barrier_objects.cu"),
-        include_str!("../checks/barrier_objects_sm90.ptx"),
-    ),
-    ("fences.cu", include_str!("../checks/fences.cu"), include_str!("../checks/fences.ptx")),
-    ("usual.cu", include_str!("../checks/usual.cu"), include_str!("../checks/usual.ptx")),
-    ("waits.cu", include_str!("../checks/waits.cu"), include_str!("../checks/waits.ptx")),
+/// What nvcc made of the sources, without `.ptx`.
+const FILES: [&str; 16] = [
+    "memory",
+    "init",
+    "shared_race",
+    "global_race",
+    "sync",
+    "calls",
+    "heap",
+    "grid",
+    "lanes",
+    "tiles",
+    "tensor",
+    "barrier_objects",
+    "barrier_objects_sm90",
+    "fences",
+    "usual",
+    "waits",
 ];
 
 /// `lanes.cu` at other levels of optimisation.
-const LANES: [(&str, &str); 2] = [
-    ("-O0", include_str!("../checks/lanes_O0.ptx")),
-    ("-G", include_str!("../checks/lanes_G.ptx")),
-];
+const LANES: [&str; 2] = ["lanes_O0", "lanes_G"];
+
+/// The name and the text of a source, and its compiled module.
+fn load(compiled: &str) -> (String, String, Module) {
+    let (source, _) = compiled.split_once("_sm90").unwrap_or((compiled, ""));
+    let source = format!("{source}.cu");
+    let ptx = fixture(&format!("checks/{compiled}.ptx"));
+    let module = Module::load(&ptx).unwrap_or_else(|error| panic!("{compiled}: {error}"));
+    let text = fixture(&format!("checks/{source}"));
+    (source, text, module)
+}
 
 /// A finding by line and kind.
 type Mark = (u32, String);
@@ -217,9 +208,8 @@ fn run_within(
 fn each_finding_and_no_other() {
     let mut wrong = Vec::new();
     let (mut bad, mut good) = (0, 0);
-    for (file, source, ptx) in FILES {
-        let module = Module::load(ptx).unwrap_or_else(|error| panic!("{file}: {error}"));
-        for case in cases(source) {
+    for (file, source, module) in FILES.map(load) {
+        for case in cases(&source) {
             let is_bad = case.name.starts_with("bad_");
             *if is_bad { &mut bad } else { &mut good } += 1;
             let marks = case.expected.len() + case.missed.len();
@@ -248,12 +238,12 @@ fn each_finding_and_no_other() {
 /// Lanes wait for each other in the same way at every level of optimisation, and leave the same.
 #[test]
 fn lanes_wait_for_each_other_however_they_are_compiled() {
-    let (_, source, ptx) = FILES.into_iter().find(|(file, ..)| *file == "lanes.cu").expect("lanes");
-    let optimised = Module::load(ptx).expect("PTX");
-    for (level, ptx) in LANES {
-        let module = Module::load(ptx).unwrap_or_else(|error| panic!("{level}: {error}"));
-        for case in cases(source) {
-            let name = format!("{}, {level}", case.name);
+    let (_, source, optimised) = load("lanes");
+    for compiled in LANES {
+        let ptx = fixture(&format!("checks/{compiled}.ptx"));
+        let module = Module::load(&ptx).unwrap_or_else(|error| panic!("{compiled}: {error}"));
+        for case in cases(&source) {
+            let name = format!("{}, {compiled}", case.name);
             let (findings, bytes) = run_within(1 << 20, &module, case.name, case.launch, 1);
             let kinds: BTreeSet<_> = findings.iter().map(kind).collect();
             let expected: BTreeSet<_> = case.expected.iter().map(|(_, kind)| &**kind).collect();
@@ -268,10 +258,9 @@ fn lanes_wait_for_each_other_however_they_are_compiled() {
 /// Threads that wait for each other for ever are told of long before the budget is spent.
 #[test]
 fn waiting_in_vain_is_found_at_once() {
-    let (_, source, ptx) = FILES.into_iter().find(|(file, ..)| *file == "lanes.cu").expect("lanes");
-    let module = Module::load(ptx).expect("PTX");
+    let (_, source, module) = load("lanes");
     let mut found = 0;
-    for case in cases(source) {
+    for case in cases(&source) {
         if !case.expected.iter().any(|(_, kind)| kind == "EndlessLoop") {
             continue;
         }
@@ -290,9 +279,8 @@ fn waiting_in_vain_is_found_at_once() {
 fn right_kernels_give_what_a_gpu_gives() {
     let sums = include_str!("../checks/sums.tsv");
     let (mut wrong, mut compared) = (Vec::new(), BTreeSet::new());
-    for (file, source, ptx) in FILES {
-        let module = Module::load(ptx).unwrap_or_else(|error| panic!("{file}: {error}"));
-        for case in cases(source) {
+    for (_, source, module) in FILES.map(load) {
+        for case in cases(&source) {
             let named = |line: &&str| line.split('\t').next() == Some(case.name);
             let Some(theirs) = sums.lines().find(named) else { continue };
             // What nobody writes, as the padding of structures, is zero there.
@@ -303,7 +291,7 @@ fn right_kernels_give_what_a_gpu_gives() {
                 words.push(format!("{:x}", bytes.iter().fold(0, add)));
             }
             let ours = words.join("\t");
-            compared.insert(case.name);
+            compared.insert(case.name.to_owned());
             if ours != theirs {
                 wrong.push(format!("{ours}, not {theirs}"));
             }
@@ -316,9 +304,8 @@ fn right_kernels_give_what_a_gpu_gives() {
 #[test]
 fn counting_changes_nothing_that_a_launch_does() {
     let (mut all, mut others) = (0, Vec::new());
-    for (file, source, ptx) in FILES {
-        let module = Module::load(ptx).unwrap_or_else(|error| panic!("{file}: {error}"));
-        for case in cases(source) {
+    for (file, source, module) in FILES.map(load) {
+        for case in cases(&source) {
             let kernel = module.kernel(case.name).expect(case.name);
             let cooperative = case.launch.starts_with("cooperative");
             let options = Options { budget: 1 << 16, cooperative, ..Options::default() };
@@ -343,7 +330,7 @@ fn counting_changes_nothing_that_a_launch_does() {
             all += 1;
             // Most of the kernels with fences wait for other blocks.
             let other = file != "fences.cu" && alone.ok().as_ref() != Some(&counters);
-            others.extend(other.then_some(case.name));
+            others.extend(other.then(|| case.name.to_owned()));
         }
     }
     // Where warps wait in loops for others, how often they look depends on the turns that blocks take.
@@ -353,8 +340,8 @@ fn counting_changes_nothing_that_a_launch_does() {
 #[test]
 fn the_table_in_the_docs_is_that_of_the_kernels() {
     let docs = include_str!("../../docs/checks.md");
-    for (file, source, _) in FILES {
-        for case in cases(source) {
+    for (file, source, _) in FILES.map(load) {
+        for case in cases(&source) {
             let marks: Vec<String> =
                 case.expected.iter().map(|(line, kind)| format!("`{kind}` {line}")).collect();
             let is_bad = case.name.starts_with("bad_");

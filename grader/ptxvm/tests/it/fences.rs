@@ -2,14 +2,13 @@
 
 use ptxvm::{Finding, FindingKind};
 
-use crate::support::Device;
+use crate::support::{Device, fixture};
 
-const PTX: &str = include_str!("../checks/fences.ptx");
 const BLOCKS: u32 = 4000;
 
 /// The findings of a kernel with the arguments in, partial, count, out.
 fn findings(kernel: &str, threads: usize) -> Vec<Finding> {
-    let mut device = Device::new(PTX);
+    let mut device = Device::new(&fixture("checks/fences.ptx"));
     let input = vec![3; 64 * BLOCKS as usize];
     let buffers = [
         device.in_out(&input),

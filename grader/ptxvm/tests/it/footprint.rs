@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use ptxvm::{Access, Footprint, Init, Launch, Memory, Module, Options, launch};
 
-const PTX: &str = include_str!("../fixtures/footprint.ptx");
+use crate::support::fixture;
+
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/memory.md");
 
 /// What the checks may need beside four times the buffers, in all and for each host thread if there are several.
@@ -182,7 +183,7 @@ fn measure_blocks(
     dynamic_shared: u32,
     threads: usize,
 ) -> (Footprint, String) {
-    let module = Module::load(PTX).unwrap();
+    let module = Module::load(&fixture("fixtures/footprint.ptx")).unwrap();
     let mut memory = Memory::default();
     let params = buffers.iter().map(|buffer| {
         let id = memory.alloc(buffer.init(), Access::ReadWrite);

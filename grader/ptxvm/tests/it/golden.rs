@@ -2,12 +2,11 @@
 //!
 //! Integer and IEEE operations must be equal to the bit, but for the payload of NaNs, which PTX leaves open.
 
-use crate::support::{Device, bytes_of};
+use crate::support::{Device, bytes_of, fixture_bytes};
 use ptxvm::{Kernel, Module};
 
 const LINES: &str = include_str!("../golden/tables.txt");
 const EDGES: &str = include_str!("../golden/edges.txt");
-const H200: &[u8] = include_bytes!("../golden/tables.bin");
 
 const ROWS: usize = 4096;
 /// Rows of the lines that end in a blank: all 16-bit values of the first operand.
@@ -197,11 +196,12 @@ pub struct Line {
     pub instruction: &'static str,
     pub exhaustive: bool,
     pub approximate: bool,
-    golden: &'static [u8],
+    golden: Vec<u8>,
 }
 
 pub fn lines() -> Vec<Line> {
-    let mut rest = H200;
+    let h200 = fixture_bytes("golden/tables.bin");
+    let mut rest = h200.as_slice();
     let parse = |line: &'static str| {
         let (result, words) = line.split_once(' ').expect("a result register");
         let (kind, instruction) = words.split_once(' ').expect("a type");
@@ -212,6 +212,7 @@ pub fn lines() -> Vec<Line> {
         let size = if approximate { FEW * width(result) } else { SAMPLE * width(result) + hashes };
         let (golden, after) = rest.split_at(size);
         rest = after;
+        let golden = golden.to_vec();
         Line { result, kind, instruction, exhaustive, approximate, golden }
     };
     let lines = LINES.lines().map(parse).collect();
@@ -248,7 +249,7 @@ fn single_instructions_give_what_a_gpu_gives() {
         compared += 1;
         let known = DIFFERENT.iter().any(|(start, _)| instruction.starts_with(start));
         let results = run(&text, &tables[usize::from(line.exhaustive)]);
-        match difference(line.result, line.kind, &results, line.golden) {
+        match difference(line.result, line.kind, &results, &line.golden) {
             Some(what) if !known => wrong.push(format!("{instruction} {what}")),
             None if known => wrong.push(format!("{instruction} no longer differs")),
             _ => {}

@@ -3,15 +3,15 @@
 
 use ptxvm::{BufferId, FindingKind, Outcome, Space};
 
-use crate::support::{Device, integers};
+use crate::support::{Device, fixture, integers};
 
 /// How `mbarrier.cu` was compiled, and what that made of it.
 const COMPILED: [(&str, &str); 5] = [
-    ("sm_75, -O3", include_str!("../fixtures/mbarrier_sm75_O3.ptx")),
-    ("sm_80, -O0", include_str!("../fixtures/mbarrier_sm80_O0.ptx")),
-    ("sm_80, -O3", include_str!("../fixtures/mbarrier_sm80_O3.ptx")),
-    ("sm_90, -O3", include_str!("../fixtures/mbarrier_sm90_O3.ptx")),
-    ("sm_90, -G", include_str!("../fixtures/mbarrier_sm90_G.ptx")),
+    ("sm_75, -O3", "fixtures/mbarrier_sm75_O3.ptx"),
+    ("sm_80, -O0", "fixtures/mbarrier_sm80_O0.ptx"),
+    ("sm_80, -O3", "fixtures/mbarrier_sm80_O3.ptx"),
+    ("sm_90, -O3", "fixtures/mbarrier_sm90_O3.ptx"),
+    ("sm_90, -G", "fixtures/mbarrier_sm90_G.ptx"),
 ];
 
 const N: usize = 64;
@@ -89,7 +89,7 @@ fn every_kernel_is_right_however_it_is_compiled() {
     let x = integers(TILES * N, 7);
     let mut wrong = Vec::new();
     for (compiled, ptx) in COMPILED {
-        let mut device = Device::new(ptx);
+        let mut device = Device::new(&fixture(ptx));
         for (kernel, right) in KERNELS {
             if !runs_on(compiled, kernel) {
                 continue;

@@ -1,4 +1,7 @@
-//! A device for tests: typed buffers, launches by kernel name.
+//! A device for tests: typed buffers, launches by kernel name; and the files that tests read.
+
+use std::io::Read;
+use std::path::Path;
 
 use ptxvm::{Access, BufferId, Init, Launch, Memory, Module, Options, Outcome};
 
@@ -116,4 +119,24 @@ pub fn marks<'a>(source: &'a str, kernel: &str) -> Vec<(u32, &'a str)> {
         .take_while(|(line, _)| *line != "}")
         .filter_map(|(line, number)| Some((number, line.split_once("//~ ")?.1)))
         .collect()
+}
+
+/// The text of a file in `tests`; large ones are stored as `NAME.zst`.
+pub fn fixture(name: &str) -> String {
+    String::from_utf8(fixture_bytes(name)).expect("text")
+}
+
+/// The bytes of a file in `tests`; large ones are stored as `NAME.zst`.
+pub fn fixture_bytes(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
+    if let Ok(bytes) = std::fs::read(&path) {
+        return bytes;
+    }
+    let packed = std::fs::read(format!("{}.zst", path.display()));
+    let packed = packed.unwrap_or_else(|error| panic!("{name}.zst: {error}"));
+    let mut bytes = Vec::new();
+    let decoder = ruzstd::decoding::StreamingDecoder::new(&packed[..]);
+    let read = decoder.map(|mut decoder| decoder.read_to_end(&mut bytes));
+    assert!(matches!(read, Ok(Ok(_))), "{name}.zst is not valid");
+    bytes
 }
