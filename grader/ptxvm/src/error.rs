@@ -1,6 +1,6 @@
 //! Why a module cannot be loaded or a launch cannot start.
 
-use crate::loc::SourceLoc;
+use crate::source_loc::SourceLoc;
 
 /// Why a module cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,8 @@
 //! What a launch found, typed and without words: the caller knows the tensors' names.
 
-use crate::isa::ir::Pc;
-use crate::loc::SourceLoc;
+use crate::isa::names::Pc;
 use crate::memory::global::BufferId;
+use crate::source_loc::SourceLoc;
 
 /// Kinds of memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -256,11 +256,12 @@ mod finding;
 mod frontend;
 mod instruments;
 mod isa;
+mod lanes;
 mod launch;
-mod loc;
 mod machine;
 mod memory;
 mod program;
+mod source_loc;
 
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, MbarrierMisuse, RaceKind, Space};
@@ -273,11 +274,11 @@ pub use instruments::provenance::{
 pub use isa::class::Class;
 pub use launch::grid::{Footprint, Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use launch::reordered::{Order, launch_reordered};
-pub use loc::SourceLoc;
 pub use memory::global::{Access, BufferId, Init, Memory};
 pub use memory::heap::{HEAP_SIZE, HeapUse};
 pub use memory::host::HostFault;
-pub use program::{Kernel, Module, ParamType};
+pub use program::module::{Kernel, Module, ParamType};
+pub use source_loc::SourceLoc;
 
 impl Module {
     /// Total: any text gives a module or an error.

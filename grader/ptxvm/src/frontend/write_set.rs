@@ -7,11 +7,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::isa::ir::alu::{QQR, QRR};
-use crate::isa::ir::{Address, Alu, Base, Elements, Op, Slot, System, Uniform};
+use crate::isa::ir::{Alu, Op, System, Uniform};
 use crate::isa::matrix::Matrix;
+use crate::isa::names::{Address, Base, Elements, Slot};
 use crate::isa::operands::operands;
-use crate::memory::Window;
-use crate::program::{Program, UniformSlot};
+use crate::isa::window::Window;
+use crate::program::code::{Program, UniformSlot};
 
 /// Values that are told apart, each a bit; kernels have fewer pointers.
 const SOURCES: usize = 62;

@@ -2,20 +2,10 @@
 
 use crate::isa::matrix::Matrix;
 use crate::isa::mbarrier::Mbarrier;
+use crate::isa::names::{Address, Elements, Guard, P, Pc, Q, R, Slot};
 use crate::isa::opcodes::with_lane_operations;
+use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
-use crate::memory::Window;
-use crate::program::Ordering;
-
-/// Index into the 32-bit register file (which also holds 16-bit values, zero-extended).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct R(pub u32);
-/// Index into the 64-bit register file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Q(pub u32);
-/// Index into the predicate file; each predicate is a mask of 32 lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct P(pub u32);
 
 macro_rules! define_alu {
     ($($(#[$doc:meta])* $signature:ident($method:ident: $($file:ident),*) {
@@ -65,13 +55,6 @@ pub struct Carry {
     pub writes: bool,
 }
 
-/// Which lanes run an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guard {
-    pub predicate: P,
-    pub negated: bool,
-}
-
 /// A decoded instruction.
 #[derive(Clone, Debug)]
 pub struct Instr {
@@ -79,65 +62,6 @@ pub struct Instr {
     pub guard: Option<Guard>,
     /// False for steps that the lowering added: they are not the program's instructions.
     pub counted: bool,
-}
-
-/// Address in the code of a kernel.
-pub type Pc = u32;
-
-/// No such address: the function's exit.
-pub const NO_PC: Pc = Pc::MAX;
-
-/// Base register of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Base {
-    R(R),
-    Q(Q),
-}
-
-/// `[base+offset]` in a window.
-#[derive(Clone, Copy, Debug)]
-pub struct Address {
-    /// None: generic.
-    pub window: Option<Window>,
-    pub base: Base,
-    pub offset: i64,
-    /// `.volatile`, `.relaxed` and stronger: meant to be seen by others at once.
-    pub strong: bool,
-}
-
-/// Where a loaded element goes, or a stored one comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Slot {
-    R(R),
-    Q(Q),
-    /// `_`
-    Sink,
-}
-
-/// Width of one element in memory and how it fills its register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Element {
-    /// 1, 2, 4 or 8.
-    pub bytes: u32,
-    /// Loads sign-extend ...
-    pub signed: bool,
-    /// ... to this many bits: 16, 32 or 64.
-    pub register_bits: u32,
-}
-
-/// The elements of `ld` and `st`: 1, 2 or 4.
-#[derive(Clone, Copy, Debug)]
-pub struct Elements {
-    pub slots: [Slot; 4],
-    pub count: u8,
-    pub element: Element,
-}
-
-impl Elements {
-    /// Bytes of the whole access.
-    pub fn size(&self) -> u32 {
-        self.element.bytes * u32::from(self.count)
-    }
 }
 
 /// Read-modify-write operations.

@@ -3,8 +3,8 @@
 //! `mma.sync` and `ldmatrix` have the layouts of the PTX ISA (9.7.14.5). Those of `wmma` are nobody's business: here a
 //! fragment holds the matrix row by row, a register of every lane after the other.
 
-use crate::isa::ir::{Address, R, Slot};
-use crate::memory::Window;
+use crate::isa::names::{Address, R, Slot};
+use crate::isa::window::Window;
 
 /// Types of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,7 +316,7 @@ mod tests {
     fn places_are_as_even_as_machine_code_needs() {
         let least = |role, scalar, name, by_rows, window| {
             let fragment = fragment(role, Layout::Wmma, scalar, Shape::parse(name).unwrap());
-            let base = crate::isa::ir::Base::Q(crate::isa::ir::Q(0));
+            let base = crate::isa::names::Base::Q(crate::isa::names::Q(0));
             let address = Address { window, base, offset: 0, strong: false };
             Tile { fragment, address, stride: None, by_rows }.alignment()
         };

@@ -1,6 +1,6 @@
 //! Barrier objects in shared memory, `mbarrier` (PTX ISA 9.7.13.15): the instructions on them, and the 64 bits of one.
 
-use crate::isa::ir::{Address, P, Q, R, Slot};
+use crate::isa::names::{Address, P, Q, R, Slot};
 
 /// An instruction on an object, or on as many as lanes give addresses.
 #[derive(Clone, Copy, Debug)]
@@ -8,6 +8,9 @@ pub struct Mbarrier {
     pub address: Address,
     pub operation: Operation,
 }
+
+/// Tells accesses by `mbarrier` from all others, in [`What::operation`].
+pub(crate) const OPERATION: u32 = u32::MAX;
 
 /// What it does with the object.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
 //! The registers that an instruction reads and writes.
 
-use super::ir::{Alu, P, Q, R, Slot};
+use super::ir::Alu;
 use super::opcodes::with_lane_operations;
+use crate::isa::names::{P, Q, R, Slot};
 
 /// Registers of a lane operation.
 pub struct Operands {

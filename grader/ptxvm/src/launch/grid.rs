@@ -1,5 +1,6 @@
 //! Launches a kernel: checks the configuration, then runs block after block, in parallel where the result allows.
 
+use crate::program::variables::{place_variables, variable_address};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::error::LaunchError;
@@ -10,18 +11,21 @@ use crate::instruments::check::race::Races;
 use crate::instruments::check::trace::{Traced, Tracer};
 use crate::instruments::check::watch::{Watch, Watcher, Writer};
 use crate::instruments::count::Tally;
-use crate::isa::ir::{Pc, Slot, Special, Uniform};
+use crate::isa::ir::{Special, Uniform};
+use crate::isa::names::{Pc, Slot};
+use crate::lanes::coordinates;
 use crate::launch::cooperative;
 use crate::launch::residents::Resident;
 use crate::machine::block::{Ended, Patience, Turns};
-use crate::machine::exec::{BlockState, Env};
-use crate::machine::monitor::coordinates;
-use crate::machine::simd;
-use crate::machine::warp::{Registers, Warp};
+use crate::machine::exec::state::{BlockState, Env};
+use crate::machine::registers::Registers;
+use crate::machine::simd::dispatch;
+use crate::machine::warp::state::Warp;
 use crate::memory::flat::Flat;
 use crate::memory::global::{BufferId, Memory};
 use crate::memory::layout::Layout;
-use crate::program::{Kernel, Module, Program, UniformSlot};
+use crate::program::code::{Program, UniformSlot};
+use crate::program::module::{Kernel, Module};
 
 mod footprint;
 mod outcome;
@@ -146,7 +150,7 @@ pub(crate) fn launch_with<T: Tally>(
         block_size: launch.block,
         budget: options.budget,
         workspace,
-        simd: simd::best(),
+        simd: dispatch::best(),
     };
     let start = Start::new(&env, launch, &shared, first_variable);
     let index = |at: [u32; 3], of: [u32; 3]| (at[2] * of[1] + at[1]) * of[0] + at[0];
@@ -249,29 +253,6 @@ pub(crate) fn parameters(kernel: &Kernel, launch: &Launch) -> Result<Flat, Launc
     let mut flat = Flat::read_only(&layout);
     flat.fill(0, &bytes);
     Ok(flat)
-}
-
-/// Brings the module's variables into memory, unless an earlier launch did.
-pub(crate) fn place_variables(module: &Module, memory: &mut Memory) -> BufferId {
-    if let Some(first) = memory.module_variables(module.id) {
-        return first;
-    }
-    let first = memory.next_variable();
-    let values = module.variables.iter().map(|variable| {
-        let mut bytes = variable.bytes.clone();
-        for &(place, other, addend) in &variable.addresses {
-            let address = variable_address(first, other, addend);
-            bytes[place..place + 8].copy_from_slice(&address.to_le_bytes());
-        }
-        (variable.name.clone(), bytes)
-    });
-    let values: Vec<_> = values.collect();
-    memory.add_variables(module.id, values.into_iter());
-    first
-}
-
-fn variable_address(first: BufferId, index: u32, addend: i64) -> u64 {
-    BufferId(first.0 + index as usize).address().wrapping_add_signed(addend)
 }
 
 /// What every block starts from.
@@ -399,7 +380,7 @@ fn of_lane(special: Special, lane: u32) -> Option<u32> {
 }
 
 fn param_value(params: &Flat, offset: u32, bytes: u32) -> u64 {
-    use crate::memory::LaneMemory;
+    use crate::memory::lane_memory::LaneMemory;
     match params.check(0, offset.into(), bytes, false) {
         Ok(place) => params.get(0, place, bytes).0,
         Err(_) => 0,

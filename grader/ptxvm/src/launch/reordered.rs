@@ -2,15 +2,16 @@
 
 use crate::error::LaunchError;
 use crate::launch::grid::{
-    Launch, Options, Start, block_coordinates, check_configuration, parameters, place_variables,
+    Launch, Options, Start, block_coordinates, check_configuration, parameters,
 };
 use crate::machine::block::{Ended, Turns};
-use crate::machine::exec::{BlockState, Env};
+use crate::machine::exec::state::{BlockState, Env};
 use crate::machine::monitor::Monitor;
-use crate::machine::simd;
-use crate::machine::warp::Warp;
+use crate::machine::simd::dispatch;
+use crate::machine::warp::state::Warp;
 use crate::memory::global::Memory;
-use crate::program::{Kernel, Module};
+use crate::program::module::{Kernel, Module};
+use crate::program::variables::place_variables;
 
 /// An order of blocks in a grid, and of warps in a block. [`launch()`](crate::launch()) runs both by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +91,7 @@ pub fn launch_reordered(
         workspace: 0,
         block_size: launch.block,
         budget: options.budget,
-        simd: simd::best(),
+        simd: dispatch::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     let mut state = BlockState::new(start.warps, Unwatched);

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use crate::machine::block::{Barriers, Ended, Patience, Stalled, Turns};
-use crate::machine::exec::{BlockState, Env};
+use crate::machine::exec::state::{BlockState, Env};
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::Warp;
-use crate::program::Program;
+use crate::machine::warp::state::Warp;
+use crate::program::code::Program;
 
 /// A turn of a block: long enough that changing over costs little, short enough that waiting costs little.
 pub(crate) const TURN: Patience = Patience { block: 1 << 12, warp: 1 << 10 };

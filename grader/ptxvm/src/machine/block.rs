@@ -3,10 +3,13 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::finding::FindingKind;
-use crate::isa::ir::{Op, Pc};
-use crate::machine::exec::{BlockState, Env, Machine, Pause, SLICE, finish_reduction, instruction};
+use crate::isa::ir::Op;
+use crate::isa::names::Pc;
+use crate::machine::exec::barrier::finish_reduction;
+use crate::machine::exec::state::{BlockState, Env, Machine, Pause, SLICE};
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::{Status, Warp};
+use crate::machine::warp::split::Status;
+use crate::machine::warp::state::Warp;
 
 /// PTX ISA 9.7.13.1: 16 barriers for a block.
 const BARRIERS: usize = 16;
@@ -193,7 +196,7 @@ impl<M: Monitor> Turns<'_, '_, M> {
         } else {
             barrier.waiting.push((index, at));
         }
-        if let Some(Op::Bar(bar)) = instruction(self.env.program, at).map(|instr| &instr.op)
+        if let Some(Op::Bar(bar)) = self.env.program.instruction(at).map(|instr| &instr.op)
             && let Some((_, guard)) = bar.reduce
         {
             let p = warp.registers.p(guard.predicate);
@@ -230,7 +233,7 @@ impl<M: Monitor> Turns<'_, '_, M> {
         for &(index, at) in &barrier.waiting {
             let warp = &mut self.warps[index];
             warp.status = Status::Ready;
-            if let Some(Op::Bar(bar)) = instruction(self.env.program, at).map(|instr| &instr.op)
+            if let Some(Op::Bar(bar)) = self.env.program.instruction(at).map(|instr| &instr.op)
                 && let Some((reduce, _)) = bar.reduce
             {
                 finish_reduction(warp, reduce, warp.live, barrier.count, barrier.all);

@@ -4,14 +4,17 @@
 //! over the monitor, so what is not watched costs nothing.
 
 use crate::finding::{AccessKind, Log};
-use crate::isa::ir::{Instr, Pc, R};
-use crate::machine::exec::words::Words;
-use crate::machine::warp::Registers;
-use crate::memory::Window;
+use crate::isa::ir::Instr;
+use crate::isa::names::{Pc, R};
+use crate::isa::ordering::Ordering;
+use crate::isa::window::Window;
+use crate::lanes::Words;
+use crate::lanes::coordinates;
+use crate::machine::registers::Registers;
 use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
 use crate::memory::local::Local;
-use crate::program::{Ordering, Program};
+use crate::program::code::Program;
 
 /// One memory instruction of one warp.
 pub(crate) struct Event<'a> {
@@ -68,11 +71,6 @@ pub(crate) struct WordReads<'a> {
     pub memory: &'a Memory,
 }
 
-/// Coordinates of a thread, or a block, from its index; x runs fastest.
-pub(crate) fn coordinates(index: u32, size: [u32; 3]) -> [u32; 3] {
-    [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
-}
-
 /// One instruction of one warp, about to run.
 pub(crate) struct Step<'a> {
     pub pc: Pc,
@@ -84,7 +82,7 @@ pub(crate) struct Step<'a> {
     /// Index of the warp in its block.
     pub warp: u32,
     pub registers: &'a Registers,
-    /// See [`crate::machine::warp::Warp::members`].
+    /// See [`crate::machine::warp::state::Warp::members`].
     pub members: &'a [u32; 32],
     pub memory: &'a Memory,
     pub shared: &'a Flat,

@@ -2,8 +2,8 @@
 
 use super::flights::Flights;
 use super::layout::Layout;
-use super::{Fault, LaneMemory, byte_flags, within_word};
-use crate::machine::exec::words::Words;
+use crate::lanes::Words;
+use crate::memory::lane_memory::{Fault, LaneMemory, byte_flags, within_word};
 
 /// Words with flags: for each byte whether it belongs to a variable (high nibble) and whether it was written (low nibble).
 #[derive(Clone, Debug, Default)]
@@ -172,7 +172,7 @@ impl LaneMemory for Flat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::warp::Row;
+    use crate::lanes::Row;
 
     fn two_variables() -> (Flat, u64) {
         let mut layout = Layout::default();

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 use super::dense::{self, Dense};
 use super::heap::{Heap, HeapUse};
 use super::host::HostFault;
-use super::{Fault, LaneMemory, byte_flags, within_word};
-use crate::machine::exec::words::Words;
+use crate::lanes::Words;
+use crate::memory::lane_memory::{Fault, LaneMemory, byte_flags, within_word};
 
 /// A global-memory allocation.
 ///

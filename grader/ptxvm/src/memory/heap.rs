@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::global::{BufferId, Memory};
-use super::{Fault, byte_flags, within_word};
+use crate::memory::lane_memory::{Fault, byte_flags, within_word};
 
 /// Bytes that kernels may have allocated at a time: `cudaLimitMallocHeapSize` unless a program changes it.
 pub const HEAP_SIZE: u64 = 8 << 20;

@@ -1,8 +1,6 @@
-//! What the host does with global memory between launches: free, read, write, fill, copy; and a module's variables.
+//! What the host does with global memory between launches: free, read, write, copy.
 
 use super::global::{Buffer, BufferId, Memory};
-use crate::launch::grid::place_variables;
-use crate::program::Module;
 
 /// Why the host's access fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,14 +73,6 @@ impl Memory {
         Ok(())
     }
 
-    /// Address and size of a module's variable (`__device__`), by its name in the PTX. The variables come into being with
-    /// the first launch, or here.
-    pub fn variable(&mut self, module: &Module, name: &str) -> Option<(u64, usize)> {
-        let index = module.variables.iter().position(|variable| variable.name == name)?;
-        let id = BufferId(place_variables(module, self).0 + index);
-        Some((self.address(id), self.size(id)))
-    }
-
     /// How many buffers have not been freed, and their bytes.
     pub fn in_use(&self) -> (usize, usize) {
         let live = self.buffers().filter(|buffer| !buffer.is_freed());
@@ -109,34 +99,6 @@ impl Memory {
 fn put_bytes(buffer: &Buffer, start: usize, bytes: &[u8]) {
     for (place, &byte) in (start..).zip(bytes) {
         buffer.put(place, 1, byte.into());
-    }
-}
-
-impl Module {
-    /// Place and size in bytes of a `.const` variable, by its name in the PTX.
-    pub fn constant(&self, name: &str) -> Option<(usize, usize)> {
-        let found = self.constant_names.iter().find(|constant| constant.name == name)?;
-        Some((found.start as usize, found.size))
-    }
-
-    /// The bytes of a `.const` variable from `offset` on; None where they are not inside it.
-    pub fn read_constant(&self, name: &str, offset: usize, bytes: usize) -> Option<Vec<u8>> {
-        let (start, size) = self.constant(name)?;
-        offset.checked_add(bytes).filter(|&end| end <= size)?;
-        Some(self.constants.read((start + offset) as u32, bytes))
-    }
-
-    /// Writes into a `.const` variable; false where it would not be inside it.
-    pub fn write_constant(&mut self, name: &str, offset: usize, bytes: &[u8]) -> bool {
-        let Some((start, size)) = self.constant(name) else { return false };
-        let inside = offset.checked_add(bytes.len()).is_some_and(|end| end <= size);
-        if inside {
-            let (start, end) = ((start + offset) as u32, (start + offset + bytes.len()) as u32);
-            self.constants.fill(start, bytes);
-            // What was an address there is one no more.
-            self.addresses.retain(|&(place, ..)| place + 8 <= start || end <= place);
-        }
-        inside
     }
 }
 

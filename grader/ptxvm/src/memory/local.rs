@@ -1,8 +1,8 @@
 //! Memory of one thread: its stack frame and the parameters of its calls, lane beside lane.
 
 use super::layout::Layout;
-use super::{Fault, LaneMemory, byte_flags, within_word};
-use crate::machine::warp::lanes;
+use crate::lanes::lanes;
+use crate::memory::lane_memory::{Fault, LaneMemory, byte_flags, within_word};
 
 /// Local memory of a warp.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,8 @@ use super::body::{Body, Register, Result};
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{Q1, Q2, Q3, QQQRR, QQR, QQRR, QRR, QRRQ, R1, R2, R3, R4, RQ};
-use crate::isa::ir::{Alu, Carry, Logic, R};
+use crate::isa::ir::{Alu, Carry, Logic};
+use crate::isa::names::R;
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {
@@ -441,7 +442,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// A predicate operand as a register; `!p` gets one of its own.
-    pub fn plain_predicate(&mut self, operand: &Operand<'a>) -> Result<crate::isa::ir::P> {
+    pub fn plain_predicate(&mut self, operand: &Operand<'a>) -> Result<crate::isa::names::P> {
         let guard = self.predicate_operand(operand)?;
         if !guard.negated {
             return Ok(guard.predicate);

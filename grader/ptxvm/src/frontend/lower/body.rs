@@ -11,14 +11,15 @@ use super::postdom;
 use super::quiet::{self, Quiet};
 use super::refuse;
 use crate::error::LoadError;
+use crate::frontend::line_table::Tracker;
 use crate::frontend::syntax::ast::{
     Function, Instruction, Registers, Statement, VarSpace, Variable,
 };
 use crate::isa::ir::alu::{R1, R2};
-use crate::isa::ir::{Alu, Guard, Instr, NO_PC, Op, P, Pc, Q, R};
+use crate::isa::ir::{Alu, Instr, Op};
+use crate::isa::names::{Guard, NO_PC, P, Pc, Q, R};
+use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
-use crate::loc::Tracker;
-use crate::program::Ordering;
 
 pub(crate) type Result<T> = std::result::Result<T, LoadError>;
 

@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use super::body::Body;
 use super::{Context, ModulePlace, callgraph};
 use crate::error::LoadError;
+use crate::frontend::line_table::Tracker;
 use crate::frontend::syntax::ast::{Function, Variable};
-use crate::isa::ir::{Instr, NO_PC, Op, P, Pc, Q, R, Slot, Special, Uniform};
-use crate::loc::{SourceLoc, Tracker};
+use crate::isa::ir::{Instr, Op, Special, Uniform};
+use crate::isa::names::{NO_PC, P, Pc, Q, R, Slot};
 use crate::memory::layout::{FRAME_GAP, Layout};
-use crate::program::{Frame, Kernel, ParamType, Program, UniformSlot};
+use crate::program::code::{Frame, Program, UniformSlot};
+use crate::program::module::{Kernel, ParamType};
+use crate::source_loc::SourceLoc;
 
 type Result<T> = std::result::Result<T, LoadError>;
 

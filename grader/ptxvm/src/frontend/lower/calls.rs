@@ -3,7 +3,8 @@
 use super::body::{Body, Place, Result};
 use super::callgraph::Call;
 use crate::frontend::syntax::ast::Operand;
-use crate::isa::ir::{Alu, Enter, Guard, Leave, Op, Q, System, Uniform, alu};
+use crate::isa::ir::{Alu, Enter, Leave, Op, System, Uniform, alu};
+use crate::isa::names::{Guard, Q};
 use crate::isa::types::Type;
 
 /// Local addresses of the `.param` variables of a call.

@@ -1,6 +1,7 @@
 //! Control flow of one function: basic blocks and where they lead.
 
-use crate::isa::ir::{Instr, Op, Pc, System};
+use crate::isa::ir::{Instr, Op, System};
+use crate::isa::names::Pc;
 
 /// Basic blocks, in code order. The exit is one more node after the last block.
 #[derive(Debug)]

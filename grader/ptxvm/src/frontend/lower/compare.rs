@@ -4,7 +4,8 @@ use super::body::{Body, Result};
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PQQ, PRR, R1};
-use crate::isa::ir::{Alu, Logic, P, Uniform};
+use crate::isa::ir::{Alu, Logic, Uniform};
+use crate::isa::names::P;
 use crate::isa::types::Type;
 
 /// A comparison as one of the machine's, with its operands swapped or its result inverted.

@@ -5,8 +5,8 @@ use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::Q1;
 use crate::isa::ir::{Alu, Bar, BarReduce, Op, Uniform};
+use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
-use crate::program::Ordering;
 
 impl<'a> Body<'_, '_, '_, 'a> {
     /// True if the instruction was one of these.

@@ -5,10 +5,11 @@ use super::float::take_mode;
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PQQ, Q1, Q2, QQR, QR, QRR, R1, R2, RQ};
-use crate::isa::ir::{Alu, Op, Q, R, Uniform};
+use crate::isa::ir::{Alu, Op, Uniform};
+use crate::isa::names::{Q, R};
 use crate::isa::ops::round::Mode;
 use crate::isa::types::Type;
-use crate::memory::Window;
+use crate::isa::window::Window;
 
 /// A value between two steps of a conversion.
 #[derive(Clone, Copy)]

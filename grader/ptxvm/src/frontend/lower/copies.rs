@@ -5,7 +5,7 @@ use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::{CopyAsync, Op};
 use crate::isa::types::Type;
-use crate::memory::Window;
+use crate::isa::window::Window;
 
 impl<'a> Body<'_, '_, '_, 'a> {
     /// True if the instruction was one of these.

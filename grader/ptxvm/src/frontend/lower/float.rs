@@ -3,8 +3,9 @@
 use super::body::{Body, Result};
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
+use crate::isa::ir::Alu;
 use crate::isa::ir::alu::{PQ, PR, Q1, Q2, Q3, R1, R2, R3};
-use crate::isa::ir::{Alu, Q, R};
+use crate::isa::names::{Q, R};
 use crate::isa::ops::round::Mode;
 use crate::isa::types::Type;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::isa::ir::Pc;
+use crate::isa::names::Pc;
 
 /// The labels of a function.
 #[derive(Default)]

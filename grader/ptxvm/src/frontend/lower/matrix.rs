@@ -3,10 +3,11 @@
 use super::body::{Body, Result};
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
-use crate::isa::ir::{Op, Slot};
+use crate::isa::ir::Op;
 use crate::isa::matrix::{Fragment, Layout, Matrices, Matrix, Product, Role, Scalar, Shape, Tile};
+use crate::isa::names::Slot;
 use crate::isa::types::Type;
-use crate::memory::Window;
+use crate::isa::window::Window;
 
 /// Names of the four matrices of a product, as PTX says which types they have.
 struct Types {

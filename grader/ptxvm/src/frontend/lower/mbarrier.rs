@@ -4,10 +4,11 @@ use super::body::{Body, Result};
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R2, RQ};
-use crate::isa::ir::{Alu, Op, R, Slot, Uniform};
+use crate::isa::ir::{Alu, Op, Uniform};
 use crate::isa::mbarrier::{Arrival, MAX_COUNT, Mbarrier, Operation, Phase};
+use crate::isa::names::{R, Slot};
 use crate::isa::types::Type;
-use crate::memory::Window;
+use crate::isa::window::Window;
 
 /// How a bulk copy says that its bytes are there.
 const BYTES_COME: &str = "mbarrier::complete_tx::bytes";

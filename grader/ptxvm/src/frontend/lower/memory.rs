@@ -5,12 +5,11 @@ use super::mods::Mods;
 use super::quiet::Quiet;
 use crate::frontend::syntax::ast::{AddressBase, Operand};
 use crate::isa::ir::alu::{Q1, QR, R1};
-use crate::isa::ir::{
-    Address, Alu, Atom, AtomOp, Base, Element, Elements, Op, QuietAccess, Slot, Uniform,
-};
+use crate::isa::ir::{Alu, Atom, AtomOp, Op, QuietAccess, Uniform};
+use crate::isa::names::{Address, Base, Element, Elements, Slot};
+use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
-use crate::memory::Window;
-use crate::program::Ordering;
+use crate::isa::window::Window;
 
 /// Cache hints, ordering and scopes: on this machine every access is at once visible to all.
 const HINTS: [&str; 17] = [

@@ -31,13 +31,13 @@ mod wide;
 use std::collections::HashMap;
 
 use crate::error::LoadError;
+use crate::frontend::line_table::Files;
 use crate::frontend::syntax::ast::{File, Function, InitValue, VarSpace, Variable};
 use crate::isa::types::Type;
-use crate::loc::Files;
-use crate::memory::code_address;
+use crate::isa::window::code_address;
 use crate::memory::flat::Flat;
 use crate::memory::layout::Layout;
-use crate::program::{Constant, Kernel, Module, ModuleVariable};
+use crate::program::module::{Constant, Kernel, Module, ModuleVariable};
 
 /// What every kernel of a module sees.
 pub(crate) struct Context<'f, 'a> {

@@ -4,7 +4,8 @@ use super::body::{Body, Register, Result};
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2};
-use crate::isa::ir::{Alu, R, Uniform};
+use crate::isa::ir::{Alu, Uniform};
+use crate::isa::names::R;
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {

@@ -3,9 +3,10 @@
 use super::body::{Body, Place, Register, Result, Scope};
 use super::{ModulePlace, refuse};
 use crate::frontend::syntax::ast::Operand;
-use crate::isa::ir::{Alu, Guard, P, Q, R, Slot, Special, Uniform, alu};
+use crate::isa::ir::{Alu, Special, Uniform, alu};
+use crate::isa::names::{Guard, P, Q, R, Slot};
 use crate::isa::types::Type;
-use crate::memory::Window;
+use crate::isa::window::Window;
 
 impl<'a> Body<'_, '_, '_, 'a> {
     /// The register of a name, if it is one. `%r7` of `.reg .b32 %r<10>` exists from its first mention on.

@@ -5,7 +5,8 @@ use super::compare::Comparison;
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2};
-use crate::isa::ir::{Alu, Logic, P, Uniform};
+use crate::isa::ir::{Alu, Logic, Uniform};
+use crate::isa::names::P;
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {

@@ -4,8 +4,9 @@ use super::body::{Body, Result};
 use super::float::take_mode;
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
+use crate::isa::ir::Alu;
 use crate::isa::ir::alu::{QRR, R1, R2, R3, RQ};
-use crate::isa::ir::{Alu, R};
+use crate::isa::names::R;
 use crate::isa::ops::round::Mode;
 use crate::isa::types::Type;
 

@@ -4,7 +4,8 @@ use super::body::{Body, Result};
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2, R3, R4};
-use crate::isa::ir::{Alu, R, Uniform};
+use crate::isa::ir::{Alu, Uniform};
+use crate::isa::names::R;
 use crate::isa::ops::video::{Action, Part, Scalar, Simd, Then};
 use crate::isa::types::Type;
 

@@ -4,7 +4,8 @@ use super::body::{Body, Register, Result};
 use super::mods::Mods;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PRR, R1};
-use crate::isa::ir::{Alu, Op, Redux, Shuffle, Slot, Special, Uniform, Vote};
+use crate::isa::ir::{Alu, Op, Redux, Shuffle, Special, Uniform, Vote};
+use crate::isa::names::Slot;
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {

@@ -3,10 +3,11 @@
 use super::body::{Body, Register, Result};
 use super::mods::Mods;
 use crate::frontend::syntax::ast::{Operand, Registers};
+use crate::isa::ir::Alu;
 use crate::isa::ir::alu::Q1;
-use crate::isa::ir::{Alu, Element, Elements, Q, Slot};
+use crate::isa::names::{Element, Elements, Q, Slot};
 use crate::isa::types::Type;
-use crate::memory::Window;
+use crate::isa::window::Window;
 
 impl<'a> Body<'_, '_, '_, 'a> {
     /// Whether a declaration was of such registers.

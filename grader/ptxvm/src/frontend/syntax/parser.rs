@@ -4,7 +4,7 @@ use super::ast::{File, Function, InitValue, VarSpace, Variable};
 use super::lexer::{Kind, Token, tokens};
 use crate::error::LoadError;
 use crate::isa::types::Type;
-use crate::loc::SourceLoc;
+use crate::source_loc::SourceLoc;
 
 pub(super) type Result<T> = std::result::Result<T, LoadError>;
 

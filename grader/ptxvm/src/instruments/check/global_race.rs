@@ -16,10 +16,11 @@ use super::stamps::{self, Access, Events, Stamp};
 use super::sync::Order;
 use super::words::{Words, cells};
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
+use crate::lanes::coordinates;
 use crate::launch::cooperative;
-use crate::machine::monitor::{Event, coordinates};
+use crate::machine::monitor::Event;
 use crate::memory::global::Memory;
-use crate::program::Program;
+use crate::program::code::Program;
 
 /// Bytes that the shadow may have in any case. One access takes up to 60,000 more where its lanes hit pages far apart.
 const FIXED: usize = 1 << 14;
@@ -296,7 +297,7 @@ impl GlobalRaces {
         let left = self.rows(event, unit, &row);
         let past = row.past;
         let mut last = (u64::MAX, None);
-        for lane in crate::machine::warp::lanes(left) {
+        for lane in crate::lanes::lanes(left) {
             let address = event.addresses[lane];
             if !event.memory.is_written(address) {
                 continue;

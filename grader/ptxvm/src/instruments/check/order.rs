@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::global_race::GlobalRaces;
 use crate::finding::{AccessKind, Log};
+use crate::isa::window::Window;
 use crate::machine::monitor::{Event, Monitor, WordReads};
-use crate::memory::Window;
 use crate::memory::global::Memory;
 
 /// Who touched a word: nobody yet, ...
@@ -135,7 +135,7 @@ impl OrderWatch<'_> {
         }
         // Those of the buffer that the lane before hit, and where it starts.
         let (mut start, mut words) = (0, [].as_slice());
-        for lane in crate::machine::warp::lanes(event.done) {
+        for lane in crate::lanes::lanes(event.done) {
             let address = event.addresses[lane];
             let mut offset = address.wrapping_sub(start);
             if offset / 4 >= words.len() as u64 {

@@ -9,14 +9,15 @@
 use super::global_race::{Blocks, GlobalRaces};
 use super::know::Seen;
 use super::phases::Phases;
-use super::shared::entry::ROW;
-use super::shared::{self, Access, Mark, Now, Race, Shadow};
+use super::shared::{self, Access, Now, Race, Shadow};
 use super::sync::Order;
 use crate::finding::{AccessKind, FindingKind, Log};
-use crate::machine::exec::mbarrier::OPERATION;
+use crate::isa::mbarrier::OPERATION;
+use crate::isa::ordering::Ordering;
+use crate::isa::window::Window;
 use crate::machine::monitor::{Event, Monitor, PhaseStep, WordReads};
-use crate::memory::Window;
-use crate::program::Ordering;
+use crate::machine::simd::shadow_words::Mark;
+use crate::machine::simd::shadow_words::ROW;
 
 /// Warps of a block at most.
 pub(super) const WARPS: usize = 32;
@@ -100,7 +101,7 @@ impl Monitor for Races {
     }
 
     fn barrier(&mut self, warps: u32) {
-        let members = || crate::machine::warp::lanes(warps);
+        let members = || crate::lanes::lanes(warps);
         let mut joined = [0; WARPS];
         for warp in members() {
             for (all, &clock) in joined.iter_mut().zip(&self.clocks[warp]) {
@@ -238,7 +239,7 @@ impl Races {
             }
             left &= !lanes;
         }
-        for lane in crate::machine::warp::lanes(left) {
+        for lane in crate::lanes::lanes(left) {
             let address = event.addresses[lane];
             if event.kind == AccessKind::Read {
                 // Of many lanes that read one word, two are as good as all.

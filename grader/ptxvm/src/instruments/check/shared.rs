@@ -5,7 +5,6 @@
 //! entries for each byte elsewhere, up to the next barrier of all warps.
 
 mod classes;
-pub(crate) mod entry;
 mod events;
 mod last;
 #[cfg(test)]
@@ -13,10 +12,9 @@ mod tests;
 
 use std::ops::Range;
 
+use crate::machine::simd::shadow_words::{Entry, Mark, ROW};
 pub(super) use classes::in_groups;
 use classes::{CELL_BITS, Cell, Classes, Doer, Known, More, NUMBERS, Refusal, vague};
-pub(super) use entry::Mark;
-use entry::{Entry, ROW};
 use events::Events;
 pub(super) use events::{Access, Event};
 use last::Last;
@@ -25,7 +23,7 @@ pub(super) use last::{Now, Race};
 use super::race::WARPS;
 use crate::finding::AccessKind;
 use crate::machine::monitor::WordReads;
-use crate::machine::simd::Simd;
+use crate::machine::simd::dispatch::Simd;
 
 /// Events that are kept in any case, where bytes have no cells and where they have.
 const MIN_EVENTS: [usize; 2] = [384, 160];

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::isa::ir::Pc;
+use crate::isa::names::Pc;
 
 /// An access; the default is nobody's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -17,11 +17,11 @@ use super::stamps::{self, Access};
 use super::words::{Here, Word, Words, cells};
 use crate::finding::AccessKind;
 use crate::isa::ir::Op;
+use crate::isa::ordering::Ordering;
+use crate::isa::window::Window;
+use crate::lanes::lanes;
 use crate::launch::cooperative;
 use crate::machine::monitor::Event;
-use crate::machine::warp::lanes;
-use crate::memory::Window;
-use crate::program::Ordering;
 
 /// Bytes that the words of global memory by which threads order each other may take, beside half of the buffers.
 const WORDS: usize = 1 << 20;
@@ -259,7 +259,8 @@ impl Order {
         let update = event.kind == AccessKind::Atomic;
         // The sum of `red` goes to nobody.
         let instr = event.program.code.get(event.pc as usize).map(|instr| &instr.op);
-        let blind = matches!(instr, Some(Op::Atom(atom)) if atom.dst == crate::isa::ir::Slot::Sink);
+        let blind =
+            matches!(instr, Some(Op::Atom(atom)) if atom.dst == crate::isa::names::Slot::Sink);
         let reads = event.kind == AccessKind::Read || update && !blind;
         let grid = if shared { None } else { cooperative::barrier_address(event.memory) };
         let (mut news, mut union) = (false, LastUnion::default());

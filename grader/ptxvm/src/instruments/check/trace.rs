@@ -1,12 +1,12 @@
 //! Records the global accesses of one thread.
 
 use crate::finding::{AccessKind, Log};
-use crate::isa::ir::Pc;
-use crate::loc::SourceLoc;
+use crate::isa::names::Pc;
+use crate::isa::window::Window;
 use crate::machine::monitor::{Event, Monitor, WordReads};
-use crate::memory::Window;
 use crate::memory::global::BufferId;
-use crate::program::Program;
+use crate::program::code::Program;
+use crate::source_loc::SourceLoc;
 
 /// One access of a traced thread.
 #[derive(Clone, Debug, PartialEq)]

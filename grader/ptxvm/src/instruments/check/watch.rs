@@ -1,12 +1,12 @@
 //! Finds the thread that wrote a place in global memory last.
 
 use crate::finding::{AccessKind, Log};
-use crate::isa::ir::Pc;
-use crate::loc::SourceLoc;
+use crate::isa::names::Pc;
+use crate::isa::window::Window;
+use crate::lanes::lanes;
 use crate::machine::monitor::{Event, Monitor, WordReads};
-use crate::machine::warp::lanes;
-use crate::memory::Window;
 use crate::memory::global::BufferId;
+use crate::source_loc::SourceLoc;
 
 /// A place in global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

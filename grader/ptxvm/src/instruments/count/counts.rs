@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use crate::isa::class::Class;
-use crate::loc::SourceLoc;
+use crate::source_loc::SourceLoc;
 
 /// Numbers of a launch, of several, or of a line. Instructions count once for each warp that executes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,11 +5,12 @@ use super::patterns;
 use crate::finding::{AccessKind, Log};
 use crate::isa::class::Class;
 use crate::isa::ir::Op;
-use crate::loc::SourceLoc;
-use crate::machine::exec::mbarrier;
+use crate::isa::mbarrier;
+use crate::isa::window::Window;
 use crate::machine::monitor::{Event, Monitor, Step};
-use crate::memory::Window;
-use crate::program::{Kernel, Program};
+use crate::program::code::Program;
+use crate::program::module::Kernel;
+use crate::source_loc::SourceLoc;
 use std::sync::Arc;
 
 /// Counts of each instruction of a program.

@@ -1,6 +1,6 @@
 //! What an access of a warp costs, from the addresses of its lanes.
 
-use crate::machine::warp::lanes;
+use crate::lanes::lanes;
 
 /// Bytes of a sector of L1 and L2.
 const SECTOR: u64 = 32;

@@ -7,14 +7,15 @@ use std::collections::VecDeque;
 use crate::error::LaunchError;
 use crate::launch::cooperative;
 use crate::launch::grid::{
-    Launch, Options, Outcome, Start, check_configuration, launch_with, parameters, place_variables,
+    Launch, Options, Outcome, Start, check_configuration, launch_with, parameters,
 };
 use crate::launch::residents::{FIRST_TURN, Resident, TURN, take_turns};
 use crate::machine::block::Ended;
-use crate::machine::exec::Env;
-use crate::machine::simd;
+use crate::machine::exec::state::Env;
+use crate::machine::simd::dispatch;
 use crate::memory::global::Memory;
-use crate::program::{Kernel, Module};
+use crate::program::module::{Kernel, Module};
+use crate::program::variables::place_variables;
 
 /// As [`launch()`](crate::launch()), with counters of the same run besides: what it finds and prints is what it would find and
 /// print without them. The counters are those of [`launch_counted`], but where blocks wait for each other in loops: there
@@ -63,7 +64,7 @@ pub fn launch_counted(
         block_size: launch.block,
         budget: options.budget,
         workspace,
-        simd: simd::best(),
+        simd: dispatch::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     let blocks: u64 = launch.grid.iter().map(|&count| u64::from(count)).product();

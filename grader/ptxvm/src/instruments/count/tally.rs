@@ -2,7 +2,7 @@
 
 use super::monitor::Counter;
 use crate::machine::monitor::Monitor;
-use crate::program::Program;
+use crate::program::code::Program;
 
 /// A monitor of a launch, not of its blocks: host threads have one each, and add them up in the end.
 pub(crate) trait Tally: Monitor + Send {

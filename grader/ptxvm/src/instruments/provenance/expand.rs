@@ -3,8 +3,8 @@
 use super::arena::{Node, NodeId, PlaceId};
 use super::follow::raw;
 use super::{Number, Shadow};
-use crate::loc::SourceLoc;
 use crate::memory::global::BufferId;
+use crate::source_loc::SourceLoc;
 
 /// A value as a sum of products.
 #[derive(Clone, Debug, PartialEq)]

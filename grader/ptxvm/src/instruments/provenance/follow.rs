@@ -7,14 +7,17 @@ use super::registers::Expressions;
 use super::rules::{Rule, rule};
 use super::{Number, local_address};
 use crate::finding::{AccessKind, Log};
-use crate::isa::ir::{Alu, Atom, AtomOp, Base, Elements, Op, P, R, Slot, System};
+use crate::isa::ir::{Alu, Atom, AtomOp, Op, System};
 use crate::isa::mbarrier::{Arrival, Operation};
+use crate::isa::names::{Base, Elements, P, R, Slot};
 use crate::isa::operands::operands;
+use crate::isa::ops::shuffle::source_lane;
 use crate::isa::types::Type;
-use crate::machine::exec::warpops::source_lane;
+use crate::isa::window::Window;
+use crate::lanes::lanes;
 use crate::machine::monitor::{Event, Monitor, Step};
-use crate::machine::warp::{Registers, lanes};
-use crate::memory::{LaneMemory, Window};
+use crate::machine::registers::Registers;
+use crate::memory::lane_memory::LaneMemory;
 
 /// What an atomic finds before it runs, lane by lane.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ mod run;
 
 use std::collections::HashMap;
 
-use crate::loc::SourceLoc;
 use crate::memory::global::{BufferId, Memory};
-use crate::program::Program;
+use crate::program::code::Program;
+use crate::source_loc::SourceLoc;
 use arena::{Arena, NodeId, PlaceId};
 use cells::Cells;
 pub use expand::{Expansion, Factor, Product};

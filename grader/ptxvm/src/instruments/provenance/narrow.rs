@@ -4,8 +4,8 @@ use super::Shadow;
 use super::arena::{Node, NodeId, PlaceId};
 use super::follow::raw;
 use super::rules::Half;
-use crate::isa::ir::Slot;
-use crate::machine::warp::Registers;
+use crate::isa::names::Slot;
+use crate::machine::registers::Registers;
 
 impl Shadow {
     pub(super) fn half(

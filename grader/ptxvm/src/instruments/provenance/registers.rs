@@ -1,9 +1,9 @@
 //! The expressions in the registers of a warp.
 
 use super::arena::NodeId;
-use crate::isa::ir::Slot;
-use crate::machine::warp::lanes;
-use crate::program::Program;
+use crate::isa::names::Slot;
+use crate::lanes::lanes;
+use crate::program::code::Program;
 
 /// One register file.
 #[derive(Debug, Default)]

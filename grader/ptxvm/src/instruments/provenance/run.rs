@@ -3,15 +3,16 @@
 use super::Shadow;
 use crate::error::LaunchError;
 use crate::launch::grid::{
-    Launch, Options, Start, block_coordinates, check_configuration, parameters, place_variables,
+    Launch, Options, Start, block_coordinates, check_configuration, parameters,
 };
 use crate::machine::block::Turns;
-use crate::machine::exec::{BlockState, Env};
+use crate::machine::exec::state::{BlockState, Env};
 use crate::machine::monitor::Monitor;
-use crate::machine::simd;
-use crate::machine::warp::Warp;
+use crate::machine::simd::dispatch;
+use crate::machine::warp::state::Warp;
 use crate::memory::global::Memory;
-use crate::program::{Kernel, Module};
+use crate::program::module::{Kernel, Module};
+use crate::program::variables::place_variables;
 
 /// As [`launch()`](crate::launch()), with the shadow of each value, some hundred times slower and without findings.
 ///
@@ -44,7 +45,7 @@ pub fn launch_shadowed(
         block_size: launch.block,
         budget: options.budget.min(shadow.max_steps),
         workspace: 0,
-        simd: simd::best(),
+        simd: dispatch::best(),
     };
     let start = Start::new(&env, launch, &layout, first_variable);
     shadow.begin(env.program, start.warps);

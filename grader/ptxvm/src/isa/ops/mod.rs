@@ -15,4 +15,5 @@ pub mod narrow;
 pub mod product;
 mod product8;
 pub mod round;
+pub mod shuffle;
 pub mod video;

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::{BlockResult, MAX_PRINTED, Outcome, Run, block_coordinates};
 use crate::finding::{Finding, FindingKind, Raw, Space, merge};
 use crate::instruments::check::watch::Writer;
-use crate::loc::SourceLoc;
-use crate::machine::monitor::coordinates;
+use crate::lanes::coordinates;
+use crate::source_loc::SourceLoc;
 
 impl Run<'_, '_> {
     /// Where threads race, that one of them read too early says nothing new.

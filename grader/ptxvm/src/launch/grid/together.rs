@@ -7,7 +7,7 @@ use super::{BlockResult, Footprint, Monitors, Run, Start, Worker, block_coordina
 use crate::instruments::count::Tally;
 use crate::launch::residents::{FIRST_TURN, Resident, TURN, take_turns};
 use crate::machine::block::{Barriers, Ended, Patience};
-use crate::machine::exec::Env;
+use crate::machine::exec::state::Env;
 use crate::machine::monitor::Monitor;
 
 impl Start {

@@ -1,15 +1,17 @@
 //! Read-modify-write operations (PTX ISA 9.7.13, `atom` and `red`).
 
-use super::Machine;
 use super::memory::{Faults, What};
 use crate::finding::AccessKind;
-use crate::isa::ir::{Atom, AtomOp, Pc};
+use crate::isa::ir::{Atom, AtomOp};
+use crate::isa::names::Pc;
 use crate::isa::ops::{float, half};
 use crate::isa::types::Type;
+use crate::isa::window::Window;
+use crate::lanes::lanes;
+use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::lanes;
 use crate::memory::global::Memory;
-use crate::memory::{LaneMemory, Window, within_word};
+use crate::memory::lane_memory::{LaneMemory, within_word};
 
 /// The new value of a word.
 pub(super) fn combine(op: AtomOp, ty: Type, flush: bool, old: u64, b: u64, c: u64) -> u64 {
@@ -99,7 +101,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     update(shared, lane, address, bytes, new)
                 }
                 Window::Local => update(&mut self.warp.local, lane, address, bytes, new),
-                Window::Const | Window::Param => Err(crate::memory::Fault::OutOfBounds),
+                Window::Const | Window::Param => {
+                    Err(crate::memory::lane_memory::Fault::OutOfBounds)
+                }
             };
             match done {
                 Ok((old, defined)) => {
@@ -129,7 +133,7 @@ fn update(
     address: u64,
     bytes: u32,
     new: impl Fn(u64) -> u64,
-) -> Result<(u64, bool), crate::memory::Fault> {
+) -> Result<(u64, bool), crate::memory::lane_memory::Fault> {
     let place = memory.check(lane, address, bytes, true)?;
     let (old, defined) = memory.get(lane, place, bytes);
     memory.put(lane, place, bytes, new(old));

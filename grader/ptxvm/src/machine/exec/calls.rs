@@ -1,10 +1,13 @@
 //! Calls of functions that may be active more than once in a thread, and calls through wrong pointers.
 
-use super::Machine;
 use crate::finding::FindingKind;
-use crate::isa::ir::{Enter, Leave, Pc, Q};
-use crate::machine::call_stack::STACK;
+use crate::isa::ir::{Enter, Leave};
+use crate::isa::names::{Pc, Q};
+use crate::lanes::lanes;
+use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
+use crate::machine::warp::call_stack::STACK;
+use crate::memory::lane_memory::LaneMemory;
 
 impl<M: Monitor> Machine<'_, '_, M> {
     /// Begins a frame and brings the arguments there; false if the stack is full.
@@ -48,16 +51,48 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     fn set_frame_pointer(&mut self, pointer: Q, mask: u32, address: u64) {
-        for lane in crate::machine::warp::lanes(mask) {
+        for lane in lanes(mask) {
             self.warp.registers.q_mut(pointer)[lane] = address;
         }
     }
 
     /// Tells of each lane whose pointer leads to no function.
     pub(super) fn invalid_call(&mut self, pc: Pc, mask: u32, pointer: Q) {
-        for lane in crate::machine::warp::lanes(mask) {
+        for lane in lanes(mask) {
             let address = self.warp.registers.q(pointer)[lane];
             self.record(FindingKind::InvalidCall { address }, pc, 1 << lane);
+        }
+    }
+
+    pub(super) fn copy_local(&mut self, mask: u32, to: u32, from: u32, size: u32) {
+        let local = &mut self.warp.local;
+        for lane in lanes(mask) {
+            for byte in 0..u64::from(size) {
+                let places = (
+                    local.check(lane, u64::from(from) + byte, 1, false),
+                    local.check(lane, u64::from(to) + byte, 1, true),
+                );
+                if let (Ok(from), Ok(to)) = places {
+                    let (value, defined) = local.get(lane, from, 1);
+                    if defined {
+                        local.put(lane, to, 1, value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A parameter of a call, as the called function finds it.
+    pub(super) fn argument(&self, lane: usize, place: u32, bytes: u32) -> u64 {
+        match self.warp.local.check(lane, place.into(), bytes, false) {
+            Ok(place) => self.warp.local.get(lane, place, bytes).0,
+            Err(_) => 0,
+        }
+    }
+
+    pub(super) fn set_argument(&mut self, lane: usize, place: u32, bytes: u32, value: u64) {
+        if let Ok(place) = self.warp.local.check(lane, place.into(), bytes, true) {
+            self.warp.local.put(lane, place, bytes, value);
         }
     }
 }

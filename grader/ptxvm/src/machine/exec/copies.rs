@@ -1,76 +1,15 @@
 //! `cp.async`. A copy happens when its thread waits for it; until then its bytes are nobody's.
 
-use super::Machine;
 use super::memory::{Faults, What};
 use crate::finding::{AccessKind, FindingKind};
-use crate::isa::ir::{CopyAsync, Pc};
+use crate::isa::ir::CopyAsync;
+use crate::isa::names::Pc;
+use crate::isa::window::Window;
+use crate::lanes::lanes;
+use crate::machine::async_copies::{Copies, Copy};
+use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::lanes;
-use crate::memory::{Fault, LaneMemory, Window};
-
-/// A copy of one lane that has not arrived.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Copy {
-    pc: Pc,
-    lane: u8,
-    /// Number of the lane's group.
-    group: u32,
-    to: u64,
-    from: u64,
-    /// Bytes that are written, and how many of them are read: the rest becomes zero.
-    size: u32,
-    read: u32,
-}
-
-impl Copy {
-    pub fn lane(&self) -> usize {
-        self.lane.into()
-    }
-
-    /// Whether a wait of some lanes for all but the last `groups` of their groups is for this one too.
-    fn ends(&self, mask: u32, groups: u32, committed: &[u32; 32]) -> bool {
-        let lane = self.lane();
-        mask >> lane & 1 == 1 && self.group < committed[lane].saturating_sub(groups)
-    }
-}
-
-/// The copies of a warp's lanes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Copies {
-    pending: Vec<Copy>,
-    /// Groups that each lane has committed.
-    groups: [u32; 32],
-}
-
-impl Copies {
-    pub fn clear(&mut self) {
-        self.pending.clear();
-        self.groups = [0; 32];
-    }
-
-    /// What comes next belongs to the next group.
-    pub fn commit(&mut self, mask: u32) {
-        for lane in lanes(mask) {
-            self.groups[lane] = self.groups[lane].saturating_add(1);
-        }
-    }
-
-    /// Takes the copies that some lanes have begun.
-    pub fn take_begun(&mut self, mask: u32) -> Vec<Copy> {
-        let (begun, rest) = self.pending.iter().partition(|copy| mask >> copy.lane & 1 == 1);
-        self.pending = rest;
-        begun
-    }
-
-    /// Takes the copies of all committed groups but the last `groups` of each lane, in their order.
-    fn take(&mut self, mask: u32, groups: u32) -> Vec<Copy> {
-        let committed = self.groups;
-        let (ended, rest) =
-            self.pending.iter().partition(|copy| copy.ends(mask, groups, &committed));
-        self.pending = rest;
-        ended
-    }
-}
+use crate::memory::lane_memory::{Fault, LaneMemory};
 
 impl<M: Monitor> Machine<'_, '_, M> {
     /// Those of the warp.
@@ -250,39 +189,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 size: what.size,
                 offset: offset as i64,
                 copy: self.env.program.place(pc).cloned(),
-                copy_thread: crate::machine::monitor::coordinates(thread, self.env.block_size),
+                copy_thread: crate::lanes::coordinates(thread, self.env.block_size),
             };
             self.record(kind, what.pc, 1 << lane);
         }
         found
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_groups_of_each_lane_stay_on_their_way() {
-        let mut copies = Copies::default();
-        for group in 0..4 {
-            for lane in 0..2 {
-                let copy = Copy { pc: 0, lane, group, to: group.into(), from: 0, size: 4, read: 4 };
-                copies.pending.push(copy);
-            }
-            if group < 3 {
-                copies.commit(0b01);
-            }
-        }
-        let groups = |copies: Vec<Copy>| -> Vec<(u8, u32)> {
-            copies.iter().map(|copy| (copy.lane, copy.group)).collect()
-        };
-        // Lane 0 has committed groups 0 to 2, lane 1 none.
-        assert_eq!(groups(copies.take(0b11, 1)), [(0, 0), (0, 1)]);
-        assert_eq!(groups(copies.take(0b10, 0)), []);
-        assert_eq!(groups(copies.take(0b11, 0)), [(0, 2)]);
-        copies.commit(0b11);
-        assert_eq!(groups(copies.take(0b01, 0)), [(0, 3)]);
-        assert_eq!(copies.pending.len(), 4);
     }
 }

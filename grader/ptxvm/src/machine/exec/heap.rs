@@ -1,10 +1,10 @@
 //! `malloc` and `free` of the device runtime; lanes take their turn in order.
 
-use super::Machine;
 use crate::finding::FindingKind;
-use crate::isa::ir::Pc;
+use crate::isa::names::Pc;
+use crate::lanes::lanes;
+use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::lanes;
 
 impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn malloc(&mut self, mask: u32, size: u32, result: Option<u32>) {

@@ -1,14 +1,16 @@
 //! Tensor cores: operations that a whole warp does as one (PTX ISA 9.7.14).
 
-use super::Machine;
 use super::memory::{Faults, What};
 use crate::finding::{AccessKind, FindingKind};
-use crate::isa::ir::{Address, Pc, Slot};
 use crate::isa::matrix::{Fragment, Matrices, Matrix, Product, Tile, element_of_8x8};
+use crate::isa::names::{Address, Pc, Slot};
 use crate::isa::ops::product::{Dense, product};
+use crate::isa::window::Window;
+use crate::lanes::lanes;
+use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::{Registers, lanes};
-use crate::memory::{Fault, LaneMemory, Window};
+use crate::machine::registers::Registers;
+use crate::memory::lane_memory::{Fault, LaneMemory};
 
 /// Bytes of a row of `ldmatrix`.
 const ROW: u32 = 16;

@@ -1,18 +1,19 @@
 //! Instructions on barrier objects in shared memory (`mbarrier`).
 
-use super::Machine;
-use super::copies::Copy;
 use super::memory::{Faults, What};
-use super::objects::{Attached, Object, SIZE};
 use crate::finding::{AccessKind, FindingKind, MbarrierMisuse};
-use crate::isa::ir::{Address, Pc, R};
+use crate::isa::mbarrier::OPERATION;
 use crate::isa::mbarrier::{Arrival, MAX_COUNT, Mbarrier, Operation, Phase, Word};
-use crate::machine::monitor::{Monitor, PhaseStep, coordinates};
-use crate::machine::warp::lanes;
-use crate::memory::{Fault, LaneMemory, Window};
+use crate::isa::names::{Address, Pc, R};
+use crate::isa::window::Window;
+use crate::lanes::coordinates;
+use crate::lanes::lanes;
+use crate::machine::async_copies::Copy;
+use crate::machine::barrier_objects::{Attached, Object, SIZE};
+use crate::machine::exec::state::Machine;
+use crate::machine::monitor::{Monitor, PhaseStep};
+use crate::memory::lane_memory::{Fault, LaneMemory};
 
-/// Tells accesses by `mbarrier` from all others, in [`What::operation`].
-pub(crate) const OPERATION: u32 = u32::MAX;
 /// Bytes of which the size and both addresses of `cp.async.bulk` are multiples (PTX ISA 9.7.9.25.4.1).
 const BULK: u32 = 16;
 

@@ -5,11 +5,12 @@
 
 use std::mem::discriminant;
 
-use super::Machine;
-use crate::isa::ir::{Guard, Op, Pc, R, Slot};
+use crate::isa::ir::Op;
+use crate::isa::names::{Guard, Pc, R, Slot};
+use crate::lanes::lanes;
+use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
-use crate::machine::subwarps::{Part, State};
-use crate::machine::warp::lanes;
+use crate::machine::warp::subwarp::{Part, State};
 
 /// What each lane brings to an operation.
 enum Source {

@@ -1,13 +1,15 @@
 //! Loads and stores, with the checks of bounds, alignment, access rights and initialisation.
 
-use super::Machine;
-use super::mbarrier;
-use super::words::Words;
 use crate::finding::{AccessKind, FindingKind, Space};
-use crate::isa::ir::{Address, Base, Elements, Pc, R, Slot};
+use crate::isa::mbarrier;
+use crate::isa::names::{Address, Base, Elements, Pc, R, Slot};
+use crate::isa::window::Window;
+use crate::lanes::Words;
+use crate::lanes::lanes;
+use crate::machine::exec::state::Machine;
 use crate::machine::monitor::{Event, Monitor, WordReads};
-use crate::machine::warp::{Registers, lanes};
-use crate::memory::{Fault, LaneMemory, Window};
+use crate::machine::registers::Registers;
+use crate::memory::lane_memory::{Fault, LaneMemory};
 
 /// Lanes by what happened to them.
 #[derive(Clone, Copy, Debug, Default)]

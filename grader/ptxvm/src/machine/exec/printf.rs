@@ -1,9 +1,12 @@
 //! `vprintf`: formats what the threads of a block print, in the order of lanes.
 
-use super::Machine;
+use crate::finding::FindingKind;
+use crate::isa::names::Pc;
+use crate::isa::window::Window;
+use crate::lanes::lanes;
+use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::lanes;
-use crate::memory::{LaneMemory, Window};
+use crate::memory::lane_memory::LaneMemory;
 
 /// Once a block has printed so many bytes, it prints no more; the hardware's buffer is limited too.
 const MAX_PRINTED: usize = 1 << 16;
@@ -70,8 +73,15 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
+    /// An `assert` has failed: its text becomes a finding.
+    pub(super) fn assert_fail(&mut self, pc: Pc, mask: u32, message: u32) {
+        let lane = mask.trailing_zeros() as usize;
+        let text = self.string(lane, self.argument(lane, message, 8));
+        self.record(FindingKind::Trap { message: Some(text) }, pc, mask);
+    }
+
     /// A string that ends in a zero byte.
-    pub(super) fn string(&self, lane: usize, address: u64) -> String {
+    fn string(&self, lane: usize, address: u64) -> String {
         let bytes: Vec<u8> = (0..MAX_STRING)
             .map_while(|offset| self.peek(lane, address.wrapping_add(offset), 1))
             .map(|byte| byte as u8)

@@ -1,25 +1,15 @@
 //! Loads and stores that only move values. That a value is uninitialised moves along with it, and is told where it leaves the
 //! thread's own memory or is used.
 
-use super::Machine;
 use super::memory::What;
 use crate::finding::{AccessKind, FindingKind, Space};
-use crate::isa::ir::{Pc, QuietAccess, Slot};
+use crate::isa::ir::QuietAccess;
+use crate::isa::names::Pc;
+use crate::isa::window::Window;
+use crate::lanes::lanes;
+use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::lanes;
-use crate::memory::Window;
-
-/// A register that holds what nobody wrote.
-#[derive(Clone, Debug)]
-pub(crate) struct Moving {
-    slot: Slot,
-    /// The lanes whose value it is.
-    mask: u32,
-    /// The load, and where in local memory it found the value.
-    pc: Pc,
-    size: u32,
-    offset: i64,
-}
+use crate::machine::warp::moving::Moving;
 
 impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn quiet_load(&mut self, pc: Pc, mask: u32, load: &QuietAccess) {

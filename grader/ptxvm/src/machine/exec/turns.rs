@@ -2,13 +2,15 @@
 
 use std::collections::hash_map::Entry;
 
-use super::{Machine, Pause};
-use crate::isa::ir::{Address, Pc};
+use crate::isa::names::{Address, Pc};
+use crate::isa::window::Window;
+use crate::lanes::lanes;
+use crate::machine::exec::state::{Machine, Pause};
 use crate::machine::monitor::Monitor;
-use crate::machine::spin::{Polled, Seen};
-use crate::machine::subwarps::State;
-use crate::machine::warp::{Status, lanes};
-use crate::memory::{LaneMemory, Window};
+use crate::machine::warp::spin::{Polled, Seen};
+use crate::machine::warp::split::Status;
+use crate::machine::warp::subwarp::State;
+use crate::memory::lane_memory::LaneMemory;
 
 impl<M: Monitor> Machine<'_, '_, M> {
     /// The warp has its turn: what it has waited for, it looks at itself.

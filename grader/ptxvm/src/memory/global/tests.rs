@@ -1,7 +1,7 @@
 //! Addresses, bounds, and which bytes are defined.
 
 use super::*;
-use crate::machine::warp::Row;
+use crate::lanes::Row;
 
 #[test]
 fn an_index_wrong_by_any_32_bit_amount_tells_its_buffer() {

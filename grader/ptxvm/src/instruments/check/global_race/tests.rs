@@ -1,8 +1,9 @@
 use super::*;
-use crate::machine::warp::Registers;
+use crate::isa::window::Window;
+use crate::machine::registers::Registers;
 use crate::memory::global::{Access, Init, Memory};
-use crate::memory::{LaneMemory, Window};
-use crate::program::Program;
+use crate::memory::lane_memory::LaneMemory;
+use crate::program::code::Program;
 
 const UNITS: u64 = 1 << 16;
 const THREADS: u64 = 256;

@@ -6,8 +6,8 @@
 
 use super::events::{Access, Event};
 use super::last::Last;
-use crate::isa::ir::Pc;
-use crate::program::Program;
+use crate::isa::names::Pc;
+use crate::program::code::Program;
 
 /// Bits of a byte's cell, ...
 pub(super) const CELL_BITS: u32 = WHO_BITS + CLASS_BITS;

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use super::super::race::WARPS;
-use super::entry::{Entry, LANE_BITS, MARK_BITS, Mark};
-use crate::isa::ir::Pc;
+use crate::isa::names::Pc;
+use crate::machine::simd::shadow_words::{Entry, LANE_BITS, MARK_BITS, Mark};
 
 /// Events that have numbers, from 1 on.
 const MAX_EVENT: usize = (1 << (MARK_BITS - LANE_BITS)) - 1;

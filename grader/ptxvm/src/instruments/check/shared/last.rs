@@ -3,10 +3,10 @@
 use super::super::know::Seen;
 use super::super::race::{Clocks, WARPS};
 use super::classes::{Classes, Doer, Known, More, Refusal};
-use super::entry::Mark;
 use super::events::{Access, Event, Events};
 use crate::finding::{AccessKind, RaceKind};
-use crate::program::Program;
+use crate::machine::simd::shadow_words::Mark;
+use crate::program::code::Program;
 
 /// Writer, first and latest reader. A writer is at most one of the readers. A plain writer before an atomic one may take a reader's
 /// place: other atomics race with it, but not with that one.

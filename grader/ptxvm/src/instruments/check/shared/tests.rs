@@ -521,7 +521,7 @@ fn all_sets_note_the_same_rows() {
         for rest in [free, odd] {
             let mut row = [rest; ROW];
             row[5] = odd;
-            let results = crate::machine::simd::sets().map(|set| {
+            let results = crate::machine::simd::dispatch::sets().map(|set| {
                 let [mut read, mut written] = [row; 2];
                 let noted = [
                     (set.note_reads)(&mut read, floor, mark),

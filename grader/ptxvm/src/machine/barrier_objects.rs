@@ -3,21 +3,22 @@
 
 use std::collections::BTreeMap;
 
-use super::copies::Copy;
-use super::words::Words;
 use crate::finding::{FindingKind, MbarrierMisuse};
-use crate::isa::ir::Pc;
 use crate::isa::mbarrier::Word;
-use crate::machine::warp::{Status, Warp};
+use crate::isa::names::Pc;
+use crate::lanes::Words;
+use crate::machine::async_copies::Copy;
+use crate::machine::warp::split::Status;
+use crate::machine::warp::state::Warp;
 
 /// Bytes of an object.
-pub(super) const SIZE: u32 = 8;
+pub const SIZE: u32 = 8;
 /// Warps of a block at most.
 const WARPS: usize = 32;
 
 /// An object between `init` and `inval`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Object {
+pub struct Object {
     pub word: Word,
     /// Where it was made, and by which thread of the block.
     pub made: Pc,
@@ -26,7 +27,7 @@ pub(super) struct Object {
 
 /// A copy that arrives when a phase completes.
 #[derive(Clone, Debug)]
-pub(super) struct Attached {
+pub struct Attached {
     pub copy: Copy,
     pub warp: u32,
     /// Addresses of the objects whose phase waits for it.
@@ -46,10 +47,10 @@ struct Stall {
 #[derive(Debug, Default)]
 pub(crate) struct Mbarriers {
     /// By address.
-    pub(super) objects: BTreeMap<u64, Object>,
-    pub(super) copies: Vec<Attached>,
+    pub objects: BTreeMap<u64, Object>,
+    pub copies: Vec<Attached>,
     /// Counts whatever could let a waiting thread go on.
-    pub(super) changes: u64,
+    pub changes: u64,
     stalls: [Stall; WARPS],
     /// How many changes there were when the block had executed so many instructions.
     quiet_since: (u64, u64),
@@ -73,7 +74,7 @@ impl Mbarriers {
     }
 
     /// The first object that an access touches.
-    pub(super) fn touched(&self, address: u64, size: u32) -> Option<u64> {
+    pub fn touched(&self, address: u64, size: u32) -> Option<u64> {
         let from = address.saturating_sub(u64::from(SIZE) - 1);
         self.objects.range(from..address.saturating_add(size.into())).next().map(|(&at, _)| at)
     }
@@ -94,7 +95,7 @@ impl Mbarriers {
     }
 
     /// Those that arrive with a phase of an object.
-    pub(super) fn complete_copies(&mut self, address: u64) -> Vec<Copy> {
+    pub fn complete_copies(&mut self, address: u64) -> Vec<Copy> {
         if self.copies.is_empty() {
             return Vec::new();
         }
@@ -106,7 +107,7 @@ impl Mbarriers {
     }
 
     /// A lane waits in vain.
-    pub(super) fn stall(&mut self, warp: u32, lane: usize, pc: Pc, address: u64) {
+    pub fn stall(&mut self, warp: u32, lane: usize, pc: Pc, address: u64) {
         let stall = &mut self.stalls[warp as usize % WARPS];
         if stall.changes != self.changes {
             *stall = Stall { changes: self.changes, ..Stall::default() };

@@ -1,40 +1,6 @@
 //! Where the lanes of a load find single words: the usual case, in which all of them are in one buffer.
 
-use crate::machine::sets::for_each_set;
-use crate::machine::warp::{Row, lanes};
-
-/// Most words between the lowest and the highest for which all in between are looked at together.
-pub(crate) const SPAN: usize = 64;
-
-/// Places of aligned words, one for each lane. Lanes that do not take part have the place of the first one that does.
-#[derive(Clone, Debug)]
-pub(crate) struct Words {
-    /// In words from the start of the buffer or window.
-    pub index: Row<u32>,
-    /// Of the first lane that takes part.
-    pub first: u32,
-    /// No lane is further up from the first; past 2^31 where one is below it.
-    pub reach: u32,
-}
-
-impl Words {
-    pub fn new() -> Self {
-        Self { index: Row([0; 32]), first: 0, reach: 0 }
-    }
-
-    /// From the lowest word to the highest, if these are near each other.
-    #[inline(always)]
-    pub fn span(&self) -> Option<std::ops::RangeInclusive<usize>> {
-        let first = self.first as usize;
-        ((self.reach as usize) < SPAN).then(|| first..=first + self.reach as usize)
-    }
-
-    /// Whether a condition holds for the words of all lanes.
-    #[inline(always)]
-    pub fn all(&self, mask: u32, holds: impl Fn(usize) -> bool) -> bool {
-        lanes(mask).all(|lane| holds(self.index.0[lane] as usize))
-    }
-}
+use crate::machine::simd::sets::for_each_set;
 
 /// Bits of a byte offset that a word of a buffer cannot have.
 const BEYOND: u64 = !(((1 << 32) - 1) << 2);
@@ -42,9 +8,10 @@ const BEYOND: u64 = !(((1 << 32) - 1) << 2);
 macro_rules! define_words {
     ($set:ident $features:tt) => {
         pub(crate) mod $set {
-            use super::{BEYOND, Row, Words};
-            use crate::machine::exec::arith::{BIT, $set::together, spread};
-            use crate::machine::sets::with_features;
+            use super::BEYOND;
+            use crate::lanes::{Row, Words};
+            use crate::machine::simd::arith::{BIT, $set::together, spread};
+            use crate::machine::simd::sets::with_features;
 
             with_features!{ $features
                 /// The words at `base + offset`; false if one is not aligned or too far up.

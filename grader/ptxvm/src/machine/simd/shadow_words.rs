@@ -1,11 +1,11 @@
 //! The entries of words of shared memory, and what is done with those of many words at once.
 
-use crate::machine::sets::for_each_set;
+use crate::machine::simd::sets::for_each_set;
 
 /// Bits of a mark: an event and a lane.
-pub(super) const MARK_BITS: u32 = 21;
+pub(crate) const MARK_BITS: u32 = 21;
 /// Bits of a lane.
-pub(super) const LANE_BITS: u32 = 5;
+pub(crate) const LANE_BITS: u32 = 5;
 
 /// A lane of an event; 0: nobody's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,15 +31,15 @@ impl Mark {
 
 /// The last accesses of a word: writer, first and latest reader from the lowest bit on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Entry(pub(super) u64);
+pub(crate) struct Entry(pub(crate) u64);
 
 impl Entry {
-    pub(super) const WRITER: u32 = 0;
-    pub(super) const READERS: [u32; 2] = [MARK_BITS, 2 * MARK_BITS];
+    pub(crate) const WRITER: u32 = 0;
+    pub(crate) const READERS: [u32; 2] = [MARK_BITS, 2 * MARK_BITS];
     /// Bytes of the word have cells of their own, ...
-    pub(super) const SPLIT: u64 = 1 << (3 * MARK_BITS);
+    pub(crate) const SPLIT: u64 = 1 << (3 * MARK_BITS);
     /// ... or even entries.
-    pub(super) const PART: u64 = Self::SPLIT >> 1;
+    pub(crate) const PART: u64 = Self::SPLIT >> 1;
 
     /// Of a word that is not split.
     #[inline(always)]
@@ -94,7 +94,7 @@ macro_rules! define_rows {
     ($set:ident $features:tt) => {
         pub(crate) mod $set {
             use super::{Entry, Mark, ROW, note};
-            use crate::machine::sets::with_features;
+            use crate::machine::simd::sets::with_features;
 
             with_features!{ $features
                 /// Whether all are as [`Entry::is_read`] asks.

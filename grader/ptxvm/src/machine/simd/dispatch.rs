@@ -5,11 +5,14 @@
 //! is what they always have; that of `AArch64` includes NEON with its fused multiply-add.
 #![allow(unsafe_code)]
 
-use crate::instruments::check::shared::entry::{self, Entry, Mark, ROW};
 use crate::isa::ir::Instr;
-use crate::machine::exec::arith::{self, Ran};
-use crate::machine::exec::words::{self, Words};
-use crate::machine::warp::Registers;
+use crate::lanes::Words;
+use crate::machine::registers::Registers;
+use crate::machine::simd::arith;
+use crate::machine::simd::arith::Ran;
+use crate::machine::simd::lane_indices;
+use crate::machine::simd::shadow_words;
+use crate::machine::simd::shadow_words::{Entry, Mark, ROW};
 
 /// Functions compiled for one set of instructions.
 #[derive(Debug)]
@@ -34,28 +37,28 @@ macro_rules! checked {
         // for.
         Simd {
             run: |code, start, registers, mask| unsafe { arith::$set::run(code, start, registers, mask) },
-            wide: |base, offset, mask, words| unsafe { words::$set::wide(base, offset, mask, words) },
-            narrow: |base, offset, mask, words| unsafe { words::$set::narrow(base, offset, mask, words) },
-            gather: |memory, words, values| unsafe { words::$set::gather(memory, words, values) },
-            distinct: |words| unsafe { words::$set::distinct(words) },
-            put: |old, values, mask| unsafe { words::$set::put(old, values, mask) },
-            all_read: |entries, floor, since| unsafe { entry::$set::all_read(entries, floor, since) },
-            note_reads: |row, floor, mark| unsafe { entry::$set::note_reads(row, floor, mark) },
-            note_writes: |row, floor, mark| unsafe { entry::$set::note_writes(row, floor, mark) },
+            wide: |base, offset, mask, words| unsafe { lane_indices::$set::wide(base, offset, mask, words) },
+            narrow: |base, offset, mask, words| unsafe { lane_indices::$set::narrow(base, offset, mask, words) },
+            gather: |memory, words, values| unsafe { lane_indices::$set::gather(memory, words, values) },
+            distinct: |words| unsafe { lane_indices::$set::distinct(words) },
+            put: |old, values, mask| unsafe { lane_indices::$set::put(old, values, mask) },
+            all_read: |entries, floor, since| unsafe { shadow_words::$set::all_read(entries, floor, since) },
+            note_reads: |row, floor, mark| unsafe { shadow_words::$set::note_reads(row, floor, mark) },
+            note_writes: |row, floor, mark| unsafe { shadow_words::$set::note_writes(row, floor, mark) },
         }
     }};
 }
 
 static BASELINE: Simd = Simd {
     run: arith::baseline::run,
-    wide: words::baseline::wide,
-    narrow: words::baseline::narrow,
-    gather: words::baseline::gather,
-    distinct: words::baseline::distinct,
-    put: words::baseline::put,
-    all_read: entry::baseline::all_read,
-    note_reads: entry::baseline::note_reads,
-    note_writes: entry::baseline::note_writes,
+    wide: lane_indices::baseline::wide,
+    narrow: lane_indices::baseline::narrow,
+    gather: lane_indices::baseline::gather,
+    distinct: lane_indices::baseline::distinct,
+    put: lane_indices::baseline::put,
+    all_read: shadow_words::baseline::all_read,
+    note_reads: shadow_words::baseline::note_reads,
+    note_writes: shadow_words::baseline::note_writes,
 };
 #[cfg(target_arch = "x86_64")]
 static AVX2: Simd = checked!(avx2);
@@ -100,9 +103,10 @@ impl Default for &Simd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::ir::{Alu, Op, P, Q, R, alu};
+    use crate::isa::ir::{Alu, Op, alu};
+    use crate::isa::names::{P, Q, R};
     use crate::isa::opcodes::with_lane_operations;
-    use crate::machine::warp::Row;
+    use crate::lanes::Row;
 
     macro_rules! one_operation {
         ($all:ident $next:ident $signature:ident $op:ident ($($file:ident)*)) => {

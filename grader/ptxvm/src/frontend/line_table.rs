@@ -4,17 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::frontend::syntax::ast::Position;
-
-/// A place in the CUDA source, from `.loc`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SourceLoc {
-    /// As in the `.file` directive.
-    pub file: Arc<str>,
-    /// 1-based.
-    pub line: u32,
-    /// 1-based, 0 if unknown.
-    pub column: u32,
-}
+use crate::source_loc::SourceLoc;
 
 /// Names of the `.file` directives.
 #[derive(Debug, Default)]

@@ -6,65 +6,10 @@
 //! to a place where another one will come waits there, and both are one again; so are parts that meet at the same
 //! instruction.
 
-use crate::isa::ir::Pc;
-use crate::machine::warp::{Split, Status, Warp};
-
-/// Lanes with a stack of their own.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    pub now: Split,
-    pub stack: Vec<Split>,
-    pub state: State,
-}
-
-/// Why a part does not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// It is another one's turn.
-    Ready,
-    /// At the start of a block where others will come as well.
-    AtJoin,
-    /// At a warp operation, for the other lanes of a member mask.
-    AtMembers(u32),
-    /// At an operation of the whole warp or block, for all lanes.
-    AtBarrier,
-}
-
-impl State {
-    /// It need not wait for others.
-    pub fn moves(self) -> bool {
-        matches!(self, Self::Ready | Self::AtJoin)
-    }
-}
-
-impl Part {
-    /// All lanes that belong to it.
-    pub fn lanes(&self) -> u32 {
-        lanes_of(self.now, &self.stack)
-    }
-}
-
-fn lanes_of(now: Split, stack: &[Split]) -> u32 {
-    stack.iter().fold(now.mask, |all, split| all | split.mask)
-}
-
-/// Lanes take in another part, which is at the same place with the same way before it.
-fn absorb(now: &mut Split, stack: &mut [Split], other: &Part) {
-    now.mask |= other.now.mask;
-    for (own, other) in stack.iter_mut().zip(&other.stack) {
-        own.mask |= other.mask;
-    }
-}
-
-/// Whether lanes at the same instruction can go on as one.
-fn same_place(now: Split, stack: &[Split], part: &Part) -> bool {
-    (now.pc, now.join) == (part.now.pc, part.now.join) && same_way(stack, &part.stack)
-}
-
-fn same_way(a: &[Split], b: &[Split]) -> bool {
-    let way = |split: &Split| (split.pc, split.join);
-    a.len() == b.len() && a.iter().map(way).eq(b.iter().map(way))
-}
+use super::subwarp::{Part, State, absorb, lanes_of, same_place, will_come};
+use crate::isa::names::Pc;
+use crate::machine::warp::split::{Split, Status};
+use crate::machine::warp::state::Warp;
 
 impl Warp {
     /// Lanes of the running part.
@@ -208,21 +153,12 @@ impl Warp {
     }
 }
 
-/// Whether a part comes to the place where another one is, because its lanes meet there.
-fn will_come(part: &Part, there: Split, way: &[Split]) -> bool {
-    part.stack.get(way.len()).is_some_and(|split| {
-        split.mask != 0
-            && (split.pc, split.join) == (there.pc, there.join)
-            && same_way(&part.stack[..way.len()], way)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::ir::NO_PC;
-    use crate::machine::warp::Registers;
-    use crate::program::Program;
+    use crate::isa::names::NO_PC;
+    use crate::machine::registers::Registers;
+    use crate::program::code::Program;
 
     /// Lanes 0 and 1 spin at 3, and lanes 2 and 3 wait for them behind the loop, at 8.
     fn spinning() -> Warp {

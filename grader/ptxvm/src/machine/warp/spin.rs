@@ -7,17 +7,19 @@
 
 use std::collections::HashMap;
 
-use crate::isa::ir::{Op, Pc, Slot};
-use crate::machine::warp::{Registers, Split, Warp};
-use crate::memory::Window;
-use crate::program::Program;
+use crate::isa::ir::Op;
+use crate::isa::names::{Pc, Slot};
+use crate::isa::window::Window;
+use crate::machine::registers::Registers;
+use crate::machine::warp::split::Split;
+use crate::program::code::Program;
 
 /// Instructions before the first look at a program that has loops which may wait for others, and at any other.
-const FIRST: (u64, u64) = (1 << 9, 1 << 14);
+pub(super) const FIRST: (u64, u64) = (1 << 9, 1 << 14);
 /// Instructions between two looks at most.
 const LONGEST: u64 = 1 << 17;
 /// Instructions between two looks at a warp in which lanes have been found to spin.
-const SHORT: u64 = 1 << 6;
+pub(super) const SHORT: u64 = 1 << 6;
 /// Instructions that one look may take.
 const LOOK: u64 = 1 << 11;
 /// Instructions of one part of a warp before another gets its turn.
@@ -25,13 +27,13 @@ const PART_TURN: u64 = 1 << 9;
 /// Turns in which a warp does nothing but spin before its lanes part, though other warps of the block have something to do.
 const RESTS: u32 = 8;
 /// Instructions after which lanes spin that have seen nothing new, though their registers change.
-const PATIENCE: u64 = 1 << 13;
+pub(super) const PATIENCE: u64 = 1 << 13;
 
 /// When to look, and what is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Spin {
-    first: u64,
-    interval: u64,
+    pub(super) first: u64,
+    pub(super) interval: u64,
     /// Instructions of the warp when the next look begins.
     pub look_at: u64,
     /// Instructions of the warp when the turn of the running part ends.
@@ -44,13 +46,13 @@ pub(crate) struct Spin {
     /// Lanes that wait may part from those that spin.
     pub may_part: bool,
     /// How often in a row the warp has done nothing but spin.
-    rests: u32,
+    pub(super) rests: u32,
     /// Lanes that have seen nothing new since so many instructions of the warp.
-    bored: Option<(u32, u64)>,
+    pub(super) bored: Option<(u32, u64)>,
 }
 
 /// A byte of memory: window, lane (in local memory), address.
-type Byte = (Window, u8, u64);
+pub(super) type Byte = (Window, u8, u64);
 
 /// What a lane found with an access by which it may wait for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,11 +76,11 @@ pub(crate) struct Watch {
     /// What lay where something was written since.
     pub bytes: HashMap<Byte, u8>,
     /// Lanes that ran since, and those that ran in the whole look.
-    ran: u32,
-    ran_at_all: u32,
+    pub(super) ran: u32,
+    pub(super) ran_at_all: u32,
     /// Branches in the whole look.
-    branches: u32,
-    end: u64,
+    pub(super) branches: u32,
+    pub(super) end: u64,
     /// What volatile accesses and atomics found, by instruction, each time the same.
     pub polled: HashMap<Pc, Vec<Polled>>,
     /// One of them found something else than before, or something happened that nobody keeps track of.
@@ -150,7 +152,7 @@ impl Spin {
     }
 
     /// After a look that showed lanes at work.
-    fn rest(&mut self, executed: u64) {
+    pub(super) fn rest(&mut self, executed: u64) {
         self.watch = None;
         self.rests = 0;
         self.interval = (self.interval * 2).min(LONGEST);
@@ -167,16 +169,17 @@ impl Spin {
 }
 
 impl Watch {
-    fn new(warp: &Warp) -> Self {
+    /// Keeps how the running lanes are when a warp has executed so many instructions.
+    pub(super) fn new(now: Split, stack: &[Split], registers: &Registers, executed: u64) -> Self {
         Self {
-            now: warp.now,
-            stack: warp.stack.clone(),
-            registers: warp.registers.clone(),
+            now,
+            stack: stack.to_vec(),
+            registers: registers.clone(),
             bytes: HashMap::new(),
-            ran: warp.now.mask,
-            ran_at_all: warp.now.mask,
+            ran: now.mask,
+            ran_at_all: now.mask,
             branches: 0,
-            end: warp.executed + LOOK,
+            end: executed + LOOK,
             polled: HashMap::new(),
             news: false,
             again: false,
@@ -185,10 +188,10 @@ impl Watch {
     }
 
     /// Whether registers and places are those that were kept.
-    fn is_back(&self, warp: &Warp) -> bool {
-        let (kept, registers) = (&self.registers, &warp.registers);
-        self.now == warp.now
-            && self.stack == warp.stack
+    pub(super) fn is_back(&self, now: Split, stack: &[Split], registers: &Registers) -> bool {
+        let kept = &self.registers;
+        self.now == now
+            && self.stack == stack
             && kept.p == registers.p
             && kept.carry == registers.carry
             && kept.r == registers.r
@@ -196,73 +199,13 @@ impl Watch {
     }
 
     /// Keeps how things are now.
-    fn keep(&mut self, warp: &Warp) {
-        self.now = warp.now;
-        self.stack.clone_from(&warp.stack);
-        self.registers.reset_from(&warp.registers);
+    pub(super) fn keep(&mut self, now: Split, stack: &[Split], registers: &Registers) {
+        self.now = now;
+        self.stack.clear();
+        self.stack.extend_from_slice(stack);
+        self.registers.reset_from(registers);
         self.bytes.clear();
-        self.ran = warp.now.mask;
+        self.ran = now.mask;
         self.lost = false;
-    }
-}
-
-impl Warp {
-    /// Whether a look may show anything: it is worth it where lanes wait, or where the program has loops that may wait.
-    pub fn is_worth_a_look(&self) -> bool {
-        self.now.mask != self.live || self.spin.first == FIRST.0
-    }
-
-    /// Begins a look.
-    pub fn begin_look(&mut self) {
-        self.spin.watch = Some(Box::new(Watch::new(self)));
-    }
-
-    /// Does without a look for now.
-    pub fn skip_look(&mut self) {
-        self.spin.look_at = self.executed + self.spin.interval;
-    }
-
-    /// After a branch while a look is under way. `unchanged` tells whether a byte of memory holds this value.
-    pub fn look(&mut self, unchanged: impl Fn(&Self, Byte, u8) -> bool) -> Seen {
-        let Some(mut watch) = self.spin.watch.take() else { return Seen::Nothing };
-        watch.ran |= self.now.mask;
-        watch.ran_at_all |= self.now.mask;
-        watch.branches += 1;
-        if !watch.lost
-            && watch.is_back(self)
-            && watch.bytes.iter().all(|(&byte, &value)| unchanged(self, byte, value))
-        {
-            return Seen::Spinning(watch.ran, watch.polled.into_values().flatten().collect());
-        }
-        if self.executed >= watch.end {
-            let ran = watch.ran_at_all;
-            let bored = watch.again && !watch.news && !watch.lost;
-            self.spin.rest(self.executed);
-            if !bored {
-                self.spin.bored = None;
-                return Seen::Busy;
-            }
-            // Looks follow each other now.
-            self.spin.look_at = self.executed + SHORT;
-            return match self.spin.bored {
-                Some((lanes, since)) if lanes == ran => {
-                    if self.executed - since < PATIENCE {
-                        Seen::Busy
-                    } else {
-                        Seen::Spinning(ran, watch.polled.into_values().flatten().collect())
-                    }
-                }
-                _ => {
-                    self.spin.bored = Some((ran, self.executed));
-                    Seen::Busy
-                }
-            };
-        }
-        // Brent, "An improved Monte Carlo factorization algorithm" (1980): a loop of any length is found.
-        if watch.branches.is_power_of_two() {
-            watch.keep(self);
-        }
-        self.spin.watch = Some(watch);
-        Seen::Nothing
     }
 }

@@ -1,16 +1,12 @@
-//! A kernel ready to run.
+//! A loaded module and its kernels.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::ops::Range;
 use std::sync::atomic::{self, AtomicU64};
 
+use super::code::Program;
 use crate::error::LoadError;
-use crate::isa::ir::{Instr, Op, Pc, Q, R, Uniform};
-use crate::loc::SourceLoc;
 use crate::memory::flat::Flat;
 use crate::memory::global::BufferId;
-use crate::memory::layout::Layout;
 
 /// A loaded module: parsed, checked, decoded.
 #[derive(Debug)]
@@ -139,106 +135,5 @@ impl Kernel {
     /// Bytes of shared memory that the kernel declares itself.
     pub fn static_shared(&self) -> u32 {
         self.program.shared.packed
-    }
-}
-
-/// Where a value that a launch fixes goes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum UniformSlot {
-    R(R),
-    Q(Q),
-}
-
-/// How an access, or a fence, orders others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ordering {
-    /// So does every strong read that says nothing of an order.
-    pub acquires: bool,
-    pub releases: bool,
-    /// Its scope takes in other blocks.
-    pub wide: bool,
-}
-
-/// Memory of a function that may be active more than once in a thread, on the call stack.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Frame {
-    /// Offset and bytes of parameters, results and variables.
-    pub variables: Vec<(u32, u32)>,
-    /// Bytes with the gaps that catch overruns, and without.
-    pub size: u32,
-    pub packed: u32,
-    pub align: u32,
-    /// The function's registers, by file.
-    pub r: Range<u32>,
-    pub q: Range<u32>,
-    pub p: Range<u32>,
-}
-
-/// The code of a kernel and of every function that it calls, and what a warp needs to run it.
-#[derive(Debug, Default)]
-pub(crate) struct Program {
-    pub code: Vec<Instr>,
-    /// For each instruction 1 + the index of its place, or 0.
-    pub places: Vec<u32>,
-    pub place_table: Vec<SourceLoc>,
-    /// For each of them, whether it stands for code of the headers of cooperative groups.
-    pub place_in_groups: Vec<bool>,
-    /// Sizes of the register files.
-    pub r_count: usize,
-    pub q_count: usize,
-    pub p_count: usize,
-    pub uniforms: Vec<(Uniform, UniformSlot)>,
-    pub shared: Layout,
-    pub dynamic_shared_align: u64,
-    /// Start and bytes of shared memory that is zero when a block begins.
-    pub zeroed_shared: Option<(u32, u32)>,
-    pub local: Layout,
-    pub frames: Vec<Frame>,
-    /// Blocks must run one after another, because the result depends on their order (float atomics, say).
-    pub ordered: bool,
-    /// Those of `uniforms` that pointers which it writes through may come from; None: any.
-    pub written: Option<BTreeSet<usize>>,
-    /// Has fences, releases or acquires, so its threads may order themselves.
-    pub fenced: bool,
-    /// Strong accesses with an order or of block scope, by instruction, and reads that pass the L1 cache.
-    pub orderings: Vec<(Pc, Ordering)>,
-    /// Looks at memory that other blocks change, so that it may wait for them.
-    pub polls: bool,
-}
-
-/// Steps that a search for the end follows.
-const STEPS_TO_THE_END: usize = 64;
-
-impl Program {
-    /// From here a thread does nothing but end.
-    pub fn only_ends(&self, mut pc: Pc) -> bool {
-        for _ in 0..STEPS_TO_THE_END {
-            let Some(instr) = self.code.get(pc as usize) else { return false };
-            match &instr.op {
-                Op::Exit if instr.guard.is_none() => return true,
-                Op::Branch { target, .. } if instr.guard.is_none() => pc = *target,
-                Op::Join | Op::Fence(_) | Op::Nop | Op::Alu(_) => pc += 1,
-                _ => return false,
-            }
-        }
-        false
-    }
-
-    /// How an access orders others, if it does.
-    pub fn ordering(&self, pc: Pc) -> Option<Ordering> {
-        let at = self.orderings.binary_search_by_key(&pc, |&(at, _)| at).ok()?;
-        self.orderings.get(at).map(|&(_, ordering)| ordering)
-    }
-
-    /// Whether an instruction belongs to the headers of cooperative groups.
-    pub fn in_groups(&self, pc: Pc) -> bool {
-        let index = self.places.get(pc as usize).and_then(|id| id.checked_sub(1));
-        index.and_then(|index| self.place_in_groups.get(index as usize)).is_some_and(|&is| is)
-    }
-
-    /// The line that an instruction came from.
-    pub fn place(&self, pc: Pc) -> Option<&SourceLoc> {
-        let index = self.places.get(pc as usize)?.checked_sub(1)?;
-        self.place_table.get(index as usize)
     }
 }

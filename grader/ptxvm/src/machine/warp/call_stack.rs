@@ -3,8 +3,9 @@
 //! A frame of local memory holds the function's parameters, results and variables. The registers of a caller that the call may
 //! lead back to are kept here until it returns. All lanes of a split came through the same calls.
 
-use crate::machine::warp::{Registers, lanes};
-use crate::program::Frame;
+use crate::lanes::lanes;
+use crate::machine::registers::Registers;
+use crate::program::code::Frame;
 
 /// Bytes of the stack of a thread: far more than `cudaLimitStackSize` grants unless it is raised, and less than it can be
 /// raised to.
@@ -136,7 +137,7 @@ impl CallStack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::warp::Row;
+    use crate::lanes::Row;
 
     #[test]
     fn lanes_keep_their_own_frames() {

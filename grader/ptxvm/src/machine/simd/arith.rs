@@ -1,14 +1,16 @@
 //! Runs arithmetic: everything that touches registers alone.
 
-use crate::isa::ir::{Alu, Carry, Instr, Logic, Op, P, Q, R, alu};
+use crate::isa::ir::{Alu, Carry, Instr, Logic, Op, alu};
+use crate::isa::names::{P, Q, R};
 use crate::isa::opcodes::with_lane_operations;
 use crate::isa::ops::cmp;
 use crate::isa::ops::float::{down, up, w32 as f32s, w64 as f64s, zero};
 use crate::isa::ops::half::{bf16, f16};
 use crate::isa::ops::int::{w32, w64};
 use crate::isa::ops::{approx, cvt, flush, half, int, narrow, video};
-use crate::machine::sets::{for_each_set, with_features};
-use crate::machine::warp::{Registers, Row, lanes};
+use crate::lanes::{Row, lanes};
+use crate::machine::registers::Registers;
+use crate::machine::simd::sets::{for_each_set, with_features};
 
 /// What a run of arithmetic did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +33,7 @@ const fn bits() -> [u32; 32] {
     bits
 }
 /// `BIT[i]` tells lane `i` apart in a mask; as a table, because a shift by lane does not vectorise on SSE2.
-pub(super) const BIT: [u32; 32] = bits();
+pub(crate) const BIT: [u32; 32] = bits();
 
 /// The lanes of an instruction.
 #[derive(Clone, Copy)]
@@ -43,7 +45,7 @@ struct Active<'s> {
 
 /// Without closures, which would not be compiled for the caller's instruction set.
 #[inline(always)]
-pub(super) fn spread(mask: u32) -> Row<u32> {
+pub(crate) fn spread(mask: u32) -> Row<u32> {
     let mut row = Row([0; 32]);
     let Row(all) = &mut row;
     for lane in 0..32 {

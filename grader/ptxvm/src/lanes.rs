@@ -1,0 +1,57 @@
+//! The 32 lanes of a warp: masks of them, values and word indices for each, and coordinates of threads.
+
+/// A value for each of the 32 lanes, in cache lines of its own: a vector that lies across two of them takes two accesses,
+/// and one across two pages many more.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Row<T>(pub [T; 32]);
+
+/// The lanes of a mask, in order.
+pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let lane = mask.trailing_zeros() as usize;
+        mask &= mask - 1;
+        Some(lane)
+    })
+}
+
+/// Most words between the lowest and the highest for which all in between are looked at together.
+pub(crate) const SPAN: usize = 64;
+
+/// Places of aligned words, one for each lane. Lanes that do not take part have the place of the first one that does.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    /// In words from the start of the buffer or window.
+    pub index: Row<u32>,
+    /// Of the first lane that takes part.
+    pub first: u32,
+    /// No lane is further up from the first; past 2^31 where one is below it.
+    pub reach: u32,
+}
+
+impl Words {
+    pub fn new() -> Self {
+        Self { index: Row([0; 32]), first: 0, reach: 0 }
+    }
+
+    /// From the lowest word to the highest, if these are near each other.
+    #[inline(always)]
+    pub fn span(&self) -> Option<std::ops::RangeInclusive<usize>> {
+        let first = self.first as usize;
+        ((self.reach as usize) < SPAN).then(|| first..=first + self.reach as usize)
+    }
+
+    /// Whether a condition holds for the words of all lanes.
+    #[inline(always)]
+    pub fn all(&self, mask: u32, holds: impl Fn(usize) -> bool) -> bool {
+        lanes(mask).all(|lane| holds(self.index.0[lane] as usize))
+    }
+}
+
+/// Coordinates of a thread, or a block, from its index; x runs fastest.
+pub(crate) fn coordinates(index: u32, size: [u32; 3]) -> [u32; 3] {
+    [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]
+}

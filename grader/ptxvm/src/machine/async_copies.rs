@@ -1,0 +1,97 @@
+//! The asynchronous copies (`cp.async`) of a warp that have not arrived.
+
+use crate::isa::names::Pc;
+use crate::lanes::lanes;
+
+/// A copy of one lane that has not arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    pub pc: Pc,
+    pub lane: u8,
+    /// Number of the lane's group.
+    pub group: u32,
+    pub to: u64,
+    pub from: u64,
+    /// Bytes that are written, and how many of them are read: the rest becomes zero.
+    pub size: u32,
+    pub read: u32,
+}
+
+impl Copy {
+    pub fn lane(&self) -> usize {
+        self.lane.into()
+    }
+
+    /// Whether a wait of some lanes for all but the last `groups` of their groups is for this one too.
+    pub fn ends(&self, mask: u32, groups: u32, committed: &[u32; 32]) -> bool {
+        let lane = self.lane();
+        mask >> lane & 1 == 1 && self.group < committed[lane].saturating_sub(groups)
+    }
+}
+
+/// The copies of a warp's lanes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Copies {
+    pub pending: Vec<Copy>,
+    /// Groups that each lane has committed.
+    pub groups: [u32; 32],
+}
+
+impl Copies {
+    pub fn clear(&mut self) {
+        self.pending.clear();
+        self.groups = [0; 32];
+    }
+
+    /// What comes next belongs to the next group.
+    pub fn commit(&mut self, mask: u32) {
+        for lane in lanes(mask) {
+            self.groups[lane] = self.groups[lane].saturating_add(1);
+        }
+    }
+
+    /// Takes the copies that some lanes have begun.
+    pub fn take_begun(&mut self, mask: u32) -> Vec<Copy> {
+        let (begun, rest) = self.pending.iter().partition(|copy| mask >> copy.lane & 1 == 1);
+        self.pending = rest;
+        begun
+    }
+
+    /// Takes the copies of all committed groups but the last `groups` of each lane, in their order.
+    pub fn take(&mut self, mask: u32, groups: u32) -> Vec<Copy> {
+        let committed = self.groups;
+        let (ended, rest) =
+            self.pending.iter().partition(|copy| copy.ends(mask, groups, &committed));
+        self.pending = rest;
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_groups_of_each_lane_stay_on_their_way() {
+        let mut copies = Copies::default();
+        for group in 0..4 {
+            for lane in 0..2 {
+                let copy = Copy { pc: 0, lane, group, to: group.into(), from: 0, size: 4, read: 4 };
+                copies.pending.push(copy);
+            }
+            if group < 3 {
+                copies.commit(0b01);
+            }
+        }
+        let groups = |copies: Vec<Copy>| -> Vec<(u8, u32)> {
+            copies.iter().map(|copy| (copy.lane, copy.group)).collect()
+        };
+        // Lane 0 has committed groups 0 to 2, lane 1 none.
+        assert_eq!(groups(copies.take(0b11, 1)), [(0, 0), (0, 1)]);
+        assert_eq!(groups(copies.take(0b10, 0)), []);
+        assert_eq!(groups(copies.take(0b11, 0)), [(0, 2)]);
+        copies.commit(0b11);
+        assert_eq!(groups(copies.take(0b01, 0)), [(0, 3)]);
+        assert_eq!(copies.pending.len(), 4);
+    }
+}

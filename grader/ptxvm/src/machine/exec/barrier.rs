@@ -1,0 +1,88 @@
+//! Barriers of the block (`bar`), as one warp comes to them.
+
+use super::state::{Machine, Pause};
+use crate::finding::FindingKind;
+use crate::isa::ir::{Bar, BarReduce};
+use crate::isa::names::Pc;
+use crate::lanes::lanes;
+use crate::machine::monitor::Monitor;
+use crate::machine::warp::split::Status;
+use crate::machine::warp::state::Warp;
+
+impl<M: Monitor> Machine<'_, '_, M> {
+    /// A barrier of the whole block needs every living lane of the warp. Lanes that come alone are told and go on.
+    pub(super) fn barrier(&mut self, pc: Pc, bar: &Bar) -> Option<Pause> {
+        let mask = self.warp.now.mask;
+        let come = mask | std::mem::take(&mut self.warp.guests);
+        if come != self.warp.live {
+            self.end_idle();
+        }
+        if come != self.warp.live {
+            let other = self.warp.elsewhere().and_then(|pc| self.env.program.place(pc)).cloned();
+            self.record(FindingKind::BarrierDivergence { other }, pc, mask);
+            self.finish_alone(bar, mask);
+            return None;
+        }
+        let lane = mask.trailing_zeros() as usize;
+        let id = self.warp.registers.r(bar.id)[lane];
+        let threads = bar.threads.map(|threads| self.warp.registers.r(threads)[lane]);
+        self.warp.now.pc = pc + 1;
+        self.warp.spin.watch = None;
+        if bar.waits {
+            self.warp.status = Status::Waiting(id);
+        }
+        Some(Pause::Barrier { bar: pc, id, threads })
+    }
+
+    /// Ends lanes that have returned already, as the source says it, but wait at a jump to the kernel's end: which side of a
+    /// branch runs first must not decide what a barrier says.
+    pub(super) fn end_idle(&mut self) {
+        let mut rest = self.warp.live & !self.warp.now.mask;
+        let mut ended = 0;
+        for split in self.warp.stack.iter().rev() {
+            if self.env.program.only_ends(split.pc) {
+                ended |= split.mask & rest;
+            }
+            rest &= !split.mask;
+        }
+        self.warp.retire(ended);
+        for part in std::mem::take(&mut self.warp.others) {
+            if part.state.moves()
+                && self.env.program.only_ends(part.now.pc)
+                && part.stack.is_empty()
+            {
+                self.warp.live &= !part.now.mask;
+            } else {
+                self.warp.others.push(part);
+            }
+        }
+    }
+
+    /// The result of a reduction over lanes that nobody else joined.
+    fn finish_alone(&mut self, bar: &Bar, mask: u32) {
+        if let Some((reduce, guard)) = bar.reduce {
+            let bits = self.guard_bits(guard) & mask;
+            let all = bits == mask;
+            finish_reduction(self.warp, reduce, mask, bits.count_ones(), all);
+        }
+    }
+}
+
+/// Writes the result of `bar.red` to the lanes of a warp.
+pub(crate) fn finish_reduction(
+    warp: &mut Warp,
+    reduce: BarReduce,
+    mask: u32,
+    count: u32,
+    all: bool,
+) {
+    match reduce {
+        BarReduce::Popc(d) => {
+            for lane in lanes(mask) {
+                warp.registers.r_mut(d)[lane] = count;
+            }
+        }
+        BarReduce::And(d) => warp.registers.set_p(d, mask, if all { u32::MAX } else { 0 }),
+        BarReduce::Or(d) => warp.registers.set_p(d, mask, if count > 0 { u32::MAX } else { 0 }),
+    }
+}

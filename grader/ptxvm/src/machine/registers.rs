@@ -1,0 +1,94 @@
+//! The register files of a warp.
+
+use crate::isa::names::{P, Q, R, Slot};
+use crate::lanes::Row;
+use crate::program::code::Program;
+
+/// Register files; every register holds a value for each of the 32 lanes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Registers {
+    pub r: Vec<Row<u32>>,
+    pub q: Vec<Row<u64>>,
+    pub p: Vec<u32>,
+    /// The carry flag of each lane.
+    pub carry: u32,
+}
+
+impl Registers {
+    pub fn new(program: &Program) -> Self {
+        Self {
+            r: vec![Row([0; 32]); program.r_count],
+            q: vec![Row([0; 32]); program.q_count],
+            p: vec![0; program.p_count],
+            carry: 0,
+        }
+    }
+
+    /// As a program finds them: all ones, a NaN in every float type. What is computed from a variable that was never set
+    /// must not look right by chance, as it does with zeros.
+    pub fn undefined(program: &Program) -> Self {
+        let mut registers = Self::new(program);
+        registers.r.fill(Row([u32::MAX; 32]));
+        registers.q.fill(Row([u64::MAX; 32]));
+        registers
+    }
+
+    /// Takes over the values of `other`, reusing the storage.
+    pub fn reset_from(&mut self, other: &Self) {
+        self.r.clone_from(&other.r);
+        self.q.clone_from(&other.q);
+        self.p.clone_from(&other.p);
+        self.carry = other.carry;
+    }
+
+    #[inline(always)]
+    pub fn r(&self, register: R) -> &[u32; 32] {
+        &self.r[register.0 as usize].0
+    }
+
+    #[inline(always)]
+    pub fn r_mut(&mut self, register: R) -> &mut [u32; 32] {
+        &mut self.r[register.0 as usize].0
+    }
+
+    #[inline(always)]
+    pub fn q(&self, register: Q) -> &[u64; 32] {
+        &self.q[register.0 as usize].0
+    }
+
+    #[inline(always)]
+    pub fn q_mut(&mut self, register: Q) -> &mut [u64; 32] {
+        &mut self.q[register.0 as usize].0
+    }
+
+    #[inline(always)]
+    pub fn p(&self, register: P) -> u32 {
+        self.p[register.0 as usize]
+    }
+
+    /// Sets a predicate in the lanes of a mask.
+    #[inline(always)]
+    pub fn set_p(&mut self, register: P, mask: u32, value: u32) {
+        let old = &mut self.p[register.0 as usize];
+        *old = (*old & !mask) | (value & mask);
+    }
+
+    /// One lane of a register; 0 for a sink.
+    #[inline(always)]
+    pub fn lane(&self, slot: Slot, lane: usize) -> u64 {
+        match slot {
+            Slot::R(register) => self.r(register)[lane].into(),
+            Slot::Q(register) => self.q(register)[lane],
+            Slot::Sink => 0,
+        }
+    }
+
+    #[inline(always)]
+    pub fn set_lane(&mut self, slot: Slot, lane: usize, value: u64) {
+        match slot {
+            Slot::R(register) => self.r_mut(register)[lane] = value as u32,
+            Slot::Q(register) => self.q_mut(register)[lane] = value,
+            Slot::Sink => {}
+        }
+    }
+}

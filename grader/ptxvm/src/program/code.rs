@@ -1,0 +1,106 @@
+//! The code of a kernel and what a warp needs to run it.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::isa::ir::{Instr, Op, Uniform};
+use crate::isa::names::{Pc, Q, R};
+use crate::isa::ordering::Ordering;
+use crate::memory::layout::Layout;
+use crate::source_loc::SourceLoc;
+
+/// Where a value that a launch fixes goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UniformSlot {
+    R(R),
+    Q(Q),
+}
+
+/// Memory of a function that may be active more than once in a thread, on the call stack.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame {
+    /// Offset and bytes of parameters, results and variables.
+    pub variables: Vec<(u32, u32)>,
+    /// Bytes with the gaps that catch overruns, and without.
+    pub size: u32,
+    pub packed: u32,
+    pub align: u32,
+    /// The function's registers, by file.
+    pub r: Range<u32>,
+    pub q: Range<u32>,
+    pub p: Range<u32>,
+}
+
+/// The code of a kernel and of every function that it calls, and what a warp needs to run it.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub code: Vec<Instr>,
+    /// For each instruction 1 + the index of its place, or 0.
+    pub places: Vec<u32>,
+    pub place_table: Vec<SourceLoc>,
+    /// For each of them, whether it stands for code of the headers of cooperative groups.
+    pub place_in_groups: Vec<bool>,
+    /// Sizes of the register files.
+    pub r_count: usize,
+    pub q_count: usize,
+    pub p_count: usize,
+    pub uniforms: Vec<(Uniform, UniformSlot)>,
+    pub shared: Layout,
+    pub dynamic_shared_align: u64,
+    /// Start and bytes of shared memory that is zero when a block begins.
+    pub zeroed_shared: Option<(u32, u32)>,
+    pub local: Layout,
+    pub frames: Vec<Frame>,
+    /// Blocks must run one after another, because the result depends on their order (float atomics, say).
+    pub ordered: bool,
+    /// Those of `uniforms` that pointers which it writes through may come from; None: any.
+    pub written: Option<BTreeSet<usize>>,
+    /// Has fences, releases or acquires, so its threads may order themselves.
+    pub fenced: bool,
+    /// Strong accesses with an order or of block scope, by instruction, and reads that pass the L1 cache.
+    pub orderings: Vec<(Pc, Ordering)>,
+    /// Looks at memory that other blocks change, so that it may wait for them.
+    pub polls: bool,
+}
+
+/// Steps that a search for the end follows.
+const STEPS_TO_THE_END: usize = 64;
+
+impl Program {
+    /// The instruction at a place of the code.
+    pub fn instruction(&self, pc: Pc) -> Option<&Instr> {
+        self.code.get(pc as usize)
+    }
+
+    /// From here a thread does nothing but end.
+    pub fn only_ends(&self, mut pc: Pc) -> bool {
+        for _ in 0..STEPS_TO_THE_END {
+            let Some(instr) = self.code.get(pc as usize) else { return false };
+            match &instr.op {
+                Op::Exit if instr.guard.is_none() => return true,
+                Op::Branch { target, .. } if instr.guard.is_none() => pc = *target,
+                Op::Join | Op::Fence(_) | Op::Nop | Op::Alu(_) => pc += 1,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// How an access orders others, if it does.
+    pub fn ordering(&self, pc: Pc) -> Option<Ordering> {
+        let at = self.orderings.binary_search_by_key(&pc, |&(at, _)| at).ok()?;
+        self.orderings.get(at).map(|&(_, ordering)| ordering)
+    }
+
+    /// Whether an instruction belongs to the headers of cooperative groups.
+    pub fn in_groups(&self, pc: Pc) -> bool {
+        let index = self.places.get(pc as usize).and_then(|id| id.checked_sub(1));
+        index.and_then(|index| self.place_in_groups.get(index as usize)).is_some_and(|&is| is)
+    }
+
+    /// The line that an instruction came from.
+    pub fn place(&self, pc: Pc) -> Option<&SourceLoc> {
+        let index = self.places.get(pc as usize)?.checked_sub(1)?;
+        self.place_table.get(index as usize)
+    }
+}

@@ -1,0 +1,14 @@
+//! Places in the CUDA source.
+
+use std::sync::Arc;
+
+/// A place in the CUDA source, from `.loc`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceLoc {
+    /// As in the `.file` directive.
+    pub file: Arc<str>,
+    /// 1-based.
+    pub line: u32,
+    /// 1-based, 0 if unknown.
+    pub column: u32,
+}
