@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use toolchain::module::{self, KernelDecl};
+use toolchain::ptx;
 use toolchain::{Request, Toolchain, VirtualArch};
 
 /// Variants of one compilation: more save little, and would keep the other cores idle.
@@ -125,43 +126,10 @@ fn namespace(variant: usize) -> String {
     format!("variant{variant:04}")
 }
 
-/// The PTX of one variant, without what differs between equal kernels of different variants: names, labels, lines. Two
-/// variants with the same text do the same.
+/// The PTX of one variant, without what differs between equal kernels of different variants. Two variants with the same
+/// text do the same.
 pub fn fingerprint(ptx: &str, variant: usize) -> String {
-    let own = namespace(variant);
-    let mut text = String::new();
-    let mut inside = false;
-    for line in ptx.lines() {
-        let line = line.trim();
-        if line.starts_with(".loc") || line.starts_with("//") || line.is_empty() {
-            continue;
-        }
-        if line.starts_with('.')
-            && [".entry", ".func", ".global", ".shared", ".const"]
-                .iter()
-                .any(|word| line.contains(word))
-        {
-            inside = line.contains(&own);
-        }
-        if inside {
-            text.push_str(&without_block_numbers(&line.replace(&own, "variant")));
-            text.push('\n');
-        }
-    }
-    text
-}
-
-/// `$L__BB3_7` without the 3, which counts the functions of the file.
-fn without_block_numbers(line: &str) -> String {
-    let mut text = String::new();
-    let mut rest = line;
-    while let Some((before, after)) = rest.split_once("$L__BB") {
-        text.push_str(before);
-        text.push_str("$L__BB");
-        rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
-    }
-    text.push_str(rest);
-    text
+    ptx::without_names(ptx, &namespace(variant))
 }
 
 /// The file with all variants.
@@ -249,18 +217,5 @@ __global__ void k() {}
             [1, 2, 6, 8, 12].map(|line| unit.variant_at(line)),
             [None, Some(0), Some(0), Some(2), Some(2)]
         );
-    }
-
-    #[test]
-    fn a_fingerprint_has_neither_names_nor_lines() {
-        let ptx = |variant: &str, block: u32, line: u32| {
-            format!(
-                ".visible .entry _ZN11{variant}1kEv()\n{{\n.loc 1 {line} 0\nbra $L__BB{block}_2;\n}}\n"
-            )
-        };
-        let both = ptx("variant0000", 0, 3) + &ptx("variant0001", 1, 9);
-        assert_eq!(fingerprint(&both, 0), fingerprint(&both, 1));
-        assert!(fingerprint(&both, 0).contains("bra $L__BB_2;"));
-        assert_eq!(fingerprint(&both, 2), "");
     }
 }

@@ -2,6 +2,7 @@
 //! only inline PTX (`asm`) can be wrong.
 
 use super::messages::Message;
+use super::ptx::source_line;
 
 /// The errors in `stderr` (`ptxas x.ptx, line 31; error   : ...`), each on the line of the source that `ptx` names for it.
 pub fn errors(stderr: &str, ptx: &str) -> Vec<Message> {
@@ -9,25 +10,10 @@ pub fn errors(stderr: &str, ptx: &str) -> Vec<Message> {
         let (at, said) = line.strip_prefix("ptxas ")?.split_once("; error")?;
         let at: usize = at.rsplit_once(", line ")?.1.parse().ok()?;
         let text = said.trim_start().strip_prefix(':')?.trim().to_owned();
-        let (file, line) = source(ptx, at).unwrap_or_default();
+        let (file, line) = source_line(ptx, at).unwrap_or_default();
         Some(Message { file, line, text, ..Message::default() })
     };
     stderr.lines().filter_map(error).collect()
-}
-
-/// File and line of the source of a line of PTX (1-based): the last `.loc` before it tells, or where the function that it
-/// names is inlined (PTX ISA 11.5.6, `.loc file line column, function_name label, inlined_at file line column`).
-fn source(ptx: &str, line: usize) -> Option<(String, u32)> {
-    let before: Vec<&str> = ptx.lines().take(line.saturating_sub(1)).collect();
-    let loc = before.iter().rev().find_map(|line| line.trim_start().strip_prefix(".loc"))?;
-    let place = loc.rsplit_once("inlined_at").map_or(loc, |(_, caller)| caller);
-    let mut numbers = place.split_whitespace();
-    let (file, line) = (numbers.next()?, numbers.next()?.parse().ok()?);
-    let named = |line: &str| {
-        let (number, name) = line.trim_start().strip_prefix(".file")?.split_once('"')?;
-        (number.trim() == file).then(|| name.split('"').next().unwrap_or_default().to_owned())
-    };
-    Some((ptx.lines().find_map(named)?, line))
 }
 
 #[cfg(test)]

@@ -1,19 +1,21 @@
 //! A compilation, with the cache before it and its paths put right after it.
 
-mod library;
+pub(crate) mod library;
 #[cfg(test)]
 mod tests;
-
-pub use library::{Library, LibraryRequest};
 
 use super::cache::{Cache, Key};
 use super::env::Env;
 use super::explain::{self, Sources};
 use super::find::{Finder, Nvcc, Rejected};
+use super::front_end::{FrontEnd, Job, Output, VirtualArch};
 use super::includes::{Inputs, SearchPath};
 use super::messages::{Level, Message};
 use super::nvcc::NvccFrontEnd;
-use super::{FrontEnd, Job, Output, Resources, VirtualArch, wheels};
+use super::ptx::rename_files;
+use super::resources::Resources;
+use super::source_file::{SourceFile, shown};
+use super::wheels;
 use diagnostic::{Diagnostic, Severity};
 use diagnostic::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
@@ -34,15 +36,6 @@ pub struct Request<'a> {
     pub arch: VirtualArch,
     /// Also make machine code for this GPU: 90 for `sm_90`.
     pub gpu: Option<u32>,
-}
-
-/// A text that messages can point into.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceFile {
-    /// As shown: relative to [`Request::base`] where it is inside.
-    pub path: PathBuf,
-    /// The whole text; bytes that are not UTF-8 are replaced.
-    pub text: String,
 }
 
 /// What a compilation gave.
@@ -139,9 +132,9 @@ impl Toolchain {
     /// failure where the file cannot be read.
     pub fn compile(&self, request: &Request<'_>) -> Result<Compiled, Failure> {
         let start = Instant::now();
-        let shown = shown(request.source, request.base);
+        let shown_path = shown(request.source, request.base);
         let unreadable = |e: std::io::Error| {
-            let title = format!("cannot read {}: {e}", shown.display());
+            let title = format!("cannot read {}: {e}", shown_path.display());
             Failure::new(FailureKind::Usage, title, "check the path")
         };
         let bytes = std::fs::read(request.source).map_err(unreadable)?;
@@ -164,7 +157,8 @@ impl Toolchain {
             arch: request.arch,
             plain: inputs.plain,
         };
-        let source = SourceFile { path: shown, text: String::from_utf8_lossy(&bytes).into_owned() };
+        let source =
+            SourceFile { path: shown_path, text: String::from_utf8_lossy(&bytes).into_owned() };
         let mut reader =
             Sources::new(folder, request.base, &roots.folders[1..], Path::new(file), &source);
         let main = file.to_string_lossy();
@@ -186,7 +180,8 @@ impl Toolchain {
             for message in &mut messages {
                 message.file = roots.hide(Path::new(&message.file));
             }
-            let kept = Kept { ptx: files(&ptx, |file| roots.hide(Path::new(file))), messages };
+            let kept =
+                Kept { ptx: rename_files(&ptx, |file| roots.hide(Path::new(file))), messages };
             if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
                 warnings.extend(self.keep(&key, &entry));
             }
@@ -196,8 +191,8 @@ impl Toolchain {
             message.file = roots.unhide(&message.file).display().to_string();
         }
         let mut compiled = Compiled {
-            ptx: files(&kept.ptx, |file| {
-                self::shown(&roots.unhide(file), request.base).display().to_string()
+            ptx: rename_files(&kept.ptx, |file| {
+                shown(&roots.unhide(file), request.base).display().to_string()
             }),
             machine_code: None,
             warnings: [explain::warnings(&kept.messages, &main, &mut reader), warnings].concat(),
@@ -301,12 +296,6 @@ pub fn cache_folder(env: &Env) -> Result<PathBuf, Failure> {
     })
 }
 
-/// A path as it is shown: relative to `base` where it is inside, else as it is.
-pub(super) fn shown(path: &Path, base: &Path) -> PathBuf {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    real(path).strip_prefix(real(base)).map_or_else(|_| path.to_owned(), Path::to_owned)
-}
-
 /// The folders that a compilation names, by number, so that what is kept of it does not depend on where they are.
 struct Roots {
     /// The source's folder, then the include folders; real paths.
@@ -339,28 +328,4 @@ impl Roots {
         });
         folder.map_or_else(|| name.into(), |(folder, rest)| folder.join(rest))
     }
-}
-
-/// PTX with the names in its `.file` directives changed (PTX ISA 11.5.5, `.file index "name"`).
-fn files(ptx: &str, change: impl Fn(&str) -> String) -> String {
-    let mut changed = String::with_capacity(ptx.len());
-    for line in ptx.split_inclusive('\n') {
-        let name = line.trim_start().strip_prefix(".file").and_then(|rest| {
-            let (before, rest) = rest.split_once('"')?;
-            let (name, after) = rest.rsplit_once('"')?;
-            Some((before, name, after))
-        });
-        match name {
-            Some((before, name, after)) => {
-                changed.push_str("\t.file");
-                changed.push_str(before);
-                changed.push('"');
-                changed.push_str(&change(name));
-                changed.push('"');
-                changed.push_str(after);
-            }
-            None => changed.push_str(line),
-        }
-    }
-    changed
 }

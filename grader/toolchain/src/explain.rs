@@ -1,11 +1,11 @@
 //! The compiler's messages in the student's terms: what it said, where in the student's text, and one sentence of help.
 
-use super::compile::{SourceFile, shown};
 use super::messages::{Level, Message};
 use super::place::{line_span, place, quoted};
 use super::rules::{BUILT_IN, help, known_name};
 use super::similar::nearest;
 use super::source::functions;
+use super::source_file::{SourceFile, shown};
 use super::tokens::{Kind, Token, closing, split_at_commas, tokens};
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};

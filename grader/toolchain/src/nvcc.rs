@@ -5,8 +5,9 @@ mod library;
 use super::assembler;
 use super::env::Env;
 use super::find::{Nvcc, identity};
+use super::front_end::{FrontEnd, Job, LibraryOutput, Output, Target};
 use super::messages::{Level, Message, parse};
-use super::{FrontEnd, Job, LibraryOutput, Output, Resources, Target, resources};
+use super::resources::{self, Resources};
 use crate::process::{Ending, Finished, Limits, run};
 use diagnostic::{Failure, FailureKind};
 use std::ffi::{OsStr, OsString};
@@ -314,9 +315,9 @@ fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::VirtualArch;
     use crate::fake::nvcc;
     use crate::find::{Origin, Version};
+    use crate::front_end::VirtualArch;
     use std::fs;
     use std::path::PathBuf;
     use std::time::Instant;

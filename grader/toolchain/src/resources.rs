@@ -1,6 +1,19 @@
 //! What `ptxas -v` says of kernels.
 
-use super::Resources;
+/// What a kernel needs, as the assembler reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// Its name in the PTX.
+    pub kernel: String,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of static shared memory of a block.
+    pub shared: u32,
+    /// Barriers of a block.
+    pub barriers: u32,
+    /// Bytes of a thread's registers that have no room and are kept in memory.
+    pub spilled: u32,
+}
 
 /// All kernels that it names, in order.
 pub fn read(text: &str) -> Vec<Resources> {

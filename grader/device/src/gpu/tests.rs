@@ -38,10 +38,7 @@ fn play(opens: bool) -> Command {
 
 fn play_as(role: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "backend::gpu::tests::plays_the_child"])
-        .stdout(Stdio::null())
-        .env(PLAY, role);
+    command.args(["--exact", "gpu::tests::plays_the_child"]).stdout(Stdio::null()).env(PLAY, role);
     command
 }
 

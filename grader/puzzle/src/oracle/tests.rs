@@ -1,8 +1,9 @@
 use super::*;
-use crate::case::{CaseArg, CaseLaunch};
-use crate::spec::Spec;
+use crate::case::{CaseArg, CaseLaunch, Role};
 use crate::spec::errors::changed;
+use crate::spec::{Data, DataKind, Spec};
 use crate::tensor::Tensor;
+use indexmath::Values;
 
 fn spec(replacements: &[(&str, &str)]) -> Spec {
     Spec::parse(&changed(replacements), Path::new("puzzles/01_x.toml"))

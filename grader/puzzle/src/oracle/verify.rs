@@ -1,5 +1,6 @@
 //! Checks of a spec that need its values.
 
+use super::build::build;
 use crate::case::{Case, CaseTensor, Role, is_right};
 use crate::spec::{Checked, Fault, Spec, Test};
 use crate::tensor::{DType, Tensor, decode, encode};
@@ -21,7 +22,7 @@ pub(super) fn verify(spec: &Spec) -> Checked<()> {
         if test.expect.is_empty() && undecided.is_empty() {
             continue;
         }
-        let case = super::build(spec, test, SEED)?;
+        let case = build(spec, test, SEED)?;
         compare(spec, test, &case)?;
         undecided.retain(|name| is_trivial(&case, name));
     }
@@ -85,7 +86,7 @@ fn compare(spec: &Spec, test: &Test, case: &Case) -> Checked<()> {
             let place = expect.places.get(i).unwrap_or(&test.place).clone();
             let fault = Fault::at(place, title).also(spec.tensors.place.clone(), "the formula");
             // Not every input matters to every output, so another seed tells.
-            let other = super::build(spec, test, SEED + 1)?;
+            let other = build(spec, test, SEED + 1)?;
             let other = output(&other, &expect.tensor.name).get(i).map(|v| v.value);
             return Err(if other == Some(right.value) {
                 fault.help("compute this element again by hand: one of the two is wrong")

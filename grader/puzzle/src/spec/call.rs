@@ -1,10 +1,12 @@
-//! `[[call]]`: which host function is called, by which C++, with which tensors.
+//! Reads `[[call]]`: which host function is called, by which C++, with which tensors.
 //!
 //! The code names the tensors as `args` of a launch do: `x`, `grad(x)`, `given(x)`, `inplace(x)`. Each becomes a pointer
 //! of that name in C++: `grad(x)` becomes `grad_x`. What stands inside `host(..)` lies in the host's memory.
 
 use super::arg::Arg;
+use super::code::{Mention, mentions};
 use super::fault::{Checked, Fault};
+use super::host_call::{Home, HostCall, HostParam};
 use super::launch::Launch;
 use super::quoted::inner_span;
 use super::raw::RawCall;
@@ -14,67 +16,17 @@ use indexmath::DimExpr;
 use std::ops::Range;
 use toml::Spanned;
 
-/// What a call is, besides its name and arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostCall {
-    /// Declaration of the function, without a semicolon.
-    pub signature: String,
-    /// Headers that the declaration and the code need.
-    pub includes: Vec<String>,
-    /// C++ in which every tensor is an identifier.
-    pub code: String,
-    /// Line of the spec on which the code starts, from 1.
-    pub line: u32,
-    /// Seconds that it may take, without the time of the device.
-    pub seconds: u64,
-    /// Results in the host's memory that are shown while they are written: what each is called, and its name.
-    pub progress: Vec<(String, String)>,
-    /// What each argument of the launch is called in the code, and where it lies.
-    pub params: Vec<HostParam>,
-}
-
-/// A name in the code of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostParam {
-    /// A C++ identifier.
-    pub name: String,
-    /// Where a tensor lies; a number is passed by value.
-    pub home: Home,
-}
-
-/// Where a tensor lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Home {
-    /// In device memory.
-    Device,
-    /// In the host's memory.
-    Host,
-}
-
 /// Seconds of a call that says nothing.
 const SECONDS: u64 = 10;
 
 /// Nobody waits longer for host code alone.
 const MAX_SECONDS: u64 = 600;
 
-/// Words that wrap the name of a tensor.
-const WRAPPERS: [&str; 5] = ["grad", "given", "inplace", "result", "host"];
-
 /// C++ has no identifiers with these meanings to spare.
 const RESERVED: [&str; 12] = [
     "auto", "bool", "char", "const", "double", "float", "for", "if", "int", "long", "return",
     "void",
 ];
-
-/// Does the code take a gradient?
-pub(crate) fn speaks_of_gradients(code: &str) -> bool {
-    mentions(code).iter().any(|m| m.words.contains(&"grad"))
-}
-
-/// Does the code name this tensor?
-pub(crate) fn speaks_of(code: &str, tensor: &str) -> bool {
-    mentions(code).iter().any(|m| m.tensor == tensor)
-}
 
 /// No two calls are of one function: reports and tests name calls by it.
 pub(crate) fn check_names(launches: &[Launch]) -> Checked<()> {
@@ -244,129 +196,9 @@ fn resolve(
     Ok((home, arg, cpp))
 }
 
-/// A word in the code that may be a tensor.
-#[derive(Debug, PartialEq)]
-struct Mention<'a> {
-    /// In the code, wrappers included.
-    span: Range<usize>,
-    /// Wrappers from the outermost.
-    words: Vec<&'a str>,
-    tensor: &'a str,
-}
-
-/// All identifiers of the code but for members, `p.x`, `p->x` and `n::x`, each with the words around it.
-fn mentions(code: &str) -> Vec<Mention<'_>> {
-    let tokens = tokens(code);
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        let is = |i: usize, text: &str| tokens.get(i).is_some_and(|t| &code[t.clone()] == text);
-        let is_word = |i: usize| {
-            let starts = |t: &Range<usize>| {
-                code[t.clone()].starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            };
-            tokens.get(i).is_some_and(starts)
-        };
-        let member = at > 0
-            && (is(at - 1, ".")
-                || at > 1 && is(at - 2, "-") && is(at - 1, ">")
-                || is(at - 1, ":") && at > 1 && is(at - 2, ":"));
-        if !is_word(at) || member {
-            at += 1;
-            continue;
-        }
-        let start = tokens[at].start;
-        let mut words = Vec::new();
-        let mut inner = at;
-        while WRAPPERS.contains(&&code[tokens[inner].clone()])
-            && is(inner + 1, "(")
-            && is_word(inner + 2)
-        {
-            words.push(&code[tokens[inner].clone()]);
-            inner += 2;
-        }
-        let closed = (1..=words.len()).all(|i| is(inner + i, ")"));
-        if !closed {
-            // Not the spec's words: perhaps a function of C++ that is called so.
-            at += 1;
-            continue;
-        }
-        let last = inner + words.len();
-        found.push(Mention {
-            span: start..tokens[last].end,
-            words,
-            tensor: &code[tokens[inner].clone()],
-        });
-        at = last + 1;
-    }
-    found
-}
-
-/// Identifiers and numbers, and single other characters; no blanks, comments, texts.
-fn tokens(code: &str) -> Vec<Range<usize>> {
-    let bytes = code.as_bytes();
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    let find = |from: usize, what: &str| code[from..].find(what).map(|i| from + i);
-    while at < bytes.len() {
-        let start = at;
-        match bytes[at] {
-            b'/' if bytes.get(at + 1) == Some(&b'/') => at = find(at, "\n").unwrap_or(bytes.len()),
-            b'/' if bytes.get(at + 1) == Some(&b'*') => {
-                at = find(at + 2, "*/").map_or(bytes.len(), |end| end + 2);
-            }
-            quote @ (b'"' | b'\'') => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != quote {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                at += 1;
-            }
-            c if c.is_ascii_alphanumeric() || c == b'_' => {
-                while bytes.get(at).is_some_and(|c| c.is_ascii_alphanumeric() || *c == b'_') {
-                    at += 1;
-                }
-                tokens.push(start..at);
-            }
-            c if c.is_ascii_whitespace() => at += 1,
-            c if c.is_ascii() => {
-                at += 1;
-                tokens.push(start..at);
-            }
-            // A character of several bytes is nothing that matters here.
-            _ => at += 1,
-        }
-    }
-    tokens
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn words(code: &str) -> Vec<(String, &str)> {
-        let found = mentions(code);
-        found.iter().map(|m| (m.words.join(" "), m.tensor)).collect()
-    }
-
-    #[test]
-    fn words_of_the_code_are_found_with_what_is_around_them() {
-        let code = "f(x, host( given (y) ), a.z, b->z, n::z, \"x\", /* x */ grad(w)); // x";
-        let found = words(code);
-        let expected = [("", "f"), ("", "x"), ("host given", "y"), ("", "a"), ("", "b"), ("", "n")];
-        assert_eq!(found[..6], expected.map(|(w, t)| (w.to_owned(), t)));
-        assert_eq!(found[6..], [("grad".to_owned(), "w")]);
-        assert!(speaks_of_gradients(code) && !speaks_of_gradients("gradient(x); // grad(x)"));
-    }
-
-    #[test]
-    fn what_only_looks_like_a_wrapper_is_left_alone() {
-        assert_eq!(words("grad(x + 1)"), [(String::new(), "x")]);
-        assert_eq!(words("grad()"), [(String::new(), "grad")]);
-        assert_eq!(words("host(given(x)"), words("given(x)"));
-        assert_eq!(words("'"), []);
-        assert_eq!(words("\"\\"), []);
-    }
 
     #[test]
     fn a_declaration_has_a_name_and_a_result() {

@@ -1,8 +1,9 @@
 //! `[[launch]]`: which kernel is called with what, on how many threads.
 
 use super::arg::{Arg, Purpose};
-use super::call::{HostCall, speaks_of};
+use super::code::speaks_of;
 use super::fault::{Checked, Fault};
+use super::host_call::HostCall;
 use super::raw::{RawLaunch, Value};
 use super::repeat::Repeat;
 use super::sizes::Sizes;

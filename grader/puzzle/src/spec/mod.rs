@@ -3,13 +3,16 @@
 //! [`Spec::load`] checks all that can be seen without numbers; [`crate::oracle::load`] then evaluates it.
 
 mod arg;
+mod bit_equal;
 mod call;
 mod check;
+mod code;
 mod cover;
 mod data;
 mod expect;
 mod fault;
 mod gate;
+mod host_call;
 mod kind;
 mod launch;
 mod picture;
@@ -28,17 +31,15 @@ mod call_errors;
 #[cfg(test)]
 pub(crate) mod errors;
 #[cfg(test)]
-mod fuzz;
-#[cfg(test)]
 mod require_errors;
 
 pub use arg::{Arg, Purpose};
-pub use call::{Home, HostCall, HostParam};
 pub use check::{Check, Tolerance};
 pub use data::Data;
 pub use expect::Expect;
 pub(crate) use fault::{Checked, Fault};
 pub use gate::Gate;
+pub use host_call::{Home, HostCall, HostParam};
 pub use kind::DataKind;
 pub use launch::{Call, CallArg, Launch};
 pub use picture::Picture;
@@ -160,7 +161,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let pictures = all(raw.picture.iter().map(|raw| Picture::read(raw, &tensors)))?;
     let seen = requirements.iter().map(|r| &r.tensor).chain(pictures.iter().map(|p| &p.tensor));
     cover::outputs(&tensors, &launches, seen).map_err(|fault| vec![fault])?;
-    repeat::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
+    bit_equal::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
     let gates = all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, &launches)))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
     let tests = all(tests)?;
@@ -168,7 +169,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         check_names(&tests),
         cover::launches(&launches, &tests),
         rounding::check(text, &launches, &tests),
-        repeat::tested(&launches, &tests),
+        bit_equal::tested(&launches, &tests),
         gate::check(text, &raw.gate, &gates, &tests),
         require::check(&raw.require, &requirements, &tests),
         picture::check(&raw.picture, &pictures, &tests),

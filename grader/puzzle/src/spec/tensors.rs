@@ -1,6 +1,6 @@
 //! `[tensors]` and `[math]`: element types, shapes and the formula, differentiated where the spec speaks of gradients.
 
-use super::call::{speaks_of, speaks_of_gradients};
+use super::code::{speaks_of, speaks_of_gradients};
 use super::fault::{Checked, Fault, nearest};
 use super::raw::RawSpec;
 use super::sizes::{Sizes, check_name};

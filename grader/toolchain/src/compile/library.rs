@@ -1,11 +1,12 @@
 //! Host code as a shared library.
 
-use super::{Roots, SourceFile, Toolchain, shown};
+use super::{Roots, Toolchain};
 use crate::cache::Key;
 use crate::explain::{self, Sources};
+use crate::front_end::{Job, LibraryOutput, Target, VirtualArch};
 use crate::includes::{Inputs, SearchPath};
 use crate::messages::{Level, Message};
-use crate::{Job, LibraryOutput, Target, VirtualArch};
+use crate::source_file::{SourceFile, shown};
 use diagnostic::Diagnostic;
 use diagnostic::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! What to say when a kernel cannot be found, or not be launched.
 
-use super::{KernelDecl, MAX_STATIC_SHARED, without_arguments, without_namespaces};
+use super::declaration::{KernelDecl, without_arguments, without_namespaces};
 use crate::SourceFile;
 use crate::similar::nearest;
 use crate::source::{Function, functions};
@@ -47,10 +47,10 @@ pub fn several(kernels: &[&KernelDecl], wanted: &str, source: &SourceFile) -> Fa
     Failure::new(FailureKind::Kernel, title, help)
 }
 
-/// Its `__shared__` arrays do not fit into a block.
-pub fn too_much_shared(kernel: &KernelDecl, source: &SourceFile) -> Failure {
+/// Its `__shared__` arrays take more than the `most` bytes that a block can have.
+pub fn too_much_shared(kernel: &KernelDecl, most: u64, source: &SourceFile) -> Failure {
     let title = format!(
-        "the __shared__ arrays of `{}` take {} bytes: a block can have {MAX_STATIC_SHARED}",
+        "the __shared__ arrays of `{}` take {} bytes: a block can have {most}",
         kernel.name, kernel.shared
     );
     let base = without_arguments(without_namespaces(&kernel.name));

@@ -1,6 +1,6 @@
 //! Does a kernel take what the puzzle gives it?
 
-use super::{KernelDecl, Param};
+use super::declaration::{KernelDecl, Param, without_arguments, without_namespaces};
 use crate::SourceFile;
 use crate::source::{Function, functions};
 use diagnostic::{Diagnostic, Mark, Severity, Source};
@@ -149,7 +149,7 @@ pub fn check_signature(
     source: &SourceFile,
 ) -> Result<(), Failure> {
     let found = functions(&source.text);
-    let base = super::without_arguments(super::without_namespaces(&kernel.name));
+    let base = without_arguments(without_namespaces(&kernel.name));
     let written = found
         .iter()
         .filter(|f| f.name == base && f.has("__global__") && f.params.len() == kernel.params.len());

@@ -1,8 +1,7 @@
 use super::*;
 use crate::env::Env;
-use crate::{Request, Toolchain, VirtualArch};
-use diagnostic::Diagnostic;
-use diagnostic::FailureKind;
+use crate::{Request, SourceFile, Toolchain, VirtualArch};
+use diagnostic::{Diagnostic, Failure, FailureKind};
 
 const SOURCE: &str = r#"#include <cuda_fp16.h>
 #include <cuda_bf16.h>

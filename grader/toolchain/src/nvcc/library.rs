@@ -1,7 +1,7 @@
 //! Host code and kernels: shared libraries without NVIDIA's runtime, and whole programs with it.
 
-use super::super::{FrontEnd, Job, LibraryOutput, Output, Target, VirtualArch};
 use super::{NvccFrontEnd, no_scratch, scratch};
+use crate::front_end::{FrontEnd, Job, LibraryOutput, Output, Target, VirtualArch};
 use crate::messages::parse;
 use diagnostic::Failure;
 use std::collections::BTreeSet;

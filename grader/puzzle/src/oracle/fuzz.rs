@@ -1,7 +1,8 @@
 //! No text panics the loader, overflows its stack or keeps it busy.
 
-use super::Spec;
-use super::errors::{SPEC, changed};
+use super::verify;
+use crate::spec::Spec;
+use crate::spec::errors::{SPEC, changed};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -57,7 +58,7 @@ const PIECES: [&str; 24] = [
 /// Loads and, where it is a spec, evaluates: anything but a panic is right.
 fn must_not_panic(text: &str) {
     match Spec::parse(text, Path::new("x.toml")) {
-        Ok(spec) => drop(crate::oracle::verify(&spec).map_err(|f| f.render(false))),
+        Ok(spec) => drop(verify(&spec).map_err(|f| f.render(false))),
         Err(failure) => assert!(failure.render(false).starts_with("error: ")),
     }
 }

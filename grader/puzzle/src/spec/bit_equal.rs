@@ -1,0 +1,54 @@
+//! Whether launches that must give the same bits at every run can, and whether a test shows it.
+
+use super::arg::Arg;
+use super::data::Data;
+use super::fault::{Checked, Fault};
+use super::kind::DataKind;
+use super::launch::Launch;
+use super::tensors::{Tensors, prime};
+use super::test::Test;
+
+/// What a bit-equal launch reads or writes must not come from one whose results may differ.
+pub(crate) fn sources(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
+    let loose = |name: &str| {
+        let mut others = launches.iter().filter(|l| !l.is_bit_equal());
+        others.find(|launch| launch.computes(tensors).any(|computed| computed == *name))
+    };
+    for launch in launches.iter().filter(|l| l.is_bit_equal()) {
+        for (i, arg) in launch.args.iter().enumerate() {
+            let name = match arg {
+                Arg::Tensor(name) => name.clone(),
+                Arg::InPlace(name) => prime(name),
+                Arg::Given(_) | Arg::Result(_) | Arg::Scalar(_) | Arg::Size(_) => continue,
+            };
+            let Some(other) = loose(&name) else { continue };
+            let title =
+                format!("`{name}` may differ from run to run: `{}` computes it", other.kernel);
+            return Err(Fault::at(launch.arg_place(i).clone(), title)
+                .also(other.place().clone(), "this launch is not bit-equal")
+                .help(format!("write \"given({name})\", or repeat = \"bit-equal\" there, too")));
+        }
+    }
+    Ok(())
+}
+
+/// Exact data give the same bits in any order, so some test of a bit-equal launch must have others.
+pub(crate) fn tested(launches: &[Launch], tests: &[Test]) -> Checked<()> {
+    let rounds = |test: &Test| {
+        let kinds = test.data.values().filter_map(|data| match data {
+            Data::Kind(kind) => Some(kind),
+            Data::Values(_) => None,
+        });
+        kinds.into_iter().any(|kind| matches!(kind, DataKind::Normal { .. }))
+    };
+    for (index, launch) in launches.iter().enumerate() {
+        let mut runs = tests.iter().filter(|t| t.calls.iter().any(|call| call.launch == index));
+        if launch.is_bit_equal() && !runs.any(rounds) {
+            let title = "no test shows whether this launch is bit-equal";
+            return Err(Fault::at(launch.place().clone(), title).help(
+                "sums of integers are the same in any order: give a test data = \"normal\"",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! What a compiler must do for the toolchain: the jobs that it is given, and what it answers.
+
+use crate::messages::Message;
+use crate::resources::Resources;
+use diagnostic::Failure;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The virtual architecture that PTX is made for: 75 for `compute_75`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VirtualArch(pub u32);
+
+impl Default for VirtualArch {
+    /// The oldest that CUDA 13 knows; runs on every GPU since Turing, and on the virtual machine. All puzzles are compiled for
+    /// it. So one library of host code serves a GPU and the virtual machine, and every supported CUDA can compile it. What
+    /// it asks the device is answered by the device itself, which may be newer: as for any program that `nvcc
+    /// -arch=compute_75` made, whose PTX the driver translates. The virtual machine claims to be an H100 then
+    /// (`VmDevice` of the crate `cudart`), so that host code finds there what it finds on one.
+    fn default() -> Self {
+        Self(75)
+    }
+}
+
+/// A compiler. nvcc is the one there is; NVRTC and clang give the same PTX and can stand beside it.
+pub(crate) trait FrontEnd: std::fmt::Debug + Send + Sync {
+    /// Name and version.
+    fn describe(&self) -> String;
+    /// Everything about the compiler itself that its output depends on; `None` if that cannot be known.
+    fn identity(&self) -> Option<Vec<u8>>;
+    /// The options that its output depends on.
+    fn flags(&self, job: &Job<'_>) -> Vec<OsString>;
+    /// Compiles to PTX.
+    fn ptx(&self, job: &Job<'_>) -> Result<Output, Failure>;
+    /// The options that host code depends on, besides [`FrontEnd::flags`].
+    fn host_flags(&self, target: Target) -> Vec<OsString>;
+    /// Compiles host code and kernels, together with the C++ file `glue`.
+    fn host(&self, job: &Job<'_>, glue: &Path, target: Target) -> Result<LibraryOutput, Failure>;
+    /// What the kernels need on `sm_NN`, as the assembler reports it.
+    fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure>;
+    /// Turns PTX into machine code for `sm_NN`.
+    fn machine_code(&self, ptx: &str, sm: u32) -> Result<Vec<u8>, Failure>;
+}
+
+/// What host code becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A shared library with the kernels as PTX, without NVIDIA's runtime: whoever loads it brings a runtime.
+    Library {
+        /// That of the PTX.
+        arch: VirtualArch,
+    },
+    /// A program for a GPU of this architecture (90 for `sm_90`), with NVIDIA's runtime.
+    Program {
+        /// The architecture.
+        sm: u32,
+    },
+}
+
+/// What a front end is to compile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'a> {
+    /// The folder of the source; the compiler runs there.
+    pub(crate) folder: &'a Path,
+    /// The source's name in it.
+    pub(crate) file: &'a OsStr,
+    /// Absolute.
+    pub(crate) include_dirs: &'a [PathBuf],
+    /// The source, and all headers that are not the compiler's.
+    pub(crate) students: &'a [PathBuf],
+    /// Virtual architecture.
+    pub(crate) arch: VirtualArch,
+    /// See [`crate::includes::Inputs::plain`].
+    pub(crate) plain: bool,
+}
+
+impl Job<'_> {
+    /// Is this file, as the compiler named it, one of the student's (or the workbook's)?
+    pub(crate) fn is_students(&self, file: &str) -> bool {
+        !file.is_empty()
+            && self.folder.join(file).canonicalize().is_ok_and(|path| self.students.contains(&path))
+    }
+
+    /// May there be PTX in the source itself? The compiler copies it without a look.
+    pub(crate) fn has_inline_ptx(&self) -> bool {
+        let speaks = |path| std::fs::read(path).is_ok_and(|t| t.windows(3).any(|w| w == b"asm"));
+        self.students.iter().any(speaks)
+    }
+}
+
+/// What a front end makes of host code.
+#[derive(Clone, Debug)]
+pub(crate) struct LibraryOutput {
+    /// The library or program; `None` if there are errors.
+    pub(crate) library: Option<Vec<u8>>,
+    /// Errors and warnings.
+    pub(crate) messages: Vec<Message>,
+    /// What is called and is not in the library, as C++ writes it: `f(int)`.
+    pub(crate) undefined: Vec<String>,
+}
+
+/// What a front end gives.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    /// `None` if there are errors.
+    pub(crate) ptx: Option<String>,
+    /// Errors and warnings.
+    pub(crate) messages: Vec<Message>,
+}

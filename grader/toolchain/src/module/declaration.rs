@@ -1,0 +1,103 @@
+//! The kernels that a compiled file declares.
+
+use crate::ptx::{Entry, entries};
+use cpp_demangle::{DemangleOptions, Symbol};
+
+/// A kernel of a compiled file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelDecl {
+    /// Name in the PTX: what a backend launches.
+    pub symbol: String,
+    /// Name in the source, with namespaces and template arguments: `net::scale<float>`.
+    pub name: String,
+    /// In order.
+    pub params: Vec<Param>,
+    /// Static shared memory in bytes.
+    pub shared: u64,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Bytes.
+    pub size: u64,
+    /// The C++ type, `float const*`; `None` for `extern "C"` kernels, whose symbols do not tell.
+    pub cpp_type: Option<String>,
+}
+
+/// The kernels of a PTX text, in its order.
+pub fn kernels(ptx: &str) -> Vec<KernelDecl> {
+    entries(ptx).into_iter().map(declared).collect()
+}
+
+/// The kernel with the name and the types that its symbol tells.
+fn declared(Entry { symbol, params, shared }: Entry) -> KernelDecl {
+    let unnamed = params.iter().map(|&size| Param { size, cpp_type: None });
+    let mut kernel = KernelDecl { name: symbol.clone(), symbol, params: unnamed.collect(), shared };
+    name_types(&mut kernel);
+    kernel
+}
+
+/// Fills in the source name and the types of the parameters from the symbol.
+fn name_types(kernel: &mut KernelDecl) {
+    let Ok(symbol) = Symbol::new(&kernel.symbol) else { return };
+    let options = DemangleOptions::new().no_return_type();
+    let (Ok(name), Ok(whole)) = (
+        symbol.demangle_with_options(&options.no_params()),
+        symbol.demangle_with_options(&options),
+    ) else {
+        return;
+    };
+    let params = whole
+        .strip_prefix(&name)
+        .and_then(|p| p.strip_prefix('('))
+        .and_then(|p| p.strip_suffix(')'));
+    let types = params.map(split_types).unwrap_or_default();
+    if types.len() == kernel.params.len() {
+        for (param, cpp_type) in kernel.params.iter_mut().zip(types) {
+            param.cpp_type = Some(cpp_type);
+        }
+    }
+    kernel.name = name;
+}
+
+/// Cuts a list of types at the commas outside brackets.
+fn split_types(list: &str) -> Vec<String> {
+    let mut types = Vec::new();
+    let mut depth = 0;
+    let mut start = 0;
+    for (at, c) in list.char_indices() {
+        match c {
+            '(' | '<' | '[' => depth += 1,
+            ')' | '>' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                types.push(list[start..at].trim().to_owned());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    types.push(list[start..].trim().to_owned());
+    types.retain(|t| !t.is_empty() && t != "void");
+    types
+}
+
+/// `scale<net::T>` of `net::scale<net::T>`.
+pub(super) fn without_namespaces(name: &str) -> &str {
+    let mut depth = 0;
+    let mut start = 0;
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth -= 1,
+            ':' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    &name[start..]
+}
+
+/// `net::scale` of `net::scale<float>`.
+pub(super) fn without_arguments(name: &str) -> &str {
+    name.strip_suffix('>').and_then(|_| name.find('<')).map_or(name, |at| &name[..at])
+}
