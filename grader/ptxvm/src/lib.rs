@@ -263,17 +263,19 @@ mod memory;
 mod program;
 mod source_loc;
 
+pub use crate::instruments::provenance::expansion::{Expansion, Factor, Product};
+pub use crate::instruments::provenance::number::Number;
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, MbarrierMisuse, RaceKind, Space};
-pub use instruments::check::trace::Traced;
-pub use instruments::check::watch::{Watch, Writer};
-pub use instruments::count::{Counters, Counts, Site, Stride, launch_counted, launch_profiled};
-pub use instruments::provenance::{
-    Expansion, Factor, Number, Product, Shadow, Written, launch_shadowed,
-};
+pub use instruments::count::counts::{Counters, Counts, Site, Stride};
+pub use instruments::provenance::tracker::{Shadow, Written};
+pub use instruments::trace::Traced;
+pub use instruments::watch::{Watch, Writer};
 pub use isa::class::Class;
+pub use launch::counted::{launch_counted, launch_profiled};
 pub use launch::grid::{Footprint, Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
 pub use launch::reordered::{Order, launch_reordered};
+pub use launch::with_provenance::launch_shadowed;
 pub use memory::global::{Access, BufferId, Init, Memory};
 pub use memory::heap::{HEAP_SIZE, HeapUse};
 pub use memory::host::HostFault;

@@ -1,5 +1,7 @@
-//! What watches a run: the checks, the counters, and the provenance of values.
+//! What watches a run: the checks, the counters, the provenance of values, the trace of a thread and the watch of a place.
 
 pub(crate) mod check;
 pub(crate) mod count;
 pub(crate) mod provenance;
+pub(crate) mod trace;
+pub(crate) mod watch;

@@ -1,13 +1,9 @@
-//! Blocks that wait for each other: how many have room on the device at once, and what a cooperative launch gives its kernel.
-//!
-//! `this_grid().sync()` reads a pointer from `%envreg1` (high) and `%envreg2` (low); 0 means that the launch is not
-//! cooperative. Behind the pointer lie the size of the driver's workspace and a word at which blocks arrive
-//! (`cooperative_groups/details/driver_abi.h` and `sync.h` of CUDA 13.0). Block 0 adds 2^31 less the other blocks and each of
-//! them 1, so with the last one the topmost bit changes.
+//! Blocks that wait for each other: how many have room on the device at once.
 
 use crate::error::LaunchError;
 use crate::launch::grid::Launch;
 use crate::memory::global::Memory;
+use crate::memory::grid_workspace;
 
 /// The device that launches are measured by: an H200 (CUDA C++ Programming Guide, "Technical Specifications per Compute
 /// Capability", 9.0).
@@ -19,10 +15,6 @@ const SHARED: u64 = 228 << 10;
 const SHARED_OF_THE_SYSTEM: u64 = 1 << 10;
 /// Threads are scheduled in whole warps.
 const WARP: u64 = 32;
-
-/// Bytes of the workspace: its size, and the barrier.
-const WORKSPACE: usize = 8;
-const BARRIER: u64 = 4;
 
 /// How many blocks of a launch run at once, as far as threads and shared memory (in bytes, without gaps) decide.
 pub(crate) fn room(launch: &Launch, shared: u32) -> u64 {
@@ -47,19 +39,7 @@ pub(crate) fn workspace(
              threads and {shared} bytes of shared memory"
         )));
     }
-    let id = memory.hidden_variable("workspace of the grid", WORKSPACE);
-    let address = memory.address(id);
-    if let Some((buffer, _)) = memory.slot(address) {
-        // An earlier launch may have broken off in the middle.
-        buffer.put(0, 4, WORKSPACE as u64);
-        buffer.put(4, 4, 0);
-    }
-    Ok(address)
-}
-
-/// The word at which the blocks of a cooperative launch arrive.
-pub(crate) fn barrier_address(memory: &Memory) -> Option<u64> {
-    memory.hidden().map(|id| memory.address(id) + BARRIER)
+    Ok(grid_workspace::prepare(memory))
 }
 
 #[cfg(test)]

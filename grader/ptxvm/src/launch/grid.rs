@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::error::LaunchError;
 use crate::finding::{Finding, Raw};
-use crate::instruments::check::global_race::GlobalRaces;
-use crate::instruments::check::order::{Conflicts, OrderWatch};
-use crate::instruments::check::race::Races;
-use crate::instruments::check::trace::{Traced, Tracer};
-use crate::instruments::check::watch::{Watch, Watcher, Writer};
-use crate::instruments::count::Tally;
+use crate::instruments::check::block_conflicts::{Conflicts, OrderWatch};
+use crate::instruments::check::global::races::GlobalRaces;
+use crate::instruments::check::races::Races;
+use crate::instruments::count::tally::Tally;
+use crate::instruments::trace::{Traced, Tracer};
+use crate::instruments::watch::{Watch, Watcher, Writer};
 use crate::isa::ir::{Special, Uniform};
 use crate::isa::names::{Pc, Slot};
 use crate::lanes::coordinates;

@@ -9,6 +9,7 @@ mod dense;
 pub mod flat;
 pub mod flights;
 pub mod global;
+pub(crate) mod grid_workspace;
 pub mod heap;
 pub mod host;
 pub(crate) mod lane_memory;

@@ -1,17 +1,10 @@
-//! Checkers: each watches a run through [`crate::machine::monitor::Monitor`].
+//! The checks of races and of the order of blocks: each watches a run through [`crate::machine::monitor::Monitor`].
 
-pub(crate) mod global_race;
-mod keys;
-mod know;
-pub(crate) mod order;
-mod packed;
-mod pages;
-mod phases;
-pub(crate) mod race;
-pub(crate) mod shared;
-mod slots;
+pub(crate) mod block_conflicts;
+mod clocks;
+pub(crate) mod global;
+mod order;
+pub(crate) mod races;
+mod shared;
 mod stamps;
-mod sync;
-pub(crate) mod trace;
-pub(crate) mod watch;
-mod words;
+mod table;

@@ -7,10 +7,10 @@ use crate::isa::names::Pc;
 
 /// An access; the default is nobody's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stamp(u32);
+pub(crate) struct Stamp(u32);
 
 /// Bits of a stamp that name the lane.
-pub(super) const LANE_BITS: u32 = 5;
+pub(crate) const LANE_BITS: u32 = 5;
 /// Events at most.
 const MAX_EVENTS: usize = 1 << (32 - LANE_BITS);
 /// So many events are kept without asking whether somebody still refers to them.
@@ -54,7 +54,7 @@ impl Stamp {
 
 /// What the lanes of one warp have in common when they access memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Event {
+pub(crate) struct Event {
     /// Index of the block from 1. 0: an earlier one; which thread it was is forgotten.
     pub block: u32,
     /// Clock of the warp.
@@ -100,7 +100,7 @@ impl Packed {
 
 /// An access in full.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
+pub(crate) struct Access {
     pub event: Event,
     /// Index of the thread in its block.
     pub thread: u32,
@@ -108,7 +108,7 @@ pub(super) struct Access {
 
 /// All events that stamps refer to. Number 0 is nobody.
 #[derive(Debug)]
-pub(super) struct Events {
+pub(crate) struct Events {
     all: Vec<Packed>,
     recent: [u32; RECENT],
     /// Events from which on those without stamps are given up.

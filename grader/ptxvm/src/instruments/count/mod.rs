@@ -45,12 +45,7 @@
 //! Wavefronts are those of loads and stores (`..._mem_shared_op_ld.sum` and `..._op_st.sum`); Nsight Compute's total has one or
 //! two more for each launch. Elsewhere `ptxas` may merge, split or drop accesses of the PTX, which no such model sees.
 
-mod counts;
-mod monitor;
+pub(crate) mod counts;
+pub(crate) mod monitor;
 pub(crate) mod patterns;
-mod run;
-mod tally;
-
-pub use counts::{Counters, Counts, Site, Stride};
-pub use run::{launch_counted, launch_profiled};
-pub(crate) use tally::Tally;
+pub(crate) mod tally;

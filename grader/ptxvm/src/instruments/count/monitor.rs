@@ -1,8 +1,8 @@
 //! Counts while warps run.
 
-use super::counts::{Counters, Counts, Site};
-use super::patterns;
 use crate::finding::{AccessKind, Log};
+use crate::instruments::count::counts::{Counters, Counts, Site};
+use crate::instruments::count::patterns;
 use crate::isa::class::Class;
 use crate::isa::ir::Op;
 use crate::isa::mbarrier;

@@ -1,6 +1,6 @@
 //! What is added up over a launch while its checks run.
 
-use super::monitor::Counter;
+use crate::instruments::count::monitor::Counter;
 use crate::machine::monitor::Monitor;
 use crate::program::code::Program;
 

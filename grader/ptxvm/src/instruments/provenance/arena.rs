@@ -142,3 +142,13 @@ impl Arena {
         self.node(Node::Pair(low, high))
     }
 }
+impl NodeId {
+    pub(super) fn is_too_large(self) -> bool {
+        self == Self::TOO_LARGE
+    }
+}
+
+/// Name of a node for the bits of a 16-bit float that was not widened yet.
+pub(super) fn raw(name: &str) -> &'static str {
+    if name == "f16" { "f16 bits" } else { "bf16 bits" }
+}

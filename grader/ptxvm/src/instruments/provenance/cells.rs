@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::arena::{NodeId, PlaceId};
+use crate::instruments::provenance::arena::{NodeId, PlaceId};
 
 /// Who wrote a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,12 +1,14 @@
 //! Follows values through the instructions of a block.
 
-use super::Shadow;
-use super::arena::{Node, NodeId, PlaceId};
-use super::cells::{Found, Stored};
-use super::registers::Expressions;
-use super::rules::{Rule, rule};
-use super::{Number, local_address};
+use super::arena::raw;
 use crate::finding::{AccessKind, Log};
+use crate::instruments::provenance::arena::{Node, NodeId, PlaceId};
+use crate::instruments::provenance::cells::{Found, Stored};
+use crate::instruments::provenance::number::Number;
+use crate::instruments::provenance::registers::Expressions;
+use crate::instruments::provenance::rules::{Rule, rule};
+use crate::instruments::provenance::tracker::Shadow;
+use crate::instruments::provenance::tracker::local_address;
 use crate::isa::ir::{Alu, Atom, AtomOp, Op, System};
 use crate::isa::mbarrier::{Arrival, Operation};
 use crate::isa::names::{Base, Elements, P, R, Slot};
@@ -18,21 +20,6 @@ use crate::lanes::lanes;
 use crate::machine::monitor::{Event, Monitor, Step};
 use crate::machine::registers::Registers;
 use crate::memory::lane_memory::LaneMemory;
-
-/// What an atomic finds before it runs, lane by lane.
-#[derive(Debug)]
-pub(super) struct Pending {
-    /// The added or stored value.
-    value: [NodeId; 32],
-    /// The bits in memory.
-    before: [u64; 32],
-}
-
-impl Default for Pending {
-    fn default() -> Self {
-        Self { value: [NodeId::NONE; 32], before: [0; 32] }
-    }
-}
 
 impl Monitor for &mut Shadow {
     const STEPS: bool = true;
@@ -567,11 +554,6 @@ impl Shadow {
             self.warps[event.warp as usize].set(atom.dst, lane, old);
         }
     }
-}
-
-/// Name of a node for the bits of a 16-bit float that was not widened yet.
-pub(super) fn raw(name: &str) -> &'static str {
-    if name == "f16" { "f16 bits" } else { "bf16 bits" }
 }
 
 fn decode(ty: Type, bits: u64) -> f64 {

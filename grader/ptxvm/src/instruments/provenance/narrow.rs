@@ -1,9 +1,9 @@
 //! Follows arithmetic on 16-bit floats. Their registers hold bits, so their nodes say so; see [`raw`].
 
-use super::Shadow;
-use super::arena::{Node, NodeId, PlaceId};
-use super::follow::raw;
-use super::rules::Half;
+use crate::instruments::provenance::arena::raw;
+use crate::instruments::provenance::arena::{Node, NodeId, PlaceId};
+use crate::instruments::provenance::rules::Half;
+use crate::instruments::provenance::tracker::Shadow;
 use crate::isa::names::Slot;
 use crate::machine::registers::Registers;
 

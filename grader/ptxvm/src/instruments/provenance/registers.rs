@@ -1,6 +1,6 @@
 //! The expressions in the registers of a warp.
 
-use super::arena::NodeId;
+use crate::instruments::provenance::arena::NodeId;
 use crate::isa::names::Slot;
 use crate::lanes::lanes;
 use crate::program::code::Program;

@@ -9,6 +9,7 @@ pub mod cvt;
 pub mod exact;
 pub mod float;
 pub mod flush;
+pub mod fused_sum;
 pub mod half;
 pub mod int;
 pub mod narrow;

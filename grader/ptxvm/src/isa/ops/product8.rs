@@ -5,8 +5,9 @@
 //! (`cuobjdump -sass` of CUDA 13.0 shows it). Other architectures add otherwise.
 
 use super::float::NAN_F32;
+use super::fused_sum::{Dense, Term, fused};
 use super::narrow::{f16_from_e4m3, f16_from_e5m2};
-use super::product::{Dense, Term, fused};
+
 use crate::isa::matrix::{Product, Scalar};
 
 /// D = A B + C.

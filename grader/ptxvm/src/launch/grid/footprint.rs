@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::{Run, Worker};
-use crate::instruments::count::Tally;
+use crate::instruments::count::tally::Tally;
 
 /// The most memory that the checks of a launch needed at a time, in bytes. What a GPU has too does not count: buffers, shared
 /// and local memory, registers.

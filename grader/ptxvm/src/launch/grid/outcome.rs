@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::{BlockResult, MAX_PRINTED, Outcome, Run, block_coordinates};
 use crate::finding::{Finding, FindingKind, Raw, Space, merge};
-use crate::instruments::check::watch::Writer;
+use crate::instruments::watch::Writer;
 use crate::lanes::coordinates;
 use crate::source_loc::SourceLoc;
 

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::{BlockResult, Footprint, Run, Worker};
-use crate::instruments::check::order::{Conflicts, MAX_BLOCKS};
-use crate::instruments::count::Tally;
+use crate::instruments::check::block_conflicts::{Conflicts, MAX_BLOCKS};
+use crate::instruments::count::tally::Tally;
 use crate::machine::block::{Ended, Patience};
 use crate::memory::global::Buffer;
 

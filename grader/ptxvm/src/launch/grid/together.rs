@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::{BlockResult, Footprint, Monitors, Run, Start, Worker, block_coordinates};
-use crate::instruments::count::Tally;
+use crate::instruments::count::tally::Tally;
 use crate::launch::residents::{FIRST_TURN, Resident, TURN, take_turns};
 use crate::machine::block::{Barriers, Ended, Patience};
 use crate::machine::exec::state::Env;

@@ -4,20 +4,20 @@
 //! instruction, and at which clock. Bytes that were treated alike, by whichever threads, are of one class, so there are few.
 //! Classes have rising numbers: those before the last barrier of all warps stand for nobody.
 
-use super::events::{Access, Event};
-use super::last::Last;
+use crate::instruments::check::shared::events::{Access, Event};
+use crate::instruments::check::shared::last::Last;
 use crate::isa::names::Pc;
 use crate::program::code::Program;
 
 /// Bits of a byte's cell, ...
-pub(super) const CELL_BITS: u32 = WHO_BITS + CLASS_BITS;
+pub(crate) const CELL_BITS: u32 = WHO_BITS + CLASS_BITS;
 /// ... and of the threads in it.
 const WHO_BITS: u32 = 2 * THREAD_BITS;
 const THREAD_BITS: u32 = 10;
 const LANE_BITS: u32 = 5;
 const CLASS_BITS: u32 = 9;
 /// Numbers of classes, with 0 for nobody.
-pub(super) const NUMBERS: usize = 1 << CLASS_BITS;
+pub(crate) const NUMBERS: usize = 1 << CLASS_BITS;
 /// Actions at a time.
 const MAX_ACTIONS: usize = 255;
 /// Of a number that stands for any instruction, the lowest bit being whether these are of cooperative groups. Programs have fewer
@@ -27,18 +27,18 @@ const VAGUE: Pc = 1 << 23;
 const RECENT: usize = 32;
 
 /// Whether an instruction, or each that a number stands for, is one of the headers of cooperative groups.
-pub(in crate::instruments::check) fn in_groups(program: &Program, pc: Pc) -> bool {
+pub(crate) fn in_groups(program: &Program, pc: Pc) -> bool {
     if pc & VAGUE == 0 { program.in_groups(pc) } else { pc & 1 == 1 }
 }
 
 /// The number that stands for an instruction and others.
-pub(super) fn vague(program: Option<&Program>, pc: Pc) -> Pc {
+pub(crate) fn vague(program: Option<&Program>, pc: Pc) -> Pc {
     VAGUE | Pc::from(program.is_some_and(|program| in_groups(program, pc)))
 }
 
 /// What is known of a byte; the default is nobody.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Cell(u32);
+pub(crate) struct Cell(u32);
 
 impl Cell {
     pub fn from_bits(bits: u32) -> Self {
@@ -65,7 +65,7 @@ impl Cell {
 
 /// A thread, and the number of what it did; the default is nobody.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Doer {
+pub(crate) struct Doer {
     /// Index in the block.
     pub thread: u16,
     pub action: u8,
@@ -87,7 +87,7 @@ impl Doer {
 
 /// Readers beside the first one that are known only as such.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum More {
+pub(crate) enum More {
     #[default]
     None,
     /// Another lane of its warp, at the same clock.
@@ -98,7 +98,7 @@ pub(super) enum More {
 
 /// What is known of a byte, in full.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Known {
+pub(crate) struct Known {
     pub last: Last<Doer>,
     pub more: More,
 }
@@ -164,7 +164,7 @@ impl Action {
 
 /// Why something cannot be kept in a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// There are no numbers left, unless those without cells are given up.
     Full,
     /// Threads of two warps, or of three.
@@ -173,7 +173,7 @@ pub(super) enum Refusal {
 
 /// All classes that cells refer to, and what their numbers are.
 #[derive(Debug)]
-pub(super) struct Classes {
+pub(crate) struct Classes {
     all: Vec<Class>,
     /// The number of the first of them.
     base: usize,

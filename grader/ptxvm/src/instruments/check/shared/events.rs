@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::super::race::WARPS;
+use crate::instruments::check::clocks::WARPS;
 use crate::isa::names::Pc;
 use crate::machine::simd::shadow_words::{Entry, LANE_BITS, MARK_BITS, Mark};
 
@@ -20,7 +20,7 @@ const RECENT: usize = 256;
 
 /// What the lanes of one warp have in common when they access memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::instruments::check) struct Event {
+pub(crate) struct Event {
     /// Of the warp.
     pub clock: u32,
     pub pc: Pc,
@@ -34,7 +34,7 @@ pub(in crate::instruments::check) struct Event {
 
 /// An access in full.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::instruments::check) struct Access {
+pub(crate) struct Access {
     pub event: Event,
     /// Index in the block.
     pub thread: u32,
@@ -76,7 +76,7 @@ impl Packed {
 
 /// Events since the last barrier of all warps.
 #[derive(Debug)]
-pub(super) struct Events {
+pub(crate) struct Events {
     all: Vec<Packed>,
     /// The number of the first of them.
     base: u32,

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::race::Clocks;
+use crate::instruments::check::clocks::Clocks;
 use crate::machine::monitor::PhaseStep;
 
 /// What is released at one object.
@@ -17,11 +17,11 @@ struct Released {
 
 /// The objects of a block, by address.
 #[derive(Debug, Default)]
-pub(super) struct Phases(HashMap<u64, Released>);
+pub(crate) struct Phases(HashMap<u64, Released>);
 
 /// What a warp's clocks must learn from a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Learnt {
+pub(crate) struct Learnt {
     /// What follows is later than what was released.
     pub released: bool,
     /// Lanes have seen what others of their warp released up to this clock.
@@ -81,7 +81,7 @@ impl Phases {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::instruments::check::order::phases::*;
 
     #[test]
     fn only_phases_that_are_over_order_anything() {

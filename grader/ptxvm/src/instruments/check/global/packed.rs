@@ -7,11 +7,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::pages::{PAGE, Page, Stamps, Values};
-use super::stamps::{LANE_BITS, Stamp};
-
-/// A number for each unit of a page.
-pub(super) type Column = [u32; PAGE];
+use crate::instruments::check::global::pages::Column;
+use crate::instruments::check::global::pages::{PAGE, Page, Stamps, Values};
+use crate::instruments::check::stamps::{LANE_BITS, Stamp};
 
 /// Says that runs follow, where otherwise the bits of a number (at most 32) are said ...
 const RUNS: u8 = 33;
@@ -23,7 +21,7 @@ const SHORT: usize = 32;
 const STRONG: u8 = 8;
 
 /// The stamps and values of a page in bytes.
-pub(super) fn pack(page: &Page) -> Box<[u8]> {
+pub(crate) fn pack(page: &Page) -> Box<[u8]> {
     let Page { writers, values, strong_writers, readers } = page;
     let strong = strong_writers.as_deref();
     let writers = writers.column();
@@ -39,7 +37,7 @@ pub(super) fn pack(page: &Page) -> Box<[u8]> {
 }
 
 /// What [`pack`] was given.
-pub(super) fn unpack(bytes: &[u8]) -> Page {
+pub(crate) fn unpack(bytes: &[u8]) -> Page {
     let mut from = bytes;
     let head = byte(&mut from);
     let writers = read(&mut from);
@@ -57,7 +55,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Page {
 }
 
 /// Gives the stamps of a packed page other events.
-pub(super) fn change(bytes: &mut Box<[u8]>, change: &mut dyn FnMut(&mut Stamp)) {
+pub(crate) fn change(bytes: &mut Box<[u8]>, change: &mut dyn FnMut(&mut Stamp)) {
     let mut page = unpack(bytes);
     let mut changed = false;
     for stamp in page.stamps() {

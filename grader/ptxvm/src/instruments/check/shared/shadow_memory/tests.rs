@@ -1,9 +1,9 @@
 mod partial;
 
-use super::super::know::Seen;
-use super::super::race::Clocks;
 use super::*;
 use crate::finding::RaceKind;
+use crate::instruments::check::clocks::Clocks;
+use crate::instruments::check::order::vector_clock::Seen;
 
 /// A word, with everything in full.
 #[derive(Clone, Copy, Default)]

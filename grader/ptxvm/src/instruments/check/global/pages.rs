@@ -4,15 +4,16 @@
 //! where neighbouring threads access neighbouring elements, be it in tiles. Where that does not hold, a unit gets a byte that names a lane
 //! and one of seven events, and where these do not suffice, a stamp of its own.
 
-use super::packed::Column;
-use super::stamps::Stamp;
+use crate::instruments::check::stamps::Stamp;
+use crate::instruments::check::table::HEADER;
 
-/// Bytes that the allocator adds to a piece of memory.
-pub(super) const HEADER: usize = 16;
 /// Units of a page.
-pub(super) const PAGE: usize = 128;
+pub(crate) const PAGE: usize = 128;
+/// A number for each unit of a page.
+pub(crate) type Column = [u32; PAGE];
+
 /// Units of a row: one for each of so many lanes. Tiles are often 16 threads wide.
-pub(super) const ROW: usize = 16;
+pub(crate) const ROW: usize = 16;
 /// Lanes of a warp.
 const LANES: u32 = 32;
 /// Events that a byte can name beside a lane; the first is nobody.
@@ -54,7 +55,7 @@ impl Named {
 
 /// A stamp for each unit of a page.
 #[derive(Debug)]
-pub(super) struct Stamps(Kept);
+pub(crate) struct Stamps(Kept);
 
 #[derive(Debug)]
 enum Kept {
@@ -186,7 +187,7 @@ fn unit_of_row(row: Stamp, at: usize) -> Stamp {
 
 /// What lies in each unit of a page, in as many bytes as a unit has.
 #[derive(Debug, Default)]
-pub(super) enum Values {
+pub(crate) enum Values {
     #[default]
     None,
     Bytes(Box<[u8; PAGE]>),
@@ -266,7 +267,7 @@ impl Values {
 
 /// What is known of the units of a page.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(crate) struct Page {
     /// The last plain write, and what it wrote.
     pub writers: Stamps,
     pub values: Values,
@@ -299,7 +300,7 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::instruments::check::global::pages::*;
     use crate::instruments::check::stamps::Events;
 
     #[test]

@@ -1,13 +1,14 @@
 //! Pages of the shadow of global memory, as they are accessed or put aside.
 
-use super::keys::Table;
-use super::packed;
-use super::pages::{HEADER, Page};
-use super::stamps::{Events, Stamp};
+use crate::instruments::check::global::packed;
+use crate::instruments::check::global::pages::Page;
+use crate::instruments::check::stamps::{Events, Stamp};
+use crate::instruments::check::table::HEADER;
+use crate::instruments::check::table::Table;
 
 /// A page, as it is accessed or put aside.
 #[derive(Debug)]
-pub(super) enum Slot {
+pub(crate) enum Slot {
     Open(Box<Page>),
     Packed(Box<[u8]>),
 }
@@ -73,10 +74,10 @@ impl Slot {
 }
 
 /// Pages by their keys.
-pub(super) type Pages = Table<Slot>;
+pub(crate) type Pages = Table<Slot>;
 
 /// The page of a key, ready for an access. `held` counts bytes.
-pub(super) fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {
+pub(crate) fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {
     let slot = pages.entry(key).or_insert_with(|| {
         let page = Box::<Page>::default();
         *held += page.bytes();

@@ -1,4 +1,4 @@
-use super::*;
+use crate::instruments::check::global::races::*;
 use crate::isa::window::Window;
 use crate::machine::registers::Registers;
 use crate::memory::global::{Access, Init, Memory};

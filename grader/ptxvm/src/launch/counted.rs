@@ -1,7 +1,7 @@
 //! Runs a launch with counters, block after block.
 
-use super::Counters;
-use super::monitor::Counter;
+use crate::instruments::count::counts::Counters;
+use crate::instruments::count::monitor::Counter;
 use std::collections::VecDeque;
 
 use crate::error::LaunchError;

@@ -6,20 +6,22 @@
 #[cfg(test)]
 mod tests;
 
-use super::keys::{page_key, page_place, table_bytes};
-use super::know::Counted;
-use super::packed;
-use super::pages::{HEADER, PAGE, Page, ROW, Stamps};
-use super::race::Clocks;
-use super::slots::{Pages, Slot, open};
-use super::stamps::{self, Access, Events, Stamp};
-use super::sync::Order;
-use super::words::{Words, cells};
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
+use crate::instruments::check::clocks::Clocks;
+use crate::instruments::check::global::keys::{page_key, page_place};
+use crate::instruments::check::global::packed;
+use crate::instruments::check::global::pages::{PAGE, Page, ROW, Stamps};
+use crate::instruments::check::global::slots::{Pages, Slot, open};
+use crate::instruments::check::order::happens_before::Order;
+use crate::instruments::check::order::sync_variables::{Words, cells};
+use crate::instruments::check::order::vector_clock::Counted;
+use crate::instruments::check::stamps::{self, Access, Events, Stamp};
+use crate::instruments::check::table::HEADER;
+use crate::instruments::check::table::table_bytes;
 use crate::lanes::coordinates;
-use crate::launch::cooperative;
 use crate::machine::monitor::Event;
 use crate::memory::global::Memory;
+use crate::memory::grid_workspace;
 use crate::program::code::Program;
 
 /// Bytes that the shadow may have in any case. One access takes up to 60,000 more where its lanes hit pages far apart.
@@ -33,7 +35,7 @@ const MAX_IN_VAIN: u32 = 32;
 
 /// The blocks that a shadow sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Blocks {
+pub(crate) enum Blocks {
     /// One: what earlier ones did is forgotten.
     Single,
     /// One after another. What they did is kept, to be compared with later ones.
@@ -50,7 +52,7 @@ pub(crate) struct GlobalRaces {
     grid: [u32; 3],
     /// Index of the running block from 1.
     block: u32,
-    pub(super) blocks: Blocks,
+    pub(crate) blocks: Blocks,
     /// Words by which blocks order each other.
     words: Words,
     /// The topmost bit of the barrier of a cooperative grid.
@@ -102,7 +104,7 @@ impl GlobalRaces {
     }
 
     /// The words by which blocks order each other.
-    pub(super) fn words(&mut self) -> &mut Words {
+    pub(crate) fn words(&mut self) -> &mut Words {
         &mut self.words
     }
 
@@ -259,13 +261,13 @@ impl GlobalRaces {
         }
     }
 
-    pub(super) fn access(&mut self, event: &Event, clocks: &Clocks, order: &Order, log: &mut Log) {
+    pub(crate) fn access(&mut self, event: &Event, clocks: &Clocks, order: &Order, log: &mut Log) {
         if event.done == 0 {
             return;
         }
         let first = event.addresses[event.mask.trailing_zeros() as usize % 32];
         if event.kind == AccessKind::Atomic
-            && cooperative::barrier_address(event.memory) == Some(first)
+            && grid_workspace::barrier_address(event.memory) == Some(first)
         {
             self.grid_arrival(event, first);
             return;

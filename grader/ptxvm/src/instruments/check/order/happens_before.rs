@@ -11,17 +11,17 @@
 //! sums of the others. (Reads that are called relaxed need one, or a later acquire.) And what a block learnt from
 //! another's fence it passes on without one of its own, as block 0 does in `cub/grid/grid_barrier.cuh`.
 
-use super::know::{Counted, Know, LastUnion, Seen};
-use super::race::{Clocks, WARPS};
-use super::stamps::{self, Access};
-use super::words::{Here, Word, Words, cells};
 use crate::finding::AccessKind;
+use crate::instruments::check::clocks::{Clocks, WARPS};
+use crate::instruments::check::order::sync_variables::{Here, Word, Words, cells};
+use crate::instruments::check::order::vector_clock::{Counted, Know, LastUnion, Seen};
+use crate::instruments::check::stamps::{self, Access};
 use crate::isa::ir::Op;
 use crate::isa::ordering::Ordering;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
-use crate::launch::cooperative;
 use crate::machine::monitor::Event;
+use crate::memory::grid_workspace;
 
 /// Bytes that the words of global memory by which threads order each other may take, beside half of the buffers.
 const WORDS: usize = 1 << 20;
@@ -134,7 +134,7 @@ impl Warp {
 
 /// How the warps of one block stand to those of others.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(crate) struct Order {
     /// The program has fences, releases or acquires.
     tracks: bool,
     levels: u32,
@@ -148,8 +148,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub(super) fn new(tracks: bool, blocks: u32) -> Self {
-        let levels = super::know::levels(blocks);
+    pub(crate) fn new(tracks: bool, blocks: u32) -> Self {
+        let levels = super::vector_clock::levels(blocks);
         Self {
             tracks,
             levels,
@@ -162,7 +162,7 @@ impl Order {
     }
 
     /// Bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let mut counted = Counted::default();
         let warps = self.warps.iter().map(|warp| {
             let Warp { know, wide, near, relaxed: [of_all, of_block], polled: _ } = warp;
@@ -176,24 +176,24 @@ impl Order {
 
     /// Whether there is anything to do.
     #[inline(always)]
-    pub(super) fn tracks(&self) -> bool {
+    pub(crate) fn tracks(&self) -> bool {
         self.tracks
     }
 
     /// The clock of a warp when its lanes met last.
     #[inline(always)]
-    pub(super) fn met(&self, warp: usize) -> u32 {
+    pub(crate) fn met(&self, warp: usize) -> u32 {
         self.met[warp % WARPS]
     }
 
     /// What lanes of a warp have released to others of it: a lock that goes from lane to lane, say.
     #[inline(always)]
-    pub(super) fn own(&self, warp: usize) -> Seen {
+    pub(crate) fn own(&self, warp: usize) -> Seen {
         self.own[warp % WARPS]
     }
 
     /// A block begins, with the clocks of its warps as they are.
-    pub(super) fn begin(&mut self, block: u32, warps: usize, clocks: &Clocks) {
+    pub(crate) fn begin(&mut self, block: u32, warps: usize, clocks: &Clocks) {
         self.met = std::array::from_fn(|warp| clocks[warp][warp]);
         if !self.tracks {
             return;
@@ -222,7 +222,7 @@ impl Order {
     }
 
     /// A fence. What follows must be later than what was before.
-    pub(super) fn fence(&mut self, warp: usize, lanes: u32, fence: Ordering, clocks: &mut Clocks) {
+    pub(crate) fn fence(&mut self, warp: usize, lanes: u32, fence: Ordering, clocks: &mut Clocks) {
         if warp >= self.warps.len() {
             return;
         }
@@ -240,7 +240,7 @@ impl Order {
 
     /// A strong access, or one with an order of its own. True if its warp has released something, so that what follows must
     /// be later, and true if it has learnt something of its own block.
-    pub(super) fn access(
+    pub(crate) fn access(
         &mut self,
         event: &Event,
         global: &mut Words,
@@ -262,7 +262,7 @@ impl Order {
         let blind =
             matches!(instr, Some(Op::Atom(atom)) if atom.dst == crate::isa::names::Slot::Sink);
         let reads = event.kind == AccessKind::Read || update && !blind;
-        let grid = if shared { None } else { cooperative::barrier_address(event.memory) };
+        let grid = if shared { None } else { grid_workspace::barrier_address(event.memory) };
         let (mut news, mut union) = (false, LastUnion::default());
         let mut last = None;
         for lane in lanes(event.done) {
@@ -351,7 +351,7 @@ impl Order {
 
     /// A warp has seen the end of a phase of a barrier object, and its lanes have met if they are among those who arrived. It
     /// is taken to learn all that its block knows of others.
-    pub(super) fn acquire_phase(&mut self, warp: usize, met: bool, clocks: &Clocks) {
+    pub(crate) fn acquire_phase(&mut self, warp: usize, met: bool, clocks: &Clocks) {
         if met {
             self.met[warp] = clocks[warp][warp];
         }
@@ -372,7 +372,7 @@ impl Order {
     }
 
     /// Warps have met, and their clocks moved on.
-    pub(super) fn barrier(&mut self, members: u32, clocks: &Clocks) {
+    pub(crate) fn barrier(&mut self, members: u32, clocks: &Clocks) {
         for warp in lanes(members) {
             self.met[warp] = clocks[warp][warp];
         }
@@ -406,7 +406,7 @@ impl Order {
     }
 
     /// The lanes of a warp have met, and its clock moved on.
-    pub(super) fn warp_barrier(&mut self, warp: usize, clocks: &Clocks) {
+    pub(crate) fn warp_barrier(&mut self, warp: usize, clocks: &Clocks) {
         self.met[warp] = clocks[warp][warp];
         if let Some(state) = self.warps.get_mut(warp) {
             state.wide.meet();
@@ -416,7 +416,7 @@ impl Order {
 
     /// Whether what another block did lies before what this warp does now.
     #[inline(always)]
-    pub(super) fn knows(&self, warp: u8, old: &Access) -> bool {
+    pub(crate) fn knows(&self, warp: u8, old: &Access) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
         if warp.know.is_empty() {
             return false;
@@ -425,7 +425,7 @@ impl Order {
     }
 
     /// The same of what all lanes of a warp did.
-    pub(super) fn knows_lanes(&self, warp: u8, old: stamps::Event) -> bool {
+    pub(crate) fn knows_lanes(&self, warp: u8, old: stamps::Event) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
         let seen = warp.know.warp(old.block, old.warp);
         (0..32).all(|lane| seen.covers(old.clock, lane))
@@ -433,7 +433,7 @@ impl Order {
 
     /// Whether a warp, or one that it knows of, has read what was written to a word last. That write lies in its past, even
     /// without a fence.
-    pub(super) fn follows_reader(&self, warp: u8, word: &Word) -> bool {
+    pub(crate) fn follows_reader(&self, warp: u8, word: &Word) -> bool {
         word.is_many()
             || word.readers().iter().any(|reader| {
                 let same_block = reader.event.block == self.block;

@@ -6,24 +6,22 @@
 //! another warp is ordered if this warp has, through a barrier, seen that warp's clock of then; one by another lane of the same
 //! warp, if the lanes have met since.
 
-use super::global_race::{Blocks, GlobalRaces};
-use super::know::Seen;
-use super::phases::Phases;
-use super::shared::{self, Access, Now, Race, Shadow};
-use super::sync::Order;
 use crate::finding::{AccessKind, FindingKind, Log};
+use crate::instruments::check::clocks::{Clocks, WARPS};
+use crate::instruments::check::global::races::{Blocks, GlobalRaces};
+use crate::instruments::check::order::happens_before::Order;
+use crate::instruments::check::order::phases::Phases;
+use crate::instruments::check::order::vector_clock::Seen;
+use crate::instruments::check::shared::events::Access;
+use crate::instruments::check::shared::shadow_memory::Shadow;
+use crate::instruments::check::shared::visit::{Now, Race};
+use crate::instruments::check::shared::{classes, events};
 use crate::isa::mbarrier::OPERATION;
 use crate::isa::ordering::Ordering;
 use crate::isa::window::Window;
 use crate::machine::monitor::{Event, Monitor, PhaseStep, WordReads};
 use crate::machine::simd::shadow_words::Mark;
 use crate::machine::simd::shadow_words::ROW;
-
-/// Warps of a block at most.
-pub(super) const WARPS: usize = 32;
-
-/// What each warp knows of the others' clocks, and its own.
-pub(super) type Clocks = [[u32; WARPS]; WARPS];
 
 /// The checker of blocks, one after another.
 #[derive(Debug)]
@@ -199,7 +197,7 @@ impl Races {
 
     fn shared_access(&mut self, event: &Event, log: &mut Log) {
         let warp = event.warp as usize % WARPS;
-        let new = shared::Event {
+        let new = events::Event {
             clock: self.clocks[warp][warp],
             pc: event.pc,
             warp: warp as u8,
@@ -267,7 +265,7 @@ impl Races {
                 // Two sums over tiles of several warps use one word of each warp with nothing but a shuffle in between. That is
                 // CUDA's own way, whatever one thinks of it.
                 let other_pc = other.map_or(event.pc, |other| other.event.pc);
-                let in_groups = |pc| shared::in_groups(event.program, pc);
+                let in_groups = |pc| classes::in_groups(event.program, pc);
                 if same_warp && in_groups(event.pc) && in_groups(other_pc) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-use super::*;
+use crate::instruments::check::global::packed::*;
 use crate::instruments::check::stamps::Events;
 
 fn packed(column: &Column) -> usize {

@@ -75,7 +75,7 @@ impl Monitor for Option<Watcher> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::instruments::watch::*;
     use crate::{Access, Init, Launch, Memory, Module, Options, launch};
 
     /// Block b writes the 8 bytes from 8 b on.

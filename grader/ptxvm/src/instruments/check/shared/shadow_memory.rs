@@ -1,27 +1,22 @@
 //! What is known of the shared memory of a block: for each word who wrote it last and two who read it, in 12 bytes; for the
 //! bytes of words that are accessed in parts, in 15.
 //!
-//! The accesses of words are named by [`events`], those of bytes by [`classes`]. Where a byte's do not fit there, its word gets
+//! The accesses of words are named by [`super::events`], those of bytes by [`super::classes`]. Where a byte's do not fit there, its word gets
 //! entries for each byte elsewhere, up to the next barrier of all warps.
 
-mod classes;
-mod events;
-mod last;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
+use super::classes::{CELL_BITS, Cell, Classes, Doer, Known, More, NUMBERS, Refusal, vague};
+use super::events::{Access, Event, Events};
+use super::last::Last;
+use super::visit::{Now, Race};
 use crate::machine::simd::shadow_words::{Entry, Mark, ROW};
-pub(super) use classes::in_groups;
-use classes::{CELL_BITS, Cell, Classes, Doer, Known, More, NUMBERS, Refusal, vague};
-use events::Events;
-pub(super) use events::{Access, Event};
-use last::Last;
-pub(super) use last::{Now, Race};
 
-use super::race::WARPS;
 use crate::finding::AccessKind;
+use crate::instruments::check::clocks::WARPS;
 use crate::machine::monitor::WordReads;
 use crate::machine::simd::dispatch::Simd;
 
@@ -35,18 +30,6 @@ const SPARE_PARTS: usize = 16;
 const MAX_PARTS: usize = 1 << 11;
 
 impl Entry {
-    #[inline(always)]
-    fn last(self) -> Last<Mark> {
-        let readers = Self::READERS.map(|reader| self.get(reader));
-        Last { writer: self.get(Self::WRITER), readers }
-    }
-
-    /// Of a word that is not split.
-    #[inline(always)]
-    fn of(last: Last<Mark>) -> Self {
-        Self::new(last.writer, last.readers)
-    }
-
     fn visit(&mut self, events: &Events, now: &Now, word: Option<bool>) -> Option<Race> {
         let mut last = self.last();
         let (known, unordered) = (|old| events.get(old), |old| now.unordered(events, old));
@@ -65,7 +48,7 @@ struct Part {
 
 /// The entries of shared memory.
 #[derive(Debug, Default)]
-pub(super) struct Shadow {
+pub(crate) struct Shadow {
     simd: &'static Simd,
     words: Vec<Entry>,
     /// What was stored last in each word; of a split word, a part of its cells, or where its entries are.

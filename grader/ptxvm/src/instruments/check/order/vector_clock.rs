@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::pages::HEADER;
+use crate::instruments::check::table::HEADER;
 
 /// Branches of a node, as a power of two.
 const BRANCH_BITS: u32 = 4;
@@ -14,7 +14,7 @@ const BRANCHES: usize = 1 << BRANCH_BITS;
 
 /// What is known of a warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Clock up to which all of its lanes lie in the past.
     pub all: u32,
     /// Lanes of which more is known, and up to which clock.
@@ -58,14 +58,14 @@ struct Block {
 
 /// Knowledge of other blocks; the default is none.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Know(Option<Rc<Node>>);
+pub(crate) struct Know(Option<Rc<Node>>);
 
 /// Parts of trees that were counted already.
 #[derive(Debug, Default)]
-pub(super) struct Counted(HashSet<*const Node>);
+pub(crate) struct Counted(HashSet<*const Node>);
 
 /// Levels of inner nodes above so many blocks.
-pub(super) fn levels(blocks: u32) -> u32 {
+pub(crate) fn levels(blocks: u32) -> u32 {
     (u32::BITS - blocks.leading_zeros()).div_ceil(BRANCH_BITS)
 }
 
@@ -128,7 +128,7 @@ impl Know {
 
 /// The last union that was made, for those who learn the same after each other to share it.
 #[derive(Debug, Default)]
-pub(super) struct LastUnion {
+pub(crate) struct LastUnion {
     of: [Know; 2],
     union: Know,
 }
@@ -228,7 +228,7 @@ fn join(a: &Rc<Node>, b: &Rc<Node>, level: u32) -> (Rc<Node>, bool, bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::instruments::check::order::vector_clock::*;
 
     const LEVELS: u32 = 3;
 

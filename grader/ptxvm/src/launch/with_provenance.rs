@@ -1,7 +1,7 @@
 //! Runs a launch with its shadow, block after block.
 
-use super::Shadow;
 use crate::error::LaunchError;
+use crate::instruments::provenance::tracker::Shadow;
 use crate::launch::grid::{
     Launch, Options, Start, block_coordinates, check_configuration, parameters,
 };

@@ -5,10 +5,10 @@
 //!
 //! Flags of one or two bytes are told apart: each byte is a cell of its own, beside that of its word.
 
-use super::keys::{Table, table_bytes};
-use super::know::{Counted, Know, LastUnion};
-use super::pages::HEADER;
-use super::stamps::Access;
+use crate::instruments::check::order::vector_clock::{Counted, Know, LastUnion};
+use crate::instruments::check::stamps::Access;
+use crate::instruments::check::table::HEADER;
+use crate::instruments::check::table::{Table, table_bytes};
 
 /// Words that are not told apart share one of so many cells, so that what was released by one of them counts for all: that may hide a
 /// race, but finds none.
@@ -20,7 +20,7 @@ const MANY: u64 = 1 << 63;
 const BYTE: u64 = 1 << 62;
 
 /// The cells of words and bytes that an access concerns, and whether each is of its own size. `bytes`: there are cells of bytes.
-pub(super) fn cells(address: u64, size: u32, bytes: bool) -> impl Iterator<Item = (u64, bool)> {
+pub(crate) fn cells(address: u64, size: u32, bytes: bool) -> impl Iterator<Item = (u64, bool)> {
     let end = address.saturating_add(size.into());
     let (words, small) = (address / 4..end.div_ceil(4), size < 4);
     let parts = match (small, bytes) {
@@ -33,7 +33,7 @@ pub(super) fn cells(address: u64, size: u32, bytes: bool) -> impl Iterator<Item 
 
 /// One access of one word.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Here {
+pub(crate) struct Here {
     pub block: u32,
     pub warp: u8,
     /// Its scope takes in other blocks.
@@ -42,7 +42,7 @@ pub(super) struct Here {
 
 /// What a word tells.
 #[derive(Debug, Default)]
-pub(super) struct Word {
+pub(crate) struct Word {
     /// Released to all blocks.
     wide: Know,
     rest: Option<Box<Rest>>,
@@ -167,7 +167,7 @@ fn push<T>(list: &mut Vec<T>, item: T) {
 
 /// All words of a kind of memory, by number.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(crate) struct Words {
     cells: Table<Word>,
     /// Numbers that were written strongly, 64 of them to a place.
     written: Table<u64>,
@@ -258,8 +258,8 @@ impl Words {
 
 #[cfg(test)]
 mod tests {
-    use super::super::know::Seen;
-    use super::*;
+    use crate::instruments::check::order::sync_variables::*;
+    use crate::instruments::check::order::vector_clock::Seen;
 
     fn by(block: u32, wide: bool) -> Here {
         Here { block, warp: 0, wide }

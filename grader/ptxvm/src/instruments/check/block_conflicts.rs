@@ -6,8 +6,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use super::global_race::GlobalRaces;
 use crate::finding::{AccessKind, Log};
+use crate::instruments::check::global::races::GlobalRaces;
 use crate::isa::window::Window;
 use crate::machine::monitor::{Event, Monitor, WordReads};
 use crate::memory::global::Memory;
@@ -158,7 +158,7 @@ impl OrderWatch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::instruments::check::block_conflicts::*;
     use AccessKind::{Atomic, Read, Write};
 
     /// Whether blocks 1 and 2 may touch a word so, in this order.

@@ -1,0 +1,7 @@
+//! The clocks of the warps of a block.
+
+/// Warps of a block at most.
+pub(crate) const WARPS: usize = 32;
+
+/// What each warp knows of the others' clocks, and its own.
+pub(crate) type Clocks = [[u32; WARPS]; WARPS];

@@ -1,0 +1,7 @@
+//! What is known of global memory.
+
+pub(crate) mod keys;
+pub(crate) mod packed;
+pub(crate) mod pages;
+pub(crate) mod races;
+pub(crate) mod slots;
