@@ -1,6 +1,6 @@
 //! Explains an element: the products that a kernel added beside those of the formula, over a whole test.
 
-use crate::expansion::ElementTerms;
+use crate::expansion::{self, ElementTerms};
 use crate::judgement;
 use device::backend::{Backend, Run};
 use device::finding::Finding;
@@ -97,7 +97,7 @@ pub fn explain(
                 continue;
             }
             all.equal += 1;
-            let formula = || judgement::formula_is_general(case, &wanted, flat);
+            let formula = || expansion::formula_is_general(case, &wanted, flat);
             all.general = all.general && terms.general && formula();
             if longest.is_none_or(|(most, _)| terms.rows.len() > most) {
                 longest = Some((terms.rows.len(), place));
@@ -124,7 +124,7 @@ pub fn explain(
     let mut shown = terms(case, &run, followed.as_ref(), place);
     let sum = followed.as_ref().and_then(|f| f.sum(case, place));
     if let (Some(terms), Some(sum)) = (&mut shown, &sum) {
-        judgement::name_line(terms, case, &wanted, place.flat, sum, source);
+        expansion::name_line(terms, case, &wanted, place.flat, sum, source);
     }
     Ok(Explanation {
         test: case.test.clone(),
@@ -150,7 +150,7 @@ fn terms(case: &Case, run: &Run, followed: Option<&Followed>, at: Place) -> Opti
     let result = &run.tensors[at.tensor];
     let sum = followed?.sum(case, at).filter(|_| result.written[at.flat])?;
     let (wanted, _) = case.tensors[at.tensor].wanted()?;
-    judgement::element_terms(case, &wanted, at.flat, &sum, result.values[at.flat])
+    expansion::element_terms(case, &wanted, at.flat, &sum, result.values[at.flat])
 }
 
 /// The case to explain: the first that fails by its values, else the first that fails, else the one with the smallest

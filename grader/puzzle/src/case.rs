@@ -218,6 +218,11 @@ pub enum CaseArg {
     Value(DType, f64),
 }
 
+/// The last of the launches that takes the tensor of this index.
+pub fn last_launch_with(launches: &[CaseLaunch], tensor: usize) -> Option<&CaseLaunch> {
+    launches.iter().rev().find(|l| l.args.contains(&CaseArg::Tensor(tensor)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,8 @@
 //! Numbers that JSON lacks are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. A change that breaks readers raises
 //! `schema_version`.
 
-use super::{Reporter, RunInfo, Summary, cause, findings};
+use super::reporter::{Reporter, RunInfo, Summary};
+use super::{cause, findings};
 use device::finding::{Finding, SourceLine, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Factor;

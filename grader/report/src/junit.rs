@@ -1,8 +1,9 @@
 //! The report for CI systems: XML as of `JUnit`, written when the run has ended. A test is a `<testcase>`; what keeps the tests
 //! from running at all is one of the name "compile" (a failure) or "grader" (an error).
 
+use super::reporter::{Reporter, RunInfo, Summary};
 use super::style::Style;
-use super::{Reporter, RunInfo, Summary, text};
+use super::text;
 use diagnostic::{Failure, FailureKind};
 use judge::verdict::TestVerdict;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};

@@ -80,6 +80,16 @@ pub(super) fn list<T: ToString>(items: &[T]) -> String {
     format!("[{}]", items.join(", "))
 }
 
+/// `part / whole`; `None` of nothing.
+pub fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// A number in a column, with one digit behind the point; `-` where there is none.
+pub fn cell(value: Option<f64>) -> String {
+    value.map_or("-".into(), |value| format!("{value:.1}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

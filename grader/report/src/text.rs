@@ -1,8 +1,9 @@
 //! The report for people: a line for each test as it ends, then the first failing test in full.
 
 use super::number::time;
+use super::reporter::{Reporter, RunInfo, Summary};
 use super::style::{Style, Tone};
-use super::{Reporter, RunInfo, Summary, cause, diff, findings, heatmap, terms};
+use super::{cause, diff, findings, heatmap, terms};
 use diagnostic::Failure;
 use judge::verdict::{Largest, TestVerdict};
 use std::io::{self, Write};

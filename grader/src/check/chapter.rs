@@ -1,6 +1,6 @@
 //! The chapter: there, in the summary, with its includes and its three hints.
 
-use super::Item;
+use super::item::Item;
 use crate::chapter;
 use puzzle::workbook::{Puzzle, Workbook};
 

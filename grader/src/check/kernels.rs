@@ -1,27 +1,15 @@
 //! The kernels of a puzzle: the stub fails, the solution passes, each wrong kernel is caught.
 
-use super::{Bench, Item, Loaded};
+use super::bench::{Bench, Loaded};
+use super::item::Item;
 use crate::wrong::WrongKernel;
 use device::gpu;
 use diagnostic::{Failure, FailureKind};
 use judge::batch_compile::{self, Variant};
 use judge::grade::{self, Machine, Program};
 use judge::verdict::TestVerdict;
-use puzzle::workbook::Workbook;
 use rayon::prelude::*;
 use std::path::Path;
-
-/// The text of a kernel file.
-pub fn read(workbook: &Workbook, path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|e| {
-        let title = format!("cannot read {}: {e}", workbook.relative(path).display());
-        Failure::new(
-            FailureKind::Usage,
-            title,
-            "every puzzle has a stub, a solution and wrong kernels",
-        )
-    })
-}
 
 /// The machines that programs run on: what they are called, and is it the GPU?
 fn machines(bench: &Bench<'_>) -> &'static [(&'static str, bool)] {

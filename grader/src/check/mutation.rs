@@ -1,6 +1,6 @@
 //! Mutation testing of a puzzle: which changes of the solution do its tests let pass?
 
-use super::{Bench, Loaded};
+use super::bench::{Bench, Loaded};
 use crate::mutants::{Mutant, mutants};
 use diagnostic::Failure;
 use judge::batch_compile::{self, Variant};

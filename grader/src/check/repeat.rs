@@ -1,6 +1,7 @@
 //! Where the order of additions is left to chance, the spec must say whether results may differ.
 
-use super::{Bench, Item, Loaded};
+use super::bench::{Bench, Loaded};
+use super::item::Item;
 use diagnostic::{Failure, FailureKind};
 use judge::grade;
 

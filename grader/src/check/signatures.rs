@@ -1,7 +1,7 @@
 //! Stub and solution must agree: a student who compares them must not find another kernel.
 
-use super::kernels::read;
-use super::{Item, Loaded};
+use super::bench::{Loaded, read};
+use super::item::Item;
 use diagnostic::Failure;
 use puzzle::workbook::Workbook;
 use toolchain::source::{Function, functions};

@@ -2,7 +2,7 @@
 //!
 //! That some size must not divide its block is a rule of the spec itself.
 
-use super::Item;
+use super::item::Item;
 use puzzle::spec::Spec;
 
 pub fn check(spec: &Spec) -> Item {

@@ -1,6 +1,7 @@
 //! `grader check`.
 
 use super::args::{BackendChoice, CheckArgs, Format};
+use super::console;
 use crate::check::Bench;
 use crate::check::report::{Checked, json, junit, page};
 use device::gpu;
@@ -17,14 +18,14 @@ pub(super) fn run(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>
         Ok(false) => EXIT_FAIL,
         Err(failure) => {
             let code = failure.kind.exit_code();
-            super::finish(Err(failure));
+            console::finish(Err(failure));
             code
         }
     }
 }
 
 fn check(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> Result<bool, Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let puzzles: Vec<&Puzzle> = match &args.numbers[..] {
         [] => workbook.puzzles().iter().collect(),
         numbers => numbers.iter().map(|&n| workbook.puzzle(n)).collect::<Result<_, _>>()?,
@@ -40,14 +41,14 @@ fn check(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> Resu
     for puzzle in puzzles {
         let checked = Checked::of(&bench, puzzle, args.mutants)?;
         if args.format == Format::Text {
-            super::print(&page(&checked, super::style()));
+            console::print(&page(&checked, console::style()));
         }
         all.push(checked);
     }
     match args.format {
         Format::Text => {}
-        Format::Json => super::print(&json(&all)),
-        Format::Junit => super::print(&junit(&all)),
+        Format::Json => console::print(&json(&all)),
+        Format::Junit => console::print(&junit(&all)),
     }
     Ok(all.iter().all(Checked::is_good))
 }

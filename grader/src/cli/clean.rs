@@ -1,6 +1,7 @@
 //! `grader clean`.
 
 use super::args::CleanArgs;
+use super::console;
 use crate::storage::{self, Kept, in_words};
 use diagnostic::Failure;
 use std::path::Path;
@@ -8,18 +9,18 @@ use toolchain::env::Env;
 
 pub(super) fn run(args: &CleanArgs) -> Result<(), Failure> {
     let Some(cache) = Env::current().cache_folder() else {
-        super::print("The grader keeps nothing on this machine: HOME is not set.\n");
+        console::print("The grader keeps nothing on this machine: HOME is not set.\n");
         return Ok(());
     };
     let kept = storage::kept(&cache);
     if kept.is_empty() {
-        super::print(&format!("The grader keeps nothing in {}.\n", cache.display()));
+        console::print(&format!("The grader keeps nothing in {}.\n", cache.display()));
     } else if args.yes {
         storage::remove(&cache, &kept)?;
         let bytes = in_words(total(&kept));
-        super::print(&format!("Removed {bytes} from {}.\n", cache.display()));
+        console::print(&format!("Removed {bytes} from {}.\n", cache.display()));
     } else {
-        super::print(&page(&cache, &kept));
+        console::print(&page(&cache, &kept));
     }
     Ok(())
 }

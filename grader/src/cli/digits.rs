@@ -1,6 +1,7 @@
 //! `grader digits`.
 
 use super::args::DigitsArgs;
+use super::console;
 use ::digits::{Digit, SIDE, Writer, idx};
 use diagnostic::{Failure, FailureKind};
 use std::fs::File;
@@ -32,7 +33,7 @@ pub(super) fn run(args: &DigitsArgs) -> Result<(), Failure> {
     if let Some(path) = &args.sheet {
         write_sheet(path, &digits).map_err(|e| cannot_write(path, &e))?;
     }
-    super::print(&format!(
+    console::print(&format!(
         "{} digits to learn from and {} to test with are in {}, in MNIST's format and under its file names.\n",
         args.train,
         args.test,

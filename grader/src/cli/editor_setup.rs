@@ -1,5 +1,6 @@
 //! `grader editor-setup`.
 
+use super::console;
 use crate::editor;
 use diagnostic::{Failure, FailureKind};
 use std::path::Path;
@@ -7,7 +8,7 @@ use toolchain::Toolchain;
 use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>, nvcc: Option<&Path>) -> Result<(), Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
     let files = editor::files(&workbook, toolchain.nvcc())?;
     for file in &files {
@@ -17,7 +18,7 @@ pub(super) fn run(workbook: Option<&Path>, nvcc: Option<&Path>) -> Result<(), Fa
         })?;
     }
     let names = files.iter().map(|file| workbook.relative(&file.path).to_string_lossy());
-    super::print(&format!(
+    console::print(&format!(
         "Written into the workbook, for this machine: {}.\n\
          They tell clangd, and editors that use it, about {} ({}).\n\
          In VS Code, install the extension \"clangd\"; other editors need the program clangd. Restart it if it runs.\n",

@@ -1,6 +1,7 @@
 //! `grader explain`.
 
 use super::args::{ExplainArgs, Format};
+use super::console;
 use super::grading;
 use device::vm::VmBackend;
 use diagnostic::{EXIT_FAIL, Failure};
@@ -20,7 +21,7 @@ pub(super) fn run(args: &ExplainArgs, workbook: Option<&Path>, nvcc: Option<&Pat
         Ok(false) => EXIT_FAIL,
         Err(failure) => {
             let code = failure.kind.exit_code();
-            super::finish(Err(failure));
+            console::finish(Err(failure));
             code
         }
     }
@@ -32,7 +33,7 @@ fn explained(
     workbook: Option<&Path>,
     nvcc: Option<&Path>,
 ) -> Result<bool, Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
     grade::needs_kernels(&spec, "explain")?;
@@ -63,9 +64,9 @@ fn explained(
         file: &compiled.path,
         source: &compiled.text,
     };
-    super::print(&match args.format {
+    console::print(&match args.format {
         Format::Json => document(subject, &explanation),
-        Format::Text | Format::Junit => page(subject, &explanation, super::style()),
+        Format::Text | Format::Junit => page(subject, &explanation, console::style()),
     });
     Ok(explanation.passed)
 }

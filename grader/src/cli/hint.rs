@@ -1,6 +1,7 @@
 //! `grader hint N`.
 
 use super::args::HintArgs;
+use super::console;
 use crate::chapter::{self, LEVELS};
 use crate::standing::Standing;
 use crate::terminal;
@@ -14,10 +15,10 @@ use toolchain::env::Env;
 const WIDTH: usize = 96;
 
 pub(super) fn run(args: &HintArgs, workbook: Option<&Path>) -> Result<(), Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
     let standing = Standing::of(&workbook, &Env::current());
-    super::print(&page(&workbook, puzzle, &standing, args.level, super::style())?);
+    console::print(&page(&workbook, puzzle, &standing, args.level, console::style())?);
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! `grader` alone: where you are and how to go on.
 
+use super::console;
 use super::next;
 use crate::contents;
 use crate::standing::Standing;
@@ -10,9 +11,9 @@ use std::path::Path;
 use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let env = Env::current();
-    super::print(&page(&workbook, &env, super::style()));
+    console::print(&page(&workbook, &env, console::style()));
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! `grader list`.
 
+use super::console;
 use crate::contents::{self, Entry};
 use crate::standing::{Outcome, Standing, State};
 use diagnostic::Failure;
@@ -8,9 +9,9 @@ use std::path::Path;
 use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let standing = Standing::of(&workbook, &Env::current());
-    super::print(&page(&standing, &contents::entries(&workbook), super::style()));
+    console::print(&page(&standing, &contents::entries(&workbook), console::style()));
     Ok(())
 }
 

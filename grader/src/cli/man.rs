@@ -1,6 +1,7 @@
 //! `grader man`.
 
 use super::args::{Cli, ManArgs};
+use super::console;
 use clap::CommandFactory;
 use clap_mangen::Man;
 use diagnostic::{Failure, FailureKind};
@@ -10,7 +11,7 @@ pub(super) fn run(args: &ManArgs) -> Result<(), Failure> {
         let mut page = Vec::new();
         // Writing into memory cannot fail.
         Man::new(Cli::command()).render(&mut page).ok();
-        super::print(&String::from_utf8_lossy(&page));
+        console::print(&String::from_utf8_lossy(&page));
         return Ok(());
     };
     let written =
@@ -19,7 +20,7 @@ pub(super) fn run(args: &ManArgs) -> Result<(), Failure> {
         let title = format!("cannot write the manual pages to {}: {e}", dir.display());
         Failure::new(FailureKind::Environment, title, "name a folder that can be written")
     })?;
-    super::print(&format!(
+    console::print(&format!(
         "The pages are in {}; `man {}` shows the first.\n",
         dir.display(),
         dir.join("grader.1").display()

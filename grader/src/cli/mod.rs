@@ -4,6 +4,7 @@ pub mod args;
 mod check;
 mod clean;
 mod completions;
+mod console;
 mod digits;
 mod doctor;
 mod editor_setup;
@@ -23,16 +24,14 @@ mod reset;
 mod run;
 mod watch;
 
-use ::puzzle::workbook::Workbook;
 use args::{Cli, Command, PtxCommand};
 use clap::Parser;
+use console::{code, finish};
 use device::gpu;
 use device::host;
 use device::program;
-use diagnostic::{EXIT_ENVIRONMENT, Failure, FailureKind};
-use report::style::Style;
+use diagnostic::EXIT_ENVIRONMENT;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Does what the command line says.
@@ -92,52 +91,4 @@ fn dispatch(cli: &Cli) -> ExitCode {
         Command::Digits(args) => finish(digits::run(args)),
         Command::Run(args) => code(run::run(args, dir, nvcc)),
     }
-}
-
-/// The exit code that a command chose, or that of its failure.
-fn code(result: Result<u8, Failure>) -> ExitCode {
-    match result {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => finish(Err(failure)),
-    }
-}
-
-/// The exit code of a command that judges nothing; its failure is printed on stderr.
-fn finish(result: Result<(), Failure>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            let stderr = io::stderr();
-            let text = failure.render(Style::detect(&stderr).colour);
-            writeln!(stderr.lock(), "{text}").ok();
-            ExitCode::from(failure.kind.exit_code())
-        }
-    }
-}
-
-/// Prints a page on stdout. A reader that has gone (`grader list | head`) is no error.
-fn print(page: &str) {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(page.as_bytes()).and_then(|()| stdout.flush()).ok();
-}
-
-/// What stdout can show.
-fn style() -> Style {
-    Style::detect(&io::stdout())
-}
-
-/// The workbook that was named, or the one around the current folder.
-fn workbook(named: Option<&Path>) -> Result<Workbook, Failure> {
-    if let Some(dir) = named {
-        return Workbook::open(dir);
-    }
-    let current = std::env::current_dir().map_err(|e| {
-        let title = format!("the current folder cannot be read: {e}");
-        Failure::new(
-            FailureKind::Environment,
-            title,
-            "go into the workbook's folder, or use --workbook DIR",
-        )
-    })?;
-    Workbook::find(&current)
 }

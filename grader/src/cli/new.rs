@@ -1,13 +1,14 @@
 //! `grader new NN_name`.
 
 use super::args::NewArgs;
+use super::console;
 use crate::template::{self, Names};
 use diagnostic::Failure;
 use std::io::{IsTerminal, Write, stdin, stdout};
 use std::path::Path;
 
 pub(super) fn run(args: &NewArgs, workbook: Option<&Path>) -> Result<(), Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let mut names = Names::new(&args.stem, args.title.as_deref(), args.kernel.as_deref())?;
     if args.title.is_none() && stdin().is_terminal() && stdout().is_terminal() {
         let title = ask("title", &names.title);
@@ -19,7 +20,7 @@ pub(super) fn run(args: &NewArgs, workbook: Option<&Path>) -> Result<(), Failure
     let files: Vec<String> = written.iter().map(|path| format!("  {}\n", path.display())).collect();
     let files = files.concat();
     let number = args.stem.split('_').next().unwrap_or_default().trim_start_matches('0');
-    super::print(&format!(
+    console::print(&format!(
         "{files}\nThey are a small puzzle that is in order. Change it into yours step by step, and ask after each step:\n\n  \
          grader check {number}             is the puzzle in order?\n  \
          grader check {number} --mutants   do its tests notice every small change of the solution?\n\n\

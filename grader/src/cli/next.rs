@@ -1,5 +1,6 @@
 //! `grader next`.
 
+use super::console;
 use crate::contents;
 use crate::standing::{Standing, State};
 use diagnostic::Failure;
@@ -9,10 +10,10 @@ use std::path::Path;
 use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let standing = Standing::of(&workbook, &Env::current());
-    super::print(&match standing.next() {
-        Some(puzzle) => page(&workbook, &standing, puzzle, super::style()),
+    console::print(&match standing.next() {
+        Some(puzzle) => page(&workbook, &standing, puzzle, console::style()),
         None => all_solved(&workbook),
     });
     Ok(())

@@ -1,6 +1,7 @@
 //! `grader open N`: the chapter in the browser, and the stub in the editor.
 
 use super::args::NumberArgs;
+use super::console;
 use diagnostic::{Failure, FailureKind};
 use puzzle::workbook::{Puzzle, Workbook};
 use std::io::IsTerminal;
@@ -10,13 +11,13 @@ use std::process::{Command, Stdio};
 use toolchain::env::Env;
 
 pub(super) fn run(args: &NumberArgs, workbook: Option<&Path>) -> Result<(), Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
     let env = Env::current();
-    super::print(&chapter(&workbook, puzzle, &env));
+    console::print(&chapter(&workbook, puzzle, &env));
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let Some(editor) = editor(&env).filter(|_| terminal) else {
-        super::print(&without_editor(&workbook, puzzle, &env));
+        console::print(&without_editor(&workbook, puzzle, &env));
         return Ok(());
     };
     // Takes the grader's place, so that Ctrl-C is the editor's alone. The variable may hold options, as in "code -w".

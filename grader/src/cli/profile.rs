@@ -1,6 +1,7 @@
 //! `grader profile`.
 
 use super::args::{Format, ProfileArgs};
+use super::console;
 use super::grading;
 use device::vm::VmBackend;
 use diagnostic::Failure;
@@ -24,7 +25,7 @@ pub(super) fn run(
     workbook: Option<&Path>,
     nvcc: Option<&Path>,
 ) -> Result<(), Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
     grade::needs_kernels(&spec, "profile")?;
@@ -52,9 +53,9 @@ pub(super) fn run(
         source: &compiled.text,
     };
     let fits = fits(&toolchain, &program, case)?;
-    super::print(&match args.format {
+    console::print(&match args.format {
         Format::Json => document(subject, case, &counters, &fits),
-        Format::Text | Format::Junit => page(subject, case, &counters, &fits, super::style()),
+        Format::Text | Format::Junit => page(subject, case, &counters, &fits, console::style()),
     });
     Ok(())
 }

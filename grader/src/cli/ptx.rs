@@ -1,6 +1,7 @@
 //! `grader ptx check FILE...`: can the virtual machine run these?
 
 use super::args::{PtxCheckArgs, PtxFormat};
+use super::console;
 use diagnostic::{EXIT_FAIL, EXIT_PASS, Failure, FailureKind};
 use ptxvm::Module;
 use report::style::{Style, Tone};
@@ -20,8 +21,8 @@ pub(super) fn run(args: &PtxCheckArgs) -> Result<u8, Failure> {
     for path in &args.files {
         files.push((path.as_path(), entries(path)?));
     }
-    super::print(&match args.format {
-        PtxFormat::Text => page(&files, super::style()),
+    console::print(&match args.format {
+        PtxFormat::Text => page(&files, console::style()),
         PtxFormat::Json => document(&files),
     });
     let all = files.iter().flat_map(|(_, entries)| entries).all(|entry| entry.refusal.is_none());

@@ -1,6 +1,7 @@
 //! `grader puzzle N`.
 
 use super::args::{BackendChoice, Format, PuzzleArgs};
+use super::console;
 use super::grading::{self, Job};
 use crate::standing::Standing;
 use diagnostic::{Failure, FailureKind};
@@ -48,7 +49,7 @@ fn grade(
     nvcc: Option<&Path>,
     reporter: &mut dyn Reporter,
 ) -> Result<Summary, Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
     let tests: Vec<&Test> = match &args.test {

@@ -1,6 +1,7 @@
 //! `grader run`.
 
 use super::args::{BackendChoice, RunArgs};
+use super::console;
 use super::profile::fit;
 use device::gpu;
 use device::program::{self, Emulated, Profile, Ran};
@@ -37,7 +38,7 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
         }
     }
     // Programs need no workbook. Where there is one, they may include its headers.
-    let headers = super::workbook(dir).ok().map(|workbook| workbook.include_dir());
+    let headers = console::workbook(dir).ok().map(|workbook| workbook.include_dir());
     let headers = headers.as_deref();
     let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
     let gpu = match args.backend {

@@ -1,6 +1,6 @@
 //! The page of `grader doctor`.
 
-use super::{Check, State};
+use super::check::{Check, State};
 use report::style::{Style, Tone};
 
 /// One line for each check, with the help under what can be mended.

@@ -1,7 +1,7 @@
 //! Operators that replace one lexeme by another.
 
+use super::body::{Body, Edit};
 use super::lexemes::Lexeme;
-use super::{Body, Edit};
 use std::collections::BTreeSet;
 use toolchain::tokens::Kind;
 

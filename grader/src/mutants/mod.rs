@@ -4,11 +4,13 @@
 //! as far as kernels need them (arithmetic, relations, connectors, constants, removed statements), and what goes wrong in CUDA:
 //! names swapped in an index, guards and barriers left out, another built-in variable.
 
+mod body;
 mod edits;
 mod lexemes;
 mod statements;
 
-use lexemes::{Lexeme, bodies, lexemes};
+use body::{Body, Edit};
+use lexemes::{bodies, lexemes};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -24,9 +26,6 @@ pub struct Mutant {
     /// The whole changed source.
     pub source: String,
 }
-
-/// A change that an operator proposes.
-type Edit = (Range<usize>, String);
 
 /// All mutants of a CUDA source, in the order of the text. Not all of them compile, and not all of them differ in what they do.
 pub fn mutants(source: &str) -> Vec<Mutant> {
@@ -53,26 +52,6 @@ pub fn mutants(source: &str) -> Vec<Mutant> {
         }
     }
     mutants
-}
-
-/// A function of the source.
-struct Body<'t, 'a> {
-    all: &'t [Lexeme<'a>],
-    /// From its first word to the bracket that ends the parameters.
-    head: Range<usize>,
-    /// Between its braces.
-    inner: Range<usize>,
-}
-
-impl<'t, 'a> Body<'t, 'a> {
-    fn lexemes(&self) -> impl Iterator<Item = (usize, &'t Lexeme<'a>)> {
-        self.inner.clone().map(|i| (i, &self.all[i]))
-    }
-
-    /// The lexeme before this one.
-    fn before(&self, i: usize) -> &'t Lexeme<'a> {
-        &self.all[i - 1]
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Operators that take something away: statements, conditions, terms.
 
+use super::body::{Body, Edit};
 use super::lexemes::{Lexeme, closing, opening};
-use super::{Body, Edit};
 use std::ops::Range;
 use toolchain::tokens::Kind;
 

@@ -159,8 +159,7 @@ pub fn driver(
         return Meaning::Machine(refused_launch(launches.get(*n), code));
     }
     if let Some((title, help)) = of_a_machine(code) {
-        let version =
-            info.map_or("version unknown".to_owned(), |i| super::cuda_version(i.driver_version));
+        let version = info.map_or("version unknown".to_owned(), |i| cuda_version(i.driver_version));
         let title = format!("{} ({code})", title.replace("{driver}", &version));
         return Meaning::Machine(Failure::new(FailureKind::Environment, title, help));
     }
@@ -246,6 +245,11 @@ fn assertion(log: &str) -> Option<String> {
     log.lines()
         .find(|l| l.contains("Assertion `") && l.contains("failed"))
         .map(|l| l.trim().to_owned())
+}
+
+/// `13.0` for 13000, as the driver and the compilers count.
+pub fn cuda_version(version: u32) -> String {
+    format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
 #[cfg(test)]

@@ -392,11 +392,6 @@ fn unknown(tensor: &CaseTensor) -> RunTensor {
     }
 }
 
-/// `13.0` for 13000, as the driver and the compilers count.
-fn cuda_version(version: u32) -> String {
-    format!("{}.{}", version / 1000, version % 1000 / 10)
-}
-
 impl Backend for GpuBackend {
     fn name(&self) -> &'static str {
         "gpu"
@@ -404,7 +399,7 @@ impl Backend for GpuBackend {
 
     fn describe(&self) -> String {
         let GpuInfo { name, driver_version, .. } = &self.info;
-        format!("{name}, driver for CUDA {}", cuda_version(*driver_version))
+        format!("{name}, driver for CUDA {}", explain::cuda_version(*driver_version))
     }
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {

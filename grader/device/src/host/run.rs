@@ -1,10 +1,11 @@
 //! Runs a case of a host puzzle: a device that holds its tensors, a child that calls the student's functions.
 
 use super::board::Board;
+use super::child::CHILD_COMMAND;
 use super::ending::{self, End};
 use super::job::{Arg, Bounds, Call, JOB, Job, MEMORY, REPORT, SCRATCH};
+use super::library::{Entry, HostProgram, no_room};
 use super::watch::Watch;
-use super::{CHILD_COMMAND, Entry, HostProgram, no_room};
 use crate::backend::{Backend, Run, RunTensor};
 use crate::finding::{Finding, FindingKind, HostFault};
 use crate::gpu::remote::Remote;

@@ -1,18 +1,9 @@
 //! What the machine finds, in the words of tensors.
 
-use super::Session;
 use crate::finding::{
     Access, BarrierMisuse, Finding, FindingKind, Place, SourceLine, Space, ThreadId,
 };
 use ptxvm::{AccessKind, BufferId, MbarrierMisuse, Memory, RaceKind, SourceLoc};
-
-impl Session<'_> {
-    /// The machine speaks of buffers and bytes; this speaks of tensors and elements.
-    pub fn finding(&self, kernel: &str, finding: ptxvm::Finding) -> Finding {
-        let place = |buffer, offset| self.place(buffer, offset);
-        in_tensors(kernel, finding, &self.memory, &place)
-    }
-}
 
 /// A finding in the words of tensors. `element` names the element at a byte of a buffer, if the buffer is a tensor.
 pub(crate) fn in_tensors(

@@ -11,7 +11,7 @@ mod reordered;
 use crate::backend::{Backend, Run, RunTensor, no_such_kernel};
 use crate::finding::{Finding, Place, ThreadId};
 use diagnostic::Failure;
-use findings::ends_the_case;
+use findings::{ends_the_case, in_tensors};
 use ptxvm::{BufferId, Init, Kernel, Memory, Module, Options, Outcome, Watch};
 use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
 use puzzle::tensor::{decode, encode, size_of};
@@ -183,6 +183,12 @@ impl<'a> Session<'a> {
             values: decode(dtype, &self.memory.bytes(self.buffers[i])),
             written: defined.chunks(size_of(dtype)).map(|bytes| bytes.iter().all(|&b| b)).collect(),
         }
+    }
+
+    /// The machine speaks of buffers and bytes; this speaks of tensors and elements.
+    fn finding(&self, kernel: &str, finding: ptxvm::Finding) -> Finding {
+        let place = |buffer, offset| self.place(buffer, offset);
+        in_tensors(kernel, finding, &self.memory, &place)
     }
 
     /// The element at a byte of a buffer, if the buffer is a tensor.

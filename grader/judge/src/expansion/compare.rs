@@ -1,6 +1,6 @@
 //! Compares the products of a formula with those of a kernel, as multisets.
 
-use super::{ElementTerms, Row, RowKind};
+use super::terms::{ElementTerms, Row, RowKind};
 use device::finding::SourceLine;
 use device::provenance::{Factor, KernelSum, KernelTerm};
 use indexmath::Term;

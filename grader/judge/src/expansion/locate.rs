@@ -1,7 +1,7 @@
 //! Which line is most likely wrong: the terms name one, the text of the kernel may know better.
 
 use super::source::{Declared, Kernel, evaluate};
-use super::{ElementTerms, RowKind};
+use super::terms::{ElementTerms, RowKind};
 use device::finding::SourceLine;
 use device::provenance::{Factor, KernelSum};
 use indexmath::{Dims, Term};

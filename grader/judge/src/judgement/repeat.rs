@@ -1,9 +1,8 @@
 //! Did a second run give the same bits?
 
-use super::last_launch_with;
 use device::backend::RunTensor;
 use device::finding::{Finding, FindingKind, Place};
-use puzzle::case::{Case, CaseTensor};
+use puzzle::case::{Case, CaseTensor, last_launch_with};
 
 /// A finding for each tensor that must be bit-equal and is not. One NaN is as good as another.
 pub fn repeated(case: &Case, first: &[RunTensor], again: &[RunTensor]) -> Vec<Finding> {

@@ -1,6 +1,6 @@
 //! What makes an instruction slow, in words.
 
-use super::sheet::{cell, ratio};
+use crate::number::{cell, ratio};
 use ptxvm::Counts;
 use puzzle::case::Case;
 use puzzle::tensor::size_of;

@@ -1,8 +1,9 @@
 //! What the kernels of a whole program cost.
 
 use super::fit::Fit;
-use super::sheet::{Sheet, legend, ratio};
+use super::sheet::{Sheet, legend};
 use crate::json::SCHEMA_VERSION;
+use crate::number::ratio;
 use crate::style::{Style, Tone};
 use device::program::Profile;
 use serde_json::{Map, Value};

@@ -2,6 +2,7 @@
 
 use super::advice::causes;
 use super::fit::{Fit, occupancies};
+use crate::number::{cell, ratio};
 use crate::style::{Style, Tone};
 use ptxvm::{Class, Counters, Counts};
 use puzzle::case::Case;
@@ -139,14 +140,6 @@ impl<'a> Sheet<'a> {
         }
         all
     }
-}
-
-pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-pub(super) fn cell(value: Option<f64>) -> String {
-    value.map_or("-".into(), |value| format!("{value:.1}"))
 }
 
 fn totals(total: &Counts) -> Vec<String> {

@@ -3,6 +3,7 @@
 mod screen;
 
 use super::args::{BackendChoice, WatchArgs};
+use super::console;
 use super::grading::{self, Job};
 use super::{hint, list, next};
 use crate::contents;
@@ -50,7 +51,7 @@ pub(super) fn run(
     workbook: Option<&Path>,
     nvcc: Option<&Path>,
 ) -> Result<(), Failure> {
-    let workbook = super::workbook(workbook)?;
+    let workbook = console::workbook(workbook)?;
     let env = Env::current();
     let standing = Standing::of(&workbook, &env);
     let puzzle = match args.number {
@@ -69,7 +70,7 @@ pub(super) fn run(
     });
     let keys = SingleKeys::start();
     read_keys(keys.is_some(), sender)?;
-    let screen = Screen::new(keys.is_some(), super::style());
+    let screen = Screen::new(keys.is_some(), console::style());
     let session = Session {
         workbook: &workbook,
         standing: &standing,

@@ -1,5 +1,6 @@
 //! What `grader watch` shows: on a terminal a page at a time, elsewhere lines.
 
+use super::super::console;
 use crate::terminal;
 use puzzle::workbook::Puzzle;
 use report::style::{Style, Tone};
@@ -29,9 +30,9 @@ impl Screen {
     /// Says that a verdict will come.
     pub fn grading(&self, puzzle: &Puzzle) {
         if self.single_keys {
-            super::super::print(&format!("\r\u{1b}[Kgrading puzzle {} ...", puzzle.number));
+            console::print(&format!("\r\u{1b}[Kgrading puzzle {} ...", puzzle.number));
         } else {
-            super::super::print(&format!("--- puzzle {}\n", puzzle.number));
+            console::print(&format!("--- puzzle {}\n", puzzle.number));
         }
     }
 
@@ -44,7 +45,7 @@ impl Screen {
 
     /// Shows the page once more.
     pub fn again(&self) {
-        super::super::print(&if self.single_keys {
+        console::print(&if self.single_keys {
             // A terminal that does not tell its size shows all and scrolls.
             let (rows, columns) = terminal::size().unwrap_or((usize::MAX, 80));
             self.sheet(rows, columns)

@@ -10,6 +10,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// First argument of the process in which host code runs.
+pub const CHILD_COMMAND: &str = "__host-child";
+
 /// Exit code of a child that cannot even start.
 const NOT_STARTED: u8 = 3;
 

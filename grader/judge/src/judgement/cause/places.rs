@@ -1,7 +1,7 @@
 //! Patterns in the places: right values at wrong places, errors in one part only.
 
-use super::View;
 use super::values::rises_evenly;
+use super::view::View;
 use crate::verdict::Cause;
 
 /// With fewer wrong elements than this a pattern of places says nothing.

@@ -1,4 +1,7 @@
 use super::*;
+use indexmath::{Approx, Dims};
+use puzzle::case::is_right;
+use puzzle::tensor::DType;
 
 /// Values without a pattern among them.
 const VALUES: [f64; 24] = [

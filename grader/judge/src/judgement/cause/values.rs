@@ -1,6 +1,6 @@
 //! Patterns in the values: the same everywhere, a common factor, a common offset.
 
-use super::View;
+use super::view::View;
 use crate::verdict::Cause;
 use puzzle::tensor::DType;
 

@@ -1,7 +1,9 @@
 //! Sets the products of a kernel beside those of the formula.
 
-use super::formula_terms;
-use crate::expansion::{self, ElementTerms};
+use super::compare::compare;
+use super::formula::formula_terms;
+use super::locate::{Evidence, index_ranges, locate};
+use super::terms::ElementTerms;
 use device::provenance::{Factor, KernelSum};
 use indexmath::{Term, Values};
 use puzzle::case::Case;
@@ -25,8 +27,7 @@ pub fn element_terms(
     }
     let known = case.known_for(&tensor.name);
     let formula = terms_of_tensors(case, tensor, flat)?;
-    adds_up(case, &known, sum, got)
-        .then(|| expansion::compare(&formula, sum, |f| value(case, &known, f)))
+    adds_up(case, &known, sum, got).then(|| compare(&formula, sum, |f| value(case, &known, f)))
 }
 
 /// Every product has a factor that was not followed: beside those of the formula they would tell nothing.
@@ -86,19 +87,16 @@ pub fn name_line(
             && element != flat
             && !formula.is_empty()
             && formula.len() == sum.terms.len()
-            && expansion::compare(&formula, sum, |_| None).equal()
+            && compare(&formula, sum, |_| None).equal()
         {
             other = Some(tensor.coords(element));
         }
         all.push(formula);
     }
     // What was not seen whole has no ranges.
-    let indices = if all.len() == tensor.len() {
-        expansion::index_ranges(all.iter().flatten())
-    } else {
-        Vec::new()
-    };
-    let evidence = expansion::Evidence {
+    let indices =
+        if all.len() == tensor.len() { index_ranges(all.iter().flatten()) } else { Vec::new() };
+    let evidence = Evidence {
         source,
         case,
         sum,
@@ -106,7 +104,7 @@ pub fn name_line(
         other: other.as_deref(),
         indices: &indices,
     };
-    terms.line = expansion::locate(terms, &evidence);
+    terms.line = locate(terms, &evidence);
 }
 
 /// The formula gives the same products of an element for other inputs: it makes no choice by their values.

@@ -2,6 +2,7 @@ use super::*;
 use device::backend::RunTensor;
 use indexmath::{Approx, DType};
 use proptest::prelude::*;
+use puzzle::case::CaseArg;
 use std::time::Duration;
 
 fn tensor(name: &str, shape: &[usize]) -> Tensor {

@@ -1,0 +1,190 @@
+//! Compiles the host functions of a puzzle to a library.
+
+use super::glue;
+use diagnostic::{Diagnostic, Mark, Severity, Source};
+use diagnostic::{Failure, FailureKind};
+use puzzle::spec::{Launch, Spec};
+use puzzle::workbook::Workbook;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toolchain::source::functions;
+use toolchain::{Library, LibraryRequest, SourceFile, Target, Toolchain, VirtualArch};
+
+/// Host code that is compiled and has the functions of its spec.
+#[derive(Clone, Debug)]
+pub struct HostProgram {
+    /// The library in its folder, which goes with the last program that needs it.
+    pub(super) file: Arc<(tempfile::TempDir, PathBuf)>,
+    /// By name of the function.
+    pub(super) calls: BTreeMap<String, Entry>,
+    /// That all calls together may take, without the device.
+    pub(super) seconds: u64,
+    /// Where the compiler ran, and what paths are shown relative to.
+    pub(super) folders: (PathBuf, PathBuf),
+}
+
+/// How a function is called.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// The symbol of the glue.
+    pub(super) symbol: String,
+    /// For each argument: is it a tensor in the host's memory?
+    pub(super) on_host: Vec<bool>,
+}
+
+/// Compiles `source` and checks that it has the functions of `spec`.
+///
+/// # Errors
+/// It does not compile, a function is missing or has other parameters, or the compiler cannot work.
+pub fn compile(
+    toolchain: &Toolchain,
+    workbook: &Workbook,
+    spec: &Spec,
+    source: &Path,
+) -> Result<(Library, HostProgram), Failure> {
+    let library = toolchain.library(&LibraryRequest {
+        source,
+        glue: &glue::text(spec, &[None]),
+        include_dirs: &[workbook.include_dir()],
+        target: Target::Library { arch: VirtualArch::default() },
+        base: workbook.root(),
+    })?;
+    let written = functions(&library.source.text);
+    for launch in &spec.launches {
+        // To the linker a kernel is a host function, too: one that launches it.
+        let is_kernel = written.iter().any(|f| f.name == launch.kernel && f.has("__global__"));
+        if is_kernel || is_undefined(&library.undefined, None, &launch.kernel) {
+            return Err(missing(launch, &library.source));
+        }
+    }
+    if let Some(name) = library.undefined.iter().find(|name| !is_provided(name)) {
+        return Err(unknown(name));
+    }
+    let folder = source.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
+    let folders = (folder.unwrap_or_default(), workbook.root().to_owned());
+    let file = Arc::new(write(&library.bytes)?);
+    let program = HostProgram { calls: entries(spec, None), file, seconds: seconds(spec), folders };
+    Ok((library, program))
+}
+
+/// The programs of variants that were compiled together, each in its namespace; `None` for one that lacks a function.
+///
+/// # Errors
+/// As [`compile`], if none of them can be compiled.
+pub fn compile_variants(
+    toolchain: &Toolchain,
+    workbook: &Workbook,
+    spec: &Spec,
+    source: &Path,
+    namespaces: &[String],
+) -> Result<(Library, Vec<Option<HostProgram>>), Failure> {
+    let names: Vec<Option<String>> = namespaces.iter().cloned().map(Some).collect();
+    let folder = source.parent().unwrap_or(Path::new("/")).to_owned();
+    let library = toolchain.library(&LibraryRequest {
+        source,
+        glue: &glue::text(spec, &names),
+        include_dirs: &[workbook.include_dir()],
+        target: Target::Library { arch: VirtualArch::default() },
+        base: &folder,
+    })?;
+    let file = Arc::new(write(&library.bytes)?);
+    let program = |name: &String| {
+        let complete =
+            |launch: &Launch| !is_undefined(&library.undefined, Some(name), &launch.kernel);
+        spec.launches.iter().all(complete).then(|| HostProgram {
+            file: Arc::clone(&file),
+            calls: entries(spec, Some(name)),
+            seconds: seconds(spec),
+            folders: (folder.clone(), folder.clone()),
+        })
+    };
+    let programs = namespaces.iter().map(program).collect();
+    Ok((library, programs))
+}
+
+fn entries(spec: &Spec, namespace: Option<&str>) -> BTreeMap<String, Entry> {
+    let prefix = glue::prefix(namespace);
+    let entry = |(i, launch): (usize, &Launch)| {
+        let entry = Entry { symbol: glue::symbol(&prefix, i), on_host: glue::on_host(launch) };
+        (launch.kernel.clone(), entry)
+    };
+    spec.launches.iter().enumerate().map(entry).collect()
+}
+
+fn seconds(spec: &Spec) -> u64 {
+    spec.launches.iter().filter_map(|launch| launch.host.as_ref()).map(|call| call.seconds).sum()
+}
+
+fn write(library: &[u8]) -> Result<(tempfile::TempDir, PathBuf), Failure> {
+    let written = || {
+        let folder = tempfile::Builder::new().prefix("gradient-puzzles-").tempdir()?;
+        let path = folder.path().join("student.so");
+        std::fs::write(&path, library)?;
+        Ok((folder, path))
+    };
+    written().map_err(|e: std::io::Error| no_room(&e))
+}
+
+/// The folder for temporary files cannot be written.
+pub(super) fn no_room(error: &std::io::Error) -> Failure {
+    let title = format!("cannot write to the folder for temporary files: {error}");
+    let help = "free some room there, or set TMPDIR to another folder";
+    Failure::new(FailureKind::Environment, title, help)
+}
+
+/// Does the linker miss this function?
+fn is_undefined(undefined: &[String], namespace: Option<&str>, function: &str) -> bool {
+    let name = namespace.map_or(format!("{function}("), |n| format!("{n}::{function}("));
+    undefined.iter().any(|missing| missing.starts_with(&name) || *missing == name[..name.len() - 1])
+}
+
+/// Is it one of CUDA's functions, which the child brings?
+fn is_provided(name: &str) -> bool {
+    ["cuda", "__cuda"].iter().any(|start| name.starts_with(start)) && !name.contains('(')
+}
+
+fn missing(launch: &Launch, source: &SourceFile) -> Failure {
+    let signature = launch.host.as_ref().map_or("", |call| call.signature.as_str());
+    let name = &launch.kernel;
+    let all = functions(&source.text);
+    let help = format!("the spec calls `{signature}`");
+    let Some(found) = all.iter().find(|f| f.name == name && f.has_body) else {
+        let title = format!("there is no function `{name}`");
+        let path = source.path.display();
+        let mut failure = Failure::new(FailureKind::Kernel, title, format!("define it in {path}"));
+        failure.diagnostics[0].help.push(help);
+        return failure;
+    };
+    let (title, label) = if found.has("static") {
+        (
+            format!("`{name}` is `static`: nothing outside this file can call it"),
+            "leave out `static`",
+        )
+    } else if found.has("__global__") {
+        (format!("`{name}` is a kernel, and must be a host function"), "leave out `__global__`")
+    } else if found.is_template {
+        (format!("`{name}` is a template"), "make it a plain function")
+    } else {
+        (
+            format!("`{name}` has other parameters than those it is called with"),
+            "here it is defined",
+        )
+    };
+    let mark = Mark { span: found.name_span.clone(), label: label.to_owned() };
+    let shown = Source { path: source.path.clone(), text: source.text.clone(), marks: vec![mark] };
+    let help = vec![
+        help,
+        "types, `const` and `&` count, names do not; so does a namespace around it".into(),
+    ];
+    Failure::at(
+        FailureKind::Kernel,
+        Diagnostic { severity: Severity::Error, title, source: Some(shown), help },
+    )
+}
+
+fn unknown(name: &str) -> Failure {
+    let title = format!("`{name}` is declared and called, but nowhere defined");
+    let help = "define it in your file; only CUDA's runtime and the C++ library are linked";
+    Failure::new(FailureKind::Kernel, title, help)
+}

@@ -1,0 +1,52 @@
+//! Adds to a verdict what was followed of its first wrong element.
+
+use super::trace;
+use crate::expansion::{element_terms, name_line};
+use crate::verdict::TestVerdict;
+use device::provenance::{KernelSum, Provenance};
+use puzzle::case::{Case, CaseTensor};
+
+/// Index in `case.tensors` and position of the element whose [`Provenance`] the report can use.
+pub fn element_to_trace(case: &Case, verdict: &TestVerdict) -> Option<(usize, usize)> {
+    let diff = verdict.diffs.first()?;
+    let is_wrong = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor == diff.tensor);
+    let index = case.tensors.iter().position(is_wrong)?;
+    Some((index, diff.terms.mismatch.flat))
+}
+
+/// Adds what the thread that wrote the element of [`element_to_trace`] read, compared with the formula.
+pub fn with_provenance(
+    mut verdict: TestVerdict,
+    case: &Case,
+    provenance: &Provenance,
+) -> TestVerdict {
+    if let Some(diff) = verdict.diffs.first_mut() {
+        // A read of a tensor whose values the formula does not start from (an intermediate result, the output itself)
+        // cannot be compared with terms made of such tensors.
+        let known = case.known_for(&diff.tensor.name);
+        let comparable = |tensor: &str| known.contains_key(tensor);
+        diff.terms.thread = trace::compare(diff.terms.formula.as_deref(), provenance, comparable);
+    }
+    verdict
+}
+
+/// Sets what the kernel added to make the element of [`element_to_trace`] beside the formula.
+pub fn with_expansion(
+    mut verdict: TestVerdict,
+    case: &Case,
+    sum: &KernelSum,
+    source: &str,
+) -> TestVerdict {
+    if let Some(diff) = verdict.diffs.first_mut()
+        && let Some(got) = diff.terms.mismatch.got
+    {
+        let flat = diff.terms.mismatch.flat;
+        let mut terms = element_terms(case, &diff.tensor, flat, sum, got);
+        if let Some(terms) = &mut terms {
+            name_line(terms, case, &diff.tensor, flat, sum, source);
+        }
+        // Where the products are right, rounding or a race is to blame, and they tell nothing.
+        diff.terms.compared = terms.filter(|terms| !terms.equal());
+    }
+    verdict
+}

@@ -1,0 +1,171 @@
+//! Compares what a run left in the tensors of a case with what is right.
+
+use super::{compare, require};
+use crate::expansion::formula_terms;
+use crate::verdict::{Largest, TensorDiff, TestVerdict};
+use device::backend::{Run, RunTensor};
+use device::finding::{Finding, FindingKind, Place};
+use indexmath::Dims;
+use puzzle::case::{Case, CaseLaunch, CaseTensor, Role, last_launch_with};
+use puzzle::tensor::Tensor;
+
+/// Compares every element of every output with what is right, and every input with what it was.
+///
+/// What contradicts the case itself (a tensor missing from the run or of another length) becomes a finding, so that it
+/// can never pass.
+pub fn judge(case: &Case, run: &Run) -> TestVerdict {
+    let (mut findings, mut diffs) = judge_tensors(&case.tensors, &case.launches, &case.dims, run);
+    // What comes of a run with mistakes is no result.
+    if findings.is_empty() && diffs.is_empty() {
+        findings = require::unmet(case, run);
+    }
+    if findings.iter().any(|finding| finding.kind.ends_the_run()) {
+        diffs.clear();
+    }
+    for diff in &mut diffs {
+        diff.terms.formula = formula_terms(case, &diff.tensor, diff.terms.mismatch.flat);
+    }
+    TestVerdict {
+        test: case.test.clone(),
+        about: case.about.clone(),
+        dims: case.dims.clone(),
+        met: case.met.clone(),
+        seed: case.seed,
+        time: run.time,
+        printed: run.printed.clone(),
+        notes: run.notes.clone(),
+        findings,
+        diffs,
+        largest: if case.differences { largest(&case.tensors, run) } else { Vec::new() },
+    }
+}
+
+/// For each output, the element that is farthest off. One that is NaN is farther than any number.
+fn largest(tensors: &[CaseTensor], run: &Run) -> Vec<Largest> {
+    let one = |(tensor, got): (&CaseTensor, &RunTensor)| {
+        let (tensor, right) = tensor.wanted()?;
+        let whole = got.values.len() == right.len() && got.written.iter().all(|&written| written);
+        let off = |flat: usize| match (got.values[flat], right[flat].value) {
+            (got, right) if got == right || got.is_nan() && right.is_nan() => 0.0,
+            (got, right) => (got - right).abs(),
+        };
+        let farther = |&a: &usize, &b: &usize| {
+            let (a, b) = (off(a), off(b));
+            a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(&b))
+        };
+        // Of equal ones the first.
+        let flat = (0..right.len()).filter(|_| whole).rev().max_by(farther)?;
+        Some(Largest { tensor, flat, off: off(flat), allowed: right[flat].bound })
+    };
+    tensors.iter().zip(&run.tensors).filter_map(one).collect()
+}
+
+fn judge_tensors(
+    tensors: &[CaseTensor],
+    launches: &[CaseLaunch],
+    dims: &Dims,
+    run: &Run,
+) -> (Vec<Finding>, Vec<TensorDiff>) {
+    let mut findings = run.findings.clone();
+    let mut diffs = Vec::new();
+    let mut compared = 0;
+    if run.tensors.len() != tensors.len() {
+        findings.push(contradiction(
+            launches,
+            format!("{} tensors came back from the run of {}", run.tensors.len(), tensors.len()),
+        ));
+    }
+    let vectors: Vec<(&str, &[f64])> = tensors.iter().filter_map(vector).collect();
+    let missing = RunTensor { values: Vec::new(), written: Vec::new() };
+    for (index, case_tensor) in tensors.iter().enumerate() {
+        let CaseTensor { tensor, role } = case_tensor;
+        let got = run.tensors.get(index).unwrap_or(&missing);
+        let right_length = match role {
+            Role::Input(values) => values.len(),
+            Role::Output(right) | Role::InPlace { right, .. } => right.len(),
+            Role::Result => tensor.len(),
+        };
+        let start_length = case_tensor.start().map_or(tensor.len(), <[f64]>::len);
+        let lengths = [right_length, start_length, got.values.len(), got.written.len()];
+        if lengths != [tensor.len(); 4] {
+            let message = format!(
+                "`{}` has {} elements, but {right_length} right values, and {} values with {} flags came back",
+                tensor.name,
+                tensor.len(),
+                got.values.len(),
+                got.written.len()
+            );
+            findings.push(contradiction(launches, message));
+            continue;
+        }
+        let launch = last_launch_with(launches, index);
+        if let Some((wanted, right)) = case_tensor.wanted() {
+            compared += right.len();
+            let block = launch.map_or(0, |l| l.block.iter().map(|&n| n as usize).product());
+            let right = compare::Right {
+                values: right,
+                start: case_tensor.start(),
+                block,
+                dims,
+                vectors: &vectors,
+            };
+            diffs.extend(compare::diff(&wanted, &right, got));
+        } else if matches!(role, Role::Result) {
+            compared += got.written.len();
+            findings.extend(require::unwritten(tensor, got, launch));
+        } else if let Some(before) = case_tensor.start()
+            && let Some(flat) = compare::first_change(before, &got.values)
+            && !has_write_finding(&findings, &tensor.name)
+        {
+            findings.push(changed(tensor, flat, launch));
+        }
+    }
+    if compared == 0 && findings.is_empty() {
+        findings.push(contradiction(launches, "there is no output element to compare".into()));
+    }
+    (findings, diffs)
+}
+
+/// Name and values of an input with one axis.
+fn vector(given: &CaseTensor) -> Option<(&str, &[f64])> {
+    match &given.role {
+        Role::Input(values) if given.tensor.shape == [values.len()] => {
+            Some((&given.tensor.name, values))
+        }
+        _ => None,
+    }
+}
+
+fn has_write_finding(findings: &[Finding], tensor: &str) -> bool {
+    findings.iter().any(|f| match &f.kind {
+        FindingKind::WriteToInput { place } | FindingKind::InputChanged { place } => {
+            place.tensor == tensor
+        }
+        _ => false,
+    })
+}
+
+fn changed(tensor: &Tensor, flat: usize, launch: Option<&CaseLaunch>) -> Finding {
+    let place =
+        Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat: flat as i64 };
+    Finding {
+        kind: FindingKind::InputChanged { place },
+        kernel: launch.map(|l| l.kernel.clone()).unwrap_or_default(),
+        line: None,
+        thread: None,
+        count: 1,
+    }
+}
+
+fn contradiction(launches: &[CaseLaunch], message: String) -> Finding {
+    Finding {
+        kind: FindingKind::Grader { message },
+        kernel: launches.last().map(|l| l.kernel.clone()).unwrap_or_default(),
+        line: None,
+        thread: None,
+        count: 1,
+    }
+}
+
+#[cfg(test)]
+mod tests;

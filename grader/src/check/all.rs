@@ -1,0 +1,39 @@
+//! All checks of a puzzle, in the order of the list.
+
+use super::bench::{Bench, Loaded};
+use super::item::Item;
+use super::{chapter, kernels, repeat, signatures, sizes};
+use diagnostic::Failure;
+use puzzle::workbook::Workbook;
+
+/// All that is looked at without mutation testing.
+///
+/// # Errors
+/// The machine lacks what is needed for it: a compiler, room for temporary files.
+pub fn all(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Item>, Failure> {
+    let count = loaded.spec.tests.len();
+    let spec = format!("in order, {count} test{}", if count == 1 { "" } else { "s" });
+    Ok(vec![
+        Item::new("spec", spec, needs(bench.workbook, loaded)),
+        sizes::check(&loaded.spec),
+        signatures::check(bench.workbook, loaded)?,
+        kernels::stub(bench, loaded)?,
+        repeat::stated(bench, loaded, kernels::solution(bench, loaded)?)?,
+        kernels::wrong(bench, loaded)?,
+        chapter::check(bench.workbook, loaded.puzzle),
+    ])
+}
+
+/// Puzzles to be solved first that there are not, or that come later.
+fn needs(workbook: &Workbook, loaded: &Loaded<'_>) -> Vec<String> {
+    let own = loaded.puzzle.number;
+    let known = |number: u32| workbook.puzzles().iter().any(|puzzle| puzzle.number == number);
+    let problem = |&number: &u32| match number {
+        later if later >= own => {
+            Some(format!("needs {number}: only puzzles before {own} can be solved before it"))
+        }
+        missing if !known(missing) => Some(format!("needs {number}: there is no such puzzle")),
+        _ => None,
+    };
+    loaded.spec.needs.iter().filter_map(problem).collect()
+}

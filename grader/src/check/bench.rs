@@ -1,0 +1,68 @@
+//! A puzzle with all that its checks need.
+
+use crate::wrong::{self, Wrongs};
+use diagnostic::{Failure, FailureKind};
+use judge::grade;
+use puzzle::case::Case;
+use puzzle::oracle;
+use puzzle::spec::{Spec, Test};
+use puzzle::workbook::{Puzzle, Workbook};
+use std::path::Path;
+use toolchain::Toolchain;
+
+/// The seed of the data. Any seed must do; a fixed one makes a problem repeatable.
+pub const SEED: u64 = 1;
+
+/// What puzzles are checked with.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    /// Where they are.
+    pub workbook: &'a Workbook,
+    /// Compiles them.
+    pub toolchain: &'a Toolchain,
+    /// Solutions and stubs run on the GPU, too.
+    pub on_gpu: bool,
+}
+
+/// A puzzle whose spec is in order, with the data of its tests.
+#[derive(Debug)]
+pub struct Loaded<'a> {
+    /// Which.
+    pub puzzle: &'a Puzzle,
+    /// Its spec.
+    pub spec: Spec,
+    /// Its tests, those with little data first.
+    pub cases: Vec<Case>,
+    /// The text of its solution.
+    pub solution: String,
+    /// What is known to be wrong, or to change nothing.
+    pub wrongs: Wrongs,
+}
+
+/// Reads the spec, the solution and the wrong kernels of a puzzle, and draws the data of its tests.
+///
+/// # Errors
+/// One of these files cannot be read or is not in order: nothing else can be checked.
+pub fn load<'a>(workbook: &Workbook, puzzle: &'a Puzzle) -> Result<Loaded<'a>, Failure> {
+    let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
+    let tests: Vec<&Test> = spec.tests.iter().collect();
+    let mut cases = grade::cases(&spec, &tests, SEED)?;
+    cases.sort_by_key(|case| case.tensors.iter().map(|t| t.tensor.len()).sum::<usize>());
+    read(workbook, &puzzle.stub)?;
+    let solution = read(workbook, &puzzle.solution)?;
+    let text = read(workbook, &puzzle.wrong)?;
+    let wrongs = wrong::parse(&text, workbook.relative(&puzzle.wrong), &solution)?;
+    Ok(Loaded { puzzle, spec, cases, solution, wrongs })
+}
+
+/// The text of a kernel file.
+pub fn read(workbook: &Workbook, path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|e| {
+        let title = format!("cannot read {}: {e}", workbook.relative(path).display());
+        Failure::new(
+            FailureKind::Usage,
+            title,
+            "every puzzle has a stub, a solution and wrong kernels",
+        )
+    })
+}
