@@ -1,34 +1,48 @@
-//! The one error type: where, what is wrong, what would be right.
+//! The crate's one error type: where the mistake is, what is wrong, and what would be right.
 
 use std::fmt;
 
-use crate::exec::AMBIGUOUS;
 use crate::span::Span;
 
-/// What is wrong with a formula, a shape or a size expression.
+/// A mistake in a formula, a shape, a size expression, or the data that a formula is evaluated with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Where, in the text given to the parser. The empty range at 0 where no text is to blame
-    /// (a missing value, for example).
+    /// The place in the text that was parsed; the empty range at 0 where no text is to blame, as for a missing value.
     pub span: Span,
-    /// What is wrong, a lower-case fragment.
+    /// What is wrong: a lower-case fragment of a sentence.
     pub message: String,
-    /// What would be right.
+    /// What would be right, where that can be said.
     pub help: Option<String>,
+    /// Whether rounding decides the result.
+    pub(crate) ambiguous: bool,
 }
 
 impl Error {
-    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
-        Self { span, message: message.into(), help: None }
+    /// An error at `span`, without help.
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into(), help: None, ambiguous: false }
     }
 
-    /// Do the data lie so that rounding decides the result, for example because the two greatest of computed
-    /// values are nearly equal? Then other data may do.
+    /// An error without a place in the text.
+    pub(crate) fn unplaced(message: impl Into<String>) -> Self {
+        Self::new(Span::default(), message)
+    }
+
+    /// The error of data for which rounding decides the result; `detail` says where.
+    pub(crate) fn ambiguous(detail: impl fmt::Display) -> Self {
+        let message = format!("the data leave the result open: {detail}");
+        Self { ambiguous: true, ..Self::unplaced(message) }
+    }
+
+    /// Whether rounding decides the result for these data, for example because the two greatest of computed values
+    /// are nearly equal. Other data may then give an answer.
     pub fn is_ambiguous(&self) -> bool {
-        self.message.starts_with(AMBIGUOUS)
+        self.ambiguous
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    /// Adds what would be right.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -46,9 +60,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A result whose error is [`Error`].
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// `` `a`, `b` and `c` ``, for help texts.
+/// Quotes the names for a help text: `` `a`, `b` and `c` ``.
 pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {

@@ -1,19 +1,20 @@
-//! The public face of a formula: parse, ask, differentiate, print, fix sizes.
+//! A formula: parsed, asked about, differentiated, printed, and brought to fixed sizes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use crate::concrete::Concrete;
-use crate::derive::differentiate;
 use crate::error::Result;
-use crate::infer::resolve;
-use crate::ir::Program;
-use crate::parser::program;
-use crate::shape::{Dims, TensorType};
-use crate::unparse::text;
+use crate::integer::evaluate::Dims;
+use crate::program::ir::Program;
+use crate::program::resolve::resolve;
+use crate::shape::TensorType;
+use crate::sized_formula::SizedFormula;
+use crate::syntax::parser::statement::parse_statements;
+use crate::transform::reverse_mode::differentiate;
+use crate::transform::unparse::statement_text;
 
-/// Statements over typed tensors, names and ranks checked, ranges of the indices inferred.
+/// Statements over typed tensors, at any sizes: names and ranks are checked, and every index has a range.
 #[derive(Clone, Debug)]
 pub struct Formula {
     program: Arc<Program>,
@@ -39,11 +40,11 @@ impl Formula {
         sizes: &[&str],
     ) -> Result<Self> {
         let extra: BTreeSet<String> = sizes.iter().map(|&name| name.to_owned()).collect();
-        let program = resolve(&program(text)?, tensors, &extra)?;
+        let program = resolve(&parse_statements(text)?, tensors, &extra)?;
         Ok(Self { program: Arc::new(program) })
     }
 
-    /// Tensors that are read and never assigned, in order of first appearance.
+    /// The tensors that are read and never assigned, in order of first appearance.
     pub fn inputs(&self) -> Vec<String> {
         let assigned = self.assigned();
         let mut inputs: Vec<String> = Vec::new();
@@ -57,12 +58,12 @@ impl Formula {
         inputs
     }
 
-    /// Tensors that are assigned, in order.
+    /// The tensors that are assigned, in order.
     pub fn assigned(&self) -> Vec<String> {
         self.program.statements.iter().map(|statement| statement.target.clone()).collect()
     }
 
-    /// Assigned tensors that no later statement reads. `grad(T)` of these seeds the reverse pass.
+    /// The assigned tensors that no later statement reads. Their cotangents `grad(T)` are the seeds of the reverse pass.
     pub fn outputs(&self) -> Vec<String> {
         let mut read = BTreeSet::new();
         self.each_read(&mut |name| {
@@ -81,17 +82,16 @@ impl Formula {
         self.needs(tensor).0
     }
 
+    /// The assigned tensors that `tensor` is made of, in order, and the inputs.
     fn needs(&self, tensor: &str) -> (Vec<String>, BTreeSet<String>) {
         let mut open = BTreeSet::from([tensor.to_owned()]);
         let mut steps = Vec::new();
         for statement in self.program.statements.iter().rev() {
             if open.remove(&statement.target) {
                 steps.push(statement.target.clone());
-                for part in &statement.parts {
-                    part.reads(&mut |read| {
-                        open.insert(read.tensor.clone());
-                    });
-                }
+                statement.reads(&mut |read| {
+                    open.insert(read.tensor.clone());
+                });
             }
         }
         steps.reverse();
@@ -100,44 +100,42 @@ impl Formula {
 
     fn each_read(&self, f: &mut impl FnMut(&str)) {
         for statement in &self.program.statements {
-            for part in &statement.parts {
-                part.reads(&mut |read| f(&read.tensor));
-            }
+            statement.reads(&mut |read| f(&read.tensor));
         }
     }
 
-    /// Appends the reverse pass (statement by statement, last first): afterwards `grad(X)` of every
-    /// declared float tensor X that is not an output is assigned, and `grad(T)` of every output T is an input.
+    /// Appends the gradient by automatic differentiation in reverse mode: afterwards `grad(X)` of every declared
+    /// floating-point tensor X that is not an output is assigned, and `grad(T)` of every output T is an input.
     ///
     /// # Errors
-    /// Where the formula has cotangents already.
+    /// A formula that has cotangents already, and a declared cotangent of another shape than its tensor.
     pub fn differentiate(&self) -> Result<Self> {
         Ok(Self { program: Arc::new(differentiate(&self.program)?) })
     }
 
-    /// The statement that computes `tensor`, as text, in gather form where the subscripts can be solved:
-    /// `grad(input)[b,c,h,w] = sum[k,fh,fw] grad(output)?[b,k,h-fh,w-fw] * filters[k,c,fh,fw]`.
-    /// Else one line for each contribution, with `+=`, for all values of its indices; such lines are
-    /// for people, [`Self::parse`] does not read them.
+    /// The statement that computes `tensor`, as text, in gather form:
+    /// `grad(input)[b,c,h,w] = sum[k,fh,fw] grad(output)?[b,k,h-fh,w-fw] * filters[k,c,fh,fw]`. Where the subscripts of a
+    /// contribution cannot be solved for the element, a condition selects what belongs to it.
     pub fn text_of(&self, tensor: &str) -> Option<String> {
         let statement = self.program.statements.iter().find(|s| s.target == tensor)?;
-        Some(text(&self.program, statement))
+        Some(statement_text(&self.program, statement))
     }
 
     /// Fixes the sizes and proves that every plain subscript stays inside its tensor.
     ///
     /// # Errors
     /// Sizes that are missing, too large or less than 1, and subscripts that can leave their tensor.
-    pub fn at(&self, dims: &Dims) -> Result<Concrete> {
-        Concrete::new(Arc::clone(&self.program), dims)
+    pub fn at(&self, dims: &Dims) -> Result<SizedFormula> {
+        SizedFormula::new(Arc::clone(&self.program), dims)
     }
 }
 
 impl Display for Formula {
     /// One statement a line, in the form of [`Self::text_of`].
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (place, statement) in self.program.statements.iter().enumerate() {
-            write!(f, "{}{}", if place == 0 { "" } else { "\n" }, text(&self.program, statement))?;
+        for (position, statement) in self.program.statements.iter().enumerate() {
+            let line_end = if position == 0 { "" } else { "\n" };
+            write!(f, "{line_end}{}", statement_text(&self.program, statement))?;
         }
         Ok(())
     }

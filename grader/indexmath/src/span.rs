@@ -1,15 +1,17 @@
-//! Byte ranges.
+//! Byte ranges in the text that was parsed.
 
-/// A byte range in the text that was parsed.
+/// A range of bytes in the text that was given to the parser. Errors and tree nodes carry one, so that a caller
+/// can point at the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Span {
-    /// First byte.
+    /// The first byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
 }
 
 impl Span {
+    /// The range `start..end`.
     pub(crate) fn new(start: usize, end: usize) -> Self {
         Self { start, end }
     }

@@ -4,7 +4,7 @@ mod common;
 
 use approx::assert_relative_eq;
 use common::{Random, dims, tensors};
-use indexmath::{Approx, Concrete, Formula, Values};
+use indexmath::{Approx, Formula, SizedFormula, Values};
 use proptest::prelude::*;
 
 const TYPES: [(&str, &str); 16] = [
@@ -26,7 +26,7 @@ const TYPES: [(&str, &str); 16] = [
     ("g", "bf16[N]"),
 ];
 
-fn at(text: &str, n: i64) -> (Formula, Concrete) {
+fn at(text: &str, n: i64) -> (Formula, SizedFormula) {
     let used: Vec<(&str, &str)> =
         TYPES.into_iter().filter(|(name, _)| text.contains(name)).collect();
     let mut types = tensors(&used);

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{dims, tensors};
-use indexmath::{Concrete, ElementRef, Formula, Values};
+use indexmath::{ElementRef, Formula, SizedFormula, Values};
 
 /// y is three times x; z adds the two halves of y.
-fn formula() -> Concrete {
+fn formula() -> SizedFormula {
     let types = tensors(&[("x", "f32[4]"), ("y", "f32[4]"), ("z", "f32[2]")]);
     let text = "y[i] = 3 * x[i]; z[i] = y[i] + y[i+2]";
     Formula::parse(text, &types).unwrap().at(&dims(&[])).unwrap()

@@ -257,7 +257,7 @@ fn errors_of_ranges() {
     );
     assert_eq!(
         error("y[i] = sum[k < i] v[k]"),
-        "i: `i` is no size | the range of an index is made of sizes: `M` and `N`"
+        "i: `i` is not a size | the range of an index is made of sizes: `M` and `N`"
     );
     // Undecided until the sizes are known.
     let text = "y[i] = sum[k] v[k] * w[k]";
@@ -289,7 +289,7 @@ fn errors_of_syntax() {
     );
     assert_eq!(
         error("y[i] = v(i)"),
-        "v: `v` is no function | functions: exp, log, sqrt, rsqrt, tanh, abs, max, min, pow, select, index, f16, bf16, f32; elements are read with `[...]`, products written with `*`"
+        "v: `v` is not a function | functions: exp, log, sqrt, rsqrt, tanh, abs, max, min, pow, select, index, f16, bf16, f32; elements are read with `[...]`, products written with `*`"
     );
     assert_eq!(
         error("y[i] = v[i] % 2"),
@@ -298,13 +298,13 @@ fn errors_of_syntax() {
     assert_eq!(error("y[i] = v[i] · 2"), "·: unexpected character `·` | write products with `*`");
     assert_eq!(
         error("y[i] = v[1.5]"),
-        "1.5: `1.5` is no 64-bit integer | sizes and subscripts are integers"
+        "1.5: `1.5` is not a 64-bit integer | sizes and subscripts are integers"
     );
     assert_eq!(
         error("y[i] = v[v[i]]"),
         "v[i]: `v` has elements of type f32 | only elements of an i32 tensor are subscripts"
     );
-    assert_eq!(error("y[i] = 1e999"), "1e999: `1e999` is no finite number");
+    assert_eq!(error("y[i] = 1e999"), "1e999: `1e999` is not a finite number");
     assert_eq!(
         error("= 1"),
         "=: expected a statement, found `=` | a statement is `tensor[indices] = expression`"
@@ -370,15 +370,15 @@ fn errors_of_bounds() {
     };
     assert_eq!(
         at("y[i] = big[i+3]"),
-        "i+3: index `i + 3` can reach 7, but axis 0 of `big` has size 7 (N + 2) | mend the subscript or the shapes; if it shall read 0 outside, write `big?[...]`"
+        "i+3: index `i + 3` can reach 7, but axis 0 of `big` has size 7 (N + 2) | fix the subscript or the shapes; if it should read 0 outside, write `big?[...]`"
     );
     assert_eq!(
         at("y[i] = v[i-1]"),
-        "i-1: index `i - 1` can fall to -1, but axis 0 of `v` has size 5 (N) | mend the subscript or the shapes; if it shall read 0 outside, write `v?[...]`"
+        "i-1: index `i - 1` can fall to -1, but axis 0 of `v` has size 5 (N) | fix the subscript or the shapes; if it should read 0 outside, write `v?[...]`"
     );
     assert_eq!(
         at("y[i] = w[2*div(i,2) + mod(i,2)]"),
-        "2*div(i,2) + mod(i,2): index `2*div(i, 2) + mod(i, 2)` can reach 4, but axis 0 of `w` has size 3 (M) | mend the subscript or the shapes; if it shall read 0 outside, write `w?[...]`"
+        "2*div(i,2) + mod(i,2): index `2*div(i, 2) + mod(i, 2)` can reach 4, but axis 0 of `w` has size 3 (M) | fix the subscript or the shapes; if it should read 0 outside, write `w?[...]`"
     );
     assert_eq!(
         at("y[i] = w[i/(i-1)]"),
@@ -480,11 +480,11 @@ fn sizes() {
     assert_eq!(failure("H W"), "W: expected an operator or the end of the size, found `W`");
     assert_eq!(
         failure("ceil(H)"),
-        "ceil: `ceil` is no function | integer expressions know div, mod, ceil_div, min and max"
+        "ceil: `ceil` is not a function | integer expressions know div, mod, ceil_div, min and max"
     );
     assert_eq!(
         failure("99999999999999999999"),
-        "99999999999999999999: `99999999999999999999` is no 64-bit integer | sizes and subscripts are integers"
+        "99999999999999999999: `99999999999999999999` is not a 64-bit integer | sizes and subscripts are integers"
     );
 }
 

@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Random, dims, inputs, tensors};
-use indexmath::{Approx, Concrete, ElementRef, Formula, TensorType, Values};
+use indexmath::{Approx, ElementRef, Formula, SizedFormula, TensorType, Values};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -130,7 +130,7 @@ fn formula() -> impl Strategy<Value = String> {
     ]
 }
 
-fn each_element(concrete: &Concrete, tensor: &str) -> Vec<ElementRef> {
+fn each_element(concrete: &SizedFormula, tensor: &str) -> Vec<ElementRef> {
     let shape = concrete.shape(tensor).unwrap_or_default();
     let mut coords: Vec<Vec<i64>> = vec![Vec::new()];
     for &size in shape {
@@ -151,7 +151,7 @@ struct Case {
     /// Of the forward formula.
     outputs: Vec<String>,
     formula: Formula,
-    concrete: Concrete,
+    concrete: SizedFormula,
     known: Values,
 }
 

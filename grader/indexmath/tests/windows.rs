@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Random, dims, tensors, values};
-use indexmath::{Concrete, Formula, Values};
+use indexmath::{Formula, SizedFormula, Values};
 
 /// Along one axis: size of the image and of the window, stride, padding, dilation.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +90,7 @@ impl Windows {
     }
 
     /// `y = REDUCTION x?[...]`, and its gradient; of `argmax` and `argmin`, the place.
-    fn concrete(&self, statement: &str, out: &str) -> Concrete {
+    fn concrete(&self, statement: &str, out: &str) -> SizedFormula {
         let shape = |dtype: &str, h: &str, w: &str| {
             if self.channels_last {
                 format!("{dtype}[N, {h}, {w}, C]")

@@ -3,7 +3,7 @@
 use crate::counter::Counter;
 use crate::requirement::Relation;
 use crate::tensor::{DType, Tensor};
-use indexmath::{Approx, Concrete, Dims, Values};
+use indexmath::{Approx, Dims, SizedFormula, Values};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub struct Case {
     /// In order.
     pub launches: Vec<CaseLaunch>,
     /// The differentiated formula at these sizes and its inputs, for the terms of an element.
-    pub formula: Concrete,
+    pub formula: SizedFormula,
     /// Inputs of `formula`, and what it computes and kernels are given: rounded to the tensors' types.
     pub known: Values,
     /// For what a kernel computes from another kernel's result, these results, though `known` has them for a third

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use indexmath::{Approx, Concrete, Dims, Formula, TensorType, Values};
+use indexmath::{Approx, Dims, Formula, SizedFormula, TensorType, Values};
 
 pub fn tensors(types: &[(&str, &str)]) -> BTreeMap<String, TensorType> {
     let parse =
@@ -52,7 +52,7 @@ impl Random {
 }
 
 /// Random values for all inputs of a formula.
-pub fn inputs(formula: &Formula, concrete: &Concrete, mut draw: impl FnMut() -> f64) -> Values {
+pub fn inputs(formula: &Formula, concrete: &SizedFormula, mut draw: impl FnMut() -> f64) -> Values {
     formula
         .inputs()
         .into_iter()

@@ -255,7 +255,7 @@ fn tensors_and_formula() {
     23 | dims   = { B = 1, N = 5, F = 3 }
        |          ----------------------- at these sizes
        |
-       = help: mend the subscript or the shapes; if it shall read 0 outside, write `x?[...]`
+       = help: fix the subscript or the shapes; if it should read 0 outside, write `x?[...]`
     "#);
     insta::assert_snapshot!(error(
         "\"y[b,i] = sum[f] x[b,i+f] * w[f]\"",

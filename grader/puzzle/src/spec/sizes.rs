@@ -146,7 +146,7 @@ fn unknown(
     place: &Range<usize>,
     known: &[&str],
 ) -> Fault {
-    let error = indexmath::Error { span, message: format!("unknown size `{name}`"), help: None };
+    let error = indexmath::Error::new(span, format!("unknown size `{name}`"));
     Fault::math(text, place, error).label("not in [dims]").suggest(
         name,
         known.iter().copied(),
@@ -228,7 +228,7 @@ fn cycle(text: &str, pending: &[Pending]) -> Fault {
             let names: Vec<&str> =
                 path[first..].iter().chain([&next]).map(|&p| pending[p].name).collect();
             let message = format!("a size depends on itself: {}", names.join(" -> "));
-            let error = indexmath::Error { span, message, help: None };
+            let error = indexmath::Error::new(span, message);
             return Fault::math(text, &pending[at].place, error)
                 .help("derive sizes from the free ones, in one direction");
         }

@@ -11,7 +11,7 @@ use super::raw::RawTest;
 use super::sizes::Sizes;
 use super::tensors::{Tensors, grad_of, prime};
 use crate::tensor::Tensor;
-use indexmath::{Concrete, Dims};
+use indexmath::{Dims, SizedFormula};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
@@ -37,7 +37,7 @@ pub struct Test {
     /// The names of those that its launches or their tensors have, in the order of the file, free ones first.
     pub met: Vec<String>,
     /// The formula at these sizes.
-    pub formula: Concrete,
+    pub formula: SizedFormula,
     /// What the launches take, in order of appearance. A tensor that one kernel computes and another is given has two.
     pub buffers: Vec<Buffer>,
     /// In order.
@@ -189,10 +189,10 @@ impl Test {
 
     /// Bounds the time and the memory that it takes to compute some tensors.
     pub(super) fn check_work_of(&self, tensors: &[&str]) -> Checked<()> {
-        let work = self.formula.work(tensors);
+        let cost = self.formula.cost(tensors);
         for (amount, limit, what) in [
-            (work.steps, MAX_STEPS, "multiplications and additions"),
-            (work.elements, 2 * MAX_ELEMENTS, "intermediate values"),
+            (cost.steps, MAX_STEPS, "multiplications and additions"),
+            (cost.elements, 2 * MAX_ELEMENTS, "intermediate values"),
         ] {
             if amount > limit {
                 let title = format!("the formula takes {amount} {what} in this test");
@@ -229,13 +229,13 @@ fn chosen(raw: &RawTest, launches: &[Launch]) -> Checked<Vec<usize>> {
 
 /// Each of the `elements` that are moved costs two evaluations of the forward formula.
 fn check_numerical_work(
-    formula: &Concrete,
+    formula: &SizedFormula,
     tensors: &Tensors,
     elements: u64,
     dims_place: &Range<usize>,
 ) -> Checked<()> {
     let forward: Vec<&str> = tensors.outputs.iter().map(String::as_str).collect();
-    let once = formula.work(&forward).steps;
+    let once = formula.cost(&forward).steps;
     let steps = once.saturating_mul(elements.saturating_mul(2));
     if steps > MAX_NUMERICAL_STEPS {
         let title = format!("the numerical gradient takes {steps} multiplications and additions");

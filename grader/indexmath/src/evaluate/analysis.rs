@@ -1,0 +1,94 @@
+//! What is known of a nest's values before they are computed: its code, run over profiles in the place of values.
+
+use crate::dtype::DType;
+use crate::evaluate::data::Accumulators;
+use crate::evaluate::nest_run::NestRun;
+use crate::lower::nest::{Array, Instr};
+use crate::rounding::bound::{ErrorModel, FEW_TERMS};
+use crate::rounding::format::Format;
+use crate::rounding::profile::RoundingProfile;
+
+/// The profile of the body's value, and the error model of each [`Instr::Enclose`] in the code, in a kernel that computes in
+/// `compute_type`.
+pub(crate) fn body_profile(
+    run: &NestRun<'_>,
+    compute_type: DType,
+) -> (RoundingProfile, Vec<ErrorModel>) {
+    let mut stack: Vec<RoundingProfile> = Vec::new();
+    let mut error_models = Vec::new();
+    let format = Format::of(compute_type);
+    for instr in &run.nest.code {
+        let mut pop = || stack.pop().unwrap_or(RoundingProfile::EXACT);
+        let profile = match instr {
+            Instr::Const(value) => RoundingProfile::of_number(*value, compute_type),
+            Instr::NoTerm => RoundingProfile { constant: Some(0.0), ..RoundingProfile::EXACT },
+            Instr::Integer(_) => RoundingProfile { variation: 0.0, ..RoundingProfile::EXACT },
+            Instr::Load(read) => match run.nest.reads[*read].array {
+                Array::Tensor(id) => {
+                    let data = run.tensors[id].as_ref();
+                    data.map_or(RoundingProfile::EXACT, |data| data.profile)
+                }
+                Array::Temporary(id) => {
+                    let sums = &run.temporaries[id];
+                    let additions = (sums.most_terms - 1.0).max(0.0);
+                    RoundingProfile { additions, correlated: sums.correlated, ..sums.profile }
+                }
+            },
+            Instr::Neg => {
+                let profile = pop();
+                RoundingProfile { constant: profile.constant.map(|value| -value), ..profile }
+            }
+            Instr::Binary(op) => {
+                let (b, a) = (pop(), pop());
+                RoundingProfile::binary(*op, a, b)
+            }
+            Instr::Enclose => {
+                let profile = pop();
+                error_models.push(ErrorModel::new(&profile, format));
+                profile.enclosed()
+            }
+            Instr::Call(function) => {
+                let b = pop();
+                let a = if function.arity() == 2 { pop() } else { b };
+                RoundingProfile::call(*function, a, b)
+            }
+            Instr::Compare(_) | Instr::Join(_) => {
+                pop();
+                pop();
+                RoundingProfile::EXACT
+            }
+            Instr::Select => {
+                let (no, yes) = (pop(), pop());
+                pop();
+                RoundingProfile::either(yes, no)
+            }
+        };
+        stack.push(profile);
+    }
+    (stack.pop().unwrap_or(RoundingProfile::EXACT), error_models)
+}
+
+/// Adds to the profile of a nest's target what is known of the terms that the nest adds, which have the profile `terms`.
+pub(crate) fn add_profile(run: &NestRun<'_>, target: &mut Accumulators, terms: RoundingProfile) {
+    // The terms of an element: their number for a temporary, the mean of the numbers for a tensor.
+    let count = |id: usize| run.lowered.ranges[id] as f64;
+    let iterations: f64 = run.nest.loops.iter().map(|&id| count(id)).product();
+    let elements = match run.nest.target.array {
+        Array::Tensor(id) => run.lowered.tensors[id].len as f64,
+        Array::Temporary(_) => target.axes.iter().map(|axis| count(axis.index)).product(),
+    };
+    let terms_each = iterations / elements;
+    // Additions and correlation are those of the target itself, below.
+    let own = RoundingProfile { additions: 0.0, correlated: false, ..terms };
+    target.profile = RoundingProfile::either(target.profile, own);
+    if let Some(extremum) = &run.nest.extremum {
+        // One of the values, or a position; how irregular the winners are is not known.
+        target.profile.variation = 0.0;
+        target.profile.fraction_bits =
+            if extremum.reduction.gives_position() { Some(0) } else { terms.fraction_bits };
+        return;
+    }
+    let roundings = terms_each + terms.roundings;
+    target.correlated |= terms.may_correlate(roundings) && roundings > FEW_TERMS;
+    target.most_terms += terms_each.max(1.0) * (terms.additions + 1.0);
+}

@@ -1,0 +1,46 @@
+//! How much an evaluation takes, before it is done.
+
+use crate::lower::nest::LoweredProgram;
+
+/// What an evaluation takes, at most. Both numbers saturate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// The number of iterations of all loops.
+    pub steps: u64,
+    /// The number of elements of all intermediate results, those of sums inside of products among them.
+    pub elements: u64,
+}
+
+/// The cost of computing the tensors `wanted`; names that the formula does not know cost nothing.
+pub(crate) fn cost(lowered: &LoweredProgram, wanted: &[&str]) -> Cost {
+    let mut needed = vec![false; lowered.tensors.len()];
+    for name in wanted {
+        if let Some(&id) = lowered.by_name.get(*name) {
+            needed[id] = true;
+        }
+    }
+    let product = |loops: &[usize]| {
+        let ranges = loops.iter().map(|&index| lowered.ranges[index] as u64);
+        ranges.fold(1_u64, u64::saturating_mul)
+    };
+    let mut cost = Cost { steps: 0, elements: 0 };
+    for statement in lowered.statements.iter().rev() {
+        if !needed[statement.target] {
+            continue;
+        }
+        for &id in &statement.reads {
+            needed[id] = true;
+        }
+        let target = lowered.tensors[statement.target].len as u64;
+        cost.elements = cost.elements.saturating_add(target);
+        for contribution in &statement.contributions {
+            for nest in &contribution.nests {
+                cost.steps = cost.steps.saturating_add(product(&nest.loops));
+            }
+            for axes in &contribution.temporaries {
+                cost.elements = cost.elements.saturating_add(product(axes));
+            }
+        }
+    }
+    cost
+}

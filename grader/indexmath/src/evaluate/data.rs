@@ -1,0 +1,131 @@
+//! The values of tensors, and sums under construction.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::dtype::DType;
+use crate::integer::affine::Affine;
+use crate::program::node::IndexId;
+use crate::rounding::bound::{Approx, RunningSum};
+use crate::rounding::enclosure::Ambiguity;
+use crate::rounding::profile::RoundingProfile;
+
+/// The values of tensors by their names: dense, row-major, in f64, and already rounded to the tensor's element type.
+pub type Values = BTreeMap<String, Vec<f64>>;
+
+/// A tensor's values, and how far those of a right kernel may be from them.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorData<'a> {
+    pub values: Cow<'a, [f64]>,
+    /// The error bound of each value; empty where all are exact.
+    pub errors: Vec<f64>,
+    pub profile: RoundingProfile,
+}
+
+impl<'a> TensorData<'a> {
+    /// Values that are given.
+    pub(crate) fn exact(values: &'a [f64]) -> Self {
+        let profile = RoundingProfile::of_data(values);
+        Self { values: Cow::Borrowed(values), errors: Vec::new(), profile }
+    }
+
+    /// Values that a statement computed.
+    pub(crate) fn computed(elements: &[Approx]) -> Self {
+        let values: Vec<f64> = elements.iter().map(|element| element.value).collect();
+        let exact = elements.iter().all(|element| element.bound == 0.0);
+        let errors = elements.iter().map(|element| element.bound);
+        let errors = if exact { Vec::new() } else { errors.collect() };
+        let profile = RoundingProfile::of_data(&values);
+        Self { values: Cow::Owned(values), errors, profile }
+    }
+
+    /// Whether a right kernel has exactly these values.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// The error bound of the value at a position.
+    pub(crate) fn error(&self, at: usize) -> f64 {
+        self.errors.get(at).copied().unwrap_or(0.0)
+    }
+}
+
+/// Sums under construction, one for each element of the array that nests add to: a statement's target, or a temporary. The
+/// first four fields are those of a [`RunningSum`], element by element.
+#[derive(Debug)]
+pub(crate) struct Accumulators {
+    pub value: Vec<f64>,
+    pub magnitude: Vec<f64>,
+    pub terms: Vec<f64>,
+    pub propagated: Vec<f64>,
+    /// The profile of the terms.
+    pub profile: RoundingProfile,
+    /// Whether the roundings of a sum may be correlated.
+    pub correlated: bool,
+    /// The number of terms of one element, at most, with the additions on the way to them.
+    pub most_terms: f64,
+    /// The axes of a temporary; a statement's target has its layout instead.
+    pub axes: Vec<TemporaryAxis>,
+    /// The type in which a kernel computes.
+    pub compute_type: DType,
+    /// The reason why a value may have an infinite error.
+    pub ambiguity: Option<Ambiguity>,
+}
+
+/// An axis of a temporary: the values of an index, from `low` on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TemporaryAxis {
+    pub index: IndexId,
+    pub low: i64,
+    pub stride: i64,
+}
+
+impl Accumulators {
+    /// `len` empty sums.
+    pub(crate) fn new(len: usize, axes: Vec<TemporaryAxis>, compute_type: DType) -> Self {
+        let zero = vec![0.0; len];
+        Self {
+            // What is added to -0.0 keeps its sign.
+            value: vec![-0.0; len],
+            magnitude: zero.clone(),
+            terms: zero.clone(),
+            propagated: zero,
+            profile: RoundingProfile::EXACT,
+            correlated: false,
+            most_terms: 0.0,
+            axes,
+            compute_type,
+            ambiguity: None,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.value.len()
+    }
+
+    /// The sum for an element.
+    pub(crate) fn sum(&self, at: usize) -> RunningSum {
+        RunningSum {
+            value: self.value[at],
+            magnitude: self.magnitude[at],
+            terms: self.terms[at],
+            propagated: self.propagated[at],
+        }
+    }
+
+    /// Adds to the sum for an element.
+    pub(crate) fn add(&mut self, at: usize, sum: RunningSum) {
+        self.value[at] += sum.value;
+        self.magnitude[at] += sum.magnitude;
+        self.terms[at] += sum.terms;
+        self.propagated[at] += sum.propagated;
+    }
+
+    /// The flat address of a temporary's element, by the indices that are its axes.
+    pub(crate) fn address(&self) -> Affine {
+        Affine {
+            constant: -self.axes.iter().map(|axis| axis.low * axis.stride).sum::<i64>(),
+            terms: self.axes.iter().map(|axis| (axis.index, axis.stride)).collect(),
+        }
+    }
+}

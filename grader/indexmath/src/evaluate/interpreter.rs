@@ -1,0 +1,261 @@
+//! The general way through a loop nest: its code runs on chunks of a row, with the error analysis.
+
+use std::ops::ControlFlow;
+
+use crate::error::{Error, Result};
+use crate::evaluate::address::{
+    Address, AxisSubscript, Chunk, OutOfBounds, SubscriptElement, is_integer, loop_positions,
+};
+use crate::evaluate::data::Accumulators;
+use crate::evaluate::extremum::{Extrema, TieRank};
+use crate::evaluate::iteration_space::IterationSpace;
+use crate::evaluate::lanes::{LANES, LaneStack, Lanes};
+use crate::evaluate::nest_run::NestRun;
+use crate::integer::affine::Affine;
+use crate::lower::nest::{Access, Array, Instr, Subscript, TensorId};
+use crate::rounding::bound::ErrorModel;
+use crate::rounding::enclosure::Enclosure;
+use crate::rounding::format::Format;
+
+/// Runs a nest whose target is found at `to`. `error_models` are those of the code's [`Instr::Enclose`].
+///
+/// # Errors
+/// Elements of integer tensors that lead a subscript outside, or that are not exact integers.
+pub(crate) fn interpret(
+    run: &NestRun<'_>,
+    space: &mut IterationSpace,
+    to: &Address,
+    target: &mut Accumulators,
+    error_models: &[ErrorModel],
+) -> Result<()> {
+    let layouts = &run.lowered.tensors;
+    let nest = run.nest;
+    let reads = nest.reads.iter().map(|read| read_address(run, space, read)).collect();
+    let ints = nest.ints.iter().map(|int| AxisSubscript::new(space, int, layouts)).collect();
+    let mut extrema = nest.extremum.as_ref().map(|extremum| {
+        let extrema = Extrema::new(extremum.reduction, target.len());
+        (extrema, space.track(&extremum.position))
+    });
+    let positions = loop_positions(space, run.lowered.ranges.len());
+    let wanted = run.element.map(|element| {
+        let strides = run.strides(&nest.target);
+        element.iter().zip(strides).map(|(at, stride)| at * stride).sum::<i64>() as usize
+    });
+    let format = Format::of(target.compute_type);
+    let interpreter = Interpreter { run, reads, ints, error_models, format };
+    let mut stack = LaneStack::default();
+    let mut result = Ok(());
+    let _ = space.rows(&mut |row| {
+        let mut first = 0;
+        while first < row.count {
+            let count = LANES.min(row.count - first);
+            let tensors = run.tensors;
+            let chunk = Chunk { row, first, count, positions: &positions, tensors };
+            result = interpreter.execute(&chunk, &mut stack, target);
+            if result.is_ok()
+                && let Some(lanes) = stack.pop()
+            {
+                match &mut extrema {
+                    Some((extrema, position)) => enter(lanes, to, &chunk, *position, extrema),
+                    None => result = interpreter.scatter(lanes, to, &chunk, wanted, target),
+                }
+            }
+            if result.is_err() {
+                return ControlFlow::Break(());
+            }
+            first += LANES;
+        }
+        ControlFlow::Continue(())
+    });
+    if let Some((extrema, _)) = extrema {
+        extrema.finish(target);
+    }
+    result
+}
+
+/// How the element of a read is found.
+fn read_address(run: &NestRun<'_>, space: &mut IterationSpace, read: &Access) -> Address {
+    if let Array::Temporary(id) = read.array {
+        return Address::Flat(space.track(&run.temporaries[id].address()));
+    }
+    match read.affine_subscripts() {
+        Some(affine) if !read.padded => {
+            Address::Flat(space.track(&Affine::flat_address(&affine, run.strides(read))))
+        }
+        _ => Address::by_axes(space, read, &run.lowered.tensors),
+    }
+}
+
+/// Enters the candidates of a chunk, whose positions are the tracked form `position`.
+fn enter(lanes: &Lanes, to: &Address, chunk: &Chunk<'_>, position: usize, extrema: &mut Extrema) {
+    for lane in 0..chunk.count {
+        if let Some(at) = chunk.address(to, lane) {
+            let padding = lanes.is_padding(lane, extrema.reduction());
+            let rank = TieRank { padding, position: chunk.form(position, lane) };
+            extrema.enter(at, lanes.enclosure(lane), rank);
+        }
+    }
+}
+
+/// The code of a nest, and where it finds its values.
+struct Interpreter<'a> {
+    run: &'a NestRun<'a>,
+    reads: Vec<Address>,
+    ints: Vec<AxisSubscript>,
+    error_models: &'a [ErrorModel],
+    format: Format,
+}
+
+impl Interpreter<'_> {
+    /// Runs the code for the iterations of a chunk; their values are on the stack then.
+    fn execute(
+        &self,
+        chunk: &Chunk<'_>,
+        stack: &mut LaneStack,
+        target: &mut Accumulators,
+    ) -> Result<()> {
+        let mut error_models = self.error_models.iter();
+        for instr in &self.run.nest.code {
+            match instr {
+                Instr::Const(value) => stack.push().set_all(*value),
+                Instr::NoTerm => stack.push().clone_from(&Lanes::ZERO),
+                Instr::Load(read) => self.load(*read, chunk, stack.push())?,
+                Instr::Integer(int) => {
+                    let lanes = stack.push();
+                    for lane in 0..chunk.count {
+                        let value = chunk.subscript(&self.ints[*int], lane);
+                        let value = value.ok_or_else(not_an_integer)? as f64;
+                        lanes.set_enclosure(lane, Enclosure { value, error: 0.0 });
+                    }
+                }
+                Instr::Neg => stack.negate(),
+                Instr::Binary(op) => stack.binary(*op),
+                Instr::Enclose => {
+                    if let Some(model) = error_models.next() {
+                        stack.enclose(model, chunk.count);
+                    }
+                }
+                Instr::Call(function) => stack.call(*function, &self.format, chunk.count),
+                Instr::Compare(comparison) => stack.compare(*comparison, chunk.count),
+                Instr::Join(connective) => stack.join(*connective, chunk.count),
+                Instr::Select => stack.select(chunk.count, &mut target.ambiguity),
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads the values of a read.
+    fn load(&self, read: usize, chunk: &Chunk<'_>, lanes: &mut Lanes) -> Result<()> {
+        let (access, address) = (&self.run.nest.reads[read], &self.reads[read]);
+        match access.array {
+            Array::Tensor(id) => {
+                let Some(data) = &self.run.tensors[id] else { return Ok(()) };
+                for lane in 0..chunk.count {
+                    if let Some(at) = chunk.address(address, lane) {
+                        let (value, error) = (data.values[at], data.error(at));
+                        lanes.set_enclosure(lane, Enclosure { value, error });
+                    } else {
+                        self.check_outside(access, address, chunk, lane)?;
+                        lanes.set_outside(lane, access.outside);
+                    }
+                }
+            }
+            Array::Temporary(id) => {
+                let sums = &self.run.temporaries[id];
+                for lane in 0..chunk.count {
+                    if let Some(at) = chunk.address(address, lane) {
+                        lanes.set(lane, sums.sum(at));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the values of a chunk to the target; only to the element `wanted`, if it is one.
+    fn scatter(
+        &self,
+        lanes: &Lanes,
+        to: &Address,
+        chunk: &Chunk<'_>,
+        wanted: Option<usize>,
+        target: &mut Accumulators,
+    ) -> Result<()> {
+        for lane in 0..chunk.count {
+            let Some(mut at) = chunk.address(to, lane) else {
+                self.check_outside(&self.run.nest.target, to, chunk, lane)?;
+                continue;
+            };
+            if let (Address::Axes(_), Some(wanted)) = (to, wanted) {
+                if at != wanted {
+                    continue;
+                }
+                at = 0;
+            }
+            target.add(at, lanes.sum(lane));
+        }
+        Ok(())
+    }
+
+    /// Checks an access that has no address: it must be padded, and its subscripts must have values.
+    fn check_outside(
+        &self,
+        access: &Access,
+        address: &Address,
+        chunk: &Chunk<'_>,
+        lane: usize,
+    ) -> Result<()> {
+        if !access.subscripts.iter().any(|one| matches!(one, Subscript::Indirect(_))) {
+            return Ok(());
+        }
+        let (Some(outside), Array::Tensor(id)) = (chunk.out_of_bounds(address, lane), access.array)
+        else {
+            return Ok(());
+        };
+        if access.padded && outside.path.is_empty() && outside.subscript.is_some() {
+            return Ok(());
+        }
+        Err(self.out_of_bounds(&outside, id))
+    }
+
+    /// The error of a subscript in an access to the tensor `accessed`.
+    fn out_of_bounds(&self, outside: &OutOfBounds, accessed: TensorId) -> Error {
+        let layouts = &self.run.lowered.tensors;
+        let name = &layouts[outside.path.first().copied().unwrap_or(accessed)].name;
+        let OutOfBounds { axis, size, subscript, elements, .. } = outside;
+        let describe = |element: &SubscriptElement| {
+            let layout = &layouts[element.tensor];
+            let coords = layout.coords(element.at);
+            let coords = coords.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            let bare = if coords.is_empty() { String::new() } else { format!("[{coords}]") };
+            format!("`{}{bare}` is {}", layout.name, element.value)
+        };
+        let found = elements.iter().map(describe).collect::<Vec<_>>().join(" and ");
+        if let Some(unfit) = elements.iter().find(|element| !is_integer(element.value)) {
+            let message = format!("{}, and so not a subscript of `{name}`", describe(unfit));
+            return Error::unplaced(message).help(INTEGER_DATA);
+        }
+        if let Some(inexact) = elements.iter().find(|element| element.error > 0.0) {
+            let element = describe(inexact);
+            let detail =
+                format!("{element}, but rounding may change it, and it is a subscript of `{name}`");
+            return Error::ambiguous(detail).help("subscripts come from exact data");
+        }
+        let Some(at) = subscript else {
+            return Error::unplaced(format!("{found}: not a subscript of `{name}`"));
+        };
+        let message = format!(
+            "{found}: this is subscript {at} on axis {axis} of `{name}`, which has size {size}"
+        );
+        Error::unplaced(message).help(format!(
+            "give data that stay in 0 .. {size}, or fix the subscript; if it should be left out, write `{name}?[...]`"
+        ))
+    }
+}
+
+const INTEGER_DATA: &str = "the data of a tensor of type i32 are 32-bit integers";
+
+fn not_an_integer() -> Error {
+    Error::unplaced("an element in an `index(...)` is not exact, or not a 32-bit integer")
+        .help(INTEGER_DATA)
+}

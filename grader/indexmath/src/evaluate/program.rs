@@ -1,0 +1,83 @@
+//! Runs the statements that a result needs.
+
+use crate::error::{Error, Result, list};
+use crate::evaluate::data::{TensorData, Values};
+use crate::evaluate::statement::run_statement;
+use crate::lower::nest::{LoweredProgram, TensorId};
+use crate::rounding::bound::Approx;
+
+/// What was computed, by tensor; only what was needed.
+pub(crate) struct Computed<'a> {
+    /// The data that statements read.
+    pub data: Vec<Option<TensorData<'a>>>,
+    /// The elements of the tensors that were computed.
+    pub results: Vec<Option<Vec<Approx>>>,
+}
+
+/// Runs the statements of the tensors `wanted`, and those that they or the tensors in `read` need: a tensor that `known` has
+/// needs none.
+///
+/// # Errors
+/// Inputs that are missing or of the wrong length, and the errors of [`run_statement`].
+pub(crate) fn compute<'a>(
+    lowered: &LoweredProgram,
+    known: &'a Values,
+    wanted: &[TensorId],
+    read: &[TensorId],
+) -> Result<Computed<'a>> {
+    let flags = |ids: &[TensorId]| {
+        let mut flags = vec![false; lowered.tensors.len()];
+        for &id in ids {
+            flags[id] = true;
+        }
+        flags
+    };
+    let (mut runs, mut read) = (flags(wanted), flags(read));
+    for statement in lowered.statements.iter().rev() {
+        let target = statement.target;
+        runs[target] |= read[target] && !is_known(lowered, known, target);
+        if runs[target] {
+            for &id in &statement.reads {
+                read[id] = true;
+            }
+        }
+    }
+    let mut data: Vec<Option<TensorData<'a>>> = vec![None; read.len()];
+    let mut results = vec![None; read.len()];
+    for id in (0..read.len()).filter(|&id| read[id] && is_known(lowered, known, id)) {
+        data[id] = Some(TensorData::exact(input(lowered, known, id)?));
+    }
+    for statement in lowered.statements.iter().filter(|statement| runs[statement.target]) {
+        let elements = run_statement(lowered, statement, &data, None)?;
+        data[statement.target].get_or_insert_with(|| TensorData::computed(&elements));
+        results[statement.target] = Some(elements);
+    }
+    Ok(Computed { data, results })
+}
+
+/// Whether the values that statements read of a tensor are those of `known`.
+pub(crate) fn is_known(lowered: &LoweredProgram, known: &Values, tensor: TensorId) -> bool {
+    lowered.statement_of(tensor).is_none() || known.contains_key(&lowered.tensors[tensor].name)
+}
+
+/// The values of a tensor in `known`.
+///
+/// # Errors
+/// Values that are missing or of the wrong length.
+pub(crate) fn input<'a>(
+    lowered: &LoweredProgram,
+    known: &'a Values,
+    tensor: TensorId,
+) -> Result<&'a [f64]> {
+    let layout = &lowered.tensors[tensor];
+    let name = &layout.name;
+    let Some(values) = known.get(name) else {
+        return Err(Error::unplaced(format!("the input `{name}` has no values"))
+            .help(format!("inputs with values: {}", list(known.keys().map(String::as_str)))));
+    };
+    if values.len() != layout.len {
+        let message = format!("`{name}` has {} values, not {}", values.len(), layout.len);
+        return Err(Error::unplaced(message).help(format!("its shape is {:?}", layout.shape)));
+    }
+    Ok(values)
+}

@@ -1,0 +1,13 @@
+//! What integer expressions mean: their values, and what is known of them before there are values.
+//!
+//! - [`arithmetic`]: the operators on 64-bit integers;
+//! - [`evaluate`]: the value of an expression, given the sizes and the indices;
+//! - [`affine`]: expressions as `constant + Σ coefficient · index`, at fixed sizes;
+//! - [`interval`]: an interval that holds all values over ranges of the indices;
+//! - [`polynomial`]: normal forms over sizes, which prove two sizes equal at every value.
+
+pub(crate) mod affine;
+pub(crate) mod arithmetic;
+pub(crate) mod evaluate;
+pub(crate) mod interval;
+pub(crate) mod polynomial;

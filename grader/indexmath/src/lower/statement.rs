@@ -1,0 +1,344 @@
+//! Lowering of a statement: bodies become postfix code, reads become accesses, inner reductions become temporaries.
+
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::integer::affine::Affine;
+use crate::integer::evaluate::{Dims, fold_constants, named_size};
+use crate::lower::bounds_check::{SubscriptSite, check_number, check_subscript};
+use crate::lower::nest::{
+    Access, Array, ExtremumReduction, IndirectSubscript, Instr, LoopNest, LoweredContribution,
+    LoweredProgram, LoweredStatement, Subscript, TensorId,
+};
+use crate::lower::summands::{Summand, split_summands};
+use crate::program::ir::{Assignment, Contribution, Program};
+use crate::program::node::{IndexId, Node};
+use crate::shape::DimExpr;
+use crate::syntax::int_expr::{IntExpr, IntKind, Read};
+use crate::syntax::operators::{Condition, Function, Op, Reduction};
+
+/// The elements of one temporary are less than this.
+const MAX_TEMPORARY: i64 = 1 << 28;
+
+/// Lowers a statement of `program`. `lowered` holds the layouts of all tensors and the ranges of all indices.
+///
+/// # Errors
+/// Subscripts that can leave their tensor, and reductions inside an expression that would need too large a temporary.
+pub(crate) fn lower_statement(
+    statement: &Assignment,
+    program: &Program,
+    dims: &Dims,
+    lowered: &LoweredProgram,
+) -> Result<LoweredStatement> {
+    let target = lowered.by_name[&statement.target];
+    let mut reads = Vec::new();
+    let mut contributions = Vec::new();
+    for contribution in &statement.contributions {
+        let own = LoweredContribution::default();
+        let mut lowering = Lowering { program, dims, lowered, reads, own };
+        lowering.contribution(target, contribution)?;
+        reads = lowering.reads;
+        contributions.push(lowering.own);
+    }
+    let compute_type = compute_type(target, &reads, lowered);
+    Ok(LoweredStatement { target, contributions, reads, compute_type })
+}
+
+fn compute_type(target: TensorId, reads: &[TensorId], lowered: &LoweredProgram) -> DType {
+    let types = || reads.iter().map(|&id| lowered.tensors[id].dtype);
+    match lowered.tensors[target].dtype {
+        DType::I32 if types().any(|dtype| dtype == DType::F64) => DType::F64,
+        DType::I32 if types().any(DType::is_float) => DType::F32,
+        DType::F16 | DType::BF16 => DType::F32,
+        own => own,
+    }
+}
+
+/// The lowering of one contribution.
+struct Lowering<'a> {
+    program: &'a Program,
+    dims: &'a Dims,
+    lowered: &'a LoweredProgram,
+    /// The tensors that the statement reads so far, each once.
+    reads: Vec<TensorId>,
+    own: LoweredContribution,
+}
+
+impl Lowering<'_> {
+    fn contribution(&mut self, target: TensorId, contribution: &Contribution) -> Result<()> {
+        let Contribution { loops, subscripts, padded, body } = contribution;
+        let name = &self.lowered.tensors[target].name;
+        let subscripts = self.subscripts(name, subscripts, *padded)?;
+        let array = Array::Tensor(target);
+        let target = Access { array, subscripts, padded: *padded, outside: 0.0 };
+        self.add(&target, loops, body)
+    }
+
+    /// Appends the nests that add `node` to `target` for all values of `loops`.
+    fn add(&mut self, target: &Access, loops: &[IndexId], node: &Node) -> Result<()> {
+        for Summand { loops, negative, node } in split_summands(node, loops.to_vec()) {
+            let mut nest = empty_nest(loops, target);
+            self.emit(node, &mut nest, Reduction::Sum)?;
+            if negative {
+                nest.code.push(Instr::Neg);
+            }
+            nest.product = product(&nest);
+            self.own.nests.push(nest);
+        }
+        Ok(())
+    }
+
+    /// Appends a nest that puts the extremum of `node` over `bound`, or its position, into `target`.
+    fn reduce_to_extremum(
+        &mut self,
+        target: &Access,
+        loops: Vec<IndexId>,
+        (reduction, bound): (Reduction, &[IndexId]),
+        node: &Node,
+    ) -> Result<()> {
+        let mut nest = empty_nest(loops, target);
+        self.emit(node, &mut nest, reduction)?;
+        nest.code.push(Instr::Enclose);
+        let mut position = Affine::default();
+        let mut stride = 1_i64;
+        for &id in bound.iter().rev() {
+            position.terms.push((id, stride));
+            stride = stride.checked_mul(self.lowered.ranges[id]).ok_or_else(|| {
+                Error::unplaced("a reduction over 2^63 values or more").help("choose smaller sizes")
+            })?;
+        }
+        nest.extremum = Some(ExtremumReduction { reduction, position });
+        self.own.nests.push(nest);
+        Ok(())
+    }
+
+    /// Emits code that leaves the value of `node` on the stack; `around` is the reduction that encloses it.
+    fn emit(&mut self, node: &Node, nest: &mut LoopNest, around: Reduction) -> Result<()> {
+        match node {
+            Node::Number(value) => nest.code.push(Instr::Const(*value)),
+            Node::Size(name, span) => {
+                nest.code.push(Instr::Const(named_size(name, *span, self.dims)? as f64));
+            }
+            Node::Index(int) => {
+                let subscript = self.subscript(int)?;
+                check_number(int, &subscript, &self.lowered.ranges)?;
+                nest.code.push(Instr::Integer(nest.ints.len()));
+                nest.ints.push(subscript);
+            }
+            Node::Read(read) => {
+                let access = self.access(read, around.identity())?;
+                load(access, nest);
+            }
+            Node::Neg(inner) => {
+                self.emit(inner, nest, around)?;
+                nest.code.push(Instr::Neg);
+            }
+            Node::Binary(op, left, right) => {
+                self.emit(left, nest, around)?;
+                self.emit(right, nest, around)?;
+                nest.code.push(Instr::Binary(*op));
+            }
+            Node::Reduce(reduction, bound, body) => {
+                let access = self.temporary(*reduction, bound, body, &nest.loops)?;
+                load(access, nest);
+            }
+            Node::Call(function, values) => {
+                for value in values {
+                    self.emit(value, nest, around)?;
+                    if *function != Function::Abs {
+                        nest.code.push(Instr::Enclose);
+                    }
+                }
+                nest.code.push(Instr::Call(*function));
+            }
+            Node::Select(condition, yes, no) => {
+                self.condition(condition, nest, around)?;
+                for branch in [yes, no] {
+                    if branch.is_zero() {
+                        nest.code.push(Instr::NoTerm);
+                    } else {
+                        self.emit(branch, nest, around)?;
+                    }
+                }
+                nest.code.push(Instr::Select);
+            }
+        }
+        Ok(())
+    }
+
+    fn condition(
+        &mut self,
+        condition: &Condition<Node>,
+        nest: &mut LoopNest,
+        around: Reduction,
+    ) -> Result<()> {
+        match condition {
+            Condition::Compare(comparison, left, right) => {
+                for value in [left, right] {
+                    self.emit(value, nest, around)?;
+                    nest.code.push(Instr::Enclose);
+                }
+                nest.code.push(Instr::Compare(*comparison));
+            }
+            Condition::Join(connective, left, right) => {
+                self.condition(left, nest, around)?;
+                self.condition(right, nest, around)?;
+                nest.code.push(Instr::Join(*connective));
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the nests that compute a reduction for all values of its free indices, which are some of `loops`. Gives the
+    /// access that reads the result.
+    fn temporary(
+        &mut self,
+        reduction: Reduction,
+        bound: &[IndexId],
+        body: &Node,
+        loops: &[IndexId],
+    ) -> Result<Access> {
+        let used = body.used_indices();
+        let free: Vec<IndexId> = loops.iter().copied().filter(|id| used.contains(id)).collect();
+        let ranges = &self.lowered.ranges;
+        let size = free.iter().try_fold(1_i64, |size, &id| size.checked_mul(ranges[id]));
+        if size.is_none_or(|size| size >= MAX_TEMPORARY) {
+            let name = reduction.name();
+            let message = format!("a `{name}` inside an expression would need 2^28 values or more");
+            return Err(Error::unplaced(message).help(format!(
+                "compute the `{name}` in a statement of its own, or choose smaller sizes"
+            )));
+        }
+        let array = Array::Temporary(self.own.temporaries.len());
+        self.own.temporaries.push(free.clone());
+        let subscripts = free.iter().map(|&id| Subscript::Affine(Affine::index(id))).collect();
+        let access = Access { array, subscripts, padded: false, outside: 0.0 };
+        let all = [free.as_slice(), bound].concat();
+        if reduction == Reduction::Sum {
+            self.add(&access, &all, body)?;
+        } else {
+            self.reduce_to_extremum(&access, all, (reduction, bound), body)?;
+        }
+        Ok(access)
+    }
+
+    fn access(&mut self, read: &Read, outside: f64) -> Result<Access> {
+        let tensor = self.lowered.by_name[&read.tensor];
+        if !self.reads.contains(&tensor) {
+            self.reads.push(tensor);
+        }
+        let subscripts = self.subscripts(&read.tensor, &read.subscripts, read.padded)?;
+        Ok(Access { array: Array::Tensor(tensor), subscripts, padded: read.padded, outside })
+    }
+
+    fn subscripts(
+        &mut self,
+        tensor: &str,
+        subscripts: &[IntExpr],
+        padded: bool,
+    ) -> Result<Vec<Subscript>> {
+        let layout = &self.lowered.tensors[self.lowered.by_name[tensor]];
+        let declared: &[DimExpr] = &self.program.tensors[tensor].shape;
+        let mut checked = Vec::new();
+        for (axis, written) in subscripts.iter().enumerate() {
+            let subscript = self.subscript(written)?;
+            let site = SubscriptSite {
+                tensor,
+                axis,
+                size: layout.shape[axis] as i64,
+                size_text: &declared[axis].to_string(),
+                padded,
+                index_names: &self.lowered.names,
+            };
+            check_subscript(written, &subscript, &site, &self.lowered.ranges)?;
+            checked.push(subscript);
+        }
+        Ok(checked)
+    }
+
+    fn subscript(&mut self, int: &IntExpr) -> Result<Subscript> {
+        if !int.has_elements() {
+            return Subscript::new(int, self.dims);
+        }
+        let first = self.lowered.ranges.len();
+        let mut elements = Vec::new();
+        let plain = self.without_elements(int, first, &mut elements)?;
+        let int = fold_constants(&plain, self.dims)?;
+        Ok(Subscript::Indirect(Box::new(IndirectSubscript { int, first, elements })))
+    }
+
+    /// Puts the index `first + k` in the place of the element `k`.
+    fn without_elements(
+        &mut self,
+        int: &IntExpr,
+        first: IndexId,
+        elements: &mut Vec<Access>,
+    ) -> Result<IntExpr> {
+        let kind = match &int.kind {
+            IntKind::Element(read) => {
+                let access = self.access(read, 0.0)?;
+                elements.push(access);
+                IntKind::Index(first + elements.len() - 1)
+            }
+            IntKind::Neg(inner) => {
+                IntKind::Neg(Box::new(self.without_elements(inner, first, elements)?))
+            }
+            IntKind::Binary(op, left, right) => IntKind::Binary(
+                *op,
+                Box::new(self.without_elements(left, first, elements)?),
+                Box::new(self.without_elements(right, first, elements)?),
+            ),
+            leaf => leaf.clone(),
+        };
+        Ok(IntExpr::new(kind, int.span))
+    }
+}
+
+fn empty_nest(loops: Vec<IndexId>, target: &Access) -> LoopNest {
+    LoopNest {
+        loops,
+        target: target.clone(),
+        reads: Vec::new(),
+        ints: Vec::new(),
+        code: Vec::new(),
+        product: None,
+        extremum: None,
+    }
+}
+
+/// Emits code that puts the value of an access on the stack.
+fn load(access: Access, nest: &mut LoopNest) {
+    nest.code.push(Instr::Load(nest.reads.len()));
+    nest.reads.push(access);
+}
+
+/// The factor, if the code is a number times the product of all reads, and these are of tensors.
+fn product(nest: &LoopNest) -> Option<f64> {
+    // For each operand: its value, the reads left out, and whether it is a constant.
+    let mut stack: Vec<(f64, bool)> = Vec::new();
+    for instr in &nest.code {
+        let value = match instr {
+            Instr::Const(value) => (*value, true),
+            Instr::Load(_) => (1.0, false),
+            Instr::Neg => {
+                let (value, constant) = stack.pop()?;
+                (-value, constant)
+            }
+            Instr::Binary(op) => {
+                let ((b, b_constant), (a, a_constant)) = (stack.pop()?, stack.pop()?);
+                let constant = a_constant && b_constant;
+                match op {
+                    Op::Mul => (a * b, constant),
+                    Op::Div if b_constant => (a / b, constant),
+                    Op::Add if constant => (a + b, true),
+                    Op::Sub if constant => (a - b, true),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        stack.push(value);
+    }
+    let (factor, _) = stack.pop()?;
+    let tensors = nest.reads.iter().all(|read| matches!(read.array, Array::Tensor(_)));
+    (tensors && factor.is_finite()).then_some(factor)
+}

@@ -1,0 +1,11 @@
+//! A formula with its names resolved: tensors, sizes and indices are known, and every index has a range.
+//!
+//! - [`node`]: real-valued expressions;
+//! - [`ir`]: statements, and the tables of tensors and indices. This is what the rest of the crate works on;
+//! - [`ranges`]: over which values an index runs, inferred from the axes that it stands on;
+//! - [`resolve`]: from parsed statements to a program.
+
+pub(crate) mod ir;
+pub(crate) mod node;
+pub(crate) mod ranges;
+pub(crate) mod resolve;

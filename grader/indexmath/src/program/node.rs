@@ -1,0 +1,127 @@
+//! Real-valued expressions whose names are resolved.
+
+use crate::span::Span;
+use crate::syntax::int_expr::{IntExpr, IntKind, Read};
+use crate::syntax::operators::{Comparison, Condition, Function, Op, Reduction};
+
+/// The position of an index in the program's table of indices.
+pub(crate) type IndexId = usize;
+
+/// A real-valued expression over the indices that are bound around it.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    Number(f64),
+    /// The value of a size as a number.
+    Size(String, Span),
+    /// The value of an integer expression over indices and sizes as a number.
+    Index(IntExpr),
+    Read(Read),
+    Neg(Box<Node>),
+    Binary(Op, Box<Node>, Box<Node>),
+    /// A reduction over all values of the indices that it binds.
+    Reduce(Reduction, Vec<IndexId>, Box<Node>),
+    /// A function with as many arguments as it takes.
+    Call(Function, Vec<Node>),
+    /// The first node where the condition holds, else the second.
+    Select(Box<Condition<Node>>, Box<Node>, Box<Node>),
+}
+
+impl Node {
+    pub(crate) fn binary(op: Op, left: Self, right: Self) -> Self {
+        Self::Binary(op, Box::new(left), Box::new(right))
+    }
+
+    pub(crate) fn negate(node: Self) -> Self {
+        Self::Neg(Box::new(node))
+    }
+
+    /// The sum of `body` over `bound`, which may be no index at all.
+    pub(crate) fn sum(bound: Vec<IndexId>, body: Self) -> Self {
+        if bound.is_empty() { body } else { Self::Reduce(Reduction::Sum, bound, Box::new(body)) }
+    }
+
+    pub(crate) fn select(condition: Condition<Self>, yes: Self, no: Self) -> Self {
+        Self::Select(Box::new(condition), Box::new(yes), Box::new(no))
+    }
+
+    /// The condition `left == right` between two integer expressions. Elements, sizes and constants take part as the
+    /// numbers that they are.
+    pub(crate) fn same_int(left: IntExpr, right: IntExpr) -> Condition<Self> {
+        let number = |int: IntExpr| match int.kind {
+            IntKind::Element(read) => Self::Read(*read),
+            IntKind::Name(name) => Self::Size(name, int.span),
+            IntKind::Const(value) if value.unsigned_abs() < 1 << 53 => Self::Number(value as f64),
+            _ => Self::Index(int),
+        };
+        Condition::compare(Comparison::Equal, number(left), number(right))
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        matches!(self, Self::Number(value) if *value == 0.0)
+    }
+
+    /// Calls `f` on the nodes directly below, left to right.
+    pub(crate) fn children<'a>(&'a self, f: &mut impl FnMut(&'a Node)) {
+        match self {
+            Self::Number(_) | Self::Size(..) | Self::Index(_) | Self::Read(_) => {}
+            Self::Neg(inner) | Self::Reduce(_, _, inner) => f(inner),
+            Self::Binary(_, left, right) => {
+                f(left);
+                f(right);
+            }
+            Self::Call(_, values) => values.iter().for_each(f),
+            Self::Select(condition, yes, no) => {
+                condition.values(f);
+                f(yes);
+                f(no);
+            }
+        }
+    }
+
+    /// The same node over what `f` makes of the nodes directly below.
+    pub(crate) fn map_children(&self, f: &mut impl FnMut(&Node) -> Node) -> Self {
+        match self {
+            Self::Number(_) | Self::Size(..) | Self::Index(_) | Self::Read(_) => self.clone(),
+            Self::Neg(inner) => Self::negate(f(inner)),
+            Self::Binary(op, left, right) => Self::binary(*op, f(left), f(right)),
+            Self::Reduce(reduction, bound, body) => {
+                Self::Reduce(*reduction, bound.clone(), Box::new(f(body)))
+            }
+            Self::Call(function, values) => Self::Call(*function, values.iter().map(f).collect()),
+            Self::Select(condition, yes, no) => Self::select(condition.map(f), f(yes), f(no)),
+        }
+    }
+
+    /// Calls `f` on every read, left to right; elements in subscripts and in indices as numbers are reads too.
+    pub(crate) fn reads<'a>(&'a self, f: &mut dyn FnMut(&'a Read)) {
+        match self {
+            Self::Read(read) => read.with_elements(&mut |read| f(read)),
+            Self::Index(int) => int.elements(&mut |read| f(read)),
+            _ => {}
+        }
+        self.children(&mut |child| child.reads(f));
+    }
+
+    /// Calls `f` on every integer expression: subscripts and indices as numbers.
+    fn ints<'a>(&'a self, f: &mut dyn FnMut(&'a IntExpr)) {
+        match self {
+            Self::Read(read) => read.subscripts.iter().for_each(&mut *f),
+            Self::Index(int) => f(int),
+            _ => {}
+        }
+        self.children(&mut |child| child.ints(f));
+    }
+
+    /// The indices that occur in integer expressions, each once, whether they are bound inside or not.
+    pub(crate) fn used_indices(&self) -> Vec<IndexId> {
+        let mut used = Vec::new();
+        self.ints(&mut |int| {
+            for id in int.indices() {
+                if !used.contains(&id) {
+                    used.push(id);
+                }
+            }
+        });
+        used
+    }
+}

@@ -1,0 +1,307 @@
+//! Name resolution: the names in parsed statements become tensors, sizes and indices.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::dtype::DType;
+use crate::error::{Error, Result, list};
+use crate::program::ir::{Assignment, Contribution, Index, Program, base_tensor};
+use crate::program::node::{IndexId, Node};
+use crate::program::ranges::infer_range;
+use crate::shape::TensorType;
+use crate::span::Span;
+use crate::syntax::ast::{Bound, Expr, ExprKind, Statement};
+use crate::syntax::int_expr::{IntExpr, IntKind, Read};
+use crate::syntax::operators::Reduction;
+use crate::syntax::parser::cursor::RESERVED;
+
+/// Resolves the names in `statements`. The sizes are the names in the shapes of `tensors`, and those in `extra`.
+///
+/// # Errors
+/// The first mistake, with its place: an unknown name, a wrong number of subscripts, an index without a range, a tensor that
+/// is assigned twice or read before it is assigned.
+pub(crate) fn resolve(
+    statements: &[Statement],
+    tensors: &BTreeMap<String, TensorType>,
+    extra: &BTreeSet<String>,
+) -> Result<Program> {
+    let mut sizes = extra.clone();
+    for tensor in tensors.values() {
+        for size in &tensor.shape {
+            sizes.extend(size.names().into_iter().map(|(name, _)| name));
+        }
+    }
+    let mut assigned = BTreeMap::new();
+    for (position, statement) in statements.iter().enumerate() {
+        assigned.entry(statement.target.clone()).or_insert(position);
+    }
+    let program = Program {
+        tensors: tensors.clone(),
+        indices: Vec::new(),
+        sizes,
+        statements: Vec::new(),
+        size_equalities: Vec::new(),
+    };
+    let mut resolver = Resolver { program, assigned, current: 0, scope: Vec::new() };
+    for (position, statement) in statements.iter().enumerate() {
+        resolver.current = position;
+        resolver.statement(statement)?;
+    }
+    Ok(resolver.program)
+}
+
+struct Resolver {
+    program: Program,
+    /// For each tensor that is assigned: the position of the first statement that does so.
+    assigned: BTreeMap<String, usize>,
+    /// The position of the statement that is being resolved.
+    current: usize,
+    /// The indices that are bound here, by name.
+    scope: Vec<(String, IndexId)>,
+}
+
+impl Resolver {
+    fn statement(&mut self, statement: &Statement) -> Result<()> {
+        let span = statement.target_span;
+        let shape = self.tensor(&statement.target, span)?.shape.clone();
+        if self.assigned.get(&statement.target) != Some(&self.current) {
+            let message = format!("`{}` is assigned twice", statement.target);
+            return Err(Error::new(span, message)
+                .help("a tensor has one statement; give the second result another name"));
+        }
+        check_rank(&statement.target, span, statement.subscripts.len(), shape.len())?;
+        self.scope.clear();
+        let mut loops = Vec::new();
+        for (subscript, size) in statement.subscripts.iter().zip(&shape) {
+            let IntKind::Name(name) = &subscript.kind else {
+                return Err(Error::new(subscript.span, "the left side needs plain indices")
+                    .help("write `y[i,j] = ...`, and the arithmetic in the subscripts it reads"));
+            };
+            let id = self.bind(name, subscript.span, size.int.clone())?;
+            loops.push(id);
+        }
+        let body = self.expr(&statement.body)?;
+        let subscripts = loops.iter().map(|&id| IntExpr::index(id)).collect();
+        let contributions = vec![Contribution { loops, subscripts, padded: false, body }];
+        self.program
+            .statements
+            .push(Assignment { target: statement.target.clone(), contributions });
+        Ok(())
+    }
+
+    /// The type of the tensor `name`. A cotangent `grad(X)` and a new value `X'` have the type of X.
+    fn tensor(&mut self, name: &str, span: Span) -> Result<&TensorType> {
+        if !self.program.tensors.contains_key(name) {
+            let mut declared = name;
+            let found = loop {
+                let Some(next) = base_tensor(declared) else {
+                    return Err(self.unknown_tensor(declared, span));
+                };
+                declared = next;
+                if let Some(found) = self.program.tensors.get(declared) {
+                    break found.clone();
+                }
+            };
+            self.program.tensors.insert(name.to_owned(), found);
+        }
+        Ok(&self.program.tensors[name])
+    }
+
+    fn unknown_tensor(&self, name: &str, span: Span) -> Error {
+        let error = Error::new(span, format!("unknown tensor `{name}`"));
+        if self.scope.iter().any(|(index, _)| index == name) {
+            return error
+                .help(format!("`{name}` is an index; as a number it is written `index({name})`"));
+        }
+        let known = list(self.program.tensors.keys().map(String::as_str));
+        error.help(format!("declared tensors: {known}"))
+    }
+
+    /// Adds an index `name` to the scope.
+    fn bind(&mut self, name: &str, span: Span, range: IntExpr) -> Result<IndexId> {
+        if self.scope.iter().any(|(other, _)| other == name) {
+            return Err(Error::new(span, format!("the index `{name}` is bound twice"))
+                .help("each index needs a name of its own here"));
+        }
+        if self.program.sizes.contains(name) {
+            return Err(Error::new(
+                span,
+                format!("`{name}` is a size, so no index can have this name"),
+            )
+            .help("rename the index"));
+        }
+        debug_assert!(!RESERVED.contains(&name));
+        let id = self.program.indices.len();
+        self.program.indices.push(Index { name: name.to_owned(), range });
+        self.scope.push((name.to_owned(), id));
+        Ok(id)
+    }
+
+    fn expr(&mut self, expr: &Expr) -> Result<Node> {
+        Ok(match &expr.kind {
+            ExprKind::Number(value) => Node::Number(*value),
+            ExprKind::Name(name) => self.bare_name(name, expr.span)?,
+            ExprKind::Read(read) => Node::Read(self.read(read)?),
+            ExprKind::Neg(inner) => Node::Neg(Box::new(self.expr(inner)?)),
+            ExprKind::Binary(op, left, right) => {
+                Node::binary(*op, self.expr(left)?, self.expr(right)?)
+            }
+            ExprKind::Reduce(reduction, bounds, body) => self.reduce(*reduction, bounds, body)?,
+            ExprKind::Call(function, values) => {
+                let values = values.iter().map(|value| self.expr(value));
+                Node::Call(*function, values.collect::<Result<Vec<_>>>()?)
+            }
+            ExprKind::Select(condition, yes, no) => {
+                let condition = condition.try_map(&mut |value| self.expr(value))?;
+                Node::select(condition, self.expr(yes)?, self.expr(no)?)
+            }
+            ExprKind::Index(int) => Node::Index(self.int(int)?),
+        })
+    }
+
+    fn bare_name(&mut self, name: &str, span: Span) -> Result<Node> {
+        let is_index = self.scope.iter().any(|(index, _)| index == name);
+        if self.program.sizes.contains(name) && !self.program.tensors.contains_key(name) {
+            return Ok(Node::Size(name.to_owned(), span));
+        }
+        if is_index && !self.program.tensors.contains_key(name) {
+            return Err(Error::new(span, format!("the index `{name}` stands outside a subscript"))
+                .help(format!("as a number it is written `index({name})`")));
+        }
+        let read = Read { tensor: name.to_owned(), subscripts: Vec::new(), padded: false, span };
+        Ok(Node::Read(self.read(&read)?))
+    }
+
+    fn read(&mut self, read: &Read) -> Result<Read> {
+        // The name only: the span of the read starts with it.
+        let end = read
+            .subscripts
+            .first()
+            .map_or(read.span.end, |_| read.span.end.min(read.span.start + read.tensor.len()));
+        let name_span = Span::new(read.span.start, end);
+        let rank = self.tensor(&read.tensor, name_span)?.shape.len();
+        if let Some(&position) = self.assigned.get(&read.tensor)
+            && position >= self.current
+        {
+            let name = &read.tensor;
+            let (message, help) = if position == self.current {
+                let help = format!(
+                    "write `{name}'` on the left for its value after the launches, or give the result another name"
+                );
+                (format!("`{name}` is read in its own statement"), help)
+            } else {
+                let help = "move the statement that assigns it before this one";
+                (format!("`{name}` is read before it is assigned"), help.to_owned())
+            };
+            return Err(Error::new(name_span, message).help(help));
+        }
+        if read.tensor.ends_with('\'') && !self.assigned.contains_key(&read.tensor) {
+            let message = format!("no statement assigns `{}`", read.tensor);
+            return Err(Error::new(name_span, message)
+                .help("a primed name is the value that the formula gives a tensor"));
+        }
+        check_rank(&read.tensor, read.span, read.subscripts.len(), rank)?;
+        let subscripts =
+            read.subscripts.iter().map(|int| self.int(int)).collect::<Result<Vec<_>>>()?;
+        Ok(Read { subscripts, ..read.clone() })
+    }
+
+    /// Resolves the names in a subscript: indices and sizes, and elements of integer tensors.
+    fn int(&mut self, int: &IntExpr) -> Result<IntExpr> {
+        let kind = match &int.kind {
+            IntKind::Name(name) => {
+                if let Some((_, id)) = self.scope.iter().find(|(index, _)| index == name) {
+                    IntKind::Index(*id)
+                } else if self.program.sizes.contains(name) {
+                    return Ok(int.clone());
+                } else if self.program.tensors.contains_key(name) {
+                    let (tensor, span) = (name.clone(), int.span);
+                    let scalar = Read { tensor, subscripts: Vec::new(), padded: false, span };
+                    IntKind::Element(Box::new(self.element(&scalar)?))
+                } else {
+                    return Err(self.unbound_index(name, int.span));
+                }
+            }
+            IntKind::Element(read) => IntKind::Element(Box::new(self.element(read)?)),
+            IntKind::Const(_) | IntKind::Index(_) => int.kind.clone(),
+            IntKind::Neg(inner) => IntKind::Neg(Box::new(self.int(inner)?)),
+            IntKind::Binary(op, left, right) => {
+                IntKind::Binary(*op, Box::new(self.int(left)?), Box::new(self.int(right)?))
+            }
+        };
+        Ok(IntExpr::new(kind, int.span))
+    }
+
+    /// Resolves an element that is a subscript, or a part of one.
+    fn element(&mut self, read: &Read) -> Result<Read> {
+        let element = self.read(read)?;
+        let dtype = self.program.tensors[&element.tensor].dtype;
+        if dtype == DType::I32 {
+            return Ok(element);
+        }
+        let message = format!("`{}` has elements of type {dtype}", element.tensor);
+        Err(Error::new(element.span, message).help("only elements of an i32 tensor are subscripts"))
+    }
+
+    fn unbound_index(&self, name: &str, span: Span) -> Error {
+        let indices = list(self.scope.iter().map(|(index, _)| index.as_str()));
+        let sizes = list(self.program.sizes.iter().map(String::as_str));
+        Error::new(span, format!("`{name}` is neither an index nor a size")).help(format!(
+            "name it on the left side or in a reduction like `sum[...]`; indices here: {indices}; sizes: {sizes}"
+        ))
+    }
+
+    fn reduce(&mut self, reduction: Reduction, bounds: &[Bound], body: &Expr) -> Result<Node> {
+        let outer = self.scope.len();
+        let mut ids = Vec::new();
+        for bound in bounds {
+            let range = match &bound.range {
+                Some(range) => self.range(range)?,
+                None => IntExpr::constant(0),
+            };
+            let span = Span::new(bound.span.start, bound.span.start + bound.name.len());
+            ids.push(self.bind(&bound.name, span, range)?);
+        }
+        let body = self.expr(body)?;
+        self.scope.truncate(outer);
+        let used = body.used_indices();
+        for (bound, &id) in bounds.iter().zip(&ids) {
+            if !used.contains(&id) {
+                let word = reduction.name();
+                let message = format!("the index `{}` of this `{word}` is not used", bound.name);
+                return Err(Error::new(bound.span, message).help(format!(
+                    "the body of a `{word}` ends before `+` and `-`: use brackets, or remove the index"
+                )));
+            }
+            if bound.range.is_none() {
+                let (range, equalities) = infer_range(id, bound, &body, &self.program.tensors)?;
+                self.program.indices[id].range = range;
+                self.program.size_equalities.extend(equalities);
+            }
+        }
+        Ok(Node::Reduce(reduction, ids, Box::new(body)))
+    }
+
+    /// Checks that a written range is made of sizes only.
+    fn range(&self, range: &IntExpr) -> Result<IntExpr> {
+        range.try_map(&mut |leaf| match &leaf.kind {
+            IntKind::Name(name) if !self.program.sizes.contains(name) => {
+                let sizes = list(self.program.sizes.iter().map(String::as_str));
+                Err(Error::new(leaf.span, format!("`{name}` is not a size"))
+                    .help(format!("the range of an index is made of sizes: {sizes}")))
+            }
+            _ => Ok(leaf.clone()),
+        })
+    }
+}
+
+/// Checks the number of subscripts of `tensor`.
+fn check_rank(tensor: &str, span: Span, got: usize, want: usize) -> Result<()> {
+    if got == want {
+        return Ok(());
+    }
+    let subscripts =
+        |count: usize| format!("{count} subscript{}", if count == 1 { "" } else { "s" });
+    let axes = if want == 1 { "axis" } else { "axes" };
+    let message = format!("`{tensor}` has {want} {axes}, but {}", subscripts(got));
+    Err(Error::new(span, message).help(format!("write {}", subscripts(want))))
+}

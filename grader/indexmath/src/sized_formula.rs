@@ -1,0 +1,142 @@
+//! A formula at fixed sizes, and what can be asked of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::evaluate::cost::{Cost, cost};
+use crate::evaluate::data::Values;
+use crate::evaluate::program::{compute, input};
+use crate::evaluate::statement::run_statement;
+use crate::integer::evaluate::Dims;
+use crate::lower::nest::LoweredProgram;
+use crate::lower::program::lower;
+use crate::program::ir::{Program, base_tensor};
+use crate::rounding::bound::Approx;
+use crate::terms::expansion::{ElementRef, Source, Term, expand};
+
+/// A formula at fixed sizes: it can be evaluated, and every plain subscript is proved to stay inside its tensor.
+#[derive(Clone, Debug)]
+pub struct SizedFormula {
+    program: Arc<Program>,
+    lowered: LoweredProgram,
+    dims: Dims,
+}
+
+impl SizedFormula {
+    pub(crate) fn new(program: Arc<Program>, dims: &Dims) -> Result<Self> {
+        let lowered = lower(&program, dims)?;
+        Ok(Self { program, lowered, dims: dims.clone() })
+    }
+
+    /// The shape of a tensor; of `grad(X)` and `X'` the shape of X, if the formula does not have them. `None` for a name that
+    /// it does not know.
+    pub fn shape(&self, tensor: &str) -> Option<&[usize]> {
+        let mut tensor = tensor;
+        loop {
+            if let Some(&id) = self.lowered.by_name.get(tensor) {
+                return Some(&self.lowered.tensors[id].shape);
+            }
+            tensor = base_tensor(tensor)?;
+        }
+    }
+
+    /// The cost of [`Self::evaluate`] for `wanted`; names that the formula does not know cost nothing.
+    pub fn cost(&self, wanted: &[&str]) -> Cost {
+        cost(&self.lowered, wanted)
+    }
+
+    /// Evaluates the tensors `wanted`, row-major. Every input that they need must be in `known` with the right length.
+    /// Where `known` has a tensor that is assigned, statements read these values, without an error of
+    /// their own; asked for itself, the tensor is computed. Bounds are for a kernel that accumulates in
+    /// f32 (f64 for f64 tensors) in any order and stores in the tensor's dtype.
+    ///
+    /// # Errors
+    /// Inputs that are missing or of the wrong length, names that the formula does not know, elements of
+    /// integer tensors that lead a subscript outside, and data for which rounding decides a result
+    /// ([`Error::is_ambiguous`]).
+    pub fn evaluate(
+        &self,
+        known: &Values,
+        wanted: &[&str],
+    ) -> Result<BTreeMap<String, Vec<Approx>>> {
+        let ids = wanted.iter().map(|name| self.lowered.tensor(name));
+        let ids = ids.collect::<Result<Vec<_>>>()?;
+        let mut computed = compute(&self.lowered, known, &ids, &[])?;
+        let mut results = BTreeMap::new();
+        for (name, id) in wanted.iter().zip(ids) {
+            let elements = match computed.results[id].take() {
+                Some(elements) => elements,
+                // Asked for twice.
+                None if results.contains_key(*name) => continue,
+                None => {
+                    let values = input(&self.lowered, known, id)?;
+                    values.iter().map(|&value| given(value)).collect()
+                }
+            };
+            results.insert((*name).to_owned(), elements);
+        }
+        Ok(results)
+    }
+
+    /// Evaluates one element, without computing the others of its tensor.
+    ///
+    /// # Errors
+    /// Those of [`Self::evaluate`], and coordinates outside the tensor.
+    pub fn element(&self, known: &Values, at: &ElementRef) -> Result<Approx> {
+        let id = self.lowered.tensor(&at.tensor)?;
+        let flat = self.lowered.tensors[id].flat(&at.coords)?;
+        let Some(statement) = self.lowered.statement_of(id) else {
+            return Ok(given(input(&self.lowered, known, id)?[flat]));
+        };
+        let statement = &self.lowered.statements[statement];
+        let computed = compute(&self.lowered, known, &[], &statement.reads)?;
+        let elements = run_statement(&self.lowered, statement, &computed.data, Some(&at.coords))?;
+        elements.first().copied().ok_or_else(|| Error::unplaced("no such element"))
+    }
+
+    /// The terms of one element as a sum of products of input elements, at most `limit`;
+    /// `Ok(None)` when there are more, or when the element is not such a sum.
+    ///
+    /// # Errors
+    /// Those of [`Self::element`].
+    pub fn terms(
+        &self,
+        known: &Values,
+        at: &ElementRef,
+        limit: usize,
+    ) -> Result<Option<Vec<Term>>> {
+        let Self { program, lowered, dims } = self;
+        let id = lowered.tensor(&at.tensor)?;
+        lowered.tensors[id].flat(&at.coords)?;
+        expand(Source { program, lowered, dims, known }, id, &at.coords, limit)
+    }
+}
+
+/// A value that was given: a single term without an error.
+fn given(value: f64) -> Approx {
+    Approx { value, bound: 0.0, magnitude: value.abs(), terms: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::{Cost, Dims, Formula, TensorType};
+
+    #[test]
+    fn cost_counts_loops_and_intermediate_results_of_what_is_needed() {
+        let types = [("x", "f32[N, K]"), ("w", "f32[K]"), ("y", "f32[N]"), ("z", "f32[N]")];
+        let types: BTreeMap<String, TensorType> = types
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), TensorType::parse(text).unwrap()))
+            .collect();
+        let text = "y[i] = sum[k] x[i,k] * w[k]; z[i] = y[i] * (sum[k] x[i,k])";
+        let formula = Formula::parse(text, &types).unwrap();
+        let dims = Dims::from([("N".to_owned(), 5), ("K".to_owned(), 7)]);
+        let sized = formula.at(&dims).unwrap();
+        assert_eq!(sized.cost(&["y"]), Cost { steps: 35, elements: 5 });
+        assert_eq!(sized.cost(&["z"]), Cost { steps: 35 + 35 + 5, elements: 5 + 5 + 5 });
+        assert_eq!(sized.cost(&["x", "nothing"]), Cost { steps: 0, elements: 0 });
+    }
+}

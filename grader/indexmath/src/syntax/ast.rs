@@ -1,0 +1,47 @@
+//! What the parser makes of the text of a formula: statements over real-valued expressions, names as they are written.
+
+use crate::span::Span;
+use crate::syntax::int_expr::{IntExpr, Read};
+use crate::syntax::operators::{Condition, Function, Op, Reduction};
+
+/// A real-valued expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+}
+
+/// The forms of a real-valued expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ExprKind {
+    Number(f64),
+    /// A size, or a tensor without axes.
+    Name(String),
+    Read(Read),
+    Neg(Box<Expr>),
+    Binary(Op, Box<Expr>, Box<Expr>),
+    Reduce(Reduction, Vec<Bound>, Box<Expr>),
+    /// A function with as many arguments as it takes.
+    Call(Function, Vec<Expr>),
+    /// The first expression where the condition holds, else the second.
+    Select(Box<Condition<Expr>>, Box<Expr>, Box<Expr>),
+    /// `index(int)`: the value of an integer expression as a number.
+    Index(IntExpr),
+}
+
+/// An index that a reduction binds, with its range if one is written: `k`, or `k < K`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Bound {
+    pub name: String,
+    pub range: Option<IntExpr>,
+    pub span: Span,
+}
+
+/// `target[subscripts] = body`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Statement {
+    pub target: String,
+    pub target_span: Span,
+    pub subscripts: Vec<IntExpr>,
+    pub body: Expr,
+}

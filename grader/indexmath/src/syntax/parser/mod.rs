@@ -1,0 +1,11 @@
+//! A parser by recursive descent, in layers: each file uses those before it.
+//!
+//! - [`cursor`]: the tokens, what comes next, and how deep the recursion may go;
+//! - [`integer`]: sizes and subscripts;
+//! - [`expression`]: real-valued expressions and conditions;
+//! - [`statement`]: the statements of a formula.
+
+pub(crate) mod cursor;
+pub(crate) mod expression;
+pub(crate) mod integer;
+pub(crate) mod statement;

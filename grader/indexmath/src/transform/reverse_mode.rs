@@ -1,0 +1,145 @@
+//! Automatic differentiation in reverse mode (Griewank and Walther, "Evaluating Derivatives", 2nd edition, 2008, chapter 3),
+//! from formula to formula: statement by statement, last first.
+//!
+//! For `y[s] += body` over some loops, the cotangent of every read `x[r]` in `body` gets
+//! `grad(x)[r] += grad(y)[s] · ∂body/∂x[r]` over the same loops and those of the sums around the
+//! read. That holds for any subscripts; a padded read becomes a padded (guarded) target.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::{Error, Result};
+use crate::integer::polynomial::same_size;
+use crate::program::ir::{Assignment, Contribution, Program, cotangent, is_cotangent};
+use crate::program::node::{IndexId, Node};
+use crate::shape::TensorType;
+use crate::span::Span;
+use crate::syntax::int_expr::Read;
+use crate::transform::fresh_indices::FreshIndices;
+use crate::transform::local_derivatives::LocalDerivatives;
+
+/// The program followed by its reverse pass: statements for the cotangents of all floating-point tensors but the outputs,
+/// whose cotangents are inputs.
+///
+/// # Errors
+/// A program that has cotangents already, and a declared cotangent whose shape is not that of its tensor.
+pub(crate) fn differentiate(program: &Program) -> Result<Program> {
+    let targets = || program.statements.iter().map(|statement| statement.target.as_str());
+    let mut reads = Vec::new();
+    for statement in &program.statements {
+        statement.reads(&mut |read| reads.push(read.tensor.as_str()));
+    }
+    if let Some(name) = targets().chain(reads.iter().copied()).find(|name| is_cotangent(name)) {
+        let message = format!("a formula with `{name}` cannot be differentiated again");
+        return Err(Error::unplaced(message)
+            .help("give the tensor a plain name, or state only the forward formula"));
+    }
+    let mut reverse = program.clone();
+    let floats = || {
+        let floats = program.tensors.iter();
+        floats.filter(|(name, tensor)| tensor.dtype.is_float() && !is_cotangent(name))
+    };
+    for (name, tensor) in floats() {
+        let cotangent = cotangent(name);
+        match program.tensors.get(&cotangent) {
+            Some(declared) => check_shape(&cotangent, declared, name, tensor)?,
+            None => {
+                reverse.tensors.insert(cotangent, tensor.clone());
+            }
+        }
+    }
+    let rules = LocalDerivatives {
+        fresh: FreshIndices { table: &mut reverse.indices },
+        is_active: |node: &Node| is_active(node, program),
+    };
+    let mut pass = ReversePass { program, rules, contributions: BTreeMap::new() };
+    let mut statements = Vec::new();
+    for statement in program.statements.iter().rev() {
+        let target = &statement.target;
+        if !program.tensors[target].dtype.is_float() {
+            continue;
+        }
+        if reads.contains(&target.as_str()) {
+            statements.push(pass.cotangent_of(target));
+        }
+        for contribution in &statement.contributions {
+            let seed = Node::Read(Read {
+                tensor: cotangent(target),
+                subscripts: contribution.subscripts.clone(),
+                padded: contribution.padded,
+                span: Span::default(),
+            });
+            pass.propagate(&contribution.body, seed, &contribution.loops);
+        }
+    }
+    let assigned: BTreeSet<&str> = targets().collect();
+    let inputs = floats().filter(|(name, _)| !assigned.contains(name.as_str()));
+    statements.extend(inputs.map(|(name, _)| pass.cotangent_of(name)));
+    reverse.statements.extend(statements);
+    Ok(reverse)
+}
+
+/// Checks that a declared cotangent has the shape of its tensor; its element type may be another.
+fn check_shape(
+    cotangent: &str,
+    declared: &TensorType,
+    name: &str,
+    tensor: &TensorType,
+) -> Result<()> {
+    let mut axes = declared.shape.iter().zip(&tensor.shape);
+    if declared.shape.len() == tensor.shape.len()
+        && axes.all(|(a, b)| same_size(&a.int, &b.int) == Some(true))
+    {
+        return Ok(());
+    }
+    let message = format!("`{cotangent}` is declared as {declared}, but `{name}` as {tensor}");
+    Err(Error::unplaced(message).help("a cotangent has the shape of its tensor"))
+}
+
+/// Whether a gradient flows into the node: whether it reads a floating-point tensor.
+fn is_active(node: &Node, program: &Program) -> bool {
+    let mut active = false;
+    node.reads(&mut |read| active |= program.tensors[&read.tensor].dtype.is_float());
+    active
+}
+
+struct ReversePass<'a, A> {
+    program: &'a Program,
+    rules: LocalDerivatives<'a, A>,
+    /// For each tensor, the contributions to its cotangent so far.
+    contributions: BTreeMap<String, Vec<Contribution>>,
+}
+
+impl<A: Fn(&Node) -> bool> ReversePass<'_, A> {
+    /// Takes the contributions to the cotangent of `tensor`, once all of its uses were passed.
+    fn cotangent_of(&mut self, tensor: &str) -> Assignment {
+        let contributions = self.contributions.remove(tensor).unwrap_or_default();
+        Assignment { target: cotangent(tensor), contributions }
+    }
+
+    /// Adds what `node` contributes to the cotangents of the tensors that it reads. `cotangent` is its own, over `loops`.
+    fn propagate(&mut self, node: &Node, cotangent: Node, loops: &[IndexId]) {
+        if !is_active(node, self.program) {
+            return;
+        }
+        if let Node::Read(read) = node {
+            self.contribute(read, cotangent, loops);
+            return;
+        }
+        for passed_on in self.rules.of(node, cotangent) {
+            let loops = [loops, passed_on.bound].concat();
+            self.propagate(passed_on.operand, passed_on.cotangent, &loops);
+        }
+    }
+
+    fn contribute(&mut self, read: &Read, body: Node, loops: &[IndexId]) {
+        if !self.program.tensors[&read.tensor].dtype.is_float() {
+            return;
+        }
+        self.contributions.entry(read.tensor.clone()).or_default().push(Contribution {
+            loops: loops.to_vec(),
+            subscripts: read.subscripts.clone(),
+            padded: read.padded,
+            body,
+        });
+    }
+}

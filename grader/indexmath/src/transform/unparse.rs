@@ -1,0 +1,138 @@
+//! From statements with resolved names back to text, in gather form.
+
+use crate::integer::polynomial::same_size;
+use crate::program::ir::{Assignment, Index, Program};
+use crate::program::node::{IndexId, Node};
+use crate::program::ranges::lone_axes;
+use crate::shape::DimExpr;
+use crate::span::Span;
+use crate::syntax::ast::{Bound, Expr, ExprKind, Statement};
+use crate::syntax::int_expr::{IntExpr, IntKind, Read};
+use crate::syntax::operators::Op;
+use crate::syntax::parser::cursor::RESERVED;
+use crate::transform::gather::gather_form;
+
+/// The statement as text, in gather form, with names for the indices that stand for nothing else there.
+pub(crate) fn statement_text(program: &Program, statement: &Assignment) -> String {
+    let Some(tensor) = program.tensors.get(&statement.target) else { return String::new() };
+    let mut program = program.clone();
+    let first = program.indices.len();
+    for (axis, size) in tensor.shape.iter().enumerate() {
+        let name = axis_name(&program, statement, axis, size);
+        program.indices.push(Index { name, range: size.int.clone() });
+    }
+    let axes: Vec<IndexId> = (first..program.indices.len()).collect();
+    let mut printer = Printer { program: &program, scope: Vec::new() };
+    let subscripts =
+        axes.iter().map(|&id| IntExpr::new(IntKind::Name(printer.bind(id)), Span::default()));
+    let subscripts = subscripts.collect();
+    let mut body: Option<Node> = None;
+    for contribution in &statement.contributions {
+        let form = gather_form(&program, &statement.target, contribution, &axes);
+        let summand = Node::sum(form.sum, form.body);
+        body = Some(match body {
+            Some(sum) => Node::binary(Op::Add, sum, summand),
+            None => summand,
+        });
+    }
+    let body = printer.node(&body.unwrap_or(Node::Number(0.0)));
+    let target = statement.target.clone();
+    Statement { target, target_span: Span::default(), subscripts, body }.to_string()
+}
+
+/// A name for an axis: that of an index that stands alone there, else the size's in lower case.
+fn axis_name(program: &Program, statement: &Assignment, axis: usize, size: &DimExpr) -> String {
+    let mut contributions = statement.contributions.iter();
+    let lone = contributions.find_map(|contribution| contribution.subscripts[axis].as_index());
+    if let Some(id) = lone {
+        return program.indices[id].name.clone();
+    }
+    match &size.int.kind {
+        IntKind::Name(name) => name.to_lowercase(),
+        _ => "i".to_owned(),
+    }
+}
+
+struct Printer<'a> {
+    program: &'a Program,
+    /// The names of the indices that are bound here.
+    scope: Vec<(IndexId, String)>,
+}
+
+impl Printer<'_> {
+    /// Binds the index, and gives the name that it has here: its own, with a number where something else has that name.
+    fn bind(&mut self, id: IndexId) -> String {
+        let wish = &self.program.indices[id].name;
+        let taken = |name: &str| {
+            self.scope.iter().any(|(_, other)| other == name)
+                || self.program.sizes.contains(name)
+                || RESERVED.contains(&name)
+        };
+        let mut name = wish.clone();
+        let mut number = 2;
+        while taken(&name) {
+            name = format!("{wish}{number}");
+            number += 1;
+        }
+        self.scope.push((id, name.clone()));
+        name
+    }
+
+    /// The leaf of an integer expression, an index replaced by its name.
+    fn leaf(&self, leaf: &IntExpr) -> IntExpr {
+        let found = leaf.as_index().and_then(|id| {
+            self.scope.iter().rev().find(|(other, _)| *other == id).map(|(_, name)| name)
+        });
+        match found {
+            Some(found) => IntExpr::new(IntKind::Name(found.clone()), leaf.span),
+            None => leaf.clone(),
+        }
+    }
+
+    fn read(&self, read: &Read) -> Read {
+        read.map(&mut |leaf| self.leaf(leaf))
+    }
+
+    fn boxed(&mut self, node: &Node) -> Box<Expr> {
+        Box::new(self.node(node))
+    }
+
+    fn node(&mut self, node: &Node) -> Expr {
+        let kind = match node {
+            Node::Number(value) => ExprKind::Number(*value),
+            Node::Size(name, _) => ExprKind::Name(name.clone()),
+            Node::Index(int) => ExprKind::Index(int.map(&mut |leaf| self.leaf(leaf))),
+            Node::Read(read) if read.subscripts.is_empty() => ExprKind::Name(read.tensor.clone()),
+            Node::Read(read) => ExprKind::Read(self.read(read)),
+            Node::Neg(inner) => ExprKind::Neg(self.boxed(inner)),
+            Node::Binary(op, left, right) => {
+                ExprKind::Binary(*op, self.boxed(left), self.boxed(right))
+            }
+            Node::Reduce(reduction, bound, body) => {
+                let outer = self.scope.len();
+                let bounds = bound.iter().map(|&id| self.bound(id, body)).collect();
+                let body = self.node(body);
+                self.scope.truncate(outer);
+                ExprKind::Reduce(*reduction, bounds, Box::new(body))
+            }
+            Node::Call(function, values) => {
+                ExprKind::Call(*function, values.iter().map(|value| self.node(value)).collect())
+            }
+            Node::Select(condition, yes, no) => {
+                let condition = condition.map(&mut |value| self.node(value));
+                ExprKind::Select(Box::new(condition), self.boxed(yes), self.boxed(no))
+            }
+        };
+        Expr { kind, span: Span::default() }
+    }
+
+    /// The index as a reduction binds it: with its range, if that does not follow from the body.
+    fn bound(&mut self, id: IndexId, body: &Node) -> Bound {
+        let range = &self.program.indices[id].range;
+        let axes = lone_axes(id, body, &self.program.tensors);
+        let follows =
+            !axes.is_empty() && axes.iter().all(|axis| same_size(&axis.size, range) == Some(true));
+        let range = (!follows).then(|| range.clone());
+        Bound { name: self.bind(id), range, span: Span::default() }
+    }
+}
