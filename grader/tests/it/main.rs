@@ -1,5 +1,6 @@
 //! Tests of the whole: the workbook through the grader's library and its binary.
 
+mod book;
 mod cli;
 mod docs;
 mod gates;

@@ -1,0 +1,106 @@
+//! What the book shows beside its text: programs and what they print, the tests of each puzzle, figures.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The files of a folder that end like this, in the order of their names.
+fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == extension));
+    files.sort();
+    files
+}
+
+/// All that a command of the book prints, run in the workbook's folder.
+fn output(arguments: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_grader"));
+    command.args(arguments.split_whitespace()).current_dir(root()).env("NO_COLOR", "1");
+    let out = command.output().unwrap();
+    String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned()
+}
+
+/// Whether a line of the output is `shown`, or begins with what stands before its dots.
+fn is_printed(shown: &str, output: &str) -> bool {
+    let shown = shown.trim();
+    let mut lines = output.lines().map(str::trim);
+    match shown.strip_suffix("...") {
+        Some(start) => lines.any(|line| line.starts_with(start.trim_end())),
+        None => lines.any(|line| line == shown),
+    }
+}
+
+#[test]
+fn example_programs_print_what_their_pages_show() {
+    let mut shown = 0;
+    let mut wrong = Vec::new();
+    for page in files("book/src", "md") {
+        let text = read(&page);
+        for part in text.split("\n$ grader ").skip(1) {
+            let part = part.split("\n```").next().unwrap();
+            let (arguments, lines) = part.split_once('\n').unwrap_or((part, ""));
+            let known = ["book/examples/", "--solution"];
+            if !known.iter().any(|file| arguments.contains(file)) {
+                continue;
+            }
+            shown += 1;
+            let output = output(arguments);
+            for line in lines.lines().filter(|line| !is_printed(line, &output)) {
+                wrong.push(format!("{}: grader {arguments}: {line}", page.display()));
+            }
+        }
+    }
+    assert!(shown >= 14, "{shown}");
+    assert!(wrong.is_empty(), "not printed:\n{}", wrong.join("\n"));
+}
+
+/// Names of a specification's tests.
+fn tests(spec: &str) -> impl Iterator<Item = &str> {
+    spec.split("[[test]]").skip(1).map(|test| {
+        let (_, rest) = test.split_once("name").expect("a name");
+        rest.split('"').nth(1).expect("a name in quotes")
+    })
+}
+
+#[test]
+fn every_test_of_a_puzzle_is_explained_in_its_chapter() {
+    let mut missing = Vec::new();
+    for spec in files("puzzles", "toml") {
+        let stem = spec.file_stem().unwrap().to_str().unwrap();
+        let chapter = read(root().join(format!("book/src/{stem}.md")));
+        let (_, section) = chapter.split_once("## What the tests check").expect(stem);
+        let section = section.split("\n## ").next().unwrap();
+        let names: Vec<&str> = section.split('`').skip(1).step_by(2).collect();
+        let names_it = |test: &str| {
+            // "_two_rows" and "..._two_rows" stand for the end of a name.
+            let ends = |name: &str| name.starts_with('_') && test.ends_with(name);
+            names.iter().any(|name| *name == test || ends(name.trim_start_matches('.')))
+        };
+        missing.extend(tests(&read(&spec)).filter(|test| !names_it(test)).map(str::to_owned));
+    }
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn figures_fit_a_phone_and_describe_themselves() {
+    for path in files("book/src/figures", "svg") {
+        let figure = read(&path);
+        let after =
+            |start: &str| figure.split_once(start).and_then(|(_, rest)| rest.split('"').next());
+        let width = after("style=\"--w:").and_then(|width| width.parse::<u32>().ok());
+        // At 440 the smallest letters, of 11, are drawn at 8.8 pixels on a phone.
+        assert!(width.is_some_and(|width| width <= 440), "{}: {width:?}", path.display());
+        let description = after("aria-label=\"").unwrap_or_default();
+        assert!(description.len() > 80, "{}: {description:?}", path.display());
+        assert!(!figure.contains("\n\n"), "{}: a blank line ends the HTML", path.display());
+    }
+}
