@@ -1,6 +1,6 @@
 //! What the grader keeps on this machine, how large it is, and how it goes away.
 
-use crate::standing;
+use crate::student_progress;
 use diagnostic::{Failure, FailureKind};
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -34,7 +34,7 @@ pub fn kept(cache: &Path) -> Vec<Kept> {
 fn meaning(name: &str) -> Option<&'static str> {
     match name {
         "compiled" => Some("compiled kernels, so that nothing compiles twice"),
-        standing::FOLDER => Some("your verdicts, from which `grader list` is made"),
+        student_progress::FOLDER => Some("your verdicts, from which `grader list` is made"),
         LOCK => Some("keeps two graders from installing at once"),
         name if name.starts_with("nvcc-") && name.ends_with(".partial") => {
             Some("an installation that was interrupted")

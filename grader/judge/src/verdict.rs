@@ -18,7 +18,7 @@ pub struct TestVerdict {
     /// All sizes of the spec.
     pub dims: Dims,
     /// The names of those that the test has to do with, in the order of the spec.
-    pub met: Vec<String>,
+    pub used_dims: Vec<String>,
     /// Seed of the data.
     pub seed: u64,
     /// Launch and checks, without the compiler.

@@ -17,7 +17,7 @@ pub struct Case {
     /// All sizes, free and derived.
     pub dims: Dims,
     /// The names of those that the launches or their tensors have, in the order of the spec.
-    pub met: Vec<String>,
+    pub used_dims: Vec<String>,
     /// Seed of the random data.
     pub seed: u64,
     /// What the launches take. A tensor that one kernel computes and another is given stands here twice.

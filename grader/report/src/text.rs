@@ -197,7 +197,7 @@ pub(super) fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<St
     lines.push(style.paint(Tone::Strong, &format!("{rule} {} {rule}", verdict.test)));
     lines.extend(verdict.about.clone());
     let sizes: Vec<String> =
-        verdict.met.iter().map(|name| format!("{name}={}", verdict.dims[name])).collect();
+        verdict.used_dims.iter().map(|name| format!("{name}={}", verdict.dims[name])).collect();
     if !sizes.is_empty() {
         lines.push(style.paint(Tone::Faint, &sizes.join(" ")));
     }

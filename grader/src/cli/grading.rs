@@ -2,7 +2,7 @@
 
 use super::args::BackendChoice;
 use crate::npy;
-use crate::standing::{Outcome, Standing};
+use crate::student_progress::{Outcome, StudentProgress};
 use device::backend::Run;
 use device::gpu::{self, Gpu};
 use diagnostic::{Failure, FailureKind};
@@ -137,17 +137,17 @@ pub(super) fn grade_and_record(
     toolchain: &Toolchain,
     gpu: Option<Gpu>,
     reporter: &mut dyn Reporter,
-    standing: &Standing<'_>,
+    progress: &StudentProgress<'_>,
 ) -> Result<Summary, Failure> {
     let is_stub = job.source == job.puzzle.stub;
     let all_tests = job.tests.len() == job.spec.tests.len();
-    let before = standing.fingerprint(job.puzzle).filter(|_| is_stub);
+    let before = progress.fingerprint(job.puzzle).filter(|_| is_stub);
     let result = grade(job, toolchain, gpu, reporter);
     // A file that was saved meanwhile may be neither what was compiled nor what is there now.
-    if let Some(key) = before.filter(|key| standing.fingerprint(job.puzzle) == Some(*key))
+    if let Some(key) = before.filter(|key| progress.fingerprint(job.puzzle) == Some(*key))
         && let Some(outcome) = outcome(&result, all_tests)
     {
-        standing.record(job.puzzle, &key, outcome);
+        progress.record(job.puzzle, &key, outcome);
     }
     result
 }

@@ -3,7 +3,7 @@
 use super::args::HintArgs;
 use super::console;
 use crate::chapter::{self, LEVELS};
-use crate::standing::Standing;
+use crate::student_progress::StudentProgress;
 use crate::terminal;
 use diagnostic::Failure;
 use puzzle::workbook::{Puzzle, Workbook};
@@ -17,8 +17,8 @@ const WIDTH: usize = 96;
 pub(super) fn run(args: &HintArgs, workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
-    let standing = Standing::of(&workbook, &Env::current());
-    console::print(&page(&workbook, puzzle, &standing, args.level, console::style())?);
+    let progress = StudentProgress::of(&workbook, &Env::current());
+    console::print(&page(&workbook, puzzle, &progress, args.level, console::style())?);
     Ok(())
 }
 
@@ -26,11 +26,11 @@ pub(super) fn run(args: &HintArgs, workbook: Option<&Path>) -> Result<(), Failur
 pub(super) fn page(
     workbook: &Workbook,
     puzzle: &Puzzle,
-    standing: &Standing<'_>,
+    progress: &StudentProgress<'_>,
     level: Option<u8>,
     style: Style,
 ) -> Result<String, Failure> {
-    let shown = standing.hint_level(puzzle);
+    let shown = progress.hint_level(puzzle);
     let level = level.unwrap_or((shown + 1).min(LEVELS));
     let hint = chapter::hint(workbook, puzzle, level)?;
     let width = terminal::size().map_or(WIDTH, |(_, columns)| columns.clamp(20, WIDTH));
@@ -42,6 +42,6 @@ pub(super) fn page(
         let chapter = workbook.relative(&puzzle.chapter).display();
         format!("This is the strongest hint. The solution is at the end of {chapter}.")
     };
-    standing.set_hint_level(puzzle, shown.max(level));
+    progress.set_hint_level(puzzle, shown.max(level));
     Ok(format!("{title}\n\n{text}\n{}\n", style.paint(Tone::Faint, &more)))
 }

@@ -3,7 +3,7 @@
 use super::console;
 use super::next;
 use crate::contents;
-use crate::standing::Standing;
+use crate::student_progress::StudentProgress;
 use diagnostic::Failure;
 use puzzle::workbook::Workbook;
 use report::style::{Style, Tone};
@@ -18,22 +18,22 @@ pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
 }
 
 fn page(workbook: &Workbook, env: &Env, style: Style) -> String {
-    let standing = Standing::of(workbook, env);
+    let progress = StudentProgress::of(workbook, env);
     let puzzles = workbook.puzzles();
-    let solved = puzzles.iter().filter(|puzzle| standing.state(puzzle).is_solved()).count();
+    let solved = puzzles.iter().filter(|puzzle| progress.state(puzzle).is_solved()).count();
     let title = style.paint(Tone::Strong, "Gradient Puzzles");
-    let welcome = if standing.last().is_none() { welcome(env) } else { String::new() };
-    let Some(here) = standing.current() else {
+    let welcome = if progress.last().is_none() { welcome(env) } else { String::new() };
+    let Some(here) = progress.current() else {
         return format!("{title}: all {} puzzles are solved\n", puzzles.len());
     };
-    let after = standing.next_after(here).filter(|after| after.number != here.number);
+    let after = progress.next_after(here).filter(|after| after.number != here.number);
     let after = after
         .map(|after| format!("After it: puzzle {}, {}.\n", after.number, contents::title(after)));
     format!(
         "{title}: {solved} of {} solved\n{welcome}\n{}{}\
          `grader list` shows all puzzles, `grader --help` all commands.\n",
         puzzles.len(),
-        next::page(workbook, &standing, here, style),
+        next::page(workbook, &progress, here, style),
         after.unwrap_or_default(),
     )
 }

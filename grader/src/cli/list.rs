@@ -2,7 +2,7 @@
 
 use super::console;
 use crate::contents::{self, Entry};
-use crate::standing::{Outcome, Standing, State};
+use crate::student_progress::{Outcome, State, StudentProgress};
 use diagnostic::Failure;
 use report::style::{Style, Tone};
 use std::path::Path;
@@ -10,13 +10,13 @@ use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = console::workbook(workbook)?;
-    let standing = Standing::of(&workbook, &Env::current());
-    console::print(&page(&standing, &contents::entries(&workbook), console::style()));
+    let progress = StudentProgress::of(&workbook, &Env::current());
+    console::print(&page(&progress, &contents::entries(&workbook), console::style()));
     Ok(())
 }
 
 /// The list, for a terminal.
-pub(super) fn page(standing: &Standing<'_>, entries: &[Entry<'_>], style: Style) -> String {
+pub(super) fn page(progress: &StudentProgress<'_>, entries: &[Entry<'_>], style: Style) -> String {
     let width = entries.iter().map(|entry| entry.title.chars().count()).max().unwrap_or(0);
     let mut page = String::new();
     let mut part = None;
@@ -28,7 +28,7 @@ pub(super) fn page(standing: &Standing<'_>, entries: &[Entry<'_>], style: Style)
             let gap = if page.is_empty() { "" } else { "\n" };
             page.extend([gap, &style.paint(Tone::Strong, heading), "\n"]);
         }
-        let state = standing.state(puzzle);
+        let state = progress.state(puzzle);
         solved += usize::from(state.is_solved());
         let shown = style.paint(tone(state), state.name());
         let detail = state.detail();
@@ -37,7 +37,7 @@ pub(super) fn page(standing: &Standing<'_>, entries: &[Entry<'_>], style: Style)
         let line = format!("  {:02}  {title:<width$}  {shown}{detail}\n", puzzle.number);
         page.push_str(&line);
     }
-    let next = standing.next().map(|next| format!("; next: grader watch {}", next.number));
+    let next = progress.next().map(|next| format!("; next: grader watch {}", next.number));
     format!("{page}\n{solved} of {} solved{}\n", entries.len(), next.unwrap_or_default())
 }
 

@@ -2,7 +2,7 @@
 
 use super::console;
 use crate::contents;
-use crate::standing::{Standing, State};
+use crate::student_progress::{State, StudentProgress};
 use diagnostic::Failure;
 use puzzle::workbook::{Puzzle, Workbook};
 use report::style::{Style, Tone};
@@ -11,9 +11,9 @@ use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = console::workbook(workbook)?;
-    let standing = Standing::of(&workbook, &Env::current());
-    console::print(&match standing.next() {
-        Some(puzzle) => page(&workbook, &standing, puzzle, console::style()),
+    let progress = StudentProgress::of(&workbook, &Env::current());
+    console::print(&match progress.next() {
+        Some(puzzle) => page(&workbook, &progress, puzzle, console::style()),
         None => all_solved(&workbook),
     });
     Ok(())
@@ -22,13 +22,13 @@ pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
 /// A puzzle and what to do with it.
 pub(super) fn page(
     workbook: &Workbook,
-    standing: &Standing<'_>,
+    progress: &StudentProgress<'_>,
     puzzle: &Puzzle,
     style: Style,
 ) -> String {
     let number = puzzle.number;
     let title = format!("Puzzle {number}: {}", contents::title(puzzle));
-    let state = match standing.state(puzzle) {
+    let state = match progress.state(puzzle) {
         State::NotTried => String::new(),
         state if state.detail().is_empty() => format!(" ({})", state.name()),
         state => format!(" ({}: {})", state.name(), state.detail()),

@@ -3,7 +3,7 @@
 use super::args::{BackendChoice, Format, PuzzleArgs};
 use super::console;
 use super::grading::{self, Job};
-use crate::standing::Standing;
+use crate::student_progress::StudentProgress;
 use diagnostic::{Failure, FailureKind};
 use puzzle::oracle;
 use puzzle::spec::Test;
@@ -70,8 +70,8 @@ fn grade(
         dump: args.dump.as_deref(),
         command: &command(args),
     };
-    let standing = Standing::of(&workbook, &env);
-    grading::grade_and_record(&job, &toolchain, gpu, reporter, &standing)
+    let progress = StudentProgress::of(&workbook, &env);
+    grading::grade_and_record(&job, &toolchain, gpu, reporter, &progress)
 }
 
 fn source(args: &PuzzleArgs, puzzle: &Puzzle) -> PathBuf {

@@ -2,7 +2,7 @@
 
 use super::args::NumberArgs;
 use super::console;
-use crate::pristine::{self, Reset};
+use crate::original_stub::{self, Reset};
 use diagnostic::Failure;
 use std::path::Path;
 use toolchain::env::Env;
@@ -10,10 +10,10 @@ use toolchain::env::Env;
 pub(super) fn run(args: &NumberArgs, workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
-    let version = pristine::find(&Env::current(), &workbook, puzzle)?;
+    let version = original_stub::find(&Env::current(), &workbook, puzzle)?;
     let stub = workbook.relative(&puzzle.stub).display();
     let commit = &version.commit;
-    console::print(&match pristine::reset(&workbook, puzzle, &version.text)? {
+    console::print(&match original_stub::reset(&workbook, puzzle, &version.text)? {
         Reset::Unchanged => format!("{stub} is as it was in commit {commit}\n"),
         Reset::Restored(None) => format!("{stub} is back, from commit {commit}\n"),
         Reset::Restored(Some(backup)) => {

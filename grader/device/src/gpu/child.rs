@@ -48,7 +48,7 @@ pub enum BrokenKind {
     /// It did not answer within this time.
     TimedOut(Duration),
     /// It wrote something that is no answer.
-    Rubbish(String),
+    InvalidData(String),
 }
 
 /// A running child. It is ended on drop.
@@ -118,7 +118,7 @@ impl Child {
                 }
                 ErrorKind::InvalidData => {
                     self.kill();
-                    BrokenKind::Rubbish(error.to_string())
+                    BrokenKind::InvalidData(error.to_string())
                 }
                 // The socket is closed, so the child has ended or is about to.
                 _ => BrokenKind::Ended { status: self.leave(), log: self.log() },
@@ -348,13 +348,13 @@ mod tests {
     }
 
     #[test]
-    fn rubbish_and_oversized_answers_are_no_answers() {
+    fn invalid_and_oversized_answers_are_no_answers() {
         let broken = ask(&mut script("echo '<html>a kernel wrote this</html>' >&0; read x"), LONG)
             .unwrap_err();
-        assert!(matches!(broken.kind, BrokenKind::Rubbish(_)), "{broken:?}");
+        assert!(matches!(broken.kind, BrokenKind::InvalidData(_)), "{broken:?}");
         let large = send(&Answer::Done { nanoseconds: 1 }, &[0; 9]);
         let broken = ask(&mut script(&format!("{large}; read x")), LONG).unwrap_err();
-        assert!(matches!(broken.kind, BrokenKind::Rubbish(_)), "{broken:?}");
+        assert!(matches!(broken.kind, BrokenKind::InvalidData(_)), "{broken:?}");
     }
 
     #[test]

@@ -218,7 +218,7 @@ pub fn broken(broken: &Broken, waited_for: &str) -> Meaning {
                 "try again; `grader doctor` shows the driver's state. Or run with --backend vm",
             )
         }
-        (BrokenKind::Rubbish(what), _) => environment(
+        (BrokenKind::InvalidData(what), _) => environment(
             format!("the process that drives the GPU sent a damaged answer: {what}"),
             "nothing in it is believed, so the kernel is not judged: run with --backend vm, which finds wild writes",
         ),
@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(kind, FailureKind::Environment);
         assert!(title.contains("SIGSEGV") && title.ends_with("Missing symbol cuX"), "{title}");
         assert!(
-            machine(meaning(BrokenKind::Rubbish("x".into()), Some(0))).2.contains("not judged")
+            machine(meaning(BrokenKind::InvalidData("x".into()), Some(0))).2.contains("not judged")
         );
         let missing = BrokenKind::Start(io::ErrorKind::NotFound.into());
         assert_eq!(machine(meaning(missing, None)).0, FailureKind::Environment);

@@ -96,7 +96,7 @@ fn detect_by(command: &mut Command) -> Result<Gpu, Failure> {
     match child.ask(&Request::Probe, &[], 0, limits).map_err(|b| fail(&b))? {
         (Answer::Device(info), _) => Ok(Gpu { info, child }),
         (Answer::Failed(failure), _) => Err(machine(explain::driver(&failure, &[], None, ""))),
-        (other, _) => Err(fail(&rubbish(format!("{other:?} to a probe")))),
+        (other, _) => Err(fail(&invalid_data(format!("{other:?} to a probe")))),
     }
 }
 
@@ -112,8 +112,8 @@ fn machine(meaning: Meaning) -> Failure {
     }
 }
 
-fn rubbish(what: String) -> Broken {
-    Broken { kind: BrokenKind::Rubbish(what), launch: None }
+fn invalid_data(what: String) -> Broken {
+    Broken { kind: BrokenKind::InvalidData(what), launch: None }
 }
 
 /// This program as a child. What kernels print goes to the grader's standard error, away from the report.
@@ -261,7 +261,7 @@ impl GpuBackend {
                 }
                 None => (
                     explain::broken(
-                        &rubbish(format!("{} bytes instead of {total}", bytes.len())),
+                        &invalid_data(format!("{} bytes instead of {total}", bytes.len())),
                         "run",
                     ),
                     None,
@@ -276,7 +276,7 @@ impl GpuBackend {
                 (explain::driver(&failure, launches, Some(&self.info), &child.log()), launch)
             }
             Ok((other, _)) => {
-                (explain::broken(&rubbish(format!("{other:?} to a run")), "run"), None)
+                (explain::broken(&invalid_data(format!("{other:?} to a run")), "run"), None)
             }
             Err(broken) => {
                 (explain::broken(&broken, "loading the kernel and its data"), broken.launch)

@@ -154,7 +154,7 @@ pub fn read_frame<H: DeserializeOwned>(
     let mut magic = [0; 4];
     from.read_exact(&mut magic)?;
     if magic != MAGIC {
-        return Err(rubbish(format!("a frame starts with {magic:?}")));
+        return Err(invalid_data(format!("a frame starts with {magic:?}")));
     }
     let mut header = [0; 4];
     from.read_exact(&mut header)?;
@@ -163,12 +163,12 @@ pub fn read_frame<H: DeserializeOwned>(
     from.read_exact(&mut body)?;
     let body = u64::from_le_bytes(body);
     if header > MAX_HEADER || body > max_body {
-        return Err(rubbish(format!("a frame claims {header} and {body} bytes")));
+        return Err(invalid_data(format!("a frame claims {header} and {body} bytes")));
     }
     let header = read_bytes(from, u64::from(header))?;
     let body = read_bytes(from, body)?;
     let header = serde_json::from_slice(&header)
-        .map_err(|e| rubbish(format!("a header is not understood: {e}")))?;
+        .map_err(|e| invalid_data(format!("a header is not understood: {e}")))?;
     Ok((header, body))
 }
 
@@ -179,7 +179,7 @@ fn read_bytes(from: &mut impl Read, length: u64) -> Result<Vec<u8>> {
     if (bytes.len() as u64) < length { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(bytes) }
 }
 
-fn rubbish(message: String) -> Error {
+fn invalid_data(message: String) -> Error {
     Error::new(ErrorKind::InvalidData, message)
 }
 
@@ -225,17 +225,17 @@ mod tests {
     }
 
     #[test]
-    fn rubbish_is_told_apart() {
-        let rubbish = |bytes: &[u8]| read_frame::<Answer>(&mut &*bytes, 3).unwrap_err().kind();
-        assert_eq!(rubbish(b"hello, world"), ErrorKind::InvalidData);
+    fn invalid_data_is_told_apart() {
+        let invalid = |bytes: &[u8]| read_frame::<Answer>(&mut &*bytes, 3).unwrap_err().kind();
+        assert_eq!(invalid(b"hello, world"), ErrorKind::InvalidData);
         let mut other_header = frame();
         other_header[16] = b'[';
-        assert_eq!(rubbish(&other_header), ErrorKind::InvalidData);
+        assert_eq!(invalid(&other_header), ErrorKind::InvalidData);
         let mut long_body = frame();
         long_body[8] = 4;
-        assert_eq!(rubbish(&long_body), ErrorKind::InvalidData);
+        assert_eq!(invalid(&long_body), ErrorKind::InvalidData);
         let mut long_header = frame();
         long_header[7] = 0xff;
-        assert_eq!(rubbish(&long_header), ErrorKind::InvalidData);
+        assert_eq!(invalid(&long_header), ErrorKind::InvalidData);
     }
 }

@@ -8,13 +8,13 @@
 //!                                            └──────────► run ◄──────────────┘
 //! ```
 
-mod board;
 mod child;
 mod ending;
 mod glue;
 mod job;
 mod library;
 mod run;
+mod test_device;
 mod watch;
 
 pub use child::{CHILD_COMMAND, main as child_main};

@@ -1,10 +1,10 @@
 //! Runs a case of a host puzzle: a device that holds its tensors, a child that calls the student's functions.
 
-use super::board::Board;
 use super::child::CHILD_COMMAND;
 use super::ending::{self, End};
 use super::job::{Arg, Bounds, Call, JOB, Job, MEMORY, REPORT, SCRATCH};
 use super::library::{Entry, HostProgram, no_room};
+use super::test_device::TestDevice;
 use super::watch::Watch;
 use crate::backend::{Backend, Run, RunTensor};
 use crate::finding::{Finding, FindingKind, HostFault};
@@ -81,12 +81,12 @@ impl HostBackend {
         self.gpu.is_some().then(|| Self::new(self.program.clone(), None))
     }
 
-    fn board(&self, case: &Case, on_host: &[bool]) -> Result<Board, Failure> {
+    fn device(&self, case: &Case, on_host: &[bool]) -> Result<TestDevice, Failure> {
         if self.gpu.is_none() {
-            return Ok(Board::new(&case.tensors, on_host));
+            return Ok(TestDevice::new(&case.tensors, on_host));
         }
         let remote = Remote::start(Command::new(program()?))?;
-        Board::on_gpu(remote, &case.tensors, on_host).map_err(|error| {
+        TestDevice::on_gpu(remote, &case.tensors, on_host).map_err(|error| {
             let title = format!("the test's tensors cannot be put on the GPU: {error}");
             let help = "close other programs that use it, or run with --backend vm";
             Failure::new(FailureKind::Environment, title, help)
@@ -165,22 +165,22 @@ impl Backend for HostBackend {
         let on_host = self.on_host(case);
         let memory =
             HostMemory::write(&path.join(MEMORY), &case.tensors, &on_host).map_err(room)?;
-        let mut board = self.board(case, &on_host)?;
-        let job = self.job(case, &memory, &board)?;
+        let mut device = self.device(case, &on_host)?;
+        let job = self.job(case, &memory, &device)?;
         let text = serde_json::to_vec(&job).unwrap_or_default();
         std::fs::write(path.join(JOB), text).map_err(room)?;
 
         let begin = Instant::now();
         let watch = || Watch::new(case, &memory.file, &memory.offsets);
         let mut watch = self.shows_progress.then(watch).flatten();
-        let finished = start(path, &job.bounds, &mut board, watch.as_mut())?;
+        let finished = start(path, &job.bounds, &mut device, watch.as_mut())?;
         drop(watch);
         let report = std::fs::read(path.join(REPORT)).unwrap_or_default();
         let report = String::from_utf8_lossy(&report);
         let end = ending::end(&finished, &report, &job.bounds, OUTPUT);
         let time = begin.elapsed();
 
-        let mut findings = self.findings(case, &end, &board);
+        let mut findings = self.findings(case, &end, &device);
         let memory_now = std::fs::read(&memory.file).unwrap_or_default();
         let mut tensors = Vec::new();
         for (i, tensor) in case.tensors.iter().enumerate() {
@@ -189,7 +189,7 @@ impl Backend for HostBackend {
             let (contents, changed) = if on_host[i] {
                 memory.after(&memory_now, i, tensor).unwrap_or_else(nothing)
             } else {
-                board.contents(i)
+                device.contents(i)
             };
             tensors.push(contents);
             let kernel = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
@@ -203,8 +203,8 @@ impl Backend for HostBackend {
         }
         let printed = finished.stdout_text() + &finished.stderr_text();
         let holes = end.open.iter().map(|hole| format!("on this machine, host code can {hole}"));
-        let notes = board.notes().into_iter().chain(holes).collect();
-        Ok(Run { tensors, findings, printed, notes, time, threads: board.threads() })
+        let notes = device.notes().into_iter().chain(holes).collect();
+        Ok(Run { tensors, findings, printed, notes, time, threads: device.threads() })
     }
 }
 
@@ -230,14 +230,14 @@ impl HostBackend {
         all
     }
 
-    fn job(&self, case: &Case, memory: &HostMemory, board: &Board) -> Result<Job, Failure> {
+    fn job(&self, case: &Case, memory: &HostMemory, device: &TestDevice) -> Result<Job, Failure> {
         let mut calls = Vec::new();
         for launch in &case.launches {
             let entry = self.entry(launch)?;
             let arg = |arg: &CaseArg| match *arg {
                 CaseArg::Tensor(i) => match memory.place(i, &case.tensors) {
                     Some(offset) => Arg::Host(offset),
-                    None => Arg::Device(board.address(i)),
+                    None => Arg::Device(device.address(i)),
                 },
                 CaseArg::Int(value) => Arg::Value(value.to_ne_bytes().to_vec()),
                 CaseArg::Value(dtype, value) => Arg::Value(encode(dtype, &[value])),
@@ -246,14 +246,14 @@ impl HostBackend {
             calls.push(Call { symbol: entry.symbol.clone(), args });
         }
         let on_device = |i: &usize| memory.place(*i, &case.tensors).is_none();
-        let range = |i: usize| (board.address(i), case.tensors[i].tensor.bytes() as u64);
+        let range = |i: usize| (device.address(i), case.tensors[i].tensor.bytes() as u64);
         let tensors = (0..case.tensors.len()).filter(on_device).map(range).collect();
         let memory = (memory.len > 0).then(|| (memory.file.clone(), memory.len));
         let bounds = Bounds { cpu_seconds: self.program.seconds, ..BOUNDS };
         Ok(Job { library: self.program.file.1.clone(), calls, tensors, memory, bounds })
     }
 
-    fn findings(&self, case: &Case, end: &End, board: &Board) -> Vec<Finding> {
+    fn findings(&self, case: &Case, end: &End, device: &TestDevice) -> Vec<Finding> {
         let function = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
         let fault = |fault: &HostFault| Finding {
             kind: FindingKind::Host(fault.clone()),
@@ -262,7 +262,7 @@ impl HostBackend {
             thread: None,
             count: 1,
         };
-        let seen: Vec<Finding> = board.findings(&self.program.folders);
+        let seen: Vec<Finding> = device.findings(&self.program.folders);
         // What CUDA says of a kernel's mistake tells less than the mistake itself.
         let news = |fault: &&HostFault| {
             let repeats = |name: &str| KERNEL_FAULTS.contains(&name);
@@ -296,7 +296,7 @@ fn waits(time: Duration, cpu_time: Duration) -> bool {
 fn start(
     folder: &Path,
     bounds: &Bounds,
-    board: &mut Board,
+    device: &mut TestDevice,
     mut watch: Option<&mut Watch>,
 ) -> Result<Finished, Failure> {
     let broken = |e: io::Error| {
@@ -313,7 +313,7 @@ fn start(
     command.arg(CHILD_COMMAND).arg(folder).env_clear().stdin(Stdio::from(OwnedFd::from(childs)));
     let limits =
         Limits { timeout: Duration::from_secs(DEVICE * bounds.cpu_seconds), output: OUTPUT };
-    let clock = board.clock();
+    let clock = device.clock();
     // Code that computes without end is ended by its own limit, a little earlier.
     let patience = Duration::from_secs(bounds.cpu_seconds + 2);
     std::thread::scope(|scope| {
@@ -332,7 +332,7 @@ fn start(
             .map_err(broken)?;
         // On this thread, which may be one of rayon's: the machine shares its work out among them, and would wait for
         // ever if they all waited for their devices. When the child is gone, so is the other end of the socket.
-        board.serve(own);
+        device.serve(own);
         let finished = child.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         finished.map_err(broken)
     })

@@ -170,7 +170,7 @@ mod tests {
             test: "t".into(),
             about: None,
             dims,
-            met: Vec::new(),
+            used_dims: Vec::new(),
             seed: 0,
             tensors: vec![CaseTensor { tensor: vector_x, role: Role::Input(vec![3.0, 5.0]) }],
             launches: Vec::new(),

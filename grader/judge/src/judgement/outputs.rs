@@ -29,7 +29,7 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         test: case.test.clone(),
         about: case.about.clone(),
         dims: case.dims.clone(),
-        met: case.met.clone(),
+        used_dims: case.used_dims.clone(),
         seed: case.seed,
         time: run.time,
         printed: run.printed.clone(),

@@ -36,7 +36,7 @@ pub(super) fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         test: test.name.clone(),
         about: test.about.clone(),
         dims: test.dims.clone(),
-        met: test.met.clone(),
+        used_dims: test.used_dims.clone(),
         seed,
         tensors,
         launches: test.calls.iter().map(|call| launch(spec, test, call, &known)).collect(),

@@ -67,8 +67,8 @@ fn gradients_and_given_tensors_have_names_in_cpp() {
 }
 
 /// For each test of a spec, the sizes that it has.
-fn met(text: &str) -> Vec<Vec<String>> {
-    right(text).tests.into_iter().map(|test| test.met).collect()
+fn used_dims(text: &str) -> Vec<Vec<String>> {
+    right(text).tests.into_iter().map(|test| test.used_dims).collect()
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_test_of_calls_has_the_sizes_of_their_code_and_tensors() {
     let (_, tiny) = text.split_once("[[test]]").unwrap();
     let only = |name| tiny.replace("\"tiny\"", &format!("\"{name}\"\nkernels = [\"{name}\"]"));
     let all = format!("{text}[[test]]{}[[test]]{}", only("scale"), only("fill"));
-    assert_eq!(met(&all), [vec!["rows", "n", "wide"], vec!["n"], vec!["rows", "wide"]]);
+    assert_eq!(used_dims(&all), [vec!["rows", "n", "wide"], vec!["n"], vec!["rows", "wide"]]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_test_of_kernels_has_the_sizes_of_their_arguments_tensors_and_threads() {
     };
     let scale = launch("scale", "\"x\", \"s\", \"y\", \"2 * n\"", "32");
     let fill = launch("fill", "\"s\", \"z\"", "32 * warps");
-    assert_eq!(met(&format!("{text}{scale}{fill}")), [vec!["n"], vec!["warps", "wide"]]);
+    assert_eq!(used_dims(&format!("{text}{scale}{fill}")), [vec!["n"], vec!["warps", "wide"]]);
 }
 
 /// Each change of the spec, and what its author reads then.

@@ -35,7 +35,7 @@ pub struct Test {
     /// All sizes, free and derived.
     pub dims: Dims,
     /// The names of those that its launches or their tensors have, in the order of the file, free ones first.
-    pub met: Vec<String>,
+    pub used_dims: Vec<String>,
     /// The formula at these sizes.
     pub formula: SizedFormula,
     /// What the launches take, in order of appearance. A tensor that one kernel computes and another is given has two.
@@ -138,7 +138,7 @@ impl Test {
             calls.push(launches[i].at(i, (text, tensors), &dims, position, &dims_place)?);
         }
         let meets = |size: &&str| chosen.iter().any(|&i| launches[i].meets(size, tensors));
-        let met = sizes.names().filter(meets).map(str::to_owned).collect();
+        let used_dims = sizes.names().filter(meets).map(str::to_owned).collect();
         let at = At { text, sizes, dims: &dims, place: &dims_place };
         let inputs: Vec<Tensor> = tensors
             .inputs
@@ -156,7 +156,7 @@ impl Test {
             check: Check::Formula,
             tolerance: raw.tolerance.as_ref().map(read_tolerance).transpose()?,
             dims,
-            met,
+            used_dims,
             formula,
             buffers,
             calls,

@@ -7,7 +7,7 @@ use super::console;
 use super::grading::{self, Job};
 use super::{hint, list, next};
 use crate::contents;
-use crate::standing::Standing;
+use crate::student_progress::StudentProgress;
 use crate::terminal::SingleKeys;
 use crate::watcher::Watcher;
 use device::gpu::Gpu;
@@ -53,10 +53,10 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let workbook = console::workbook(workbook)?;
     let env = Env::current();
-    let standing = Standing::of(&workbook, &env);
+    let progress = StudentProgress::of(&workbook, &env);
     let puzzle = match args.number {
         Some(number) => workbook.puzzle(number)?,
-        None => standing.current().unwrap_or(&workbook.puzzles()[0]),
+        None => progress.current().unwrap_or(&workbook.puzzles()[0]),
     };
     let toolchain = Toolchain::locate(&env, nvcc)?;
     let gpu = Gpus::new(args.backend)?;
@@ -73,7 +73,7 @@ pub(super) fn run(
     let screen = Screen::new(keys.is_some(), console::style());
     let session = Session {
         workbook: &workbook,
-        standing: &standing,
+        progress: &progress,
         toolchain: &toolchain,
         gpu,
         puzzle,
@@ -146,7 +146,7 @@ struct Events<'a> {
 
 struct Session<'a> {
     workbook: &'a Workbook,
-    standing: &'a Standing<'a>,
+    progress: &'a StudentProgress<'a>,
     toolchain: &'a Toolchain,
     gpu: Gpus,
     puzzle: &'a Puzzle,
@@ -177,7 +177,7 @@ impl Session<'_> {
                 keys.set_again();
                 self.screen.again();
             }
-            let now = self.standing.fingerprint(self.puzzle);
+            let now = self.progress.fingerprint(self.puzzle);
             if now.is_some() && now != self.graded {
                 self.grade();
             }
@@ -188,15 +188,15 @@ impl Session<'_> {
         match key.to_ascii_lowercase() {
             b'h' => {
                 let style = self.screen.style;
-                let page = hint::page(self.workbook, self.puzzle, self.standing, None, style);
+                let page = hint::page(self.workbook, self.puzzle, self.progress, None, style);
                 self.screen.show(&page.unwrap_or_else(|f| f.render(style.colour)), "");
             }
             b'l' => {
                 let entries = contents::entries(self.workbook);
-                let page = list::page(self.standing, &entries, self.screen.style);
+                let page = list::page(self.progress, &entries, self.screen.style);
                 self.screen.show(&page, "");
             }
-            b'n' => match self.standing.next_after(self.puzzle) {
+            b'n' => match self.progress.next_after(self.puzzle) {
                 Some(puzzle) => {
                     self.puzzle = puzzle;
                     self.failed = None;
@@ -212,7 +212,7 @@ impl Session<'_> {
     fn grade(&mut self) {
         self.screen.grading(self.puzzle);
         let start = Instant::now();
-        self.graded = self.standing.fingerprint(self.puzzle);
+        self.graded = self.progress.fingerprint(self.puzzle);
         let mut text = Vec::new();
         let mut reporter = TextReporter::new(&mut text, self.screen.style).failure_first();
         let result = self.judge(&mut reporter);
@@ -243,15 +243,15 @@ impl Session<'_> {
             command: &format!("grader puzzle {}", self.puzzle.number),
         };
         let gpu = self.gpu.take()?;
-        grading::grade_and_record(&job, self.toolchain, gpu, reporter, self.standing)
+        grading::grade_and_record(&job, self.toolchain, gpu, reporter, self.progress)
     }
 
     /// The report, and where to go on if the puzzle is solved.
     fn with_next(&self, report: &str) -> String {
-        if !self.standing.state(self.puzzle).is_solved() {
+        if !self.progress.state(self.puzzle).is_solved() {
             return report.to_owned();
         }
-        match self.standing.next_after(self.puzzle) {
+        match self.progress.next_after(self.puzzle) {
             Some(puzzle) => {
                 let title = contents::title(puzzle);
                 format!("{report}Solved. Next: puzzle {}, {title} (n)\n", puzzle.number)

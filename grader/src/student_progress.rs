@@ -85,13 +85,13 @@ impl Outcome {
 
 /// The verdicts of one workbook.
 #[derive(Clone, Debug)]
-pub struct Standing<'a> {
+pub struct StudentProgress<'a> {
     workbook: &'a Workbook,
     /// `None` where there is no place for a cache: then nothing is remembered, and nothing fails.
     store: Option<Cache>,
 }
 
-impl<'a> Standing<'a> {
+impl<'a> StudentProgress<'a> {
     /// What the cache folder of this environment knows of `workbook`.
     pub fn of(workbook: &'a Workbook, env: &Env) -> Self {
         let store = env.cache_folder().map(|folder| Cache::new(folder.join(FOLDER)));
@@ -210,8 +210,8 @@ mod tests {
             Self { dir, workbook, env }
         }
 
-        fn standing(&self) -> Standing<'_> {
-            Standing::of(&self.workbook, &self.env)
+        fn progress(&self) -> StudentProgress<'_> {
+            StudentProgress::of(&self.workbook, &self.env)
         }
 
         fn puzzle(&self, number: u32) -> &Puzzle {
@@ -219,13 +219,13 @@ mod tests {
         }
 
         fn grade(&self, number: u32, outcome: Outcome) {
-            let standing = self.standing();
-            let key = standing.fingerprint(self.puzzle(number)).unwrap();
-            standing.record(self.puzzle(number), &key, outcome);
+            let progress = self.progress();
+            let key = progress.fingerprint(self.puzzle(number)).unwrap();
+            progress.record(self.puzzle(number), &key, outcome);
         }
 
         fn state(&self, number: u32) -> State {
-            self.standing().state(self.puzzle(number))
+            self.progress().state(self.puzzle(number))
         }
     }
 
@@ -270,21 +270,21 @@ mod tests {
     fn the_next_puzzle_is_the_first_unsolved_one_and_numbers_may_have_gaps() {
         let bench = Bench::new();
         let number = |puzzle: Option<&Puzzle>| puzzle.map(|p| p.number);
-        let standing = bench.standing();
+        let progress = bench.progress();
         bench.grade(7, FAILS);
-        assert_eq!((number(standing.current()), number(standing.next())), (Some(7), Some(1)));
+        assert_eq!((number(progress.current()), number(progress.next())), (Some(7), Some(1)));
         let bench = Bench::new();
-        let standing = bench.standing();
-        assert_eq!((number(standing.next()), number(standing.last())), (Some(1), None));
+        let progress = bench.progress();
+        assert_eq!((number(progress.next()), number(progress.last())), (Some(1), None));
         bench.grade(1, Outcome::Solved);
         bench.grade(3, FAILS);
-        assert_eq!((number(standing.next()), number(standing.last())), (Some(3), Some(3)));
-        assert_eq!(number(standing.next_after(bench.puzzle(3))), Some(7));
-        assert_eq!(number(standing.next_after(bench.puzzle(7))), Some(3));
+        assert_eq!((number(progress.next()), number(progress.last())), (Some(3), Some(3)));
+        assert_eq!(number(progress.next_after(bench.puzzle(3))), Some(7));
+        assert_eq!(number(progress.next_after(bench.puzzle(7))), Some(3));
         bench.grade(3, Outcome::Solved);
         bench.grade(7, Outcome::Solved);
-        assert_eq!((number(standing.current()), number(standing.next())), (None, None));
-        assert_eq!(number(standing.next_after(bench.puzzle(3))), None);
+        assert_eq!((number(progress.current()), number(progress.next())), (None, None));
+        assert_eq!(number(progress.next_after(bench.puzzle(3))), None);
     }
 
     #[test]
@@ -292,9 +292,9 @@ mod tests {
         let mut bench = Bench::new();
         bench.env = Env::default();
         bench.grade(1, Outcome::Solved);
-        bench.standing().set_hint_level(bench.puzzle(1), 2);
+        bench.progress().set_hint_level(bench.puzzle(1), 2);
         assert_eq!(bench.state(1), State::NotTried);
-        assert_eq!(bench.standing().hint_level(bench.puzzle(1)), 0);
+        assert_eq!(bench.progress().hint_level(bench.puzzle(1)), 0);
     }
 
     #[test]
@@ -308,10 +308,10 @@ mod tests {
     #[test]
     fn hint_levels_are_kept_for_each_puzzle() {
         let bench = Bench::new();
-        assert_eq!(bench.standing().hint_level(bench.puzzle(1)), 0);
-        bench.standing().set_hint_level(bench.puzzle(1), 2);
-        assert_eq!(bench.standing().hint_level(bench.puzzle(1)), 2);
-        assert_eq!(bench.standing().hint_level(bench.puzzle(3)), 0);
+        assert_eq!(bench.progress().hint_level(bench.puzzle(1)), 0);
+        bench.progress().set_hint_level(bench.puzzle(1), 2);
+        assert_eq!(bench.progress().hint_level(bench.puzzle(1)), 2);
+        assert_eq!(bench.progress().hint_level(bench.puzzle(3)), 0);
     }
 
     #[test]

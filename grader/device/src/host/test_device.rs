@@ -75,7 +75,7 @@ impl Clock {
 
 /// A device with the tensors of a case.
 #[derive(Debug)]
-pub struct Board {
+pub struct TestDevice {
     inside: Inside,
     tensors: Vec<CaseTensor>,
     clock: Clock,
@@ -119,7 +119,7 @@ impl Inside {
     }
 }
 
-impl Board {
+impl TestDevice {
     fn allocate(
         &mut self,
         bytes: u64,
@@ -158,7 +158,7 @@ impl Board {
         Self::around(Inside::Vm(Box::new(device), buffers), tensors)
     }
 
-    /// As [`Board::new`], on a GPU: with guards around the tensors, and poison in what is computed.
+    /// As [`TestDevice::new`], on a GPU: with guards around the tensors, and poison in what is computed.
     pub fn on_gpu(
         mut gpu: Remote,
         tensors: &[CaseTensor],
@@ -336,7 +336,7 @@ fn broken(how: Broken) -> Finding {
 }
 
 /// As the device inside, with bounds and a clock.
-impl Device for Board {
+impl Device for TestDevice {
     fn properties(&self) -> Properties {
         self.inside.look().properties()
     }
