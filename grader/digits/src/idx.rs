@@ -1,18 +1,20 @@
-//! MNIST's files: IDX, as <http://yann.lecun.com/exdb/mnist/> described it. All header fields are 32-bit big-endian.
+//! MNIST's files, in the IDX format that <http://yann.lecun.com/exdb/mnist/> described. All header fields are 32-bit
+//! big-endian integers.
 
-use crate::{Digit, SIDE};
 use std::fmt;
 use std::io::{self, Write};
 
-/// First field of a file of images: unsigned bytes (0x08), three axes.
+use crate::image::{Digit, SIDE};
+
+/// The first field of a file of images: unsigned bytes (0x08), three axes.
 pub const IMAGES: u32 = 0x0803;
-/// First field of a file of labels: unsigned bytes, one axis.
+/// The first field of a file of labels: unsigned bytes (0x08), one axis.
 pub const LABELS: u32 = 0x0801;
 
-/// Writes the images: [`IMAGES`], their number, rows, columns, then the pixels.
+/// Writes a file of images: [`IMAGES`], the number of images, rows and columns, then the pixels.
 ///
 /// # Errors
-/// `to` does not take them.
+/// Those of `to`.
 pub fn write_images(to: &mut impl Write, digits: &[Digit]) -> io::Result<()> {
     for field in [IMAGES, digits.len() as u32, SIDE as u32, SIDE as u32] {
         to.write_all(&field.to_be_bytes())?;
@@ -20,10 +22,10 @@ pub fn write_images(to: &mut impl Write, digits: &[Digit]) -> io::Result<()> {
     digits.iter().try_for_each(|digit| to.write_all(&digit.pixels))
 }
 
-/// Writes the labels: [`LABELS`], their number, then a byte each.
+/// Writes a file of labels: [`LABELS`], the number of labels, then a byte each.
 ///
 /// # Errors
-/// `to` does not take them.
+/// Those of `to`.
 pub fn write_labels(to: &mut impl Write, digits: &[Digit]) -> io::Result<()> {
     for field in [LABELS, digits.len() as u32] {
         to.write_all(&field.to_be_bytes())?;
@@ -31,42 +33,42 @@ pub fn write_labels(to: &mut impl Write, digits: &[Digit]) -> io::Result<()> {
     digits.iter().try_for_each(|digit| to.write_all(&[digit.label]))
 }
 
-/// Why two files are no digits.
+/// Why two files do not hold digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdxError {
-    /// The file is shorter than its header says, or has no whole header.
+    /// The file is shorter than its header says, or than a header.
     Truncated {
-        /// Bytes that there should be, at least.
+        /// The number of bytes that the file should have, at least.
         expected: usize,
-        /// Bytes that there are.
+        /// The number of bytes that it has.
         found: usize,
     },
-    /// The first field is another.
+    /// The first field is not that of such a file.
     Magic {
-        /// [`IMAGES`] or [`LABELS`].
+        /// What the file should start with: [`IMAGES`] or [`LABELS`].
         expected: u32,
         /// What the file starts with.
         found: u32,
     },
     /// The images are not 28 x 28.
     Size {
-        /// Rows.
+        /// The rows of an image.
         rows: u32,
-        /// Columns.
+        /// The columns of an image.
         columns: u32,
     },
-    /// The two files have different numbers.
+    /// The two files have different numbers of digits.
     Count {
-        /// Images.
+        /// The number of images.
         images: usize,
-        /// Labels.
+        /// The number of labels.
         labels: usize,
     },
-    /// A label above 9.
+    /// A label is greater than 9.
     Label {
-        /// Which one.
+        /// The position of the label in the file.
         index: usize,
-        /// Its value.
+        /// The label.
         label: u8,
     },
 }
@@ -96,10 +98,10 @@ impl fmt::Display for IdxError {
 
 impl std::error::Error for IdxError {}
 
-/// Reads what [`write_images`] and [`write_labels`] wrote, or MNIST's own files (unpacked).
+/// Reads a file of images and one of their labels: what [`write_images`] and [`write_labels`] wrote, or MNIST's own, unpacked.
 ///
 /// # Errors
-/// One of the files is broken, or they do not belong together. Bytes after the end are let pass, as everyone does.
+/// A file that is broken, and files that do not belong together. Bytes after the end are ignored.
 pub fn read(images: &[u8], labels: &[u8]) -> Result<Vec<Digit>, IdxError> {
     let ([count, rows, columns], pixels) = header::<3>(images, IMAGES)?;
     if (rows as usize, columns as usize) != (SIDE, SIDE) {
@@ -119,7 +121,7 @@ pub fn read(images: &[u8], labels: &[u8]) -> Result<Vec<Digit>, IdxError> {
     Ok(pixels.chunks_exact(SIDE * SIDE).zip(labels).map(digit).collect())
 }
 
-/// The fields after the magic number, and what follows them.
+/// Checks that a file starts with `magic`. Gives the fields of the header after that, and the bytes after the header.
 fn header<const N: usize>(file: &[u8], magic: u32) -> Result<([u32; N], &[u8]), IdxError> {
     let truncated = IdxError::Truncated { expected: 4 * (N + 1), found: file.len() };
     let mut rest = file;
@@ -139,6 +141,7 @@ fn header<const N: usize>(file: &[u8], magic: u32) -> Result<([u32; N], &[u8]), 
     Ok((fields, rest))
 }
 
+/// The `length` bytes that follow a header of `header` bytes.
 fn body(bytes: &[u8], header: usize, length: usize) -> Result<&[u8], IdxError> {
     bytes.get(..length).ok_or(IdxError::Truncated {
         expected: length.saturating_add(header),
@@ -149,7 +152,7 @@ fn body(bytes: &[u8], header: usize, length: usize) -> Result<&[u8], IdxError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Writer;
+    use crate::writer::Writer;
 
     fn files(digits: &[Digit]) -> (Vec<u8>, Vec<u8>) {
         let (mut images, mut labels) = (Vec::new(), Vec::new());

@@ -1,14 +1,14 @@
-//! The ways to write each digit.
+//! Allographs: the ways to write each digit.
 
 /// A point of the unit square, x to the right, y down.
-pub type Point = (f64, f64);
+pub(crate) type Point = (f64, f64);
 /// A smooth curve through its points.
-pub type Stroke = &'static [Point];
-/// The strokes of one way to write a digit; where a stroke has a corner, it is cut into two.
-pub type Way = &'static [Stroke];
+pub(crate) type Stroke = &'static [Point];
+/// The strokes of one way to write a digit. Where a stroke has a corner, it is cut into two.
+pub(crate) type Allograph = &'static [Stroke];
 
-/// All ways to write a digit.
-pub fn ways(label: u8) -> &'static [Way] {
+/// The allographs of the digit `label`, 0 to 9.
+pub(crate) fn allographs(label: u8) -> &'static [Allograph] {
     match label {
         0 => ZERO,
         1 => ONE,
@@ -23,7 +23,7 @@ pub fn ways(label: u8) -> &'static [Way] {
     }
 }
 
-const ZERO: &[Way] = &[
+const ZERO: &[Allograph] = &[
     &[&[
         (0.50, 0.04),
         (0.24, 0.16),
@@ -49,7 +49,7 @@ const ZERO: &[Way] = &[
     ]],
 ];
 
-const ONE: &[Way] = &[
+const ONE: &[Allograph] = &[
     &[&[(0.50, 0.03), (0.50, 0.35), (0.50, 0.66), (0.50, 0.97)]],
     &[&[(0.32, 0.24), (0.44, 0.14), (0.54, 0.03)], &[(0.54, 0.03), (0.53, 0.50), (0.52, 0.97)]],
     &[
@@ -59,7 +59,7 @@ const ONE: &[Way] = &[
     ],
 ];
 
-const TWO: &[Way] = &[
+const TWO: &[Allograph] = &[
     &[
         &[
             (0.16, 0.27),
@@ -87,7 +87,7 @@ const TWO: &[Way] = &[
     ]],
 ];
 
-const THREE: &[Way] = &[
+const THREE: &[Allograph] = &[
     &[
         &[(0.18, 0.15), (0.45, 0.04), (0.76, 0.15), (0.73, 0.37), (0.42, 0.48)],
         &[(0.42, 0.48), (0.76, 0.56), (0.84, 0.78), (0.52, 0.96), (0.15, 0.86)],
@@ -100,7 +100,7 @@ const THREE: &[Way] = &[
     ],
 ];
 
-const FOUR: &[Way] = &[
+const FOUR: &[Allograph] = &[
     // Open.
     &[
         &[(0.24, 0.05), (0.19, 0.32), (0.15, 0.56)],
@@ -115,7 +115,7 @@ const FOUR: &[Way] = &[
     ],
 ];
 
-const FIVE: &[Way] = &[
+const FIVE: &[Allograph] = &[
     &[
         &[(0.82, 0.06), (0.54, 0.06), (0.28, 0.07)],
         &[(0.28, 0.07), (0.25, 0.26), (0.22, 0.45)],
@@ -136,7 +136,7 @@ const FIVE: &[Way] = &[
     ],
 ];
 
-const SIX: &[Way] = &[
+const SIX: &[Allograph] = &[
     &[&[
         (0.70, 0.05),
         (0.40, 0.20),
@@ -162,7 +162,7 @@ const SIX: &[Way] = &[
     ]],
 ];
 
-const SEVEN: &[Way] = &[
+const SEVEN: &[Allograph] = &[
     &[
         &[(0.12, 0.08), (0.50, 0.08), (0.86, 0.07)],
         &[(0.86, 0.07), (0.64, 0.40), (0.50, 0.68), (0.42, 0.96)],
@@ -181,7 +181,7 @@ const SEVEN: &[Way] = &[
     ],
 ];
 
-const EIGHT: &[Way] = &[
+const EIGHT: &[Allograph] = &[
     // In one line that crosses itself.
     &[&[
         (0.74, 0.16),
@@ -203,7 +203,7 @@ const EIGHT: &[Way] = &[
     ],
 ];
 
-const NINE: &[Way] = &[
+const NINE: &[Allograph] = &[
     &[
         &[(0.77, 0.22), (0.52, 0.04), (0.24, 0.20), (0.32, 0.46), (0.60, 0.46), (0.77, 0.22)],
         &[(0.77, 0.22), (0.75, 0.58), (0.66, 0.97)],
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn strokes_lie_in_the_unit_square_and_have_two_points_at_least() {
         for label in 0..10 {
-            for stroke in ways(label).iter().copied().flatten() {
+            for stroke in allographs(label).iter().copied().flatten() {
                 assert!(stroke.len() >= 2);
                 let inside = |&(x, y): &Point| (0.0..=1.0).contains(&x) && (0.0..=1.0).contains(&y);
                 assert!(stroke.iter().all(inside), "{label}: {stroke:?}");
