@@ -1,6 +1,12 @@
 //! Index notation for tensors: parse it, evaluate it in f64, differentiate it, bound what rounding
 //! may do to it, and list the terms of one element.
 //!
+//! The crate knows no files, no CUDA and no puzzles. Its types are, in the order of use, [`TensorType`] and [`DimExpr`] (what
+//! is declared), [`Formula`] (statements at any sizes), [`SizedFormula`] (at fixed ones), and what that gives:
+//! [`Approx`], [`Term`] and [`Cost`].
+//!
+//! # A worked example
+//!
 //! ```
 //! use std::collections::BTreeMap;
 //! use indexmath::{Dims, ElementRef, Formula, TensorType, Values};
@@ -21,23 +27,23 @@
 //!     Some("grad(A)[i,k] = sum[j] grad(C)[i,j] * B[k,j]"),
 //! );
 //!
-//! // Fixed sizes: now every subscript is proved to stay inside.
+//! // Fixed sizes: now every subscript is proved to stay inside its tensor.
 //! let dims = Dims::from([("M".to_owned(), 1), ("K".to_owned(), 2), ("N".to_owned(), 2)]);
-//! let concrete = formula.at(&dims)?;
+//! let sized = formula.at(&dims)?;
 //! let known = Values::from([
 //!     ("A".to_owned(), vec![1.0, 2.0]),
 //!     ("B".to_owned(), vec![3.0, 4.0, 5.0, 6.0]),
 //!     ("grad(C)".to_owned(), vec![1.0, 10.0]),
 //! ]);
-//! let results = concrete.evaluate(&known, &["C", "grad(A)"])?;
+//! let results = sized.evaluate(&known, &["C", "grad(A)"])?;
 //! assert_eq!(results["C"][0].value, 1.0 * 3.0 + 2.0 * 5.0);
 //! assert_eq!(results["grad(A)"][1].value, 1.0 * 5.0 + 10.0 * 6.0);
-//! // Small integers: every summation order gives the same bits.
+//! // Products of small integers: every summation order gives the same bits, so a right kernel has no error.
 //! assert_eq!(results["grad(A)"][1].bound, 0.0);
 //!
-//! // What the element is made of.
+//! // The products that an element is the sum of.
 //! let at = ElementRef { tensor: "grad(A)".to_owned(), coords: vec![0, 1] };
-//! let terms = concrete.terms(&known, &at, 100)?.unwrap_or_default();
+//! let terms = sized.terms(&known, &at, 100)?.unwrap_or_default();
 //! assert_eq!(terms.len(), 2);
 //! assert_eq!(terms[1].indices, [("j".to_owned(), 1)]);
 //! # Ok(())
@@ -46,8 +52,8 @@
 //!
 //! # The language
 //!
-//! A formula is one or more statements, one a line or separated by `;`. `#` starts a comment. A line
-//! goes on in the next one inside brackets, after an operator, and before an operator.
+//! A formula is one or more statements, one a line or separated by `;`. `#` starts a comment. A statement continues in the
+//! next line inside brackets, after an operator, and before an operator.
 //!
 //! ```text
 //! output[b,k,oh,ow] = bias[k]
@@ -55,9 +61,9 @@
 //! ```
 //!
 //! - Bodies have `+ - * /`, signs, brackets, decimal numbers, sizes by name, and reductions: `sum[i,j] body`, `max`, `min`,
-//!   and `argmax`, `argmin`, which give the row-major place of the winner among the reduction's indices. The body
+//!   and `argmax`, `argmin`, which give the row-major position of the extremum among the reduction's indices. The body
 //!   of a reduction is a *term*: it extends over `*` and `/` and ends before `+` and `-`, as in a book.
-//!   So `sum[k] a[k] * b[k] + c` adds `c` once. Of equal candidates the first wins, and NaN wins over all.
+//!   So `sum[k] a[k] * b[k] + c` adds `c` once. Of equal candidates the first wins, and NaN wins over all numbers.
 //!   Padding wins only where there is nothing else.
 //! - Functions: `exp log sqrt rsqrt tanh abs` of one value, `max min pow` of two (a number wins over NaN, as with `fmaxf`), and the casts `f16 bf16 f32`, which round as
 //!   a store does. `index(i)` is the value of a whole-number expression.
@@ -65,16 +71,62 @@
 //! - `x[...]` reads an element. Subscripts are integer expressions over indices and sizes:
 //!   `+ - * / %` with floor division, also written `div(a, b)` and `mod(a, b)`, and `ceil_div`, `min`, `max`; or
 //!   an element of an integer tensor, `x[b, label[b]]`, whose range is checked with the data.
-//! - `x?[...]` contributes outside the tensor what changes nothing: 0 in a sum, -∞ in a maximum, ∞ in a minimum.
+//! - `x?[...]` is a padded read: outside the tensor it has the value that changes nothing, 0 in a sum, -∞ in a maximum, ∞
+//!   in a minimum.
 //! - A tensor without axes is written without brackets: `loss = sum[i] x[i] * x[i]`.
 //! - `grad(x)` names the cotangent of `x`: what a derived statement computes, or a given one. `x'` is a tensor of the type
 //!   of `x`: what it holds afterwards.
 //! - The indices on the left run over the axes of the tensor there. A reduction's index runs over the axis
-//!   on which it stands alone in a subscript (on several: they must have the same size), or over a
+//!   on which it stands alone in a subscript (if there are several, they must have the same size), or over a
 //!   range that is written: `sum[p < K*K, c]`.
-//! - At kinks gradients follow the frameworks: `abs` has 0 at 0, the first of equal arguments or candidates gets all.
+//! - At kinks gradients are those of the deep-learning frameworks: `abs` has 0 at 0, the first of equal arguments or
+//!   candidates gets all.
 //!   `tests/functions.rs` shows all of this in numbers.
 //! - Every tensor is assigned once, before it is read.
+//!
+//! # Map
+//!
+//! Data flow from top to bottom, and each module uses only those above it:
+//!
+//! ```text
+//! syntax      text ⇄ trees: lexer, parser, printer
+//! integer     what integer expressions mean: values, affine forms, intervals, polynomials
+//! shape       sizes and tensor types
+//! program     names resolved, ranges inferred: the intermediate representation
+//! transform   program to program: reverse mode, gather form, back to text
+//! lower       program at fixed sizes: bounds proved, loop nests
+//! rounding    number formats, error analysis of operations, functions and sums
+//! evaluate    loop nests run over data
+//! terms       the products that an element is the sum of
+//! sized_formula, formula   the types that offer all of this
+//! ```
+//!
+//! A new function stands in `syntax::operators`, `rounding::functions` and `transform::local_derivatives`; a new element type
+//! in `dtype` and `rounding::format`; a new rewriting of formulas is a file in `transform`.
+//!
+//! # Glossary
+//!
+//! - **affine form**: `constant + Σ coefficient · index`; a subscript of this form has an exact interval and a stride.
+//! - **ambiguous** data: rounding decides the result, because it can turn a comparison or change the position of an extremum.
+//! - **bound**: how far a right kernel's value may be from the exact one. See [`Approx::bound`].
+//! - **contribution**: `target[subscripts] += body` for all values of some loops. A statement is a sum of contributions.
+//! - **cotangent** `grad(x)`: the derivative of `Σ output · grad(output)` with respect to `x`, of the shape of `x` (the
+//!   adjoint of Griewank and Walther, "Evaluating Derivatives", 2008).
+//! - **enclosure**: a value with a bound of its error (midpoint-radius form).
+//! - **gather form**: a sum for each element of the result, instead of a loop that scatters into it.
+//! - **indirect subscript**: one that reads an element of an integer tensor, `x[label[b]]`.
+//! - **iteration space**: all values of a nest's loops, a box cut by affine constraints.
+//! - **magnitude**: the sum of the absolute values of the terms.
+//! - **padded** read: `x?[...]`, which may lie outside its tensor.
+//! - **profile**: what is known of an expression's values before any is computed: the number of roundings, fraction bits, and
+//!   how regular they are.
+//! - **range**: the values `0 .. n` of an index, inferred from the axis on which the index stands alone.
+//! - **size**: a name in the shapes, `batch` for example; [`Dims`] gives the sizes their values.
+//! - **temporary**: the values of an inner reduction for all values of its free indices.
+//! - **term**: a product, one summand of an element. See [`Term`].
+//! - **unit roundoff** `u`: the greatest relative error of one operation, 2^-24 in f32 (Higham, "Accuracy and Stability of
+//!   Numerical Algorithms", 2002).
+
 mod dtype;
 mod error;
 mod evaluate;

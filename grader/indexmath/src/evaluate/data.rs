@@ -23,13 +23,13 @@ pub(crate) struct TensorData<'a> {
 }
 
 impl<'a> TensorData<'a> {
-    /// Values that are given.
+    /// The data of values that are given.
     pub(crate) fn exact(values: &'a [f64]) -> Self {
         let profile = RoundingProfile::of_data(values);
         Self { values: Cow::Borrowed(values), errors: Vec::new(), profile }
     }
 
-    /// Values that a statement computed.
+    /// The data of values that a statement computed.
     pub(crate) fn computed(elements: &[Approx]) -> Self {
         let values: Vec<f64> = elements.iter().map(|element| element.value).collect();
         let exact = elements.iter().all(|element| element.bound == 0.0);

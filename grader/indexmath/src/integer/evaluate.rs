@@ -42,7 +42,7 @@ pub(crate) fn evaluate(
 /// The value of an expression over sizes alone.
 ///
 /// # Errors
-/// As [`evaluate`].
+/// Those of [`evaluate`].
 pub(crate) fn evaluate_size(int: &IntExpr, dims: &Dims) -> Result<i64> {
     evaluate(int, dims, &|_| None)
 }
@@ -78,7 +78,7 @@ pub(crate) fn evaluate_proved(int: &IntExpr, index: &impl Fn(usize) -> i64) -> i
 /// Replaces sizes by their values, and operations on constants by their results.
 ///
 /// # Errors
-/// As [`evaluate`], for the parts without indices.
+/// Those of [`evaluate`], for the parts without indices.
 pub(crate) fn fold_constants(int: &IntExpr, dims: &Dims) -> Result<IntExpr> {
     let kind = match &int.kind {
         IntKind::Const(_) | IntKind::Index(_) | IntKind::Element(_) => return Ok(int.clone()),

@@ -42,7 +42,7 @@ pub(crate) struct Layout {
     pub len: usize,
 }
 
-/// A statement.
+/// A statement at fixed sizes.
 #[derive(Clone, Debug)]
 pub(crate) struct LoweredStatement {
     pub target: TensorId,

@@ -49,6 +49,7 @@ pub(crate) fn resolve(
     Ok(resolver.program)
 }
 
+/// The program so far, and what a name means at this point of a statement.
 struct Resolver {
     program: Program,
     /// For each tensor that is assigned: the position of the first statement that does so.

@@ -37,6 +37,15 @@ impl Format {
             precision: 24,
             min_exponent: -149,
         };
+        // Accumulated in f32, and stored with less precision.
+        let stored = |precision: i32, min_exponent: i32, max: f64| Self {
+            store_roundoff: 2_f64.powi(-precision),
+            store_underflow: 2_f64.powi(min_exponent - 1),
+            max,
+            precision,
+            min_exponent,
+            ..single
+        };
         match dtype {
             DType::F32 => single,
             DType::F64 => Self {
@@ -48,22 +57,8 @@ impl Format {
                 min_exponent: -1074,
                 ..single
             },
-            DType::F16 => Self {
-                store_roundoff: 2_f64.powi(-11),
-                store_underflow: 2_f64.powi(-25),
-                max: 65504.0,
-                precision: 11,
-                min_exponent: -24,
-                ..single
-            },
-            DType::BF16 => Self {
-                store_roundoff: 2_f64.powi(-8),
-                store_underflow: 2_f64.powi(-134),
-                max: 255.0 * 2_f64.powi(120),
-                precision: 8,
-                min_exponent: -133,
-                ..single
-            },
+            DType::F16 => stored(11, -24, 65504.0),
+            DType::BF16 => stored(8, -133, 255.0 * 2_f64.powi(120)),
             DType::I32 => Self {
                 exact_up_to: f64::from(i32::MAX),
                 store_underflow: 1.0,

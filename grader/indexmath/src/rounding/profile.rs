@@ -252,7 +252,7 @@ mod tests {
         assert!(!wide.may_correlate(100_000.0));
     }
 
-    /// In 0..1.
+    /// A number in 0..1, without a pattern in `i`.
     fn noise(i: usize) -> f64 {
         let x = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let x = (x ^ (x >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -75,6 +75,7 @@ pub(crate) fn expand(
     Ok(Some(terms))
 }
 
+/// An expansion under way.
 struct Expander<'a> {
     source: Source<'a>,
     /// The number of terms, at most.

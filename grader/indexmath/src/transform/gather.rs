@@ -43,6 +43,7 @@ pub(crate) fn gather_form(
     solver.finish(axes).unwrap_or(GatherForm { sum: contribution.loops.clone(), body })
 }
 
+/// The equations of one contribution, and what is solved of them.
 struct Solver<'a> {
     program: &'a Program,
     contribution: &'a Contribution,
@@ -225,7 +226,7 @@ impl<'a> Solver<'a> {
             Node::Index(int) => Node::Index(self.substitute(int)),
             Node::Neg(inner) => Node::negate(self.rewrite(inner, fragile)?),
             Node::Reduce(reduction, bound, body) => {
-                // Outside there is no sum, but a maximum that is infinite; a place is always a number.
+                // Outside there is no sum, but a maximum that is infinite; a position is always finite.
                 let fragile = match reduction {
                     Reduction::Sum => fragile,
                     Reduction::Max | Reduction::Min => true,

@@ -102,6 +102,7 @@ fn is_active(node: &Node, program: &Program) -> bool {
     active
 }
 
+/// A reverse pass under way.
 struct ReversePass<'a, A> {
     program: &'a Program,
     rules: LocalDerivatives<'a, A>,

@@ -53,6 +53,7 @@ fn axis_name(program: &Program, statement: &Assignment, axis: usize, size: &DimE
     }
 }
 
+/// Makes parsed expressions of resolved ones.
 struct Printer<'a> {
     program: &'a Program,
     /// The names of the indices that are bound here.
