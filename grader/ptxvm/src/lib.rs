@@ -92,8 +92,8 @@
 //!
 //! # Where values come from
 //!
-//! [`launch_shadowed`] runs a launch again with each value carrying the sum of products of buffer elements that made it, and
-//! [`Shadow::element`] lists them, with the source line of each. [`launch()`] pays nothing for it.
+//! [`launch_with_provenance`] runs a launch again with each value carrying the sum of products of buffer elements that made it, and
+//! [`Provenance::element`] lists them, with the source line of each. [`launch()`] pays nothing for it.
 //!
 //! # Other orders
 //!
@@ -115,8 +115,8 @@
 //!
 //! - Diverged lanes meet at the immediate post-dominator of their branch, and part only when some of them spin: a GPU may run them in
 //!   other orders.
-//! - [`launch_shadowed`] follows no values through recursion, the device heap and cooperative launches, nor through tensor cores
-//!   and asynchronous copies: [`Shadow::is_complete`] is false then.
+//! - [`launch_with_provenance`] follows no values through recursion, the device heap and cooperative launches, nor through tensor cores
+//!   and asynchronous copies: [`Provenance::is_complete`] is false then.
 //! - A launch begins when those before it have ended, whatever attributes it has: a `griddepcontrol.wait` that lacks is not noticed.
 //! - A GPU's heap takes more for an allocation than its size, and its stack has 1 KiB unless `cudaLimitStackSize` is raised.
 //!
@@ -263,19 +263,23 @@ mod memory;
 mod program;
 mod source_loc;
 
-pub use crate::instruments::provenance::expansion::{Expansion, Factor, Product};
-pub use crate::instruments::provenance::number::Number;
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, MbarrierMisuse, RaceKind, Space};
 pub use instruments::count::counts::{Counters, Counts, Site, Stride};
-pub use instruments::provenance::tracker::{Shadow, Written};
+pub use instruments::provenance::expansion::{Expansion, Factor, Product};
+pub use instruments::provenance::number::Number;
+pub use instruments::provenance::tracker::{Provenance, Written};
 pub use instruments::trace::Traced;
 pub use instruments::watch::{Watch, Writer};
 pub use isa::class::Class;
-pub use launch::counted::{launch_counted, launch_profiled};
-pub use launch::grid::{Footprint, Launch, MAX_SHARED, MAX_THREADS, Options, Outcome, launch};
-pub use launch::reordered::{Order, launch_reordered};
-pub use launch::with_provenance::launch_shadowed;
+pub use launch::config::{Launch, Options};
+pub use launch::entry::{
+    launch, launch_counted, launch_profiled, launch_reordered, launch_with_provenance,
+};
+pub use launch::footprint::Footprint;
+pub use launch::outcome::Outcome;
+pub use launch::schedule::Schedule;
+pub use launch::setup::{MAX_SHARED, MAX_THREADS};
 pub use memory::global::{Access, BufferId, Init, Memory};
 pub use memory::heap::{HEAP_SIZE, HeapUse};
 pub use memory::host::HostFault;

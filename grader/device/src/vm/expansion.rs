@@ -1,4 +1,4 @@
-//! What elements are made of: the launches run again with their symbolic shadow.
+//! What elements are made of: the launches run again with the provenance of their values.
 
 use super::findings::line;
 use super::{Session, VmBackend};
@@ -6,11 +6,11 @@ use crate::finding::ThreadId;
 use crate::provenance::{Factor, KernelFactor, KernelSum, KernelTerm, Place};
 use diagnostic::Failure;
 use indexmath::Values;
-use ptxvm::{Expansion, Number, Product, Shadow};
+use ptxvm::{Expansion, Number, Product, Provenance};
 use puzzle::case::{Case, Role};
 use puzzle::tensor::{DType, size_of};
 
-/// How much work a shadow may be.
+/// How much work following the values may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Different values.
@@ -35,12 +35,12 @@ const MAX_TEXT: usize = 60;
 #[derive(Debug)]
 pub struct Followed<'a> {
     session: Session<'a>,
-    shadow: Shadow,
+    provenance: Provenance,
     one_block: bool,
 }
 
 impl VmBackend {
-    /// Runs the case with its shadow, or only one block of it. None where that is too much work, or where the kernel does
+    /// Runs the case with the provenance of its values, or only one block of it. None where that is too much work, or where the kernel does
     /// what is not followed.
     ///
     /// # Errors
@@ -54,14 +54,18 @@ impl VmBackend {
         let mut session = Session::new(self, &case.tensors);
         let numbers = case.tensors.iter().zip(&session.buffers);
         let numbers = numbers.filter_map(|(t, &id)| Some((id, number(t.tensor.dtype)?)));
-        let mut shadow = Shadow::new(numbers).with_limits(effort.nodes, effort.steps);
+        let mut provenance = Provenance::new(numbers).with_limits(effort.nodes, effort.steps);
         if let Some(block) = block {
-            shadow = shadow.with_block(block);
+            provenance = provenance.with_block(block);
         }
         for launch in &case.launches {
-            session.launch_shadowed(launch, &mut shadow)?;
+            session.launch_with_provenance(launch, &mut provenance)?;
         }
-        Ok(shadow.is_complete().then_some(Followed { session, shadow, one_block: block.is_some() }))
+        Ok(provenance.is_complete().then_some(Followed {
+            session,
+            provenance,
+            one_block: block.is_some(),
+        }))
     }
 }
 
@@ -93,7 +97,7 @@ impl Followed<'_> {
         let buffer = *self.session.buffers.get(tensor)?;
         let byte = (flat * size_of(case.tensors[tensor].tensor.dtype)) as u64;
         let memory = &self.session.memory;
-        let written = self.shadow.element(memory, buffer, byte, MAX_PRODUCTS)?;
+        let written = self.provenance.element(memory, buffer, byte, MAX_PRODUCTS)?;
         let Expansion::Products(products) = written.value else { return None };
         let terms: Option<Vec<KernelTerm>> =
             products.iter().map(|product| self.term(scope, product)).collect();
@@ -101,7 +105,7 @@ impl Followed<'_> {
             writer: ThreadId { block: written.block, thread: written.thread },
             line: written.loc.as_ref().map(line),
             terms: terms?,
-            general: !self.shadow.depends_on_values(),
+            general: !self.provenance.depends_on_values(),
             overwrote: written.overwrote,
             one_block: self.one_block,
         })

@@ -137,10 +137,10 @@ impl<'a> Session<'a> {
             .map_err(|e| cannot_launch(launch, &e))
     }
 
-    fn launch_shadowed(
+    fn launch_with_provenance(
         &mut self,
         launch: &CaseLaunch,
-        shadow: &mut ptxvm::Shadow,
+        provenance: &mut ptxvm::Provenance,
     ) -> Result<(), Failure> {
         let kernel = self.kernel(launch)?;
         let options = Options {
@@ -149,13 +149,13 @@ impl<'a> Session<'a> {
             ..Options::default()
         };
         let start = self.start(kernel, launch);
-        ptxvm::launch_shadowed(
+        ptxvm::launch_with_provenance(
             &self.backend.module,
             kernel,
             &start,
             &mut self.memory,
             &options,
-            shadow,
+            provenance,
         )
         .map_err(|e| cannot_launch(launch, &e))
     }

@@ -2,11 +2,12 @@
 
 use super::{RunTensor, Session, VmBackend, budget, cannot_launch};
 use diagnostic::Failure;
-use ptxvm::{Options, Order};
+use ptxvm::{Options, Schedule};
 use puzzle::case::Case;
 
 /// In reverse, then scattered twice: the sum of a few floats may be the same in one other order.
-const ORDERS: [Order; 3] = [Order::Reversed, Order::Scattered(1), Order::Scattered(2)];
+const SCHEDULES: [Schedule; 3] =
+    [Schedule::Reversed, Schedule::Scattered(1), Schedule::Scattered(2)];
 
 impl VmBackend {
     /// What the tensors hold after a run in the `nth` order; `None` after the last one, or where a kernel that waits for
@@ -16,7 +17,7 @@ impl VmBackend {
         case: &Case,
         nth: usize,
     ) -> Result<Option<Vec<RunTensor>>, Failure> {
-        let Some(&order) = ORDERS.get(nth) else { return Ok(None) };
+        let Some(&schedule) = SCHEDULES.get(nth) else { return Ok(None) };
         let mut session = Session::new(self, &case.tensors);
         let options = Options {
             budget: self.budget.unwrap_or_else(|| budget(&case.tensors)),
@@ -28,7 +29,7 @@ impl VmBackend {
             let options = Options { cooperative: launch.cooperative, ..options.clone() };
             let memory = &mut session.memory;
             let ended =
-                ptxvm::launch_reordered(&self.module, kernel, &start, memory, &options, order)
+                ptxvm::launch_reordered(&self.module, kernel, &start, memory, &options, schedule)
                     .map_err(|e| cannot_launch(launch, &e))?;
             if !ended {
                 return Ok(None);

@@ -50,19 +50,18 @@ impl Tracer {
     }
 }
 
-impl Monitor for Option<Tracer> {
+impl Monitor for Tracer {
     #[inline(always)]
     fn access(&mut self, event: &Event, _log: &mut Log) {
-        let Some(tracer) = self else { return };
         if event.window != Window::Global
-            || event.block != tracer.block
-            || event.warp != tracer.warp
-            || event.mask >> tracer.lane & 1 == 0
-            || tracer.seen.len() >= LIMIT
+            || event.block != self.block
+            || event.warp != self.warp
+            || event.mask >> self.lane & 1 == 0
+            || self.seen.len() >= LIMIT
         {
             return;
         }
-        let address = event.addresses[tracer.lane as usize];
+        let address = event.addresses[self.lane as usize];
         let hit = event.memory.locate(address);
         let traced = Traced {
             kind: event.kind,
@@ -71,11 +70,11 @@ impl Monitor for Option<Tracer> {
             size: event.size,
             loc: None,
         };
-        tracer.seen.push((event.pc, traced));
+        self.seen.push((event.pc, traced));
     }
 
     #[inline(always)]
     fn knows(&self, _reads: &WordReads) -> bool {
-        self.is_none()
+        false
     }
 }

@@ -52,17 +52,16 @@ impl Watcher {
     }
 }
 
-impl Monitor for Option<Watcher> {
+impl Monitor for Watcher {
     #[inline(always)]
     fn access(&mut self, event: &Event, _log: &mut Log) {
-        let Some(watcher) = self else { return };
         if event.kind == AccessKind::Read || event.window != Window::Global {
             return;
         }
         for lane in lanes(event.done) {
             let at = event.addresses[lane];
-            if at < watcher.end && at.wrapping_add(event.size.into()) > watcher.start {
-                watcher.last = Some((event.pc, event.warp * 32 + lane as u32));
+            if at < self.end && at.wrapping_add(event.size.into()) > self.start {
+                self.last = Some((event.pc, event.warp * 32 + lane as u32));
             }
         }
     }

@@ -1,9 +1,7 @@
-//! Blocks that wait for each other: how many have room on the device at once.
+//! How many blocks of a launch the device has room for at once.
 
+use super::config::Launch;
 use crate::error::LaunchError;
-use crate::launch::grid::Launch;
-use crate::memory::global::Memory;
-use crate::memory::grid_workspace;
 
 /// The device that launches are measured by: an H200 (CUDA C++ Programming Guide, "Technical Specifications per Compute
 /// Capability", 9.0).
@@ -24,22 +22,17 @@ pub(crate) fn room(launch: &Launch, shared: u32) -> u64 {
     by_threads.min(by_shared).min(BLOCKS) * MULTIPROCESSORS
 }
 
-/// The address of the workspace of a cooperative launch, ready for it.
-pub(crate) fn workspace(
-    memory: &mut Memory,
-    launch: &Launch,
-    shared: u32,
-) -> Result<u64, LaunchError> {
-    let blocks: u64 = launch.grid.iter().map(|&count| u64::from(count)).product();
-    let room = room(launch, shared);
-    if blocks > room {
-        let threads: u32 = launch.block.iter().product();
-        return Err(LaunchError::Configuration(format!(
-            "a cooperative launch needs all its {blocks} blocks on the device at once; it has room for {room} of {threads} \
-             threads and {shared} bytes of shared memory"
-        )));
+/// Whether all blocks of a cooperative launch have room at once; `shared` is what each needs, in bytes.
+pub(super) fn check_room(launch: &Launch, shared: u32) -> Result<(), LaunchError> {
+    let (blocks, room) = (launch.blocks(), room(launch, shared));
+    if blocks <= room {
+        return Ok(());
     }
-    Ok(grid_workspace::prepare(memory))
+    let threads = launch.threads();
+    Err(LaunchError::Configuration(format!(
+        "a cooperative launch needs all its {blocks} blocks on the device at once; it has room for {room} of {threads} \
+         threads and {shared} bytes of shared memory"
+    )))
 }
 
 #[cfg(test)]

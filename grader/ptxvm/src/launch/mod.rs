@@ -1,8 +1,16 @@
 //! From a kernel and its configuration to results: blocks in parallel, one after another, or taking turns.
 
-pub(crate) mod cooperative;
-pub(crate) mod counted;
-pub(crate) mod grid;
-pub(crate) mod reordered;
-pub(crate) mod residents;
-pub(crate) mod with_provenance;
+mod blocks;
+pub(crate) mod config;
+mod cooperative;
+mod driver;
+pub(crate) mod entry;
+pub(crate) mod footprint;
+mod in_turns;
+mod observers;
+pub(crate) mod outcome;
+mod parallel;
+mod run;
+pub(crate) mod schedule;
+pub(crate) mod setup;
+mod start;

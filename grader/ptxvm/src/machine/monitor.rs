@@ -104,9 +104,13 @@ pub(crate) enum PhaseStep {
 
 /// Watches a block.
 pub(crate) trait Monitor {
-    /// Sees every instruction before it runs: arithmetic then goes one by one.
+    /// Whether a monitor of this type may want to see every instruction before it runs.
     const STEPS: bool = false;
-    /// An instruction is about to run. Called only where `STEPS` is set.
+    /// Whether this one does: arithmetic then runs one instruction at a time.
+    fn steps(&self) -> bool {
+        Self::STEPS
+    }
+    /// An instruction is about to run. Called only where `steps` holds.
     #[inline(always)]
     fn before(&mut self, _step: &Step) {}
     /// A new block begins.
@@ -141,59 +145,133 @@ impl Monitor for () {
     }
 }
 
-/// Two monitors at once.
-impl<A: Monitor, B: Monitor> Monitor for (A, B) {
-    const STEPS: bool = A::STEPS || B::STEPS;
+/// A monitor that may be missing.
+impl<M: Monitor> Monitor for Option<M> {
+    const STEPS: bool = M::STEPS;
+
+    fn steps(&self) -> bool {
+        self.as_ref().is_some_and(M::steps)
+    }
 
     #[inline(always)]
     fn before(&mut self, step: &Step) {
-        self.0.before(step);
-        self.1.before(step);
+        if let Some(monitor) = self {
+            monitor.before(step);
+        }
     }
 
     fn block_start(&mut self, shared_bytes: u32, warps: u32) {
-        self.0.block_start(shared_bytes, warps);
-        self.1.block_start(shared_bytes, warps);
+        if let Some(monitor) = self {
+            monitor.block_start(shared_bytes, warps);
+        }
     }
 
     #[inline(always)]
     fn access(&mut self, event: &Event, log: &mut Log) {
-        self.0.access(event, log);
-        self.1.access(event, log);
+        if let Some(monitor) = self {
+            monitor.access(event, log);
+        }
     }
 
     #[inline(always)]
     fn knows(&self, reads: &WordReads) -> bool {
-        self.0.knows(reads) && self.1.knows(reads)
+        self.as_ref().is_none_or(|monitor| monitor.knows(reads))
     }
 
     fn barrier(&mut self, warps: u32) {
-        self.0.barrier(warps);
-        self.1.barrier(warps);
+        if let Some(monitor) = self {
+            monitor.barrier(warps);
+        }
     }
 
     fn warp_barrier(&mut self, warp: u32) {
-        self.0.warp_barrier(warp);
-        self.1.warp_barrier(warp);
+        if let Some(monitor) = self {
+            monitor.warp_barrier(warp);
+        }
     }
 
     fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
-        self.0.phases(warp, steps);
-        self.1.phases(warp, steps);
+        if let Some(monitor) = self {
+            monitor.phases(warp, steps);
+        }
     }
 
     fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
-        self.0.fence(warp, lanes, fence);
-        self.1.fence(warp, lanes, fence);
+        if let Some(monitor) = self {
+            monitor.fence(warp, lanes, fence);
+        }
     }
 
     fn exchange(&mut self, common: &mut Self) {
-        self.0.exchange(&mut common.0);
-        self.1.exchange(&mut common.1);
+        if let (Some(monitor), Some(common)) = (self, common) {
+            monitor.exchange(common);
+        }
     }
 
     fn resume(&mut self, block: u64) {
-        self.0.resume(block);
-        self.1.resume(block);
+        if let Some(monitor) = self {
+            monitor.resume(block);
+        }
     }
 }
+
+/// Makes a struct a monitor that tells each of its fields, which are monitors, what it is told.
+macro_rules! forward_to_fields {
+    ([$($generics:tt)*] $name:ty: $($field:ident: $monitor:ty),*) => {
+        impl<$($generics)*> $crate::machine::monitor::Monitor for $name {
+            const STEPS: bool = $(<$monitor as $crate::machine::monitor::Monitor>::STEPS)||*;
+
+            fn steps(&self) -> bool {
+                $(self.$field.steps())||*
+            }
+
+            #[inline(always)]
+            fn before(&mut self, step: &$crate::machine::monitor::Step) {
+                $(self.$field.before(step);)*
+            }
+
+            fn block_start(&mut self, shared_bytes: u32, warps: u32) {
+                $(self.$field.block_start(shared_bytes, warps);)*
+            }
+
+            #[inline(always)]
+            fn access(
+                &mut self,
+                event: &$crate::machine::monitor::Event,
+                log: &mut $crate::finding::Log,
+            ) {
+                $(self.$field.access(event, log);)*
+            }
+
+            #[inline(always)]
+            fn knows(&self, reads: &$crate::machine::monitor::WordReads) -> bool {
+                $(self.$field.knows(reads))&&*
+            }
+
+            fn barrier(&mut self, warps: u32) {
+                $(self.$field.barrier(warps);)*
+            }
+
+            fn warp_barrier(&mut self, warp: u32) {
+                $(self.$field.warp_barrier(warp);)*
+            }
+
+            fn phases(&mut self, warp: u32, steps: &[$crate::machine::monitor::PhaseStep]) {
+                $(self.$field.phases(warp, steps);)*
+            }
+
+            fn fence(&mut self, warp: u32, lanes: u32, fence: $crate::isa::ordering::Ordering) {
+                $(self.$field.fence(warp, lanes, fence);)*
+            }
+
+            fn exchange(&mut self, common: &mut Self) {
+                $(self.$field.exchange(&mut common.$field);)*
+            }
+
+            fn resume(&mut self, block: u64) {
+                $(self.$field.resume(block);)*
+            }
+        }
+    };
+}
+pub(crate) use forward_to_fields;

@@ -1,6 +1,6 @@
 //! What a launch and a load refuse.
 
-use ptxvm::{Launch, LaunchError, Module, Options};
+use ptxvm::{Launch, LaunchError, Memory, Module, Options};
 
 use crate::support::{Device, Plain};
 
@@ -80,7 +80,7 @@ fn a_kernel_that_cannot_run_leaves_the_others_alone() {
     let config =
         Launch { grid: [1; 3], block: [1, 1, 1], dynamic_shared: 0, params: vec![vec![0; 8]] };
     let run = |name: &str| {
-        let mut memory = ptxvm::Memory::default();
+        let mut memory = Memory::default();
         ptxvm::launch(
             &module,
             module.kernel(name).unwrap(),
@@ -157,4 +157,35 @@ fn a_full_stack_ends_the_launch() {
     let [finding] = &outcome.findings[..] else { panic!("{:?}", outcome.findings) };
     assert!(matches!(finding.kind, ptxvm::FindingKind::StackOverflow { .. }), "{finding:?}");
     assert_eq!(finding.count, 64);
+}
+
+#[test]
+fn every_launch_refuses_a_refused_kernel() {
+    const REFUSED: &str = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\
+                           wgmma.fence.sync.aligned;\nret;\n}\n";
+    let module = Module::load(REFUSED).expect("a module");
+    let kernel = module.kernel("k").expect("the kernel");
+    let why = LaunchError::Refused(kernel.refusal().expect("a refusal").clone());
+    let launch = Launch { grid: [1; 3], block: [1; 3], dynamic_shared: 0, params: vec![] };
+    let (mut memory, options) = (Memory::default(), Options::default());
+    let outcome = ptxvm::launch(&module, kernel, &launch, &mut memory, &options);
+    assert_eq!(outcome.err().as_ref(), Some(&why));
+    let profiled = ptxvm::launch_profiled(&module, kernel, &launch, &mut memory, &options);
+    assert_eq!(profiled.err().as_ref(), Some(&why));
+    let counted = ptxvm::launch_counted(&module, kernel, &launch, &mut memory, &options);
+    assert_eq!(counted.err().as_ref(), Some(&why));
+    let reversed = ptxvm::Schedule::Reversed;
+    let reordered =
+        ptxvm::launch_reordered(&module, kernel, &launch, &mut memory, &options, reversed);
+    assert_eq!(reordered.err().as_ref(), Some(&why));
+    let mut provenance = ptxvm::Provenance::new([]);
+    let followed = ptxvm::launch_with_provenance(
+        &module,
+        kernel,
+        &launch,
+        &mut memory,
+        &options,
+        &mut provenance,
+    );
+    assert_eq!(followed.err(), Some(why));
 }

@@ -1,18 +1,19 @@
 //! Launches in another order of blocks and warps.
 
 use crate::support::{Device, Plain};
-use ptxvm::{Launch, Order, launch_reordered};
+use ptxvm::{Launch, Schedule, launch_reordered};
 
 const ATOMICS: &str = include_str!("../fixtures/atomics.ptx");
 const CONV: &str = include_str!("../fixtures/conv.ptx");
 const TILED: &str = include_str!("../fixtures/tiled.ptx");
 
-const ORDERS: [Order; 3] = [Order::Reversed, Order::Scattered(1), Order::Scattered(2)];
+const SCHEDULES: [Schedule; 3] =
+    [Schedule::Reversed, Schedule::Scattered(1), Schedule::Scattered(2)];
 
-fn again(device: &mut Device, kernel: &str, launch: &Launch, order: Order) -> bool {
+fn again(device: &mut Device, kernel: &str, launch: &Launch, schedule: Schedule) -> bool {
     let Device { module, memory, options } = device;
     let kernel = module.kernels().find(|k| k.name().contains(kernel)).unwrap();
-    launch_reordered(module, kernel, launch, memory, options, order).unwrap()
+    launch_reordered(module, kernel, launch, memory, options, schedule).unwrap()
 }
 
 /// Values whose float sum depends on the order.
@@ -20,37 +21,41 @@ fn uneven(count: usize) -> Vec<f32> {
     (0..count).map(|i| (i as f32 * 1.7).sin()).collect()
 }
 
-fn float_sum(order: Order, n: usize, block: u32) -> f32 {
+fn float_sum(schedule: Schedule, n: usize, block: u32) -> f32 {
     let mut device = Device::new(ATOMICS);
     let (input, sum) = (device.input(&uneven(n)), device.in_out(&[0f32]));
     let params = vec![device.pointer(input), device.pointer(sum), (n as i32).bytes()];
     let grid = [(n as u32).div_ceil(block), 1, 1];
     let launch = Launch { grid, block: [block, 1, 1], dynamic_shared: 0, params };
-    assert!(again(&mut device, "float_sum", &launch, order));
+    assert!(again(&mut device, "float_sum", &launch, schedule));
     device.read::<f32>(sum)[0]
 }
 
 #[test]
 fn a_float_sum_by_atomics_shows_the_order_of_blocks_and_of_warps() {
     for (n, block) in [(700, 32), (700, 1024)] {
-        let sums = ORDERS.map(|order| float_sum(order, n, block));
+        let sums = SCHEDULES.map(|schedule| float_sum(schedule, n, block));
         assert!(sums.iter().any(|sum| *sum != sums[0]), "{sums:?}");
         assert!(sums.iter().all(|sum| (sum - sums[0]).abs() < 1e-3), "{sums:?}");
-        assert_eq!(ORDERS.map(|order| float_sum(order, n, block)), sums, "the same order again");
+        assert_eq!(
+            SCHEDULES.map(|schedule| float_sum(schedule, n, block)),
+            sums,
+            "the same order again"
+        );
     }
 }
 
 #[test]
 fn a_kernel_with_an_owner_for_each_element_gives_the_same_bits_in_every_order() {
     let (a, b) = (uneven(33 * 47), uneven(47 * 20));
-    let run = |order: Option<Order>| {
+    let run = |schedule: Option<Schedule>| {
         let mut device = Device::new(TILED);
         let buffers = [device.input(&a), device.input(&b), device.output::<f32>(33 * 20)];
         let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();
         params.extend([33, 20, 47].map(|dim: i32| dim.bytes()));
         let launch = Launch { grid: [2, 3, 1], block: [16, 16, 1], dynamic_shared: 0, params };
-        match order {
-            Some(order) => assert!(again(&mut device, "matmul_tiled", &launch, order)),
+        match schedule {
+            Some(schedule) => assert!(again(&mut device, "matmul_tiled", &launch, schedule)),
             None => {
                 device.launch("matmul_tiled", launch.grid, launch.block, 0, launch.params);
             }
@@ -58,7 +63,7 @@ fn a_kernel_with_an_owner_for_each_element_gives_the_same_bits_in_every_order() 
         device.read::<u32>(buffers[2])
     };
     let first = run(None);
-    assert!(ORDERS.iter().all(|&order| run(Some(order)) == first));
+    assert!(SCHEDULES.iter().all(|&schedule| run(Some(schedule)) == first));
 }
 
 #[test]
@@ -69,7 +74,7 @@ fn what_never_ends_is_told() {
     let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();
     params.extend([1, 1, 5, 5, 1, 3].map(|dim: i32| dim.bytes()));
     let launch = Launch { grid: [1, 1, 1], block: [32, 1, 1], dynamic_shared: 0, params };
-    assert!(!again(&mut device, "conv2d_backward_input", &launch, Order::Reversed));
+    assert!(!again(&mut device, "conv2d_backward_input", &launch, Schedule::Reversed));
 }
 
 #[test]
@@ -83,12 +88,12 @@ fn each_block_begins_with_no_barrier_objects_and_constants_hold_addresses() {
                 mbarrier.arrive.shared.b64 %rd1,[object];\n\
                 ld.const.u64 %rd2,[table];\nld.u32 %r2,[%rd2];\nld.param.u64 %rd3,[out];\n\
                 mul.wide.u32 %rd4,%r1,4;\nadd.u64 %rd3,%rd3,%rd4;\nst.global.u32 [%rd3],%r2;\nret;\n}\n";
-    for order in ORDERS {
+    for schedule in SCHEDULES {
         let mut device = Device::new(text);
         let out = device.output::<u32>(4);
         let params = vec![device.pointer(out)];
         let launch = Launch { grid: [4, 1, 1], block: [1; 3], dynamic_shared: 0, params };
-        assert!(again(&mut device, "k", &launch, order), "{order:?}");
+        assert!(again(&mut device, "k", &launch, schedule), "{schedule:?}");
         assert_eq!(device.read::<u32>(out), [7; 4]);
     }
 }

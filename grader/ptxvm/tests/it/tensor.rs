@@ -335,16 +335,16 @@ fn values_are_not_followed_through_tensor_cores() {
         [device.input(&[0u16; 256]), device.input(&[0u16; 256]), device.output::<u16>(256)];
     let params = pointers(&device, &buffers);
     let launch = ptxvm::Launch { grid: [1; 3], block: [32, 1, 1], dynamic_shared: 0, params };
-    let mut shadow = ptxvm::Shadow::new([(buffers[0], ptxvm::Number::F16)]);
+    let mut provenance = ptxvm::Provenance::new([(buffers[0], ptxvm::Number::F16)]);
     let kernel = device.module.kernel("wmma_elements").expect("the kernel");
-    ptxvm::launch_shadowed(
+    ptxvm::launch_with_provenance(
         &device.module,
         kernel,
         &launch,
         &mut device.memory,
         &device.options,
-        &mut shadow,
+        &mut provenance,
     )
     .expect("it runs");
-    assert!(!shadow.is_complete());
+    assert!(!provenance.is_complete());
 }

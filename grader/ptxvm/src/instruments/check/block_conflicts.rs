@@ -100,31 +100,40 @@ impl Conflicts {
     }
 }
 
-/// Watches one block.
+/// Marks what one block touches.
 #[derive(Debug)]
-pub(crate) struct OrderWatch<'c> {
-    pub conflicts: &'c Conflicts,
+pub(crate) struct BlockConflicts<'c> {
+    conflicts: &'c Conflicts,
     /// Number of the block, from 1.
-    pub block: u32,
+    block: u32,
 }
 
-impl Monitor for Option<OrderWatch<'_>> {
+impl<'c> BlockConflicts<'c> {
+    /// For the blocks of one host thread; the others have the same table of conflicts.
+    pub fn new(conflicts: &'c Conflicts) -> Self {
+        Self { conflicts, block: 0 }
+    }
+}
+
+impl Monitor for BlockConflicts<'_> {
     #[inline(always)]
     fn access(&mut self, event: &Event, _log: &mut Log) {
-        if let Some(watch) = self
-            && event.window == Window::Global
-        {
-            watch.global_access(event);
+        if event.window == Window::Global {
+            self.global_access(event);
         }
     }
 
     #[inline(always)]
     fn knows(&self, reads: &WordReads) -> bool {
-        self.is_none() || reads.window != Window::Global || !reads.memory.is_written(reads.address)
+        reads.window != Window::Global || !reads.memory.is_written(reads.address)
+    }
+
+    fn resume(&mut self, block: u64) {
+        self.block = block as u32 + 1;
     }
 }
 
-impl OrderWatch<'_> {
+impl BlockConflicts<'_> {
     fn global_access(&self, event: &Event) {
         let first = event.addresses[event.mask.trailing_zeros() as usize % 32];
         if event.one_buffer {

@@ -48,4 +48,3 @@
 pub(crate) mod counts;
 pub(crate) mod monitor;
 pub(crate) mod patterns;
-pub(crate) mod tally;

@@ -39,7 +39,7 @@ pub enum Node {
     Pair(NodeId, NodeId),
 }
 
-/// All nodes of a shadow.
+/// All nodes that the values of a run are made of.
 #[derive(Debug)]
 pub struct Arena {
     nodes: Vec<Node>,

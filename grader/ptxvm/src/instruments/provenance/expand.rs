@@ -4,7 +4,7 @@ use super::expansion::{Expansion, Factor, Product};
 use crate::instruments::provenance::arena::raw;
 use crate::instruments::provenance::arena::{Node, NodeId, PlaceId};
 use crate::instruments::provenance::number::Number;
-use crate::instruments::provenance::tracker::Shadow;
+use crate::instruments::provenance::tracker::Provenance;
 use crate::memory::global::BufferId;
 
 /// Products and functions inside each other at most.
@@ -22,7 +22,7 @@ struct Raw {
     scaled: PlaceId,
 }
 
-impl Shadow {
+impl Provenance {
     /// The value of a node that was stored as this type.
     pub(super) fn expansion(&self, node: NodeId, number: Number, limit: usize) -> Expansion {
         let mut node = node;

@@ -9,7 +9,7 @@ pub enum Expansion {
     /// In the order in which they were added; equal ones stand as often as they were added. A constant is a product
     /// without factors, and nothing is left of a zero.
     Products(Vec<Product>),
-    /// More products than allowed, or made after the shadow had reached its limit.
+    /// More products than allowed, or made after the provenance had reached its limit.
     TooLarge,
 }
 

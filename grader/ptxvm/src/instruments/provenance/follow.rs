@@ -7,7 +7,7 @@ use crate::instruments::provenance::cells::{Found, Stored};
 use crate::instruments::provenance::number::Number;
 use crate::instruments::provenance::registers::Expressions;
 use crate::instruments::provenance::rules::{Rule, rule};
-use crate::instruments::provenance::tracker::Shadow;
+use crate::instruments::provenance::tracker::Provenance;
 use crate::instruments::provenance::tracker::local_address;
 use crate::isa::ir::{Alu, Atom, AtomOp, Op, System};
 use crate::isa::mbarrier::{Arrival, Operation};
@@ -21,7 +21,7 @@ use crate::machine::monitor::{Event, Monitor, Step};
 use crate::machine::registers::Registers;
 use crate::memory::lane_memory::LaneMemory;
 
-impl Monitor for &mut Shadow {
+impl Monitor for &mut Provenance {
     const STEPS: bool = true;
 
     fn block_start(&mut self, _shared_bytes: u32, _warps: u32) {
@@ -117,7 +117,7 @@ fn moves_nothing(op: &Op) -> bool {
     )
 }
 
-impl Shadow {
+impl Provenance {
     fn place(&self, pc: u32) -> PlaceId {
         self.place_of.get(pc as usize).copied().unwrap_or(0)
     }

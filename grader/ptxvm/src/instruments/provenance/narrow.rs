@@ -3,11 +3,11 @@
 use crate::instruments::provenance::arena::raw;
 use crate::instruments::provenance::arena::{Node, NodeId, PlaceId};
 use crate::instruments::provenance::rules::Half;
-use crate::instruments::provenance::tracker::Shadow;
+use crate::instruments::provenance::tracker::Provenance;
 use crate::isa::names::Slot;
 use crate::machine::registers::Registers;
 
-impl Shadow {
+impl Provenance {
     pub(super) fn half(
         &mut self,
         op: Half,

@@ -31,7 +31,7 @@ const MAX_NODES: usize = 1 << 20;
 /// Instructions of warps at most.
 const MAX_STEPS: u64 = 1 << 24;
 
-/// The expressions behind the elements of tensors, over the launches of [`launch_shadowed`].
+/// The expressions behind the elements of tensors, over the launches of [`launch_with_provenance`].
 ///
 /// Expressions start where a kernel loads an element of one of the named tensors that no kernel has written, and go through
 /// registers, shared, local and global memory, vectors, calls, shuffles, selects and atomics:
@@ -47,7 +47,7 @@ const MAX_STEPS: u64 = 1 << 24;
 ///
 /// ```
 /// use ptxvm::{
-///     Access, Expansion, Factor, Init, Launch, Memory, Module, Number, Options, Shadow, launch_shadowed,
+///     Access, Expansion, Factor, Init, Launch, Memory, Module, Number, Options, Provenance, launch_with_provenance,
 /// };
 ///
 /// // y[0] = x[0] * x[1] + x[0]
@@ -75,12 +75,12 @@ const MAX_STEPS: u64 = 1 << 24;
 /// let params = [x, y].map(|id| memory.address(id).to_le_bytes().to_vec()).to_vec();
 /// let config = Launch { grid: [1; 3], block: [1; 3], dynamic_shared: 0, params };
 ///
-/// let mut shadow = Shadow::new([(x, Number::F32), (y, Number::F32)]);
+/// let mut provenance = Provenance::new([(x, Number::F32), (y, Number::F32)]);
 /// let kernel = module.kernel("k").expect("the kernel");
-/// launch_shadowed(&module, kernel, &config, &mut memory, &Options::default(), &mut shadow)?;
+/// launch_with_provenance(&module, kernel, &config, &mut memory, &Options::default(), &mut provenance)?;
 ///
-/// assert!(shadow.is_complete() && !shadow.depends_on_values());
-/// let written = shadow.element(&memory, y, 0, 100).expect("it was written");
+/// assert!(provenance.is_complete() && !provenance.depends_on_values());
+/// let written = provenance.element(&memory, y, 0, 100).expect("it was written");
 /// let Expansion::Products(products) = written.value else { panic!("a sum of products") };
 /// // x[0] and x[0] * x[1], both from line 3.
 /// assert_eq!(products.iter().map(|p| p.factors.len()).collect::<Vec<_>>(), [1, 2]);
@@ -90,7 +90,7 @@ const MAX_STEPS: u64 = 1 << 24;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Shadow {
+pub struct Provenance {
     pub(super) tensors: HashMap<BufferId, Number>,
     pub(super) arena: Arena,
     pub(super) global: Cells,
@@ -109,7 +109,7 @@ pub struct Shadow {
     pub(crate) only: Option<[u32; 3]>,
 }
 
-impl Shadow {
+impl Provenance {
     /// Follows the elements of these buffers; outputs belong to them as well as inputs.
     pub fn new(tensors: impl IntoIterator<Item = (BufferId, Number)>) -> Self {
         Self {

@@ -114,7 +114,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 part.now.pc = pc;
                 continue;
             };
-            if M::STEPS {
+            if M::STEPS && self.state.monitor.steps() {
                 self.before(pc, mask);
             }
             self.warp.executed += u64::from(instr.counted);

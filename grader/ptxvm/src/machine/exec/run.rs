@@ -14,11 +14,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let code = env.program.code.as_slice();
         let slice_end = (self.warp.executed + slice).min(env.budget);
         self.begin_turn(slice_end);
+        // Where no monitor steps, the code for it is not compiled.
+        let steps = M::STEPS && self.state.monitor.steps();
         let mut pc = self.warp.now.pc;
         loop {
             let mask = self.warp.now.mask;
             let mut reach = code;
-            if M::STEPS {
+            if steps {
                 if self.waits_for_all(pc) {
                     pc = self.warp.now.pc;
                     continue;
@@ -33,11 +35,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
             // Code ends in `Exit` or `Ret`, so there is always a next instruction.
             pc = ran.next as Pc;
             self.warp.now.pc = pc;
-            if M::STEPS && ran.next == reach.len() {
+            if steps && ran.next == reach.len() {
                 continue;
             }
             let instr = &code[ran.next];
-            if !M::STEPS && self.waits_for_all(pc) {
+            if !steps && self.waits_for_all(pc) {
                 pc = self.warp.now.pc;
                 continue;
             }

@@ -3,9 +3,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use super::{BlockResult, Footprint, Run, Worker};
+use super::footprint::Footprint;
+use super::observers::{Checks, Record};
+use super::run::{BlockResult, Results, Run, Worker};
+use super::schedule::Schedule;
 use crate::instruments::check::block_conflicts::{Conflicts, MAX_BLOCKS};
-use crate::instruments::count::tally::Tally;
 use crate::machine::block::{Ended, Patience};
 use crate::memory::global::Buffer;
 
@@ -39,32 +41,27 @@ fn expected(lane_instructions: u64, so_far: u64, blocks: u64) -> u64 {
 
 impl Run<'_, '_> {
     /// Whether the blocks from `next` on are worth several host threads.
-    pub(super) fn fork<T: Tally>(
-        &self,
-        next: u64,
-        blocks: u64,
-        so_far: &Worker<T>,
-    ) -> Option<Fork> {
+    pub(super) fn fork<R>(&self, next: u64, so_far: &Worker<R>) -> Option<Fork> {
+        let blocks = self.grid.blocks();
         if next > 0 {
             let expected = expected(so_far.state.lane_instructions, next, blocks);
             return (expected > FROM).then_some(Fork::Later);
         }
-        let program = self.env.program;
-        let threads = blocks.saturating_mul(self.start.threads.into());
+        let program = self.grid.env.program;
+        let threads = blocks.saturating_mul(self.grid.start.threads.into());
         let instructions = threads.saturating_mul(program.code.len() as u64);
         // A block that may wait for another must not be alone on its thread.
         (!program.polls && instructions > AT_ONCE_FROM).then_some(Fork::AtOnce)
     }
 
-    /// Host threads take the next block in turn. What these leave, their lane instructions, and what the tally has seen of them;
-    /// or memory is as it was.
-    pub(super) fn parallel<T: Tally>(
+    /// Host threads take the next block in turn, from `first` on. What these leave; or a setback, and memory is as it was.
+    pub(super) fn parallel<R: Record>(
         &self,
         first: u64,
-        blocks: u64,
-        so_far: &Worker<T>,
+        so_far: &Worker<R>,
         fork: Fork,
-    ) -> Result<(Vec<BlockResult>, u64, T), Setback> {
+    ) -> Result<Results<R>, Setback> {
+        let (blocks, memory) = (self.grid.blocks(), self.grid.env.memory);
         let threads = rayon::current_num_threads();
         if threads == 1 || blocks > MAX_BLOCKS {
             return Err(Setback::Alone);
@@ -74,20 +71,26 @@ impl Run<'_, '_> {
             Fork::Later => Patience::ENDLESS,
         };
         let is_long = AtomicBool::new(false);
-        let before = self.env.memory.snapshot();
-        let conflicts = Conflicts::new(self.env.memory);
-        let earlier = &so_far.state.monitor.0.0.global;
-        conflicts.seed(earlier);
+        let before = memory.snapshot();
+        let conflicts = Conflicts::new(memory);
+        let mut global = conflicts.bytes();
+        if let Some(Checks { races, .. }) = &so_far.state.monitor.checks {
+            conflicts.seed(&races.global);
+            global += races.global.bytes();
+        }
         let copies: usize = before.iter().flatten().map(Buffer::copy_bytes).sum();
-        let global = earlier.bytes() + conflicts.bytes() + copies;
         let next = AtomicU64::new(first);
         // Neighbouring blocks mostly write to neighbouring places, which host threads had better not share.
         let chunk = |start: u64| ((blocks - start) / (8 * threads as u64)).clamp(1, 8);
         let take = |start: u64| (start < blocks).then(|| start + chunk(start));
-        let collected =
-            Mutex::new((Vec::new(), 0, T::new(self.env.program), Footprint { global, shared: 0 }));
+        let results = Results {
+            blocks: Vec::new(),
+            lane_instructions: 0,
+            records: R::new(self.grid.env.program),
+        };
+        let collected = Mutex::new((results, Footprint { global: global + copies, shared: 0 }));
         let work = || {
-            let mut worker = self.worker::<T>(Some(&conflicts));
+            let mut worker = self.worker::<R>(Some(&conflicts));
             let mut mine = Vec::new();
             while let Ok(start) = next.fetch_update(Relaxed, Relaxed, take) {
                 for index in start..start + chunk(start) {
@@ -95,10 +98,7 @@ impl Run<'_, '_> {
                     if over || conflicts.found() || is_long.load(Relaxed) {
                         break;
                     }
-                    self.start.begin(self.env, self.grid, &mut worker, index);
-                    if let Some(order) = &mut worker.state.monitor.0.1.1.1 {
-                        order.block = index as u32 + 1;
-                    }
+                    self.grid.begin(&mut worker, index, Schedule::Ascending);
                     if self.run_block(&mut worker, patience) == Ended::Paused {
                         is_long.store(true, Relaxed);
                     }
@@ -106,10 +106,11 @@ impl Run<'_, '_> {
                 }
             }
             if let Ok(mut all) = collected.lock() {
-                all.3.add(Footprint::of(&worker));
-                all.0.append(&mut mine);
-                all.1 += worker.state.lane_instructions;
-                all.2.add(worker.state.monitor.1);
+                let (results, footprint) = &mut *all;
+                footprint.add(Footprint::of(&worker));
+                results.blocks.append(&mut mine);
+                results.lane_instructions += worker.state.lane_instructions;
+                results.records.add(worker.state.monitor.records);
             }
         };
         rayon::in_place_scope(|scope| {
@@ -118,17 +119,16 @@ impl Run<'_, '_> {
             }
             work();
         });
-        let (mut found, lane_instructions, tally, footprint) =
-            collected.into_inner().map_err(|_| Setback::Alone)?;
+        let (mut results, footprint) = collected.into_inner().map_err(|_| Setback::Alone)?;
         self.most.note(footprint);
         // Where a block was stopped, how far the others came is chance.
         let order_matters = conflicts.found() || self.stop.load(Relaxed) != u64::MAX;
         if order_matters || is_long.load(Relaxed) {
-            self.env.memory.restore(&before);
+            memory.restore(&before);
             self.stop.store(u64::MAX, Relaxed);
             return Err(if order_matters { Setback::OrderMatters } else { Setback::Alone });
         }
-        found.sort_by_key(|result: &BlockResult| result.index);
-        Ok((found, lane_instructions, tally))
+        results.blocks.sort_by_key(|result: &BlockResult| result.index);
+        Ok(results)
     }
 }

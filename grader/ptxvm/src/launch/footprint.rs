@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::{Run, Worker};
-use crate::instruments::count::tally::Tally;
+use super::blocks::Resident;
+use super::observers::Observers;
 
 /// The most memory that the checks of a launch needed at a time, in bytes. What a GPU has too does not count: buffers, shared
 /// and local memory, registers.
@@ -23,12 +23,13 @@ impl Footprint {
     }
 
     /// What a block and those before it have needed.
-    pub(super) fn of<T: Tally>(worker: &Worker<T>) -> Self {
-        let races = &worker.state.monitor.0.0;
-        Self {
-            global: races.global.most_bytes(),
-            shared: races.shared_bytes() + worker.state.shared.flag_bytes(),
-        }
+    pub(super) fn of<R>(worker: &Resident<Observers<R>>) -> Self {
+        let flags = worker.state.shared.flag_bytes();
+        let Some(checks) = &worker.state.monitor.checks else {
+            return Self { global: 0, shared: flags };
+        };
+        let races = &checks.races;
+        Self { global: races.global.most_bytes(), shared: races.shared_bytes() + flags }
     }
 }
 
@@ -40,16 +41,14 @@ pub(super) struct Most {
 }
 
 impl Most {
+    /// Takes in what one or more host threads needed at a time.
     pub fn note(&self, footprint: Footprint) {
         self.global.fetch_max(footprint.global, Relaxed);
         self.shared.fetch_max(footprint.shared, Relaxed);
     }
-}
 
-impl Run<'_, '_> {
-    pub(super) fn footprint(&self) -> Footprint {
-        let flags = self.env.memory.flag_bytes();
-        let (global, shared) = (self.most.global.load(Relaxed), self.most.shared.load(Relaxed));
-        Footprint { global: flags + global, shared }
+    /// The most that was noted.
+    pub fn get(&self) -> Footprint {
+        Footprint { global: self.global.load(Relaxed), shared: self.shared.load(Relaxed) }
     }
 }

@@ -2,16 +2,38 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{BlockResult, MAX_PRINTED, Outcome, Run, block_coordinates};
+use super::footprint::Footprint;
+use super::run::{BlockResult, Run};
 use crate::finding::{Finding, FindingKind, Raw, Space, merge};
+use crate::instruments::trace::Traced;
 use crate::instruments::watch::Writer;
 use crate::lanes::coordinates;
 use crate::source_loc::SourceLoc;
 
+/// Bytes that a launch may print; the rest is dropped. The hardware's buffer holds as much.
+const MAX_PRINTED: usize = 1 << 20;
+
+/// What a launch did.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Sorted by block, then thread of the first occurrence; the same at every run.
+    pub findings: Vec<Finding>,
+    /// The accesses of the traced thread, in program order.
+    pub trace: Vec<Traced>,
+    /// Who wrote the watched place last: of several blocks, the one with the highest index.
+    pub writer: Option<Writer>,
+    /// Instructions executed, counted once for each active lane.
+    pub lane_instructions: u64,
+    /// What the kernel printed, block after block.
+    pub printed: String,
+    /// The memory that the checks needed.
+    pub footprint: Footprint,
+}
+
 impl Run<'_, '_> {
     /// Where threads race, that one of them read too early says nothing new.
     fn drop_consequences(&self, raw: &mut Vec<Raw>) {
-        let place = |raw: &Raw| self.env.program.place(raw.pc);
+        let place = |raw: &Raw| self.grid.env.program.place(raw.pc);
         let racing: Vec<(Space, Option<SourceLoc>)> = raw
             .iter()
             .filter_map(|finding| {
@@ -33,13 +55,10 @@ impl Run<'_, '_> {
     }
 
     /// Findings in the order of blocks, equal ones counted together.
-    pub(super) fn merged(
-        &self,
-        results: Vec<BlockResult>,
-        lane_instructions: u64,
-        max_findings: usize,
-    ) -> Outcome {
-        let footprint = self.footprint();
+    pub(super) fn merged(&self, results: Vec<BlockResult>, lane_instructions: u64) -> Outcome {
+        let Footprint { global, shared } = self.most.get();
+        let flags = self.grid.env.memory.flag_bytes();
+        let footprint = Footprint { global: flags + global, shared };
         let mut outcome = Outcome { lane_instructions, footprint, ..Outcome::default() };
         let last = self.stop.load(Relaxed);
         for mut result in results {
@@ -51,12 +70,12 @@ impl Run<'_, '_> {
             for raw in result.raw {
                 let finding = Finding {
                     kind: raw.kind,
-                    loc: self.env.program.place(raw.pc).cloned(),
-                    block: block_coordinates(result.index, self.grid),
-                    thread: coordinates(raw.thread, self.env.block_size),
+                    loc: self.grid.env.program.place(raw.pc).cloned(),
+                    block: self.grid.coordinates(result.index),
+                    thread: coordinates(raw.thread, self.grid.env.block_size),
                     count: raw.count,
                 };
-                merge(&mut outcome.findings, finding, max_findings);
+                merge(&mut outcome.findings, finding, self.options.max_findings);
             }
             if outcome.printed.len() < MAX_PRINTED {
                 outcome.printed.push_str(&result.printed);
@@ -64,9 +83,9 @@ impl Run<'_, '_> {
             outcome.trace.extend(result.trace);
             if let Some((pc, thread)) = result.written {
                 outcome.writer = Some(Writer {
-                    block: block_coordinates(result.index, self.grid),
-                    thread: coordinates(thread, self.env.block_size),
-                    loc: self.env.program.place(pc).cloned(),
+                    block: self.grid.coordinates(result.index),
+                    thread: coordinates(thread, self.grid.env.block_size),
+                    loc: self.grid.env.program.place(pc).cloned(),
                 });
             }
         }

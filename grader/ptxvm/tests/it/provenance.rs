@@ -1,10 +1,11 @@
-//! The symbolic shadow on whole kernels: what each element is made of.
+//! The symbolic provenance on whole kernels: what each element is made of.
 
 use std::collections::BTreeMap;
 
 use crate::support::{Device, Plain, integers};
 use ptxvm::{
-    BufferId, Expansion, Factor, Launch, Number, Options, Shadow, Written, launch_shadowed,
+    BufferId, Expansion, Factor, Launch, Number, Options, Provenance, Written,
+    launch_with_provenance,
 };
 
 const CONV: &str = include_str!("../fixtures/conv.ptx");
@@ -20,7 +21,7 @@ type Sum = BTreeMap<Vec<(usize, i64)>, f64>;
 /// A device whose buffers hold numbers of one type.
 struct Followed {
     device: Device,
-    shadow: Shadow,
+    provenance: Provenance,
     size: u32,
 }
 
@@ -31,7 +32,7 @@ impl Followed {
             Number::F32 => 4,
             Number::F64 => 8,
         };
-        Self { device, shadow: Shadow::new(buffers.iter().map(|&id| (id, number))), size }
+        Self { device, provenance: Provenance::new(buffers.iter().map(|&id| (id, number))), size }
     }
 
     fn run(
@@ -46,14 +47,14 @@ impl Followed {
         let kernel =
             module.kernels().find(|kernel| kernel.name().contains(name)).expect("the kernel");
         let launch = Launch { grid, block, dynamic_shared, params };
-        launch_shadowed(module, kernel, &launch, memory, options, &mut self.shadow)
+        launch_with_provenance(module, kernel, &launch, memory, options, &mut self.provenance)
             .expect("it starts");
-        assert!(self.shadow.is_complete());
+        assert!(self.provenance.is_complete());
     }
 
     fn written(&self, buffer: BufferId, index: usize) -> Written {
         let byte = u64::from(self.size) * index as u64;
-        self.shadow.element(&self.device.memory, buffer, byte, 10_000).expect("it was written")
+        self.provenance.element(&self.device.memory, buffer, byte, 10_000).expect("it was written")
     }
 
     fn sum(&self, buffer: BufferId, index: usize) -> Sum {
@@ -92,7 +93,7 @@ fn a_gather_with_conditions() {
     let params = params(&device, &all, &[batch, c_in, h, w, c_out, f]);
     let mut followed = Followed::new(device, &all, Number::F32);
     followed.run("conv2d_backward_input", [2, 1, 1], [64, 1, 1], 0, params);
-    assert!(!followed.shadow.depends_on_values());
+    assert!(!followed.provenance.depends_on_values());
     for index in 0..count {
         let (x, y) = (index % w, index / w % h);
         let (c, b) = (index / (w * h) % c_in, index / (w * h * c_in));
@@ -130,7 +131,7 @@ fn tiles_in_shared_memory() {
     let params = params(&device, &[a, b, c], &[m, n, k]);
     let mut followed = Followed::new(device, &[a, b, c], Number::F32);
     followed.run("matmul_tiled", [2, 2, 1], [16, 16, 1], 0, params);
-    assert!(!followed.shadow.depends_on_values());
+    assert!(!followed.provenance.depends_on_values());
     for index in 0..m * n {
         let (row, column) = (index / n, index % n);
         let term = |i| (vec![(a.0, (row * k + i) as i64), (b.0, (i * n + column) as i64)], 1.0);
@@ -157,7 +158,7 @@ fn shuffles_and_atomics() {
     let mut followed = Followed::new(device, &[input, out], Number::F32);
     followed.run("block_sum", [1; 3], [128, 1, 1], 0, given);
     assert_eq!(followed.sum(out, 0), all(input));
-    assert!(!followed.shadow.depends_on_values());
+    assert!(!followed.provenance.depends_on_values());
 
     let mut device = Device::new(ATOMICS);
     let input = device.input(&integers(n, 5));
@@ -185,7 +186,7 @@ fn doubles_in_dynamic_shared_memory() {
 }
 
 #[test]
-fn several_launches_share_a_shadow() {
+fn several_launches_share_a_provenance() {
     let n = 8;
     let mut device = Device::new(CONTROL);
     let x = device.input(&integers(n, 1));
@@ -209,7 +210,7 @@ fn a_function_is_a_factor_of_its_own() {
     let given = params(&device, &[input, out], &[1, 4]);
     let mut followed = Followed::new(device, &[input, out], Number::F32);
     followed.run("softmax", [1; 3], [32, 1, 1], 0, given);
-    assert!(followed.shadow.depends_on_values(), "the maximum");
+    assert!(followed.provenance.depends_on_values(), "the maximum");
     let Expansion::Products(products) = followed.written(out, 2).value else { panic!() };
     assert!(products.iter().flat_map(|p| &p.factors).any(|f| matches!(f, Factor::Function { .. })));
 }
@@ -224,28 +225,28 @@ fn limits_end_it_cleanly() {
     let kernel = device.module.kernel("block_sum").expect("the kernel");
     let launch = Launch { grid: [1; 3], block: [128, 1, 1], dynamic_shared: 0, params: given };
     let tensors = [(input, Number::F32), (out, Number::F32)];
-    for mut shadow in [
-        Shadow::new(tensors).with_limits(150, 1 << 20),
-        Shadow::new(tensors).with_limits(1 << 20, 50),
+    for mut provenance in [
+        Provenance::new(tensors).with_limits(150, 1 << 20),
+        Provenance::new(tensors).with_limits(1 << 20, 50),
     ] {
         let (memory, options) = (&mut device.memory, Options::default());
-        launch_shadowed(&device.module, kernel, &launch, memory, &options, &mut shadow)
+        launch_with_provenance(&device.module, kernel, &launch, memory, &options, &mut provenance)
             .expect("it starts");
-        assert!(!shadow.is_complete());
-        let written = shadow.element(&device.memory, out, 0, 1000);
+        assert!(!provenance.is_complete());
+        let written = provenance.element(&device.memory, out, 0, 1000);
         assert!(written.is_none_or(|written| written.value == Expansion::TooLarge));
     }
-    let mut shadow = Shadow::new(tensors);
-    launch_shadowed(
+    let mut provenance = Provenance::new(tensors);
+    launch_with_provenance(
         &device.module,
         kernel,
         &launch,
         &mut device.memory,
         &Options::default(),
-        &mut shadow,
+        &mut provenance,
     )
     .expect("it starts");
-    let written = shadow.element(&device.memory, out, 0, 99).expect("it was written");
+    let written = provenance.element(&device.memory, out, 0, 99).expect("it was written");
     assert_eq!(written.value, Expansion::TooLarge, "one product too many");
 }
 
@@ -257,9 +258,10 @@ fn one_block_can_be_run_alone() {
     let out = device.output::<f32>(2);
     let given = params(&device, &[input, out], &[n]);
     let mut followed = Followed::new(device, &[input, out], Number::F32);
-    followed.shadow = Shadow::new([(input, Number::F32), (out, Number::F32)]).with_block([1, 0, 0]);
+    followed.provenance =
+        Provenance::new([(input, Number::F32), (out, Number::F32)]).with_block([1, 0, 0]);
     followed.run("block_sum", [2, 1, 1], [128, 1, 1], 0, given);
-    assert_eq!(followed.shadow.element(&followed.device.memory, out, 0, 1000), None);
+    assert_eq!(followed.provenance.element(&followed.device.memory, out, 0, 1000), None);
     let half: Sum = (128..256).map(|i| (vec![(input.0, i)], 1.0)).collect();
     assert_eq!(followed.sum(out, 1), half);
 }
@@ -295,7 +297,7 @@ fn calls_and_vectors() {
     let given = params(&device, &[x, out], &[4]);
     let mut followed = Followed::new(device, &[x, out], Number::F32);
     followed.run("calls", [1; 3], [4, 1, 1], 0, given);
-    assert!(followed.shadow.depends_on_values(), "x < 0");
+    assert!(followed.provenance.depends_on_values(), "x < 0");
     // weigh(make(i), x[i]) = i/2 + x[i] * (3 i + 3), weigh(make(i + 1), 1) = (i + 1)/2 + 3 i + 6; -1 where x < 0.
     for (i, factor, constant) in [(0, 3.0, 6.5), (2, 9.0, 14.5), (3, 12.0, 18.5)] {
         let sum = Sum::from([(vec![(x.0, i)], factor), (vec![], constant)]);

@@ -1,0 +1,174 @@
+//! The blocks of a launch: how each begins, and how they run one after another or in turns.
+
+use std::collections::VecDeque;
+
+use super::schedule::Schedule;
+use super::start::Start;
+
+use crate::machine::block::{Barriers, Ended, Patience, Stalled, Turns};
+use crate::machine::exec::state::{BlockState, Env};
+use crate::machine::monitor::Monitor;
+use crate::machine::warp::state::Warp;
+
+/// A turn of a block: long enough that changing over costs little, short enough that waiting costs little.
+const TURN: Patience = Patience { block: 1 << 12, warp: 1 << 10 };
+/// The first turn of a block that need not wait: most have ended by then.
+const FIRST_TURN: Patience = Patience { block: 1 << 16, warp: 1 << 10 };
+
+/// A block with all that it needs to go on.
+pub(crate) struct Resident<M> {
+    pub index: u64,
+    pub state: BlockState<M>,
+    pub warps: Vec<Warp>,
+    pub barriers: Barriers,
+}
+
+/// The blocks of a launch.
+pub(crate) struct Grid<'e> {
+    pub env: &'e Env<'e>,
+    pub start: Start,
+    /// Blocks in x, y, z.
+    pub size: [u32; 3],
+    /// Blocks that the device has room for at once.
+    pub room: u64,
+    /// All blocks must run at once.
+    pub cooperative: bool,
+}
+
+impl Grid<'_> {
+    /// How many blocks there are.
+    pub fn blocks(&self) -> u64 {
+        self.size.iter().map(|&count| u64::from(count)).product()
+    }
+
+    /// The coordinates of a block, of which x runs fastest.
+    pub fn coordinates(&self, index: u64) -> [u32; 3] {
+        let (x, y) = (u64::from(self.size[0]), u64::from(self.size[1]));
+        [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
+    }
+
+    /// Storage for a block that has not begun.
+    pub fn storage<M>(&self, monitor: M) -> Resident<M> {
+        let (program, warps) = (self.env.program, self.start.warps);
+        Resident {
+            index: 0,
+            state: BlockState::new(warps, monitor),
+            warps: (0..warps).map(|_| Warp::new(program)).collect(),
+            barriers: Barriers::default(),
+        }
+    }
+
+    /// Puts a block at its beginning, in the storage of one that has ended. Its warps take their turns as scheduled.
+    pub fn begin<M: Monitor>(&self, resident: &mut Resident<M>, index: u64, schedule: Schedule) {
+        let Resident { state, warps, barriers, .. } = resident;
+        resident.index = index;
+        *barriers = Barriers::default();
+        state.begin(self.coordinates(index), &self.start.shared);
+        state.monitor.resume(index);
+        state.monitor.block_start(self.start.shared_bytes, self.start.warps);
+        // A warp knows its number; its place in the list is its turn.
+        for (warp, turn) in warps.iter_mut().zip(0u64..) {
+            let number = schedule.at(turn, self.start.warps.into()) as u32;
+            let threads = (self.start.threads - number * 32).min(32);
+            warp.restart(&self.start.registers, number, u32::MAX >> (32 - threads));
+            self.start.vary(warp, self.env.block_size, state.coordinates);
+        }
+    }
+
+    /// Runs the blocks that are `wanted` one after another, each to its end, as scheduled. After each block `goes_on` says whether others
+    /// need still run.
+    pub fn one_by_one<M: Monitor>(
+        &self,
+        monitor: M,
+        schedule: Schedule,
+        wanted: impl Fn([u32; 3]) -> bool,
+        mut goes_on: impl FnMut(&mut BlockState<M>, Ended) -> bool,
+    ) {
+        let mut resident = self.storage(monitor);
+        let order = (0..self.blocks()).map(|position| schedule.at(position, self.blocks()));
+        for index in order.filter(|&index| wanted(self.coordinates(index))) {
+            self.begin(&mut resident, index, schedule);
+            let Resident { state, warps, .. } = &mut resident;
+            let ended = Turns { env: self.env, state, warps }.run(|| false);
+            state.printed.clear();
+            if !goes_on(state, ended) {
+                return;
+            }
+        }
+    }
+
+    /// Runs blocks in turns until all have ended, as many at a time as there is room for. `residents` have begun already; `next` begins
+    /// another one, if there is one, in the storage that is given. `end` takes what a block leaves, and says whether others
+    /// need still run. What belongs to the launch and not to a block stays in `common` ([`Monitor::exchange`]).
+    pub fn take_turns<M: Monitor>(
+        &self,
+        common: &mut M,
+        residents: &mut VecDeque<Resident<M>>,
+        mut next: impl FnMut(Option<Resident<M>>, &mut M) -> Option<Resident<M>>,
+        mut end: impl FnMut(&mut Resident<M>, Ended) -> bool,
+    ) {
+        let Self { env, room, .. } = *self;
+        let first = if self.cooperative { TURN } else { FIRST_TURN };
+        // Waiting must not use up what a block may spend.
+        let first = Patience { block: first.block.min(env.budget / 4), ..first };
+        let mut free = None;
+        let mut more = true;
+        let mut stalled = Stalled::default();
+        loop {
+            let mut patience = TURN;
+            if more && (residents.len() as u64) < room {
+                match next(free.take(), common) {
+                    Some(resident) => {
+                        residents.push_front(resident);
+                        patience = first;
+                    }
+                    None => more = false,
+                }
+            }
+            let Some(mut resident) = residents.pop_front() else { return };
+            resident.state.monitor.exchange(common);
+            resident.state.monitor.resume(resident.index);
+            let Resident { state, warps, barriers, .. } = &mut resident;
+            let ended = Turns { env, state, warps }.run_for(barriers, patience, || false);
+            resident.state.monitor.exchange(common);
+            if ended != Ended::Idle {
+                stalled = Stalled::default();
+            }
+            if ended == Ended::Paused {
+                residents.push_back(resident);
+            } else if ended == Ended::Idle {
+                residents.push_back(resident);
+                let full = !more || residents.len() as u64 >= room;
+                if full && stalled.is_certain(residents.len(), || fingerprint(env, residents)) {
+                    wait_in_vain(env, residents, &mut end);
+                    return;
+                }
+            } else if end(&mut resident, ended) {
+                free = Some(resident);
+            } else {
+                return;
+            }
+        }
+    }
+}
+
+/// A number that changes when a register of a thread does.
+fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<Resident<M>>) -> u64 {
+    // The order of the blocks is that of their turns.
+    residents.iter_mut().fold(0, |all, Resident { index, state, warps, .. }| {
+        let print = Turns { env, state, warps }.fingerprint();
+        all ^ (print ^ *index).wrapping_mul(2 * *index + 1)
+    })
+}
+
+/// All blocks wait for each other: the first one is told of.
+fn wait_in_vain<M: Monitor>(
+    env: &Env,
+    residents: &mut VecDeque<Resident<M>>,
+    end: &mut impl FnMut(&mut Resident<M>, Ended) -> bool,
+) {
+    let Some(first) = residents.iter_mut().min_by_key(|resident| resident.index) else { return };
+    let Resident { state, warps, .. } = &mut *first;
+    Turns { env, state, warps }.waits_in_vain();
+    end(first, Ended::Endless);
+}

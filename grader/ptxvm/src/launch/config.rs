@@ -1,0 +1,52 @@
+//! What a launch is asked for: its configuration, and the options of the run.
+
+use crate::instruments::watch::Watch;
+
+/// The configuration of a launch: grid, block, dynamic shared memory, and the bytes of the parameters.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block in bytes.
+    pub dynamic_shared: u32,
+    /// One entry for each parameter, little-endian, of the parameter's size.
+    pub params: Vec<Vec<u8>>,
+}
+
+impl Launch {
+    /// Blocks of the grid.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&count| u64::from(count)).product()
+    }
+
+    /// Threads of a block. The configuration has been checked: what is within the limits cannot overflow.
+    pub(crate) fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+}
+
+/// Limits and extras of a launch.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Instructions that one warp may execute before it counts as endless; the warps of a block together may execute
+    /// twice as many.
+    pub budget: u64,
+    /// Record every global access of this thread: (block, thread).
+    pub trace: Option<([u32; 3], [u32; 3])>,
+    /// Find who wrote this place last.
+    pub watch: Option<Watch>,
+    /// At most this many findings are kept apart (by kind and source line); each counts its repetitions.
+    pub max_findings: usize,
+    /// A cooperative launch (`cudaLaunchCooperativeKernel`): all blocks run at once and may wait for each other with
+    /// `this_grid().sync()`. More blocks than an H200 has room for are refused.
+    pub cooperative: bool,
+}
+
+impl Default for Options {
+    /// A budget of 2^28 instructions, no trace, no watch, 64 findings, not cooperative.
+    fn default() -> Self {
+        Self { budget: 1 << 28, trace: None, watch: None, max_findings: 64, cooperative: false }
+    }
+}

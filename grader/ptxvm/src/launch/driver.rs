@@ -1,0 +1,70 @@
+//! Drives a launch: block after block, by several host threads where the result allows, and in turns where blocks wait for each
+//! other.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::footprint::Footprint;
+use super::observers::Record;
+use super::outcome::Outcome;
+use super::parallel::{Fork, Setback};
+use super::run::{Results, Run};
+use super::schedule::Schedule;
+use crate::machine::block::Ended;
+use crate::machine::exec::state::BlockState;
+
+impl Run<'_, '_> {
+    /// Runs all blocks: what they leave, the records, and whether a block did not end.
+    pub(super) fn all<R: Record>(&self) -> (Outcome, R, bool) {
+        let Results { blocks, lane_instructions, records } = self.results();
+        let endless = self.stop.load(Relaxed) != u64::MAX;
+        (self.merged(blocks, lane_instructions), records, endless)
+    }
+
+    fn results<R: Record>(&self) -> Results<R> {
+        let grid = self.grid;
+        let blocks = grid.blocks();
+        let mut worker = self.worker(None);
+        if grid.cooperative {
+            return self.in_turns(None, worker, 0);
+        }
+        let mut results = Vec::new();
+        let mut next = 0;
+        let mut may_fork =
+            self.checked && !grid.env.program.ordered && grid.env.memory.heap.is_unused();
+        let mut order_matters = false;
+        while next < blocks && next <= self.stop.load(Relaxed) {
+            if may_fork && let Some(fork) = self.fork(next, &worker) {
+                if fork == Fork::Later {
+                    may_fork = false;
+                    if let Some(checks) = &mut worker.state.monitor.checks {
+                        checks.races.global.make_room(grid.env.memory);
+                    }
+                }
+                if !order_matters {
+                    match self.parallel(next, &worker, fork) {
+                        Ok(rest) => {
+                            results.extend(rest.blocks);
+                            worker.state.lane_instructions += rest.lane_instructions;
+                            worker.state.monitor.records.add(rest.records);
+                            break;
+                        }
+                        Err(setback) => order_matters = setback == Setback::OrderMatters,
+                    }
+                }
+            }
+            grid.begin(&mut worker, next, Schedule::Ascending);
+            next += 1;
+            let ended = self.run_block(&mut worker, self.patience());
+            if matches!(ended, Ended::Paused | Ended::Idle) {
+                let storage = self.worker(None);
+                let rest = self.in_turns(Some(worker), storage, next);
+                results.extend(rest.blocks);
+                return Results { blocks: results, ..rest };
+            }
+            results.extend(self.leavings(&mut worker));
+        }
+        self.most.note(Footprint::of(&worker));
+        let BlockState { lane_instructions, monitor, .. } = worker.state;
+        Results { blocks: results, lane_instructions, records: monitor.records }
+    }
+}

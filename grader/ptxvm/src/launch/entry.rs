@@ -1,0 +1,143 @@
+//! The ways to launch a kernel.
+
+use super::config::{Launch, Options};
+use super::observers::{Observers, Records};
+use super::outcome::Outcome;
+use super::run::Run;
+use super::schedule::Schedule;
+use super::setup::Setup;
+use crate::error::LaunchError;
+use crate::instruments::count::counts::Counters;
+use crate::instruments::provenance::tracker::Provenance;
+use crate::machine::block::Ended;
+use crate::memory::global::Memory;
+use crate::program::module::{Kernel, Module};
+
+/// Runs one kernel to its end. Blocks run in parallel with the same result at every run.
+///
+/// After an [`EndlessLoop`](crate::FindingKind::EndlessLoop) or a [`StackOverflow`](crate::FindingKind::StackOverflow), blocks behind
+/// the one that found it may not have run.
+///
+/// # Errors
+/// The device could not start the kernel: it is refused, the configuration is out of the limits, or the parameters do not
+/// match.
+pub fn launch(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<Outcome, LaunchError> {
+    let setup = Setup::new(module, kernel, launch, memory, options)?;
+    let env = setup.env();
+    let (outcome, (), _) = Run::new(&setup.grid(&env), options, true).all();
+    Ok(outcome)
+}
+
+/// As [`launch()`], with counters of the same run besides: what it finds and prints is what it would find and print without
+/// them.
+///
+/// # Errors
+/// As [`launch()`].
+pub fn launch_profiled(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<(Outcome, Counters), LaunchError> {
+    let setup = Setup::new(module, kernel, launch, memory, options)?;
+    Ok(counted(&setup, options, true))
+}
+
+/// As [`launch_profiled`] without the checks: the counters alone, which are the same.
+///
+/// # Errors
+/// As [`launch()`].
+pub fn launch_counted(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<Counters, LaunchError> {
+    let setup = Setup::new(module, kernel, launch, memory, options)?;
+    Ok(counted(&setup, options, false).1)
+}
+
+fn counted(setup: &Setup, options: &Options, checked: bool) -> (Outcome, Counters) {
+    let env = setup.env();
+    let (outcome, records, endless) =
+        Run::new(&setup.grid(&env), options, checked).all::<Records>();
+    let counters = records.counters.map(|counter| counter.finish(setup.kernel));
+    (outcome, Counters { endless, ..counters.unwrap_or_default() })
+}
+
+/// As [`launch()`], in another order of blocks and warps and without the checks; of `options`, the budget counts. True if every
+/// block ran to its end without a mistake: one that waits for another block may not, so a cooperative launch is not tried.
+///
+/// # Errors
+/// As [`launch()`].
+pub fn launch_reordered(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+    schedule: Schedule,
+) -> Result<bool, LaunchError> {
+    let setup = Setup::new(module, kernel, launch, memory, options)?;
+    if options.cooperative {
+        return Ok(false);
+    }
+    let env = setup.env();
+    let observers = Observers { checks: None, records: Records::default() };
+    let mut right = true;
+    setup.grid(&env).one_by_one(
+        observers,
+        schedule,
+        |_| true,
+        |state, ended| {
+            right = ended != Ended::Endless && state.log.raw.is_empty();
+            right
+        },
+    );
+    Ok(right)
+}
+
+/// As [`launch()`], with the provenance of each value, some hundred times slower and without findings.
+///
+/// Several launches may share a provenance, as they share the memory. Where a limit is reached, later blocks do not run.
+///
+/// # Errors
+/// As [`launch()`].
+pub fn launch_with_provenance(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+    provenance: &mut Provenance,
+) -> Result<(), LaunchError> {
+    let options = Options { budget: options.budget.min(provenance.max_steps), ..options.clone() };
+    let setup = Setup::new(module, kernel, launch, memory, &options)?;
+    if options.cooperative {
+        // Blocks that wait for each other cannot be followed one by one.
+        provenance.lost = true;
+        return Ok(());
+    }
+    let env = setup.env();
+    let grid = setup.grid(&env);
+    provenance.begin(env.program, grid.start.warps);
+    if !provenance.is_complete() {
+        return Ok(());
+    }
+    let only = provenance.only;
+    let records = Records { counters: None, provenance: Some(provenance) };
+    let wanted = |block| only.is_none_or(|only| only == block);
+    let observers = Observers { checks: None, records };
+    grid.one_by_one(observers, Schedule::Ascending, wanted, |state, _| {
+        state.monitor.records.provenance.as_ref().is_some_and(|provenance| provenance.is_complete())
+    });
+    Ok(())
+}

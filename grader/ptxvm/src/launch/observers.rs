@@ -1,0 +1,75 @@
+//! All that may watch a launch, by name.
+//!
+//! [`launch()`](crate::launch()) needs the checks alone, so its code is compiled without records: `Observers<()>`. All other
+//! launches share one copy of the machine, `Observers<Records>`, which asks at run time what there is to record.
+
+use crate::instruments::check::block_conflicts::BlockConflicts;
+use crate::instruments::check::races::Races;
+use crate::instruments::count::monitor::Counter;
+use crate::instruments::provenance::tracker::Provenance;
+use crate::instruments::trace::Tracer;
+use crate::instruments::watch::Watcher;
+use crate::machine::monitor::{Monitor, forward_to_fields};
+use crate::program::code::Program;
+
+/// All that watches a block.
+pub(crate) struct Observers<'o, R> {
+    pub checks: Option<Checks<'o>>,
+    pub records: R,
+}
+
+forward_to_fields!(['o, R: Monitor] Observers<'o, R>: checks: Option<Checks<'o>>, records: R);
+
+/// The checks of a launch, and what may be asked for beside them.
+pub(crate) struct Checks<'o> {
+    pub races: Races,
+    /// The accesses of one thread.
+    pub trace: Option<Tracer>,
+    /// The last write to one place.
+    pub watch: Option<Watcher>,
+    /// Where host threads share the blocks: whether the order of these may matter.
+    pub conflicts: Option<BlockConflicts<'o>>,
+}
+
+forward_to_fields!(
+    ['o] Checks<'o>: races: Races, trace: Option<Tracer>, watch: Option<Watcher>,
+    conflicts: Option<BlockConflicts<'o>>
+);
+
+/// What is recorded of each instruction.
+#[derive(Default)]
+pub(crate) struct Records<'o> {
+    pub counters: Option<Counter>,
+    pub provenance: Option<&'o mut Provenance>,
+}
+
+forward_to_fields!(
+    ['o] Records<'o>: counters: Option<Counter>, provenance: Option<&'o mut Provenance>
+);
+
+/// Records of a whole launch. Host threads that share its blocks have one each, which are added up in the end.
+pub(crate) trait Record: Monitor + Send {
+    /// A record of a program that nothing has run of yet.
+    fn new(program: &Program) -> Self;
+    /// Adds what another one has recorded.
+    fn add(&mut self, other: Self);
+}
+
+/// Nothing is recorded.
+impl Record for () {
+    fn new(_program: &Program) -> Self {}
+    fn add(&mut self, (): Self) {}
+}
+
+/// Counters.
+impl Record for Records<'_> {
+    fn new(program: &Program) -> Self {
+        Self { counters: Some(Counter::new(program)), provenance: None }
+    }
+
+    fn add(&mut self, other: Self) {
+        if let (Some(sum), Some(counters)) = (&mut self.counters, &other.counters) {
+            sum.add(counters);
+        }
+    }
+}

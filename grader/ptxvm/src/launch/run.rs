@@ -1,0 +1,120 @@
+//! A launch that runs: its blocks, what watches them, and what they leave.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::blocks::{Grid, Resident};
+use super::config::Options;
+use super::footprint::Most;
+use super::observers::{Checks, Observers, Record};
+use crate::finding::Raw;
+use crate::instruments::check::block_conflicts::{BlockConflicts, Conflicts};
+use crate::instruments::check::global::races::GlobalRaces;
+use crate::instruments::check::races::Races;
+use crate::instruments::trace::{Traced, Tracer};
+use crate::instruments::watch::Watcher;
+use crate::isa::names::Pc;
+use crate::machine::block::{Ended, Patience, Turns};
+
+/// What one block leaves for the report.
+pub(super) struct BlockResult {
+    pub index: u64,
+    pub raw: Vec<Raw>,
+    pub printed: String,
+    pub trace: Vec<Traced>,
+    /// Instruction and thread of the last write to the watched place.
+    pub written: Option<(Pc, u32)>,
+}
+
+/// What all blocks leave.
+pub(super) struct Results<R> {
+    pub blocks: Vec<BlockResult>,
+    pub lane_instructions: u64,
+    pub records: R,
+}
+
+/// Storage that one host thread reuses from block to block.
+pub(super) type Worker<'o, R> = Resident<Observers<'o, R>>;
+
+/// One launch that runs.
+pub(super) struct Run<'r, 'e> {
+    pub grid: &'r Grid<'e>,
+    pub options: &'r Options,
+    /// Whether the checks look on.
+    pub checked: bool,
+    /// Blocks behind this one need not run.
+    pub stop: AtomicU64,
+    pub most: Most,
+}
+
+impl<'r, 'e> Run<'r, 'e> {
+    pub fn new(grid: &'r Grid<'e>, options: &'r Options, checked: bool) -> Self {
+        Self { grid, options, checked, stop: AtomicU64::new(u64::MAX), most: Most::default() }
+    }
+
+    /// Storage for blocks, with observers of its own. `conflicts`: those of all host threads.
+    pub fn worker<'c, R: Record>(&self, conflicts: Option<&'c Conflicts>) -> Worker<'c, R> {
+        let checks = self.checked.then(|| self.checks(conflicts));
+        self.grid.storage(Observers { checks, records: R::new(self.grid.env.program) })
+    }
+
+    fn checks<'c>(&self, conflicts: Option<&'c Conflicts>) -> Checks<'c> {
+        let Grid { env, size, .. } = *self.grid;
+        let global = GlobalRaces::new(size, conflicts.is_none());
+        let in_block = |thread: [u32; 3]| (0..3).all(|axis| thread[axis] < env.block_size[axis]);
+        let trace = self.options.trace.filter(|&(_, thread)| in_block(thread));
+        Checks {
+            races: Races::new(global, env.program.fenced),
+            trace: trace.map(|(block, thread)| Tracer::new(block, index(thread, env.block_size))),
+            watch: self.options.watch.map(Watcher::new),
+            conflicts: conflicts.map(BlockConflicts::new),
+        }
+    }
+
+    /// Runs a block that has begun.
+    pub fn run_block<R: Record>(&self, worker: &mut Worker<R>, patience: Patience) -> Ended {
+        let Resident { index, state, warps, barriers } = worker;
+        let stop = || self.stop.load(Relaxed) < *index;
+        let ended = Turns { env: self.grid.env, state, warps }.run_for(barriers, patience, stop);
+        if ended == Ended::Endless {
+            self.stop.fetch_min(*index, Relaxed);
+        }
+        ended
+    }
+
+    /// How long a block may run alone: one that may wait for another must give it a turn.
+    pub fn patience(&self) -> Patience {
+        if self.grid.env.program.polls { self.long() } else { Patience::ENDLESS }
+    }
+
+    /// Far more than most blocks need, and soon over.
+    pub fn long(&self) -> Patience {
+        Patience { block: (1 << 20).min(self.grid.env.budget / 4), ..Patience::ENDLESS }
+    }
+
+    /// What a block that has ended leaves; None if there is nothing to report.
+    pub fn leavings<R: Record>(&self, worker: &mut Worker<R>) -> Option<BlockResult> {
+        let Resident { index, state, .. } = worker;
+        let mut result = BlockResult {
+            index: *index,
+            raw: std::mem::take(&mut state.log.raw),
+            printed: std::mem::take(&mut state.printed),
+            trace: Vec::new(),
+            written: None,
+        };
+        if let Some(Checks { trace, watch, .. }) = &mut state.monitor.checks {
+            result.trace =
+                trace.as_mut().map_or_else(Vec::new, |trace| trace.take(self.grid.env.program));
+            result.written = watch.as_mut().and_then(Watcher::take);
+        }
+        let silent = result.raw.is_empty()
+            && result.printed.is_empty()
+            && result.trace.is_empty()
+            && result.written.is_none();
+        (!silent).then_some(result)
+    }
+}
+
+/// The index of a thread in its block.
+fn index([x, y, z]: [u32; 3], size: [u32; 3]) -> u32 {
+    (z * size[1] + y) * size[0] + x
+}

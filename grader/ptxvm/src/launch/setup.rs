@@ -1,0 +1,193 @@
+//! What a launch needs before its first block: the one place where launches are refused, checked and prepared.
+
+use std::borrow::Cow;
+
+use super::blocks::Grid;
+use super::config::{Launch, Options};
+use super::cooperative;
+use super::start::{Start, param_value};
+use crate::error::LaunchError;
+use crate::isa::ir::Uniform;
+use crate::machine::exec::state::Env;
+use crate::machine::simd::dispatch;
+use crate::memory::flat::Flat;
+use crate::memory::global::{BufferId, Memory};
+use crate::memory::grid_workspace;
+use crate::memory::layout::Layout;
+use crate::program::code::Program;
+use crate::program::module::{Kernel, Module};
+use crate::program::variables::{place_variables, variable_address};
+
+/// Shared memory of a block, static and dynamic, in bytes: what compute capability 9.0 grants a kernel that asks for it
+/// (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). A launch here always asks.
+pub const MAX_SHARED: u32 = 227 << 10;
+/// Static shared memory of a kernel: more of it does not compile.
+const MAX_STATIC_SHARED: u32 = 48 << 10;
+/// Threads of a block at most.
+pub const MAX_THREADS: u32 = 1024;
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+
+/// A launch that can start.
+pub(crate) struct Setup<'m> {
+    pub kernel: &'m Kernel,
+    launch: &'m Launch,
+    memory: &'m Memory,
+    constants: Cow<'m, Flat>,
+    params: Flat,
+    shared: Layout,
+    first_variable: BufferId,
+    budget: u64,
+    cooperative: bool,
+    /// Address of the workspace of a cooperative launch; else 0.
+    workspace: u64,
+}
+
+impl<'m> Setup<'m> {
+    /// Checks a launch and prepares the memory for it.
+    ///
+    /// # Errors
+    /// The kernel is refused, the configuration is out of the limits, or the parameters do not match.
+    pub fn new(
+        module: &'m Module,
+        kernel: &'m Kernel,
+        launch: &'m Launch,
+        memory: &'m mut Memory,
+        options: &Options,
+    ) -> Result<Self, LaunchError> {
+        if let Some(error) = kernel.refusal() {
+            return Err(LaunchError::Refused(error.clone()));
+        }
+        let shared = check_configuration(kernel, launch)?;
+        let params = parameters(kernel, launch)?;
+        let mut workspace = 0;
+        if options.cooperative {
+            cooperative::check_room(launch, shared.packed)?;
+            workspace = grid_workspace::prepare(memory);
+        }
+        let first_variable = place_variables(module, memory);
+        let constants = module.constants(first_variable);
+        let written = written_addresses(&kernel.program, &params, first_variable);
+        memory.prepare(written.as_deref());
+        Ok(Self {
+            kernel,
+            launch,
+            memory,
+            constants,
+            params,
+            shared,
+            first_variable,
+            budget: options.budget,
+            cooperative: options.cooperative,
+            workspace,
+        })
+    }
+
+    /// What all blocks of the launch share.
+    pub fn env(&self) -> Env<'_> {
+        Env {
+            program: &self.kernel.program,
+            memory: self.memory,
+            constants: &self.constants,
+            params: &self.params,
+            block_size: self.launch.block,
+            budget: self.budget,
+            workspace: self.workspace,
+            simd: dispatch::best(),
+        }
+    }
+
+    /// The blocks, none of which has begun.
+    pub fn grid<'e>(&self, env: &'e Env<'e>) -> Grid<'e> {
+        Grid {
+            env,
+            start: Start::new(env, self.launch, &self.shared, self.first_variable),
+            size: self.launch.grid,
+            room: cooperative::room(self.launch, self.shared.packed),
+            cooperative: self.cooperative,
+        }
+    }
+}
+
+/// An address in each buffer that a program may write; None: in any.
+fn written_addresses(
+    program: &Program,
+    params: &Flat,
+    first_variable: BufferId,
+) -> Option<Vec<u64>> {
+    let uniforms = program.written.as_ref()?.iter().map(|&index| program.uniforms[index].0);
+    let addresses = uniforms.filter_map(|uniform| match uniform {
+        Uniform::Param { offset, bytes } => Some(param_value(params, offset, bytes)),
+        Uniform::Global(index, addend) => Some(variable_address(first_variable, index, addend)),
+        _ => None,
+    });
+    Some(addresses.collect())
+}
+
+/// Whether a device could start a kernel like this; the shared memory of a block, if so.
+fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, LaunchError> {
+    let error = |message: String| Err(LaunchError::Configuration(message));
+    for axis in 0..3 {
+        let name = ["x", "y", "z"][axis];
+        if launch.grid[axis] == 0 || launch.grid[axis] > MAX_GRID[axis] {
+            let (is, most) = (launch.grid[axis], MAX_GRID[axis]);
+            return error(format!("the grid has {is} blocks in {name}; 1 to {most} are possible"));
+        }
+        if launch.block[axis] == 0 || launch.block[axis] > MAX_BLOCK[axis] {
+            let (is, most) = (launch.block[axis], MAX_BLOCK[axis]);
+            return error(format!(
+                "the block has {is} threads in {name}; 1 to {most} are possible"
+            ));
+        }
+    }
+    let threads = launch.threads();
+    if threads > MAX_THREADS {
+        return error(format!("the block has {threads} threads; {MAX_THREADS} are possible"));
+    }
+    let mut shared = kernel.program.shared.clone();
+    let placed = shared.place(launch.dynamic_shared.into(), kernel.program.dynamic_shared_align);
+    let (fixed, dynamic) = (kernel.program.shared.packed, launch.dynamic_shared);
+    if fixed > MAX_STATIC_SHARED {
+        return error(format!(
+            "the kernel declares {fixed} bytes of shared memory; {MAX_STATIC_SHARED} are possible, \
+             more only as dynamic shared memory"
+        ));
+    }
+    if placed.is_none() || shared.packed > MAX_SHARED {
+        return error(format!(
+            "the block needs {fixed} bytes of static and {dynamic} of dynamic shared memory; \
+             {MAX_SHARED} are possible"
+        ));
+    }
+    Ok(shared)
+}
+
+/// The parameter window.
+fn parameters(kernel: &Kernel, launch: &Launch) -> Result<Flat, LaunchError> {
+    let (given, wanted) = (launch.params.len(), kernel.params.len());
+    if given != wanted {
+        return Err(LaunchError::Parameters(format!(
+            "{given} parameters given, but the kernel has {wanted}"
+        )));
+    }
+    let size = kernel.params.iter().zip(&kernel.param_offsets);
+    let end = size.map(|(param, &offset)| offset as usize + param.size).max().unwrap_or(0);
+    let mut bytes = vec![0; end];
+    for (index, (value, param)) in launch.params.iter().zip(&kernel.params).enumerate() {
+        if value.len() != param.size {
+            return Err(LaunchError::Parameters(format!(
+                "parameter {index} has {} bytes, but {} were given",
+                param.size,
+                value.len()
+            )));
+        }
+        let offset = kernel.param_offsets[index] as usize;
+        bytes[offset..offset + param.size].copy_from_slice(value);
+    }
+    let mut layout = Layout::default();
+    // Room for a load of 8 bytes at the end.
+    layout.place(end.next_multiple_of(8) as u64, 16);
+    let mut flat = Flat::read_only(&layout);
+    flat.fill(0, &bytes);
+    Ok(flat)
+}
