@@ -1,9 +1,5 @@
 //! Classes of instructions: the kinds of work that counters tell apart.
 
-use super::ir::{Alu, Instr, Op, alu};
-use super::matrix::{Matrices, Matrix};
-use super::opcodes::with_lane_operations;
-
 /// What kind of work an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
@@ -83,64 +79,7 @@ impl Class {
             Self::Other => "other",
         }
     }
-
-    /// What an instruction counts as.
-    pub(crate) fn of(instr: &Instr) -> Self {
-        match &instr.op {
-            Op::Alu(alu) => alu.class(),
-            Op::Load(..) | Op::QuietLoad(_) | Op::CopyAsync(_) => Self::Load,
-            Op::Store(..) | Op::QuietStore(_) => Self::Store,
-            Op::Matrix(matrix) => match &**matrix {
-                Matrix::Product(_) => Self::Matrix,
-                Matrix::Load(_) | Matrix::Rows(Matrices { stores: false, .. }) => Self::Load,
-                Matrix::Store(_) | Matrix::Rows(_) => Self::Store,
-                Matrix::Transpose(..) => Self::Warp,
-            },
-            Op::Atom(_) => Self::Atomic,
-            Op::Branch { .. }
-            | Op::Join
-            | Op::Call(_)
-            | Op::Enter(_)
-            | Op::Leave(_)
-            | Op::InvalidCall(_)
-            | Op::Ret
-            | Op::Exit
-            | Op::Trap
-            | Op::GridTrap => Self::Control,
-            Op::Bar(_) | Op::WarpSync | Op::Mbarrier(_) => Self::Barrier,
-            Op::CopyLocal(..) => Self::Move,
-            Op::Shfl { .. }
-            | Op::VoteP(..)
-            | Op::Ballot(..)
-            | Op::MatchAny(..)
-            | Op::MatchAll(..)
-            | Op::Redux(..)
-            | Op::ActiveMask(_) => Self::Warp,
-            _ => Self::Other,
-        }
-    }
 }
-
-macro_rules! define_classes {
-    ($($(#[$doc:meta])* $signature:ident($method:ident: $($file:ident),*) {
-        $($op:ident $class:ident $rule:ident $(($($argument:tt)*))? $speed:ident $path:path $(= $($ptx:literal),+)?;)*
-    })*) => {
-        impl Alu {
-            /// What it counts as.
-            pub fn class(&self) -> Class {
-                match self {
-                    $(Self::$signature(op, ..) => match op {
-                        $(alu::$signature::$op => Class::$class,)*
-                    },)*
-                    Self::Logic(..) => Class::Compare,
-                    Self::SelectR(..) | Self::SelectQ(..) => Class::Move,
-                    Self::CarryR(..) | Self::CarryQ(..) => Class::Integer,
-                }
-            }
-        }
-    };
-}
-with_lane_operations!(define_classes);
 
 #[cfg(test)]
 mod tests {

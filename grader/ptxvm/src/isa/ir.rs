@@ -1,11 +1,23 @@
 //! Decoded instructions: what the executor runs. Nothing here knows PTX syntax.
 
+use crate::isa::class::Class;
 use crate::isa::matrix::Matrix;
 use crate::isa::mbarrier::Mbarrier;
 use crate::isa::names::{Address, Elements, Guard, P, Pc, Q, R, Slot};
 use crate::isa::opcodes::with_lane_operations;
 use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
+
+/// A register file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum File {
+    R,
+    Q,
+    P,
+}
+
+/// Most operands of a lane operation.
+pub const MAX_OPERANDS: usize = 5;
 
 macro_rules! define_alu {
     ($($(#[$doc:meta])* $signature:ident($method:ident: $($file:ident),*) {
@@ -30,6 +42,42 @@ macro_rules! define_alu {
             /// Addition or subtraction with the carry flag.
             CarryR(Carry, R, R, R),
             CarryQ(Carry, Q, Q, Q),
+        }
+        impl Alu {
+            /// What it counts as.
+            pub fn class(&self) -> Class {
+                match self {
+                    $(Self::$signature(op, ..) => match op {
+                        $(alu::$signature::$op => Class::$class,)*
+                    },)*
+                    Self::Logic(..) => Class::Compare,
+                    Self::SelectR(..) | Self::SelectQ(..) => Class::Move,
+                    Self::CarryR(..) | Self::CarryQ(..) => Class::Integer,
+                }
+            }
+        }
+        /// A lane operation without its operands.
+        #[expect(dead_code, reason = "operations of some signatures are steps of other instructions alone")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum LaneOperation {
+            $($signature(alu::$signature),)*
+        }
+        impl LaneOperation {
+            /// The register files of its operands, the destination first.
+            pub fn files(self) -> &'static [File] {
+                match self {
+                    $(Self::$signature(_) => &[$(File::$file),*],)*
+                }
+            }
+
+            /// The instruction with registers of these indices, the destination first.
+            pub fn with(self, registers: [u32; MAX_OPERANDS]) -> Alu {
+                let mut registers = registers.into_iter();
+                let mut next = || registers.next().unwrap_or_default();
+                match self {
+                    $(Self::$signature(op) => Alu::$signature(op, $($file(next())),*),)*
+                }
+            }
         }
     };
 }
@@ -60,8 +108,8 @@ pub struct Carry {
 pub struct Instr {
     pub op: Op,
     pub guard: Option<Guard>,
-    /// False for steps that the lowering added: they are not the program's instructions.
-    pub counted: bool,
+    /// What it counts as. None for steps that the lowering added: they are not the program's instructions.
+    pub class: Option<Class>,
 }
 
 /// Read-modify-write operations.
@@ -101,13 +149,12 @@ pub enum Shuffle {
     Idx,
 }
 
-/// `vote` and `bar.red` without the count.
+/// What `vote` asks of a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vote {
     All,
     Any,
     Uni,
-    Ballot,
 }
 
 /// What `bar.red` reduces to.

@@ -6,15 +6,12 @@ use super::builder::{Callee, KernelBuilder};
 use super::callgraph;
 use super::cfg::Cfg;
 use super::labels::Labels;
-use super::mods::Mods;
 use super::postdom;
 use super::quiet::{self, Quiet};
-use super::refuse;
 use crate::error::LoadError;
 use crate::frontend::line_table::Tracker;
-use crate::frontend::syntax::ast::{
-    Function, Instruction, Registers, Statement, VarSpace, Variable,
-};
+use crate::frontend::syntax::ast::{Function, Registers, Statement, VarSpace, Variable};
+use crate::isa::class::Class;
 use crate::isa::ir::alu::{R1, R2};
 use crate::isa::ir::{Alu, Instr, Op};
 use crate::isa::names::{Guard, NO_PC, P, Pc, Q, R};
@@ -83,7 +80,8 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     /// Number of the file that the code comes from, before inlining.
     file: u32,
     guard: Option<Guard>,
-    counted: bool,
+    /// Of the running instruction, until one of its operations has counted.
+    class: Option<Class>,
 }
 
 impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
@@ -128,7 +126,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             quiet: None,
             file: 0,
             guard: None,
-            counted: true,
+            class: None,
         };
         let lines = function.body.as_deref().unwrap_or_default();
         let quiet = quiet::quiet(lines);
@@ -234,39 +232,20 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     fn emit_join(&mut self) {
         self.places.push(self.place);
-        self.code.push(Instr { op: Op::Join, guard: None, counted: false });
+        self.code.push(Instr { op: Op::Join, guard: None, class: None });
     }
 
-    fn instruction(&mut self, instruction: &Instruction<'a>) -> Result<()> {
-        let guard = match instruction.predicate {
-            Some(predicate) => Some(Guard {
-                predicate: self.predicate(predicate.name)?,
-                negated: predicate.negated,
-            }),
-            None => None,
-        };
-        self.counted = true;
-        let mut mods = Mods::new(instruction.opcode);
-        // Control flow and what may block cannot run under a mask of its own: it gets a branch around it.
-        let jumps_around =
-            matches!(mods.base, "ret" | "exit" | "trap" | "call" | "bar" | "barrier" | "brkpt");
-        if let (true, Some(guard)) = (jumps_around, guard) {
-            let branch = self.emit_forward(Some(Guard { negated: !guard.negated, ..guard }));
-            self.dispatch(&mut mods, instruction)?;
-            self.land(&[branch]);
-            return Ok(());
-        }
+    /// An instruction begins, of this class where it becomes no lane operation.
+    pub fn begin(&mut self, class: Class, guard: Option<Guard>) {
+        self.class = Some(class);
         self.guard = guard;
-        let done = self.dispatch(&mut mods, instruction);
-        self.guard = None;
-        done
     }
 
     /// Adds a branch to a place that comes later.
     pub fn emit_forward(&mut self, guard: Option<Guard>) -> usize {
         let at = self.code.len();
         self.places.push(self.place);
-        self.code.push(Instr { op: Op::Branch { target: 0, join: NO_PC }, guard, counted: false });
+        self.code.push(Instr { op: Op::Branch { target: 0, join: NO_PC }, guard, class: None });
         self.emit_join();
         at
     }
@@ -280,57 +259,26 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         self.emit_join();
     }
 
-    fn dispatch(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
-        let done = self.lowered(mods, instruction);
-        // What a family lacks as a whole says more than what is wrong with the one instruction.
-        if done.is_err()
-            && let Some(reason) = refuse::known_reason(instruction.opcode)
-        {
-            return Err(self.unsupported(reason));
-        }
-        done
-    }
-
-    fn lowered(&mut self, mods: &mut Mods<'a>, instruction: &Instruction<'a>) -> Result<()> {
-        let operands = instruction.operands.as_slice();
-        let known = self.wide_move(mods, operands)?
-            || self.pair_of_floats(mods, operands)?
-            || self.packed(mods, operands)?
-            || self.rare_arithmetic(mods, operands)?
-            || self.arithmetic(mods, operands)?
-            || self.floating(mods, operands)?
-            || self.narrow_conversion(mods, operands)?
-            || self.conversion(mods, operands)?
-            || self.comparison(mods, operands)?
-            || self.memory_access(mods, operands)?
-            || self.barrier_object(mods, operands)?
-            || self.control(mods, operands)?
-            || self.warp_operation(mods, operands)?
-            || self.matrix(mods, operands)?
-            || self.asynchronous_copy(mods, operands)?
-            || self.video(mods, operands)?;
-        if !known {
-            return Err(self.unsupported(refuse::reason(instruction.opcode)));
-        }
-        match mods.left() {
-            Some(part) => {
-                Err(self.unsupported(format!("`.{part}` of instruction `{}`", instruction.opcode)))
-            }
-            None => Ok(()),
-        }
-    }
-
     /// Adds an operation. The first of an instruction counts, the others are helpers.
     pub fn emit(&mut self, op: Op) {
+        let class = self.class.take().map(|class| match &op {
+            Op::Alu(alu) => alu.class(),
+            _ => class,
+        });
         self.places.push(self.place);
-        self.code.push(Instr { op, guard: self.guard, counted: self.counted });
-        self.counted = false;
+        self.code.push(Instr { op, guard: self.guard, class });
+    }
+
+    /// Adds an operation that is of another class than the instruction, if it counts.
+    pub fn emit_as(&mut self, class: Class, op: Op) {
+        self.class = self.class.map(|_| class);
+        self.emit(op);
     }
 
     /// Adds a step before the one that counts.
     pub fn prepare(&mut self, alu: Alu) {
         self.places.push(self.place);
-        self.code.push(Instr { op: Op::Alu(alu), guard: self.guard, counted: false });
+        self.code.push(Instr { op: Op::Alu(alu), guard: self.guard, class: None });
     }
 
     /// Adds such a step into a new register.
@@ -349,7 +297,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     /// Adds the member mask of the warp operation that follows; it is the operation that counts.
     pub fn emit_members(&mut self, members: R) {
         self.places.push(self.place);
-        self.code.push(Instr { op: Op::Members(members), guard: self.guard, counted: false });
+        self.code.push(Instr { op: Op::Members(members), guard: self.guard, class: None });
     }
 
     pub fn alu(&mut self, alu: Alu) {
@@ -389,7 +337,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     /// Resolves labels, finds where lanes meet, and drops the joins at which none can.
     fn finish(mut self) -> Result<(Vec<Instr>, Vec<u32>)> {
-        self.counted = false;
+        (self.class, self.guard) = (None, None);
         self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
         for (at, braces, label, line) in std::mem::take(&mut self.jumps) {
             let Some(target) = self.labels.find(braces, label) else {
@@ -469,7 +417,7 @@ mod tests {
         );
         let module = Module::load(&text).expect("it loads");
         let code = &module.kernel("k").expect("the kernel").program.code;
-        code.iter().filter(|instr| instr.counted).map(Class::of).collect()
+        code.iter().filter_map(|instr| instr.class).collect()
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::body::{Body, Place, Result};
 use super::callgraph::Call;
+use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
+use crate::isa::class::Class;
 use crate::isa::ir::{Alu, Enter, Leave, Op, System, Uniform, alu};
 use crate::isa::names::{Guard, Q};
 use crate::isa::types::Type;
@@ -14,7 +16,11 @@ struct Actual {
 }
 
 impl<'a> Body<'_, '_, '_, 'a> {
-    pub(super) fn call(&mut self, operands: &[Operand<'a>]) -> Result<()> {
+    pub(super) fn call(
+        &mut self,
+        _modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
         let Some(call) = Call::parse(operands) else {
             return Err(self.unsupported("this form of `call`"));
         };
@@ -47,7 +53,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             // Which block gets which place, and whether there is any left, depends on their order.
             self.builder.program.ordered = true;
         }
-        self.emit(Op::System(system));
+        self.emit_as(Class::Other, Op::System(system));
         Ok(())
     }
 
@@ -62,7 +68,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let results = callee.results.iter().zip(&actual.results);
         let Some(frame) = callee.frame else {
             for (&(formal, size), &actual) in arguments {
-                self.emit(Op::CopyLocal(formal, actual, size));
+                self.emit_as(Class::Move, Op::CopyLocal(formal, actual, size));
             }
             self.emit_call(name);
             for (&(formal, size), &actual) in results {

@@ -1,7 +1,7 @@
 //! `setp`, `set`, `selp`, `slct`.
 
 use super::body::{Body, Result};
-use super::mods::Mods;
+use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PQQ, PRR, R1};
 use crate::isa::ir::{Alu, Logic, Uniform};
@@ -18,8 +18,8 @@ pub(super) struct Comparison {
 
 impl Comparison {
     /// Takes the name of a comparison of floats.
-    pub fn take_float(mods: &mut Mods) -> Option<Self> {
-        mods.take_any(&FLOAT).map(float)
+    pub fn take_float(modifiers: &mut Modifiers) -> Option<Self> {
+        modifiers.take_any(&FLOAT).map(float)
     }
 }
 
@@ -74,19 +74,15 @@ fn float(name: &str) -> Comparison {
 }
 
 impl<'a> Body<'_, '_, '_, 'a> {
-    /// True if the instruction was one of these.
-    pub fn comparison(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
-        match mods.base {
-            "setp" => self.set_predicate(mods, operands)?,
-            "set" => self.set(mods, operands)?,
-            "selp" => self.select(mods, operands)?,
-            "slct" => self.select_by_sign(mods, operands)?,
-            _ => return Ok(false),
+    /// `setp`. Of pairs of halves it compares the low ones and the high ones.
+    pub(super) fn set_predicate(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        if modifiers.last_type().is_some_and(is_pair) {
+            return self.set_predicates_of_pairs(modifiers, operands);
         }
-        Ok(true)
-    }
-
-    fn set_predicate(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
         let [d, rest @ ..] = operands else {
             return Err(self.malformed("`setp` needs a destination"));
         };
@@ -94,9 +90,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Operand::Pair(pair) => (self.dst_p(&pair.0)?, Some(self.dst_p(&pair.1)?)),
             _ => (self.dst_p(d)?, None),
         };
-        let ty = mods.ty().ok_or_else(|| self.malformed("`setp` needs a type"))?;
+        let ty = modifiers.ty().ok_or_else(|| self.malformed("`setp` needs a type"))?;
         let into = if second.is_none() { Some(first) } else { None };
-        let (result, combine) = self.compared(mods, rest, ty, into)?;
+        let (result, combine) = self.compared(modifiers, rest, ty, into)?;
         if let Some(second) = second {
             // The second destination is the inverse comparison, combined in the same way.
             let inverse = self.builder.new_p();
@@ -111,21 +107,21 @@ impl<'a> Body<'_, '_, '_, 'a> {
     /// combine it with.
     fn compared(
         &mut self,
-        mods: &mut Mods<'a>,
+        modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
         ty: Type,
         into: Option<P>,
     ) -> Result<(P, Option<(Logic, P)>)> {
         let comparison = if ty.is_float() {
-            Comparison::take_float(mods)
+            Comparison::take_float(modifiers)
         } else {
-            mods.take_any(&INTEGER).map(|name| integer(name, ty.is_signed()))
+            modifiers.take_any(&INTEGER).map(|name| integer(name, ty.is_signed()))
         };
         let Some(comparison) = comparison else {
             return Err(self.malformed("no comparison such as `.lt`"));
         };
-        let flush = mods.take("ftz");
-        let logic = mods.take_any(&["and", "or", "xor"]);
+        let flush = modifiers.take("ftz");
+        let logic = modifiers.take_any(&["and", "or", "xor"]);
         let (a, b, c) = match operands {
             [a, b] if logic.is_none() => (a, b, None),
             [a, b, c] if logic.is_some() => (a, b, Some(c)),
@@ -190,9 +186,16 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// `set.cmp.dtype.stype`: all ones, or 1.0 for a float, where it holds.
-    fn set(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let source = mods.ty().ok_or_else(|| self.malformed("`set` needs two types"))?;
-        let target = mods.ty().ok_or_else(|| self.malformed("`set` needs two types"))?;
+    pub(super) fn set(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        if modifiers.last_type().is_some_and(is_pair) {
+            return self.set_pair(modifiers, operands);
+        }
+        let source = modifiers.ty().ok_or_else(|| self.malformed("`set` needs two types"))?;
+        let target = modifiers.ty().ok_or_else(|| self.malformed("`set` needs two types"))?;
         let [d, rest @ ..] = operands else {
             return Err(self.malformed("`set` needs a destination"));
         };
@@ -204,7 +207,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Type::U16 | Type::S16 => 0xFFFF,
             _ => return Err(self.unsupported("`set` to this type")),
         };
-        let (result, combine) = self.compared(mods, rest, source, None)?;
+        let (result, combine) = self.compared(modifiers, rest, source, None)?;
         self.combined(result, result, combine);
         let (d, _) = self.dst_r(d)?;
         let yes = self.builder.uniform_r(Uniform::Bits(yes.into()));
@@ -213,8 +216,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn select(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let ty = mods.ty().ok_or_else(|| self.malformed("`selp` needs a type"))?;
+    /// `selp`.
+    pub(super) fn select(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        let ty = modifiers.ty().ok_or_else(|| self.malformed("`selp` needs a type"))?;
         let [d, a, b, p] = self.exactly(operands)?;
         let p = self.plain_predicate(p)?;
         self.choose(d, a, b, p, ty)
@@ -239,10 +247,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// `slct`: `c >= 0 ? a : b`; a NaN takes `b`.
-    fn select_by_sign(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let by = mods.ty();
-        let ty = mods.ty().ok_or_else(|| self.malformed("`slct` needs two types"))?;
-        let flush = mods.take("ftz");
+    pub(super) fn select_by_sign(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        let by = modifiers.ty();
+        let ty = modifiers.ty().ok_or_else(|| self.malformed("`slct` needs two types"))?;
+        let flush = modifiers.take("ftz");
         let [d, a, b, c] = self.exactly(operands)?;
         let compare = match by {
             Some(Type::S32) => PRR::LeS,
@@ -257,4 +269,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         self.alu(Alu::PRR(compare, p, zero, c));
         self.choose(d, a, b, p, ty)
     }
+}
+
+/// Whether a type is two numbers of 16 bits.
+fn is_pair(ty: Type) -> bool {
+    matches!(ty, Type::F16x2 | Type::Bf16x2)
 }

@@ -2,7 +2,7 @@
 
 use super::body::{Body, Register, Result};
 use super::float::take_mode;
-use super::mods::Mods;
+use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PQQ, Q1, Q2, QQR, QR, QRR, R1, R2, RQ};
 use crate::isa::ir::{Alu, Op, Uniform};
@@ -32,21 +32,32 @@ struct How {
     finite: bool,
 }
 
-impl<'a> Body<'_, '_, '_, 'a> {
-    /// True if the instruction was one of these.
-    pub fn conversion(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
-        match mods.base {
-            "mov" => self.mov(mods, operands)?,
-            "cvt" => self.convert(mods, operands)?,
-            "cvta" => self.convert_address(mods, operands)?,
-            "isspacep" => self.is_space(mods, operands)?,
-            _ => return Ok(false),
+impl How {
+    fn take(modifiers: &mut Modifiers) -> Self {
+        let integral = modifiers.take_any(&["rni", "rzi", "rmi", "rpi"]).map(|name| match name {
+            "rni" => Mode::Nearest,
+            "rzi" => Mode::Zero,
+            "rmi" => Mode::Down,
+            _ => Mode::Up,
+        });
+        Self {
+            mode: take_mode(modifiers).unwrap_or(Mode::Nearest),
+            integral,
+            flush: modifiers.take("ftz"),
+            saturate: modifiers.take("sat"),
+            relu: modifiers.take("relu"),
+            finite: modifiers.take("satfinite"),
         }
-        Ok(true)
     }
+}
 
-    fn mov(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let ty = mods.ty().ok_or_else(|| self.malformed("`mov` needs a type"))?;
+impl<'a> Body<'_, '_, '_, 'a> {
+    pub(super) fn mov(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        let ty = modifiers.ty().ok_or_else(|| self.malformed("`mov` needs a type"))?;
         let [d, a] = self.exactly(operands)?;
         match (d, a) {
             (Operand::Vector(parts), a) => self.unpack(parts, a, ty),
@@ -178,34 +189,16 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn convert(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let from = mods.ty().ok_or_else(|| self.malformed("`cvt` needs two types"))?;
-        let to = mods.ty().ok_or_else(|| self.malformed("`cvt` needs two types"))?;
-        let integral = mods.take_any(&["rni", "rzi", "rmi", "rpi"]).map(|name| match name {
-            "rni" => Mode::Nearest,
-            "rzi" => Mode::Zero,
-            "rmi" => Mode::Down,
-            _ => Mode::Up,
-        });
-        let how = How {
-            mode: take_mode(mods).unwrap_or(Mode::Nearest),
-            integral,
-            flush: mods.take("ftz"),
-            saturate: mods.take("sat"),
-            relu: mods.take("relu"),
-            finite: mods.take("satfinite"),
+    /// `cvt` of one number.
+    pub(super) fn convert(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        let (Some(from), Some(to)) = (modifiers.ty(), modifiers.ty()) else {
+            return Err(self.malformed("`cvt` needs two types"));
         };
-        if let (Type::F16x2 | Type::Bf16x2, Type::F32, [d, high, low]) = (to, from, operands) {
-            let part = if to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
-            let (high, low) = (self.value_r(high, from)?, self.value_r(low, from)?);
-            let high = self.float_to_float(Value::R(high), from, part, how)?;
-            let low = self.float_to_float(Value::R(low), from, part, how)?;
-            let (d, _) = self.dst_r(d)?;
-            if let (Value::R(high), Value::R(low)) = (high, low) {
-                self.alu(Alu::R2(R2::Pack32, d, low, high));
-            }
-            return Ok(());
-        }
+        let how = How::take(modifiers);
         let [d, a] = self.exactly(operands)?;
         let value = if from.bits() == 64 {
             Value::Q(self.value_q(a, from)?)
@@ -223,6 +216,28 @@ impl<'a> Body<'_, '_, '_, 'a> {
             (true, true) => self.float_to_float(value, from, to, how)?,
         };
         self.convert_into(d, result, to)
+    }
+
+    /// `cvt` of two floats to a pair of halves, the first above the second.
+    pub(super) fn convert_pair(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        let (Some(from), Some(to)) = (modifiers.ty(), modifiers.ty()) else {
+            return Err(self.malformed("`cvt` needs two types"));
+        };
+        let how = How::take(modifiers);
+        let part = if to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
+        let [d, high, low] = self.exactly(operands)?;
+        let (high, low) = (self.value_r(high, from)?, self.value_r(low, from)?);
+        let high = self.float_to_float(Value::R(high), from, part, how)?;
+        let low = self.float_to_float(Value::R(low), from, part, how)?;
+        let (d, _) = self.dst_r(d)?;
+        if let (Value::R(high), Value::R(low)) = (high, low) {
+            self.alu(Alu::R2(R2::Pack32, d, low, high));
+        }
+        Ok(())
     }
 
     /// Moves the result to the destination, extended to its width.
@@ -516,9 +531,16 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(result)
     }
 
-    fn window(mods: &mut Mods<'a>) -> Option<Window> {
+    fn window(modifiers: &mut Modifiers<'a>) -> Option<Window> {
         Some(
-            match mods.take_any(&["global", "shared", "shared::cta", "local", "const", "param"])? {
+            match modifiers.take_any(&[
+                "global",
+                "shared",
+                "shared::cta",
+                "local",
+                "const",
+                "param",
+            ])? {
                 "global" => Window::Global,
                 "local" => Window::Local,
                 "const" => Window::Const,
@@ -529,10 +551,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// `cvta.space` adds the window's base, `cvta.to.space` takes it away.
-    fn convert_address(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let to = mods.take("to");
-        let window = Self::window(mods).ok_or_else(|| self.malformed("`cvta` needs a space"))?;
-        let ty = mods.ty();
+    pub(super) fn convert_address(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        let to = modifiers.take("to");
+        let window =
+            Self::window(modifiers).ok_or_else(|| self.malformed("`cvta` needs a space"))?;
+        let ty = modifiers.ty();
         if ty != Some(Type::U64) {
             return Err(self.unsupported("`cvta` of 32 bits"));
         }
@@ -547,12 +574,16 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn is_space(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
+    pub(super) fn is_space(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
         // A cluster is one block, and has the shared memory of this one.
-        let window = if mods.take("shared::cluster") {
+        let window = if modifiers.take("shared::cluster") {
             Window::Shared
         } else {
-            Self::window(mods).ok_or_else(|| self.malformed("`isspacep` needs a space"))?
+            Self::window(modifiers).ok_or_else(|| self.malformed("`isspacep` needs a space"))?
         };
         let [d, a] = self.exactly(operands)?;
         let (a, d) = (self.value_q(a, Type::U64)?, self.dst_p(d)?);

@@ -1,45 +1,56 @@
 //! `cp.async` and what waits for it (PTX ISA 9.7.9.25.3).
 
 use super::body::{Body, Result};
-use super::mods::Mods;
+use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::{CopyAsync, Op};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
 impl<'a> Body<'_, '_, '_, 'a> {
-    /// True if the instruction was one of these.
-    pub fn asynchronous_copy(
+    pub(super) fn commit_copies(
         &mut self,
-        mods: &mut Mods<'a>,
+        _modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
-    ) -> Result<bool> {
-        // Copies of the tensor memory accelerator and those that a barrier object waits for are others.
-        if mods.base != "cp" || mods.has("bulk") || mods.has("mbarrier") || !mods.take("async") {
-            return Ok(false);
-        }
-        if mods.take("commit_group") {
-            self.exactly::<0>(operands)?;
-            self.emit(Op::CommitCopies);
-        } else if mods.take("wait_all") {
-            self.exactly::<0>(operands)?;
-            // PTX ISA 9.7.9.25.3.3: as a commit and a wait for every group.
-            self.emit(Op::CommitCopies);
-            self.emit(Op::WaitCopies(0));
-        } else if mods.take("wait_group") {
-            let [Operand::Int(groups)] = self.exactly(operands)? else {
-                return Err(self.malformed("`cp.async.wait_group` takes a number"));
-            };
-            self.emit(Op::WaitCopies(u32::try_from(*groups).unwrap_or(u32::MAX)));
-        } else {
-            self.copy(mods, operands)?;
-        }
-        Ok(true)
+    ) -> Result<()> {
+        self.exactly::<0>(operands)?;
+        self.emit(Op::CommitCopies);
+        Ok(())
     }
 
-    fn copy(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let cache = mods.take_any(&["ca", "cg"]);
-        let spaces = mods.take_any(&["shared", "shared::cta"]).is_some() && mods.take("global");
+    /// PTX ISA 9.7.9.25.3.3: as a commit and a wait for every group.
+    pub(super) fn wait_for_all_copies(
+        &mut self,
+        _modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        self.exactly::<0>(operands)?;
+        self.emit(Op::CommitCopies);
+        self.emit(Op::WaitCopies(0));
+        Ok(())
+    }
+
+    pub(super) fn wait_for_copies(
+        &mut self,
+        _modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        let [Operand::Int(groups)] = self.exactly(operands)? else {
+            return Err(self.malformed("`cp.async.wait_group` takes a number"));
+        };
+        self.emit(Op::WaitCopies(u32::try_from(*groups).unwrap_or(u32::MAX)));
+        Ok(())
+    }
+
+    /// `cp.async` of 4, 8 or 16 bytes.
+    pub(super) fn copy_async(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        let cache = modifiers.take_any(&["ca", "cg"]);
+        let spaces =
+            modifiers.take_any(&["shared", "shared::cta"]).is_some() && modifiers.take("global");
         if cache.is_none() || !spaces {
             return Err(
                 self.malformed("this copy is `cp.async.ca` or `.cg`, then `.shared.global`")
@@ -47,10 +58,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
         // The policy is the last operand.
         let operands = match operands {
-            [rest @ .., _] if mods.take("L2::cache_hint") => rest,
+            [rest @ .., _] if modifiers.take("L2::cache_hint") => rest,
             all => all,
         };
-        mods.drop_prefixed(&["L2::"]);
+        modifiers.drop_prefixed(&["L2::"]);
         let ([to, from, size] | [to, from, size, _]) = operands else {
             return Err(self.malformed("wrong number of operands"));
         };

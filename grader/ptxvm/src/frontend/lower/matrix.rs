@@ -1,7 +1,7 @@
 //! `wmma`, `mma.sync`, `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA 9.7.14).
 
 use super::body::{Body, Result};
-use super::mods::Mods;
+use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::Op;
 use crate::isa::matrix::{Fragment, Layout, Matrices, Matrix, Product, Role, Scalar, Shape, Tile};
@@ -18,38 +18,48 @@ struct Types {
 }
 
 impl<'a> Body<'_, '_, '_, 'a> {
-    /// True if the instruction was one of these.
-    pub fn matrix(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
-        let base = mods.base;
-        if !matches!(base, "wmma" | "mma" | "ldmatrix" | "stmatrix" | "movmatrix") {
-            return Ok(false);
-        }
-        let load = mods.take("load");
-        let store = mods.take("store");
-        if base == "wmma" && !load && !store && !mods.take("mma") {
-            return Err(self.malformed("`wmma` is `.load`, `.store` or `.mma`"));
-        }
-        if !(mods.take("sync") && mods.take("aligned")) {
-            return Err(self.malformed(format!("`{base}` needs `.sync.aligned`")));
-        }
-        let matrix = match base {
-            "movmatrix" => self.transpose(mods, operands)?,
-            "ldmatrix" | "stmatrix" => self.matrices(mods, operands)?,
-            _ if load || store => Matrix::from_tile(self.tile(mods, operands, load)?, load),
-            _ => Matrix::Product(self.product(mods, operands)?),
-        };
-        self.emit(Op::Matrix(Box::new(matrix)));
-        Ok(true)
+    pub(super) fn load_tile(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        self.together(modifiers)?;
+        let tile = self.tile(modifiers, operands, true)?;
+        self.emit_matrix(Matrix::Load(tile));
+        Ok(())
     }
 
-    fn shape(&self, mods: &mut Mods<'a>) -> Result<Shape> {
-        mods.take_last(Shape::parse).ok_or_else(|| {
-            self.malformed(format!("`{}` needs a shape such as `.m16n8k16`", mods.base))
+    pub(super) fn store_tile(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        self.together(modifiers)?;
+        let tile = self.tile(modifiers, operands, false)?;
+        self.emit_matrix(Matrix::Store(tile));
+        Ok(())
+    }
+
+    /// The lanes of a warp compute one matrix, and PTX wants to be told so.
+    fn together(&self, modifiers: &mut Modifiers<'a>) -> Result<()> {
+        if modifiers.take("sync") && modifiers.take("aligned") {
+            return Ok(());
+        }
+        Err(self.malformed(format!("`{}` needs `.sync.aligned`", modifiers.base)))
+    }
+
+    fn emit_matrix(&mut self, matrix: Matrix) {
+        self.emit(Op::Matrix(Box::new(matrix)));
+    }
+
+    fn shape(&self, modifiers: &mut Modifiers<'a>) -> Result<Shape> {
+        modifiers.take_last(Shape::parse).ok_or_else(|| {
+            self.malformed(format!("`{}` needs a shape such as `.m16n8k16`", modifiers.base))
         })
     }
 
-    fn not_there(&self, mods: &Mods<'a>) -> crate::error::LoadError {
-        let there = if mods.base == "wmma" {
+    fn not_there(&self, modifiers: &Modifiers<'a>) -> crate::error::LoadError {
+        let there = if modifiers.base == "wmma" {
             "m16n16k16, m32n8k16 and m8n32k16 of f16, bf16, s8 and u8, m16n16k8 of tf32, m8n8k4 of f64"
         } else {
             "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, m16n8k16, m16n8k32 and \
@@ -57,46 +67,54 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         self.unsupported(format!(
             "this shape of `{}` with these types; there are {there}",
-            mods.base
+            modifiers.base
         ))
     }
 
-    fn product(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<Product> {
-        let shape = self.shape(mods)?;
+    /// `wmma.mma` and `mma.sync`.
+    pub(super) fn product(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        layout: Layout,
+    ) -> Result<()> {
+        self.together(modifiers)?;
+        let shape = self.shape(modifiers)?;
         let mut types = Vec::new();
-        while let Some(scalar) = mods.take_last(Scalar::parse) {
+        while let Some(scalar) = modifiers.take_last(Scalar::parse) {
             types.insert(0, scalar);
         }
         let types = match *types {
             // The types of `wmma` on f16 are those of D and C alone.
-            [d, c] if mods.base == "wmma" => Types { d, a: Scalar::F16, b: Scalar::F16, c },
+            [d, c] if layout == Layout::Wmma => Types { d, a: Scalar::F16, b: Scalar::F16, c },
             [d, a, b, c] => Types { d, a, b, c },
-            _ => return Err(self.not_there(mods)),
+            _ => return Err(self.not_there(modifiers)),
         };
-        let layout = if mods.base == "wmma" { Layout::Wmma } else { Layout::Mma };
-        let inner = (mods.take("row"), mods.take("col"));
+        let inner = (modifiers.take("row"), modifiers.take("col"));
         if layout == Layout::Wmma {
             // Either may be there twice.
-            mods.drop_all(&["row", "col"]);
+            modifiers.drop_all(&["row", "col"]);
         } else if inner != (true, true) {
-            return Err(self.not_there(mods));
+            return Err(self.not_there(modifiers));
         }
-        let saturate = mods.take("satfinite");
+        let saturate = modifiers.take("satfinite");
         if types.d == Scalar::F64 {
-            mods.take("rn");
+            modifiers.take("rn");
         }
         if !is_there(layout, shape, &types) || saturate && types.d != Scalar::S32 {
-            return Err(self.not_there(mods));
+            return Err(self.not_there(modifiers));
         }
         let [d, a, b, c] = self.exactly(operands)?;
-        Ok(Product {
+        let product = Product {
             shape,
             a: self.fragment(Role::A, layout, types.a, shape, a, false)?,
             b: self.fragment(Role::B, layout, types.b, shape, b, false)?,
             c: self.fragment(Role::Sum, layout, types.c, shape, c, false)?,
             d: self.fragment(Role::Sum, layout, types.d, shape, d, true)?,
             saturate,
-        })
+        };
+        self.emit_matrix(Matrix::Product(product));
+        Ok(())
     }
 
     fn fragment(
@@ -150,24 +168,29 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(slots)
     }
 
-    fn tile(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>], load: bool) -> Result<Tile> {
-        let role = match mods.take_any(&["a", "b", "c", "d"]) {
+    fn tile(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        load: bool,
+    ) -> Result<Tile> {
+        let role = match modifiers.take_any(&["a", "b", "c", "d"]) {
             Some("a") if load => Role::A,
             Some("b") if load => Role::B,
             Some("c") if load => Role::Sum,
             Some("d") if !load => Role::Sum,
             _ => return Err(self.malformed("`wmma` loads `.a`, `.b` or `.c` and stores `.d`")),
         };
-        let shape = self.shape(mods)?;
-        let scalar = mods.take_last(Scalar::parse).ok_or_else(|| self.not_there(mods))?;
-        let by_rows = match mods.take_any(&["row", "col"]) {
+        let shape = self.shape(modifiers)?;
+        let scalar = modifiers.take_last(Scalar::parse).ok_or_else(|| self.not_there(modifiers))?;
+        let by_rows = match modifiers.take_any(&["row", "col"]) {
             Some(layout) => layout == "row",
             None => return Err(self.malformed("`wmma` needs `.row` or `.col`")),
         };
         if !tile_is_there(role, shape, scalar) {
-            return Err(self.not_there(mods));
+            return Err(self.not_there(modifiers));
         }
-        let window = space_of_matrix(mods);
+        let window = space_of_matrix(modifiers);
         let [first, second, stride @ ..] = operands else {
             return Err(self.malformed("wrong number of operands"));
         };
@@ -182,31 +205,62 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(Tile { fragment, address, stride, by_rows })
     }
 
-    fn matrices(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<Matrix> {
-        let stores = mods.base == "stmatrix";
-        let count = match mods.take_any(&["x1", "x2", "x4"]) {
+    pub(super) fn load_rows(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        self.rows(modifiers, operands, false)
+    }
+
+    pub(super) fn store_rows(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        self.rows(modifiers, operands, true)
+    }
+
+    /// `ldmatrix` and `stmatrix`: one, two or four matrices of 8 rows, whose addresses the lanes give.
+    fn rows(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        stores: bool,
+    ) -> Result<()> {
+        self.together(modifiers)?;
+        let count = match modifiers.take_any(&["x1", "x2", "x4"]) {
             Some("x1") => 1,
             Some("x2") => 2,
             Some(_) => 4,
             None => {
-                return Err(self.malformed(format!("`{}` needs `.x1`, `.x2` or `.x4`", mods.base)));
+                return Err(
+                    self.malformed(format!("`{}` needs `.x1`, `.x2` or `.x4`", modifiers.base))
+                );
             }
         };
-        if !(mods.take("m8n8") && mods.take("b16")) {
-            let base = mods.base;
+        if !(modifiers.take("m8n8") && modifiers.take("b16")) {
+            let base = modifiers.base;
             return Err(self.unsupported(format!("this shape of `{base}`; there is m8n8 of b16")));
         }
-        let transposed = mods.take("trans");
-        let window = space_of_matrix(mods);
+        let transposed = modifiers.take("trans");
+        let window = space_of_matrix(modifiers);
         let [first, second] = self.exactly(operands)?;
         let (registers, address) = if stores { (second, first) } else { (first, second) };
         let address = self.address(address, window, false)?;
         let slots = self.fragment_slots(registers, count, false, !stores)?;
-        Ok(Matrix::Rows(Matrices { slots, address, transposed, stores }))
+        self.emit_matrix(Matrix::Rows(Matrices { slots, address, transposed, stores }));
+        Ok(())
     }
 
-    fn transpose(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<Matrix> {
-        if !(mods.take("m8n8") && mods.take("trans") && mods.take("b16")) {
+    /// `movmatrix`.
+    pub(super) fn transpose(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        self.together(modifiers)?;
+        if !(modifiers.take("m8n8") && modifiers.take("trans") && modifiers.take("b16")) {
             return Err(self.malformed("`movmatrix` is `.sync.aligned.m8n8.trans.b16`"));
         }
         let [d, a] = self.exactly(operands)?;
@@ -214,21 +268,17 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if bits != 32 {
             return Err(self.malformed("`movmatrix` moves 32 bits"));
         }
-        Ok(Matrix::Transpose(d, self.value_r(a, Type::B32)?))
+        let a = self.value_r(a, Type::B32)?;
+        self.emit_matrix(Matrix::Transpose(d, a));
+        Ok(())
     }
 }
 
 /// None: a generic address.
-fn space_of_matrix(mods: &mut Mods) -> Option<Window> {
-    match mods.take_any(&["global", "shared", "shared::cta"])? {
+fn space_of_matrix(modifiers: &mut Modifiers) -> Option<Window> {
+    match modifiers.take_any(&["global", "shared", "shared::cta"])? {
         "global" => Some(Window::Global),
         _ => Some(Window::Shared),
-    }
-}
-
-impl Matrix {
-    fn from_tile(tile: Tile, load: bool) -> Self {
-        if load { Self::Load(tile) } else { Self::Store(tile) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `ld`, `st`, `atom`, `red`.
 
 use super::body::{Body, Place, Register, Result};
-use super::mods::Mods;
+use super::modifiers::Modifiers;
 use super::quiet::Quiet;
 use crate::frontend::syntax::ast::{AddressBase, Operand};
 use crate::isa::ir::alu::{Q1, QR, R1};
@@ -17,54 +17,67 @@ const HINTS: [&str; 17] = [
     "nc", "unified", "noftz", "sc",
 ];
 
+/// What an instruction does with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Load,
+    Store,
+    /// `atom`: gives back what was there.
+    Atomic,
+    /// `red`: gives back nothing.
+    Reduction,
+}
+
 impl<'a> Body<'_, '_, '_, 'a> {
-    /// True if the instruction was one of these.
-    pub fn memory_access(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
-        if !matches!(mods.base, "ld" | "ldu" | "st" | "atom" | "red") {
-            return Ok(false);
-        }
-        let ordering = self.note_ordering(mods);
+    /// `ld`, `st`, `atom` and `red`.
+    pub(super) fn access(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        access: Access,
+    ) -> Result<()> {
+        let ordering = self.note_ordering(modifiers, access);
         let strong =
-            mods.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
-        mods.drop_all(&HINTS);
+            modifiers.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
+        modifiers.drop_all(&HINTS);
         // The policy is the last operand.
         let operands = match operands {
-            [rest @ .., _] if mods.take("L2::cache_hint") => rest,
+            [rest @ .., _] if modifiers.take("L2::cache_hint") => rest,
             all => all,
         };
-        mods.drop_prefixed(&["L1::", "L2::"]);
-        let window = self.access_window(mods);
-        if strong && mods.base == "ld" && matches!(window, None | Some(Window::Global)) {
+        modifiers.drop_prefixed(&["L1::", "L2::"]);
+        let window = self.access_window(modifiers);
+        let is_global = matches!(window, None | Some(Window::Global));
+        if strong && access == Access::Load && is_global {
             self.builder.program.polls = true;
             self.builder.program.ordered = true;
         }
         if let Some(ordering) = ordering {
             self.note_ordering_of_next(ordering);
         }
-        if self.wide_access(mods, operands, window, strong)? {
-            return Ok(true);
+        if self.wide_access(modifiers, operands, access, window, strong)? {
+            return Ok(());
         }
-        match mods.base {
-            "ld" | "ldu" => self.load(mods, operands, window, strong)?,
-            "st" => self.store(mods, operands, window, strong)?,
-            _ => self.atomic(mods, operands, window)?,
+        match access {
+            Access::Load => self.load(modifiers, operands, window, strong),
+            Access::Store => self.store(modifiers, operands, window, strong),
+            Access::Atomic | Access::Reduction => self.atomic(modifiers, operands, access, window),
         }
-        Ok(true)
     }
 
     /// How an access orders others, where that is not the usual way. `.cg` and `.cv` count as reads of what others write, for
     /// blocks poll by them.
-    fn note_ordering(&mut self, mods: &Mods<'a>) -> Option<Ordering> {
-        let both = mods.has("acq_rel") || mods.has("sc");
-        let (acquires, releases) = (mods.has("acquire"), mods.has("release"));
-        let silent = !acquires && !releases && !mods.has("relaxed");
+    fn note_ordering(&mut self, modifiers: &Modifiers<'a>, access: Access) -> Option<Ordering> {
+        let both = modifiers.has("acq_rel") || modifiers.has("sc");
+        let (acquires, releases) = (modifiers.has("acquire"), modifiers.has("release"));
+        let silent = !acquires && !releases && !modifiers.has("relaxed");
         let ordering = Ordering {
             acquires: both || acquires || silent,
             releases: both || releases,
-            wide: !mods.has("cta") && !mods.has("cluster"),
+            wide: !modifiers.has("cta") && !modifiers.has("cluster"),
         };
         self.builder.program.fenced |= both || acquires || releases;
-        if mods.base == "ld" && (mods.has("cg") || mods.has("cv")) {
+        if access == Access::Load && (modifiers.has("cg") || modifiers.has("cv")) {
             self.builder.reads_past_cache = true;
         } else if silent && ordering.wide && !both {
             return None;
@@ -73,7 +86,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// None: generic. Parameters of functions lie in local memory.
-    fn access_window(&mut self, mods: &mut Mods<'a>) -> Option<Window> {
+    fn access_window(&mut self, modifiers: &mut Modifiers<'a>) -> Option<Window> {
         let spaces = [
             "global",
             "shared",
@@ -84,7 +97,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             "param::entry",
             "param::func",
         ];
-        Some(match mods.take_any(&spaces)? {
+        Some(match modifiers.take_any(&spaces)? {
             "global" => Window::Global,
             "local" => Window::Local,
             "const" => Window::Const,
@@ -143,10 +156,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
     /// `.v2.f32` and the registers of `{a, b}`.
     fn vector<'o>(
         &self,
-        mods: &mut Mods<'a>,
+        modifiers: &mut Modifiers<'a>,
         operand: &'o Operand<'a>,
     ) -> Result<&'o [Operand<'a>]> {
-        let count = match mods.take_any(&["v2", "v4"]) {
+        let count = match modifiers.take_any(&["v2", "v4"]) {
             Some("v2") => 2,
             Some(_) => 4,
             None => 1,
@@ -161,10 +174,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(parts)
     }
 
-    fn memory_type(&self, mods: &mut Mods<'a>) -> Result<Type> {
-        match mods.ty() {
+    fn memory_type(&self, modifiers: &mut Modifiers<'a>) -> Result<Type> {
+        match modifiers.ty() {
             Some(Type::Pred) | None => {
-                Err(self.unsupported(format!("the type of this `{}`", mods.base)))
+                Err(self.unsupported(format!("the type of this `{}`", modifiers.base)))
             }
             Some(ty) => Ok(ty),
         }
@@ -172,14 +185,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     fn load(
         &mut self,
-        mods: &mut Mods<'a>,
+        modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
         window: Option<Window>,
         strong: bool,
     ) -> Result<()> {
-        let ty = self.memory_type(mods)?;
+        let ty = self.memory_type(modifiers)?;
         let [d, address] = self.exactly(operands)?;
-        let parts = self.vector(mods, d)?;
+        let parts = self.vector(modifiers, d)?;
         if let Some(start) = self.kernel_param(address, window)? {
             return self.load_param(parts, ty, start);
         }
@@ -273,14 +286,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     fn store(
         &mut self,
-        mods: &mut Mods<'a>,
+        modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
         window: Option<Window>,
         strong: bool,
     ) -> Result<()> {
-        let ty = self.memory_type(mods)?;
+        let ty = self.memory_type(modifiers)?;
         let [address, source] = self.exactly(operands)?;
-        let parts = self.vector(mods, source)?;
+        let parts = self.vector(modifiers, source)?;
         let address = self.address(address, window, strong)?;
         let mut elements = Elements {
             slots: [Slot::Sink; 4],
@@ -303,12 +316,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     fn atomic(
         &mut self,
-        mods: &mut Mods<'a>,
+        modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
+        access: Access,
         window: Option<Window>,
     ) -> Result<()> {
-        let ty = self.memory_type(mods)?;
-        let op = match mods
+        let ty = self.memory_type(modifiers)?;
+        let op = match modifiers
             .take_any(&["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"])
         {
             Some("add") => AtomOp::Add,
@@ -332,12 +346,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         {
             return Err(self.unsupported("this atomic operation on this type"));
         }
-        let count = match mods.take_any(&["v2", "v4"]) {
+        let count = match modifiers.take_any(&["v2", "v4"]) {
             Some("v2") => 2,
             Some(_) => 4,
             None => 1,
         };
-        let (dst, operands) = if mods.base == "red" {
+        let (dst, operands) = if access == Access::Reduction {
             (None, operands)
         } else {
             let [d, rest @ ..] = operands else {

@@ -1,7 +1,7 @@
 //! Conversions to formats that are stored but not computed with, and `cvt.pack`.
 
 use super::body::{Body, Register, Result};
-use super::mods::Mods;
+use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2};
 use crate::isa::ir::{Alu, Uniform};
@@ -9,34 +9,17 @@ use crate::isa::names::R;
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {
-    /// True if the instruction was one of these.
-    pub fn narrow_conversion(
-        &mut self,
-        mods: &mut Mods<'a>,
-        operands: &[Operand<'a>],
-    ) -> Result<bool> {
-        if mods.base != "cvt" {
-            return Ok(false);
-        }
-        if mods.take("pack") {
-            self.pack_saturated(mods, operands)?;
-        } else if mods.take("tf32") {
-            self.round_to_tf32(mods, operands)?;
-        } else if let Some(format) = mods.take_any(&["e4m3x2", "e5m2x2"]) {
-            self.convert_bytes(mods, operands, format == "e4m3x2")?;
-        } else {
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
     /// `cvt.pack.sat.s8.s32.b32 d, a, b, c`: `a` above `b`, both saturated, below what is left of `c`.
-    fn pack_saturated(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        mods.take("b32");
-        mods.take("s32");
-        mods.take("sat");
+    pub(super) fn pack_saturated(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        modifiers.take("b32");
+        modifiers.take("s32");
+        modifiers.take("sat");
         let (signed, bits) =
-            match mods.take_any(&["s16", "u16", "s8", "u8", "s4", "u4", "s2", "u2"]) {
+            match modifiers.take_any(&["s16", "u16", "s8", "u8", "s4", "u4", "s2", "u2"]) {
                 Some("s16") => (true, 16),
                 Some("u16") => (false, 16),
                 Some("s8") => (true, 8),
@@ -87,15 +70,20 @@ impl<'a> Body<'_, '_, '_, 'a> {
         value
     }
 
-    fn round_to_tf32(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        mods.ty();
-        let op = match mods.take_any(&["rna", "rn", "rz"]) {
+    /// `cvt.rna.tf32.f32`
+    pub(super) fn convert_to_tf32(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        modifiers.ty();
+        let op = match modifiers.take_any(&["rna", "rn", "rz"]) {
             Some("rna") => R1::Tf32Away,
             Some("rn") => R1::Tf32Even,
             Some(_) => R1::Tf32Zero,
             None => return Err(self.malformed("`cvt` to `.tf32` needs a rounding such as `.rna`")),
         };
-        let (relu, finite) = (mods.take("relu"), mods.take("satfinite"));
+        let (relu, finite) = (modifiers.take("relu"), modifiers.take("satfinite"));
         let [d, a] = self.exactly(operands)?;
         let mut a = self.value_r(a, Type::F32)?;
         if relu {
@@ -111,15 +99,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// To and from pairs of 8-bit floats.
-    fn convert_bytes(
+    pub(super) fn convert_bytes(
         &mut self,
-        mods: &mut Mods<'a>,
+        modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
-        e4m3: bool,
     ) -> Result<()> {
-        let relu = mods.take("relu");
-        mods.drop_all(&["rn", "satfinite"]);
-        let other = mods.ty();
+        let e4m3 = modifiers.has("e4m3x2");
+        let relu = modifiers.take("relu");
+        modifiers.drop_all(&["rn", "satfinite"]);
+        let other = modifiers.ty();
         let (narrow, widen) = if e4m3 {
             (R1::E4m3FromF32, R1::F16FromE4m3)
         } else {

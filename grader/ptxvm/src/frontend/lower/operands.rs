@@ -2,6 +2,7 @@
 
 use super::body::{Body, Place, Register, Result, Scope};
 use super::{ModulePlace, refuse};
+use crate::error::LoadError;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::{Alu, Special, Uniform, alu};
 use crate::isa::names::{Guard, P, Q, R, Slot};
@@ -189,7 +190,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(self.place_of(name)?.map(|place| (place, addend)))
     }
 
-    fn unknown(&self, operand: &Operand<'a>) -> crate::error::LoadError {
+    fn unknown(&self, operand: &Operand<'a>) -> LoadError {
         match operand {
             Operand::Name(name) if name.starts_with('%') => {
                 self.unsupported(refuse::register(name))
@@ -293,14 +294,11 @@ impl<'a> Body<'_, '_, '_, 'a> {
         &self,
         operands: &'o [Operand<'a>],
     ) -> Result<&'o [Operand<'a>; N]> {
-        operands
-            .try_into()
-            .map_err(|_| self.malformed(format!("{} operands where {N} belong", operands.len())))
+        operands.try_into().map_err(|_| self.wrong_count(operands.len(), N))
     }
 
-    /// Sign-extends a 16-bit value into a new register.
-    pub fn extended(&mut self, a: R) -> R {
-        self.step(alu::R1::Sext16, a)
+    pub fn wrong_count(&self, count: usize, wanted: usize) -> LoadError {
+        self.malformed(format!("{count} operands where {wanted} belong"))
     }
 
     /// Brings a result back to 16 bits.

@@ -78,6 +78,14 @@ pub fn reason(opcode: &str) -> String {
 
 /// The same, if there is more to say than that it is not there.
 pub fn known_reason(opcode: &str) -> Option<String> {
+    let mut parts = opcode.split('.');
+    let base = parts.next().unwrap_or_default();
+    if matches!(base, "shfl" | "vote" | "match" | "redux") && !parts.any(|part| part == "sync") {
+        return Some(format!("`{base}` without `.sync`, gone since sm_70"));
+    }
+    if base == "redux" && parts.next_back() == Some("f32") {
+        return Some("`redux` of floats, which needs sm_100a; use shuffles".to_owned());
+    }
     why(opcode).map(|why| format!("instruction `{opcode}`: {why}"))
 }
 

@@ -1,7 +1,7 @@
 //! Scalar and SIMD video instructions.
 
 use super::body::{Body, Result};
-use super::mods::Mods;
+use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2, R3, R4};
 use crate::isa::ir::{Alu, Uniform};
@@ -21,25 +21,8 @@ const COMPARISONS: [(&str, Action); 6] = [
     ("ge", Action::Ge),
 ];
 
-fn action(name: &str) -> Option<Action> {
-    Some(match name {
-        "vadd" => Action::Add,
-        "vsub" => Action::Sub,
-        "vabsdiff" => Action::AbsDiff,
-        "vmin" => Action::Min,
-        "vmax" => Action::Max,
-        "vavrg" => Action::Average,
-        "vshl" => Action::Shl,
-        "vshr" => Action::Shr,
-        "vmad" => Action::Mad,
-        // Which comparison it is, the modifiers say.
-        "vset" => Action::Eq,
-        _ => return None,
-    })
-}
-
-fn compared(mods: &mut Mods) -> Option<Action> {
-    COMPARISONS.iter().find(|(name, _)| mods.take(name)).map(|&(_, action)| action)
+fn compared(modifiers: &mut Modifiers) -> Option<Action> {
+    COMPARISONS.iter().find(|(name, _)| modifiers.take(name)).map(|&(_, action)| action)
 }
 
 /// `.b2`, `.h1`
@@ -60,26 +43,22 @@ fn digits(selector: &str, prefix: char, count: usize) -> Option<Vec<u32>> {
 }
 
 impl<'a> Body<'_, '_, '_, 'a> {
-    /// True if the instruction was one of these.
-    pub fn video(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
-        let base = mods.base;
-        let name = base.trim_end_matches(['2', '4']);
-        let Some(action) = action(name) else { return Ok(false) };
-        if name == base {
-            self.video_scalar(mods, operands, action)?;
-        } else {
-            self.video_simd(mods, operands, action, base.ends_with('2'))?;
-        }
-        Ok(true)
+    fn action(&self, modifiers: &mut Modifiers<'a>, action: Option<Action>) -> Result<Action> {
+        let action = action.or_else(|| compared(modifiers));
+        action.ok_or_else(|| self.malformed("no comparison such as `.lt`"))
     }
 
     /// Whether the result and the two operands are signed.
-    fn video_types(&self, mods: &mut Mods<'a>, result: bool) -> Result<(bool, [bool; 2])> {
-        let (b, a) = (mods.ty(), mods.ty());
-        let d = if result { mods.ty() } else { Some(Type::U32) };
+    fn video_types(
+        &self,
+        modifiers: &mut Modifiers<'a>,
+        result: bool,
+    ) -> Result<(bool, [bool; 2])> {
+        let (b, a) = (modifiers.ty(), modifiers.ty());
+        let d = if result { modifiers.ty() } else { Some(Type::U32) };
         match [d, a, b].map(|ty| ty.filter(|ty| matches!(ty, Type::S32 | Type::U32))) {
             [Some(d), Some(a), Some(b)] => Ok((d.is_signed(), [a.is_signed(), b.is_signed()])),
-            _ => Err(self.malformed(format!("`{}` needs types such as `.s32`", mods.base))),
+            _ => Err(self.malformed(format!("`{}` needs types such as `.s32`", modifiers.base))),
         }
     }
 
@@ -117,41 +96,38 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(shifted)
     }
 
-    fn video_scalar(
+    /// `vadd` and its like. Without an action it is the comparison that a modifier names (`vset`).
+    pub(super) fn video_scalar(
         &mut self,
-        mods: &mut Mods<'a>,
+        modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
-        action: Action,
+        action: Option<Action>,
     ) -> Result<()> {
-        let is_set = mods.base == "vset";
-        let (signed, signed_sources) = self.video_types(mods, !is_set)?;
-        let action = if is_set {
-            compared(mods).ok_or_else(|| self.malformed("no comparison such as `.lt`"))?
-        } else {
-            action
-        };
+        let is_set = action.is_none();
+        let (signed, signed_sources) = self.video_types(modifiers, !is_set)?;
+        let action = self.action(modifiers, action)?;
         let mut how = Scalar {
             action,
             // The ISA does not say how `vset.min` compares; the assembler takes the first source's type.
             signed: signed || is_set && signed_sources[0],
             signed_sources,
-            saturate: mods.take("sat"),
-            wrap: mods.take("wrap"),
-            plus_one: mods.take("po"),
-            scale: match mods.take_any(&["shr7", "shr15"]) {
+            saturate: modifiers.take("sat"),
+            wrap: modifiers.take("wrap"),
+            plus_one: modifiers.take("po"),
+            scale: match modifiers.take_any(&["shr7", "shr15"]) {
                 Some("shr7") => 7,
                 Some(_) => 15,
                 None => 0,
             },
             part: Part::ALL,
-            then: match mods.take_any(&["add", "min", "max"]) {
+            then: match modifiers.take_any(&["add", "min", "max"]) {
                 Some("add") => Then::Add,
                 Some("min") => Then::Min,
                 Some(_) => Then::Max,
                 None => Then::Nothing,
             },
         };
-        mods.take("clamp");
+        modifiers.take("clamp");
         let (d, a, b, c) = match operands {
             [d, a, b] => (d, a, b, None),
             [d, a, b, c] => (d, a, b, Some(c)),
@@ -178,23 +154,16 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn video_simd(
+    /// `vadd2`, `vadd4` and their like.
+    pub(super) fn video_simd(
         &mut self,
-        mods: &mut Mods<'a>,
+        modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
-        action: Action,
-        halves: bool,
+        action: Option<Action>,
     ) -> Result<()> {
-        if matches!(action, Action::Shl | Action::Shr | Action::Mad) {
-            return Err(self.malformed(format!("there is no `{}`", mods.base)));
-        }
-        let is_set = mods.base.starts_with("vset");
-        let (signed, signed_sources) = self.video_types(mods, !is_set)?;
-        let action = if is_set {
-            compared(mods).ok_or_else(|| self.malformed("no comparison such as `.lt`"))?
-        } else {
-            action
-        };
+        let halves = modifiers.base.ends_with('2');
+        let (signed, signed_sources) = self.video_types(modifiers, action.is_some())?;
+        let action = self.action(modifiers, action)?;
         let [d, a, b, c] = self.exactly(operands)?;
         let (count, prefix) = if halves { (2, 'h') } else { (4, 'b') };
         let (d, mask) = Self::selected(d);
@@ -210,8 +179,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
             action,
             signed,
             signed_sources,
-            saturate: mods.take("sat"),
-            accumulate: mods.take("add"),
+            saturate: modifiers.take("sat"),
+            accumulate: modifiers.take("add"),
             halves,
             mask,
         };

@@ -1,7 +1,7 @@
 //! Operations across the lanes of a warp.
 
 use super::body::{Body, Register, Result};
-use super::mods::Mods;
+use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PRR, R1};
 use crate::isa::ir::{Alu, Op, Redux, Shuffle, Special, Uniform, Vote};
@@ -9,42 +9,23 @@ use crate::isa::names::Slot;
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {
-    /// True if the instruction was one of these.
-    pub fn warp_operation(
+    pub(super) fn active_mask(
         &mut self,
-        mods: &mut Mods<'a>,
+        _modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
-    ) -> Result<bool> {
-        let base = mods.base;
-        if base == "activemask" {
-            mods.ty();
-            let [d] = self.exactly(operands)?;
-            let (d, _) = self.dst_r(d)?;
-            self.emit(Op::ActiveMask(d));
-            return Ok(true);
-        }
-        if base == "elect" {
-            self.elect(mods, operands)?;
-            return Ok(true);
-        }
-        if !matches!(base, "shfl" | "vote" | "match" | "redux") {
-            return Ok(false);
-        }
-        if !mods.take("sync") {
-            return Err(self.unsupported(format!("`{base}` without `.sync`, gone since sm_70")));
-        }
-        match base {
-            "shfl" => self.shuffle(mods, operands)?,
-            "vote" => self.vote(mods, operands)?,
-            "match" => self.match_values(mods, operands)?,
-            _ => self.redux(mods, operands)?,
-        }
-        Ok(true)
+    ) -> Result<()> {
+        let [d] = self.exactly(operands)?;
+        let (d, _) = self.dst_r(d)?;
+        self.emit(Op::ActiveMask(d));
+        Ok(())
     }
 
     /// `elect.sync d|p, members`: the lowest member leads.
-    fn elect(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        mods.take("sync");
+    pub(super) fn elect(
+        &mut self,
+        _modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
         let [d, members] = self.exactly(operands)?;
         let Operand::Pair(pair) = d else {
             return Err(self.malformed("`elect` has two destinations"));
@@ -62,15 +43,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn shuffle(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let mode = match mods.take_any(&["up", "down", "bfly", "idx"]) {
-            Some("up") => Shuffle::Up,
-            Some("down") => Shuffle::Down,
-            Some("bfly") => Shuffle::Bfly,
-            Some(_) => Shuffle::Idx,
-            None => return Err(self.malformed("`shfl` needs a mode such as `.down`")),
-        };
-        mods.ty();
+    pub(super) fn shuffle(
+        &mut self,
+        _modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        mode: Shuffle,
+    ) -> Result<()> {
         let [d, a, b, c, members] = self.exactly(operands)?;
         let members = self.value_r(members, Type::B32)?;
         let (a, b) = (self.value_r(a, Type::B32)?, self.value_r(b, Type::B32)?);
@@ -89,76 +67,88 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn vote(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let vote = match mods.take_any(&["all", "any", "uni", "ballot"]) {
-            Some("all") => Vote::All,
-            Some("any") => Vote::Any,
-            Some("uni") => Vote::Uni,
-            Some(_) => Vote::Ballot,
-            None => return Err(self.malformed("`vote` needs a mode such as `.all`")),
-        };
-        mods.ty();
+    pub(super) fn vote(
+        &mut self,
+        _modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        vote: Vote,
+    ) -> Result<()> {
         let [d, p, members] = self.exactly(operands)?;
         let members = self.value_r(members, Type::B32)?;
         let p = self.predicate_operand(p)?;
         self.emit_members(members);
-        if vote == Vote::Ballot {
-            let (d, _) = self.dst_r(d)?;
-            self.emit(Op::Ballot(d, p));
-        } else {
-            let d = self.dst_p(d)?;
-            self.emit(Op::VoteP(vote, d, p));
-        }
+        let d = self.dst_p(d)?;
+        self.emit(Op::VoteP(vote, d, p));
         Ok(())
     }
 
-    fn match_values(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let all = mods.take("all");
-        mods.take("any");
-        let ty = mods.ty().unwrap_or(Type::B32);
+    pub(super) fn ballot(
+        &mut self,
+        _modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        let [d, p, members] = self.exactly(operands)?;
+        let members = self.value_r(members, Type::B32)?;
+        let p = self.predicate_operand(p)?;
+        self.emit_members(members);
+        let (d, _) = self.dst_r(d)?;
+        self.emit(Op::Ballot(d, p));
+        Ok(())
+    }
+
+    pub(super) fn match_any(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
         let [d, a, members] = self.exactly(operands)?;
+        let a = self.matched(modifiers, a, members)?;
+        let (d, _) = self.dst_r(d)?;
+        self.emit(Op::MatchAny(d, a));
+        Ok(())
+    }
+
+    /// `match.all.sync d|p, a, members`; the predicate may lack.
+    pub(super) fn match_all(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
+        let [d, a, members] = self.exactly(operands)?;
+        let a = self.matched(modifiers, a, members)?;
+        let (d, p) = match d {
+            Operand::Pair(pair) => (&pair.0, Some(self.dst_p(&pair.1)?)),
+            d => (d, None),
+        };
+        let (d, _) = self.dst_r(d)?;
+        self.emit(Op::MatchAll(d, p, a));
+        Ok(())
+    }
+
+    /// The value that lanes compare; adds their member mask.
+    fn matched(
+        &mut self,
+        modifiers: &Modifiers<'a>,
+        a: &Operand<'a>,
+        members: &Operand<'a>,
+    ) -> Result<Slot> {
+        let ty = modifiers.last_type().unwrap_or(Type::B32);
         let members = self.value_r(members, Type::B32)?;
         self.emit_members(members);
-        let a = if ty.bits() == 64 {
+        Ok(if ty.bits() == 64 {
             Slot::Q(self.value_q(a, ty)?)
         } else {
             Slot::R(self.value_r(a, ty)?)
-        };
-        match (all, d) {
-            (true, Operand::Pair(pair)) => {
-                let p = self.dst_p(&pair.1)?;
-                let (d, _) = self.dst_r(&pair.0)?;
-                self.emit(Op::MatchAll(d, Some(p), a));
-            }
-            (true, d) => {
-                let (d, _) = self.dst_r(d)?;
-                self.emit(Op::MatchAll(d, None, a));
-            }
-            (false, d) => {
-                let (d, _) = self.dst_r(d)?;
-                self.emit(Op::MatchAny(d, a));
-            }
-        }
-        Ok(())
+        })
     }
 
-    fn redux(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<()> {
-        let ty = mods.ty();
-        if ty.is_some_and(Type::is_float) {
-            return Err(self.unsupported("`redux` of floats, which needs sm_100a; use shuffles"));
-        }
-        let signed = ty.is_some_and(Type::is_signed);
-        let op = match (mods.take_any(&["add", "min", "max", "and", "or", "xor"]), signed) {
-            (Some("add"), _) => Redux::Add,
-            (Some("min"), false) => Redux::MinU,
-            (Some("min"), true) => Redux::MinS,
-            (Some("max"), false) => Redux::MaxU,
-            (Some("max"), true) => Redux::MaxS,
-            (Some("and"), _) => Redux::And,
-            (Some("or"), _) => Redux::Or,
-            (Some(_), _) => Redux::Xor,
-            (None, _) => return Err(self.malformed("`redux` needs an operation such as `.add`")),
-        };
+    /// `redux`.
+    pub(super) fn reduce(
+        &mut self,
+        _modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        op: Redux,
+    ) -> Result<()> {
         let [d, a, members] = self.exactly(operands)?;
         let members = self.value_r(members, Type::B32)?;
         self.emit_members(members);

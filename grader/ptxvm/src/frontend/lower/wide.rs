@@ -1,7 +1,8 @@
 //! Words of 128 bits: a register is a pair of 64-bit ones, and only moves and plain accesses know it (PTX ISA 5.2.1).
 
 use super::body::{Body, Register, Result};
-use super::mods::Mods;
+use super::memory::Access;
+use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::{Operand, Registers};
 use crate::isa::ir::Alu;
 use crate::isa::ir::alu::Q1;
@@ -42,11 +43,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    /// `mov.b128` between such registers, or from and to `{low, high}`. True if the instruction was one.
-    pub fn wide_move(&mut self, mods: &mut Mods<'a>, operands: &[Operand<'a>]) -> Result<bool> {
-        if mods.base != "mov" || !mods.take("b128") {
-            return Ok(false);
-        }
+    /// `mov.b128` between such registers, or from and to `{low, high}`.
+    pub(super) fn wide_move(
+        &mut self,
+        _modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+    ) -> Result<()> {
         let [d, a] = self.exactly(operands)?;
         let from = match a {
             Operand::Vector(parts) => {
@@ -67,23 +69,23 @@ impl<'a> Body<'_, '_, '_, 'a> {
         self.prepare(Alu::Q1(Q1::Mov, kept, from[1]));
         self.alu(Alu::Q1(Q1::Mov, to[0], from[0]));
         self.alu(Alu::Q1(Q1::Mov, to[1], kept));
-        Ok(true)
+        Ok(())
     }
 
     /// `ld.b128` and `st.b128`: as two words of 64 bits, 16 bytes at once. True if the instruction was one.
     pub fn wide_access(
         &mut self,
-        mods: &mut Mods<'a>,
+        modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
+        access: Access,
         window: Option<Window>,
         strong: bool,
     ) -> Result<bool> {
-        let loads = match mods.base {
-            "ld" | "ldu" => true,
-            "st" => false,
-            _ => return Ok(false),
-        };
-        if mods.has("v2") || !mods.take("b128") {
+        let loads = access == Access::Load;
+        if !loads && access != Access::Store {
+            return Ok(false);
+        }
+        if modifiers.has("v2") || !modifiers.take("b128") {
             return Ok(false);
         }
         let [first, second] = self.exactly(operands)?;

@@ -3,7 +3,6 @@
 use crate::finding::{AccessKind, Log};
 use crate::instruments::count::counts::{Counters, Counts, Site};
 use crate::instruments::count::patterns;
-use crate::isa::class::Class;
 use crate::isa::ir::Op;
 use crate::isa::mbarrier;
 use crate::isa::window::Window;
@@ -17,15 +16,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Counter {
     counts: Vec<Counts>,
-    classes: Vec<Class>,
 }
 
 impl Counter {
     pub fn new(program: &Program) -> Self {
-        Self {
-            counts: vec![Counts::default(); program.code.len()],
-            classes: program.code.iter().map(Class::of).collect(),
-        }
+        Self { counts: vec![Counts::default(); program.code.len()] }
     }
 
     pub fn add(&mut self, other: &Self) {
@@ -64,12 +59,10 @@ impl Monitor for Counter {
     const STEPS: bool = true;
 
     fn before(&mut self, step: &Step) {
-        if !step.instr.counted {
-            return;
-        }
+        let Some(class) = step.instr.class else { return };
         let pc = step.pc as usize;
         let counts = &mut self.counts[pc];
-        counts.classes[self.classes[pc] as usize] += 1;
+        counts.classes[class as usize] += 1;
         let branch = matches!(step.instr.op, Op::Branch { .. });
         let lanes = if branch { step.split } else { step.mask };
         counts.lane_instructions += u64::from(lanes.count_ones());

@@ -26,9 +26,9 @@ macro_rules! with_lane_operations {
                 Brev          Integer Opaque            fast w32::brev                   = "brev.i32";
                 Popc          Integer Opaque            fast w32::popc                   = "popc.i32";
                 Clz           Integer Opaque            slow w32::clz                    = "clz.i32";
-                BfindU        Integer Opaque            slow w32::bfind_u                = "bfind.b32|u32";
+                BfindU        Integer Opaque            slow w32::bfind_u                = "bfind.u32";
                 BfindS        Integer Opaque            slow w32::bfind_s                = "bfind.s32";
-                BfindShiftU   Integer Opaque            slow w32::bfind_shift_u          = "bfind.shiftamt.b32|u32";
+                BfindShiftU   Integer Opaque            slow w32::bfind_shift_u          = "bfind.shiftamt.u32";
                 BfindShiftS   Integer Opaque            slow w32::bfind_shift_s          = "bfind.shiftamt.s32";
                 Sext8         Integer Opaque            fast int::sext8;
                 Sext16        Integer Opaque            fast int::sext16;
@@ -118,15 +118,15 @@ macro_rules! with_lane_operations {
                 AddI         Integer IntegerAdd              fast w32::add             = "add.i16|i32";
                 SubI         Integer IntegerSub              fast w32::sub             = "sub.i16|i32";
                 MulLo        Integer IntegerMul              fast w32::mul_lo          = "mul.lo.i16|i32", "mul.wide.i16";
-                MulHiU       Integer Opaque                  fast w32::mul_hi_u        = "mul.hi.b32|u32";
+                MulHiU       Integer Opaque                  fast w32::mul_hi_u        = "mul.hi.u32";
                 MulHiS       Integer Opaque                  fast w32::mul_hi_s        = "mul.hi.s32";
-                DivU         Integer Opaque                  slow w32::div_u           = "div.b16|u16|b32|u32";
+                DivU         Integer Opaque                  slow w32::div_u           = "div.u16|u32";
                 DivS         Integer Opaque                  slow w32::div_s           = "div.s16|s32";
-                RemU         Integer Opaque                  slow w32::rem_u           = "rem.b16|u16|b32|u32";
+                RemU         Integer Opaque                  slow w32::rem_u           = "rem.u16|u32";
                 RemS         Integer Opaque                  slow w32::rem_s           = "rem.s16|s32";
-                MinU         Integer Opaque                  fast w32::min_u           = "min.b16|u16|b32|u32";
+                MinU         Integer Opaque                  fast w32::min_u           = "min.u16|u32";
                 MinS         Integer Opaque                  fast w32::min_s           = "min.s16|s32";
-                MaxU         Integer Opaque                  fast w32::max_u           = "max.b16|u16|b32|u32";
+                MaxU         Integer Opaque                  fast w32::max_u           = "max.u16|u32";
                 MaxS         Integer Opaque                  fast w32::max_s           = "max.s16|s32";
                 And          Integer Opaque                  fast w32::and             = "and.i16|i32";
                 Or           Integer Opaque                  fast w32::or              = "or.i16|i32";
@@ -136,9 +136,9 @@ macro_rules! with_lane_operations {
                 ShrS         Integer Opaque                  fast w32::shr_s           = "shr.s16|s32 t u32";
                 AddSatS      Integer Opaque                  fast int::add_sat_s       = "add.sat.s32";
                 SubSatS      Integer Opaque                  fast int::sub_sat_s       = "sub.sat.s32";
-                Mul24U       Integer Opaque                  fast int::mul24_lo_u      = "mul24.lo.b32|u32";
+                Mul24U       Integer Opaque                  fast int::mul24_lo_u      = "mul24.lo.u32";
                 Mul24S       Integer Opaque                  fast int::mul24_lo_s      = "mul24.lo.s32";
-                Mul24HiU     Integer Opaque                  fast int::mul24_hi_u      = "mul24.hi.b32|u32";
+                Mul24HiU     Integer Opaque                  fast int::mul24_hi_u      = "mul24.hi.u32";
                 Mul24HiS     Integer Opaque                  fast int::mul24_hi_s      = "mul24.hi.s32";
                 Add16x2      Integer Opaque                  fast int::add_16x2        = "add.s16x2|u16x2 b32 b32";
                 MinU16x2     Integer Opaque                  fast int::min_u16x2       = "min.u16x2 b32 b32";
@@ -205,11 +205,11 @@ macro_rules! with_lane_operations {
             /// R <- R, R, R
             R3(r3: R, R, R, R) {
                 MadLo       Integer IntegerMad              fast w32::mad_lo          = "mad.lo.i16 t t u16", "mad.lo.i32", "mad.wide.i16 t t b32";
-                MadHiU      Integer Opaque                  fast w32::mad_hi_u        = "mad.hi.b32|u32";
+                MadHiU      Integer Opaque                  fast w32::mad_hi_u        = "mad.hi.u32";
                 MadHiS      Integer Opaque                  fast w32::mad_hi_s        = "mad.hi.s32";
-                SadU        Integer Opaque                  fast w32::sad_u           = "sad.b16|u16|b32|u32";
+                SadU        Integer Opaque                  fast w32::sad_u           = "sad.u16|u32";
                 SadS        Integer Opaque                  fast w32::sad_s           = "sad.s16 t t u16", "sad.s32";
-                BfeU        Integer Opaque                  slow w32::bfe_u           = "bfe.b32|u32";
+                BfeU        Integer Opaque                  slow w32::bfe_u           = "bfe.u32";
                 BfeS        Integer Opaque                  slow w32::bfe_s           = "bfe.s32";
                 Prmt        Integer Opaque                  slow int::prmt            = "prmt.i32";
                 PrmtF4e     Integer Opaque                  slow int::prmt_f4e        = "prmt.i32.f4e";
@@ -264,9 +264,9 @@ macro_rules! with_lane_operations {
                 AbsF         Double  Abs               fast f64s::abs                  = "abs.f64";
                 RcpF         Double  Reciprocal        fast f64s::rcp                  = "rcp{.rn|approx}{.ftz}.f64";
                 SqrtF        Double  Function("sqrt")  fast f64s::sqrt                 = "sqrt{.rn}.f64";
-                RcpRz        Double  Reciprocal        slow zero::rcp_f64              = "rcp.rz.f64";
-                RcpRm        Double  Reciprocal        slow down::rcp_f64              = "rcp.rm.f64";
-                RcpRp        Double  Reciprocal        slow up::rcp_f64                = "rcp.rp.f64";
+                RcpRz        Double  Reciprocal        slow zero::rcp_f64              = "rcp.rz{.ftz}.f64";
+                RcpRm        Double  Reciprocal        slow down::rcp_f64              = "rcp.rm{.ftz}.f64";
+                RcpRp        Double  Reciprocal        slow up::rcp_f64                = "rcp.rp{.ftz}.f64";
                 SqrtRz       Double  Function("sqrt")  slow zero::sqrt_f64             = "sqrt.rz.f64";
                 SqrtRm       Double  Function("sqrt")  slow down::sqrt_f64             = "sqrt.rm.f64";
                 SqrtRp       Double  Function("sqrt")  slow up::sqrt_f64               = "sqrt.rp.f64";
@@ -309,15 +309,15 @@ macro_rules! with_lane_operations {
                 AddI      Integer Opaque         fast w64::add       = "add.i64";
                 SubI      Integer Opaque         fast w64::sub       = "sub.i64";
                 MulLo     Integer Opaque         fast w64::mul_lo    = "mul.lo.i64";
-                MulHiU    Integer Opaque         slow w64::mul_hi_u  = "mul.hi.b64|u64";
+                MulHiU    Integer Opaque         slow w64::mul_hi_u  = "mul.hi.u64";
                 MulHiS    Integer Opaque         slow w64::mul_hi_s  = "mul.hi.s64";
-                DivU      Integer Opaque         slow w64::div_u     = "div.b64|u64";
+                DivU      Integer Opaque         slow w64::div_u     = "div.u64";
                 DivS      Integer Opaque         slow w64::div_s     = "div.s64";
-                RemU      Integer Opaque         slow w64::rem_u     = "rem.b64|u64";
+                RemU      Integer Opaque         slow w64::rem_u     = "rem.u64";
                 RemS      Integer Opaque         slow w64::rem_s     = "rem.s64";
-                MinU      Integer Opaque         fast w64::min_u     = "min.b64|u64";
+                MinU      Integer Opaque         fast w64::min_u     = "min.u64";
                 MinS      Integer Opaque         fast w64::min_s     = "min.s64";
-                MaxU      Integer Opaque         fast w64::max_u     = "max.b64|u64";
+                MaxU      Integer Opaque         fast w64::max_u     = "max.u64";
                 MaxS      Integer Opaque         fast w64::max_s     = "max.s64";
                 And       Integer Opaque         fast w64::and       = "and.i64";
                 Or        Integer Opaque         fast w64::or        = "or.i64";
@@ -342,9 +342,9 @@ macro_rules! with_lane_operations {
             /// Q <- Q, Q, Q
             Q3(q3: Q, Q, Q, Q) {
                 MadLo  Integer Opaque fast w64::mad_lo   = "mad.lo.i64";
-                MadHiU Integer Opaque slow w64::mad_hi_u = "mad.hi.b64|u64";
+                MadHiU Integer Opaque slow w64::mad_hi_u = "mad.hi.u64";
                 MadHiS Integer Opaque slow w64::mad_hi_s = "mad.hi.s64";
-                SadU   Integer Opaque fast w64::sad_u    = "sad.b64|u64";
+                SadU   Integer Opaque fast w64::sad_u    = "sad.u64";
                 SadS   Integer Opaque fast w64::sad_s    = "sad.s64";
                 FmaF   Double  Fma    fast f64s::fma     = "fma|mad{.rn}.f64";
                 FmaRz  Double  Fma    slow zero::fma_f64 = "fma|mad.rz.f64";
@@ -367,9 +367,9 @@ macro_rules! with_lane_operations {
                 High            Integer High             fast int::high;
                 Popc            Integer Opaque           slow w64::popc                    = "popc.i64";
                 Clz             Integer Opaque           slow w64::clz                     = "clz.i64";
-                BfindU          Integer Opaque           slow w64::bfind_u                 = "bfind.b64|u64";
+                BfindU          Integer Opaque           slow w64::bfind_u                 = "bfind.u64";
                 BfindS          Integer Opaque           slow w64::bfind_s                 = "bfind.s64";
-                BfindShiftU     Integer Opaque           slow w64::bfind_shift_u           = "bfind.shiftamt.b64|u64";
+                BfindShiftU     Integer Opaque           slow w64::bfind_shift_u           = "bfind.shiftamt.u64";
                 BfindShiftS     Integer Opaque           slow w64::bfind_shift_s           = "bfind.shiftamt.s64";
                 U32FromF64      Convert ToInteger        slow cvt::u32_from_f64;
                 U16FromF64      Convert Opaque           slow cvt::u16_from_f64;
@@ -417,13 +417,13 @@ macro_rules! with_lane_operations {
             }
             /// Q <- R, R
             QRR(qrr: Q, R, R) {
-                MulWideU Integer Opaque fast int::mul_wide_u = "mul.wide.b32|u32";
+                MulWideU Integer Opaque fast int::mul_wide_u = "mul.wide.u32";
                 MulWideS Integer Opaque fast int::mul_wide_s = "mul.wide.s32";
                 Pack     Integer Pair   fast int::pack64;
             }
             /// Q <- R, R, Q
             QRRQ(qrrq: Q, R, R, Q) {
-                MadWideU Integer Opaque fast int::mad_wide_u = "mad.wide.b32|u32 t t b64";
+                MadWideU Integer Opaque fast int::mad_wide_u = "mad.wide.u32 t t b64";
                 MadWideS Integer Opaque fast int::mad_wide_s = "mad.wide.s32 t t b64";
             }
             /// Q <- Q, R
@@ -434,7 +434,7 @@ macro_rules! with_lane_operations {
             }
             /// Q <- Q, R, R
             QQRR(qqrr: Q, Q, R, R) {
-                BfeU Integer Opaque slow w64::bfe_u = "bfe.b64|u64 t u32 u32";
+                BfeU Integer Opaque slow w64::bfe_u = "bfe.u64 t u32 u32";
                 BfeS Integer Opaque slow w64::bfe_s = "bfe.s64 t u32 u32";
             }
             /// Q <- Q, Q, R, R

@@ -117,8 +117,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
             if M::STEPS && self.state.monitor.steps() {
                 self.before(pc, mask);
             }
-            self.warp.executed += u64::from(instr.counted);
-            self.state.lane_instructions += u64::from(instr.counted) * u64::from(mask.count_ones());
+            let counted = u64::from(instr.class.is_some());
+            self.warp.executed += counted;
+            self.state.lane_instructions += counted * u64::from(mask.count_ones());
             match source {
                 Source::Nothing if index > 0 => {}
                 Source::Nothing => self.state.monitor.warp_barrier(self.warp.index),

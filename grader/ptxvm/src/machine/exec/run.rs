@@ -44,7 +44,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 continue;
             }
             let active = self.active(instr.guard);
-            if instr.counted {
+            if instr.class.is_some() {
                 self.warp.executed += 1;
                 // A branch is taken or not by every lane of the split.
                 let counted = if matches!(instr.op, Op::Branch { .. }) { mask } else { active };

@@ -102,7 +102,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     let bits = members[lane] & p;
                     match vote {
                         Vote::All => bits == members[lane],
-                        Vote::Any | Vote::Ballot => bits != 0,
+                        Vote::Any => bits != 0,
                         Vote::Uni => bits == 0 || bits == members[lane],
                     }
                 };

@@ -140,13 +140,13 @@ macro_rules! run_with {
             let Op::Alu(alu) = &instr.op else { break };
             let active = match instr.guard {
                 None => {
-                    unguarded += u64::from(instr.counted);
+                    unguarded += u64::from(instr.class.is_some());
                     Active { mask: $mask, spread: &all }
                 }
                 Some(guard) => {
                     let p = $registers.p(guard.predicate);
                     let active = $mask & if guard.negated { !p } else { p };
-                    let counted = u64::from(instr.counted);
+                    let counted = u64::from(instr.class.is_some());
                     ran.instructions += counted;
                     ran.lane_instructions += counted * u64::from(active.count_ones());
                     some = spread(active);

@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn all_sets_compute_the_same_bits() {
         for (alu, seed) in operations().into_iter().zip(1..) {
-            let code = [Instr { op: Op::Alu(alu), guard: None, counted: true }];
+            let code = [Instr { op: Op::Alu(alu), guard: None, class: Some(alu.class()) }];
             for mask in [u32::MAX, 0x7FFF_FFFE, 0x0001_1000, 1] {
                 let before = registers(seed);
                 let mut results = sets().map(|set| {
