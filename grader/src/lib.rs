@@ -22,5 +22,4 @@ pub mod storage;
 pub mod student_progress;
 pub mod template;
 pub mod terminal;
-pub mod watcher;
 pub mod wrong;

@@ -13,7 +13,7 @@ mod findings;
 mod heatmap;
 mod host;
 mod json;
-mod junit;
+pub mod junit;
 mod number;
 pub mod occupancy;
 pub mod picture;

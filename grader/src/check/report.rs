@@ -4,7 +4,7 @@ use super::{Bench, Item, Mutation, Survivor};
 use crate::contents;
 use diagnostic::{Failure, FailureKind};
 use puzzle::workbook::Puzzle;
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use report::junit::document::{self, Case, Outcome, Reason, Suite};
 use report::style::{Style, Tone};
 use serde_json::{Value, json as value};
 use std::path::Path;
@@ -200,22 +200,27 @@ pub fn json(all: &[Checked]) -> String {
 
 /// For CI systems: a suite for each puzzle, a case for each thing that was looked at.
 pub fn junit(all: &[Checked]) -> String {
-    let mut report = Report::new("grader check");
-    for checked in all {
-        let mut suite = TestSuite::new(format!("puzzle {}: {}", checked.number, checked.title));
-        for (name, problems) in checked.problems() {
-            let status = if problems.is_empty() {
-                TestCaseStatus::success()
-            } else {
-                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                status.set_message(problems[0].lines().next().unwrap_or_default());
-                status.set_description(problems.join("\n\n"));
-                status
-            };
-            suite.add_test_case(TestCase::new(name, status));
-        }
-        report.add_test_suite(suite);
-    }
+    let case = |(name, problems): (&str, Vec<String>)| Case {
+        name: name.to_owned(),
+        classname: None,
+        time: None,
+        outcome: match problems.first() {
+            None => Outcome::Passed,
+            Some(first) => Outcome::Failed(Reason {
+                message: first.lines().next().unwrap_or_default().to_owned(),
+                description: Some(problems.join("\n\n")),
+            }),
+        },
+        output: String::new(),
+    };
+    let suite = |checked: &Checked| Suite {
+        name: format!("puzzle {}: {}", checked.number, checked.title),
+        properties: Vec::new(),
+        cases: checked.problems().into_iter().map(case).collect(),
+    };
+    let suites: Vec<Suite> = all.iter().map(suite).collect();
+    let mut document = Vec::new();
     // Writing into memory cannot fail.
-    report.to_string().unwrap_or_default()
+    document::write(&mut document, "grader check", &suites).ok();
+    String::from_utf8_lossy(&document).into_owned()
 }

@@ -9,7 +9,6 @@ use super::{hint, list, next};
 use crate::contents;
 use crate::student_progress::StudentProgress;
 use crate::terminal::SingleKeys;
-use crate::watcher::Watcher;
 use device::gpu::Gpu;
 use diagnostic::{Failure, FailureKind};
 use puzzle::oracle;
@@ -18,33 +17,26 @@ use puzzle::workbook::{Puzzle, Workbook};
 use report::{Reporter, Summary, TextReporter};
 use screen::Screen;
 use signal_hook::consts::SIGCONT;
-use std::collections::VecDeque;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use toolchain::Toolchain;
 use toolchain::cache::Key;
 use toolchain::env::Env;
 
-/// How often to look at the files where nothing tells of changes.
-const POLL: Duration = Duration::from_millis(500);
+/// How often to look at the files. Asking works on network and virtual machines' file systems too, which often send no
+/// events; reading a few small files takes some 0.1 ms.
+const POLL: Duration = Duration::from_millis(50);
 
-/// A save is over when nothing has happened for so long.
+/// A save is over when nothing has changed for so long: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(15);
 
-/// After this a save is taken to be over although events still come.
+/// After this a save is taken to be over although the files still change.
 const LONGEST_SAVE: Duration = Duration::from_millis(200);
-
-/// What can happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Event {
-    Key(u8),
-    Files,
-}
 
 pub(super) fn run(
     args: &WatchArgs,
@@ -61,13 +53,7 @@ pub(super) fn run(
     let toolchain = Toolchain::locate(&env, nvcc)?;
     let gpu = Gpus::new(args.backend)?;
 
-    let (sender, events) = channel();
-    let puzzles = workbook.root().join("puzzles");
-    let folders = [puzzles.as_path(), &workbook.include_dir()];
-    let files = sender.clone();
-    let _watcher = Watcher::start(&folders, move || {
-        files.send(Event::Files).ok();
-    });
+    let (sender, typed) = channel();
     let keys = SingleKeys::start();
     read_keys(keys.is_some(), sender)?;
     let screen = Screen::new(keys.is_some(), console::style());
@@ -81,18 +67,18 @@ pub(super) fn run(
         failed: None,
         screen,
     };
-    session.run(&Events { source: events, keys: keys.as_ref() });
+    session.run(&Keyboard { typed, keys: keys.as_ref() });
     Ok(())
 }
 
 /// Sends what is typed. A terminal without single keys may belong to a shell that this runs behind: it is left alone.
-fn read_keys(single: bool, sender: Sender<Event>) -> Result<(), Failure> {
+fn read_keys(single: bool, sender: Sender<u8>) -> Result<(), Failure> {
     if !single && std::io::stdin().is_terminal() {
         return Ok(());
     }
     let read = move || {
         for key in std::io::stdin().lock().bytes().map_while(Result::ok) {
-            if sender.send(Event::Key(key)).is_err() {
+            if sender.send(key).is_err() {
                 return;
             }
         }
@@ -138,9 +124,9 @@ impl Gpus {
     }
 }
 
-/// The events, and the terminal that the keys come from.
-struct Events<'a> {
-    source: Receiver<Event>,
+/// The keys that are typed, and the terminal that they come from.
+struct Keyboard<'a> {
+    typed: Receiver<u8>,
     keys: Option<&'a SingleKeys>,
 }
 
@@ -158,27 +144,28 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn run(mut self, events: &Events<'_>) {
+    fn run(mut self, keyboard: &Keyboard<'_>) {
         let resumed = Arc::new(AtomicBool::new(false));
         // Without it, keys need Enter after Ctrl-Z and `fg`.
         signal_hook::flag::register(SIGCONT, Arc::clone(&resumed)).ok();
-        let mut waiting = VecDeque::new();
         self.grade();
         loop {
-            match waiting.pop_front().or_else(|| events.source.recv_timeout(POLL).ok()) {
-                Some(Event::Key(b'q' | b'Q')) => return,
-                Some(Event::Key(key)) => self.key(key),
-                Some(Event::Files) => settle(&events.source, &mut waiting),
-                None => {}
+            match keyboard.typed.recv_timeout(POLL) {
+                Ok(b'q' | b'Q') => return,
+                Ok(key) => self.key(key),
+                Err(RecvTimeoutError::Timeout) => {}
+                // Where there is no keyboard, the receiver does not wait.
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(POLL),
             }
             if resumed.swap(false, Ordering::Relaxed)
-                && let Some(keys) = events.keys
+                && let Some(keys) = keyboard.keys
             {
                 keys.set_again();
                 self.screen.again();
             }
-            let now = self.progress.fingerprint(self.puzzle);
-            if now.is_some() && now != self.graded {
+            let look = || self.progress.fingerprint(self.puzzle);
+            let now = look();
+            if now.is_some() && now != self.graded && settled(now, look).is_some() {
                 self.grade();
             }
         }
@@ -261,16 +248,19 @@ impl Session<'_> {
     }
 }
 
-/// Waits until a save is over: editors write in several steps. Keys that are typed meanwhile go to `waiting`.
-fn settle(events: &Receiver<Event>, waiting: &mut VecDeque<Event>) {
+/// Waits until what `look` sees has not changed for [`QUIET`], at most for [`LONGEST_SAVE`]; the last that it saw.
+fn settled<T: PartialEq>(first: T, mut look: impl FnMut() -> T) -> T {
     let start = Instant::now();
-    while start.elapsed() < LONGEST_SAVE
-        && let Ok(event) = events.recv_timeout(QUIET)
-    {
-        if event != Event::Files {
-            waiting.push_back(event);
+    let mut seen = first;
+    while start.elapsed() < LONGEST_SAVE {
+        thread::sleep(QUIET);
+        let now = look();
+        if now == seen {
+            break;
         }
+        seen = now;
     }
+    seen
 }
 
 #[cfg(test)]
@@ -278,27 +268,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_save_in_many_steps_is_one_and_keys_are_kept() {
-        let (sender, events) = channel();
-        for event in [Event::Files, Event::Key(b'h'), Event::Files, Event::Key(b'q')] {
-            sender.send(event).unwrap();
-        }
-        let mut waiting = VecDeque::new();
-        settle(&events, &mut waiting);
-        assert_eq!(waiting, [Event::Key(b'h'), Event::Key(b'q')]);
-        assert!(events.try_recv().is_err());
+    fn a_save_in_many_steps_is_one() {
+        let mut steps = [2, 3, 3, 4].into_iter();
+        assert_eq!(settled(1, || steps.next().unwrap()), 3);
+        assert_eq!(steps.next(), Some(4));
     }
 
     #[test]
-    fn a_file_that_never_rests_is_graded_all_the_same() {
-        let (sender, events) = channel();
-        let busy = thread::spawn(move || {
-            while sender.send(Event::Files).is_ok() {
-                thread::sleep(Duration::from_millis(2));
-            }
-        });
-        settle(&events, &mut VecDeque::new());
-        drop(events);
-        busy.join().unwrap();
+    fn files_that_never_rest_are_graded_all_the_same() {
+        let mut steps = 0..;
+        settled(-1, || steps.next().unwrap());
     }
 }

@@ -284,25 +284,22 @@ fn completions_and_manual_pages() {
 #[test]
 fn junit_says_what_passed_and_what_did_not() {
     let bench = Bench::new();
-    let report = |args: &[&str], code: i32| {
+    let report = |args: &[&str], code: i32, counts: &str| {
         let args = [&["puzzle", "2", "--backend", "vm", "--format", "junit"], args].concat();
         let out = bench.run(&args);
         assert_eq!(out.code, code, "{}{}", out.stdout, out.stderr);
-        quick_junit::Report::deserialize_from_str(&out.stdout).unwrap()
+        let head = format!("<testsuites name=\"grader\" {counts}>");
+        assert!(out.stdout.contains(&head), "{}", out.stdout);
+        out.stdout
     };
-    let pass = report(&["--solution"], 0);
-    assert_eq!((pass.tests, pass.failures, pass.errors), (2, 0, 0));
-    assert_eq!(pass.test_suites[0].name.as_str(), "puzzle 2: Doubling");
-    assert_eq!(pass.test_suites[0].test_cases[1].name.as_str(), "large");
-    let fail = report(&[], 1);
-    assert_eq!((fail.tests, fail.failures, fail.errors), (2, 2, 0));
-    let text = fail.to_string().unwrap();
-    assert!(text.contains("y: 5 of 5 never written"), "{text}");
+    let pass = report(&["--solution"], 0, r#"tests="2" skipped="0" failures="0" errors="0""#);
+    assert!(pass.contains(r#"<testsuite name="puzzle 2: Doubling" "#), "{pass}");
+    assert!(pass.contains(r#"<testcase name="large" classname="puzzle_02" "#), "{pass}");
+    let fail = report(&[], 1, r#"tests="2" skipped="0" failures="2" errors="0""#);
+    assert!(fail.contains("y: 5 of 5 never written"), "{fail}");
     bench.write("puzzles/02_double.cu", "int x = ;\n");
-    let broken = report(&[], 1);
-    assert_eq!((broken.tests, broken.failures, broken.errors), (1, 1, 0));
-    let usage = report(&["--test", "nonsense"], 2);
-    assert_eq!((usage.tests, usage.failures, usage.errors), (1, 0, 1));
+    report(&[], 1, r#"tests="1" skipped="0" failures="1" errors="0""#);
+    report(&["--test", "nonsense"], 2, r#"tests="1" skipped="0" failures="0" errors="1""#);
 }
 
 #[test]
