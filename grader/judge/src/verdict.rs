@@ -17,7 +17,7 @@ pub struct TestVerdict {
     pub about: Option<String>,
     /// All sizes of the spec.
     pub dims: Dims,
-    /// The names of those that the test has to do with, in the order of the spec.
+    /// The names of the sizes that the launches or their tensors use, in the order of the spec.
     pub used_dims: Vec<String>,
     /// Seed of the data.
     pub seed: u64,

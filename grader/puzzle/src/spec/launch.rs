@@ -197,8 +197,8 @@ impl Launch {
         self.computes(tensors).chain(self.results().map(str::to_owned))
     }
 
-    /// Does its student meet this size: in an argument, in the shape of a tensor, or in the number of threads?
-    pub(crate) fn meets(&self, size: &str, tensors: &Tensors) -> bool {
+    /// Whether the launch uses this size: in an argument, in the shape of a tensor, or in the number of threads.
+    pub(crate) fn uses_dim(&self, size: &str, tensors: &Tensors) -> bool {
         let reads = |expr: &DimExpr| expr.names().iter().any(|(name, _)| name == size);
         if let Some(host) = &self.host
             && speaks_of(&host.code, size)

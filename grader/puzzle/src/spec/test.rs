@@ -137,8 +137,8 @@ impl Test {
         for &i in &chosen {
             calls.push(launches[i].at(i, (text, tensors), &dims, position, &dims_place)?);
         }
-        let meets = |size: &&str| chosen.iter().any(|&i| launches[i].meets(size, tensors));
-        let used_dims = sizes.names().filter(meets).map(str::to_owned).collect();
+        let used = |size: &&str| chosen.iter().any(|&i| launches[i].uses_dim(size, tensors));
+        let used_dims = sizes.names().filter(used).map(str::to_owned).collect();
         let at = At { text, sizes, dims: &dims, place: &dims_place };
         let inputs: Vec<Tensor> = tensors
             .inputs
