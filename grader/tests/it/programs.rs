@@ -1,6 +1,7 @@
 //! Whole programs: what they print and return on the virtual machine is what they print and return on an NVIDIA H200
 //! (`tests/programs/compare.sh` compares the two where there is a GPU).
 
+use rayon::prelude::*;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -29,40 +30,38 @@ fn note<'a>(source: &'a str, name: &str) -> Option<&'a str> {
     Some(first.split_once(name)?.1.split(" exit:").next()?.trim())
 }
 
+/// Each program by itself, and once more while it is counted: then it does the same.
 #[test]
 fn programs_do_what_they_do_on_a_gpu() {
-    each_program_does_as_expected(&["--backend", "vm"]);
-}
-
-#[test]
-fn counting_changes_nothing_that_programs_do() {
-    each_program_does_as_expected(&["--profile"]);
-}
-
-fn each_program_does_as_expected(options: &[&str]) {
     let mut sources: Vec<PathBuf> =
         std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     sources.retain(|path| path.extension().is_some_and(|e| e == "cu"));
     assert!(sources.len() >= 15, "{sources:?}");
+    let wrong: Vec<String> = sources.par_iter().flat_map_iter(|path| differences(path)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Where what a program prints and returns is not what is written beside it.
+fn differences(path: &Path) -> Vec<String> {
+    let source = std::fs::read_to_string(path).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let expected = std::fs::read_to_string(path.with_extension("out")).unwrap();
+    let exit = note(&source, " exit:").map_or(0, |code| code.parse().unwrap());
+    let own: Vec<&str> = note(&source, " args:")
+        .map_or(vec![], |text| text.split('"').enumerate().flat_map(arguments).collect());
     let mut wrong = Vec::new();
-    for path in sources {
-        let source = std::fs::read_to_string(&path).unwrap();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        let mut args = [options, &[name, "--"]].concat();
-        args.extend(
-            note(&source, " args:")
-                .map_or(vec![], |text| text.split('"').enumerate().flat_map(arguments).collect()),
-        );
-        let exit = note(&source, " exit:").map_or(0, |code| code.parse().unwrap());
-        let out = run(&args);
-        let expected = std::fs::read_to_string(path.with_extension("out")).unwrap();
-        let printed = String::from_utf8_lossy(&out.stdout);
+    for options in [&["--backend", "vm"][..], &["--profile"]] {
+        let out = run(&[options, &[name, "--"], &own].concat());
+        let printed = text(&out.stdout);
         if printed != expected || out.status.code() != Some(exit) {
-            let stderr = String::from_utf8_lossy(&out.stderr);
-            wrong.push(format!("{name} ({}):\n{printed}--\n{expected}--\n{stderr}", out.status));
+            let stderr = text(&out.stderr);
+            let status = out.status;
+            wrong.push(format!(
+                "{name} {options:?} ({status}):\n{printed}--\n{expected}--\n{stderr}"
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    wrong
 }
 
 /// The words of a part of a command line; every second part stood in quotes.
