@@ -13,8 +13,9 @@
 //! The program's process [connects](client::connect), loads the library and calls its `main`. Another thread or process
 //! [serves](server::serve) with a [`VmDevice`](vm::VmDevice).
 //!
+//! - [`device`] is the table of what a device does: each operation is a function of the trait and a request over the socket.
+//! - [`frame`] is how requests and answers go over the socket.
 //! - [`fatbin`] takes the PTX out of what nvcc embeds, compressed or not.
-//! - [`protocol`] is what client and server say to each other.
 //! - [`error`] has the error codes, names and texts of CUDA, [`limits`] what a device has room for.
 //!
 //! # What is different from a GPU
@@ -29,9 +30,9 @@ pub mod client;
 pub mod device;
 pub mod error;
 pub mod fatbin;
+pub mod frame;
 pub mod limits;
 mod names;
-pub mod protocol;
 pub mod server;
 pub mod vm;
 

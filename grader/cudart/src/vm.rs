@@ -4,16 +4,20 @@ mod profile;
 
 pub use profile::KernelProfile;
 
-use crate::device::{Answer, Device};
+use crate::device::{
+    Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit, MemoryInfo, Properties,
+    Symbol,
+};
 use crate::error::CudaError;
 use crate::fatbin;
+use crate::frame::Bytes;
 use crate::limits;
-use crate::protocol::{KernelInfo, Launch, Launched, Properties};
 use profile::Profiles;
 use ptxvm::{
     Access, BufferId, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, MbarrierMisuse,
     Memory, Module, Options,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the device claims to be unless it is told otherwise: the newest architecture whose PTX the machine runs.
@@ -26,6 +30,15 @@ const LAUNCH_NANOSECONDS: u64 = 2_000;
 const LANE_INSTRUCTIONS_PER_NANOSECOND: u64 = 1_000;
 /// Findings that are kept; a program with more has the same mistake everywhere.
 const MAX_FINDINGS: usize = 256;
+/// The version of CUDA that the machine follows.
+const CUDA_VERSION: u32 = 13_000;
+/// Limits unless a program sets them (CUDA C++ Programming Guide). The others are of dynamic parallelism and of the L2 cache,
+/// which the machine has not.
+const LIMITS: [(Limit, u64); 3] = [
+    (Limit::StackSize, 1 << 10),
+    (Limit::PrintfFifoSize, 1 << 20),
+    (Limit::MallocHeapSize, ptxvm::HEAP_SIZE),
+];
 
 /// What a launch did wrong.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,12 +55,11 @@ pub struct LaunchFinding {
 #[derive(Debug, Default)]
 pub struct VmDevice {
     memory: Memory,
-    modules: Vec<Arc<Module>>,
-    /// For which architecture the PTX of each module is.
-    targets: Vec<u32>,
-    /// The PTX of each module, where launches are counted.
-    ptx: Vec<String>,
+    /// By number; `None` for one that was unloaded.
+    modules: Vec<Option<Loaded>>,
     profiles: Option<Profiles>,
+    /// Limits that a program has set.
+    limits: BTreeMap<Limit, u64>,
     /// What it claims to be; None: [`CAPABILITY`].
     capability: Option<(u32, u32)>,
     /// What to do about a kernel that it cannot run.
@@ -57,6 +69,18 @@ pub struct VmDevice {
     clock: u64,
     launches: usize,
     findings: Vec<LaunchFinding>,
+    /// Why the last launch was refused, if it was.
+    refused: Option<LaunchError>,
+}
+
+/// A module of the device.
+#[derive(Debug)]
+struct Loaded {
+    module: Arc<Module>,
+    /// The architecture that its PTX is for.
+    target: u32,
+    /// Its PTX, where launches are counted.
+    ptx: String,
 }
 
 impl VmDevice {
@@ -92,11 +116,41 @@ impl VmDevice {
 
     /// The PTX of a module that was loaded while launches are counted.
     pub fn ptx(&self, module: u64) -> Option<&str> {
-        self.ptx.get(usize::try_from(module).ok()?).map(String::as_str)
+        self.loaded(module).ok().map(|loaded| loaded.ptx.as_str())
+    }
+
+    /// Adds a module that is loaded already; its number.
+    pub fn add(&mut self, module: Arc<Module>) -> u64 {
+        let (major, minor) = self.capability();
+        self.modules.push(Some(Loaded { module, target: major * 10 + minor, ptx: String::new() }));
+        self.modules.len() as u64 - 1
+    }
+
+    /// Runs a launch as `run` does it, which gets the module, its kernel, the launch, the device's memory and the options.
+    ///
+    /// # Errors
+    /// There is no such kernel; the inner one is that of `run`.
+    pub fn launch_by<T>(
+        &mut self,
+        launch: Launch,
+        run: impl FnOnce(&Module, &Kernel, &ptxvm::Launch, &mut Memory, &Options) -> T,
+    ) -> Answer<T> {
+        let module = Arc::clone(&self.find(launch.module, &launch.kernel)?.0.module);
+        // Found anew, because the memory is borrowed too.
+        let kernel = module.kernel(&launch.kernel).ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
+        let Launch { grid, block, shared, cooperative, params, .. } = launch;
+        let start = ptxvm::Launch { grid, block, dynamic_shared: shared, params };
+        let options = Options { cooperative, ..self.options.clone() };
+        Ok(run(&module, kernel, &start, &mut self.memory, &options))
+    }
+
+    /// Why the last launch was refused, if it was.
+    pub fn refused(&self) -> Option<&LaunchError> {
+        self.refused.as_ref()
     }
 
     /// What the launches did wrong, in their order.
-    pub fn findings(&self) -> &[LaunchFinding] {
+    pub fn launch_findings(&self) -> &[LaunchFinding] {
         &self.findings
     }
 
@@ -128,15 +182,38 @@ impl VmDevice {
         Ok(self.memory.address(id))
     }
 
-    fn module(&self, module: u64) -> Answer<&Arc<Module>> {
-        let found = usize::try_from(module).ok().and_then(|index| self.modules.get(index));
+    fn loaded(&self, module: u64) -> Answer<&Loaded> {
+        let found =
+            usize::try_from(module).ok().and_then(|index| self.modules.get(index)?.as_ref());
         found.ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
-    fn find(&self, module: u64, name: &str) -> Answer<(Arc<Module>, &Kernel)> {
-        let module = self.module(module)?;
-        let kernel = module.kernel(name).ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
-        Ok((Arc::clone(module), kernel))
+    fn loaded_mut(&mut self, module: u64) -> Answer<&mut Option<Loaded>> {
+        let found = usize::try_from(module).ok().and_then(|index| self.modules.get_mut(index));
+        found.filter(|loaded| loaded.is_some()).ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+    }
+
+    fn find(&self, module: u64, name: &str) -> Answer<(&Loaded, &Kernel)> {
+        let loaded = self.loaded(module)?;
+        let kernel = loaded.module.kernel(name).ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
+        Ok((loaded, kernel))
+    }
+
+    /// Do so many bytes lie inside one buffer?
+    fn check(&self, address: u64, bytes: u64) -> Answer<()> {
+        let inside = self.memory.locate(address).is_some_and(|(id, offset)| {
+            let end = u64::try_from(offset).ok().and_then(|start| start.checked_add(bytes));
+            end.is_some_and(|end| end <= self.memory.size(id) as u64)
+        });
+        if inside { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
+    }
+
+    /// The address of `bytes` bytes from `offset` on of a variable; `None` for a constant.
+    fn part_of(&mut self, module: u64, name: &str, offset: u64, bytes: u64) -> Answer<Option<u64>> {
+        let symbol = self.symbol(module, name)?;
+        let end = offset.checked_add(bytes);
+        end.filter(|&end| end <= symbol.bytes).ok_or(CudaError::INVALID_VALUE)?;
+        Ok(symbol.address.map(|address| address + offset))
     }
 }
 
@@ -146,16 +223,19 @@ fn outside(fault: HostFault) -> CudaError {
     }
 }
 
-/// The parameters one by one.
-fn split(kernel: &Kernel, bytes: &[u8]) -> Answer<Vec<Vec<u8>>> {
-    let mut rest = bytes;
-    let mut one = |size: usize| {
-        let (value, after) = rest.split_at_checked(size)?;
-        rest = after;
-        Some(value.to_vec())
-    };
-    let all: Option<Vec<_>> = kernel.params().iter().map(|param| one(param.size)).collect();
-    all.filter(|_| rest.is_empty()).ok_or(CudaError::INVALID_VALUE)
+/// What a GPU would say of a launch that cannot start.
+fn refusal(error: &LaunchError, launch: &Launch) -> CudaError {
+    match error {
+        // What else could be wrong with it?
+        LaunchError::Configuration(_)
+            if launch.cooperative && limits::possible(launch.grid, launch.block) =>
+        {
+            CudaError::COOPERATIVE_LAUNCH_TOO_LARGE
+        }
+        // CUDA 13 on an H200; older runtimes had a code of its own for a wrong configuration.
+        LaunchError::Configuration(_) | LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
+        LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
+    }
 }
 
 /// What a GPU would say of a finding: `None` for what it does not notice.
@@ -187,33 +267,51 @@ fn fault(kind: &FindingKind) -> Option<CudaError> {
     }
 }
 
+/// After these a kernel has not run to its end.
+pub fn ends_the_launch(kind: &FindingKind) -> bool {
+    matches!(
+        kind,
+        FindingKind::EndlessLoop { .. }
+            | FindingKind::Mbarrier { misuse: MbarrierMisuse::NeverCompletes { .. }, .. }
+            | FindingKind::BarrierDivergence { .. }
+            | FindingKind::StackOverflow { .. }
+            | FindingKind::InvalidCall { .. }
+            | FindingKind::GridSync
+            | FindingKind::Trap { .. }
+    )
+}
+
 impl Device for VmDevice {
-    fn properties(&self) -> Properties {
-        Properties {
+    fn properties(&mut self) -> Answer<Properties> {
+        Ok(Properties {
             name: "PTX virtual machine".into(),
             capability: self.capability(),
+            driver_version: CUDA_VERSION,
             memory: TOTAL,
             multiprocessors: 16,
             real_time: false,
-        }
+        })
     }
 
-    fn load(&mut self, fat_binary: &[u8]) -> Answer<u64> {
+    fn load(&mut self, code: Code<'_>) -> Answer<u64> {
         let (major, minor) = self.capability();
-        let newest = major * 10 + minor;
-        let ptx = fatbin::ptx(fat_binary, newest).map_err(|_| CudaError::NO_KERNEL_IMAGE)?;
-        let module = Module::load(&ptx).map_err(|_| CudaError::INVALID_PTX)?;
-        self.modules.push(Arc::new(module));
-        self.targets.push(fatbin::target(&ptx).unwrap_or(newest));
-        self.ptx.push(if self.profiles.is_some() { ptx } else { String::new() });
+        let module = Arc::new(Module::load(code.ptx).map_err(|_| CudaError::INVALID_PTX)?);
+        let target = fatbin::target(code.ptx).unwrap_or(major * 10 + minor);
+        let ptx = self.profiles.as_ref().map_or_else(String::new, |_| code.ptx.to_owned());
+        self.modules.push(Some(Loaded { module, target, ptx }));
         Ok(self.modules.len() as u64 - 1)
+    }
+
+    fn unload(&mut self, module: u64) -> Answer<()> {
+        self.loaded_mut(module)?.take();
+        Ok(())
     }
 
     fn alloc(&mut self, bytes: u64) -> Answer<u64> {
         self.allocate(bytes, |memory, init| memory.alloc(init, Access::ReadWrite))
     }
 
-    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
+    fn alloc_managed(&mut self, bytes: u64) -> Answer<u64> {
         self.allocate(bytes, |memory, init| {
             let shared = memory.alloc_shared(init.clone(), Access::ReadWrite);
             // Few are too large for that; the first ones of all get a low address as well.
@@ -228,13 +326,13 @@ impl Device for VmDevice {
         Ok(())
     }
 
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Answer<()> {
-        self.memory.write(address, bytes).map_err(outside)
+    fn write(&mut self, address: u64, bytes: Bytes<&[u8]>) -> Answer<()> {
+        self.memory.write(address, bytes.0).map_err(outside)
     }
 
-    fn read(&mut self, address: u64, bytes: u64) -> Answer<Vec<u8>> {
+    fn read(&mut self, address: u64, bytes: u64) -> Answer<Bytes<Vec<u8>>> {
         let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
-        self.memory.read(address, bytes).map_err(outside)
+        self.memory.read(address, bytes).map(Bytes).map_err(outside)
     }
 
     fn fill(&mut self, address: u64, bytes: u64, value: u8) -> Answer<()> {
@@ -248,42 +346,50 @@ impl Device for VmDevice {
         self.memory.copy(to, from, bytes as usize).map_err(outside)
     }
 
-    fn symbol(&mut self, module: u64, name: &str) -> Answer<(Option<u64>, u64)> {
-        let module = Arc::clone(self.module(module)?);
+    fn symbol(&mut self, module: u64, name: &str) -> Answer<Symbol> {
+        let module = Arc::clone(&self.loaded(module)?.module);
         if let Some((_, size)) = module.constant(name) {
-            return Ok((None, size as u64));
+            return Ok(Symbol { address: None, bytes: size as u64 });
         }
-        let found = self.memory.variable(&module, name);
-        found.map(|(address, size)| (Some(address), size as u64)).ok_or(CudaError::INVALID_SYMBOL)
+        let (address, size) =
+            self.memory.variable(&module, name).ok_or(CudaError::INVALID_SYMBOL)?;
+        Ok(Symbol { address: Some(address), bytes: size as u64 })
     }
 
-    fn write_symbol(&mut self, module: u64, name: &str, offset: u64, bytes: &[u8]) -> Answer<()> {
-        let (address, size) = self.symbol(module, name)?;
-        let end = offset.checked_add(bytes.len() as u64);
-        end.filter(|&end| end <= size).ok_or(CudaError::INVALID_VALUE)?;
-        if let Some(address) = address {
-            return self.write(address + offset, bytes);
+    fn write_symbol(
+        &mut self,
+        module: u64,
+        name: &str,
+        offset: u64,
+        bytes: Bytes<&[u8]>,
+    ) -> Answer<()> {
+        if let Some(address) = self.part_of(module, name, offset, bytes.0.len() as u64)? {
+            return self.write(address, bytes);
         }
         // Nobody else holds the module while no launch runs.
-        let module = self.modules.get_mut(module as usize).and_then(Arc::get_mut);
-        let written = module.is_some_and(|m| m.write_constant(name, offset as usize, bytes));
+        let loaded = self.loaded_mut(module)?.as_mut();
+        let module = loaded.and_then(|loaded| Arc::get_mut(&mut loaded.module));
+        let written = module.is_some_and(|m| m.write_constant(name, offset as usize, bytes.0));
         if written { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
     }
 
-    fn read_symbol(&mut self, module: u64, name: &str, offset: u64, bytes: u64) -> Answer<Vec<u8>> {
-        let (address, size) = self.symbol(module, name)?;
-        let end = offset.checked_add(bytes);
-        end.filter(|&end| end <= size).ok_or(CudaError::INVALID_VALUE)?;
-        if let Some(address) = address {
-            return self.read(address + offset, bytes);
+    fn read_symbol(
+        &mut self,
+        module: u64,
+        name: &str,
+        offset: u64,
+        bytes: u64,
+    ) -> Answer<Bytes<Vec<u8>>> {
+        if let Some(address) = self.part_of(module, name, offset, bytes)? {
+            return self.read(address, bytes);
         }
-        let module = self.module(module)?;
+        let module = &self.loaded(module)?.module;
         let read = module.read_constant(name, offset as usize, bytes as usize);
-        read.ok_or(CudaError::INVALID_VALUE)
+        read.map(Bytes).ok_or(CudaError::INVALID_VALUE)
     }
 
-    fn kernel(&self, module: u64, name: &str) -> Answer<KernelInfo> {
-        let (_, kernel) = self.find(module, name)?;
+    fn kernel(&mut self, module: u64, name: &str) -> Answer<KernelInfo> {
+        let (loaded, kernel) = self.find(module, name)?;
         let advice = self.advice.as_ref().map_or(String::new(), |advice| format!("; {advice}"));
         let refusal = kernel.refusal().map(|error| match &error.source_loc {
             Some(place) => format!("{}:{}: {}{advice}", place.file, place.line, error.message),
@@ -293,78 +399,71 @@ impl Device for VmDevice {
             params: kernel.params().iter().map(|param| param.size as u32).collect(),
             shared: kernel.static_shared(),
             registers: REGISTERS,
-            ptx_version: self.targets.get(module as usize).copied().unwrap_or_default(),
+            ptx_version: loaded.target,
             refusal,
         })
     }
 
-    fn launch(&mut self, launch: &Launch, params: &[u8]) -> Answer<(Launched, String)> {
-        let (module, kernel) = self.find(launch.module, &launch.kernel)?;
-        let start = ptxvm::Launch {
-            grid: launch.grid,
-            block: launch.block,
-            dynamic_shared: launch.shared,
-            params: split(kernel, params)?,
-        };
-        // Borrowed anew, because the memory is borrowed too.
-        let kernel = module.kernel(&launch.kernel).ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
-        let options = Options { cooperative: launch.cooperative, ..self.options.clone() };
-        let memory = &mut self.memory;
-        let outcome = if let Some(profiles) = &mut self.profiles {
-            ptxvm::launch_profiled(&module, kernel, &start, memory, &options).map(
-                |(outcome, counters)| {
-                    profiles.add(launch, &counters);
-                    outcome
-                },
-            )
-        } else {
-            ptxvm::launch(&module, kernel, &start, memory, &options)
-        };
-        let outcome = outcome.map_err(|error| match error {
-            // What else could be wrong with it?
-            LaunchError::Configuration(_)
-                if launch.cooperative && limits::possible(launch.grid, launch.block) =>
-            {
-                CudaError::COOPERATIVE_LAUNCH_TOO_LARGE
-            }
-            // CUDA 13 on an H200; older runtimes had a code of its own for a wrong configuration.
-            LaunchError::Configuration(_) | LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
-            LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
+    fn launch(&mut self, launch: Launch) -> Answer<Launched> {
+        let counts = self.profiles.is_some();
+        let outcome =
+            self.launch_by(launch.clone(), |module, kernel, start, memory, options| {
+                if counts {
+                    let both = ptxvm::launch_profiled(module, kernel, start, memory, options);
+                    both.map(|(outcome, counters)| (outcome, Some(counters)))
+                } else {
+                    ptxvm::launch(module, kernel, start, memory, options)
+                        .map(|outcome| (outcome, None))
+                }
+            })?;
+        let (outcome, counters) = outcome.map_err(|error| {
+            let code = refusal(&error, &launch);
+            self.refused = Some(error);
+            code
         })?;
+        if let (Some(profiles), Some(counters)) = (&mut self.profiles, counters) {
+            profiles.add(&launch, &counters);
+        }
         self.clock +=
             LAUNCH_NANOSECONDS + outcome.lane_instructions / LANE_INSTRUCTIONS_PER_NANOSECOND;
         let fault = outcome.findings.iter().find_map(|finding| fault(&finding.kind));
+        let complete = !outcome.findings.iter().any(|finding| ends_the_launch(&finding.kind));
         let room = MAX_FINDINGS.saturating_sub(self.findings.len());
         let number = self.launches;
         self.findings.extend(outcome.findings.into_iter().take(room).map(|finding| {
             LaunchFinding { launch: number, kernel: launch.kernel.clone(), finding }
         }));
         self.launches += 1;
-        Ok((Launched { clock: self.clock, fault }, outcome.printed))
+        Ok(Launched { clock: self.clock, fault, complete, printed: outcome.printed })
     }
 
-    fn resize_heap(&mut self, bytes: u64) -> Answer<()> {
-        if bytes > TOTAL {
-            return Err(CudaError::MEMORY_ALLOCATION);
+    /// Only the heap's size changes what kernels can do; the machine has bounds of its own for the rest.
+    fn set_limit(&mut self, limit: Limit, value: u64) -> Answer<()> {
+        if limit == Limit::MallocHeapSize {
+            if value > TOTAL {
+                return Err(CudaError::MEMORY_ALLOCATION);
+            }
+            if !self.memory.resize_heap(value) {
+                return Err(CudaError::INVALID_VALUE);
+            }
         }
-        if self.memory.resize_heap(bytes) { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
+        self.limits.insert(limit, value);
+        Ok(())
     }
 
-    fn memory(&self) -> (u64, u64) {
-        (TOTAL - self.used, TOTAL)
+    fn limit(&mut self, limit: Limit) -> Answer<u64> {
+        let first = LIMITS.iter().find(|(known, _)| *known == limit).map(|(_, value)| value);
+        self.limits.get(&limit).or(first).copied().ok_or(CudaError::UNSUPPORTED_LIMIT)
+    }
+
+    fn memory_info(&mut self) -> Answer<MemoryInfo> {
+        Ok(MemoryInfo { free: TOTAL - self.used, total: TOTAL })
+    }
+
+    fn error_text(&mut self, error: CudaError) -> Answer<ErrorText> {
+        Ok(error.into())
     }
 }
 
 /// Registers of a thread: ptxas would know, the machine has none. Enough for 2048 threads of a multiprocessor.
 const REGISTERS: u32 = 32;
-
-impl VmDevice {
-    /// Do so many bytes lie inside one buffer?
-    fn check(&self, address: u64, bytes: u64) -> Answer<()> {
-        let inside = self.memory.locate(address).is_some_and(|(id, offset)| {
-            let end = u64::try_from(offset).ok().and_then(|start| start.checked_add(bytes));
-            end.is_some_and(|end| end <= self.memory.size(id) as u64)
-        });
-        if inside { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
-    }
-}

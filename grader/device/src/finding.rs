@@ -29,6 +29,13 @@ pub struct Finding {
     pub count: u64,
 }
 
+impl Finding {
+    /// A finding of which no more is known than the kernel, if that.
+    pub fn of_kernel(kind: FindingKind, kernel: &str) -> Self {
+        Self { kind, kernel: kernel.to_owned(), line: None, thread: None, count: 1 }
+    }
+}
+
 /// A thread of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadId {

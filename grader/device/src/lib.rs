@@ -13,10 +13,14 @@
 //! This crate does not know what is right: it neither compares results nor words a report.
 
 pub mod backend;
+mod checked;
 pub mod cpp;
 pub mod finding;
 pub mod gpu;
 pub mod host;
+mod image;
+pub mod own_program;
 pub mod program;
 pub mod provenance;
+mod run;
 pub mod vm;

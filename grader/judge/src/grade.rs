@@ -5,7 +5,7 @@ use crate::verdict::TestVerdict;
 use device::backend::{Backend, Run};
 use device::cpp;
 use device::finding::FindingKind;
-use device::gpu::{Gpu, GpuBackend};
+use device::gpu::{GpuBackend, RemoteGpu};
 use device::host::{self, HostBackend, HostProgram};
 use device::provenance::{KernelSum, Place};
 use device::vm::VmBackend;
@@ -42,7 +42,7 @@ pub enum Machine {
     /// On the virtual machine.
     Vm(VmBackend),
     /// On a GPU.
-    Gpu(GpuBackend),
+    Gpu(Box<GpuBackend>),
     /// Host code in a process of its own, its kernels on one of the two.
     Host(HostBackend),
 }
@@ -56,7 +56,7 @@ pub fn compile(
     workbook: &Workbook,
     spec: &Spec,
     source: &Path,
-    gpu: Option<&Gpu>,
+    gpu: Option<&RemoteGpu>,
 ) -> Result<Program, Failure> {
     if spec.is_host() {
         let (library, program) = host::compile(toolchain, workbook, spec, source)?;
@@ -68,7 +68,7 @@ pub fn compile(
         include_dirs: &[workbook.include_dir()],
         base: workbook.root(),
         arch: VirtualArch::default(),
-        gpu: gpu.map(|gpu| gpu.info.compute_capability.0 * 10 + gpu.info.compute_capability.1),
+        gpu: gpu.map(|gpu| gpu.info().capability.0 * 10 + gpu.info().capability.1),
     })?;
     let declared = module::kernels(&compiled.ptx);
     let mut kernels = BTreeMap::new();
@@ -131,21 +131,20 @@ impl Machine {
     ///
     /// # Errors
     /// The virtual machine cannot run an instruction of the program.
-    pub fn new(program: &Program, gpu: Option<Gpu>) -> Result<Self, Failure> {
+    pub fn new(program: &Program, gpu: Option<RemoteGpu>) -> Result<Self, Failure> {
         if let Some(host) = &program.host {
-            return Ok(Self::Host(HostBackend::new(host.clone(), gpu.map(|gpu| gpu.info))));
+            return Ok(Self::Host(HostBackend::new(
+                host.clone(),
+                gpu.map(|gpu| gpu.info().clone()),
+            )));
         }
         let kernels = program.kernels.clone();
         let ptx = &program.compiled.ptx;
         Ok(match gpu {
             None => Self::Vm(VmBackend::new(ptx, kernels)?),
             Some(gpu) => {
-                let code = program.compiled.machine_code.clone();
-                Self::Gpu(GpuBackend::new(
-                    gpu,
-                    code.unwrap_or_else(|| ptx.clone().into_bytes()),
-                    kernels,
-                ))
+                let machine_code = program.compiled.machine_code.clone();
+                Self::Gpu(Box::new(GpuBackend::new(gpu, ptx.clone(), machine_code, kernels)))
             }
         })
     }
@@ -163,7 +162,7 @@ impl Machine {
     pub fn backend(&self) -> &dyn Backend {
         match self {
             Self::Vm(vm) => vm,
-            Self::Gpu(gpu) => gpu,
+            Self::Gpu(gpu) => gpu.as_ref(),
             Self::Host(host) => host,
         }
     }

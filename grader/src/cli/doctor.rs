@@ -1,7 +1,7 @@
 //! `grader doctor`.
 
 use crate::doctor;
-use device::gpu;
+use device::gpu::{self, RemoteGpu};
 use diagnostic::{EXIT_ENVIRONMENT, EXIT_PASS};
 use report::style::Style;
 use std::io::Write;
@@ -11,7 +11,7 @@ use toolchain::env::Env;
 /// Looks at the machine and returns the exit code.
 pub(super) fn run(nvcc: Option<&Path>) -> u8 {
     let gpu = gpu::detect();
-    let checks = doctor::examine(&Env::current(), nvcc, gpu.as_ref().map(|gpu| &gpu.info));
+    let checks = doctor::examine(&Env::current(), nvcc, gpu.as_ref().map(RemoteGpu::info));
     let stdout = std::io::stdout();
     let page = doctor::page(&checks, Style::detect(&stdout));
     stdout.lock().write_all(page.as_bytes()).ok();

@@ -4,7 +4,7 @@ use super::args::BackendChoice;
 use crate::npy;
 use crate::student_progress::{Outcome, StudentProgress};
 use device::backend::Run;
-use device::gpu::{self, Gpu};
+use device::gpu::{self, RemoteGpu};
 use diagnostic::{Failure, FailureKind};
 use judge::grade::{self, Machine};
 use judge::judgement;
@@ -43,7 +43,7 @@ pub(super) struct Job<'a> {
 }
 
 /// The GPU that a choice of backend names; `None`: the virtual machine.
-pub(super) fn choose(backend: BackendChoice) -> Result<Option<Gpu>, Failure> {
+pub(super) fn choose(backend: BackendChoice) -> Result<Option<RemoteGpu>, Failure> {
     match backend {
         BackendChoice::Vm => Ok(None),
         BackendChoice::Gpu => gpu::detect().map(Some),
@@ -61,7 +61,7 @@ pub(super) fn fresh_seed() -> u64 {
 pub(super) fn grade(
     job: &Job<'_>,
     toolchain: &Toolchain,
-    gpu: Option<Gpu>,
+    gpu: Option<RemoteGpu>,
     reporter: &mut dyn Reporter,
 ) -> Result<Summary, Failure> {
     let Job { workbook, puzzle, spec, .. } = *job;
@@ -135,7 +135,7 @@ fn draw(job: &Job<'_>, case: &Case, run: &Run) -> Vec<String> {
 pub(super) fn grade_and_record(
     job: &Job<'_>,
     toolchain: &Toolchain,
-    gpu: Option<Gpu>,
+    gpu: Option<RemoteGpu>,
     reporter: &mut dyn Reporter,
     progress: &StudentProgress<'_>,
 ) -> Result<Summary, Failure> {

@@ -42,9 +42,6 @@ pub fn run() -> ExitCode {
         if std::env::args_os().nth(1).is_some_and(|word| word == gpu::CHILD_COMMAND) {
             return gpu::child_main();
         }
-        if std::env::args_os().nth(1).is_some_and(|word| word == gpu::remote::CHILD_COMMAND) {
-            return gpu::remote::child_main();
-        }
         // Runs a student's host code.
         if std::env::args_os().nth(1).is_some_and(|word| word == host::CHILD_COMMAND) {
             return host::child_main();

@@ -46,10 +46,10 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
         BackendChoice::Vm => None,
         // What only the virtual machine can do.
         BackendChoice::Auto if args.check || args.profile || args.arch.is_some() => None,
-        BackendChoice::Auto => gpu::probe(),
+        BackendChoice::Auto => gpu::detect().ok().map(|gpu| gpu.info().clone()),
     };
     if let Some(gpu) = gpu {
-        let (major, minor) = gpu.compute_capability;
+        let (major, minor) = gpu.capability;
         let target = Target::Program { sm: major * 10 + minor };
         let program = program::compile(&toolchain, &args.file, headers, target)?;
         return Ok(program::exit_code(program::run_natively(&program, &args.args)?));

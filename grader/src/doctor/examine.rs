@@ -1,7 +1,7 @@
 //! Looks at everything that the grader needs.
 
 use super::check::{Check, State};
-use device::gpu::GpuInfo;
+use cudart::device::Properties;
 use diagnostic::Failure;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -14,11 +14,15 @@ use toolchain::wheels::{self, folder_size};
 use toolchain::{Request, Toolchain, VirtualArch};
 
 /// The lowest CUDA version of a driver that loads machine code of CUDA 13 (CUDA Compatibility guide: a driver loads
-/// code of its own major version and of older ones), as [`GpuInfo::driver_version`] counts.
+/// code of its own major version and of older ones), as [`Properties::driver_version`] counts.
 const DRIVER_FOR_CUDA: u32 = 1000;
 
 /// Looks at everything, and installs nothing. `gpu` is what the driver said; an `Err` is why there is none.
-pub fn examine(env: &Env, explicit: Option<&Path>, gpu: Result<&GpuInfo, &Failure>) -> Vec<Check> {
+pub fn examine(
+    env: &Env,
+    explicit: Option<&Path>,
+    gpu: Result<&Properties, &Failure>,
+) -> Vec<Check> {
     let found = Toolchain::find(env, explicit);
     let nvcc = found.as_ref().ok().and_then(|(toolchain, _)| Some(toolchain.as_ref()?.nvcc()));
     let mut checks = vec![compiler(&found), pip(env, nvcc), host_compiler(env)];
@@ -131,7 +135,7 @@ fn trial(nvcc: &Nvcc, env: &Env) -> Check {
     }
 }
 
-fn gpu(gpu: Result<&GpuInfo, &Failure>, nvcc: Option<&Nvcc>) -> Check {
+fn gpu(gpu: Result<&Properties, &Failure>, nvcc: Option<&Nvcc>) -> Check {
     let name = "GPU";
     let info = match gpu {
         Ok(info) => info,
@@ -145,7 +149,7 @@ fn gpu(gpu: Result<&GpuInfo, &Failure>, nvcc: Option<&Nvcc>) -> Check {
             };
         }
     };
-    let (major, minor) = info.compute_capability;
+    let (major, minor) = info.capability;
     let driver =
         (info.driver_version / DRIVER_FOR_CUDA, info.driver_version % DRIVER_FOR_CUDA / 10);
     let found = format!(
@@ -211,8 +215,9 @@ mod tests {
         }
     }
 
-    fn card(driver_version: u32) -> GpuInfo {
-        GpuInfo { name: "Card".into(), compute_capability: (8, 6), driver_version }
+    fn card(driver_version: u32) -> Properties {
+        let (name, capability) = ("Card".into(), (8, 6));
+        Properties { name, capability, driver_version, ..Properties::default() }
     }
 
     #[test]

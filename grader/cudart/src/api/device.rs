@@ -1,10 +1,11 @@
 //! The device: which one it is, what it can do, waiting for it.
 
-use super::{put, table};
+use super::c::put;
+use super::table::table;
 use crate::client::{enter, revive};
+use crate::device::{Device, Limit, Properties};
 use crate::error::CudaError;
 use crate::limits::Limits;
-use crate::protocol::{Properties, Request};
 use std::ffi::{c_int, c_uint};
 
 table![
@@ -150,7 +151,7 @@ struct DeviceProp {
 unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: c_int) -> u32 {
     enter(|client| {
         only(device)?;
-        let known = client.properties()?;
+        let known = client.known_properties()?;
         if to.is_null() {
             return Err(CudaError::INVALID_VALUE);
         }
@@ -192,9 +193,9 @@ unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: c_int)
             (&mut prop.cooperative_launch, 95),
             (&mut prop.max_blocks_per_multiprocessor, 106),
         ] {
-            *field = attribute(&known, which).unwrap_or_default();
+            *field = attribute(known, which).unwrap_or_default();
         }
-        let size = |which| attribute(&known, which).unwrap_or_default() as usize;
+        let size = |which| attribute(known, which).unwrap_or_default() as usize;
         prop.shared_mem_per_block = size(8);
         prop.total_const_mem = size(9);
         prop.shared_mem_per_multiprocessor = size(81);
@@ -240,44 +241,29 @@ fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
 unsafe extern "C" fn cudaDeviceGetAttribute(to: *mut c_int, which: c_int, device: c_int) -> u32 {
     enter(|client| {
         only(device)?;
-        let value = attribute(&client.properties()?, which).ok_or(CudaError::INVALID_VALUE)?;
+        let value = attribute(client.known_properties()?, which).ok_or(CudaError::INVALID_VALUE)?;
         // SAFETY: null is refused; else the program says it is an int.
         unsafe { put(to, value) }
     })
 }
 
-/// `cudaLimit`s and their values unless a program changes them: stack, printf buffer, heap.
-const LIMITS: [usize; 3] = [1 << 10, 1 << 20, 8 << 20];
-/// Those above are of dynamic parallelism and of the L2 cache.
-const LAST_LIMIT: c_int = 6;
+/// The limit of a `cudaLimit`.
+fn limit_of(code: c_int) -> Result<Limit, CudaError> {
+    let known = usize::try_from(code).ok().and_then(|code| Limit::ALL.get(code).copied());
+    known.ok_or(CudaError::INVALID_VALUE)
+}
 
-const HEAP_LIMIT: c_int = 2;
-
-/// Those but the heap's are remembered only: the virtual device keeps limits of its own.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetLimit(which: c_int, value: usize) -> u32 {
-    enter(|client| {
-        if !(0..=LAST_LIMIT).contains(&which) {
-            return Err(CudaError::INVALID_VALUE);
-        }
-        if which == HEAP_LIMIT {
-            client.tell(&Request::HeapSize { bytes: value as u64 }, &[])?;
-        }
-        client.limits.insert(which, value);
-        Ok(())
-    })
+    enter(|client| client.set_limit_until_reset(limit_of(which)?, value as u64))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaDeviceGetLimit(to: *mut usize, which: c_int) -> u32 {
     enter(|client| {
-        if !(0..=LAST_LIMIT).contains(&which) {
-            return Err(CudaError::INVALID_VALUE);
-        }
-        let first = usize::try_from(which).ok().and_then(|which| LIMITS.get(which));
-        let value = client.limits.get(&which).or(first).ok_or(CudaError::UNSUPPORTED_LIMIT)?;
+        let value = client.limit(limit_of(which)?)?;
         // SAFETY: null is refused; else the program says it is a size.
-        unsafe { put(to, *value) }
+        unsafe { put(to, value as usize) }
     })
 }
 

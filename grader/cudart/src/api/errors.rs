@@ -1,6 +1,6 @@
 //! Error handling.
 
-use super::table;
+use super::table::table;
 use crate::client::{last_error, take_last_error};
 use crate::error::{CudaError, SUCCESS};
 use std::ffi::c_char;

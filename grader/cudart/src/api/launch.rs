@@ -1,11 +1,12 @@
 //! Launches, and what a program may ask and say about kernels.
 
-use super::{Dim3, put, table};
+use super::c::{Dim3, put};
+use super::table::table;
 use crate::client::{Client, complain, enter, registry};
+use crate::device::{Device, KernelInfo, Launch};
 use crate::error::CudaError;
 use crate::limits::{self, Limits};
 use crate::names::source_name;
-use crate::protocol::{KernelInfo, Launch, Reply, Request};
 use std::ffi::{c_int, c_uint, c_void};
 
 table![
@@ -42,14 +43,12 @@ fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
     let function = function.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
     let module = client.module(function.module)?;
     let name = function.name;
-    match client.ask(&Request::Kernel { module, name: name.clone() }, &[])? {
-        (Reply::Kernel(info), _) => Ok(Named { module, name, info, opted_in: function.opted_in }),
-        _ => Err(CudaError::UNKNOWN),
-    }
+    let info = client.kernel(module, &name)?;
+    Ok(Named { module, name, info, opted_in: function.opted_in })
 }
 
 fn limits(client: &mut Client) -> Result<Limits, CudaError> {
-    Ok(Limits::of(client.properties()?.capability))
+    Ok(Limits::of(client.known_properties()?.capability))
 }
 
 /// # Safety
@@ -100,22 +99,23 @@ unsafe fn launch(
                 let at = *args.add(index);
                 std::slice::from_raw_parts(at.cast::<u8>(), size as usize)
             };
-            params.extend_from_slice(value);
+            params.push(value.to_vec());
         }
         client.send_managed()?;
-        let request = Request::Launch(Launch {
-            module: kernel.module,
-            kernel: kernel.name,
-            grid: [grid.x, grid.y, grid.z],
-            block: [block.x, block.y, block.z],
-            shared: shared as u32,
-            cooperative,
-        });
-        let (Reply::Launched(launched), printed) = client.ask(&request, &params)? else {
-            return Err(CudaError::UNKNOWN);
-        };
+        let launched = Device::launch(
+            client,
+            Launch {
+                module: kernel.module,
+                kernel: kernel.name,
+                grid: [grid.x, grid.y, grid.z],
+                block: [block.x, block.y, block.z],
+                shared: shared as u32,
+                cooperative,
+                params,
+            },
+        )?;
         client.clock = launched.clock;
-        client.print_later(&printed);
+        client.print_later(launched.printed.as_bytes());
         match launched.fault {
             // A GPU tells at the next call that waits for it, and at every call after that.
             Some(fault) => client.fail_later(fault),
@@ -261,7 +261,7 @@ struct Attributes {
 unsafe extern "C" fn cudaFuncGetAttributes(to: *mut Attributes, host: *const c_void) -> u32 {
     enter(|client| {
         let kernel = find(client, host)?;
-        let (major, minor) = client.properties()?.capability;
+        let (major, minor) = client.known_properties()?.capability;
         let dynamic = if kernel.opted_in > 0 {
             kernel.opted_in
         } else {

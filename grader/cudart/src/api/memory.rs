@@ -1,9 +1,11 @@
 //! Memory of the device and memory that both sides use; copies and fills.
 
-use super::{Kind, put, table};
-use crate::client::{Client, PagesKind, Place, enter};
+use super::c::{Kind, put};
+use super::table::table;
+use crate::client::{Client, MAX_PIECE, PagesKind, Place, enter};
+use crate::device::{Answer, Device, MemoryInfo, Request};
 use crate::error::CudaError;
-use crate::protocol::{Reply, Request};
+use crate::frame::Bytes;
 use std::ffi::{c_int, c_uint, c_void};
 
 table![
@@ -41,7 +43,7 @@ fn alloc(client: &mut Client, bytes: u64) -> Result<u64, CudaError> {
     if bytes == 0 {
         return Ok(0);
     }
-    let address = client.number(&Request::Alloc { bytes }, &[])?;
+    let address = Device::alloc(client, bytes)?;
     client.allocations.insert(address, bytes);
     Ok(address)
 }
@@ -52,7 +54,7 @@ fn free(client: &mut Client, address: u64) -> Result<(), CudaError> {
     }
     if client.allocations.contains_key(&address) {
         // The device knows which of them are variables, and keeps those.
-        client.tell(&Request::Free { address }, &[])?;
+        Device::free(client, address)?;
         client.allocations.remove(&address);
         return Ok(());
     }
@@ -244,22 +246,19 @@ pub(super) unsafe fn copy(
         return Err(CudaError::INVALID_VALUE);
     }
     let devices = (sides.0 == Place::Device, sides.1 == Place::Device);
-    if devices.0 == devices.1 || bytes <= MAX_COPY {
+    if devices.0 == devices.1 || bytes <= MAX_PIECE {
         // SAFETY: the same contract.
         return unsafe { copy_piece(client, to, from, bytes, devices) };
     }
     let end = |start: u64| start.checked_add(bytes).ok_or(CudaError::INVALID_VALUE);
     end(to)?;
     end(from)?;
-    (0..bytes).step_by(MAX_COPY as usize).try_for_each(|done| {
-        let piece = MAX_COPY.min(bytes - done);
+    (0..bytes).step_by(MAX_PIECE as usize).try_for_each(|done| {
+        let piece = MAX_PIECE.min(bytes - done);
         // SAFETY: the same contract.
         unsafe { copy_piece(client, to + done, from + done, piece, devices) }
     })
 }
-
-/// Bytes that go over the socket at once; more go in pieces.
-const MAX_COPY: u64 = if cfg!(test) { 1 << 10 } else { 1 << 28 };
 
 /// `devices`: does `to`, does `from` lie on the device?
 ///
@@ -274,15 +273,16 @@ unsafe fn copy_piece(
 ) -> Result<(), CudaError> {
     let length = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
     match devices {
-        (true, true) => client.tell(&Request::Copy { to, from, bytes }, &[]),
+        (true, true) => Device::copy(client, to, from, bytes),
         (true, false) => {
             // SAFETY: the program says that so many bytes lie there.
             let body = unsafe { std::slice::from_raw_parts(from as *const u8, length) };
-            client.tell(&Request::Write { address: to }, body)
+            client.write(to, Bytes(body))
         }
         (false, true) => {
-            let (_, body) = client.ask(&Request::Read { address: from, bytes }, &[])?;
-            let body = body.get(..length).ok_or(CudaError::UNKNOWN)?;
+            let answer = client.ask(&Request::Read { address: from, bytes })?;
+            let body: Answer<Bytes<&[u8]>> = answer.value().unwrap_or(Err(CudaError::UNKNOWN));
+            let body = body?.0.get(..length).ok_or(CudaError::UNKNOWN)?;
             // SAFETY: the program says that there is room for so many bytes; the source is elsewhere.
             unsafe { std::ptr::copy_nonoverlapping(body.as_ptr(), to as *mut u8, length) };
             Ok(())
@@ -396,7 +396,7 @@ unsafe fn fill(
     let value = value as u8;
     match client.place(address) {
         _ if bytes == 0 => Ok(()),
-        Place::Device => client.tell(&Request::Fill { address, bytes: bytes as u64, value }, &[]),
+        Place::Device => Device::fill(client, address, bytes as u64, value),
         Place::Managed => {
             // SAFETY: the program says that there is room for so many bytes.
             unsafe { std::ptr::write_bytes(address as *mut u8, value, bytes) };
@@ -457,12 +457,9 @@ unsafe extern "C" fn cudaMemset2DAsync(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> u32 {
     enter(|client| {
-        let (Reply::Memory { free: left, total: all }, _) = client.ask(&Request::Memory, &[])?
-        else {
-            return Err(CudaError::UNKNOWN);
-        };
+        let all: MemoryInfo = client.memory_info()?;
         // SAFETY: null is refused; else the program says what they point to.
-        unsafe { put(free, left as usize).and_then(|()| put(total, all as usize)) }
+        unsafe { put(free, all.free as usize).and_then(|()| put(total, all.total as usize)) }
     })
 }
 

@@ -1,6 +1,7 @@
 //! What the code that nvcc adds to a program calls before `main`, and around each `<<<>>>`.
 
-use super::{Dim3, put, string, table};
+use super::c::{Dim3, put, string};
+use super::table::table;
 use crate::client::{Function, enter, registry};
 use crate::error::{CudaError, SUCCESS};
 use crate::fatbin;

@@ -1,6 +1,7 @@
 //! Streams and events. Work is done when it is issued, so there is nothing to wait for; only order and errors are kept.
 
-use super::{HandleValue, put, table};
+use super::c::{HandleValue, put};
+use super::table::table;
 use crate::client::{Client, Handle, complain, enter};
 use crate::error::{CudaError, SUCCESS};
 use std::ffi::{c_int, c_uint, c_void};
@@ -222,7 +223,7 @@ unsafe extern "C" fn cudaEventElapsedTime(
         let ((Some(start), true), (Some(end), true)) = (first, second) else {
             return Err(CudaError::INVALID_RESOURCE_HANDLE);
         };
-        if !client.time_noted && !client.properties()?.real_time {
+        if !client.time_noted && !client.known_properties()?.real_time {
             client.time_noted = true;
             complain("times of events are simulated: they tell nothing of a real GPU");
         }

@@ -1,10 +1,12 @@
 //! Variables of modules: `__constant__` and `__device__`.
 
+use super::c::{Kind, put};
 use super::memory::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE};
-use super::{Kind, put, table};
+use super::table::table;
 use crate::client::{Client, complain, enter, registry};
+use crate::device::Device;
 use crate::error::CudaError;
-use crate::protocol::{Reply, Request};
+use crate::frame::Bytes;
 use std::ffi::c_void;
 
 table![
@@ -51,7 +53,7 @@ unsafe extern "C" fn cudaMemcpyToSymbol(
         let (module, name) = find(client, symbol)?;
         // SAFETY: the same contract.
         let body = unsafe { fetch(client, from, bytes)? };
-        client.tell(&Request::WriteSymbol { module, name, offset: offset as u64 }, &body)
+        client.write_symbol(module, &name, offset as u64, Bytes(&body))
     })
 }
 
@@ -80,8 +82,7 @@ unsafe extern "C" fn cudaMemcpyFromSymbol(
         one_of(kind, [DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT])?;
         client.synchronise()?;
         let (module, name) = find(client, symbol)?;
-        let read = Request::ReadSymbol { module, name, offset: offset as u64, bytes: bytes as u64 };
-        let (_, body) = client.ask(&read, &[])?;
+        let body = client.read_symbol(module, &name, offset as u64, bytes as u64)?.0;
         // SAFETY: the target by contract, the source is `body`.
         unsafe { super::memory::copy(client, to, body.as_ptr() as u64, body.len() as u64, 4) }
     })
@@ -104,13 +105,13 @@ unsafe extern "C" fn cudaMemcpyFromSymbolAsync(
 unsafe extern "C" fn cudaGetSymbolAddress(to: *mut u64, symbol: *const c_void) -> u32 {
     enter(|client| {
         let (module, name) = find(client, symbol)?;
-        let symbol = client.ask(&Request::Symbol { module, name }, &[])?;
-        let (Reply::Symbol { address: Some(address), bytes }, _) = symbol else {
+        let symbol = client.symbol(module, &name)?;
+        let Some(address) = symbol.address else {
             complain("the address of a __constant__ variable is not supported");
             return Err(CudaError::NOT_SUPPORTED);
         };
         // From now on copies may name it.
-        client.allocations.insert(address, bytes);
+        client.allocations.insert(address, symbol.bytes);
         // SAFETY: null is refused; else the program says it is a pointer to a pointer.
         unsafe { put(to, address) }
     })
@@ -120,10 +121,8 @@ unsafe extern "C" fn cudaGetSymbolAddress(to: *mut u64, symbol: *const c_void) -
 unsafe extern "C" fn cudaGetSymbolSize(to: *mut usize, symbol: *const c_void) -> u32 {
     enter(|client| {
         let (module, name) = find(client, symbol)?;
-        match client.ask(&Request::Symbol { module, name }, &[])? {
-            // SAFETY: null is refused; else the program says it is a size.
-            (Reply::Symbol { bytes, .. }, _) => unsafe { put(to, bytes as usize) },
-            _ => Err(CudaError::UNKNOWN),
-        }
+        let bytes = client.symbol(module, &name)?.bytes;
+        // SAFETY: null is refused; else the program says it is a size.
+        unsafe { put(to, bytes as usize) }
     })
 }

@@ -1,6 +1,6 @@
 //! The functions of CUDA 13's runtime that this one does not have: they exist, so that every program can be loaded, and refuse.
 
-use super::table;
+use super::table::table;
 use crate::client::{complain, enter};
 use crate::error::CudaError;
 

@@ -1,6 +1,15 @@
 //! What constructors register before `main`: fat binaries, kernels, variables.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a program registers before it has called anything: constructors run while its library is loaded.
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
+
+/// What the program has registered.
+pub fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A registered kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

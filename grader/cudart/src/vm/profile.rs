@@ -1,6 +1,6 @@
 //! What the kernels of a program cost, over all their launches.
 
-use crate::protocol::Launch;
+use crate::device::Launch;
 use ptxvm::Counters;
 use std::collections::BTreeSet;
 

@@ -1,6 +1,7 @@
-//! The grader's end of the process that drives the GPU: starts it, asks it, and ends it when it does not answer.
+//! The process that drives the GPU, from the grader's side: starts it, asks it, and ends it when it does not answer.
 
-use super::protocol::{Answer, Request, read_frame, write_frame};
+use cudart::frame::{self, Frame};
+use serde::Serialize;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
@@ -15,40 +16,29 @@ const LEAVE: Duration = Duration::from_secs(5);
 /// Bytes of the child's standard error that are worth showing.
 const LOG: u64 = 4096;
 
-/// Time-outs of a request.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Until the first launch starts, or the answer comes: start of the driver, memory, copies.
-    pub set_up: Duration,
-    /// From the start of the first launch to the answer.
-    pub run: Duration,
-}
-
 /// Why there is no answer.
-#[derive(Debug)]
-pub struct Broken {
-    /// What happened.
-    pub kind: BrokenKind,
-    /// The launch that was running, if one had started.
-    pub launch: Option<usize>,
-}
-
-/// Ways for a child to fail.
-#[derive(Debug)]
-pub enum BrokenKind {
-    /// It cannot be started.
-    Start(io::Error),
-    /// It ended before it answered; its exit status and the end of its standard error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// The child ended before it answered.
     Ended {
-        /// In words: `exit status: 101`, `signal: 11 (SIGSEGV)`.
+        /// How, in words: `exit status: 101`, `ended by SIGSEGV`.
         status: String,
-        /// May be empty.
+        /// The end of its standard error, which may be empty.
         log: String,
     },
     /// It did not answer within this time.
     TimedOut(Duration),
-    /// It wrote something that is no answer.
-    InvalidData(String),
+    /// It wrote something that is not an answer; what is wrong with it.
+    Invalid(String),
+}
+
+/// Why a device does not answer any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// What happened instead.
+    pub why: NoAnswer,
+    /// A kernel was running.
+    pub in_launch: bool,
 }
 
 /// A running child. It is ended on drop.
@@ -61,70 +51,63 @@ pub struct Child {
 
 impl Child {
     /// Starts `command` in a process group of its own. Its standard input becomes the socket, its standard error a
-    /// file that [`BrokenKind::Ended`] quotes.
+    /// file that [`NoAnswer::Ended`] quotes.
     ///
     /// # Errors
-    /// [`BrokenKind::Start`].
-    pub fn spawn(command: &mut Command) -> Result<Self, Broken> {
-        let mut start = || -> io::Result<Self> {
-            let (ours, theirs) = UnixStream::pair()?;
-            let log = tempfile::tempfile()?;
-            let process = command
-                .stdin(Stdio::from(OwnedFd::from(theirs)))
-                .stderr(Stdio::from(log.try_clone()?))
-                .process_group(0)
-                .spawn()?;
-            // The command keeps its end of the socket open until it gets another.
-            command.stdin(Stdio::null());
-            Ok(Self { process, stream: ours, log })
-        };
-        start().map_err(|e| Broken { kind: BrokenKind::Start(e), launch: None })
+    /// It cannot be started.
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let log = tempfile::tempfile()?;
+        let process = command
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stderr(Stdio::from(log.try_clone()?))
+            .process_group(0)
+            .spawn()?;
+        // The command keeps its end of the socket open until it gets another.
+        command.stdin(Stdio::null());
+        Ok(Self { process, stream: ours, log })
     }
 
-    /// Sends a request and waits for its last answer, whose body has at most `max_body` bytes.
+    /// Sends a request and waits for the answer.
     ///
     /// # Errors
-    /// Any but [`BrokenKind::Start`]. The child is of no use afterwards.
-    pub fn ask(
-        &mut self,
-        request: &Request,
-        body: &[&[u8]],
-        max_body: u64,
-        limits: Limits,
-    ) -> Result<(Answer, Vec<u8>), Broken> {
-        let mut launch = None;
-        let mut timed = Timed { stream: &self.stream, deadline: Instant::now() + limits.set_up };
-        let mut limit = limits.set_up;
-        let mut answer = || -> io::Result<(Answer, Vec<u8>)> {
-            write_frame(&mut timed, request, body)?;
-            loop {
-                match read_frame(&mut timed, max_body)? {
-                    (Answer::Launching(n), _) => {
-                        if launch.is_none() {
-                            timed.deadline = Instant::now() + limits.run;
-                            limit = limits.run;
-                        }
-                        launch = Some(n);
-                    }
-                    last => return Ok(last),
-                }
-            }
-        };
-        answer().map_err(|error| {
-            let kind = match error.kind() {
-                ErrorKind::TimedOut | ErrorKind::WouldBlock => {
-                    self.kill();
-                    BrokenKind::TimedOut(limit)
-                }
-                ErrorKind::InvalidData => {
-                    self.kill();
-                    BrokenKind::InvalidData(error.to_string())
-                }
-                // The socket is closed, so the child has ended or is about to.
-                _ => BrokenKind::Ended { status: self.leave(), log: self.log() },
-            };
-            Broken { kind, launch }
+    /// There is none. The child is of no use afterwards.
+    pub fn ask(&mut self, request: &impl Serialize, within: Duration) -> Result<Frame, NoAnswer> {
+        self.talk(within, |stream| {
+            frame::write(stream, request)?;
+            Frame::read(stream)
         })
+    }
+
+    /// Waits for what the child says by itself.
+    ///
+    /// # Errors
+    /// It says nothing. It is of no use afterwards.
+    pub fn listen(&mut self, within: Duration) -> Result<Frame, NoAnswer> {
+        self.talk(within, |stream| Frame::read(stream))
+    }
+
+    fn talk(
+        &mut self,
+        within: Duration,
+        talk: impl FnOnce(&mut Timed<'_>) -> io::Result<Frame>,
+    ) -> Result<Frame, NoAnswer> {
+        let mut stream = Timed { stream: &self.stream, deadline: Instant::now() + within };
+        talk(&mut stream).map_err(|error| match error.kind() {
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => {
+                self.kill();
+                NoAnswer::TimedOut(within)
+            }
+            ErrorKind::InvalidData => self.invalid(error.to_string()),
+            // The socket is closed, so the child has ended or is about to.
+            _ => NoAnswer::Ended { status: self.leave(), log: self.log() },
+        })
+    }
+
+    /// Ends a child whose answer is invalid.
+    pub fn invalid(&mut self, what: String) -> NoAnswer {
+        self.kill();
+        NoAnswer::Invalid(what)
     }
 
     /// The end of what the child wrote on standard error.
@@ -239,13 +222,10 @@ mod tests {
     use super::*;
 
     /// For children that do not hang, on however busy a machine.
-    const LONG: Limits = Limits { set_up: Duration::from_secs(30), run: Duration::from_secs(30) };
+    const LONG: Duration = Duration::from_secs(30);
 
-    /// For children that hang before a launch.
-    const SHORT: Limits = Limits { set_up: Duration::from_millis(400), ..LONG };
-
-    /// For children that hang in a launch.
-    const SHORT_RUN: Limits = Limits { run: Duration::from_millis(200), ..LONG };
+    /// For children that hang.
+    const SHORT: Duration = Duration::from_millis(400);
 
     /// A child that is a shell script. Its standard input is the socket, so it answers with `>&0`.
     fn script(text: &str) -> Child {
@@ -253,65 +233,44 @@ mod tests {
     }
 
     /// A shell command that sends an answer.
-    fn send(answer: &Answer, body: &[u8]) -> String {
+    fn send(answer: &impl Serialize) -> String {
         let mut bytes = Vec::new();
-        write_frame(&mut bytes, answer, &[body]).unwrap();
+        frame::write(&mut bytes, answer).unwrap();
         let octal: Vec<String> = bytes.iter().map(|b| format!("{b:03o}")).collect();
         format!("printf '\\{}' >&0", octal.join("\\"))
     }
 
-    fn ask(child: &mut Child, limits: Limits) -> Result<(Answer, Vec<u8>), Broken> {
-        child.ask(&Request::Probe, &[], 8, limits)
+    fn ask(child: &mut Child, within: Duration) -> Result<String, NoAnswer> {
+        let answer = child.ask(&"who is there?", within)?;
+        answer.value().map_err(|e| child.invalid(e.to_string()))
     }
 
     #[test]
     fn an_answer_comes_through() {
-        let done = Answer::Done { nanoseconds: 5 };
-        let launching = send(&Answer::Launching(0), &[]);
-        let mut child = script(&format!("{launching}; {}; read x", send(&done, &[1, 2])));
-        assert_eq!(ask(&mut child, LONG).unwrap(), (done, vec![1, 2]));
+        let mut child = script(&format!("{}; read x", send(&"nobody")));
+        assert_eq!(ask(&mut child, LONG).unwrap(), "nobody");
     }
 
     #[test]
-    fn a_hang_before_a_launch_is_told_from_one_in_it() {
+    fn a_child_that_hangs_is_stopped() {
         let begin = Instant::now();
-        let broken = ask(&mut script("sleep 100"), SHORT).unwrap_err();
-        assert!(
-            matches!(broken, Broken { kind: BrokenKind::TimedOut(t), launch: None } if t == SHORT.set_up),
-            "{broken:?}"
-        );
-        let text = format!("{}; sleep 100", send(&Answer::Launching(3), &[]));
-        let broken = ask(&mut script(&text), SHORT_RUN).unwrap_err();
-        assert!(
-            matches!(broken, Broken { kind: BrokenKind::TimedOut(t), launch: Some(3) } if t == SHORT_RUN.run),
-            "{broken:?}"
-        );
-        assert!(
-            begin.elapsed() < Duration::from_secs(50),
-            "the children are killed, not waited for"
-        );
-    }
-
-    #[test]
-    fn a_child_that_trickles_is_stopped() {
-        let begin = r"printf 'GPU1\000\000\001\000\000\000\000\000\000\000\000\000' >&0";
-        let text = format!("{begin}; while sleep 0.05; do printf G >&0; done");
-        let broken = ask(&mut script(&text), SHORT).unwrap_err();
-        assert!(matches!(broken.kind, BrokenKind::TimedOut(_)), "{broken:?}");
-    }
-
-    #[test]
-    fn a_child_that_does_not_read_is_stopped() {
-        let big = vec![0; 8 << 20];
-        let broken = script("sleep 100").ask(&Request::Probe, &[&big], 8, SHORT).unwrap_err();
-        assert!(matches!(broken.kind, BrokenKind::TimedOut(_)), "{broken:?}");
+        let silent = ask(&mut script("sleep 100"), SHORT);
+        assert_eq!(silent, Err(NoAnswer::TimedOut(SHORT)));
+        let start = r"printf '\100\000\000\000\000\000\000\000' >&0";
+        let text = format!("{start}; while sleep 0.05; do printf G >&0; done");
+        let trickling = ask(&mut script(&text), SHORT);
+        assert_eq!(trickling, Err(NoAnswer::TimedOut(SHORT)));
+        let big = "x".repeat(8 << 20);
+        let deaf = script("sleep 100").ask(&big, SHORT).unwrap_err();
+        assert_eq!(deaf, NoAnswer::TimedOut(SHORT));
+        assert!(begin.elapsed() < Duration::from_secs(50), "killed, not waited for");
     }
 
     #[test]
     fn the_whole_group_is_killed() {
-        let launching = send(&Answer::Launching(0), &[]);
-        let mut child = script(&format!("sleep 100 & echo $! >&2; {launching}; wait"));
-        ask(&mut child, SHORT_RUN).unwrap_err();
+        let mut child = script(&format!("sleep 100 & echo $! >&2; {}; wait", send(&"ready")));
+        assert_eq!(child.listen(LONG).unwrap().value::<&str>().unwrap(), "ready");
+        ask(&mut child, SHORT).unwrap_err();
         let grandchild = child.log();
         child.leave();
         assert!(!grandchild.is_empty());
@@ -327,39 +286,34 @@ mod tests {
 
     #[test]
     fn a_crash_is_reported_with_its_signal_and_its_last_words() {
-        let broken =
-            ask(&mut script("echo no symbol cuInit >&2; kill -SEGV $$"), LONG).unwrap_err();
-        let BrokenKind::Ended { status, log } = broken.kind else { panic!("{broken:?}") };
-        assert_eq!((status.as_str(), log.as_str()), ("ended by SIGSEGV", "no symbol cuInit"));
+        let ended = ask(&mut script("echo no symbol cuInit >&2; kill -SEGV $$"), LONG);
+        let (status, log) = ("ended by SIGSEGV".to_owned(), "no symbol cuInit".to_owned());
+        assert_eq!(ended, Err(NoAnswer::Ended { status, log }));
     }
 
     #[test]
     fn a_quiet_exit_and_a_truncated_answer_are_no_answers() {
-        let broken = ask(&mut script("exit 0"), LONG).unwrap_err();
-        assert!(
-            matches!(&broken.kind, BrokenKind::Ended { status, .. } if status == "exit status: 0"),
-            "{broken:?}"
-        );
-        let whole = send(&Answer::Done { nanoseconds: 1 }, &[1; 8]);
-        let cut = whole.replace("\\001\\001' >", "\\001' >");
+        let ended = ask(&mut script("exit 0"), LONG);
+        let (status, log) = ("exit status: 0".to_owned(), String::new());
+        assert_eq!(ended, Err(NoAnswer::Ended { status, log }));
+        let whole = send(&"nobody");
+        let cut = whole.replace("\\171' >", "' >");
         assert_ne!(whole, cut);
-        let broken = ask(&mut script(&cut), LONG).unwrap_err();
-        assert!(matches!(broken.kind, BrokenKind::Ended { .. }), "{broken:?}");
+        let truncated = ask(&mut script(&cut), LONG);
+        assert!(matches!(truncated, Err(NoAnswer::Ended { .. })), "{truncated:?}");
     }
 
     #[test]
-    fn invalid_and_oversized_answers_are_no_answers() {
-        let broken = ask(&mut script("echo '<html>a kernel wrote this</html>' >&0; read x"), LONG)
-            .unwrap_err();
-        assert!(matches!(broken.kind, BrokenKind::InvalidData(_)), "{broken:?}");
-        let large = send(&Answer::Done { nanoseconds: 1 }, &[0; 9]);
-        let broken = ask(&mut script(&format!("{large}; read x")), LONG).unwrap_err();
-        assert!(matches!(broken.kind, BrokenKind::InvalidData(_)), "{broken:?}");
+    fn what_is_not_an_answer_is_none() {
+        let html = "echo '<html>a kernel wrote this</html>' >&0; read x";
+        for text in [html.to_owned(), format!("{}; read x", send(&7))] {
+            let invalid = ask(&mut script(&text), LONG);
+            assert!(matches!(invalid, Err(NoAnswer::Invalid(_))), "{invalid:?}");
+        }
     }
 
     #[test]
     fn a_program_that_is_missing_is_reported() {
-        let broken = Child::spawn(&mut Command::new("/no/such/program")).unwrap_err();
-        assert!(matches!(broken.kind, BrokenKind::Start(_)), "{broken:?}");
+        assert!(Child::spawn(&mut Command::new("/no/such/program")).is_err());
     }
 }

@@ -2,20 +2,13 @@
 //!
 //! Codes: CUDA Driver API, "Data types used by CUDA driver", enum `CUresult`.
 
-use super::child::{Broken, BrokenKind};
-use super::protocol::{DriverFailure, GpuInfo, Stage};
+use super::child::{Broken, NoAnswer};
+use crate::checked::{Explanation, Step};
 use crate::finding::FindingKind;
+use cudart::device::{ErrorText, Properties};
 use diagnostic::{Failure, FailureKind};
 use puzzle::case::CaseLaunch;
-
-/// What an error amounts to.
-#[derive(Debug, PartialEq)]
-pub enum Meaning {
-    /// The kernel did something wrong.
-    Kernel(FindingKind),
-    /// Nothing that the kernel's author could mend.
-    Machine(Failure),
-}
+use std::io;
 
 /// Where to go for more: the virtual machine knows what the driver does not tell.
 const SEE_MORE: &str = "run with --backend vm to see the line, the tensor and the index";
@@ -129,86 +122,90 @@ fn of_a_machine(code: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Explains an error that the driver returned. `log` is what the child wrote on standard error: a failed `assert` is
-/// printed there.
+/// Explains an error that the driver returned to a step. `log` is what the child wrote on standard error: a failed `assert`
+/// is printed there.
 pub fn driver(
-    failure: &DriverFailure,
-    launches: &[CaseLaunch],
-    info: Option<&GpuInfo>,
+    step: Step<'_>,
+    error: &ErrorText,
+    info: Option<&Properties>,
     log: &str,
-) -> Meaning {
-    let DriverFailure { stage, code, text } = failure;
-    match stage {
-        Stage::Wait(_) if code == "CUDA_ERROR_ASSERT" => {
-            return Meaning::Kernel(FindingKind::Trap { message: assertion(log) });
+) -> Explanation {
+    let ErrorText { name: code, text } = error;
+    match step {
+        Step::Wait(_) if code == "CUDA_ERROR_ASSERT" => {
+            return Ok(FindingKind::Trap { message: assertion(log) });
         }
-        Stage::Launch(_) | Stage::Wait(_) => {
+        Step::Launch(_) | Step::Wait(_) => {
             if let Some(meaning) = of_a_kernel(code) {
                 let meaning = if code == "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" {
                     meaning.to_owned()
                 } else {
                     format!("{meaning}; {SEE_MORE}")
                 };
-                return Meaning::Kernel(FindingKind::Driver { code: code.clone(), meaning });
+                return Ok(FindingKind::Driver { code: code.clone(), meaning });
             }
         }
         _ => {}
     }
     let too_large = ["CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"];
-    if let (Stage::Launch(n), true) = (stage, too_large.contains(&code.as_str())) {
-        return Meaning::Machine(refused_launch(launches.get(*n), code));
+    if let (Step::Launch(launch), true) = (step, too_large.contains(&code.as_str())) {
+        return Err(refused_launch(launch, code));
     }
     if let Some((title, help)) = of_a_machine(code) {
         let version = info.map_or("version unknown".to_owned(), |i| cuda_version(i.driver_version));
         let title = format!("{} ({code})", title.replace("{driver}", &version));
-        return Meaning::Machine(Failure::new(FailureKind::Environment, title, help));
+        return Err(Failure::new(FailureKind::Environment, title, help));
     }
     // An unknown error while a kernel ran is laid at the kernel's door: it must not pass.
-    if let Stage::Wait(_) = stage {
+    if let Step::Wait(_) = step {
         let meaning = format!("the driver stopped the kernel: {text}; {SEE_MORE}");
-        return Meaning::Kernel(FindingKind::Driver { code: code.clone(), meaning });
+        return Ok(FindingKind::Driver { code: code.clone(), meaning });
     }
-    let doing = match stage {
-        Stage::Open => "starting the GPU",
-        Stage::Load => "loading the compiled kernel",
-        Stage::Allocate => "filling the GPU's memory",
-        Stage::Launch(_) | Stage::Wait(_) => "starting the kernel",
-        Stage::Read => "reading the results",
+    let doing = match step {
+        Step::Open => "starting the GPU",
+        Step::Load => "loading the compiled kernel",
+        Step::Place => "filling the GPU's memory",
+        Step::Launch(_) | Step::Wait(_) => "starting the kernel",
+        Step::Read => "reading the results",
     };
-    Meaning::Machine(Failure::new(
+    Err(Failure::new(
         FailureKind::Environment,
         format!("the NVIDIA driver failed while {doing}: {code}, {text}"),
         "try again; `grader doctor` shows the driver's state. Or run with --backend vm",
     ))
 }
 
+/// Explains that the child cannot be started.
+pub fn not_started(error: &io::Error) -> Failure {
+    Failure::new(
+        FailureKind::Environment,
+        format!("the process that drives the GPU cannot be started: {error}"),
+        "run with --backend vm, which needs no second process",
+    )
+}
+
 /// Explains a child that gave no answer.
-pub fn broken(broken: &Broken, waited_for: &str) -> Meaning {
-    let environment = |title: String, help: &str| {
-        Meaning::Machine(Failure::new(FailureKind::Environment, title, help))
-    };
-    match (&broken.kind, broken.launch) {
-        (BrokenKind::Start(error), _) => environment(
-            format!("the process that drives the GPU cannot be started: {error}"),
-            "run with --backend vm, which needs no second process",
-        ),
-        (BrokenKind::TimedOut(limit), Some(_)) => {
-            Meaning::Kernel(FindingKind::TimeOut { seconds: limit.as_secs_f64() })
+pub fn broken(broken: &Broken, waited_for: &str) -> Explanation {
+    let environment =
+        |title: String, help: &str| Err(Failure::new(FailureKind::Environment, title, help));
+    match (&broken.why, broken.in_launch) {
+        (NoAnswer::TimedOut(limit), true) => {
+            Ok(FindingKind::TimeOut { seconds: limit.as_secs_f64() })
         }
-        (BrokenKind::TimedOut(limit), None) => environment(
+        (NoAnswer::TimedOut(limit), false) => environment(
             format!(
                 "the NVIDIA driver did not answer within {:.0} s ({waited_for})",
                 limit.as_secs_f64()
             ),
             "does `nvidia-smi` answer? if not, the driver hangs and the machine needs a restart. Or run with --backend vm",
         ),
-        (BrokenKind::Ended { status, .. }, Some(_)) => Meaning::Kernel(FindingKind::Driver {
+        (NoAnswer::Ended { status, .. }, true) => Ok(FindingKind::Driver {
             code: status.clone(),
             meaning: format!(
                 "the process that drives the GPU crashed while the kernel ran; {SEE_MORE}"
             ),
         }),
-        (BrokenKind::Ended { status, log }, None) => {
+        (NoAnswer::Ended { status, log }, false) => {
             let last = log.lines().rev().find(|l| !l.starts_with("note:") && !l.trim().is_empty());
             let said = last.map_or(String::new(), |l| format!("; its last words: {}", l.trim()));
             environment(
@@ -218,7 +215,7 @@ pub fn broken(broken: &Broken, waited_for: &str) -> Meaning {
                 "try again; `grader doctor` shows the driver's state. Or run with --backend vm",
             )
         }
-        (BrokenKind::InvalidData(what), _) => environment(
+        (NoAnswer::Invalid(what), _) => environment(
             format!("the process that drives the GPU sent a damaged answer: {what}"),
             "nothing in it is believed, so the kernel is not judged: run with --backend vm, which finds wild writes",
         ),
@@ -226,11 +223,11 @@ pub fn broken(broken: &Broken, waited_for: &str) -> Meaning {
 }
 
 /// A launch whose numbers the driver does not take.
-fn refused_launch(launch: Option<&CaseLaunch>, code: &str) -> Failure {
-    let what = launch.map_or("a launch".to_owned(), |l| {
-        let CaseLaunch { kernel, grid: [gx, gy, gz], block: [bx, by, bz], shared, .. } = l;
-        format!("`{kernel}` with grid ({gx}, {gy}, {gz}), block ({bx}, {by}, {bz}) and {shared} bytes of dynamic shared memory")
-    });
+fn refused_launch(launch: &CaseLaunch, code: &str) -> Failure {
+    let CaseLaunch { kernel, grid: [gx, gy, gz], block: [bx, by, bz], shared, .. } = launch;
+    let what = format!(
+        "`{kernel}` with grid ({gx}, {gy}, {gz}), block ({bx}, {by}, {bz}) and {shared} bytes of dynamic shared memory"
+    );
     Failure::new(
         FailureKind::Usage,
         format!("the GPU cannot start {what} ({code})"),
@@ -255,35 +252,34 @@ pub fn cuda_version(version: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io;
     use std::time::Duration;
 
-    const ALL_STAGES: [Stage; 6] =
-        [Stage::Open, Stage::Load, Stage::Allocate, Stage::Launch(0), Stage::Wait(0), Stage::Read];
-
-    fn explain(stage: Stage, code: &str, log: &str) -> Meaning {
-        let failure = DriverFailure { stage, code: code.into(), text: "words".into() };
-        let info = GpuInfo { name: "G".into(), compute_capability: (7, 5), driver_version: 12040 };
-        let launch = CaseLaunch {
+    fn launch() -> CaseLaunch {
+        CaseLaunch {
             kernel: "k".into(),
             grid: [1, 2, 3],
             block: [2048, 1, 1],
             shared: 5,
             cooperative: false,
             args: Vec::new(),
-        };
-        driver(&failure, &[launch], Some(&info), log)
+        }
     }
 
-    fn machine(meaning: Meaning) -> (FailureKind, String, String) {
-        let Meaning::Machine(failure) = meaning else { panic!("{meaning:?}") };
+    fn explain(step: Step<'_>, code: &str, log: &str) -> Explanation {
+        let error = ErrorText { name: code.into(), text: "words".into() };
+        let info = Properties { driver_version: 12040, ..Properties::default() };
+        driver(step, &error, Some(&info), log)
+    }
+
+    fn machine(meaning: Explanation) -> (FailureKind, String, String) {
+        let Err(failure) = meaning else { panic!("{meaning:?}") };
         (failure.kind, failure.diagnostics[0].title.clone(), failure.diagnostics[0].help.join("\n"))
     }
 
     #[test]
     fn what_a_kernel_did_is_a_finding_only_while_it_runs() {
-        let Meaning::Kernel(FindingKind::Driver { code, meaning }) =
-            explain(Stage::Wait(0), "CUDA_ERROR_ILLEGAL_ADDRESS", "")
+        let Ok(FindingKind::Driver { code, meaning }) =
+            explain(Step::Wait(&launch()), "CUDA_ERROR_ILLEGAL_ADDRESS", "")
         else {
             panic!()
         };
@@ -292,14 +288,14 @@ mod tests {
             meaning.contains("outside every allocation") && meaning.contains("--backend vm"),
             "{meaning}"
         );
-        let (kind, ..) = machine(explain(Stage::Open, "CUDA_ERROR_ILLEGAL_ADDRESS", ""));
+        let (kind, ..) = machine(explain(Step::Open, "CUDA_ERROR_ILLEGAL_ADDRESS", ""));
         assert_eq!(kind, FailureKind::Environment);
     }
 
     #[test]
     fn an_old_driver_is_named_with_its_version() {
         let (kind, title, help) =
-            machine(explain(Stage::Load, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", ""));
+            machine(explain(Step::Load, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", ""));
         assert_eq!(kind, FailureKind::Environment);
         assert!(
             title.contains("CUDA 12.4") && help.contains("update the NVIDIA driver"),
@@ -310,7 +306,7 @@ mod tests {
     #[test]
     fn a_refused_launch_is_the_specs_matter() {
         let (kind, title, help) =
-            machine(explain(Stage::Launch(0), "CUDA_ERROR_INVALID_VALUE", ""));
+            machine(explain(Step::Launch(&launch()), "CUDA_ERROR_INVALID_VALUE", ""));
         assert_eq!(kind, FailureKind::Usage);
         assert!(
             title.contains("block (2048, 1, 1)") && help.contains("1024 threads"),
@@ -322,21 +318,23 @@ mod tests {
     fn a_failed_assert_is_quoted() {
         let line =
             "x.cu:3: void k(float *): block: [0,0,0], thread: [1,0,0] Assertion `i < n` failed.";
-        let trap = explain(Stage::Wait(0), "CUDA_ERROR_ASSERT", &format!("noise\n{line}\nmore"));
-        assert_eq!(trap, Meaning::Kernel(FindingKind::Trap { message: Some(line.into()) }));
-        let trap = explain(Stage::Wait(0), "CUDA_ERROR_ASSERT", "");
-        assert_eq!(trap, Meaning::Kernel(FindingKind::Trap { message: None }));
+        let trap = |log: &str| explain(Step::Wait(&launch()), "CUDA_ERROR_ASSERT", log);
+        let quoted = trap(&format!("noise\n{line}\nmore"));
+        assert_eq!(quoted, Ok(FindingKind::Trap { message: Some(line.into()) }));
+        assert_eq!(trap(""), Ok(FindingKind::Trap { message: None }));
     }
 
     #[test]
     fn an_unknown_code_is_shown_and_never_passes() {
-        for stage in ALL_STAGES {
-            match explain(stage, "CUDA_ERROR_OF_2031", "") {
-                Meaning::Kernel(FindingKind::Driver { code, .. }) => {
+        let launch = launch();
+        let steps = [Step::Open, Step::Load, Step::Place, Step::Read];
+        for step in steps.into_iter().chain([Step::Launch(&launch), Step::Wait(&launch)]) {
+            match explain(step, "CUDA_ERROR_OF_2031", "") {
+                Ok(FindingKind::Driver { code, .. }) => {
                     assert_eq!(code, "CUDA_ERROR_OF_2031");
                 }
                 other => {
-                    assert!(machine(other).1.contains("CUDA_ERROR_OF_2031, words"), "{stage:?}");
+                    assert!(machine(other).1.contains("CUDA_ERROR_OF_2031, words"), "{step:?}");
                 }
             }
         }
@@ -344,24 +342,20 @@ mod tests {
 
     #[test]
     fn a_child_without_an_answer_is_explained() {
-        let meaning = |kind, launch| broken(&Broken { kind, launch }, "probe");
-        let late = || BrokenKind::TimedOut(Duration::from_secs(10));
-        assert_eq!(
-            meaning(late(), Some(0)),
-            Meaning::Kernel(FindingKind::TimeOut { seconds: 10.0 })
-        );
-        assert!(machine(meaning(late(), None)).1.contains("within 10 s (probe)"));
+        let meaning = |why, in_launch| broken(&Broken { why, in_launch }, "probe");
+        let late = || NoAnswer::TimedOut(Duration::from_secs(10));
+        let time_out = Ok(FindingKind::TimeOut { seconds: 10.0 });
+        assert_eq!(meaning(late(), true), time_out);
+        assert!(machine(meaning(late(), false)).1.contains("within 10 s (probe)"));
         let ended =
-            |log: &str| BrokenKind::Ended { status: "ended by SIGSEGV".into(), log: log.into() };
-        assert!(matches!(meaning(ended(""), Some(0)), Meaning::Kernel(FindingKind::Driver { .. })));
+            |log: &str| NoAnswer::Ended { status: "ended by SIGSEGV".into(), log: log.into() };
+        assert!(matches!(meaning(ended(""), true), Ok(FindingKind::Driver { .. })));
         let (kind, title, _) =
-            machine(meaning(ended("panicked at\nMissing symbol cuX\nnote: run with"), None));
+            machine(meaning(ended("panicked at\nMissing symbol cuX\nnote: run with"), false));
         assert_eq!(kind, FailureKind::Environment);
         assert!(title.contains("SIGSEGV") && title.ends_with("Missing symbol cuX"), "{title}");
-        assert!(
-            machine(meaning(BrokenKind::InvalidData("x".into()), Some(0))).2.contains("not judged")
-        );
-        let missing = BrokenKind::Start(io::ErrorKind::NotFound.into());
-        assert_eq!(machine(meaning(missing, None)).0, FailureKind::Environment);
+        assert!(machine(meaning(NoAnswer::Invalid("x".into()), true)).2.contains("not judged"));
+        let missing = not_started(&io::ErrorKind::NotFound.into());
+        assert_eq!(missing.kind, FailureKind::Environment);
     }
 }

@@ -1,267 +1,177 @@
-//! The GPU as a device of host code, seen from the grader: a process that drives it, and does what it is asked.
+//! The GPU from the grader's side: a device that a child process drives, with bounds on its time, and guards around the
+//! tensors that it holds.
 
-use super::library;
-use super::runtime::Runtime;
-use cudart::device::{Answer, Device};
+use super::child::{Broken, Child, NoAnswer};
+use super::explain;
+use crate::checked::{CheckedDevice, Contents, Explanation, Placed, Step, without_kernel};
+use crate::finding::{Finding, FindingKind};
+use crate::image;
+use cudart::device::{Answer, Caller, Device, ErrorText, Properties, Request};
 use cudart::error::CudaError;
-use cudart::protocol::{
-    KernelInfo, Launch, Launched, Properties, Reply, Request, read_frame, write_frame,
-};
-use cudart::server;
-use diagnostic::{Failure, FailureKind};
-use std::io::ErrorKind;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use cudart::frame::Bytes;
+use diagnostic::Failure;
+use puzzle::case::CaseTensor;
+use serde::de::DeserializeOwned;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-/// Name of the sub-command that must call [`child_main`].
-pub const CHILD_COMMAND: &str = "__gpu-device";
+/// How long the driver may take to tell which GPU it has.
+const PROBE: Duration = Duration::from_secs(10);
 
-/// How long one request may take: a context at the first, a whole launch later.
-pub const TIME_OUT: Duration = Duration::from_secs(30);
+/// How long a request that launches nothing may take: a context at the first, copies later.
+const REQUEST: Duration = Duration::from_secs(30);
 
-/// A process that drives the GPU. It is ended on drop.
-#[derive(Debug)]
-pub struct Remote {
-    process: Option<Child>,
-    line: Mutex<Line>,
-    properties: Properties,
-}
-
-/// The connection, and how it broke.
-#[derive(Debug)]
-struct Line {
-    stream: UnixStream,
-    broken: Option<Broken>,
-}
-
-/// Why the device does not answer any more.
+/// How long launches may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broken {
-    /// It had not answered in [`TIME_OUT`].
-    TimedOut,
-    /// Its process ended.
-    Ended,
+pub enum LaunchTime {
+    /// Each of them.
+    Each(Duration),
+    /// All of them, from when this was said on.
+    Together(Duration),
 }
 
-impl Remote {
-    /// Starts `command` as the process, and asks which device it has.
+/// A GPU in a process of its own. The process is ended on drop.
+#[derive(Debug)]
+pub struct RemoteGpu {
+    child: Child,
+    info: Properties,
+    launch_time: LaunchTime,
+    /// How long launches have taken.
+    spent: Duration,
+    /// Why it does not answer any more.
+    broken: Option<Broken>,
+    /// Where the images of the tensors begin.
+    images: Vec<u64>,
+}
+
+impl RemoteGpu {
+    /// Starts `command` as the process, and learns which device it has.
     ///
     /// # Errors
-    /// It cannot be started, or has no GPU.
-    pub fn start(mut command: Command) -> Result<Self, Failure> {
-        if !library::may_exist() {
-            return Err(no_gpu("there is no libcuda.so.1 on this machine"));
-        }
-        let started = || {
-            let (ours, theirs) = UnixStream::pair()?;
-            // What kernels print is the driver's to print: on the grader's standard error, away from the report.
-            let process = command
-                .arg(CHILD_COMMAND)
-                .stdin(Stdio::from(OwnedFd::from(theirs)))
-                .stdout(Stdio::from(std::io::stderr()))
-                .process_group(0)
-                .spawn()?;
-            drop(command);
-            Ok((process, ours))
+    /// It cannot be started, or its driver has no device.
+    pub fn start(command: &mut Command) -> Result<Self, Failure> {
+        let doing = "asking which GPU there is";
+        let mut child = Child::spawn(command).map_err(|error| explain::not_started(&error))?;
+        let hello = child.listen(PROBE).and_then(|frame| {
+            let hello: Result<Properties, ErrorText> =
+                frame.value().map_err(|error| child.invalid(error.to_string()))?;
+            Ok(hello)
+        });
+        let broken = |why| Broken { why, in_launch: false };
+        let hello = hello.map_err(|why| without_kernel(explain::broken(&broken(why), doing)))?;
+        let info =
+            hello.map_err(|error| without_kernel(explain::driver(Step::Open, &error, None, "")))?;
+        Ok(Self {
+            child,
+            info,
+            launch_time: LaunchTime::Each(REQUEST),
+            spent: Duration::ZERO,
+            broken: None,
+            images: Vec::new(),
+        })
+    }
+
+    /// Which device it is.
+    pub fn info(&self) -> &Properties {
+        &self.info
+    }
+
+    /// It still answers.
+    pub fn is_sound(&self) -> bool {
+        self.broken.is_none()
+    }
+
+    /// From now on launches may take so long.
+    pub fn bound_launches(&mut self, time: LaunchTime) {
+        self.launch_time = time;
+        self.spent = Duration::ZERO;
+    }
+
+    /// Gives the memory of all tensors back.
+    ///
+    /// # Errors
+    /// The device answers no more.
+    pub fn clear(&mut self) -> Answer<()> {
+        std::mem::take(&mut self.images).into_iter().try_for_each(|image| self.free(image))
+    }
+
+    fn stop(&mut self, why: NoAnswer, in_launch: bool) -> CudaError {
+        let error = match why {
+            NoAnswer::TimedOut(_) => CudaError::LAUNCH_TIMEOUT,
+            NoAnswer::Ended { .. } | NoAnswer::Invalid(_) => CudaError::UNKNOWN,
         };
-        let started = started().map_err(|e: std::io::Error| no_gpu(&e.to_string()));
-        let (process, stream) = started?;
-        Self::connect(Some(process), stream)
+        self.broken = Some(Broken { why, in_launch });
+        error
     }
+}
 
-    /// The device at the other end of `stream`.
-    fn connect(process: Option<Child>, stream: UnixStream) -> Result<Self, Failure> {
-        stream.set_read_timeout(Some(TIME_OUT)).map_err(|e| no_gpu(&e.to_string()))?;
-        let line = Mutex::new(Line { stream, broken: None });
-        let mut remote = Self { process, line, properties: Properties::default() };
-        match remote.ask(&Request::Properties, &[]) {
-            Ok((Reply::Properties(properties), _)) => remote.properties = properties,
-            other => return Err(no_gpu(&format!("it answers {other:?}"))),
-        }
-        Ok(remote)
-    }
-
-    /// Why it does not answer any more.
-    pub fn broken(&self) -> Option<Broken> {
-        self.lock().broken
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn ask(&self, request: &Request, body: &[u8]) -> Answer<(Reply, Vec<u8>)> {
-        let mut line = self.lock();
-        if line.broken.is_some() {
+impl Caller for RemoteGpu {
+    fn call<T: DeserializeOwned>(&mut self, request: &Request<'_>) -> Answer<T> {
+        if self.broken.is_some() {
             return Err(CudaError::UNKNOWN);
         }
-        let asked = write_frame(&mut line.stream, request, &[body])
-            .and_then(|()| read_frame::<Answer<Reply>>(&mut line.stream));
-        match asked {
-            Ok((answer, body)) => answer.map(|reply| (reply, body)),
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                line.broken = Some(Broken::TimedOut);
-                Err(CudaError::LAUNCH_TIMEOUT)
-            }
-            Err(_) => {
-                line.broken = Some(Broken::Ended);
-                Err(CudaError::UNKNOWN)
-            }
+        let in_launch = matches!(request, Request::Launch { .. });
+        let (all, within) = match self.launch_time {
+            _ if !in_launch => (REQUEST, REQUEST),
+            LaunchTime::Each(each) => (each, each),
+            LaunchTime::Together(all) => (all, all.saturating_sub(self.spent)),
+        };
+        let begin = Instant::now();
+        let answer = self.child.ask(request, within).and_then(|frame| {
+            frame.value::<Answer<T>>().map_err(|error| self.child.invalid(error.to_string()))
+        });
+        if in_launch {
+            self.spent += begin.elapsed();
         }
-    }
-
-    fn number(&self, request: &Request, body: &[u8]) -> Answer<u64> {
-        match self.ask(request, body)? {
-            (Reply::Number(number), _) => Ok(number),
-            _ => Err(CudaError::UNKNOWN),
-        }
+        answer.unwrap_or_else(|why| {
+            let why = if let NoAnswer::TimedOut(_) = why { NoAnswer::TimedOut(all) } else { why };
+            Err(self.stop(why, in_launch))
+        })
     }
 }
 
-impl Drop for Remote {
-    fn drop(&mut self) {
-        if let Some(process) = &mut self.process {
-            process.kill().ok();
-            process.wait().ok();
+impl CheckedDevice for RemoteGpu {
+    /// With guards around it, and poison in what is computed.
+    fn place(&mut self, tensor: &CaseTensor) -> Answer<u64> {
+        let image = image::before(tensor);
+        let start = self.alloc(image.len() as u64)?;
+        self.images.push(start);
+        self.write(start, Bytes(&image))?;
+        Ok(start + image::Layout::of(&tensor.tensor).guard as u64)
+    }
+
+    fn contents(&mut self, tensor: &CaseTensor, address: u64) -> Answer<Contents> {
+        let layout = image::Layout::of(&tensor.tensor);
+        let image = self.read(address - layout.guard as u64, layout.total() as u64)?.0;
+        image::after(tensor, &image).ok_or_else(|| {
+            let what = format!("{} bytes instead of {}", image.len(), layout.total());
+            self.stop(NoAnswer::Invalid(what), false)
+        })
+    }
+
+    /// A GPU finds nothing by itself; that it broke off is worth telling.
+    fn findings(&mut self, _placed: &Placed<'_>) -> Vec<Finding> {
+        let Some(broken) = &self.broken else { return Vec::new() };
+        let kind = explain::broken(broken, "run").unwrap_or_else(|failure| FindingKind::Driver {
+            code: "no answer".to_owned(),
+            meaning: failure.diagnostics.first().map_or(String::new(), |d| d.title.clone()),
+        });
+        vec![Finding::of_kernel(kind, "")]
+    }
+
+    fn explain(&mut self, step: Step<'_>, error: CudaError) -> Explanation {
+        if let Some(broken) = &self.broken {
+            return explain::broken(broken, "loading the kernel and its data");
         }
-    }
-}
-
-fn no_gpu(why: &str) -> Failure {
-    let title = format!("the GPU cannot be used for host code: {why}");
-    Failure::new(FailureKind::Environment, title, "run with --backend vm, which needs no GPU")
-}
-
-/// Passes every request on.
-impl Device for Remote {
-    fn properties(&self) -> Properties {
-        self.properties.clone()
+        let text = self.error_text(error).unwrap_or_else(|_| error.into());
+        // Its context may be spoilt, and its last words come with its end.
+        let (status, log) = (self.child.leave(), self.child.log());
+        let explanation = explain::driver(step, &text, Some(&self.info), &log);
+        self.stop(NoAnswer::Ended { status, log }, false);
+        explanation
     }
 
-    fn load(&mut self, fat_binary: &[u8]) -> Answer<u64> {
-        self.number(&Request::Load, fat_binary)
-    }
-
-    fn alloc(&mut self, bytes: u64) -> Answer<u64> {
-        self.number(&Request::Alloc { bytes }, &[])
-    }
-
-    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
-        self.number(&Request::AllocShared { bytes }, &[])
-    }
-
-    fn free(&mut self, address: u64) -> Answer<()> {
-        self.ask(&Request::Free { address }, &[]).map(drop)
-    }
-
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Answer<()> {
-        self.ask(&Request::Write { address }, bytes).map(drop)
-    }
-
-    fn read(&mut self, address: u64, bytes: u64) -> Answer<Vec<u8>> {
-        self.ask(&Request::Read { address, bytes }, &[]).map(|(_, body)| body)
-    }
-
-    fn fill(&mut self, address: u64, bytes: u64, value: u8) -> Answer<()> {
-        self.ask(&Request::Fill { address, bytes, value }, &[]).map(drop)
-    }
-
-    fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Answer<()> {
-        self.ask(&Request::Copy { to, from, bytes }, &[]).map(drop)
-    }
-
-    fn symbol(&mut self, module: u64, name: &str) -> Answer<(Option<u64>, u64)> {
-        match self.ask(&Request::Symbol { module, name: name.to_owned() }, &[])? {
-            (Reply::Symbol { address, bytes }, _) => Ok((address, bytes)),
-            _ => Err(CudaError::UNKNOWN),
-        }
-    }
-
-    fn write_symbol(&mut self, module: u64, name: &str, offset: u64, bytes: &[u8]) -> Answer<()> {
-        let name = name.to_owned();
-        self.ask(&Request::WriteSymbol { module, name, offset }, bytes).map(drop)
-    }
-
-    fn read_symbol(&mut self, module: u64, name: &str, offset: u64, bytes: u64) -> Answer<Vec<u8>> {
-        let name = name.to_owned();
-        self.ask(&Request::ReadSymbol { module, name, offset, bytes }, &[]).map(|(_, body)| body)
-    }
-
-    fn kernel(&self, module: u64, name: &str) -> Answer<KernelInfo> {
-        match self.ask(&Request::Kernel { module, name: name.to_owned() }, &[])? {
-            (Reply::Kernel(info), _) => Ok(info),
-            _ => Err(CudaError::UNKNOWN),
-        }
-    }
-
-    fn launch(&mut self, launch: &Launch, params: &[u8]) -> Answer<(Launched, String)> {
-        match self.ask(&Request::Launch(launch.clone()), params)? {
-            (Reply::Launched(launched), printed) => {
-                Ok((launched, String::from_utf8_lossy(&printed).into_owned()))
-            }
-            _ => Err(CudaError::UNKNOWN),
-        }
-    }
-
-    fn resize_heap(&mut self, bytes: u64) -> Answer<()> {
-        self.ask(&Request::HeapSize { bytes }, &[]).map(drop)
-    }
-
-    fn memory(&self) -> (u64, u64) {
-        match self.ask(&Request::Memory, &[]) {
-            Ok((Reply::Memory { free, total }, _)) => (free, total),
-            _ => (0, 0),
-        }
-    }
-}
-
-/// The whole life of the process: does what comes over the socket in the place of standard input.
-pub fn child_main() -> ExitCode {
-    let Ok(socket) = std::io::stdin().as_fd().try_clone_to_owned() else {
-        return ExitCode::FAILURE;
-    };
-    // Without a GPU there is nobody to serve: the grader sees the socket close.
-    let Ok(mut runtime) = Runtime::open() else { return ExitCode::FAILURE };
-    match server::serve(UnixStream::from(socket), &mut runtime) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use cudart::vm::VmDevice;
-
-    #[test]
-    fn a_device_elsewhere_does_the_same() {
-        let (ours, theirs) = UnixStream::pair().unwrap();
-        let served = std::thread::spawn(move || server::serve(theirs, &mut VmDevice::default()));
-        let mut remote = Remote::connect(None, ours).unwrap();
-        assert_eq!(remote.properties(), VmDevice::default().properties());
-        let address = remote.alloc(8).unwrap();
-        remote.write(address, &[1, 2, 3, 4]).unwrap();
-        remote.copy(address + 4, address, 4).unwrap();
-        remote.fill(address, 2, 9).unwrap();
-        assert_eq!(remote.read(address, 8).unwrap(), [9, 9, 3, 4, 1, 2, 3, 4]);
-        assert_eq!(remote.read(address, 9), Err(CudaError::INVALID_VALUE));
-        assert_eq!(remote.load(b"nothing"), Err(CudaError::NO_KERNEL_IMAGE));
-        remote.resize_heap(16 << 20).unwrap();
-        assert_eq!(remote.resize_heap(1 << 50), Err(CudaError::MEMORY_ALLOCATION));
-        remote.free(address).unwrap();
-        assert!(remote.free(address).is_err() && remote.broken().is_none());
-        drop(remote);
-        served.join().unwrap().unwrap();
-    }
-
-    #[test]
-    fn a_device_that_is_gone_is_noticed() {
-        let (ours, theirs) = UnixStream::pair().unwrap();
-        drop(theirs);
-        assert!(Remote::connect(None, ours).is_err());
+    fn log(&mut self) -> String {
+        self.child.log()
     }
 }

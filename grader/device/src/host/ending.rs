@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_data_in_the_report_is_left_out() {
+    fn what_is_not_a_line_of_the_report_is_left_out() {
         let report = "hello\n{\"Calling\":0\n\u{0}\n{\"Returned\":0}\n\"Dome\"\n";
         assert_eq!(faults(Ending::Code(0), false, report), [HostFault::Exit { code: 0 }]);
     }

@@ -19,4 +19,4 @@ mod watch;
 
 pub use child::{CHILD_COMMAND, main as child_main};
 pub use library::{HostProgram, compile, compile_variants};
-pub use run::{HostBackend, set_program};
+pub use run::HostBackend;

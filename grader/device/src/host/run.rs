@@ -7,10 +7,15 @@ use super::library::{Entry, HostProgram, no_room};
 use super::test_device::TestDevice;
 use super::watch::Watch;
 use crate::backend::{Backend, Run, RunTensor};
+use crate::checked::Contents;
 use crate::finding::{Finding, FindingKind, HostFault};
-use crate::gpu::remote::Remote;
-use crate::gpu::{GpuInfo, image};
+use crate::gpu;
+use crate::image;
+use crate::own_program;
+use cudart::device::Properties;
+use cudart::vm::VmDevice;
 use diagnostic::{Failure, FailureKind};
+use ptxvm::Options;
 use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor};
 use puzzle::tensor::encode;
 use std::io;
@@ -18,7 +23,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use toolchain::process::{Finished, Limits, run_guarded};
 
@@ -38,6 +42,18 @@ const DEVICE: u64 = 12;
 /// On a busy machine, code that computes gets at least one of so many parts of a core.
 const SHARES: u32 = 20;
 
+/// Instructions of a warp, as for kernels that are launched by a spec.
+const BUDGET: u64 = 64 << 20;
+
+/// Findings of each launch.
+const MAX_FINDINGS: usize = 32;
+
+/// On the virtual machine, a launch may have so many threads for each element of the test's tensors ...
+const THREADS: u64 = 16;
+
+/// ... and so many in any case. The machine would work on more for minutes.
+const MIN_THREADS: u64 = 1 << 20;
+
 /// Bytes of each of stdout and stderr.
 const OUTPUT: usize = 256 << 10;
 
@@ -49,24 +65,14 @@ const BOUNDS: Bounds =
 pub struct HostBackend {
     program: HostProgram,
     /// Which GPU runs the kernels; `None`: the virtual machine.
-    gpu: Option<GpuInfo>,
+    gpu: Option<Properties>,
     /// Show what is known of results while they are written.
     shows_progress: bool,
 }
 
-/// The program that is started as the child: this one, unless a test says otherwise.
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-
-/// Names the `grader` program to start as the child. For programs that have the grader as a library; without it, they
-/// would start themselves.
-pub fn set_program(path: impl Into<PathBuf>) {
-    // The first one counts.
-    let _ = PROGRAM.set(path.into());
-}
-
 impl HostBackend {
     /// A backend for a program.
-    pub fn new(program: HostProgram, gpu: Option<GpuInfo>) -> Self {
+    pub fn new(program: HostProgram, gpu: Option<Properties>) -> Self {
         Self { program, gpu, shows_progress: false }
     }
 
@@ -81,16 +87,15 @@ impl HostBackend {
         self.gpu.is_some().then(|| Self::new(self.program.clone(), None))
     }
 
-    fn device(&self, case: &Case, on_host: &[bool]) -> Result<TestDevice, Failure> {
-        if self.gpu.is_none() {
-            return Ok(TestDevice::new(&case.tensors, on_host));
+    /// A device of its own for each case, with the tensors that are not on the host.
+    fn device<'a>(&self, case: &'a Case, on_host: &[bool]) -> Result<TestDevice<'a>, Failure> {
+        if self.gpu.is_some() {
+            return TestDevice::new(Box::new(gpu::detect()?), &case.tensors, on_host, None);
         }
-        let remote = Remote::start(Command::new(program()?))?;
-        TestDevice::on_gpu(remote, &case.tensors, on_host).map_err(|error| {
-            let title = format!("the test's tensors cannot be put on the GPU: {error}");
-            let help = "close other programs that use it, or run with --backend vm";
-            Failure::new(FailureKind::Environment, title, help)
-        })
+        let options = Options { budget: BUDGET, max_findings: MAX_FINDINGS, ..Options::default() };
+        let elements: usize = case.tensors.iter().map(|tensor| tensor.tensor.len()).sum();
+        let most = (elements as u64 * THREADS).max(MIN_THREADS);
+        TestDevice::new(Box::new(VmDevice::new(options)), &case.tensors, on_host, Some(most))
     }
 }
 
@@ -123,12 +128,7 @@ impl HostMemory {
     }
 
     /// What is in a tensor now, and what was changed that must not be.
-    fn after(
-        &self,
-        bytes: &[u8],
-        index: usize,
-        tensor: &CaseTensor,
-    ) -> Option<(RunTensor, Vec<(FindingKind, u64)>)> {
+    fn after(&self, bytes: &[u8], index: usize, tensor: &CaseTensor) -> Option<Contents> {
         let start = (*self.offsets.get(index)?)?;
         let image = bytes.get(start..start + image::Layout::of(&tensor.tensor).total())?;
         image::after(tensor, image)
@@ -180,28 +180,28 @@ impl Backend for HostBackend {
         let end = ending::end(&finished, &report, &job.bounds, OUTPUT);
         let time = begin.elapsed();
 
-        let mut findings = self.findings(case, &end, &device);
+        let mut findings = self.findings(case, &end, &mut device);
         let memory_now = std::fs::read(&memory.file).unwrap_or_default();
         let mut tensors = Vec::new();
         for (i, tensor) in case.tensors.iter().enumerate() {
             // A file shorter than it was: the student's code cut it.
-            let nothing = || (RunTensor { values: Vec::new(), written: Vec::new() }, Vec::new());
-            let (contents, changed) = if on_host[i] {
+            let nothing = || Contents {
+                tensor: RunTensor { values: Vec::new(), written: Vec::new() },
+                damage: Vec::new(),
+            };
+            let Contents { tensor, damage } = if on_host[i] {
                 memory.after(&memory_now, i, tensor).unwrap_or_else(nothing)
             } else {
                 device.contents(i)
             };
-            tensors.push(contents);
+            tensors.push(tensor);
             let kernel = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
-            findings.extend(changed.into_iter().map(|(kind, count)| Finding {
-                kind,
-                kernel: kernel.to_owned(),
-                line: None,
-                thread: None,
-                count,
-            }));
+            let damage = damage.into_iter();
+            findings.extend(
+                damage.map(|(kind, count)| Finding { count, ..Finding::of_kernel(kind, kernel) }),
+            );
         }
-        let printed = finished.stdout_text() + &finished.stderr_text();
+        let printed = finished.stdout_text() + &finished.stderr_text() + &device.log();
         let holes = end.open.iter().map(|hole| format!("on this machine, host code can {hole}"));
         let notes = device.notes().into_iter().chain(holes).collect();
         Ok(Run { tensors, findings, printed, notes, time, threads: device.threads() })
@@ -253,15 +253,10 @@ impl HostBackend {
         Ok(Job { library: self.program.file.1.clone(), calls, tensors, memory, bounds })
     }
 
-    fn findings(&self, case: &Case, end: &End, device: &TestDevice) -> Vec<Finding> {
+    fn findings(&self, case: &Case, end: &End, device: &mut TestDevice) -> Vec<Finding> {
         let function = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
-        let fault = |fault: &HostFault| Finding {
-            kind: FindingKind::Host(fault.clone()),
-            kernel: function.to_owned(),
-            line: None,
-            thread: None,
-            count: 1,
-        };
+        let fault =
+            |fault: &HostFault| Finding::of_kernel(FindingKind::Host(fault.clone()), function);
         let seen: Vec<Finding> = device.findings(&self.program.folders);
         // What CUDA says of a kernel's mistake tells less than the mistake itself.
         let news = |fault: &&HostFault| {
@@ -273,18 +268,6 @@ impl HostBackend {
         findings.extend(seen);
         findings
     }
-}
-
-/// The program to start as a child.
-fn program() -> Result<PathBuf, Failure> {
-    if let Some(path) = PROGRAM.get() {
-        return Ok(path.clone());
-    }
-    std::env::current_exe().map_err(|e| {
-        let title = format!("the grader cannot find its own program: {e}");
-        let help = "host code runs in a second process of it";
-        Failure::new(FailureKind::Environment, title, help)
-    })
 }
 
 /// Whether code that has run for so long, and had so much processor time, can only have waited.
@@ -308,7 +291,7 @@ fn start(
         )
     };
     let (own, childs) = UnixStream::pair().map_err(broken)?;
-    let mut command = Command::new(program()?);
+    let mut command = Command::new(own_program::path()?);
     // No variable of the grader's concerns the student's code.
     command.arg(CHILD_COMMAND).arg(folder).env_clear().stdin(Stdio::from(OwnedFd::from(childs)));
     let limits =

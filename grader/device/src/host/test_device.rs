@@ -1,18 +1,16 @@
 //! The device of a case: it holds the tensors, and does what the child's CUDA calls ask for.
 
-use crate::backend::RunTensor;
-use crate::finding::{Finding, FindingKind, HostFault, Place};
-use crate::gpu::image;
-use crate::gpu::remote::{self, Broken, Remote};
-use crate::vm::findings::in_tensors;
-use cudart::device::{Answer, Device};
+use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
+use crate::finding::{Finding, FindingKind, HostFault};
+use cudart::device::{
+    Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit, MemoryInfo, Properties,
+    Symbol,
+};
 use cudart::error::CudaError;
-use cudart::protocol::{KernelInfo, Launch, Launched, Properties};
+use cudart::frame::Bytes;
 use cudart::server;
-use cudart::vm::VmDevice;
-use ptxvm::{Access, BufferId, Init, Options};
-use puzzle::case::{CaseTensor, Role};
-use puzzle::tensor::{decode, encode, size_of};
+use diagnostic::Failure;
+use puzzle::case::CaseTensor;
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -25,20 +23,8 @@ const MEMORY: u64 = 1 << 30;
 /// An allocation takes at least so much of it.
 const GRAIN: u64 = 512;
 
-/// A launch may have so many threads for each element of the test's tensors ...
-const THREADS: u64 = 16;
-
-/// ... and so many in any case. The virtual machine would work on more for minutes.
-const MIN_THREADS: u64 = 1 << 20;
-
 /// Files of a program have one module each; more than this is a loop.
 const MODULES: usize = 64;
-
-/// Instructions of a warp, as for kernels that are launched by a spec.
-const BUDGET: u64 = 64 << 20;
-
-/// Findings of each launch.
-const MAX_FINDINGS: usize = 32;
 
 /// How long the device has worked so far.
 #[derive(Clone, Debug, Default)]
@@ -73,11 +59,13 @@ impl Clock {
     }
 }
 
-/// A device with the tensors of a case.
+/// A device with the tensors of a case, which hostile code may use: the tensors stay, memory and modules are bounded.
 #[derive(Debug)]
-pub struct TestDevice {
-    inside: Inside,
-    tensors: Vec<CaseTensor>,
+pub struct TestDevice<'a> {
+    device: Box<dyn CheckedDevice>,
+    placed: Placed<'a>,
+    /// Threads that a launch may have; `None` for any number.
+    max_threads: Option<u64>,
     clock: Clock,
     /// What host code has allocated: address and bytes.
     allocated: BTreeMap<u64, u64>,
@@ -85,6 +73,7 @@ pub struct TestDevice {
     used: u64,
     /// Bytes of the heap of kernels, once host code has given it a size of its own.
     heap: u64,
+    /// Modules that were loaded so far.
     modules: usize,
     /// Threads of all launches so far.
     threads: u64,
@@ -94,32 +83,34 @@ pub struct TestDevice {
     broken: bool,
 }
 
-/// What does the work.
-#[derive(Debug)]
-enum Inside {
-    /// The virtual machine, and the buffer of each tensor that is not on the host.
-    Vm(Box<VmDevice>, Vec<Option<BufferId>>),
-    /// A GPU, and the start of each such tensor's image, guards and all.
-    Gpu(Remote, Vec<Option<u64>>),
-}
-
-impl Inside {
-    fn device(&mut self) -> &mut dyn Device {
-        match self {
-            Self::Vm(vm, _) => vm.as_mut(),
-            Self::Gpu(gpu, _) => gpu,
-        }
+impl<'a> TestDevice<'a> {
+    /// Places the tensors that are not on the host. A launch may have so many threads, or any number.
+    ///
+    /// # Errors
+    /// The device has no room for the tensors.
+    pub fn new(
+        mut device: Box<dyn CheckedDevice>,
+        tensors: &'a [CaseTensor],
+        on_host: &[bool],
+        max_threads: Option<u64>,
+    ) -> Result<Self, Failure> {
+        let placed = Placed::new(device.as_mut(), tensors, |i| !on_host[i])
+            .map_err(|error| without_kernel(device.explain(Step::Place, error)))?;
+        Ok(Self {
+            device,
+            placed,
+            max_threads,
+            clock: Clock::default(),
+            allocated: BTreeMap::new(),
+            used: 0,
+            heap: 0,
+            modules: 0,
+            threads: 0,
+            flooded: None,
+            broken: false,
+        })
     }
 
-    fn look(&self) -> &dyn Device {
-        match self {
-            Self::Vm(vm, _) => vm.as_ref(),
-            Self::Gpu(gpu, _) => gpu,
-        }
-    }
-}
-
-impl TestDevice {
     fn allocate(
         &mut self,
         bytes: u64,
@@ -135,68 +126,10 @@ impl TestDevice {
         Ok(address)
     }
 
-    /// Takes memory for the tensors that are not on the host, and fills it.
-    pub fn new(tensors: &[CaseTensor], on_host: &[bool]) -> Self {
-        let options = Options { budget: BUDGET, max_findings: MAX_FINDINGS, ..Options::default() };
-        let mut device = VmDevice::new(options);
-        let memory = device.memory_mut();
-        let mut alloc = |(tensor, on_host): (&CaseTensor, &bool)| {
-            let dtype = tensor.tensor.dtype;
-            let (init, access) = match &tensor.role {
-                _ if *on_host => return None,
-                Role::Input(values) => (Init::Bytes(encode(dtype, values)), Access::ReadOnly),
-                Role::Output(_) | Role::Result => {
-                    (Init::Undefined { len: tensor.tensor.bytes() }, Access::ReadWrite)
-                }
-                Role::InPlace { start, .. } => {
-                    (Init::Bytes(encode(dtype, start)), Access::ReadWrite)
-                }
-            };
-            Some(memory.alloc(init, access))
-        };
-        let buffers = tensors.iter().zip(on_host).map(&mut alloc).collect();
-        Self::around(Inside::Vm(Box::new(device), buffers), tensors)
-    }
-
-    /// As [`TestDevice::new`], on a GPU: with guards around the tensors, and poison in what is computed.
-    pub fn on_gpu(
-        mut gpu: Remote,
-        tensors: &[CaseTensor],
-        on_host: &[bool],
-    ) -> Result<Self, CudaError> {
-        let mut places = Vec::new();
-        for (tensor, on_host) in tensors.iter().zip(on_host) {
-            if *on_host {
-                places.push(None);
-                continue;
-            }
-            let image = image::before(tensor);
-            let address = gpu.alloc(image.len() as u64)?;
-            gpu.write(address, &image)?;
-            places.push(Some(address));
-        }
-        Ok(Self::around(Inside::Gpu(gpu, places), tensors))
-    }
-
-    fn around(inside: Inside, tensors: &[CaseTensor]) -> Self {
-        Self {
-            inside,
-            tensors: tensors.to_vec(),
-            clock: Clock::default(),
-            allocated: BTreeMap::new(),
-            used: 0,
-            heap: 0,
-            modules: 0,
-            threads: 0,
-            flooded: None,
-            broken: false,
-        }
-    }
-
     /// Lets the device do something, on its own time.
     fn work<T>(&mut self, what: impl FnOnce(&mut dyn Device) -> T) -> T {
         self.clock.start();
-        let done = what(self.inside.device());
+        let done = what(self.device.as_mut());
         self.clock.stop();
         done
     }
@@ -213,17 +146,7 @@ impl TestDevice {
 
     /// The device address of a tensor; 0 for one on the host.
     pub fn address(&self, tensor: usize) -> u64 {
-        let address =
-            match &self.inside {
-                Inside::Vm(vm, buffers) => {
-                    let buffer = buffers.get(tensor).copied().flatten();
-                    buffer.map(|buffer| vm.memory().address(buffer))
-                }
-                Inside::Gpu(_, places) => places.get(tensor).copied().flatten().map(|start| {
-                    start + image::Layout::of(&self.tensors[tensor].tensor).guard as u64
-                }),
-            };
-        address.unwrap_or(0)
+        self.placed.address(tensor)
     }
 
     /// Serves the child until it is gone.
@@ -233,47 +156,26 @@ impl TestDevice {
         self.broken = server::serve(stream, self).is_err();
     }
 
-    /// What is in a tensor now, and on a GPU what was changed that must not be.
-    pub fn contents(&mut self, tensor: usize) -> (RunTensor, Vec<(FindingKind, u64)>) {
-        let Some(of) = self.tensors.get(tensor) else {
-            return (RunTensor { values: Vec::new(), written: Vec::new() }, Vec::new());
-        };
-        let unknown = || {
-            let len = of.tensor.len();
-            (RunTensor { values: vec![f64::NAN; len], written: vec![false; len] }, Vec::new())
-        };
-        match &mut self.inside {
-            Inside::Vm(vm, buffers) => {
-                let Some(Some(buffer)) = buffers.get(tensor) else { return unknown() };
-                let dtype = of.tensor.dtype;
-                let defined = vm.memory().defined(*buffer);
-                let whole = |bytes: &[bool]| bytes.iter().all(|&b| b);
-                let contents = RunTensor {
-                    values: decode(dtype, &vm.memory().bytes(*buffer)),
-                    written: defined.chunks(size_of(dtype)).map(whole).collect(),
-                };
-                (contents, Vec::new())
-            }
-            Inside::Gpu(gpu, places) => {
-                let Some(Some(start)) = places.get(tensor) else { return unknown() };
-                let bytes = gpu.read(*start, image::Layout::of(&of.tensor).total() as u64);
-                let after = bytes.ok().and_then(|bytes| image::after(of, &bytes));
-                // After a crash a GPU gives nothing back: the finding of the crash tells why.
-                after.unwrap_or_else(unknown)
-            }
-        }
+    /// What a tensor on the device holds now. After a crash a GPU gives nothing back: the finding of the crash tells why.
+    pub fn contents(&mut self, tensor: usize) -> Contents {
+        let of = &self.placed.tensors()[tensor];
+        let contents = self.device.contents(of, self.placed.address(tensor));
+        contents.unwrap_or_else(|_| Contents::unknown(of))
     }
 
     /// What the checks of the device found, with paths relative to the second folder; the compiler ran in the first.
-    pub fn findings(&self, folders: &(PathBuf, PathBuf)) -> Vec<Finding> {
-        let mut findings = match &self.inside {
-            Inside::Vm(vm, buffers) => self.found_by_vm(vm, buffers, folders),
-            Inside::Gpu(gpu, _) => gpu.broken().map(broken).into_iter().collect(),
-        };
-        let mut add = |fault| {
-            let (kind, kernel) = (FindingKind::Host(fault), String::new());
-            findings.push(Finding { kind, kernel, line: None, thread: None, count: 1 });
-        };
+    pub fn findings(&mut self, folders: &(PathBuf, PathBuf)) -> Vec<Finding> {
+        let (ran_in, base) = folders;
+        let mut findings = self.device.findings(&self.placed);
+        for finding in &mut findings {
+            finding.kernel = cudart::source_name(&finding.kernel);
+            if let Some(line) = &mut finding.line {
+                let path = ran_in.join(&line.file);
+                let path = path.canonicalize().unwrap_or(path);
+                line.file = path.strip_prefix(base).unwrap_or(&path).display().to_string();
+            }
+        }
+        let mut add = |fault| findings.push(Finding::of_kernel(FindingKind::Host(fault), ""));
         if let Some((kernel, threads)) = self.flooded.clone() {
             add(HostFault::TooManyThreads { kernel, threads });
         }
@@ -281,34 +183,6 @@ impl TestDevice {
             add(HostFault::Disconnected);
         }
         findings
-    }
-
-    fn found_by_vm(
-        &self,
-        vm: &VmDevice,
-        buffers: &[Option<BufferId>],
-        folders: &(PathBuf, PathBuf),
-    ) -> Vec<Finding> {
-        let place = |buffer: BufferId, offset: i64| {
-            let index = buffers.iter().position(|b| *b == Some(buffer))?;
-            let tensor = &self.tensors[index].tensor;
-            let flat = offset.div_euclid(size_of(tensor.dtype) as i64);
-            Some(Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat })
-        };
-        vm.findings()
-            .iter()
-            .map(|found| {
-                let kernel = cudart::source_name(&found.kernel);
-                let mut finding = in_tensors(&kernel, found.finding.clone(), vm.memory(), &place);
-                if let Some(line) = &mut finding.line {
-                    let (ran_in, base) = folders;
-                    let path = ran_in.join(&line.file);
-                    let path = path.canonicalize().unwrap_or(path);
-                    line.file = path.strip_prefix(base).unwrap_or(&path).display().to_string();
-                }
-                finding
-            })
-            .collect()
     }
 
     /// What is worth knowing of it.
@@ -321,40 +195,38 @@ impl TestDevice {
         let buffers = if count == 1 { "buffer" } else { "buffers" };
         vec![format!("{count} {buffers} from cudaMalloc ({bytes} bytes) never freed with cudaFree")]
     }
-}
 
-/// The GPU does not answer any more.
-fn broken(how: Broken) -> Finding {
-    let kind = match how {
-        Broken::TimedOut => FindingKind::TimeOut { seconds: remote::TIME_OUT.as_secs_f64() },
-        Broken::Ended => FindingKind::Driver {
-            code: "no answer".to_owned(),
-            meaning: "the process that drives the GPU has ended".to_owned(),
-        },
-    };
-    Finding { kind, kernel: String::new(), line: None, thread: None, count: 1 }
+    /// What the device itself wrote on standard error.
+    pub fn log(&mut self) -> String {
+        self.device.log()
+    }
 }
 
 /// As the device inside, with bounds and a clock.
-impl Device for TestDevice {
-    fn properties(&self) -> Properties {
-        self.inside.look().properties()
+impl Device for TestDevice<'_> {
+    fn properties(&mut self) -> Answer<Properties> {
+        self.device.properties()
     }
 
-    fn load(&mut self, fat_binary: &[u8]) -> Answer<u64> {
+    /// Machine code is for kernels that the grader has compiled itself.
+    fn load(&mut self, code: Code<'_>) -> Answer<u64> {
         self.modules += 1;
         if self.modules > MODULES {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
-        self.work(|device| device.load(fat_binary))
+        self.work(|device| device.load(Code::ptx(code.ptx)))
+    }
+
+    fn unload(&mut self, module: u64) -> Answer<()> {
+        self.work(|device| device.unload(module))
     }
 
     fn alloc(&mut self, bytes: u64) -> Answer<u64> {
         self.allocate(bytes, |device| device.alloc(bytes))
     }
 
-    fn alloc_shared(&mut self, bytes: u64) -> Answer<u64> {
-        self.allocate(bytes, |device| device.alloc_shared(bytes))
+    fn alloc_managed(&mut self, bytes: u64) -> Answer<u64> {
+        self.allocate(bytes, |device| device.alloc_managed(bytes))
     }
 
     fn free(&mut self, address: u64) -> Answer<()> {
@@ -362,18 +234,18 @@ impl Device for TestDevice {
         if !self.allocated.contains_key(&address) {
             return Err(CudaError::INVALID_VALUE);
         }
-        self.inside.device().free(address)?;
+        self.device.free(address)?;
         if let Some(bytes) = self.allocated.remove(&address) {
             self.used -= bytes.max(GRAIN);
         }
         Ok(())
     }
 
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Answer<()> {
+    fn write(&mut self, address: u64, bytes: Bytes<&[u8]>) -> Answer<()> {
         self.work(|device| device.write(address, bytes))
     }
 
-    fn read(&mut self, address: u64, bytes: u64) -> Answer<Vec<u8>> {
+    fn read(&mut self, address: u64, bytes: u64) -> Answer<Bytes<Vec<u8>>> {
         self.work(|device| device.read(address, bytes))
     }
 
@@ -385,45 +257,65 @@ impl Device for TestDevice {
         self.work(|device| device.copy(to, from, bytes))
     }
 
-    fn symbol(&mut self, module: u64, name: &str) -> Answer<(Option<u64>, u64)> {
-        self.inside.device().symbol(module, name)
+    fn symbol(&mut self, module: u64, name: &str) -> Answer<Symbol> {
+        self.device.symbol(module, name)
     }
 
-    fn write_symbol(&mut self, module: u64, name: &str, offset: u64, bytes: &[u8]) -> Answer<()> {
-        self.inside.device().write_symbol(module, name, offset, bytes)
+    fn write_symbol(
+        &mut self,
+        module: u64,
+        name: &str,
+        offset: u64,
+        bytes: Bytes<&[u8]>,
+    ) -> Answer<()> {
+        self.device.write_symbol(module, name, offset, bytes)
     }
 
-    fn read_symbol(&mut self, module: u64, name: &str, offset: u64, bytes: u64) -> Answer<Vec<u8>> {
-        self.inside.device().read_symbol(module, name, offset, bytes)
+    fn read_symbol(
+        &mut self,
+        module: u64,
+        name: &str,
+        offset: u64,
+        bytes: u64,
+    ) -> Answer<Bytes<Vec<u8>>> {
+        self.device.read_symbol(module, name, offset, bytes)
     }
 
-    fn kernel(&self, module: u64, name: &str) -> Answer<KernelInfo> {
-        self.inside.look().kernel(module, name)
+    fn kernel(&mut self, module: u64, name: &str) -> Answer<KernelInfo> {
+        self.device.kernel(module, name)
     }
 
-    fn launch(&mut self, launch: &Launch, params: &[u8]) -> Answer<(Launched, String)> {
+    fn launch(&mut self, launch: Launch) -> Answer<Launched> {
         let all = launch.grid.iter().chain(&launch.block).map(|&n| u64::from(n));
         let threads = all.fold(1, u64::saturating_mul);
         self.threads = self.threads.saturating_add(threads);
-        let elements: usize = self.tensors.iter().map(|t| t.tensor.len()).sum();
-        let interpreted = matches!(self.inside, Inside::Vm(..));
-        if interpreted && threads > (elements as u64 * THREADS).max(MIN_THREADS) {
+        if self.max_threads.is_some_and(|most| threads > most) {
             self.flooded = Some((cudart::source_name(&launch.kernel), threads));
             return Err(CudaError::INVALID_CONFIGURATION);
         }
-        self.work(|device| device.launch(launch, params))
+        self.work(|device| device.launch(launch))
     }
 
-    fn resize_heap(&mut self, bytes: u64) -> Answer<()> {
-        if self.used.saturating_add(bytes) > MEMORY {
+    fn set_limit(&mut self, limit: Limit, value: u64) -> Answer<()> {
+        if self.used.saturating_add(value) > MEMORY {
             return Err(CudaError::MEMORY_ALLOCATION);
         }
-        self.work(|device| device.resize_heap(bytes))?;
-        self.heap = bytes;
+        self.work(|device| device.set_limit(limit, value))?;
+        if limit == Limit::MallocHeapSize {
+            self.heap = value;
+        }
         Ok(())
     }
 
-    fn memory(&self) -> (u64, u64) {
-        (MEMORY - self.used - self.heap, MEMORY)
+    fn limit(&mut self, limit: Limit) -> Answer<u64> {
+        self.device.limit(limit)
+    }
+
+    fn memory_info(&mut self) -> Answer<MemoryInfo> {
+        Ok(MemoryInfo { free: MEMORY - self.used - self.heap, total: MEMORY })
+    }
+
+    fn error_text(&mut self, error: CudaError) -> Answer<ErrorText> {
+        self.device.error_text(error)
     }
 }

@@ -1,6 +1,6 @@
 //! Shows how far a call has come: the results that its spec names, while they are written.
 
-use crate::gpu::image;
+use crate::image;
 use puzzle::case::{Case, CaseTensor};
 use std::fs::File;
 use std::io::IsTerminal;
@@ -73,7 +73,7 @@ impl Watched {
     fn seen(&self, file: &File) -> Option<(usize, f64)> {
         let mut bytes = vec![0; image::Layout::of(&self.tensor.tensor).total()];
         file.read_exact_at(&mut bytes, self.offset as u64).ok()?;
-        let (now, _) = image::after(&self.tensor, &bytes)?;
+        let now = image::after(&self.tensor, &bytes)?.tensor;
         let last = now.written.iter().rposition(|&written| written)?;
         Some((now.written.iter().filter(|&&written| written).count(), now.values[last]))
     }

@@ -63,7 +63,7 @@ fn run(library: &Path, args: Vec<OsString>) -> Result<c_int, String> {
         })?;
         let status = main(pointers.len() as c_int - 1, pointers.as_mut_ptr());
         std::mem::forget(pointers);
-        cudart::client::finish(status);
+        cudart::client::finish();
         Ok(status)
     }
 }

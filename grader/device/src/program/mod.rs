@@ -9,7 +9,7 @@ mod named;
 pub use child::main as child_main;
 
 use crate::finding::Finding;
-use cudart::server::{Ended, serve};
+use cudart::server::serve;
 use cudart::source_name;
 use cudart::vm::{KernelProfile, VmDevice};
 use diagnostic::{Failure, FailureKind};
@@ -136,19 +136,16 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     }
     let mut child = command.spawn().map_err(cannot_start)?;
     drop(childs);
-    match serve(own, &mut device) {
-        Ok(Ended::Finished(_) | Ended::BrokeOff) => {}
-        Err(error) => {
-            child.kill().ok();
-            let title = format!("the program wrote to the connection of the CUDA runtime: {error}");
-            let help = "it may have closed or reused a file descriptor that is not its own";
-            child.wait().ok();
-            return Err(Failure::new(FailureKind::Kernel, title, help));
-        }
+    if let Err(error) = serve(own, &mut device) {
+        child.kill().ok();
+        let title = format!("the program wrote to the connection of the CUDA runtime: {error}");
+        let help = "it may have closed or reused a file descriptor that is not its own";
+        child.wait().ok();
+        return Err(Failure::new(FailureKind::Kernel, title, help));
     }
     let status = child.wait().map_err(cannot_start)?;
     let names = Names::new(&device);
-    let findings = device.findings().iter().map(|found| names.finding(found)).collect();
+    let findings = device.launch_findings().iter().map(|found| names.finding(found)).collect();
     let (leaked, launches) = (device.memory().in_use(), device.launches());
     Ok(Ran { status, findings, leaked, launches, profiles: profiles(&device) })
 }

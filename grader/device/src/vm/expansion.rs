@@ -51,15 +51,18 @@ impl VmBackend {
         effort: Effort,
         block: Option<[u32; 3]>,
     ) -> Result<Option<Followed<'a>>, Failure> {
-        let mut session = Session::new(self, &case.tensors);
-        let numbers = case.tensors.iter().zip(&session.buffers);
-        let numbers = numbers.filter_map(|(t, &id)| Some((id, number(t.tensor.dtype)?)));
+        let mut session = Session::new(self, &case.tensors)?;
+        let numbers = case.tensors.iter().enumerate();
+        let numbers =
+            numbers.filter_map(|(i, t)| Some((session.buffer(i)?, number(t.tensor.dtype)?)));
         let mut provenance = Provenance::new(numbers).with_limits(effort.nodes, effort.steps);
         if let Some(block) = block {
             provenance = provenance.with_block(block);
         }
         for launch in &case.launches {
-            session.launch_with_provenance(launch, &mut provenance)?;
+            session.launch(launch, |module, kernel, start, memory, options| {
+                ptxvm::launch_with_provenance(module, kernel, start, memory, options, &mut provenance)
+            })?;
         }
         Ok(provenance.is_complete().then_some(Followed {
             session,
@@ -94,9 +97,9 @@ impl Followed<'_> {
         let Place { tensor, flat } = at;
         let (wanted, _) = case.tensors.get(tensor)?.wanted()?;
         let scope = Scope { case, known: &case.known_for(&wanted.name) };
-        let buffer = *self.session.buffers.get(tensor)?;
+        let buffer = self.session.buffer(tensor)?;
         let byte = (flat * size_of(case.tensors[tensor].tensor.dtype)) as u64;
-        let memory = &self.session.memory;
+        let memory = self.session.device.memory();
         let written = self.provenance.element(memory, buffer, byte, MAX_PRODUCTS)?;
         let Expansion::Products(products) = written.value else { return None };
         let terms: Option<Vec<KernelTerm>> =
@@ -125,7 +128,8 @@ impl Followed<'_> {
     fn factor(&self, scope: Scope, factor: &ptxvm::Factor) -> Option<KernelFactor> {
         match factor {
             ptxvm::Factor::Element { buffer, byte, loc } => {
-                let index = self.session.buffers.iter().position(|id| id == buffer)?;
+                let start = self.session.device.memory().address(*buffer);
+                let index = self.session.placed.index(start)?;
                 let given = &scope.case.tensors[index];
                 let size = size_of(given.tensor.dtype) as i64;
                 // The formula's terms are made of its inputs; what it computes itself cannot be found among them.

@@ -149,20 +149,6 @@ fn sides(kind: RaceKind) -> (Access, Access) {
     }
 }
 
-/// After these the kernel has not run to its end, so a launch that builds on it would only repeat the complaint.
-pub fn ends_the_case(kind: &ptxvm::FindingKind) -> bool {
-    matches!(
-        kind,
-        ptxvm::FindingKind::EndlessLoop { .. }
-            | ptxvm::FindingKind::Mbarrier { misuse: MbarrierMisuse::NeverCompletes { .. }, .. }
-            | ptxvm::FindingKind::BarrierDivergence { .. }
-            | ptxvm::FindingKind::StackOverflow { .. }
-            | ptxvm::FindingKind::InvalidCall { .. }
-            | ptxvm::FindingKind::GridSync
-            | ptxvm::FindingKind::Trap { .. }
-    )
-}
-
 pub fn line(loc: &SourceLoc) -> SourceLine {
     SourceLine { file: loc.file.to_string(), line: loc.line, column: loc.column }
 }

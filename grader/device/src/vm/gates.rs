@@ -1,9 +1,9 @@
 //! Counts what launches cost, where the case bounds it.
 
-use super::{Session, VmBackend, budget, cannot_launch};
+use super::{Session, VmBackend};
 use crate::finding::{Finding, FindingKind, SourceLine};
 use diagnostic::Failure;
-use ptxvm::{Counters, Counts, Options};
+use ptxvm::{Counters, Counts};
 use puzzle::case::{Case, CaseGate};
 use puzzle::counter::Counter;
 
@@ -13,19 +13,10 @@ impl VmBackend {
         let Some(last) = case.gates.iter().map(|gate| gate.launch).max() else {
             return Ok(Vec::new());
         };
-        let mut session = Session::new(self, &case.tensors);
-        let options = Options {
-            budget: self.budget.unwrap_or_else(|| budget(&case.tensors)),
-            ..Options::default()
-        };
+        let mut session = Session::new(self, &case.tensors)?;
         let mut findings = Vec::new();
         for (index, launch) in case.launches.iter().enumerate().take(last + 1) {
-            let kernel = session.kernel(launch)?;
-            let start = session.start(kernel, launch);
-            let options = Options { cooperative: launch.cooperative, ..options.clone() };
-            let memory = &mut session.memory;
-            let counters = ptxvm::launch_counted(&self.module, kernel, &start, memory, &options)
-                .map_err(|e| cannot_launch(launch, &e))?;
+            let counters = session.launch(launch, ptxvm::launch_counted)?;
             if counters.endless {
                 break;
             }

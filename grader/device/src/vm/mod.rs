@@ -1,5 +1,6 @@
 //! Runs kernels on the PTX virtual machine, and puts what it finds into the words of tensors.
 
+mod checked;
 mod counters;
 pub mod expansion;
 pub(crate) mod findings;
@@ -8,16 +9,18 @@ mod provenance;
 mod refusals;
 mod reordered;
 
-use crate::backend::{Backend, Run, RunTensor, no_such_kernel};
-use crate::finding::{Finding, Place, ThreadId};
+use crate::backend::{Backend, Run, RunTensor};
+use crate::checked::{CheckedDevice, Placed};
+use crate::finding::Finding;
+use crate::run::{self, Kernels};
+use checked::cannot_run;
+use cudart::vm::VmDevice;
 use diagnostic::Failure;
-use findings::{ends_the_case, in_tensors};
-use ptxvm::{BufferId, Init, Kernel, Memory, Module, Options, Outcome, Watch};
-use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
-use puzzle::tensor::{decode, encode, size_of};
+use ptxvm::{BufferId, Kernel, Launch, LaunchError, Memory, Module, Options};
+use puzzle::case::{Case, CaseLaunch, CaseTensor, Role};
 use refusals::{cannot_launch, cannot_load};
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::sync::Arc;
 
 /// Findings that are kept apart for each launch; the report shows fewer.
 const MAX_FINDINGS: usize = 32;
@@ -25,7 +28,7 @@ const MAX_FINDINGS: usize = 32;
 /// Runs the kernels of one module on the virtual machine.
 #[derive(Debug)]
 pub struct VmBackend {
-    module: Module,
+    module: Arc<Module>,
     kernels: BTreeMap<String, String>,
     budget: Option<u64>,
 }
@@ -41,7 +44,7 @@ impl VmBackend {
         if let Some(error) = kernels.values().find_map(refusal) {
             return Err(cannot_load(error));
         }
-        Ok(Self { module, kernels, budget: None })
+        Ok(Self { module: Arc::new(module), kernels, budget: None })
     }
 
     /// Fixes the instructions that a warp may execute, instead of the rule of [`budget`].
@@ -69,155 +72,60 @@ fn budget(tensors: &[CaseTensor]) -> u64 {
     work.saturating_mul(64).clamp(4 << 20, 64 << 20)
 }
 
-/// What to look at while a kernel runs, besides its mistakes.
-#[derive(Clone, Copy, Debug)]
-enum Follow {
-    Nothing,
-    /// All its accesses.
-    Thread(ThreadId),
-    /// Its last writer.
-    Place(Watch),
-}
-
-/// A case in the machine's memory.
+/// A case in the machine's memory, for launches with instruments that a device does not have.
 #[derive(Debug)]
 struct Session<'a> {
-    backend: &'a VmBackend,
-    tensors: &'a [CaseTensor],
-    memory: Memory,
-    /// In the order of `tensors`.
-    buffers: Vec<BufferId>,
+    kernels: Kernels<'a>,
+    device: VmDevice,
+    placed: Placed<'a>,
 }
 
 impl<'a> Session<'a> {
-    fn new(backend: &'a VmBackend, tensors: &'a [CaseTensor]) -> Self {
-        let mut memory = Memory::default();
-        let alloc = |CaseTensor { tensor, role }: &CaseTensor| match role {
-            Role::Input(values) => {
-                memory.alloc(Init::Bytes(encode(tensor.dtype, values)), ptxvm::Access::ReadOnly)
-            }
-            Role::Output(_) | Role::Result => {
-                memory.alloc(Init::Undefined { len: tensor.bytes() }, ptxvm::Access::ReadWrite)
-            }
-            Role::InPlace { start, .. } => {
-                memory.alloc(Init::Bytes(encode(tensor.dtype, start)), ptxvm::Access::ReadWrite)
-            }
-        };
-        let buffers = tensors.iter().map(alloc).collect();
-        Self { backend, tensors, memory, buffers }
+    fn new(backend: &'a VmBackend, tensors: &'a [CaseTensor]) -> Result<Self, Failure> {
+        let (mut device, kernels) = backend.device(tensors);
+        let placed = Placed::new(&mut device, tensors, |_| true).map_err(cannot_run)?;
+        Ok(Self { kernels, device, placed })
     }
 
-    fn kernel(&self, launch: &CaseLaunch) -> Result<&'a Kernel, Failure> {
-        let backend = self.backend;
-        let kernel = backend.kernels.get(&launch.kernel);
-        let kernel = kernel.and_then(|mangled| backend.module.kernel(mangled));
-        kernel.ok_or_else(|| no_such_kernel(&launch.kernel))
-    }
-
-    fn start(&self, kernel: &Kernel, launch: &CaseLaunch) -> ptxvm::Launch {
-        ptxvm::Launch {
-            grid: launch.grid,
-            block: launch.block,
-            dynamic_shared: launch.shared,
-            params: self.params(kernel, &launch.args),
-        }
-    }
-
-    fn launch(&mut self, launch: &CaseLaunch, follow: Follow) -> Result<Outcome, Failure> {
-        let kernel = self.kernel(launch)?;
-        let options = Options {
-            budget: self.backend.budget.unwrap_or_else(|| budget(self.tensors)),
-            trace: if let Follow::Thread(t) = follow { Some((t.block, t.thread)) } else { None },
-            watch: if let Follow::Place(place) = follow { Some(place) } else { None },
-            max_findings: MAX_FINDINGS,
-            cooperative: launch.cooperative,
-        };
-        let start = self.start(kernel, launch);
-        ptxvm::launch(&self.backend.module, kernel, &start, &mut self.memory, &options)
-            .map_err(|e| cannot_launch(launch, &e))
-    }
-
-    fn launch_with_provenance(
+    /// Runs a launch as `run` does it.
+    fn launch<T>(
         &mut self,
         launch: &CaseLaunch,
-        provenance: &mut ptxvm::Provenance,
-    ) -> Result<(), Failure> {
-        let kernel = self.kernel(launch)?;
-        let options = Options {
-            budget: self.backend.budget.unwrap_or_else(|| budget(self.tensors)),
-            cooperative: launch.cooperative,
-            ..Options::default()
-        };
-        let start = self.start(kernel, launch);
-        ptxvm::launch_with_provenance(
-            &self.backend.module,
-            kernel,
-            &start,
-            &mut self.memory,
-            &options,
-            provenance,
-        )
-        .map_err(|e| cannot_launch(launch, &e))
+        run: impl FnOnce(&Module, &Kernel, &Launch, &mut Memory, &Options) -> Result<T, LaunchError>,
+    ) -> Result<T, Failure> {
+        let prepared = run::prepare(&mut self.device, self.kernels, &self.placed, launch)?;
+        let ran = self.device.launch_by(prepared, run).map_err(cannot_run)?;
+        ran.map_err(|error| cannot_launch(launch, &error))
     }
 
-    /// The arguments' bytes. An `int` for a parameter of 8 bytes is widened, as C++ would; any other mismatch of number
-    /// or size is left to the machine, which names it.
-    fn params(&self, kernel: &Kernel, args: &[CaseArg]) -> Vec<Vec<u8>> {
-        let bytes = |(i, arg): (usize, &CaseArg)| match *arg {
-            CaseArg::Tensor(tensor) => {
-                self.memory.address(self.buffers[tensor]).to_le_bytes().to_vec()
-            }
-            CaseArg::Int(value) if kernel.params().get(i).is_some_and(|p| p.size == 8) => {
-                i64::from(value).to_le_bytes().to_vec()
-            }
-            CaseArg::Int(value) => value.to_le_bytes().to_vec(),
-            CaseArg::Value(dtype, value) => encode(dtype, &[value]),
-        };
-        args.iter().enumerate().map(bytes).collect()
+    /// The buffer of a tensor.
+    fn buffer(&self, tensor: usize) -> Option<BufferId> {
+        Some(self.device.memory().locate(self.placed.address(tensor))?.0)
     }
 
-    fn contents(&self, i: usize) -> RunTensor {
-        let dtype = self.tensors[i].tensor.dtype;
-        let defined = self.memory.defined(self.buffers[i]);
-        RunTensor {
-            values: decode(dtype, &self.memory.bytes(self.buffers[i])),
-            written: defined.chunks(size_of(dtype)).map(|bytes| bytes.iter().all(|&b| b)).collect(),
-        }
-    }
-
-    /// The machine speaks of buffers and bytes; this speaks of tensors and elements.
-    fn finding(&self, kernel: &str, finding: ptxvm::Finding) -> Finding {
-        let place = |buffer, offset| self.place(buffer, offset);
-        in_tensors(kernel, finding, &self.memory, &place)
-    }
-
-    /// The element at a byte of a buffer, if the buffer is a tensor.
-    fn place(&self, buffer: BufferId, offset: i64) -> Option<Place> {
-        let i = self.buffers.iter().position(|&b| b == buffer)?;
-        let tensor = &self.tensors[i].tensor;
-        let flat = offset.div_euclid(size_of(tensor.dtype) as i64);
-        Some(Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat })
+    /// What the tensors hold now.
+    fn contents(&mut self) -> Result<Vec<RunTensor>, Failure> {
+        let tensors = self.placed.tensors().iter().enumerate();
+        let contents = tensors.map(|(i, tensor)| {
+            Ok(self.device.contents(tensor, self.placed.address(i)).map_err(cannot_run)?.tensor)
+        });
+        contents.collect()
     }
 }
 
 impl VmBackend {
+    /// A device with nothing but the module, for a case of these tensors.
+    fn device(&self, tensors: &[CaseTensor]) -> (VmDevice, Kernels<'_>) {
+        let budget = self.budget.unwrap_or_else(|| budget(tensors));
+        let options = Options { budget, max_findings: MAX_FINDINGS, ..Options::default() };
+        let mut device = VmDevice::new(options);
+        let module = device.add(Arc::clone(&self.module));
+        (device, Kernels { module, symbols: &self.kernels })
+    }
+
     fn run_tensors(&self, tensors: &[CaseTensor], launches: &[CaseLaunch]) -> Result<Run, Failure> {
-        let begin = Instant::now();
-        let mut session = Session::new(self, tensors);
-        let (mut findings, mut printed) = (Vec::new(), String::new());
-        for launch in launches {
-            let outcome = session.launch(launch, Follow::Nothing)?;
-            printed.push_str(&outcome.printed);
-            let found = outcome.findings;
-            let ended = found.iter().any(|f| ends_the_case(&f.kind));
-            findings.extend(found.into_iter().map(|f| session.finding(&launch.kernel, f)));
-            if ended {
-                break;
-            }
-        }
-        let contents = (0..tensors.len()).map(|i| session.contents(i)).collect();
-        let (notes, time) = (Vec::new(), begin.elapsed());
-        Ok(Run { tensors: contents, findings, printed, notes, time, threads: 0 })
+        let (mut device, kernels) = self.device(tensors);
+        run::run(&mut device, kernels, tensors, launches)
     }
 }
 

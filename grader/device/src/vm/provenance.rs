@@ -1,15 +1,26 @@
 //! Who wrote an element, and what that thread read.
 
-use super::findings::{ends_the_case, line};
-use super::{Follow, Session, VmBackend};
+use super::findings::line;
+use super::{Session, VmBackend};
 use crate::finding::{Place, ThreadId};
 use crate::provenance::ElementRead;
 use crate::provenance::Provenance;
+use cudart::vm::ends_the_launch;
 use diagnostic::Failure;
-use ptxvm::{AccessKind, Traced, Watch, Writer};
+use ptxvm::{AccessKind, Options, Outcome, Traced, Watch, Writer};
 use puzzle::case::{Case, CaseLaunch, CaseTensor};
 use puzzle::tensor::size_of;
 use std::collections::BTreeMap;
+
+/// What to look at while a kernel runs, besides its mistakes.
+#[derive(Clone, Copy, Debug)]
+enum Follow {
+    Nothing,
+    /// All its accesses.
+    Thread(ThreadId),
+    /// Its last writer.
+    Place(Watch),
+}
 
 impl VmBackend {
     /// Which thread wrote element `flat` of `case.tensors[tensor]`, and which elements it read on the way.
@@ -38,11 +49,11 @@ impl VmBackend {
             return Ok(Provenance::default());
         };
         let thread = ThreadId { block: writer.block, thread: writer.thread };
-        let mut session = Session::new(self, tensors);
+        let mut session = Session::new(self, tensors)?;
         for launch in &launches[..last] {
-            session.launch(launch, Follow::Nothing)?;
+            session.follow(launch, Follow::Nothing)?;
         }
-        let trace = session.launch(&launches[last], Follow::Thread(thread))?.trace;
+        let trace = session.follow(&launches[last], Follow::Thread(thread))?.trace;
         Ok(Provenance {
             writer: Some((thread, writer.loc.as_ref().map(line))),
             reads: session.reads(&trace),
@@ -57,18 +68,15 @@ impl VmBackend {
         tensor: usize,
         flat: usize,
     ) -> Result<Option<(usize, Writer)>, Failure> {
-        let mut session = Session::new(self, tensors);
+        let mut session = Session::new(self, tensors)?;
         let size = size_of(tensors[tensor].tensor.dtype);
-        let watch = Watch {
-            buffer: session.buffers[tensor],
-            offset: (flat * size) as u64,
-            size: size as u32,
-        };
+        let Some(buffer) = session.buffer(tensor) else { return Ok(None) };
+        let watch = Watch { buffer, offset: (flat * size) as u64, size: size as u32 };
         let mut found = None;
         for (n, launch) in launches.iter().enumerate() {
-            let outcome = session.launch(launch, Follow::Place(watch))?;
+            let outcome = session.follow(launch, Follow::Place(watch))?;
             found = outcome.writer.map(|writer| (n, writer)).or(found);
-            if outcome.findings.iter().any(|f| ends_the_case(&f.kind)) {
+            if outcome.findings.iter().any(|f| ends_the_launch(&f.kind)) {
                 break;
             }
         }
@@ -77,17 +85,28 @@ impl VmBackend {
 }
 
 impl Session<'_> {
+    fn follow(&mut self, launch: &CaseLaunch, follow: Follow) -> Result<Outcome, Failure> {
+        self.launch(launch, |module, kernel, start, memory, options| {
+            let (trace, watch) = match follow {
+                Follow::Nothing => (None, None),
+                Follow::Thread(id) => (Some((id.block, id.thread)), None),
+                Follow::Place(place) => (None, Some(place)),
+            };
+            let options = Options { trace, watch, ..options.clone() };
+            ptxvm::launch(module, kernel, start, memory, &options)
+        })
+    }
+
     /// The elements that a trace reads, each once, in order of the first read.
     fn reads(&self, trace: &[Traced]) -> Vec<ElementRead> {
         let mut reads: Vec<ElementRead> = Vec::new();
         let mut known = BTreeMap::new();
         for access in trace.iter().filter(|t| t.kind != AccessKind::Write) {
             let Some(buffer) = access.buffer else { continue };
-            let Some(Place { tensor, shape, flat }) = self.place(buffer, access.offset) else {
-                continue;
-            };
-            let Some(Place { flat: last, .. }) =
-                self.place(buffer, access.offset + i64::from(access.size) - 1)
+            let start = self.device.memory().address(buffer);
+            let last = access.offset + i64::from(access.size) - 1;
+            let (Some(Place { tensor, shape, flat }), Some(Place { flat: last, .. })) =
+                (self.placed.element(start, access.offset), self.placed.element(start, last))
             else {
                 continue;
             };

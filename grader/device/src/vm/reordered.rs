@@ -1,8 +1,8 @@
 //! Runs a case again in another order of blocks and warps.
 
-use super::{RunTensor, Session, VmBackend, budget, cannot_launch};
+use super::{RunTensor, Session, VmBackend};
 use diagnostic::Failure;
-use ptxvm::{Options, Schedule};
+use ptxvm::Schedule;
 use puzzle::case::Case;
 
 /// In reverse, then scattered twice: the sum of a few floats may be the same in one other order.
@@ -18,23 +18,15 @@ impl VmBackend {
         nth: usize,
     ) -> Result<Option<Vec<RunTensor>>, Failure> {
         let Some(&schedule) = SCHEDULES.get(nth) else { return Ok(None) };
-        let mut session = Session::new(self, &case.tensors);
-        let options = Options {
-            budget: self.budget.unwrap_or_else(|| budget(&case.tensors)),
-            ..Options::default()
-        };
+        let mut session = Session::new(self, &case.tensors)?;
         for launch in &case.launches {
-            let kernel = session.kernel(launch)?;
-            let start = session.start(kernel, launch);
-            let options = Options { cooperative: launch.cooperative, ..options.clone() };
-            let memory = &mut session.memory;
-            let ended =
-                ptxvm::launch_reordered(&self.module, kernel, &start, memory, &options, schedule)
-                    .map_err(|e| cannot_launch(launch, &e))?;
+            let ended = session.launch(launch, |module, kernel, start, memory, options| {
+                ptxvm::launch_reordered(module, kernel, start, memory, options, schedule)
+            })?;
             if !ended {
                 return Ok(None);
             }
         }
-        Ok(Some((0..case.tensors.len()).map(|i| session.contents(i)).collect()))
+        session.contents().map(Some)
     }
 }

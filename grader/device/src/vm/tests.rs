@@ -1,10 +1,11 @@
 //! The virtual machine as a backend, on the kernels of `kernels.cu`.
 
 use super::*;
-use crate::finding::{Access, Finding, FindingKind, SourceLine, Space};
+use crate::finding::{Access, Finding, FindingKind, Place, SourceLine, Space, ThreadId};
 use crate::provenance::Provenance;
 use diagnostic::FailureKind;
 use indexmath::Approx;
+use puzzle::case::CaseArg;
 use puzzle::tensor::{DType, Tensor};
 
 /// Elements of the tensors: a block of 32 and a part of another.

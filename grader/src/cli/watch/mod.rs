@@ -9,7 +9,7 @@ use super::{hint, list, next};
 use crate::contents;
 use crate::student_progress::StudentProgress;
 use crate::terminal::SingleKeys;
-use device::gpu::Gpu;
+use device::gpu::RemoteGpu;
 use diagnostic::{Failure, FailureKind};
 use puzzle::oracle;
 use puzzle::spec::Test;
@@ -93,8 +93,8 @@ fn read_keys(single: bool, sender: Sender<u8>) -> Result<(), Failure> {
 /// Makes GPUs ready: the process that holds one serves one program, and the next one starts while the student edits.
 struct Gpus {
     choice: BackendChoice,
-    next: Option<JoinHandle<Result<Option<Gpu>, Failure>>>,
-    first: Option<Gpu>,
+    next: Option<JoinHandle<Result<Option<RemoteGpu>, Failure>>>,
+    first: Option<RemoteGpu>,
 }
 
 impl Gpus {
@@ -105,7 +105,7 @@ impl Gpus {
         Ok(Self { choice, next: None, first })
     }
 
-    fn take(&mut self) -> Result<Option<Gpu>, Failure> {
+    fn take(&mut self) -> Result<Option<RemoteGpu>, Failure> {
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
         }

@@ -1,7 +1,6 @@
 //! Programs that try to get a pass, or out, or to take the machine with them. Each is one test of a puzzle: the first
 //! element of the input says what to do.
 
-use device::host;
 use judge::grade::{self, Machine};
 use judge::verdict::TestVerdict;
 use puzzle::oracle;
@@ -216,7 +215,7 @@ void twice(const float* x, float* y, int n)
 }
 
 fn verdicts() -> Vec<TestVerdict> {
-    host::set_program(env!("CARGO_BIN_EXE_grader"));
+    device::own_program::set(env!("CARGO_BIN_EXE_grader"));
     let dir = tempfile::tempdir().unwrap();
     let puzzles = dir.path().join("puzzles");
     fs::create_dir(&puzzles).unwrap();

@@ -7,7 +7,7 @@ mod memory;
 mod streams;
 mod symbols;
 
-use super::Dim3;
+use super::c::Dim3;
 use crate::client::{self, Function, registry};
 use crate::fatbin::tests::container;
 use crate::server::serve;

@@ -1,10 +1,12 @@
-//! What a buffer looks like in the GPU's memory, and what its bytes say after a run.
+//! What a tensor looks like in memory that has no checks of its own, a GPU's or the host's, and what its bytes say after a
+//! run.
 //!
 //! Around a tensor lie guard zones, so that a write just outside it is noticed. Guards and the elements of outputs start
 //! as [`POISON`]: an element that still holds it was never written. Inputs and what is changed in place start as they are
 //! given.
 
 use crate::backend::RunTensor;
+use crate::checked::Contents;
 use crate::finding::{FindingKind, Place};
 use puzzle::case::{CaseTensor, Role};
 use puzzle::tensor::{Tensor, decode, encode, size_of};
@@ -59,28 +61,27 @@ pub fn before(tensor: &CaseTensor) -> Vec<u8> {
     image
 }
 
-/// Contents of the tensor in `image`, the buffer after the run, and what was changed that must not be, each with how
-/// many elements. `None` if the buffer has another size.
-pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<(RunTensor, Vec<(FindingKind, u64)>)> {
+/// What the tensor holds by `image`, the buffer after the run. `None` if the buffer has another size.
+pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<Contents> {
     let CaseTensor { tensor, role } = tensor;
     let size = size_of(tensor.dtype);
     let layout = Layout::of(tensor);
     let (guard_before, contents, guard_after) = layout.parts(image)?;
     let place =
         |flat: i64| Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat };
-    let mut findings = Vec::new();
+    let mut damage = Vec::new();
 
     // The element nearest to the tensor tells the most: index -1 or N.
     let overwritten: Vec<usize> = elements_off(guard_before, size, &POISON);
     if let Some(nearest) = overwritten.last() {
         let flat = *nearest as i64 - (layout.guard / size) as i64;
-        findings
+        damage
             .push((FindingKind::GuardOverwritten { place: place(flat) }, overwritten.len() as u64));
     }
     let overwritten = elements_off(guard_after, size, &POISON);
     if let Some(nearest) = overwritten.first() {
         let flat = (tensor.len() + nearest) as i64;
-        findings
+        damage
             .push((FindingKind::GuardOverwritten { place: place(flat) }, overwritten.len() as u64));
     }
 
@@ -93,7 +94,7 @@ pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<(RunTensor, Vec<(Findi
             let changed: Vec<usize> =
                 changed.enumerate().filter_map(|(i, c)| c.then_some(i)).collect();
             if let Some(&first) = changed.first() {
-                findings.push((
+                damage.push((
                     FindingKind::InputChanged { place: place(first as i64) },
                     changed.len() as u64,
                 ));
@@ -108,7 +109,8 @@ pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<(RunTensor, Vec<(Findi
             }
         }
     }
-    Some((RunTensor { values: decode(tensor.dtype, contents), written }, findings))
+    let tensor = RunTensor { values: decode(tensor.dtype, contents), written };
+    Some(Contents { tensor, damage })
 }
 
 /// Indices of the elements, of `size` bytes each, that are not the pattern.
@@ -153,16 +155,16 @@ mod tests {
     #[test]
     fn an_untouched_buffer_is_clean_and_its_output_unwritten() {
         for dtype in TYPES {
-            let (contents, findings) =
+            let Contents { tensor, damage } =
                 after(&output(dtype, 5), &before(&output(dtype, 5))).unwrap();
-            assert_eq!((contents.written, findings), (vec![false; 5], vec![]), "{dtype:?}");
+            assert_eq!((tensor.written, damage), (vec![false; 5], vec![]), "{dtype:?}");
             if dtype != DType::I32 {
-                assert!(contents.values.iter().all(|v| v.is_nan()), "{dtype:?}");
+                assert!(tensor.values.iter().all(|v| v.is_nan()), "{dtype:?}");
             }
             let given = input(dtype, &[1.0, -2.0, 3.0]);
-            let (contents, findings) = after(&given, &before(&given)).unwrap();
-            assert_eq!((contents.values, contents.written), (vec![1.0, -2.0, 3.0], vec![true; 3]));
-            assert_eq!(findings, []);
+            let Contents { tensor, damage } = after(&given, &before(&given)).unwrap();
+            assert_eq!((tensor.values, tensor.written), (vec![1.0, -2.0, 3.0], vec![true; 3]));
+            assert_eq!(damage, []);
         }
     }
 
@@ -173,9 +175,9 @@ mod tests {
             let mut image = before(&out);
             let at = Layout::of(&out.tensor).guard + 2 * size_of(dtype);
             image[at..][..size_of(dtype)].copy_from_slice(&encode(dtype, &[6.0]));
-            let (contents, findings) = after(&out, &image).unwrap();
-            assert_eq!(contents.written, [false, false, true, false], "{dtype:?}");
-            assert_eq!((contents.values[2], findings), (6.0, vec![]));
+            let Contents { tensor, damage } = after(&out, &image).unwrap();
+            assert_eq!(tensor.written, [false, false, true, false], "{dtype:?}");
+            assert_eq!((tensor.values[2], damage), (6.0, vec![]));
         }
     }
 
@@ -186,7 +188,7 @@ mod tests {
         let at = Layout::of(&out.tensor).guard;
         for nan in [0x7fff_ffff_u32, 0xffff_ffff, 0x7fc0_0000, 0xffc0_0000] {
             image[at..][..4].copy_from_slice(&nan.to_le_bytes());
-            assert_eq!(after(&out, &image).unwrap().0.written, [true], "{nan:#x}");
+            assert_eq!(after(&out, &image).unwrap().tensor.written, [true], "{nan:#x}");
         }
     }
 
@@ -201,7 +203,7 @@ mod tests {
                 for flat in flats {
                     image[(guard as i64 + flat * size as i64) as usize] ^= 1;
                 }
-                after(&out, &image).unwrap().1
+                after(&out, &image).unwrap().damage
             };
             assert_eq!(only(&write(&[-1])), (-1, 1), "{dtype:?}");
             assert_eq!(only(&write(&[-40, -3])), (-3, 2));
@@ -225,7 +227,7 @@ mod tests {
         let at = Layout::of(&given.tensor).guard;
         image[at + 4..][..4].copy_from_slice(&(-0.0_f32).to_le_bytes());
         assert_eq!(
-            only(&after(&given, &image).unwrap().1),
+            only(&after(&given, &image).unwrap().damage),
             (1, 1),
             "even where only the sign of a zero changed"
         );
@@ -245,6 +247,6 @@ mod tests {
         let image = before(&out);
         assert!(after(&out, &image[1..]).is_none() && after(&out, &[]).is_none());
         let empty = output(DType::F32, 0);
-        assert_eq!(after(&empty, &before(&empty)).unwrap().0.values, [0.0; 0]);
+        assert_eq!(after(&empty, &before(&empty)).unwrap().tensor.values, [0.0; 0]);
     }
 }

@@ -1,0 +1,43 @@
+//! What the functions take and give, as C has it.
+
+use crate::error::CudaError;
+use std::ffi::{c_char, c_int};
+
+/// Blocks or threads in x, y, z.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dim3 {
+    pub x: u32,
+    pub y: u32,
+    pub z: u32,
+}
+
+/// Stores a result through a pointer of the program's.
+///
+/// # Safety
+/// `to` is null or may be written.
+pub unsafe fn put<T>(to: *mut T, value: T) -> Result<(), CudaError> {
+    if to.is_null() {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    // SAFETY: not null, and the program says it is a T.
+    unsafe { to.write_unaligned(value) };
+    Ok(())
+}
+
+/// The text of a C string.
+///
+/// # Safety
+/// `text` is null or ends with a zero byte.
+pub unsafe fn string(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: see above.
+    unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// A stream or an event.
+pub type HandleValue = u64;
+/// `cudaMemcpyKind`.
+pub type Kind = c_int;

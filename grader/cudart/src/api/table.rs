@@ -1,0 +1,16 @@
+//! Tables of the functions of a file, for the linker.
+
+/// An address that may stand in a table.
+pub struct Address(#[expect(dead_code, reason = "kept for the linker only")] pub *const ());
+
+// SAFETY: an address of code, which nobody writes to.
+unsafe impl Sync for Address {}
+
+/// `TABLE`: the addresses of the functions of a file.
+macro_rules! table {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) static TABLE: &[$crate::api::table::Address] =
+            &[$($crate::api::table::Address($name as *const ())),*];
+    };
+}
+pub(crate) use table;

@@ -1,0 +1,346 @@
+//! A GPU as a device, by the CUDA driver. With `unsafe` code, and in the child process only: whatever the driver or a kernel
+//! does to this process, the grader and its expected values are elsewhere.
+#![allow(unsafe_code)]
+
+use cudarc::driver::sys::{
+    self, CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
+};
+use cudarc::driver::{DriverError, result};
+use cudart::device::{
+    Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit, MemoryInfo, Properties,
+    Symbol,
+};
+use cudart::error::CudaError;
+use cudart::frame::Bytes;
+use std::cell::Cell;
+use std::ffi::{CStr, CString, c_void};
+use std::time::Instant;
+use toolchain::module::{self, KernelDecl};
+
+/// Dynamic shared memory that a kernel gets without asking for more (CUDA C++ Programming Guide, "Shared Memory").
+const SHARED_WITHOUT_OPT_IN: u32 = 48 << 10;
+
+/// The first GPU, with a context from the first module or memory on.
+pub struct GpuDevice {
+    device: sys::CUdevice,
+    has_context: bool,
+    properties: Properties,
+    /// By number; `None` for one that was unloaded.
+    modules: Vec<Option<Module>>,
+    /// Nanoseconds of all launches.
+    clock: u64,
+}
+
+/// A loaded module and the kernels that its PTX declares.
+struct Module {
+    handle: sys::CUmodule,
+    kernels: Vec<KernelDecl>,
+}
+
+thread_local! {
+    /// The driver's last error, for its words.
+    static LAST_ERROR: Cell<Option<DriverError>> = const { Cell::new(None) };
+}
+
+/// The driver's codes are those of the runtime for nearly all that can go wrong here (CUDA Driver API, `CUresult`).
+fn code(error: DriverError) -> CudaError {
+    LAST_ERROR.set(Some(error));
+    CudaError(error.0 as u32)
+}
+
+/// What the driver calls an error.
+fn words(error: DriverError) -> ErrorText {
+    let words = |text: Result<&CStr, DriverError>| Some(text.ok()?.to_string_lossy().into_owned());
+    ErrorText {
+        name: words(error.error_name()).unwrap_or_else(|| format!("CUDA error {}", error.0 as u32)),
+        text: words(error.error_string()).unwrap_or_default(),
+    }
+}
+
+impl GpuDevice {
+    /// Loads the driver and asks for the device. Takes no context, which is the slow part.
+    ///
+    /// # Errors
+    /// No driver, no device, or a driver that does not start: what it is called.
+    pub fn open() -> Result<Self, ErrorText> {
+        // SAFETY: loads the library and runs its start-up code, which a caller cannot check; this process exists to
+        // take that risk. Without this test, cudarc panics where the library is missing.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(ErrorText {
+                name: "NO_DRIVER".to_owned(),
+                text: "libcuda.so.1 cannot be loaded".to_owned(),
+            });
+        }
+        Self::first().map_err(words)
+    }
+
+    fn first() -> Result<Self, DriverError> {
+        result::init()?;
+        let mut driver_version = 0;
+        // SAFETY: the driver writes an int through the pointer, which lives until the call returns.
+        unsafe { sys::cuDriverGetVersion(&raw mut driver_version) }.result()?;
+        let device = result::device::get(0)?;
+        // SAFETY: `device` comes from `device::get`, here and below.
+        let attribute = |which| unsafe { result::device::get_attribute(device, which) };
+        let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let properties = Properties {
+            name: result::device::get_name(device)?,
+            capability: (major.unsigned_abs(), minor.unsigned_abs()),
+            driver_version: driver_version.unsigned_abs(),
+            // SAFETY: see above.
+            memory: unsafe { result::device::total_mem(device)? } as u64,
+            multiprocessors: multiprocessors.unsigned_abs(),
+            real_time: true,
+        };
+        Ok(Self { device, has_context: false, properties, modules: Vec::new(), clock: 0 })
+    }
+
+    /// Which device it is.
+    pub fn info(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// Makes a context current, the device's own, once.
+    fn context(&mut self) -> Answer<()> {
+        if !self.has_context {
+            // SAFETY: the device is valid, and the context is held until the process ends.
+            let context = unsafe { result::primary_ctx::retain(self.device) }.map_err(code)?;
+            // SAFETY: as above.
+            unsafe { result::ctx::set_current(context) }.map_err(code)?;
+            self.has_context = true;
+        }
+        Ok(())
+    }
+
+    fn module(&self, module: u64) -> Answer<&Module> {
+        let found =
+            usize::try_from(module).ok().and_then(|index| self.modules.get(index)?.as_ref());
+        found.ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+    }
+
+    fn function(&self, module: u64, name: &str) -> Answer<(sys::CUfunction, &KernelDecl)> {
+        let module = self.module(module)?;
+        let declared = module.kernels.iter().find(|kernel| kernel.symbol == name);
+        let declared = declared.ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;
+        let name = CString::new(name).map_err(|_| CudaError::INVALID_DEVICE_FUNCTION)?;
+        // SAFETY: the module is loaded.
+        let function = unsafe { result::module::get_function(module.handle, name) };
+        Ok((function.map_err(code)?, declared))
+    }
+
+    /// The address of `bytes` bytes from `offset` on of a variable.
+    fn part_of(&mut self, module: u64, name: &str, offset: u64, bytes: u64) -> Answer<u64> {
+        let symbol = self.symbol(module, name)?;
+        let inside = offset.checked_add(bytes).is_some_and(|end| end <= symbol.bytes);
+        let address = symbol.address.filter(|_| inside).ok_or(CudaError::INVALID_VALUE)?;
+        Ok(address + offset)
+    }
+}
+
+impl Device for GpuDevice {
+    fn properties(&mut self) -> Answer<Properties> {
+        Ok(self.properties.clone())
+    }
+
+    fn load(&mut self, of: Code<'_>) -> Answer<u64> {
+        self.context()?;
+        let kernels = module::kernels(of.ptx);
+        // PTX is a text that ends in a zero; a cubin knows its own length. A zero behind either is right for both.
+        let image = [of.machine.map_or(of.ptx.as_bytes(), |machine| machine.0), &[0]].concat();
+        // SAFETY: the image lives until the call returns, and ends in a zero if it is a text. A damaged cubin can make
+        // the driver read past its end: it comes from the compiler, and this process is there to crash.
+        let handle = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(code)?;
+        self.modules.push(Some(Module { handle, kernels }));
+        Ok(self.modules.len() as u64 - 1)
+    }
+
+    fn unload(&mut self, module: u64) -> Answer<()> {
+        let handle = self.module(module)?.handle;
+        // SAFETY: it is loaded, and forgotten now; functions are looked up for each launch.
+        unsafe { result::module::unload(handle) }.map_err(code)?;
+        self.modules[module as usize] = None;
+        Ok(())
+    }
+
+    fn alloc(&mut self, bytes: u64) -> Answer<u64> {
+        self.context()?;
+        let bytes = usize::try_from(bytes).map_err(|_| CudaError::MEMORY_ALLOCATION)?;
+        // SAFETY: a context is current. What is in the memory is the caller's affair.
+        unsafe { result::malloc_sync(bytes) }.map_err(code)
+    }
+
+    /// Every address of the driver's is one that a process can have.
+    fn alloc_managed(&mut self, bytes: u64) -> Answer<u64> {
+        self.alloc(bytes)
+    }
+
+    fn free(&mut self, address: u64) -> Answer<()> {
+        // SAFETY: the driver refuses what is not an allocation.
+        unsafe { result::free_sync(address) }.map_err(code)
+    }
+
+    fn write(&mut self, address: u64, bytes: Bytes<&[u8]>) -> Answer<()> {
+        // SAFETY: the slice is valid; the driver refuses ranges outside its allocations.
+        unsafe { result::memcpy_htod_sync(address, bytes.0) }.map_err(code)
+    }
+
+    fn read(&mut self, address: u64, bytes: u64) -> Answer<Bytes<Vec<u8>>> {
+        let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
+        if bytes as u64 > self.properties.memory {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        let mut read = vec![0; bytes];
+        // SAFETY: as in `write`.
+        unsafe { result::memcpy_dtoh_sync(&mut read, address) }.map_err(code)?;
+        Ok(Bytes(read))
+    }
+
+    fn fill(&mut self, address: u64, bytes: u64, value: u8) -> Answer<()> {
+        let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
+        // SAFETY: as in `write`.
+        unsafe { result::memset_d8_sync(address, value, bytes) }.map_err(code)
+    }
+
+    fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Answer<()> {
+        let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
+        // SAFETY: as in `write`.
+        unsafe { result::memcpy_dtod_sync(to, from, bytes) }.map_err(code)
+    }
+
+    fn symbol(&mut self, module: u64, name: &str) -> Answer<Symbol> {
+        let handle = self.module(module)?.handle;
+        let name = CString::new(name).map_err(|_| CudaError::INVALID_SYMBOL)?;
+        // SAFETY: the module is loaded.
+        let found = unsafe { result::module::get_global(handle, name) };
+        let (address, bytes) = found.map_err(|_| CudaError::INVALID_SYMBOL)?;
+        Ok(Symbol { address: Some(address), bytes: bytes as u64 })
+    }
+
+    fn write_symbol(
+        &mut self,
+        module: u64,
+        name: &str,
+        offset: u64,
+        bytes: Bytes<&[u8]>,
+    ) -> Answer<()> {
+        let address = self.part_of(module, name, offset, bytes.0.len() as u64)?;
+        self.write(address, bytes)
+    }
+
+    fn read_symbol(
+        &mut self,
+        module: u64,
+        name: &str,
+        offset: u64,
+        bytes: u64,
+    ) -> Answer<Bytes<Vec<u8>>> {
+        let address = self.part_of(module, name, offset, bytes)?;
+        self.read(address, bytes)
+    }
+
+    fn kernel(&mut self, module: u64, name: &str) -> Answer<KernelInfo> {
+        let (function, declared) = self.function(module, name)?;
+        let attribute = |which| {
+            // SAFETY: the function's module is loaded.
+            let value = unsafe { result::function::get_function_attribute(function, which) };
+            Ok(value.map_err(code)?.unsigned_abs())
+        };
+        Ok(KernelInfo {
+            params: declared.params.iter().map(|param| param.size as u32).collect(),
+            shared: declared.shared as u32,
+            registers: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            ptx_version: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_PTX_VERSION)?,
+            refusal: None,
+        })
+    }
+
+    fn launch(&mut self, launch: Launch) -> Answer<Launched> {
+        let (function, declared) = self.function(launch.module, &launch.kernel)?;
+        let sizes = declared.params.iter().map(|param| param.size as usize);
+        if !sizes.eq(launch.params.iter().map(Vec::len)) {
+            return Err(CudaError::INVALID_VALUE);
+        }
+        if launch.shared > SHARED_WITHOUT_OPT_IN {
+            let bytes = i32::try_from(launch.shared).map_err(|_| CudaError::INVALID_VALUE)?;
+            let which = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function's module is loaded.
+            let set = unsafe { result::function::set_function_attribute(function, which, bytes) };
+            set.map_err(code).map_err(|_| CudaError::INVALID_VALUE)?;
+        }
+        let mut params: Vec<Vec<u64>> = launch.params.iter().map(|bytes| words_of(bytes)).collect();
+        let mut pointers: Vec<*mut c_void> =
+            params.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
+        let dims = |d: [u32; 3]| (d[0], d[1], d[2]);
+        let begin = Instant::now();
+        let start = if launch.cooperative {
+            result::launch_cooperative_kernel
+        } else {
+            result::launch_kernel
+        };
+        // SAFETY: `pointers` has an entry for each parameter, and each points to as many bytes as the kernel declares.
+        // The driver copies them before it returns. The kernel itself may do anything to the memory of the device.
+        unsafe {
+            start(
+                function,
+                dims(launch.grid),
+                dims(launch.block),
+                launch.shared,
+                result::stream::null(),
+                &mut pointers,
+            )
+        }
+        .map_err(code)?;
+        let fault = result::ctx::synchronize().err().map(code);
+        self.clock += begin.elapsed().as_nanos() as u64;
+        let (complete, printed) = (fault.is_none(), String::new());
+        Ok(Launched { clock: self.clock, fault, complete, printed })
+    }
+
+    fn set_limit(&mut self, limit: Limit, value: u64) -> Answer<()> {
+        self.context()?;
+        let value = usize::try_from(value).map_err(|_| CudaError::INVALID_VALUE)?;
+        result::ctx::set_limit(limit_of(limit), value).map_err(code)
+    }
+
+    fn limit(&mut self, limit: Limit) -> Answer<u64> {
+        self.context()?;
+        result::ctx::get_limit(limit_of(limit)).map(|value| value as u64).map_err(code)
+    }
+
+    fn memory_info(&mut self) -> Answer<MemoryInfo> {
+        self.context()?;
+        let (free, total) = result::mem_get_info().map_err(code)?;
+        Ok(MemoryInfo { free: free as u64, total: total as u64 })
+    }
+
+    fn error_text(&mut self, error: CudaError) -> Answer<ErrorText> {
+        let last = LAST_ERROR.get().filter(|last| last.0 as u32 == error.0);
+        Ok(last.map_or_else(|| error.into(), words))
+    }
+}
+
+/// The bytes of a parameter in words, so that it is aligned whatever its type.
+fn words_of(bytes: &[u8]) -> Vec<u64> {
+    let word = |chunk: &[u8]| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_ne_bytes(word)
+    };
+    bytes.chunks(8).map(word).collect()
+}
+
+fn limit_of(limit: Limit) -> sys::CUlimit {
+    match limit {
+        Limit::StackSize => sys::CUlimit::CU_LIMIT_STACK_SIZE,
+        Limit::PrintfFifoSize => sys::CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE,
+        Limit::MallocHeapSize => sys::CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE,
+        Limit::DevRuntimeSyncDepth => sys::CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH,
+        Limit::DevRuntimePendingLaunchCount => {
+            sys::CUlimit::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
+        }
+        Limit::MaxL2FetchGranularity => sys::CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY,
+        Limit::PersistingL2CacheSize => sys::CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
+    }
+}

@@ -1,0 +1,127 @@
+//! Runs the launches of a case on any device: places the tensors, launches, reads what the tensors hold.
+
+use crate::backend::{Run, no_such_kernel};
+use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
+use crate::finding::{Finding, FindingKind};
+use cudart::device::{Launch, Launched};
+use cudart::error::CudaError;
+use diagnostic::Failure;
+use puzzle::case::{CaseArg, CaseLaunch, CaseTensor};
+use puzzle::tensor::encode;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// The kernels of a loaded module.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernels<'a> {
+    /// Number of the module.
+    pub module: u64,
+    /// Name in the PTX of each kernel by its name in the source.
+    pub symbols: &'a BTreeMap<String, String>,
+}
+
+/// Runs the launches in their order, each to its end. A launch that does not come to its end is the last one.
+///
+/// # Errors
+/// The device cannot run the case, and the kernels are not to blame.
+pub fn run(
+    device: &mut dyn CheckedDevice,
+    kernels: Kernels<'_>,
+    tensors: &[CaseTensor],
+    launches: &[CaseLaunch],
+) -> Result<Run, Failure> {
+    let placed = Placed::new(device, tensors, |_| true)
+        .map_err(|error| without_kernel(device.explain(Step::Place, error)))?;
+    let prepared: Vec<Launch> = launches
+        .iter()
+        .map(|launch| prepare(device, kernels, &placed, launch))
+        .collect::<Result<_, _>>()?;
+    let begin = Instant::now();
+    let mut printed = String::new();
+    let mut halted = None;
+    for (launch, prepared) in launches.iter().zip(prepared) {
+        match device.launch(prepared) {
+            Ok(Launched { complete, fault, printed: text, .. }) => {
+                printed.push_str(&text);
+                if !complete {
+                    halted = Some((launch, fault));
+                    break;
+                }
+            }
+            Err(error) => {
+                let kind = device.explain(Step::Launch(launch), error)?;
+                return Ok(stopped(tensors, kind, launch, begin));
+            }
+        }
+    }
+    let mut findings = device.findings(&placed);
+    if let (Some((launch, Some(fault))), true) = (halted, findings.is_empty()) {
+        let kind = device.explain(Step::Wait(launch), fault)?;
+        return Ok(stopped(tensors, kind, launch, begin));
+    }
+    for finding in &mut findings {
+        let name = kernels.symbols.iter().find(|(_, symbol)| **symbol == finding.kernel);
+        if let Some((name, _)) = name {
+            finding.kernel.clone_from(name);
+        }
+    }
+    let last = launches.last().map_or("", |launch| launch.kernel.as_str());
+    let mut contents = Vec::new();
+    for (i, tensor) in tensors.iter().enumerate() {
+        let Contents { tensor, damage } = device
+            .contents(tensor, placed.address(i))
+            .map_err(|error| without_kernel(device.explain(Step::Read, error)))?;
+        contents.push(tensor);
+        let damage = damage.into_iter();
+        findings.extend(
+            damage.map(|(kind, count)| Finding { count, ..Finding::of_kernel(kind, last) }),
+        );
+    }
+    let (tensors, notes, time) = (contents, Vec::new(), begin.elapsed());
+    Ok(Run { tensors, findings, printed, notes, time, threads: 0 })
+}
+
+/// A run of which nothing is known but what stopped it.
+fn stopped(tensors: &[CaseTensor], by: FindingKind, launch: &CaseLaunch, begin: Instant) -> Run {
+    Run {
+        tensors: tensors.iter().map(|tensor| Contents::unknown(tensor).tensor).collect(),
+        findings: vec![Finding::of_kernel(by, &launch.kernel)],
+        printed: String::new(),
+        notes: Vec::new(),
+        time: begin.elapsed(),
+        threads: 0,
+    }
+}
+
+/// A launch with its arguments as bytes. An `int` for a parameter of 8 bytes is widened, as C++ would; any other mismatch of
+/// number or size is left to the device, which refuses it.
+pub fn prepare(
+    device: &mut dyn CheckedDevice,
+    kernels: Kernels<'_>,
+    placed: &Placed<'_>,
+    launch: &CaseLaunch,
+) -> Result<Launch, Failure> {
+    let CaseLaunch { kernel, grid, block, shared, cooperative, args } = launch;
+    let missing = || no_such_kernel(kernel);
+    let symbol = kernels.symbols.get(kernel).ok_or_else(missing)?;
+    let info = device.kernel(kernels.module, symbol).map_err(|error| match error {
+        CudaError::INVALID_DEVICE_FUNCTION => missing(),
+        error => without_kernel(device.explain(Step::Load, error)),
+    });
+    let sizes = info?.params;
+    let bytes = |(i, arg): (usize, &CaseArg)| match *arg {
+        CaseArg::Tensor(tensor) => placed.address(tensor).to_le_bytes().to_vec(),
+        CaseArg::Int(value) if sizes.get(i) == Some(&8) => i64::from(value).to_le_bytes().to_vec(),
+        CaseArg::Int(value) => value.to_le_bytes().to_vec(),
+        CaseArg::Value(dtype, value) => encode(dtype, &[value]),
+    };
+    Ok(Launch {
+        module: kernels.module,
+        kernel: symbol.clone(),
+        grid: *grid,
+        block: *block,
+        shared: *shared,
+        cooperative: *cooperative,
+        params: args.iter().enumerate().map(bytes).collect(),
+    })
+}
