@@ -140,17 +140,8 @@ pub struct PtxCheckArgs {
     pub files: Vec<PathBuf>,
 
     /// How to print what was found
-    #[arg(long, value_enum, default_value_t = PtxFormat::Text)]
-    pub format: PtxFormat,
-}
-
-/// Output formats by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PtxFormat {
-    /// For people
-    Text,
-    /// One JSON document
-    Json,
+    #[arg(long, value_enum, default_value_t = PageFormat::Text)]
+    pub format: PageFormat,
 }
 
 /// What to check.
@@ -303,8 +294,8 @@ pub struct ExplainArgs {
     pub seed: Option<u64>,
 
     /// How to print it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = PageFormat::Text)]
+    pub format: PageFormat,
 }
 
 /// What to count.
@@ -331,8 +322,8 @@ pub struct ProfileArgs {
     pub seed: Option<u64>,
 
     /// How to print it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = PageFormat::Text)]
+    pub format: PageFormat,
 }
 
 /// Backends by name.
@@ -346,7 +337,16 @@ pub enum BackendChoice {
     Vm,
 }
 
-/// Output formats by name.
+/// How a command prints that runs no tests: `JUnit` has no words for what it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PageFormat {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+}
+
+/// How a command prints that runs tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people

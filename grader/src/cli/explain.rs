@@ -1,6 +1,6 @@
 //! `grader explain`.
 
-use super::args::{ExplainArgs, Format};
+use super::args::{ExplainArgs, PageFormat};
 use super::console;
 use super::grading;
 use device::vm::VmBackend;
@@ -65,8 +65,8 @@ fn explained(
         source: &compiled.text,
     };
     console::print(&match args.format {
-        Format::Json => document(subject, &explanation),
-        Format::Text | Format::Junit => page(subject, &explanation, console::style()),
+        PageFormat::Json => document(subject, &explanation),
+        PageFormat::Text => page(subject, &explanation, console::style()),
     });
     Ok(explanation.passed)
 }

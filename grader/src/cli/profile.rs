@@ -1,6 +1,6 @@
 //! `grader profile`.
 
-use super::args::{Format, ProfileArgs};
+use super::args::{PageFormat, ProfileArgs};
 use super::console;
 use super::grading;
 use device::vm::VmBackend;
@@ -54,8 +54,8 @@ pub(super) fn run(
     };
     let fits = fits(&toolchain, &program, case)?;
     console::print(&match args.format {
-        Format::Json => document(subject, case, &counters, &fits),
-        Format::Text | Format::Junit => page(subject, case, &counters, &fits, console::style()),
+        PageFormat::Json => document(subject, case, &counters, &fits),
+        PageFormat::Text => page(subject, case, &counters, &fits, console::style()),
     });
     Ok(())
 }

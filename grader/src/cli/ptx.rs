@@ -1,6 +1,6 @@
 //! `grader ptx check FILE...`: can the virtual machine run these?
 
-use super::args::{PtxCheckArgs, PtxFormat};
+use super::args::{PageFormat, PtxCheckArgs};
 use super::console;
 use diagnostic::{EXIT_FAIL, EXIT_PASS, Failure, FailureKind};
 use ptxvm::Module;
@@ -22,8 +22,8 @@ pub(super) fn run(args: &PtxCheckArgs) -> Result<u8, Failure> {
         files.push((path.as_path(), entries(path)?));
     }
     console::print(&match args.format {
-        PtxFormat::Text => page(&files, console::style()),
-        PtxFormat::Json => document(&files),
+        PageFormat::Text => page(&files, console::style()),
+        PageFormat::Json => document(&files),
     });
     let all = files.iter().flat_map(|(_, entries)| entries).all(|entry| entry.refusal.is_none());
     Ok(if all { EXIT_PASS } else { EXIT_FAIL })

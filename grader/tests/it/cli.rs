@@ -87,6 +87,11 @@ fn usage_mistakes_exit_2_with_one_message() {
     assert_eq!(file.code, 2);
     assert!(file.stderr.contains("cannot read no/such.cu"), "{}", file.stderr);
     assert_eq!(grader(&["puzzle", "ten"]).code, 2);
+    for command in ["explain", "profile"] {
+        let refused = grader(&[command, "10", "--format", "junit"]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{command}");
+        assert!(refused.stderr.contains("possible values: text, json"), "{}", refused.stderr);
+    }
     let outside = tempfile::tempdir().unwrap();
     let lost = output(command(&["puzzle", "10"]).current_dir(outside.path()));
     assert_eq!(lost.code, 2);
