@@ -6,6 +6,7 @@ mod docs;
 mod gates;
 mod half;
 mod host;
+mod map;
 mod mini;
 mod programs;
 mod puzzles;
