@@ -114,7 +114,8 @@ fn every_word_for_data_and_every_function_has_a_place() {
     for word in words {
         assert!(reference.contains(&format!("`\"{word}\"`")), "{word}");
     }
-    let ops = std::fs::read_to_string(root().join("grader/indexmath/src/syntax/operators.rs")).unwrap();
+    let ops =
+        std::fs::read_to_string(root().join("grader/indexmath/src/syntax/operators.rs")).unwrap();
     let language = page("formula_language.md");
     let names: Vec<&str> =
         ops.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();

@@ -61,7 +61,14 @@ impl VmBackend {
         }
         for launch in &case.launches {
             session.launch(launch, |module, kernel, start, memory, options| {
-                ptxvm::launch_with_provenance(module, kernel, start, memory, options, &mut provenance)
+                ptxvm::launch_with_provenance(
+                    module,
+                    kernel,
+                    start,
+                    memory,
+                    options,
+                    &mut provenance,
+                )
             })?;
         }
         Ok(provenance.is_complete().then_some(Followed {

@@ -95,6 +95,10 @@ fn write_suite(xml: &mut Writer<impl Write>, suite: &Suite) -> io::Result<()> {
         ("errors", &errors),
         ("failures", &failures),
     ]);
+    if suite.properties.is_empty() && suite.cases.is_empty() {
+        element.write_empty()?;
+        return Ok(());
+    }
     element.write_inner_content(|xml| {
         if !suite.properties.is_empty() {
             xml.create_element("properties").write_inner_content(|xml| {

@@ -87,7 +87,7 @@ fn axes(view: &View) -> Vec<(usize, usize)> {
     view.shape.iter().map(axis).collect()
 }
 
-/// got = expected + times * vector[coordinate].
+/// `got = expected + times * vector[coordinate]`.
 pub(super) fn addend(view: &View) -> Option<Cause> {
     let n = view.got.len();
     for (size, stride) in axes(view) {
