@@ -273,8 +273,13 @@ pub struct ExplainArgs {
     #[arg(value_parser = number)]
     pub number: u32,
 
-    /// The element, such as "C[0,2]" or "grad(input)[0,0,2,2]" [default: the first wrong one]
-    #[arg(long, value_name = "ELEMENT")]
+    // No doc comment: rustdoc would take the brackets for links.
+    #[arg(
+        long,
+        value_name = "ELEMENT",
+        help = "The element, such as \"C[0,2]\" or \"grad(input)[0,0,2,2]\" [default: the first wrong one]"
+    )]
+    #[expect(missing_docs, reason = "its help says what it is")]
     pub element: Option<String>,
 
     /// Explain the solution instead of your file

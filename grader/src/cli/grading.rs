@@ -131,7 +131,7 @@ fn draw(job: &Job<'_>, case: &Case, run: &Run) -> Vec<String> {
     judgement::pictures(case, run).iter().map(drawn).collect()
 }
 
-/// As [`grade`], and keeps the verdict if it is one on the student's own file.
+/// As [`grade()`], and keeps the verdict if it is one on the student's own file.
 pub(super) fn grade_and_record(
     job: &Job<'_>,
     toolchain: &Toolchain,

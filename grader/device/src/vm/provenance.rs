@@ -27,7 +27,7 @@ impl VmBackend {
     /// Empty if no thread did.
     ///
     /// # Errors
-    /// As [`Backend::run`].
+    /// As `Backend::run`.
     pub fn provenance(
         &self,
         case: &Case,

@@ -1,5 +1,5 @@
 //! Races: two accesses of one word by different threads, at least one a write, with no barrier between. Here those in
-//! shared memory; those in global memory are in [`super::global_race`].
+//! shared memory; those in global memory are in `super::global_race`.
 //!
 //! Happens-before by vector clocks of warps, with one shadow entry for each word ([`super::shared`]; Flanagan and Freund,
 //! "`FastTrack`", 2009). A warp's clock moves on at every barrier it passes, and behind what it releases. An earlier access by

@@ -6,12 +6,12 @@
 //!
 //! | here | Nsight Compute |
 //! |---|---|
-//! | [`Counts::load_requests`] | `l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum` |
-//! | [`Counts::load_sectors`] | `l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum` |
-//! | [`Counts::store_requests`] | `l1tex__t_requests_pipe_lsu_mem_global_op_st.sum` |
-//! | [`Counts::store_sectors`] | `l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum` |
-//! | [`Counts::shared_wavefronts`] | `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum` and `..._op_st.sum` |
-//! | [`Counts::bank_conflicts`] | `l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum` |
+//! | `Counts::load_requests` | `l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum` |
+//! | `Counts::load_sectors` | `l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum` |
+//! | `Counts::store_requests` | `l1tex__t_requests_pipe_lsu_mem_global_op_st.sum` |
+//! | `Counts::store_sectors` | `l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum` |
+//! | `Counts::shared_wavefronts` | `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum` and `..._op_st.sum` |
+//! | `Counts::bank_conflicts` | `l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum` |
 //!
 //! The numbers here are a model: the rules below, applied to each access. On the patterns of `tests/counters/patterns.cu`, one
 //! warp each, they are those that Nsight Compute counted on an H200 (CUDA 13.0), without exception:

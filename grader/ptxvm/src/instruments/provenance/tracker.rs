@@ -31,14 +31,14 @@ const MAX_NODES: usize = 1 << 20;
 /// Instructions of warps at most.
 const MAX_STEPS: u64 = 1 << 24;
 
-/// The expressions behind the elements of tensors, over the launches of [`launch_with_provenance`].
+/// The expressions behind the elements of tensors, over the launches of `launch_with_provenance`.
 ///
 /// Expressions start where a kernel loads an element of one of the named tensors that no kernel has written, and go through
 /// registers, shared, local and global memory, vectors, calls, shuffles, selects and atomics:
 ///
 /// - sums, differences, products and quotients by constants are what [`Expansion::Products`] lists;
 /// - of a select, `min`, `max` or absolute value, the chosen side is followed, and [`Self::depends_on_values`] tells;
-/// - other functions stand as a [`Factor::Function`] of what they were applied to. Rounding to `f32` or `f64` is none,
+/// - other functions stand as a `Factor::Function` of what they were applied to. Rounding to `f32` or `f64` is none,
 ///   rounding to 16 bits is;
 /// - integers are plain values. Where a path or an address depends on an element, or on a buffer that is no named
 ///   tensor, [`Self::depends_on_values`] tells.

@@ -1,4 +1,4 @@
-//! The sets of instructions that inner loops are compiled for; [`crate::simd`] chooses one at run time.
+//! The sets of instructions that inner loops are compiled for; `crate::simd` chooses one at run time.
 
 /// Items with the attributes of a set.
 macro_rules! with_features {

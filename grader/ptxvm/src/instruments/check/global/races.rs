@@ -1,7 +1,7 @@
 //! Races in global memory: between the warps of a block with no barrier between, and between blocks, which only grid barriers and fences order.
 //!
 //! Atomics and volatile accesses do not race among themselves, and a plain read beside an atomic is let pass: loops around
-//! `atomicCAS` begin with one. Where a program has fences, [`super::sync`] knows what they order.
+//! `atomicCAS` begin with one. Where a program has fences, `super::sync` knows what they order.
 
 #[cfg(test)]
 mod tests;
