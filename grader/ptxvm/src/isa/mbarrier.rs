@@ -9,7 +9,7 @@ pub struct Mbarrier {
     pub operation: Operation,
 }
 
-/// Tells accesses by `mbarrier` from all others, in `AccessInfo::operation`.
+/// Tells accesses by `mbarrier` from all others, in `What::operation`.
 pub(crate) const OPERATION: u32 = u32::MAX;
 
 /// What it does with the object.
