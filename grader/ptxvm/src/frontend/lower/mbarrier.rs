@@ -19,9 +19,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        let [address, count] = self.exactly(operands)?;
-        let count = self.value_r(count, Type::U32)?;
-        self.on_object(modifiers, address, Operation::Init(count))
+        self.on_object_with(modifiers, operands, Operation::Init)
     }
 
     pub(super) fn mbarrier_invalidate(
@@ -38,9 +36,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        let [address, bytes] = self.exactly(operands)?;
-        let bytes = self.value_r(bytes, Type::U32)?;
-        self.on_object(modifiers, address, Operation::Expect(bytes))
+        self.on_object_with(modifiers, operands, Operation::Expect)
     }
 
     pub(super) fn mbarrier_complete(
@@ -48,9 +44,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        let [address, bytes] = self.exactly(operands)?;
-        let bytes = self.value_r(bytes, Type::U32)?;
-        self.on_object(modifiers, address, Operation::Complete(bytes))
+        self.on_object_with(modifiers, operands, Operation::Complete)
     }
 
     /// The copies of a thread arrive when they are done; it expects their arrival unless `.noinc` says so.
@@ -62,6 +56,18 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let adds_itself = !modifiers.take("noinc");
         let [address] = self.exactly(operands)?;
         self.on_object(modifiers, address, Operation::CopiesArrive { adds_itself })
+    }
+
+    /// An operation of an object and a count, of arrivals or of bytes.
+    fn on_object_with(
+        &mut self,
+        modifiers: &mut Modifiers<'a>,
+        operands: &[Operand<'a>],
+        operation: fn(R) -> Operation,
+    ) -> Result<()> {
+        let [address, count] = self.exactly(operands)?;
+        let count = self.value_r(count, Type::U32)?;
+        self.on_object(modifiers, address, operation(count))
     }
 
     /// Adds an operation with its address; takes the modifiers that all of them may have.
