@@ -4,7 +4,7 @@
 /// and one across two pages many more.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Row<T>(pub [T; 32]);
+pub(crate) struct LaneArray<T>(pub [T; 32]);
 
 /// The lanes of a mask, in order.
 pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
@@ -23,18 +23,18 @@ pub(crate) const SPAN: usize = 64;
 
 /// Places of aligned words, one for each lane. Lanes that do not take part have the place of the first one that does.
 #[derive(Clone, Debug)]
-pub(crate) struct Words {
+pub(crate) struct LaneIndices {
     /// In words from the start of the buffer or window.
-    pub index: Row<u32>,
+    pub index: LaneArray<u32>,
     /// Of the first lane that takes part.
     pub first: u32,
     /// No lane is further up from the first; past 2^31 where one is below it.
     pub reach: u32,
 }
 
-impl Words {
+impl LaneIndices {
     pub fn new() -> Self {
-        Self { index: Row([0; 32]), first: 0, reach: 0 }
+        Self { index: LaneArray([0; 32]), first: 0, reach: 0 }
     }
 
     /// From the lowest word to the highest, if these are near each other.

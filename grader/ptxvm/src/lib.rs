@@ -265,12 +265,12 @@ mod source_loc;
 
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, MbarrierMisuse, RaceKind, Space};
-pub use instruments::count::counts::{Counters, Counts, Site, Stride};
+pub use instruments::count::counts::{Counters, Counts, InstructionSite, Stride};
 pub use instruments::provenance::expansion::{Expansion, Factor, Product};
 pub use instruments::provenance::number::Number;
-pub use instruments::provenance::tracker::{Provenance, Written};
-pub use instruments::trace::Traced;
-pub use instruments::watch::{Watch, Writer};
+pub use instruments::provenance::tracker::{ElementOrigin, Provenance};
+pub use instruments::trace::TracedAccess;
+pub use instruments::watchpoint::{LastWriter, Watchpoint};
 pub use isa::class::Class;
 pub use launch::config::{Launch, Options};
 pub use launch::entry::{

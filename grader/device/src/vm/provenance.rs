@@ -7,7 +7,7 @@ use crate::provenance::ElementRead;
 use crate::provenance::Provenance;
 use cudart::vm::ends_the_launch;
 use diagnostic::Failure;
-use ptxvm::{AccessKind, Options, Outcome, Traced, Watch, Writer};
+use ptxvm::{AccessKind, LastWriter, Options, Outcome, TracedAccess, Watchpoint};
 use puzzle::case::{Case, CaseLaunch, CaseTensor};
 use puzzle::tensor::size_of;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ enum Follow {
     /// All its accesses.
     Thread(ThreadId),
     /// Its last writer.
-    Place(Watch),
+    Place(Watchpoint),
 }
 
 impl VmBackend {
@@ -67,11 +67,11 @@ impl VmBackend {
         launches: &[CaseLaunch],
         tensor: usize,
         flat: usize,
-    ) -> Result<Option<(usize, Writer)>, Failure> {
+    ) -> Result<Option<(usize, LastWriter)>, Failure> {
         let mut session = Session::new(self, tensors)?;
         let size = size_of(tensors[tensor].tensor.dtype);
         let Some(buffer) = session.buffer(tensor) else { return Ok(None) };
-        let watch = Watch { buffer, offset: (flat * size) as u64, size: size as u32 };
+        let watch = Watchpoint { buffer, offset: (flat * size) as u64, size: size as u32 };
         let mut found = None;
         for (n, launch) in launches.iter().enumerate() {
             let outcome = session.follow(launch, Follow::Place(watch))?;
@@ -98,7 +98,7 @@ impl Session<'_> {
     }
 
     /// The elements that a trace reads, each once, in order of the first read.
-    fn reads(&self, trace: &[Traced]) -> Vec<ElementRead> {
+    fn reads(&self, trace: &[TracedAccess]) -> Vec<ElementRead> {
         let mut reads: Vec<ElementRead> = Vec::new();
         let mut known = BTreeMap::new();
         for access in trace.iter().filter(|t| t.kind != AccessKind::Write) {

@@ -32,7 +32,7 @@ impl Files {
 /// file that the function itself stands in: the innermost place of the chain that lies there. Line 0 means "no line of its
 /// own" and leaves the last place in force.
 #[derive(Debug)]
-pub struct Tracker<'f> {
+pub struct LineTracker<'f> {
     files: &'f Files,
     home: Option<u32>,
     inlined: HashMap<Position, Position>,
@@ -40,7 +40,7 @@ pub struct Tracker<'f> {
     in_groups: bool,
 }
 
-impl<'f> Tracker<'f> {
+impl<'f> LineTracker<'f> {
     pub fn new(files: &'f Files) -> Self {
         Self { files, home: None, inlined: HashMap::new(), now: None, in_groups: false }
     }
@@ -96,8 +96,9 @@ mod tests {
     #[test]
     fn inlined_headers_resolve_to_the_call() {
         let files = Files::new(&[(1, "a.cu"), (5, "cuda_bf16.hpp")]);
-        let mut tracker = Tracker::new(&files);
-        let line = |tracker: &Tracker| tracker.now().map(|loc| (loc.file.to_string(), loc.line));
+        let mut tracker = LineTracker::new(&files);
+        let line =
+            |tracker: &LineTracker| tracker.now().map(|loc| (loc.file.to_string(), loc.line));
         tracker.step(at(1, 10), None);
         tracker.step(at(5, 202), Some(at(1, 26)));
         tracker.step(at(5, 2932), Some(at(5, 202)));
@@ -118,7 +119,7 @@ mod tests {
     fn what_belongs_to_cooperative_groups() {
         let names = [(1, "a.cu"), (3, "cooperative_groups.h"), (7, "reduce.h")];
         let files = Files::new(&names);
-        let mut tracker = Tracker::new(&files);
+        let mut tracker = LineTracker::new(&files);
         tracker.step(at(1, 10), None);
         assert!(!tracker.in_groups());
         tracker.step(at(3, 1270), Some(at(1, 26)));

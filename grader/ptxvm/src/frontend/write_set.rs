@@ -29,8 +29,8 @@ pub(crate) fn written(program: &Program) -> Option<BTreeSet<usize>> {
     let mut amounts = HashMap::new();
     for (index, &(uniform, slot)) in program.uniforms.iter().enumerate() {
         let slot = match slot {
-            UniformSlot::R(register) => Slot::R(register),
-            UniformSlot::Q(register) => Slot::Q(register),
+            UniformSlot::Reg32(register) => Slot::Reg32(register),
+            UniformSlot::Reg64(register) => Slot::Reg64(register),
         };
         let from = match uniform {
             Uniform::Param { bytes: 8, .. } | Uniform::Global(..) if index < SOURCES => 1 << index,
@@ -44,7 +44,7 @@ pub(crate) fn written(program: &Program) -> Option<BTreeSet<usize>> {
         };
         registers.insert(slot, from);
     }
-    let mut flow = Flow { registers, amounts, changed: true };
+    let mut flow = PointerFlow { registers, amounts, changed: true };
     while flow.changed {
         flow.changed = false;
         for instr in &program.code {
@@ -53,7 +53,7 @@ pub(crate) fn written(program: &Program) -> Option<BTreeSet<usize>> {
     }
     let targets = program.code.iter().map(|instr| match &instr.op {
         Op::Store(address, _) => flow.target(address),
-        Op::QuietStore(store) => flow.target(&store.address),
+        Op::PoisonPropagatingStore(store) => flow.target(&store.address),
         Op::Atom(atom) => flow.target(&atom.address),
         Op::Matrix(matrix) => match &**matrix {
             Matrix::Store(tile) => flow.target(&tile.address),
@@ -67,14 +67,14 @@ pub(crate) fn written(program: &Program) -> Option<BTreeSet<usize>> {
 }
 
 /// What every register may come from. Registers that nothing is known of hold no pointer.
-struct Flow {
+struct PointerFlow {
     registers: HashMap<Slot, u64>,
     /// Values that are the same in every launch.
     amounts: HashMap<Slot, u64>,
     changed: bool,
 }
 
-impl Flow {
+impl PointerFlow {
     fn get(&self, slot: Slot) -> u64 {
         self.registers.get(&slot).copied().unwrap_or(0)
     }
@@ -90,15 +90,15 @@ impl Flow {
         match op {
             Op::Alu(alu) => self.arithmetic(alu)?,
             Op::Load(_, elements) => self.load(elements),
-            Op::QuietLoad(load) => self.load(&load.elements),
+            Op::PoisonPropagatingLoad(load) => self.load(&load.elements),
             Op::Atom(atom) => self.add(atom.dst, loaded(atom.dst)),
             Op::Matrix(matrix) => self.matrix(matrix),
             &Op::Shfl { dst: Some(dst), a, .. } | &Op::Redux(_, dst, a) => {
-                self.add(Slot::R(dst), self.get(Slot::R(a)));
+                self.add(Slot::Reg32(dst), self.get(Slot::Reg32(a)));
             }
             // Masks and counts, or nothing at all.
             Op::Store(..)
-            | Op::QuietStore(_)
+            | Op::PoisonPropagatingStore(_)
             | Op::CopyLocal(..)
             | Op::Branch { .. }
             | Op::Join
@@ -136,7 +136,7 @@ impl Flow {
             Matrix::Product(op) => &op.d.slots,
             Matrix::Load(tile) => &tile.fragment.slots,
             Matrix::Rows(rows) if !rows.stores => &rows.slots,
-            &Matrix::Transpose(d, _) => return self.add(Slot::R(d), PART),
+            &Matrix::Transpose(d, _) => return self.add(Slot::Reg32(d), PART),
             Matrix::Store(_) | Matrix::Rows(_) => return,
         };
         for &slot in slots {
@@ -152,8 +152,12 @@ impl Flow {
 
     fn arithmetic(&mut self, alu: &Alu) -> Option<()> {
         let (dst, mut from) = match *alu {
-            Alu::SelectR(d, a, b, _) => (Slot::R(d), self.get(Slot::R(a)) | self.get(Slot::R(b))),
-            Alu::SelectQ(d, a, b, _) => (Slot::Q(d), self.get(Slot::Q(a)) | self.get(Slot::Q(b))),
+            Alu::SelectR(d, a, b, _) => {
+                (Slot::Reg32(d), self.get(Slot::Reg32(a)) | self.get(Slot::Reg32(b)))
+            }
+            Alu::SelectQ(d, a, b, _) => {
+                (Slot::Reg64(d), self.get(Slot::Reg64(a)) | self.get(Slot::Reg64(b)))
+            }
             Alu::Logic(..) => return Some(()),
             _ => {
                 let operands = operands(alu)?;
@@ -164,7 +168,7 @@ impl Flow {
         let joins = match *alu {
             Alu::QRR(QRR::Pack, ..) | Alu::QQQRR(..) => true,
             Alu::QQR(QQR::Shl, _, _, amount) => {
-                self.amounts.get(&Slot::R(amount)).is_none_or(|&amount| amount > FURTHEST_SHIFT)
+                self.amounts.get(&Slot::Reg32(amount)).is_none_or(|&amount| amount > FURTHEST_SHIFT)
             }
             _ => false,
         };
@@ -178,8 +182,8 @@ impl Flow {
     /// What an address that is written may come from.
     fn target(&self, address: &Address) -> u64 {
         match (address.window, address.base) {
-            (Some(Window::Global) | None, Base::Q(base)) => self.get(Slot::Q(base)),
-            (Some(Window::Global) | None, Base::R(_)) => ANY,
+            (Some(Window::Global) | None, Base::Reg64(base)) => self.get(Slot::Reg64(base)),
+            (Some(Window::Global) | None, Base::Reg32(_)) => ANY,
             _ => 0,
         }
     }
@@ -188,8 +192,8 @@ impl Flow {
 /// What may come out of memory into a register.
 fn loaded(slot: Slot) -> u64 {
     match slot {
-        Slot::R(_) => PART,
-        Slot::Q(_) => ANY,
+        Slot::Reg32(_) => PART,
+        Slot::Reg64(_) => ANY,
         Slot::Sink => 0,
     }
 }

@@ -4,4 +4,4 @@ pub(crate) mod check;
 pub(crate) mod count;
 pub(crate) mod provenance;
 pub(crate) mod trace;
-pub(crate) mod watch;
+pub(crate) mod watchpoint;

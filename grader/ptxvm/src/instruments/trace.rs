@@ -10,7 +10,7 @@ use crate::source_loc::SourceLoc;
 
 /// One access of a traced thread.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Traced {
+pub struct TracedAccess {
     /// Read, write or atomic.
     pub kind: AccessKind,
     /// The buffer hit, if any.
@@ -32,7 +32,7 @@ pub(crate) struct Tracer {
     block: [u32; 3],
     warp: u32,
     lane: u32,
-    seen: Vec<(Pc, Traced)>,
+    seen: Vec<(Pc, TracedAccess)>,
 }
 
 impl Tracer {
@@ -42,10 +42,13 @@ impl Tracer {
     }
 
     /// The accesses so far, with their lines.
-    pub fn take(&mut self, program: &Program) -> Vec<Traced> {
+    pub fn take(&mut self, program: &Program) -> Vec<TracedAccess> {
         let seen = std::mem::take(&mut self.seen);
         seen.into_iter()
-            .map(|(pc, traced)| Traced { loc: program.place(pc).cloned(), ..traced })
+            .map(|(pc, traced)| TracedAccess {
+                loc: program.source_location(pc).cloned(),
+                ..traced
+            })
             .collect()
     }
 }
@@ -63,7 +66,7 @@ impl Monitor for Tracer {
         }
         let address = event.addresses[self.lane as usize];
         let hit = event.memory.locate(address);
-        let traced = Traced {
+        let traced = TracedAccess {
             kind: event.kind,
             buffer: hit.map(|(buffer, _)| buffer),
             offset: hit.map_or(address as i64, |(_, offset)| offset),

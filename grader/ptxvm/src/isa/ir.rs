@@ -3,17 +3,17 @@
 use crate::isa::class::Class;
 use crate::isa::matrix::Matrix;
 use crate::isa::mbarrier::Mbarrier;
-use crate::isa::names::{Address, Elements, Guard, P, Pc, Q, R, Slot};
+use crate::isa::names::{Address, Elements, Guard, Pc, Pred, Reg32, Reg64, Slot};
 use crate::isa::opcodes::with_lane_operations;
 use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
 
 /// A register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum File {
-    R,
-    Q,
-    P,
+pub enum RegisterFile {
+    Reg32,
+    Reg64,
+    Pred,
 }
 
 /// Most operands of a lane operation.
@@ -33,15 +33,15 @@ macro_rules! define_alu {
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Alu {
             $($signature(alu::$signature, $($file),*),)*
-            /// P <- P, P
-            Logic(Logic, P, P, P),
-            /// R <- P ? R : R
-            SelectR(R, R, R, P),
-            /// Q <- P ? Q : Q
-            SelectQ(Q, Q, Q, P),
+            /// Pred <- Pred, Pred
+            Logic(Logic, Pred, Pred, Pred),
+            /// Reg32 <- Pred ? Reg32 : Reg32
+            SelectR(Reg32, Reg32, Reg32, Pred),
+            /// Reg64 <- Pred ? Reg64 : Reg64
+            SelectQ(Reg64, Reg64, Reg64, Pred),
             /// Addition or subtraction with the carry flag.
-            CarryR(Carry, R, R, R),
-            CarryQ(Carry, Q, Q, Q),
+            CarryR(Carry, Reg32, Reg32, Reg32),
+            CarryQ(Carry, Reg64, Reg64, Reg64),
         }
         impl Alu {
             /// What it counts as.
@@ -64,9 +64,9 @@ macro_rules! define_alu {
         }
         impl LaneOperation {
             /// The register files of its operands, the destination first.
-            pub fn files(self) -> &'static [File] {
+            pub fn files(self) -> &'static [RegisterFile] {
                 match self {
-                    $(Self::$signature(_) => &[$(File::$file),*],)*
+                    $(Self::$signature(_) => &[$(RegisterFile::$file),*],)*
                 }
             }
 
@@ -160,17 +160,17 @@ pub enum Vote {
 /// What `bar.red` reduces to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarReduce {
-    Popc(R),
-    And(P),
-    Or(P),
+    Popc(Reg32),
+    And(Pred),
+    Or(Pred),
 }
 
 /// `bar`/`barrier`.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
-    pub id: R,
+    pub id: Reg32,
     /// Threads that take part; None: the whole block.
-    pub threads: Option<R>,
+    pub threads: Option<Reg32>,
     /// False: `bar.arrive`.
     pub waits: bool,
     pub reduce: Option<(BarReduce, Guard)>,
@@ -204,30 +204,30 @@ pub enum System {
 
 /// A frame of the call stack begins: for a function that may be active more than once in a thread.
 #[derive(Clone, Debug)]
-pub struct Enter {
+pub struct EnterFrame {
     /// Index in `Program::frames`.
     pub frame: u32,
     /// The frame of the caller, if the call may lead back to it: its registers are kept on the stack.
     pub caller: Option<u32>,
     /// Holds the address of the frame.
-    pub pointer: Q,
+    pub pointer: Reg64,
     /// Arguments: local address, offset in the frame, bytes.
     pub arguments: Vec<(u32, u32, u32)>,
 }
 
-/// The end of the frame that the `Enter` before it began.
+/// The end of the frame that the `EnterFrame` before it began.
 #[derive(Clone, Debug)]
-pub struct Leave {
+pub struct LeaveFrame {
     pub frame: u32,
     pub caller: Option<u32>,
-    pub pointer: Q,
+    pub pointer: Reg64,
     /// Results: offset in the frame, local address, bytes.
     pub results: Vec<(u32, u32, u32)>,
 }
 
 /// A load or store that only moves a value, or changes some of its bits where it lies.
 #[derive(Clone, Debug)]
-pub struct QuietAccess {
+pub struct PoisonPropagatingAccess {
     pub address: Address,
     pub elements: Elements,
     /// The value goes to another place.
@@ -242,7 +242,7 @@ pub struct CopyAsync {
     /// 4, 8 or 16.
     pub bytes: u32,
     /// So many bytes are read, the rest becomes zero. None: all.
-    pub read: Option<R>,
+    pub read: Option<Reg32>,
     /// Lanes that read nothing at all.
     pub ignore: Option<Guard>,
 }
@@ -254,9 +254,9 @@ pub enum Op {
     Load(Address, Elements),
     Store(Address, Elements),
     /// May find uninitialised local memory.
-    QuietLoad(Box<QuietAccess>),
+    PoisonPropagatingLoad(Box<PoisonPropagatingAccess>),
     /// May store what such a load found.
-    QuietStore(Box<QuietAccess>),
+    PoisonPropagatingStore(Box<PoisonPropagatingAccess>),
     Atom(Box<Atom>),
     /// Copies bytes of local memory: destination, source, size (arguments and results of calls).
     CopyLocal(u32, u32, u32),
@@ -268,10 +268,10 @@ pub enum Op {
     /// The start of a block where lanes meet again.
     Join,
     Call(Pc),
-    Enter(Box<Enter>),
-    Leave(Box<Leave>),
+    EnterFrame(Box<EnterFrame>),
+    LeaveFrame(Box<LeaveFrame>),
     /// A call through a pointer that leads to no function which could be called so.
-    InvalidCall(Q),
+    InvalidCall(Reg64),
     /// Back to the caller.
     Ret,
     /// The lanes end.
@@ -281,24 +281,24 @@ pub enum Op {
     GridTrap,
     Bar(Box<Bar>),
     /// The member mask of the warp operation that follows.
-    Members(R),
+    Members(Reg32),
     /// `shfl.sync`: destination, predicate, source, lane, clamp, member mask.
     Shfl {
         mode: Shuffle,
-        dst: Option<R>,
-        in_range: Option<P>,
-        a: R,
-        b: R,
-        c: R,
+        dst: Option<Reg32>,
+        in_range: Option<Pred>,
+        a: Reg32,
+        b: Reg32,
+        c: Reg32,
     },
-    VoteP(Vote, P, Guard),
-    Ballot(R, Guard),
-    MatchAny(R, Slot),
-    MatchAll(R, Option<P>, Slot),
-    Redux(Redux, R, R),
-    ActiveMask(R),
-    Clock32(R),
-    Clock64(Q),
+    VoteP(Vote, Pred, Guard),
+    Ballot(Reg32, Guard),
+    MatchAny(Reg32, Slot),
+    MatchAll(Reg32, Option<Pred>, Slot),
+    Redux(Redux, Reg32, Reg32),
+    ActiveMask(Reg32),
+    Clock32(Reg32),
+    Clock64(Reg64),
     System(System),
     Matrix(Box<Matrix>),
     CopyAsync(Box<CopyAsync>),

@@ -3,7 +3,7 @@
 //! `mma.sync` and `ldmatrix` have the layouts of the PTX ISA (9.7.14.5). Those of `wmma` are nobody's business: here a
 //! fragment holds the matrix row by row, a register of every lane after the other.
 
-use crate::isa::names::{Address, R, Slot};
+use crate::isa::names::{Address, Reg32, Slot};
 use crate::isa::window::Window;
 
 /// Types of elements.
@@ -172,7 +172,7 @@ pub struct Tile {
     pub fragment: Fragment,
     pub address: Address,
     /// Elements from one row, or column, to the next. None: they lie close together.
-    pub stride: Option<R>,
+    pub stride: Option<Reg32>,
     /// Rows lie in one piece, else columns.
     pub by_rows: bool,
 }
@@ -229,7 +229,7 @@ pub enum Matrix {
     Store(Tile),
     Rows(Matrices),
     /// `movmatrix.trans`: destination and source.
-    Transpose(R, R),
+    Transpose(Reg32, Reg32),
 }
 
 #[cfg(test)]
@@ -316,7 +316,7 @@ mod tests {
     fn places_are_as_even_as_machine_code_needs() {
         let least = |role, scalar, name, by_rows, window| {
             let fragment = fragment(role, Layout::Wmma, scalar, Shape::parse(name).unwrap());
-            let base = crate::isa::names::Base::Q(crate::isa::names::Q(0));
+            let base = crate::isa::names::Base::Reg64(crate::isa::names::Reg64(0));
             let address = Address { window, base, offset: 0, strong: false };
             Tile { fragment, address, stride: None, by_rows }.alignment()
         };

@@ -1,6 +1,6 @@
 //! Barrier objects in shared memory, `mbarrier` (PTX ISA 9.7.13.15): the instructions on them, and the 64 bits of one.
 
-use crate::isa::names::{Address, P, Q, R, Slot};
+use crate::isa::names::{Address, Pred, Reg32, Reg64, Slot};
 
 /// An instruction on an object, or on as many as lanes give addresses.
 #[derive(Clone, Copy, Debug)]
@@ -16,12 +16,12 @@ pub(crate) const OPERATION: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
     /// Makes one that expects so many arrivals in each phase.
-    Init(R),
+    Init(Reg32),
     Invalidate,
     /// So many bytes more must come before the phase completes.
-    Expect(R),
+    Expect(Reg32),
     /// So many of them have come.
-    Complete(R),
+    Complete(Reg32),
     Arrive(Arrival),
     /// `cp.async.mbarrier.arrive`: an arrival when the thread's copies so far are there.
     CopiesArrive {
@@ -32,11 +32,11 @@ pub enum Operation {
     Copy {
         to: Address,
         from: Address,
-        bytes: R,
+        bytes: Reg32,
     },
     /// `test_wait` and `try_wait`.
     Test {
-        done: P,
+        done: Pred,
         phase: Phase,
         acquires: bool,
     },
@@ -48,9 +48,9 @@ pub struct Arrival {
     /// Where the state before it goes.
     pub token: Slot,
     /// None: one.
-    pub count: Option<R>,
+    pub count: Option<Reg32>,
     /// Bytes that the phase waits for from now on.
-    pub expects: Option<R>,
+    pub expects: Option<Reg32>,
     /// Later phases expect as many arrivals less.
     pub drops: bool,
     /// False: it may not be the last one.
@@ -62,9 +62,9 @@ pub struct Arrival {
 #[derive(Clone, Copy, Debug)]
 pub enum Phase {
     /// The end of the phase of this token.
-    Token(Q),
+    Token(Reg64),
     /// The end of the current phase, or of the one before, whichever has this parity.
-    Parity(R),
+    Parity(Reg32),
 }
 
 /// The state of an object. Programs may only copy it: this layout is this machine's own.
@@ -72,7 +72,7 @@ pub enum Phase {
 /// From the lowest bit: 20 bits of arrivals that the phase still waits for, 20 of those that each phase expects, 21 of the
 /// bytes still to come, with a sign, and 3 of the phase's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Word(pub u64);
+pub struct MbarrierState(pub u64);
 
 /// Bits of a count of arrivals.
 const COUNT_BITS: u32 = 20;
@@ -87,7 +87,7 @@ const NUMBER: u32 = BYTES + BYTES_BITS;
 /// Phases that a word tells apart.
 const NUMBERS: u32 = 1 << (64 - NUMBER);
 
-impl Word {
+impl MbarrierState {
     /// A new object in its first phase.
     pub fn new(expected: u32) -> Self {
         let expected = expected & MAX_COUNT;
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn parts_of_a_word_do_not_touch_each_other() {
-        let mut word = Word::new(MAX_COUNT);
+        let mut word = MbarrierState::new(MAX_COUNT);
         assert_eq!((word.pending(), word.expected(), word.bytes()), (MAX_COUNT, MAX_COUNT, 0));
         assert!(word.expect(MAX_COUNT.into()));
         assert!(!word.expect(1));
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn phases_go_round() {
-        let mut word = Word::new(1);
+        let mut word = MbarrierState::new(1);
         let first = word;
         for since in 1..20 {
             word.arrive(1);

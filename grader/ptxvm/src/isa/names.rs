@@ -4,18 +4,18 @@ use crate::isa::window::Window;
 
 /// Index into the 32-bit register file (which also holds 16-bit values, zero-extended).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct R(pub u32);
+pub struct Reg32(pub u32);
 /// Index into the 64-bit register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Q(pub u32);
+pub struct Reg64(pub u32);
 /// Index into the predicate file; each predicate is a mask of 32 lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct P(pub u32);
+pub struct Pred(pub u32);
 
 /// Which lanes run an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
-    pub predicate: P,
+    pub predicate: Pred,
     pub negated: bool,
 }
 
@@ -28,8 +28,8 @@ pub const NO_PC: Pc = Pc::MAX;
 /// Base register of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    R(R),
-    Q(Q),
+    Reg32(Reg32),
+    Reg64(Reg64),
 }
 
 /// `[base+offset]` in a window.
@@ -46,8 +46,8 @@ pub struct Address {
 /// Where a loaded element goes, or a stored one comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Slot {
-    R(R),
-    Q(Q),
+    Reg32(Reg32),
+    Reg64(Reg64),
     /// `_`
     Sink,
 }

@@ -2,7 +2,7 @@
 
 use super::ir::Alu;
 use super::opcodes::with_lane_operations;
-use crate::isa::names::{P, Q, R, Slot};
+use crate::isa::names::{Pred, Reg32, Reg64, Slot};
 
 /// Registers of a lane operation.
 pub struct Operands {
@@ -15,19 +15,19 @@ trait Register {
     fn slot(self) -> Option<Slot>;
 }
 
-impl Register for R {
+impl Register for Reg32 {
     fn slot(self) -> Option<Slot> {
-        Some(Slot::R(self))
+        Some(Slot::Reg32(self))
     }
 }
 
-impl Register for Q {
+impl Register for Reg64 {
     fn slot(self) -> Option<Slot> {
-        Some(Slot::Q(self))
+        Some(Slot::Reg64(self))
     }
 }
 
-impl Register for P {
+impl Register for Pred {
     fn slot(self) -> Option<Slot> {
         None
     }

@@ -2,21 +2,23 @@
 
 use std::collections::VecDeque;
 
+use super::initial_state::InitialState;
 use super::schedule::Schedule;
-use super::start::Start;
 
-use crate::machine::block::{Barriers, Ended, Patience, Stalled, Turns};
+use crate::machine::block::{
+    Barriers, BlockStatus, InstructionQuota, LivelockDetector, WarpScheduler,
+};
 use crate::machine::exec::state::{BlockState, Env};
 use crate::machine::monitor::Monitor;
 use crate::machine::warp::state::Warp;
 
 /// A turn of a block: long enough that changing over costs little, short enough that waiting costs little.
-const TURN: Patience = Patience { block: 1 << 12, warp: 1 << 10 };
+const TURN_QUOTA: InstructionQuota = InstructionQuota { block: 1 << 12, warp: 1 << 10 };
 /// The first turn of a block that need not wait: most have ended by then.
-const FIRST_TURN: Patience = Patience { block: 1 << 16, warp: 1 << 10 };
+const FIRST_QUOTA: InstructionQuota = InstructionQuota { block: 1 << 16, warp: 1 << 10 };
 
 /// A block with all that it needs to go on.
-pub(crate) struct Resident<M> {
+pub(crate) struct ResidentBlock<M> {
     pub index: u64,
     pub state: BlockState<M>,
     pub warps: Vec<Warp>,
@@ -26,7 +28,7 @@ pub(crate) struct Resident<M> {
 /// The blocks of a launch.
 pub(crate) struct Grid<'e> {
     pub env: &'e Env<'e>,
-    pub start: Start,
+    pub start: InitialState,
     /// Blocks in x, y, z.
     pub size: [u32; 3],
     /// Blocks that the device has room for at once.
@@ -48,9 +50,9 @@ impl Grid<'_> {
     }
 
     /// Storage for a block that has not begun.
-    pub fn storage<M>(&self, monitor: M) -> Resident<M> {
+    pub fn storage<M>(&self, monitor: M) -> ResidentBlock<M> {
         let (program, warps) = (self.env.program, self.start.warps);
-        Resident {
+        ResidentBlock {
             index: 0,
             state: BlockState::new(warps, monitor),
             warps: (0..warps).map(|_| Warp::new(program)).collect(),
@@ -59,8 +61,13 @@ impl Grid<'_> {
     }
 
     /// Puts a block at its beginning, in the storage of one that has ended. Its warps take their turns as scheduled.
-    pub fn begin<M: Monitor>(&self, resident: &mut Resident<M>, index: u64, schedule: Schedule) {
-        let Resident { state, warps, barriers, .. } = resident;
+    pub fn begin<M: Monitor>(
+        &self,
+        resident: &mut ResidentBlock<M>,
+        index: u64,
+        schedule: Schedule,
+    ) {
+        let ResidentBlock { state, warps, barriers, .. } = resident;
         resident.index = index;
         *barriers = Barriers::default();
         state.begin(self.coordinates(index), &self.start.shared);
@@ -77,19 +84,19 @@ impl Grid<'_> {
 
     /// Runs the blocks that are `wanted` one after another, each to its end, as scheduled. After each block `goes_on` says whether others
     /// need still run.
-    pub fn one_by_one<M: Monitor>(
+    pub fn run_sequentially<M: Monitor>(
         &self,
         monitor: M,
         schedule: Schedule,
         wanted: impl Fn([u32; 3]) -> bool,
-        mut goes_on: impl FnMut(&mut BlockState<M>, Ended) -> bool,
+        mut goes_on: impl FnMut(&mut BlockState<M>, BlockStatus) -> bool,
     ) {
         let mut resident = self.storage(monitor);
         let order = (0..self.blocks()).map(|position| schedule.at(position, self.blocks()));
         for index in order.filter(|&index| wanted(self.coordinates(index))) {
             self.begin(&mut resident, index, schedule);
-            let Resident { state, warps, .. } = &mut resident;
-            let ended = Turns { env: self.env, state, warps }.run(|| false);
+            let ResidentBlock { state, warps, .. } = &mut resident;
+            let ended = WarpScheduler { env: self.env, state, warps }.run(|| false);
             state.printed.clear();
             if !goes_on(state, ended) {
                 return;
@@ -100,27 +107,27 @@ impl Grid<'_> {
     /// Runs blocks in turns until all have ended, as many at a time as there is room for. `residents` have begun already; `next` begins
     /// another one, if there is one, in the storage that is given. `end` takes what a block leaves, and says whether others
     /// need still run. What belongs to the launch and not to a block stays in `common` ([`Monitor::exchange`]).
-    pub fn take_turns<M: Monitor>(
+    pub fn run_interleaved<M: Monitor>(
         &self,
         common: &mut M,
-        residents: &mut VecDeque<Resident<M>>,
-        mut next: impl FnMut(Option<Resident<M>>, &mut M) -> Option<Resident<M>>,
-        mut end: impl FnMut(&mut Resident<M>, Ended) -> bool,
+        residents: &mut VecDeque<ResidentBlock<M>>,
+        mut next: impl FnMut(Option<ResidentBlock<M>>, &mut M) -> Option<ResidentBlock<M>>,
+        mut end: impl FnMut(&mut ResidentBlock<M>, BlockStatus) -> bool,
     ) {
         let Self { env, room, .. } = *self;
-        let first = if self.cooperative { TURN } else { FIRST_TURN };
+        let first = if self.cooperative { TURN_QUOTA } else { FIRST_QUOTA };
         // Waiting must not use up what a block may spend.
-        let first = Patience { block: first.block.min(env.budget / 4), ..first };
+        let first = InstructionQuota { block: first.block.min(env.budget / 4), ..first };
         let mut free = None;
         let mut more = true;
-        let mut stalled = Stalled::default();
+        let mut livelock = LivelockDetector::default();
         loop {
-            let mut patience = TURN;
+            let mut quota = TURN_QUOTA;
             if more && (residents.len() as u64) < room {
                 match next(free.take(), common) {
                     Some(resident) => {
                         residents.push_front(resident);
-                        patience = first;
+                        quota = first;
                     }
                     None => more = false,
                 }
@@ -128,19 +135,19 @@ impl Grid<'_> {
             let Some(mut resident) = residents.pop_front() else { return };
             resident.state.monitor.exchange(common);
             resident.state.monitor.resume(resident.index);
-            let Resident { state, warps, barriers, .. } = &mut resident;
-            let ended = Turns { env, state, warps }.run_for(barriers, patience, || false);
+            let ResidentBlock { state, warps, barriers, .. } = &mut resident;
+            let ended = WarpScheduler { env, state, warps }.run_for(barriers, quota, || false);
             resident.state.monitor.exchange(common);
-            if ended != Ended::Idle {
-                stalled = Stalled::default();
+            if ended != BlockStatus::Idle {
+                livelock = LivelockDetector::default();
             }
-            if ended == Ended::Paused {
+            if ended == BlockStatus::Paused {
                 residents.push_back(resident);
-            } else if ended == Ended::Idle {
+            } else if ended == BlockStatus::Idle {
                 residents.push_back(resident);
                 let full = !more || residents.len() as u64 >= room;
-                if full && stalled.is_certain(residents.len(), || fingerprint(env, residents)) {
-                    wait_in_vain(env, residents, &mut end);
+                if full && livelock.is_certain(residents.len(), || fingerprint(env, residents)) {
+                    report_livelock(env, residents, &mut end);
                     return;
                 }
             } else if end(&mut resident, ended) {
@@ -153,22 +160,22 @@ impl Grid<'_> {
 }
 
 /// A number that changes when a register of a thread does.
-fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<Resident<M>>) -> u64 {
+fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<ResidentBlock<M>>) -> u64 {
     // The order of the blocks is that of their turns.
-    residents.iter_mut().fold(0, |all, Resident { index, state, warps, .. }| {
-        let print = Turns { env, state, warps }.fingerprint();
+    residents.iter_mut().fold(0, |all, ResidentBlock { index, state, warps, .. }| {
+        let print = WarpScheduler { env, state, warps }.fingerprint();
         all ^ (print ^ *index).wrapping_mul(2 * *index + 1)
     })
 }
 
 /// All blocks wait for each other: the first one is told of.
-fn wait_in_vain<M: Monitor>(
+fn report_livelock<M: Monitor>(
     env: &Env,
-    residents: &mut VecDeque<Resident<M>>,
-    end: &mut impl FnMut(&mut Resident<M>, Ended) -> bool,
+    residents: &mut VecDeque<ResidentBlock<M>>,
+    end: &mut impl FnMut(&mut ResidentBlock<M>, BlockStatus) -> bool,
 ) {
     let Some(first) = residents.iter_mut().min_by_key(|resident| resident.index) else { return };
-    let Resident { state, warps, .. } = &mut *first;
-    Turns { env, state, warps }.waits_in_vain();
-    end(first, Ended::Endless);
+    let ResidentBlock { state, warps, .. } = &mut *first;
+    WarpScheduler { env, state, warps }.report_livelock();
+    end(first, BlockStatus::Endless);
 }

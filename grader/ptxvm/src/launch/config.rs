@@ -1,6 +1,6 @@
 //! What a launch is asked for: its configuration, and the options of the run.
 
-use crate::instruments::watch::Watch;
+use crate::instruments::watchpoint::Watchpoint;
 
 /// The configuration of a launch: grid, block, dynamic shared memory, and the bytes of the parameters.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct Options {
     /// Record every global access of this thread: (block, thread).
     pub trace: Option<([u32; 3], [u32; 3])>,
     /// Find who wrote this place last.
-    pub watch: Option<Watch>,
+    pub watch: Option<Watchpoint>,
     /// At most this many findings are kept apart (by kind and source line); each counts its repetitions.
     pub max_findings: usize,
     /// A cooperative launch (`cudaLaunchCooperativeKernel`): all blocks run at once and may wait for each other with

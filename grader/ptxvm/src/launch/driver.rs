@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::footprint::Footprint;
 use super::observers::Record;
 use super::outcome::Outcome;
-use super::parallel::{Fork, Setback};
+use super::parallel::{ForkPoint, ParallelFailure};
 use super::run::{Results, Run};
 use super::schedule::Schedule;
-use crate::machine::block::Ended;
+use crate::machine::block::BlockStatus;
 use crate::machine::exec::state::BlockState;
 
 impl Run<'_, '_> {
@@ -25,7 +25,7 @@ impl Run<'_, '_> {
         let blocks = grid.blocks();
         let mut worker = self.worker(None);
         if grid.cooperative {
-            return self.in_turns(None, worker, 0);
+            return self.interleaved(None, worker, 0);
         }
         let mut results = Vec::new();
         let mut next = 0;
@@ -34,7 +34,7 @@ impl Run<'_, '_> {
         let mut order_matters = false;
         while next < blocks && next <= self.stop.load(Relaxed) {
             if may_fork && let Some(fork) = self.fork(next, &worker) {
-                if fork == Fork::Later {
+                if fork == ForkPoint::Later {
                     may_fork = false;
                     if let Some(checks) = &mut worker.state.monitor.checks {
                         checks.races.global.make_room(grid.env.memory);
@@ -48,22 +48,22 @@ impl Run<'_, '_> {
                             worker.state.monitor.records.add(rest.records);
                             break;
                         }
-                        Err(setback) => order_matters = setback == Setback::OrderMatters,
+                        Err(failure) => order_matters = failure == ParallelFailure::OrderMatters,
                     }
                 }
             }
             grid.begin(&mut worker, next, Schedule::Ascending);
             next += 1;
-            let ended = self.run_block(&mut worker, self.patience());
-            if matches!(ended, Ended::Paused | Ended::Idle) {
+            let ended = self.run_block(&mut worker, self.quota());
+            if matches!(ended, BlockStatus::Paused | BlockStatus::Idle) {
                 let storage = self.worker(None);
-                let rest = self.in_turns(Some(worker), storage, next);
+                let rest = self.interleaved(Some(worker), storage, next);
                 results.extend(rest.blocks);
                 return Results { blocks: results, ..rest };
             }
-            results.extend(self.leavings(&mut worker));
+            results.extend(self.take_result(&mut worker));
         }
-        self.most.note(Footprint::of(&worker));
+        self.peak.note(Footprint::of(&worker));
         let BlockState { lane_instructions, monitor, .. } = worker.state;
         Results { blocks: results, lane_instructions, records: monitor.records }
     }

@@ -9,7 +9,7 @@ use super::setup::Setup;
 use crate::error::LaunchError;
 use crate::instruments::count::counts::Counters;
 use crate::instruments::provenance::tracker::Provenance;
-use crate::machine::block::Ended;
+use crate::machine::block::BlockStatus;
 use crate::memory::global::Memory;
 use crate::program::module::{Kernel, Module};
 
@@ -93,12 +93,12 @@ pub fn launch_reordered(
     let env = setup.env();
     let observers = Observers { checks: None, records: Records::default() };
     let mut right = true;
-    setup.grid(&env).one_by_one(
+    setup.grid(&env).run_sequentially(
         observers,
         schedule,
         |_| true,
         |state, ended| {
-            right = ended != Ended::Endless && state.log.raw.is_empty();
+            right = ended != BlockStatus::Endless && state.log.raw.is_empty();
             right
         },
     );
@@ -136,7 +136,7 @@ pub fn launch_with_provenance(
     let records = Records { counters: None, provenance: Some(provenance) };
     let wanted = |block| only.is_none_or(|only| only == block);
     let observers = Observers { checks: None, records };
-    grid.one_by_one(observers, Schedule::Ascending, wanted, |state, _| {
+    grid.run_sequentially(observers, Schedule::Ascending, wanted, |state, _| {
         state.monitor.records.provenance.as_ref().is_some_and(|provenance| provenance.is_complete())
     });
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::blocks::Resident;
+use super::blocks::ResidentBlock;
 use super::observers::Observers;
 
 /// The most memory that the checks of a launch needed at a time, in bytes. What a GPU has too does not count: buffers, shared
@@ -23,7 +23,7 @@ impl Footprint {
     }
 
     /// What a block and those before it have needed.
-    pub(super) fn of<R>(worker: &Resident<Observers<R>>) -> Self {
+    pub(super) fn of<R>(worker: &ResidentBlock<Observers<R>>) -> Self {
         let flags = worker.state.shared.flag_bytes();
         let Some(checks) = &worker.state.monitor.checks else {
             return Self { global: 0, shared: flags };
@@ -35,12 +35,12 @@ impl Footprint {
 
 /// The most that was seen so far.
 #[derive(Debug, Default)]
-pub(super) struct Most {
+pub(super) struct PeakFootprint {
     global: AtomicUsize,
     shared: AtomicUsize,
 }
 
-impl Most {
+impl PeakFootprint {
     /// Takes in what one or more host threads needed at a time.
     pub fn note(&self, footprint: Footprint) {
         self.global.fetch_max(footprint.global, Relaxed);

@@ -8,7 +8,7 @@ use crate::instruments::check::races::Races;
 use crate::instruments::count::monitor::Counter;
 use crate::instruments::provenance::tracker::Provenance;
 use crate::instruments::trace::Tracer;
-use crate::instruments::watch::Watcher;
+use crate::instruments::watchpoint::WatchpointMonitor;
 use crate::machine::monitor::{Monitor, forward_to_fields};
 use crate::program::code::Program;
 
@@ -26,13 +26,13 @@ pub(crate) struct Checks<'o> {
     /// The accesses of one thread.
     pub trace: Option<Tracer>,
     /// The last write to one place.
-    pub watch: Option<Watcher>,
+    pub watch: Option<WatchpointMonitor>,
     /// Where host threads share the blocks: whether the order of these may matter.
     pub conflicts: Option<BlockConflicts<'o>>,
 }
 
 forward_to_fields!(
-    ['o] Checks<'o>: races: Races, trace: Option<Tracer>, watch: Option<Watcher>,
+    ['o] Checks<'o>: races: Races, trace: Option<Tracer>, watch: Option<WatchpointMonitor>,
     conflicts: Option<BlockConflicts<'o>>
 );
 

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::footprint::Footprint;
 use super::run::{BlockResult, Run};
 use crate::finding::{Finding, FindingKind, Raw, Space, merge};
-use crate::instruments::trace::Traced;
-use crate::instruments::watch::Writer;
+use crate::instruments::trace::TracedAccess;
+use crate::instruments::watchpoint::LastWriter;
 use crate::lanes::coordinates;
 use crate::source_loc::SourceLoc;
 
@@ -19,9 +19,9 @@ pub struct Outcome {
     /// Sorted by block, then thread of the first occurrence; the same at every run.
     pub findings: Vec<Finding>,
     /// The accesses of the traced thread, in program order.
-    pub trace: Vec<Traced>,
+    pub trace: Vec<TracedAccess>,
     /// Who wrote the watched place last: of several blocks, the one with the highest index.
-    pub writer: Option<Writer>,
+    pub writer: Option<LastWriter>,
     /// Instructions executed, counted once for each active lane.
     pub lane_instructions: u64,
     /// What the kernel printed, block after block.
@@ -33,7 +33,7 @@ pub struct Outcome {
 impl Run<'_, '_> {
     /// Where threads race, that one of them read too early says nothing new.
     fn drop_consequences(&self, raw: &mut Vec<Raw>) {
-        let place = |raw: &Raw| self.grid.env.program.place(raw.pc);
+        let place = |raw: &Raw| self.grid.env.program.source_location(raw.pc);
         let racing: Vec<(Space, Option<SourceLoc>)> = raw
             .iter()
             .filter_map(|finding| {
@@ -56,7 +56,7 @@ impl Run<'_, '_> {
 
     /// Findings in the order of blocks, equal ones counted together.
     pub(super) fn merged(&self, results: Vec<BlockResult>, lane_instructions: u64) -> Outcome {
-        let Footprint { global, shared } = self.most.get();
+        let Footprint { global, shared } = self.peak.get();
         let flags = self.grid.env.memory.flag_bytes();
         let footprint = Footprint { global: flags + global, shared };
         let mut outcome = Outcome { lane_instructions, footprint, ..Outcome::default() };
@@ -70,7 +70,7 @@ impl Run<'_, '_> {
             for raw in result.raw {
                 let finding = Finding {
                     kind: raw.kind,
-                    loc: self.grid.env.program.place(raw.pc).cloned(),
+                    loc: self.grid.env.program.source_location(raw.pc).cloned(),
                     block: self.grid.coordinates(result.index),
                     thread: coordinates(raw.thread, self.grid.env.block_size),
                     count: raw.count,
@@ -82,10 +82,10 @@ impl Run<'_, '_> {
             }
             outcome.trace.extend(result.trace);
             if let Some((pc, thread)) = result.written {
-                outcome.writer = Some(Writer {
+                outcome.writer = Some(LastWriter {
                     block: self.grid.coordinates(result.index),
                     thread: coordinates(thread, self.grid.env.block_size),
-                    loc: self.grid.env.program.place(pc).cloned(),
+                    loc: self.grid.env.program.source_location(pc).cloned(),
                 });
             }
         }

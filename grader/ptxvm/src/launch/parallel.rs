@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::footprint::Footprint;
 use super::observers::{Checks, Record};
-use super::run::{BlockResult, Results, Run, Worker};
+use super::run::{BlockResult, BlockStorage, Results, Run};
 use super::schedule::Schedule;
 use crate::instruments::check::block_conflicts::{Conflicts, MAX_BLOCKS};
-use crate::machine::block::{Ended, Patience};
+use crate::machine::block::{BlockStatus, InstructionQuota};
 use crate::memory::global::Buffer;
 
 /// When the other host threads are woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fork {
+pub(super) enum ForkPoint {
     /// Before the first block, of which nothing is known yet.
     AtOnce,
     /// When some blocks have shown how much there is to do.
@@ -22,7 +22,7 @@ pub(super) enum Fork {
 
 /// Why host threads did not share the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Setback {
+pub(super) enum ParallelFailure {
     /// The result could depend on which block comes first, or a block has stopped the launch.
     OrderMatters,
     /// There is one thread only, or a block may never end, which one thread finds out as soon as many.
@@ -41,34 +41,34 @@ fn expected(lane_instructions: u64, so_far: u64, blocks: u64) -> u64 {
 
 impl Run<'_, '_> {
     /// Whether the blocks from `next` on are worth several host threads.
-    pub(super) fn fork<R>(&self, next: u64, so_far: &Worker<R>) -> Option<Fork> {
+    pub(super) fn fork<R>(&self, next: u64, so_far: &BlockStorage<R>) -> Option<ForkPoint> {
         let blocks = self.grid.blocks();
         if next > 0 {
             let expected = expected(so_far.state.lane_instructions, next, blocks);
-            return (expected > FROM).then_some(Fork::Later);
+            return (expected > FROM).then_some(ForkPoint::Later);
         }
         let program = self.grid.env.program;
         let threads = blocks.saturating_mul(self.grid.start.threads.into());
         let instructions = threads.saturating_mul(program.code.len() as u64);
         // A block that may wait for another must not be alone on its thread.
-        (!program.polls && instructions > AT_ONCE_FROM).then_some(Fork::AtOnce)
+        (!program.polls && instructions > AT_ONCE_FROM).then_some(ForkPoint::AtOnce)
     }
 
     /// Host threads take the next block in turn, from `first` on. What these leave; or a setback, and memory is as it was.
     pub(super) fn parallel<R: Record>(
         &self,
         first: u64,
-        so_far: &Worker<R>,
-        fork: Fork,
-    ) -> Result<Results<R>, Setback> {
+        so_far: &BlockStorage<R>,
+        fork: ForkPoint,
+    ) -> Result<Results<R>, ParallelFailure> {
         let (blocks, memory) = (self.grid.blocks(), self.grid.env.memory);
         let threads = rayon::current_num_threads();
         if threads == 1 || blocks > MAX_BLOCKS {
-            return Err(Setback::Alone);
+            return Err(ParallelFailure::Alone);
         }
-        let patience = match fork {
-            Fork::AtOnce => self.long(),
-            Fork::Later => Patience::ENDLESS,
+        let quota = match fork {
+            ForkPoint::AtOnce => self.long_quota(),
+            ForkPoint::Later => InstructionQuota::UNLIMITED,
         };
         let is_long = AtomicBool::new(false);
         let before = memory.snapshot();
@@ -99,10 +99,10 @@ impl Run<'_, '_> {
                         break;
                     }
                     self.grid.begin(&mut worker, index, Schedule::Ascending);
-                    if self.run_block(&mut worker, patience) == Ended::Paused {
+                    if self.run_block(&mut worker, quota) == BlockStatus::Paused {
                         is_long.store(true, Relaxed);
                     }
-                    mine.extend(self.leavings(&mut worker));
+                    mine.extend(self.take_result(&mut worker));
                 }
             }
             if let Ok(mut all) = collected.lock() {
@@ -119,14 +119,19 @@ impl Run<'_, '_> {
             }
             work();
         });
-        let (mut results, footprint) = collected.into_inner().map_err(|_| Setback::Alone)?;
-        self.most.note(footprint);
+        let (mut results, footprint) =
+            collected.into_inner().map_err(|_| ParallelFailure::Alone)?;
+        self.peak.note(footprint);
         // Where a block was stopped, how far the others came is chance.
         let order_matters = conflicts.found() || self.stop.load(Relaxed) != u64::MAX;
         if order_matters || is_long.load(Relaxed) {
             memory.restore(&before);
             self.stop.store(u64::MAX, Relaxed);
-            return Err(if order_matters { Setback::OrderMatters } else { Setback::Alone });
+            return Err(if order_matters {
+                ParallelFailure::OrderMatters
+            } else {
+                ParallelFailure::Alone
+            });
         }
         results.blocks.sort_by_key(|result: &BlockResult| result.index);
         Ok(results)

@@ -2,25 +2,25 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::blocks::{Grid, Resident};
+use super::blocks::{Grid, ResidentBlock};
 use super::config::Options;
-use super::footprint::Most;
+use super::footprint::PeakFootprint;
 use super::observers::{Checks, Observers, Record};
 use crate::finding::Raw;
 use crate::instruments::check::block_conflicts::{BlockConflicts, Conflicts};
 use crate::instruments::check::global::races::GlobalRaces;
 use crate::instruments::check::races::Races;
-use crate::instruments::trace::{Traced, Tracer};
-use crate::instruments::watch::Watcher;
+use crate::instruments::trace::{TracedAccess, Tracer};
+use crate::instruments::watchpoint::WatchpointMonitor;
 use crate::isa::names::Pc;
-use crate::machine::block::{Ended, Patience, Turns};
+use crate::machine::block::{BlockStatus, InstructionQuota, WarpScheduler};
 
 /// What one block leaves for the report.
 pub(super) struct BlockResult {
     pub index: u64,
     pub raw: Vec<Raw>,
     pub printed: String,
-    pub trace: Vec<Traced>,
+    pub trace: Vec<TracedAccess>,
     /// Instruction and thread of the last write to the watched place.
     pub written: Option<(Pc, u32)>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Results<R> {
 }
 
 /// Storage that one host thread reuses from block to block.
-pub(super) type Worker<'o, R> = Resident<Observers<'o, R>>;
+pub(super) type BlockStorage<'o, R> = ResidentBlock<Observers<'o, R>>;
 
 /// One launch that runs.
 pub(super) struct Run<'r, 'e> {
@@ -43,16 +43,22 @@ pub(super) struct Run<'r, 'e> {
     pub checked: bool,
     /// Blocks behind this one need not run.
     pub stop: AtomicU64,
-    pub most: Most,
+    pub peak: PeakFootprint,
 }
 
 impl<'r, 'e> Run<'r, 'e> {
     pub fn new(grid: &'r Grid<'e>, options: &'r Options, checked: bool) -> Self {
-        Self { grid, options, checked, stop: AtomicU64::new(u64::MAX), most: Most::default() }
+        Self {
+            grid,
+            options,
+            checked,
+            stop: AtomicU64::new(u64::MAX),
+            peak: PeakFootprint::default(),
+        }
     }
 
     /// Storage for blocks, with observers of its own. `conflicts`: those of all host threads.
-    pub fn worker<'c, R: Record>(&self, conflicts: Option<&'c Conflicts>) -> Worker<'c, R> {
+    pub fn worker<'c, R: Record>(&self, conflicts: Option<&'c Conflicts>) -> BlockStorage<'c, R> {
         let checks = self.checked.then(|| self.checks(conflicts));
         self.grid.storage(Observers { checks, records: R::new(self.grid.env.program) })
     }
@@ -65,35 +71,43 @@ impl<'r, 'e> Run<'r, 'e> {
         Checks {
             races: Races::new(global, env.program.fenced),
             trace: trace.map(|(block, thread)| Tracer::new(block, index(thread, env.block_size))),
-            watch: self.options.watch.map(Watcher::new),
+            watch: self.options.watch.map(WatchpointMonitor::new),
             conflicts: conflicts.map(BlockConflicts::new),
         }
     }
 
     /// Runs a block that has begun.
-    pub fn run_block<R: Record>(&self, worker: &mut Worker<R>, patience: Patience) -> Ended {
-        let Resident { index, state, warps, barriers } = worker;
+    pub fn run_block<R: Record>(
+        &self,
+        worker: &mut BlockStorage<R>,
+        quota: InstructionQuota,
+    ) -> BlockStatus {
+        let ResidentBlock { index, state, warps, barriers } = worker;
         let stop = || self.stop.load(Relaxed) < *index;
-        let ended = Turns { env: self.grid.env, state, warps }.run_for(barriers, patience, stop);
-        if ended == Ended::Endless {
+        let ended =
+            WarpScheduler { env: self.grid.env, state, warps }.run_for(barriers, quota, stop);
+        if ended == BlockStatus::Endless {
             self.stop.fetch_min(*index, Relaxed);
         }
         ended
     }
 
     /// How long a block may run alone: one that may wait for another must give it a turn.
-    pub fn patience(&self) -> Patience {
-        if self.grid.env.program.polls { self.long() } else { Patience::ENDLESS }
+    pub fn quota(&self) -> InstructionQuota {
+        if self.grid.env.program.polls { self.long_quota() } else { InstructionQuota::UNLIMITED }
     }
 
     /// Far more than most blocks need, and soon over.
-    pub fn long(&self) -> Patience {
-        Patience { block: (1 << 20).min(self.grid.env.budget / 4), ..Patience::ENDLESS }
+    pub fn long_quota(&self) -> InstructionQuota {
+        InstructionQuota {
+            block: (1 << 20).min(self.grid.env.budget / 4),
+            ..InstructionQuota::UNLIMITED
+        }
     }
 
     /// What a block that has ended leaves; None if there is nothing to report.
-    pub fn leavings<R: Record>(&self, worker: &mut Worker<R>) -> Option<BlockResult> {
-        let Resident { index, state, .. } = worker;
+    pub fn take_result<R: Record>(&self, worker: &mut BlockStorage<R>) -> Option<BlockResult> {
+        let ResidentBlock { index, state, .. } = worker;
         let mut result = BlockResult {
             index: *index,
             raw: std::mem::take(&mut state.log.raw),
@@ -104,7 +118,7 @@ impl<'r, 'e> Run<'r, 'e> {
         if let Some(Checks { trace, watch, .. }) = &mut state.monitor.checks {
             result.trace =
                 trace.as_mut().map_or_else(Vec::new, |trace| trace.take(self.grid.env.program));
-            result.written = watch.as_mut().and_then(Watcher::take);
+            result.written = watch.as_mut().and_then(WatchpointMonitor::take);
         }
         let silent = result.raw.is_empty()
             && result.printed.is_empty()

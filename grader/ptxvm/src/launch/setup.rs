@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::blocks::Grid;
 use super::config::{Launch, Options};
 use super::cooperative;
-use super::start::{Start, param_value};
+use super::initial_state::{InitialState, param_value};
 use crate::error::LaunchError;
 use crate::isa::ir::Uniform;
 use crate::machine::exec::state::Env;
@@ -101,7 +101,7 @@ impl<'m> Setup<'m> {
     pub fn grid<'e>(&self, env: &'e Env<'e>) -> Grid<'e> {
         Grid {
             env,
-            start: Start::new(env, self.launch, &self.shared, self.first_variable),
+            start: InitialState::new(env, self.launch, &self.shared, self.first_variable),
             size: self.launch.grid,
             room: cooperative::room(self.launch, self.shared.packed),
             cooperative: self.cooperative,

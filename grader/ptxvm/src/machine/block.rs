@@ -6,9 +6,9 @@ use crate::finding::FindingKind;
 use crate::isa::ir::Op;
 use crate::isa::names::Pc;
 use crate::machine::exec::barrier::finish_reduction;
-use crate::machine::exec::state::{BlockState, Env, Machine, Pause, SLICE};
+use crate::machine::exec::state::{BlockState, Env, Machine, SLICE, YieldReason};
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::split::Status;
+use crate::machine::warp::simt_stack::WarpStatus;
 use crate::machine::warp::state::Warp;
 
 /// PTX ISA 9.7.13.1: 16 barriers for a block.
@@ -20,7 +20,7 @@ const BUDGETS_OF_A_BLOCK: u64 = 2;
 
 /// Instructions that the warps of a block may execute, all of them waiting in vain, until nobody believes any more that one
 /// of them will do something else.
-const QUIET_INSTRUCTIONS: u64 = 1 << 23;
+const IDLE_INSTRUCTIONS: u64 = 1 << 23;
 
 /// One barrier between two releases.
 #[derive(Clone, Debug, Default)]
@@ -49,21 +49,21 @@ impl Default for Barriers {
 
 /// How long a block may run before others get their turn.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct InstructionQuota {
     /// Instructions of all its warps.
     pub block: u64,
     /// Instructions of one warp before the next one runs.
     pub warp: u64,
 }
 
-impl Patience {
+impl InstructionQuota {
     /// Until the block ends.
-    pub const ENDLESS: Self = Self { block: u64::MAX, warp: SLICE };
+    pub const UNLIMITED: Self = Self { block: u64::MAX, warp: SLICE };
 }
 
 /// How a block ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum BlockStatus {
     Complete,
     /// A warp spent its budget, or a thread its stack: later blocks need not run.
     Endless,
@@ -77,12 +77,12 @@ pub(crate) enum Ended {
 
 /// Tells when all wait for each other in loops: each has come back to where it was, again and again, and no register has changed.
 #[derive(Debug, Default)]
-pub(crate) struct Stalled {
+pub(crate) struct LivelockDetector {
     turns: usize,
     fingerprint: Option<u64>,
 }
 
-impl Stalled {
+impl LivelockDetector {
     /// After one more turn in which one of `all` did nothing but wait, and each one before it. True if that will not change.
     pub fn is_certain(&mut self, all: usize, fingerprint: impl FnOnce() -> u64) -> bool {
         /// Turns of each between two looks.
@@ -92,67 +92,66 @@ impl Stalled {
             return false;
         }
         self.turns = 0;
-        let now = fingerprint();
-        self.fingerprint.replace(now) == Some(now)
+        let current = fingerprint();
+        self.fingerprint.replace(current) == Some(current)
     }
 }
 
 /// The barriers of a block and its warps.
-pub(crate) struct Turns<'t, 'e, M> {
+pub(crate) struct WarpScheduler<'t, 'e, M> {
     pub env: &'t Env<'e>,
     pub state: &'t mut BlockState<M>,
     pub warps: &'t mut [Warp],
 }
 
-impl<M: Monitor> Turns<'_, '_, M> {
+impl<M: Monitor> WarpScheduler<'_, '_, M> {
     /// Runs all warps to their end. `stop` is asked between slices.
-    pub fn run(mut self, stop: impl Fn() -> bool) -> Ended {
-        self.run_for(&mut Barriers::default(), Patience::ENDLESS, stop)
+    pub fn run(mut self, stop: impl Fn() -> bool) -> BlockStatus {
+        self.run_for(&mut Barriers::default(), InstructionQuota::UNLIMITED, stop)
     }
 
     /// Runs all warps to their end, or until patience is spent: then it can go on later.
     pub fn run_for(
         &mut self,
         Barriers(barriers): &mut Barriers,
-        patience: Patience,
+        quota: InstructionQuota,
         stop: impl Fn() -> bool,
-    ) -> Ended {
-        let end = self.executed().saturating_add(patience.block);
-        let mut stalled = Stalled::default();
+    ) -> BlockStatus {
+        let end = self.executed().saturating_add(quota.block);
+        let mut livelock = LivelockDetector::default();
         loop {
-            if let Some(index) = self.overspent() {
+            if let Some(index) = self.over_budget() {
                 self.endless(index);
-                return Ended::Endless;
+                return BlockStatus::Endless;
             }
             if self.executed() >= end {
-                return Ended::Paused;
+                return BlockStatus::Paused;
             }
             let mut ran = false;
             let mut idle = true;
             for index in 0..self.warps.len() {
-                while self.warps[index].status == Status::Ready {
+                while self.warps[index].status == WarpStatus::Ready {
                     ran = true;
                     let warp = &mut self.warps[index];
-                    let pause =
-                        Machine { env: self.env, state: self.state, warp }.run(patience.warp);
-                    idle &= pause == Pause::Spins;
-                    match pause {
-                        Pause::Slice | Pause::Spins => {
+                    let reason = Machine { env: self.env, state: self.state, warp }.run(quota.warp);
+                    idle &= reason == YieldReason::Spins;
+                    match reason {
+                        YieldReason::Slice | YieldReason::Spins => {
                             if stop() {
-                                return Ended::Stopped;
+                                return BlockStatus::Stopped;
                             }
                             break;
                         }
-                        Pause::Endless => {
+                        YieldReason::Endless => {
                             self.endless(index);
-                            return Ended::Endless;
+                            return BlockStatus::Endless;
                         }
-                        Pause::Done => {
+                        YieldReason::Done => {
                             for barrier in &mut *barriers {
                                 self.release(barrier);
                             }
                         }
-                        Pause::Barrier { bar, id, threads } => {
+                        YieldReason::Barrier { bar, id, threads } => {
                             let barrier = &mut barriers[id as usize % BARRIERS];
                             self.arrive(barrier, index, bar, threads);
                             self.release(barrier);
@@ -160,29 +159,29 @@ impl<M: Monitor> Turns<'_, '_, M> {
                     }
                 }
             }
-            if self.waits_for_nobody(QUIET_INSTRUCTIONS.min(self.env.budget / 8)) {
-                return Ended::Endless;
+            if self.report_mbarrier_deadlock(IDLE_INSTRUCTIONS.min(self.env.budget / 8)) {
+                return BlockStatus::Endless;
             }
-            if self.warps.iter().all(|warp| warp.status == Status::Done) {
+            if self.warps.iter().all(|warp| warp.status == WarpStatus::Done) {
                 // A full stack ends the launch on a GPU, too, and filling that of every thread takes long.
                 let full =
                     self.state.log.has(|kind| matches!(kind, FindingKind::StackOverflow { .. }));
-                return if full { Ended::Endless } else { Ended::Complete };
+                return if full { BlockStatus::Endless } else { BlockStatus::Complete };
             }
             if !ran {
                 self.deadlock();
-                return Ended::Complete;
+                return BlockStatus::Complete;
             }
-            if idle && self.part_all() {
-                if patience.block != u64::MAX {
-                    return Ended::Idle;
+            if idle && self.allow_splits() {
+                if quota.block != u64::MAX {
+                    return BlockStatus::Idle;
                 }
-                if stalled.is_certain(1, || self.fingerprint()) {
-                    self.waits_in_vain();
-                    return Ended::Endless;
+                if livelock.is_certain(1, || self.fingerprint()) {
+                    self.report_livelock();
+                    return BlockStatus::Endless;
                 }
             } else {
-                stalled = Stalled::default();
+                livelock = LivelockDetector::default();
             }
         }
     }
@@ -191,7 +190,7 @@ impl<M: Monitor> Turns<'_, '_, M> {
         let warp = &self.warps[index];
         barrier.arrived = barrier.arrived.saturating_add(32);
         barrier.threads = threads;
-        if warp.status == Status::Ready {
+        if warp.status == WarpStatus::Ready {
             barrier.arrivals |= 1 << index;
         } else {
             barrier.waiting.push((index, at));
@@ -211,7 +210,7 @@ impl<M: Monitor> Turns<'_, '_, M> {
         if barrier.waiting.is_empty() {
             return;
         }
-        let living = self.warps.iter().filter(|warp| warp.status != Status::Done).count();
+        let living = self.warps.iter().filter(|warp| warp.status != WarpStatus::Done).count();
         let complete = match barrier.threads {
             Some(threads) => barrier.arrived >= threads,
             None => barrier.waiting.len() >= living,
@@ -225,14 +224,14 @@ impl<M: Monitor> Turns<'_, '_, M> {
         let mut there = barrier.waiting.iter().fold(0, |all, &(index, _)| all | 1 << index);
         there |= barrier.arrivals;
         if barrier.threads.is_none() {
-            let done = |&(_, warp): &(usize, &Warp)| warp.status == Status::Done;
+            let done = |&(_, warp): &(usize, &Warp)| warp.status == WarpStatus::Done;
             let ended = self.warps.iter().enumerate().filter(done);
             there = ended.fold(there, |all, (index, _)| all | 1 << index);
         }
         self.state.monitor.barrier(there);
         for &(index, at) in &barrier.waiting {
             let warp = &mut self.warps[index];
-            warp.status = Status::Ready;
+            warp.status = WarpStatus::Ready;
             if let Some(Op::Bar(bar)) = self.env.program.instruction(at).map(|instr| &instr.op)
                 && let Some((reduce, _)) = bar.reduce
             {
@@ -247,17 +246,19 @@ impl<M: Monitor> Turns<'_, '_, M> {
     fn check_same_barrier(&mut self, barrier: &Barrier) {
         let program = self.env.program;
         let Some(&(_, first)) = barrier.waiting.first() else { return };
-        let odd =
-            barrier.waiting.iter().find(|&&(_, at)| program.place(at) != program.place(first));
+        let odd = barrier
+            .waiting
+            .iter()
+            .find(|&&(_, at)| program.source_location(at) != program.source_location(first));
         if let Some(&(index, at)) = odd {
-            let other = program.place(first).cloned();
+            let other = program.source_location(first).cloned();
             self.record(FindingKind::BarrierDivergence { other }, at, index);
         }
     }
 
     fn record(&mut self, kind: FindingKind, pc: Pc, index: usize) {
         let warp = &self.warps[index];
-        let mask = if warp.now.mask == 0 { warp.live } else { warp.now.mask };
+        let mask = if warp.current.mask == 0 { warp.live } else { warp.current.mask };
         let thread = warp.index * 32 + mask.trailing_zeros().min(31);
         self.state.log.record(kind, pc, thread, mask.count_ones());
     }
@@ -268,23 +269,23 @@ impl<M: Monitor> Turns<'_, '_, M> {
     }
 
     /// A running warp, if the block has spent its budgets.
-    fn overspent(&self) -> Option<usize> {
+    fn over_budget(&self) -> Option<usize> {
         if self.executed() < self.env.budget.saturating_mul(BUDGETS_OF_A_BLOCK) {
             return None;
         }
-        self.warps.iter().position(|warp| warp.status != Status::Done)
+        self.warps.iter().position(|warp| warp.status != WarpStatus::Done)
     }
 
     /// A warp that does not wait at a barrier.
     fn running(&self) -> Option<usize> {
-        self.warps.iter().position(|warp| warp.status == Status::Ready)
+        self.warps.iter().position(|warp| warp.status == WarpStatus::Ready)
     }
 
     /// Lets the lanes of all warps part where some wait for others that spin. True if they might before.
-    fn part_all(&mut self) -> bool {
-        let could = self.warps.iter().all(|warp| warp.spin.may_part);
+    fn allow_splits(&mut self) -> bool {
+        let could = self.warps.iter().all(|warp| warp.spin.may_split);
         for warp in &mut *self.warps {
-            warp.spin.may_part = true;
+            warp.spin.may_split = true;
         }
         could
     }
@@ -300,8 +301,8 @@ impl<M: Monitor> Turns<'_, '_, M> {
     }
 
     /// The block waits in vain: its first warp that waits in a loop is told of.
-    pub fn waits_in_vain(&mut self) {
-        if !self.waits_for_nobody(0)
+    pub fn report_livelock(&mut self) {
+        if !self.report_mbarrier_deadlock(0)
             && let Some(index) = self.running()
         {
             self.endless(index);
@@ -310,18 +311,18 @@ impl<M: Monitor> Turns<'_, '_, M> {
 
     fn endless(&mut self, index: usize) {
         let warp = &self.warps[index];
-        let (instructions, pc) = (warp.executed, warp.now.pc);
+        let (instructions, pc) = (warp.executed, warp.current.pc);
         self.record(FindingKind::EndlessLoop { instructions }, pc, index);
     }
 
     /// All that is left waits for phases of barrier objects that nobody can complete, and nothing has changed for so many
     /// instructions. Tells so.
-    fn waits_for_nobody(&mut self, patience: u64) -> bool {
+    fn report_mbarrier_deadlock(&mut self, quota: u64) -> bool {
         if self.state.mbarriers.is_empty() {
             return false;
         }
         let executed = self.executed();
-        let Some(waiting) = self.state.mbarriers.deadlock(self.warps, executed, patience) else {
+        let Some(waiting) = self.state.mbarriers.deadlock(self.warps, executed, quota) else {
             return false;
         };
         for (pc, thread, lanes, kind) in waiting {
@@ -334,12 +335,12 @@ impl<M: Monitor> Turns<'_, '_, M> {
     fn deadlock(&mut self) {
         let mut waiting =
             self.warps.iter().enumerate().filter_map(|(index, warp)| match warp.status {
-                Status::Waiting(id) => Some((index, id, warp.now.pc - 1)),
+                WarpStatus::Waiting(id) => Some((index, id, warp.current.pc - 1)),
                 _ => None,
             });
         let Some((index, id, at)) = waiting.next() else { return };
         let other = waiting.find(|&(_, other, _)| other != id).map(|(.., at)| at);
-        let other = other.and_then(|at| self.env.program.place(at)).cloned();
+        let other = other.and_then(|at| self.env.program.source_location(at)).cloned();
         self.record(FindingKind::BarrierDivergence { other }, at, index);
     }
 }

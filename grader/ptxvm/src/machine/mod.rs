@@ -1,9 +1,9 @@
 //! The machine that runs a block: warps in lockstep, their registers, divergence, barriers and memory accesses.
 
 pub(crate) mod async_copies;
-pub(crate) mod barrier_objects;
 pub(crate) mod block;
 pub(crate) mod exec;
+pub(crate) mod mbarriers;
 pub(crate) mod monitor;
 pub(crate) mod registers;
 pub(crate) mod simd;

@@ -5,10 +5,10 @@
 
 use crate::finding::{AccessKind, Log};
 use crate::isa::ir::Instr;
-use crate::isa::names::{Pc, R};
+use crate::isa::names::{Pc, Reg32};
 use crate::isa::ordering::Ordering;
 use crate::isa::window::Window;
-use crate::lanes::Words;
+use crate::lanes::LaneIndices;
 use crate::lanes::coordinates;
 use crate::machine::registers::Registers;
 use crate::memory::flat::Flat;
@@ -28,7 +28,7 @@ pub(crate) struct Event<'a> {
     /// Lanes whose access was valid and happened.
     pub done: u32,
     /// Those of them that a check of races needs to see: of many lanes that read one word, two are as good as all.
-    pub telling: u32,
+    pub representative_lanes: u32,
     /// Addresses inside the window.
     pub addresses: &'a [u64; 32],
     pub block: [u32; 3],
@@ -47,7 +47,7 @@ pub(crate) struct Event<'a> {
     pub ends_copy: bool,
     /// Registers of the warp, and for a store of single words the one that was stored.
     pub registers: &'a Registers,
-    pub stored: Option<R>,
+    pub stored: Option<Reg32>,
     /// Lanes that stored less than a word, and by that what lay there already.
     pub unchanged: u32,
 }
@@ -62,7 +62,7 @@ impl Event<'_> {
 /// Aligned words that lanes read, all of one buffer or of shared memory, and all written before.
 pub(crate) struct WordReads<'a> {
     pub window: Window,
-    pub words: &'a Words,
+    pub words: &'a LaneIndices,
     pub mask: u32,
     /// Index of the warp in its block.
     pub warp: u32,
@@ -91,7 +91,7 @@ pub(crate) struct Step<'a> {
 
 /// What a warp does at the barrier object (`mbarrier`) at an address of shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PhaseStep {
+pub(crate) enum MbarrierEvent {
     /// Lanes arrive, and what they did before is released.
     Arrive(u64),
     /// The phase is over.
@@ -128,7 +128,7 @@ pub(crate) trait Monitor {
     /// The lanes of a warp have met (`__syncwarp`).
     fn warp_barrier(&mut self, _warp: u32) {}
     /// A warp has taken these steps at barrier objects, in their order.
-    fn phases(&mut self, _warp: u32, _steps: &[PhaseStep]) {}
+    fn phases(&mut self, _warp: u32, _steps: &[MbarrierEvent]) {}
     /// Lanes of a warp execute a fence.
     fn fence(&mut self, _warp: u32, _lanes: u32, _fence: Ordering) {}
     /// Where several blocks take turns, each has a monitor: swaps with `common` what belongs to the launch, not to the block.
@@ -190,7 +190,7 @@ impl<M: Monitor> Monitor for Option<M> {
         }
     }
 
-    fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
+    fn phases(&mut self, warp: u32, steps: &[MbarrierEvent]) {
         if let Some(monitor) = self {
             monitor.phases(warp, steps);
         }
@@ -256,7 +256,7 @@ macro_rules! forward_to_fields {
                 $(self.$field.warp_barrier(warp);)*
             }
 
-            fn phases(&mut self, warp: u32, steps: &[$crate::machine::monitor::PhaseStep]) {
+            fn phases(&mut self, warp: u32, steps: &[$crate::machine::monitor::MbarrierEvent]) {
                 $(self.$field.phases(warp, steps);)*
             }
 

@@ -1,14 +1,14 @@
 //! The register files of a warp.
 
-use crate::isa::names::{P, Q, R, Slot};
-use crate::lanes::Row;
+use crate::isa::names::{Pred, Reg32, Reg64, Slot};
+use crate::lanes::LaneArray;
 use crate::program::code::Program;
 
 /// Register files; every register holds a value for each of the 32 lanes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Registers {
-    pub r: Vec<Row<u32>>,
-    pub q: Vec<Row<u64>>,
+    pub r: Vec<LaneArray<u32>>,
+    pub q: Vec<LaneArray<u64>>,
     pub p: Vec<u32>,
     /// The carry flag of each lane.
     pub carry: u32,
@@ -17,8 +17,8 @@ pub(crate) struct Registers {
 impl Registers {
     pub fn new(program: &Program) -> Self {
         Self {
-            r: vec![Row([0; 32]); program.r_count],
-            q: vec![Row([0; 32]); program.q_count],
+            r: vec![LaneArray([0; 32]); program.r_count],
+            q: vec![LaneArray([0; 32]); program.q_count],
             p: vec![0; program.p_count],
             carry: 0,
         }
@@ -28,8 +28,8 @@ impl Registers {
     /// must not look right by chance, as it does with zeros.
     pub fn undefined(program: &Program) -> Self {
         let mut registers = Self::new(program);
-        registers.r.fill(Row([u32::MAX; 32]));
-        registers.q.fill(Row([u64::MAX; 32]));
+        registers.r.fill(LaneArray([u32::MAX; 32]));
+        registers.q.fill(LaneArray([u64::MAX; 32]));
         registers
     }
 
@@ -42,33 +42,33 @@ impl Registers {
     }
 
     #[inline(always)]
-    pub fn r(&self, register: R) -> &[u32; 32] {
+    pub fn r(&self, register: Reg32) -> &[u32; 32] {
         &self.r[register.0 as usize].0
     }
 
     #[inline(always)]
-    pub fn r_mut(&mut self, register: R) -> &mut [u32; 32] {
+    pub fn r_mut(&mut self, register: Reg32) -> &mut [u32; 32] {
         &mut self.r[register.0 as usize].0
     }
 
     #[inline(always)]
-    pub fn q(&self, register: Q) -> &[u64; 32] {
+    pub fn q(&self, register: Reg64) -> &[u64; 32] {
         &self.q[register.0 as usize].0
     }
 
     #[inline(always)]
-    pub fn q_mut(&mut self, register: Q) -> &mut [u64; 32] {
+    pub fn q_mut(&mut self, register: Reg64) -> &mut [u64; 32] {
         &mut self.q[register.0 as usize].0
     }
 
     #[inline(always)]
-    pub fn p(&self, register: P) -> u32 {
+    pub fn p(&self, register: Pred) -> u32 {
         self.p[register.0 as usize]
     }
 
     /// Sets a predicate in the lanes of a mask.
     #[inline(always)]
-    pub fn set_p(&mut self, register: P, mask: u32, value: u32) {
+    pub fn set_p(&mut self, register: Pred, mask: u32, value: u32) {
         let old = &mut self.p[register.0 as usize];
         *old = (*old & !mask) | (value & mask);
     }
@@ -77,8 +77,8 @@ impl Registers {
     #[inline(always)]
     pub fn lane(&self, slot: Slot, lane: usize) -> u64 {
         match slot {
-            Slot::R(register) => self.r(register)[lane].into(),
-            Slot::Q(register) => self.q(register)[lane],
+            Slot::Reg32(register) => self.r(register)[lane].into(),
+            Slot::Reg64(register) => self.q(register)[lane],
             Slot::Sink => 0,
         }
     }
@@ -86,8 +86,8 @@ impl Registers {
     #[inline(always)]
     pub fn set_lane(&mut self, slot: Slot, lane: usize, value: u64) {
         match slot {
-            Slot::R(register) => self.r_mut(register)[lane] = value as u32,
-            Slot::Q(register) => self.q_mut(register)[lane] = value,
+            Slot::Reg32(register) => self.r_mut(register)[lane] = value as u32,
+            Slot::Reg64(register) => self.q_mut(register)[lane] = value,
             Slot::Sink => {}
         }
     }

@@ -22,7 +22,7 @@ const MAX_LEN: usize = MIDDLE as usize - (1 << 20);
 
 /// Numbers of the buffers in the window.
 #[derive(Debug, Default)]
-pub(super) struct Dense {
+pub(super) struct SlotTable {
     /// By slot.
     buffers: Vec<usize>,
     /// Slots whose buffers were freed, in the order in which that happened.
@@ -40,7 +40,7 @@ fn slot(address: u64) -> usize {
     (address >> SLOT) as usize - SLOTS
 }
 
-impl Dense {
+impl SlotTable {
     /// Number of the buffer in whose slot an address of the window lies.
     pub fn buffer(&self, address: u64) -> Option<usize> {
         self.buffers.get(slot(address)).copied()

@@ -1,8 +1,8 @@
 //! Memory of one block or of the module: shared, constant and parameter space.
 
-use super::flights::Flights;
+use super::in_flight::InFlightWords;
 use super::layout::Layout;
-use crate::lanes::Words;
+use crate::lanes::LaneIndices;
 use crate::memory::lane_memory::{Fault, LaneMemory, byte_flags, within_word};
 
 /// Words with flags: for each byte whether it belongs to a variable (high nibble) and whether it was written (low nibble).
@@ -11,7 +11,7 @@ pub struct Flat {
     words: Vec<u32>,
     flags: Vec<u8>,
     read_only: bool,
-    flights: Flights,
+    in_flight: InFlightWords,
 }
 
 /// Every byte of a word written and owned.
@@ -27,7 +27,12 @@ impl Flat {
                 flags[byte as usize / 4] |= 0x10 << (byte & 3);
             }
         }
-        Self { words: vec![u32::MAX; words], flags, read_only: false, flights: Flights::default() }
+        Self {
+            words: vec![u32::MAX; words],
+            flags,
+            read_only: false,
+            in_flight: InFlightWords::default(),
+        }
     }
 
     /// Read-only memory, all zero at first.
@@ -61,23 +66,23 @@ impl Flat {
         self.words.clone_from(&other.words);
         self.flags.clone_from(&other.flags);
         self.read_only = other.read_only;
-        self.flights.clear();
+        self.in_flight.clear();
     }
 
     /// Bytes of the flags, and of what says where copies are on their way to.
     pub fn flag_bytes(&self) -> usize {
-        self.flags.len() + self.flights.bytes()
+        self.flags.len() + self.in_flight.bytes()
     }
 
     /// Copies that are on their way here.
     #[inline(always)]
-    pub fn flights(&self) -> &Flights {
-        &self.flights
+    pub fn in_flight_words(&self) -> &InFlightWords {
+        &self.in_flight
     }
 
     /// A copy of whole words to a checked place sets out: what is there until it arrives, nobody has written.
     pub fn set_out(&mut self, address: u64, size: u32) {
-        self.flights.begin(address, size);
+        self.in_flight.begin(address, size);
         for word in address / 4..(address + u64::from(size)) / 4 {
             self.words[word as usize] = u32::MAX;
             self.flags[word as usize] &= 0xF0;
@@ -86,12 +91,12 @@ impl Flat {
 
     /// It is about to be written.
     pub fn arrived(&mut self, address: u64, size: u32) {
-        self.flights.end(address, size);
+        self.in_flight.end(address, size);
     }
 
     /// All words, if those of the lanes of a mask were all written before.
     #[inline(always)]
-    pub fn written(&self, words: &Words, mask: u32) -> Option<&[u32]> {
+    pub fn written(&self, words: &LaneIndices, mask: u32) -> Option<&[u32]> {
         let near = words.span().and_then(|span| self.flags.get(span));
         let whole =
             near.is_some_and(|near| near.iter().fold(WHOLE, |all, flags| all & flags) == WHOLE);
@@ -172,7 +177,7 @@ impl LaneMemory for Flat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::Row;
+    use crate::lanes::LaneArray;
 
     fn two_variables() -> (Flat, u64) {
         let mut layout = Layout::default();
@@ -200,7 +205,7 @@ mod tests {
         assert_eq!(flat.get(0, 0, 1), (0xFF, false));
         // The other byte may be padding.
         assert_eq!(flat.get(0, 0, 2), (0xABFF, true));
-        let first = Words { index: Row([0; 32]), first: 0, reach: 0 };
+        let first = LaneIndices { index: LaneArray([0; 32]), first: 0, reach: 0 };
         assert_eq!(flat.written(&first, 1), None);
         assert!(flat.set_word(0, 7));
         assert_eq!(flat.written(&first, 1).map(|words| words[0]), Some(7));

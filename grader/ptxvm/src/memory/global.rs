@@ -5,10 +5,10 @@ mod tests;
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
-use super::dense::{self, Dense};
+use super::dense::{self, SlotTable};
 use super::heap::{Heap, HeapUse};
 use super::host::HostFault;
-use crate::lanes::Words;
+use crate::lanes::LaneIndices;
 use crate::memory::lane_memory::{Fault, LaneMemory, byte_flags, within_word};
 
 /// A global-memory allocation.
@@ -219,7 +219,7 @@ impl Buffer {
 
     /// The words of all lanes, if those of the mask were all written before.
     #[inline(always)]
-    pub fn gather(&self, words: &Words, mask: u32, values: &mut [u32; 32]) -> bool {
+    pub fn gather(&self, words: &LaneIndices, mask: u32, values: &mut [u32; 32]) -> bool {
         // A last word that is not whole cannot be read as one.
         let whole = &self.words[..self.len / 4];
         if words.reach == 0 {
@@ -337,7 +337,7 @@ struct Variables {
 pub struct Memory {
     pub(super) buffers: Vec<Buffer>,
     /// Which of them lie where a process can have them too.
-    pub(super) dense: Dense,
+    pub(super) dense: SlotTable,
     /// Numbers of buffers that are not used.
     pub(super) skipped: usize,
     variables: Vec<(String, Buffer)>,

@@ -7,11 +7,11 @@
 
 mod dense;
 pub mod flat;
-pub mod flights;
 pub mod global;
 pub(crate) mod grid_workspace;
 pub mod heap;
 pub mod host;
+pub mod in_flight;
 pub(crate) mod lane_memory;
 pub mod layout;
 pub mod local;

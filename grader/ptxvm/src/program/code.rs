@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::isa::ir::{Instr, Op, Uniform};
-use crate::isa::names::{Pc, Q, R};
+use crate::isa::names::{Pc, Reg32, Reg64};
 use crate::isa::ordering::Ordering;
 use crate::memory::layout::Layout;
 use crate::source_loc::SourceLoc;
@@ -12,8 +12,8 @@ use crate::source_loc::SourceLoc;
 /// Where a value that a launch fixes goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum UniformSlot {
-    R(R),
-    Q(Q),
+    Reg32(Reg32),
+    Reg64(Reg64),
 }
 
 /// Memory of a function that may be active more than once in a thread, on the call stack.
@@ -37,9 +37,9 @@ pub(crate) struct Program {
     pub code: Vec<Instr>,
     /// For each instruction 1 + the index of its place, or 0.
     pub places: Vec<u32>,
-    pub place_table: Vec<SourceLoc>,
+    pub source_locations: Vec<SourceLoc>,
     /// For each of them, whether it stands for code of the headers of cooperative groups.
-    pub place_in_groups: Vec<bool>,
+    pub in_group_headers: Vec<bool>,
     /// Sizes of the register files.
     pub r_count: usize,
     pub q_count: usize,
@@ -95,12 +95,12 @@ impl Program {
     /// Whether an instruction belongs to the headers of cooperative groups.
     pub fn in_groups(&self, pc: Pc) -> bool {
         let index = self.places.get(pc as usize).and_then(|id| id.checked_sub(1));
-        index.and_then(|index| self.place_in_groups.get(index as usize)).is_some_and(|&is| is)
+        index.and_then(|index| self.in_group_headers.get(index as usize)).is_some_and(|&is| is)
     }
 
     /// The line that an instruction came from.
-    pub fn place(&self, pc: Pc) -> Option<&SourceLoc> {
+    pub fn source_location(&self, pc: Pc) -> Option<&SourceLoc> {
         let index = self.places.get(pc as usize)?.checked_sub(1)?;
-        self.place_table.get(index as usize)
+        self.source_locations.get(index as usize)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::support::{Device, Plain, integers};
 use ptxvm::{
-    BufferId, Expansion, Factor, Launch, Number, Options, Provenance, Written,
+    BufferId, ElementOrigin, Expansion, Factor, Launch, Number, Options, Provenance,
     launch_with_provenance,
 };
 
@@ -52,7 +52,7 @@ impl Followed {
         assert!(self.provenance.is_complete());
     }
 
-    fn written(&self, buffer: BufferId, index: usize) -> Written {
+    fn written(&self, buffer: BufferId, index: usize) -> ElementOrigin {
         let byte = u64::from(self.size) * index as u64;
         self.provenance.element(&self.device.memory, buffer, byte, 10_000).expect("it was written")
     }

@@ -5,7 +5,7 @@ use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PRR, Q2, R1, R2, R3, R4};
 use crate::isa::ir::{Alu, Carry, Logic, Uniform};
-use crate::isa::names::P;
+use crate::isa::names::Pred;
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {
@@ -189,7 +189,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// A predicate operand as a register; `!p` gets one of its own.
-    pub fn plain_predicate(&mut self, operand: &Operand<'a>) -> Result<P> {
+    pub fn plain_predicate(&mut self, operand: &Operand<'a>) -> Result<Pred> {
         let guard = self.predicate_operand(operand)?;
         if !guard.negated {
             return Ok(guard.predicate);
@@ -201,6 +201,6 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     /// True for a register operand of 64 bits.
     pub fn is_wide(&mut self, operand: &Operand<'a>) -> bool {
-        matches!(operand, Operand::Name(name) if matches!(self.register(name), Some(Register::Q(_))))
+        matches!(operand, Operand::Name(name) if matches!(self.register(name), Some(Register::Reg64(_))))
     }
 }

@@ -6,15 +6,15 @@ use super::builder::{Callee, KernelBuilder};
 use super::callgraph;
 use super::cfg::Cfg;
 use super::labels::Labels;
+use super::poison::{self, PoisonTolerance};
 use super::postdom;
-use super::quiet::{self, Quiet};
 use crate::error::LoadError;
-use crate::frontend::line_table::Tracker;
+use crate::frontend::line_table::LineTracker;
 use crate::frontend::syntax::ast::{Function, Registers, Statement, VarSpace, Variable};
 use crate::isa::class::Class;
 use crate::isa::ir::alu::{R1, R2};
 use crate::isa::ir::{Alu, Instr, Op};
-use crate::isa::names::{Guard, NO_PC, P, Pc, Q, R};
+use crate::isa::names::{Guard, NO_PC, Pc, Pred, Reg32, Reg64};
 use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
 
@@ -24,16 +24,16 @@ pub(crate) type Result<T> = std::result::Result<T, LoadError>;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Register {
     /// 8, 16 or 32 bits.
-    R(R, u32),
-    Q(Q),
-    P(P),
+    Reg32(Reg32, u32),
+    Reg64(Reg64),
+    Pred(Pred),
     /// 128 bits: the low word and the high one.
-    Wide([Q; 2]),
+    Wide([Reg64; 2]),
 }
 
 /// Where a variable lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum VariableLocation {
     /// Index among the module's global variables.
     Global(u32),
     Const(u32),
@@ -53,7 +53,7 @@ pub(crate) struct Scope<'a> {
     pub families: Vec<(&'a str, u64, Type)>,
     /// The same of `.b128`.
     pub wide_families: Vec<(&'a str, u64)>,
-    pub variables: HashMap<&'a str, Place>,
+    pub variables: HashMap<&'a str, VariableLocation>,
 }
 
 /// A function under construction. Branch targets are indices of `code` until the end.
@@ -76,7 +76,7 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     pub line: usize,
     place: u32,
     /// The running instruction only moves a value.
-    pub quiet: Option<Quiet>,
+    pub poison: Option<PoisonTolerance>,
     /// Number of the file that the code comes from, before inlining.
     file: u32,
     guard: Option<Guard>,
@@ -96,19 +96,19 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         let params = function.params.iter().map(|param| param.name);
         if let Some(callee) = signature {
             let place = |&(at, _): &(u32, u32)| match callee.frame {
-                Some(_) => Place::Frame(at),
-                None => Place::Local(at),
+                Some(_) => VariableLocation::Frame(at),
+                None => VariableLocation::Local(at),
             };
             let places = callee.params.iter().map(place);
             scope.variables.extend(params.zip(places));
             let places = callee.results.iter().map(place);
             scope.variables.extend(function.results.iter().map(|result| result.name).zip(places));
         } else {
-            let places = param_offsets.iter().map(|&offset| Place::KernelParam(offset));
+            let places = param_offsets.iter().map(|&offset| VariableLocation::KernelParam(offset));
             scope.variables.extend(params.zip(places));
         }
         let files = &builder.context.files;
-        let mut tracker = Tracker::new(files);
+        let mut tracker = LineTracker::new(files);
         let mut body = Self {
             builder,
             scopes: vec![scope],
@@ -123,16 +123,16 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             targets: HashMap::new(),
             line: function.line,
             place: 0,
-            quiet: None,
+            poison: None,
             file: 0,
             guard: None,
             class: None,
         };
         let lines = function.body.as_deref().unwrap_or_default();
-        let quiet = quiet::quiet(lines);
+        let poison = poison::tolerant_accesses(lines);
         for (index, line) in lines.iter().enumerate() {
             body.line = line.line;
-            body.quiet = quiet.get(&index).copied();
+            body.poison = poison.get(&index).copied();
             let done = match &line.statement {
                 Statement::Loc { at, inlined_at } => {
                     tracker.step(*at, *inlined_at);
@@ -197,21 +197,23 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     pub fn new_register(&mut self, ty: Type) -> Register {
         match ty.bits() {
-            1 => Register::P(self.builder.new_p()),
-            64 => Register::Q(self.builder.new_q()),
-            bits => Register::R(self.builder.new_r(), bits),
+            1 => Register::Pred(self.builder.new_p()),
+            64 => Register::Reg64(self.builder.new_q()),
+            bits => Register::Reg32(self.builder.new_r(), bits),
         }
     }
 
     fn variable(&mut self, variable: &Variable<'a>) -> Result<()> {
         let place = match variable.space {
             VarSpace::Local => match self.frame {
-                Some(frame) => Place::Frame(self.builder.place_in_frame(frame, variable)?),
-                None => Place::Local(self.builder.place_local(variable)?),
+                Some(frame) => {
+                    VariableLocation::Frame(self.builder.place_in_frame(frame, variable)?)
+                }
+                None => VariableLocation::Local(self.builder.place_local(variable)?),
             },
-            VarSpace::Param => Place::Local(self.builder.place_param(variable)?),
-            VarSpace::Shared if variable.unsized_array => Place::DynamicShared,
-            VarSpace::Shared => Place::Shared(self.builder.place_shared(variable)?),
+            VarSpace::Param => VariableLocation::Local(self.builder.place_param(variable)?),
+            VarSpace::Shared if variable.unsized_array => VariableLocation::DynamicShared,
+            VarSpace::Shared => VariableLocation::Shared(self.builder.place_shared(variable)?),
             VarSpace::Global | VarSpace::Const => {
                 return Err(self.unsupported("global variables inside a function"));
             }
@@ -282,20 +284,20 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     }
 
     /// Adds such a step into a new register.
-    pub fn step(&mut self, op: R1, a: R) -> R {
+    pub fn step(&mut self, op: R1, a: Reg32) -> Reg32 {
         let d = self.builder.new_r();
         self.prepare(Alu::R1(op, d, a));
         d
     }
 
-    pub fn step2(&mut self, op: R2, a: R, b: R) -> R {
+    pub fn step2(&mut self, op: R2, a: Reg32, b: Reg32) -> Reg32 {
         let d = self.builder.new_r();
         self.prepare(Alu::R2(op, d, a, b));
         d
     }
 
     /// Adds the member mask of the warp operation that follows; it is the operation that counts.
-    pub fn emit_members(&mut self, members: R) {
+    pub fn emit_members(&mut self, members: Reg32) {
         self.places.push(self.place);
         self.code.push(Instr { op: Op::Members(members), guard: self.guard, class: None });
     }

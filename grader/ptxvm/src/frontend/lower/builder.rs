@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::body::Body;
-use super::{Context, ModulePlace, callgraph};
+use super::{Context, ModuleSymbol, callgraph};
 use crate::error::LoadError;
-use crate::frontend::line_table::Tracker;
+use crate::frontend::line_table::LineTracker;
 use crate::frontend::syntax::ast::{Function, Variable};
 use crate::isa::ir::{Instr, Op, Special, Uniform};
-use crate::isa::names::{NO_PC, P, Pc, Q, R, Slot};
+use crate::isa::names::{NO_PC, Pc, Pred, Reg32, Reg64, Slot};
 use crate::memory::layout::{FRAME_GAP, Layout};
 use crate::program::code::{Frame, Program, UniformSlot};
 use crate::program::module::{Kernel, ParamType};
@@ -47,11 +47,11 @@ pub(crate) struct KernelBuilder<'c, 'f, 'a> {
     queue: Vec<&'f Function<'a>>,
     calls: Vec<(usize, &'a str)>,
     /// Functions that may be active more than once, with the circle of calls that they are in.
-    circles: HashMap<&'f str, u32>,
+    call_cycles: HashMap<&'f str, u32>,
     /// For each frame its layout and the circle of its function.
     frames: Vec<(Layout, u32)>,
     /// Holds the address of the running function's frame.
-    pub frame_pointer: Q,
+    pub frame_pointer: Reg64,
     /// Reads what the driver tells a cooperative launch.
     pub asks_for_grid: bool,
     /// Reads memory where other blocks have written it, not in its own cache.
@@ -74,13 +74,13 @@ pub(crate) fn kernel<'f, 'a>(
         callees: HashMap::new(),
         queue: Vec::new(),
         calls: Vec::new(),
-        circles: callgraph::circles(context, function),
+        call_cycles: callgraph::call_cycles(context, function),
         frames: Vec::new(),
-        frame_pointer: Q(0),
+        frame_pointer: Reg64(0),
         asks_for_grid: false,
         reads_past_cache: false,
     };
-    if !builder.circles.is_empty() {
+    if !builder.call_cycles.is_empty() {
         builder.frame_pointer = builder.new_q();
     }
     let (mut params, mut param_offsets, mut end) = (Vec::new(), Vec::new(), 0u64);
@@ -123,8 +123,8 @@ pub(crate) fn kernel<'f, 'a>(
         }
     }
     let unread = |slot| match slot {
-        Slot::R(register) => !read(&(false, register.0)),
-        Slot::Q(register) => !read(&(true, register.0)),
+        Slot::Reg32(register) => !read(&(false, register.0)),
+        Slot::Reg64(register) => !read(&(true, register.0)),
         Slot::Sink => false,
     };
     for instr in &mut program.code {
@@ -142,7 +142,14 @@ pub(crate) fn kernel<'f, 'a>(
         .uniforms
         .into_iter()
         .map(|((uniform, wide), index)| {
-            (uniform, if wide { UniformSlot::Q(Q(index)) } else { UniformSlot::R(R(index)) })
+            (
+                uniform,
+                if wide {
+                    UniformSlot::Reg64(Reg64(index))
+                } else {
+                    UniformSlot::Reg32(Reg32(index))
+                },
+            )
         })
         .collect();
     program.written = crate::frontend::write_set::written(&program);
@@ -150,41 +157,41 @@ pub(crate) fn kernel<'f, 'a>(
 }
 
 impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
-    pub fn new_r(&mut self) -> R {
+    pub fn new_r(&mut self) -> Reg32 {
         self.program.r_count += 1;
-        R(self.program.r_count as u32 - 1)
+        Reg32(self.program.r_count as u32 - 1)
     }
 
-    pub fn new_q(&mut self) -> Q {
+    pub fn new_q(&mut self) -> Reg64 {
         self.program.q_count += 1;
-        Q(self.program.q_count as u32 - 1)
+        Reg64(self.program.q_count as u32 - 1)
     }
 
-    pub fn new_p(&mut self) -> P {
+    pub fn new_p(&mut self) -> Pred {
         self.program.p_count += 1;
-        P(self.program.p_count as u32 - 1)
+        Pred(self.program.p_count as u32 - 1)
     }
 
     /// The register that holds a value which the launch fixes.
-    pub fn uniform_r(&mut self, uniform: Uniform) -> R {
+    pub fn uniform_r(&mut self, uniform: Uniform) -> Reg32 {
         if let Some(&index) = self.uniforms.get(&(uniform, false)) {
-            return R(index);
+            return Reg32(index);
         }
         let register = self.new_r();
         self.uniforms.insert((uniform, false), register.0);
         register
     }
 
-    pub fn uniform_q(&mut self, uniform: Uniform) -> Q {
+    pub fn uniform_q(&mut self, uniform: Uniform) -> Reg64 {
         if let Some(&index) = self.uniforms.get(&(uniform, true)) {
-            return Q(index);
+            return Reg64(index);
         }
         let register = self.new_q();
         self.uniforms.insert((uniform, true), register.0);
         register
     }
 
-    pub fn zero(&mut self) -> R {
+    pub fn zero(&mut self) -> Reg32 {
         self.uniform_r(Uniform::Special(Special::Zero))
     }
 
@@ -298,7 +305,7 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
         if function.body.is_none() || function.is_entry {
             return Err(LoadError::unsupported(line, super::refuse::function(name)));
         }
-        let frame = self.circles.get(name).map(|&circle| {
+        let frame = self.call_cycles.get(name).map(|&circle| {
             self.frames.push((Layout::default(), circle));
             self.program.frames.push(Frame::default());
             self.frames.len() as u32 - 1
@@ -327,15 +334,15 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
     }
 
     /// Number of a source line in the kernel's table, from 1.
-    pub fn place_id(&mut self, tracker: &Tracker) -> u32 {
+    pub fn place_id(&mut self, tracker: &LineTracker) -> u32 {
         let Some(loc) = tracker.now() else { return 0 };
         let key = (loc.clone(), tracker.in_groups());
         if let Some(&id) = self.place_ids.get(&key) {
             return id;
         }
-        self.program.place_table.push(key.0.clone());
-        self.program.place_in_groups.push(key.1);
-        let id = self.program.place_table.len() as u32;
+        self.program.source_locations.push(key.0.clone());
+        self.program.in_group_headers.push(key.1);
+        let id = self.program.source_locations.len() as u32;
         self.place_ids.insert(key, id);
         id
     }
@@ -353,7 +360,7 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
     }
 
     /// A variable of the module, as a kernel sees it.
-    pub fn module_place(&self, name: &str) -> Option<ModulePlace<'f, 'a>> {
+    pub fn module_place(&self, name: &str) -> Option<ModuleSymbol<'f, 'a>> {
         self.context.variables.get(name).copied()
     }
 }

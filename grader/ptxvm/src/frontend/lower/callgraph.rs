@@ -150,7 +150,7 @@ fn called<'f, 'a>(context: &Context<'f, 'a>, caller: &Function<'a>) -> Vec<&'f F
 }
 
 /// A function on the way of the search.
-struct Visit<'f, 'a> {
+struct SearchFrame<'f, 'a> {
     function: &'f str,
     index: u32,
     /// Smallest index that it reaches.
@@ -161,16 +161,16 @@ struct Visit<'f, 'a> {
 
 /// The functions that may call themselves, directly or through others, each with the number of its circle (Tarjan 1972,
 /// strongly connected components, without recursion of its own).
-pub(crate) fn circles<'f, 'a>(
+pub(crate) fn call_cycles<'f, 'a>(
     context: &Context<'f, 'a>,
     root: &'f Function<'a>,
 ) -> HashMap<&'f str, u32> {
-    let mut circles = HashMap::new();
+    let mut call_cycles = HashMap::new();
     let mut indices: HashMap<&str, u32> = HashMap::new();
     // Functions whose component is not known yet, in the order of their index.
     let mut open: Vec<&str> = Vec::new();
-    let mut way: Vec<Visit> = Vec::new();
-    let enter = |function: &'f Function<'a>, index: u32| Visit {
+    let mut way: Vec<SearchFrame> = Vec::new();
+    let enter = |function: &'f Function<'a>, index: u32| SearchFrame {
         function: function.name,
         index,
         low: index,
@@ -206,8 +206,8 @@ pub(crate) fn circles<'f, 'a>(
         let members = open.split_off(start);
         let calls_itself = done.calls.iter().any(|callee| callee.name == done.function);
         if members.len() > 1 || calls_itself {
-            circles.extend(members.into_iter().map(|name| (name, done.index)));
+            call_cycles.extend(members.into_iter().map(|name| (name, done.index)));
         }
     }
-    circles
+    call_cycles
 }

@@ -1,16 +1,16 @@
 //! Calls: by name, through pointers, and of the functions of the CUDA runtime.
 
-use super::body::{Body, Place, Result};
+use super::body::{Body, Result, VariableLocation};
 use super::callgraph::Call;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::class::Class;
-use crate::isa::ir::{Alu, Enter, Leave, Op, System, Uniform, alu};
-use crate::isa::names::{Guard, Q};
+use crate::isa::ir::{Alu, EnterFrame, LeaveFrame, Op, System, Uniform, alu};
+use crate::isa::names::{Guard, Reg64};
 use crate::isa::types::Type;
 
 /// Local addresses of the `.param` variables of a call.
-struct Actual {
+struct ActualArgument {
     arguments: Vec<u32>,
     results: Vec<u32>,
 }
@@ -24,7 +24,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let Some(call) = Call::parse(operands) else {
             return Err(self.unsupported("this form of `call`"));
         };
-        let actual = Actual {
+        let actual = ActualArgument {
             results: self.local_addresses(call.results)?,
             arguments: self.local_addresses(call.arguments)?,
         };
@@ -40,7 +40,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    fn call_name(&mut self, name: &'a str, actual: &Actual) -> Result<()> {
+    fn call_name(&mut self, name: &'a str, actual: &ActualArgument) -> Result<()> {
         let result = actual.results.first().copied();
         let system = match (name, actual.arguments.as_slice()) {
             ("vprintf", &[format, arguments]) => System::Printf { format, arguments, result },
@@ -57,7 +57,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn call_function(&mut self, name: &'a str, actual: &Actual) -> Result<()> {
+    fn call_function(&mut self, name: &'a str, actual: &ActualArgument) -> Result<()> {
         let callee = self.builder.callee(name, self.line)?;
         if callee.params.len() != actual.arguments.len()
             || callee.results.len() != actual.results.len()
@@ -79,15 +79,20 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let pointer = self.builder.frame_pointer;
         let caller = self.frame.filter(|&caller| self.builder.leads_back(caller, frame));
         let arguments = arguments.map(|(&(to, size), &from)| (from, to, size)).collect();
-        self.emit(Op::Enter(Box::new(Enter { frame, caller, pointer, arguments })));
+        self.emit(Op::EnterFrame(Box::new(EnterFrame { frame, caller, pointer, arguments })));
         self.emit_call(name);
         let results = results.map(|(&(from, size), &to)| (from, to, size)).collect();
-        self.emit(Op::Leave(Box::new(Leave { frame, caller, pointer, results })));
+        self.emit(Op::LeaveFrame(Box::new(LeaveFrame { frame, caller, pointer, results })));
         Ok(())
     }
 
     /// Compares the pointer with one function after another. Lanes may call different ones; they meet again behind the call.
-    fn call_pointer(&mut self, pointer: Q, prototype: &str, actual: &Actual) -> Result<()> {
+    fn call_pointer(
+        &mut self,
+        pointer: Reg64,
+        prototype: &str,
+        actual: &ActualArgument,
+    ) -> Result<()> {
         let Some(candidates) = self.targets.get(prototype).cloned() else {
             return Err(self.malformed(format!("unknown prototype `{prototype}`")));
         };
@@ -115,7 +120,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             .iter()
             .map(|operand| match operand {
                 Operand::Name(name) => match self.place_of(name)? {
-                    Some(Place::Local(start)) => Ok(start),
+                    Some(VariableLocation::Local(start)) => Ok(start),
                     _ => {
                         Err(self.unsupported("arguments of a call that are no `.param` variables"))
                     }

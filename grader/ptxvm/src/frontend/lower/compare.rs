@@ -5,7 +5,7 @@ use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PQQ, PRR, R1};
 use crate::isa::ir::{Alu, Logic, Uniform};
-use crate::isa::names::P;
+use crate::isa::names::Pred;
 use crate::isa::types::Type;
 
 /// A comparison as one of the machine's, with its operands swapped or its result inverted.
@@ -110,8 +110,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
         ty: Type,
-        into: Option<P>,
-    ) -> Result<(P, Option<(Logic, P)>)> {
+        into: Option<Pred>,
+    ) -> Result<(Pred, Option<(Logic, Pred)>)> {
         let comparison = if ty.is_float() {
             Comparison::take_float(modifiers)
         } else {
@@ -177,7 +177,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok((result, combine))
     }
 
-    fn combined(&mut self, d: P, result: P, combine: Option<(Logic, P)>) {
+    fn combined(&mut self, d: Pred, result: Pred, combine: Option<(Logic, Pred)>) {
         match combine {
             Some((logic, c)) => self.alu(Alu::Logic(logic, d, result, c)),
             None if d == result => {}
@@ -233,7 +233,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         d: &Operand<'a>,
         a: &Operand<'a>,
         b: &Operand<'a>,
-        p: P,
+        p: Pred,
         ty: Type,
     ) -> Result<()> {
         if ty.bits() == 64 {

@@ -6,7 +6,7 @@ use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PQQ, Q1, Q2, QQR, QR, QRR, R1, R2, RQ};
 use crate::isa::ir::{Alu, Op, Uniform};
-use crate::isa::names::{Q, R};
+use crate::isa::names::{Reg32, Reg64};
 use crate::isa::ops::round::Mode;
 use crate::isa::types::Type;
 use crate::isa::window::Window;
@@ -14,14 +14,14 @@ use crate::isa::window::Window;
 /// A value between two steps of a conversion.
 #[derive(Clone, Copy)]
 enum Value {
-    R(R),
-    Q(Q),
+    Reg32(Reg32),
+    Reg64(Reg64),
 }
 
 /// What a conversion asks for besides its types.
 #[expect(clippy::struct_excessive_bools, reason = "each is a modifier of the instruction")]
 #[derive(Clone, Copy)]
-struct How {
+struct ConversionModifiers {
     mode: Mode,
     /// `.rni` and its like: to an integer in the float format.
     integral: Option<Mode>,
@@ -32,7 +32,7 @@ struct How {
     finite: bool,
 }
 
-impl How {
+impl ConversionModifiers {
     fn take(modifiers: &mut Modifiers) -> Self {
         let integral = modifiers.take_any(&["rni", "rzi", "rmi", "rpi"]).map(|name| match name {
             "rni" => Mode::Nearest,
@@ -114,25 +114,25 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return self.unpack_halves(&parts[2..], high);
         }
         for (part, value) in parts.iter().zip([low, high]) {
-            if let Some(Register::R(d, _)) = self.dst(part)? {
+            if let Some(Register::Reg32(d, _)) = self.dst(part)? {
                 self.alu(Alu::R1(R1::Mov, d, value));
             }
         }
         Ok(())
     }
 
-    fn unpack_halves(&mut self, parts: &[Operand<'a>], a: R) -> Result<()> {
+    fn unpack_halves(&mut self, parts: &[Operand<'a>], a: Reg32) -> Result<()> {
         let high = self.builder.new_r();
         self.alu(Alu::R1(R1::High16, high, a));
         for (part, (op, value)) in parts.iter().zip([(R1::Zext16, a), (R1::Mov, high)]) {
-            if let Some(Register::R(d, _)) = self.dst(part)? {
+            if let Some(Register::Reg32(d, _)) = self.dst(part)? {
                 self.alu(Alu::R1(op, d, value));
             }
         }
         Ok(())
     }
 
-    fn unpack_bytes(&mut self, parts: &[Operand<'a>], a: R) -> Result<()> {
+    fn unpack_bytes(&mut self, parts: &[Operand<'a>], a: Reg32) -> Result<()> {
         let mut bytes = Vec::with_capacity(parts.len());
         for start in (0..).step_by(8).take(parts.len()) {
             let start = self.builder.uniform_r(Uniform::Bits(start));
@@ -140,7 +140,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             bytes.push(self.step(R1::Zext8, shifted));
         }
         for (part, byte) in parts.iter().zip(bytes) {
-            if let Some(Register::R(d, _)) = self.dst(part)? {
+            if let Some(Register::Reg32(d, _)) = self.dst(part)? {
                 self.alu(Alu::R1(R1::Mov, d, byte));
             }
         }
@@ -198,16 +198,16 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let (Some(from), Some(to)) = (modifiers.ty(), modifiers.ty()) else {
             return Err(self.malformed("`cvt` needs two types"));
         };
-        let how = How::take(modifiers);
+        let how = ConversionModifiers::take(modifiers);
         let [d, a] = self.exactly(operands)?;
         let value = if from.bits() == 64 {
-            Value::Q(self.value_q(a, from)?)
+            Value::Reg64(self.value_q(a, from)?)
         } else if self.is_wide(a) {
             // A source register may be wider than its type (PTX ISA 9.4.1).
             let wide = self.value_q(a, Type::B64)?;
-            Value::R(self.low(wide))
+            Value::Reg32(self.low(wide))
         } else {
-            Value::R(self.value_r(a, from)?)
+            Value::Reg32(self.value_r(a, from)?)
         };
         let result = match (from.is_float(), to.is_float()) {
             (false, false) => self.integer_to_integer(value, from, to, how),
@@ -227,14 +227,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let (Some(from), Some(to)) = (modifiers.ty(), modifiers.ty()) else {
             return Err(self.malformed("`cvt` needs two types"));
         };
-        let how = How::take(modifiers);
+        let how = ConversionModifiers::take(modifiers);
         let part = if to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
         let [d, high, low] = self.exactly(operands)?;
         let (high, low) = (self.value_r(high, from)?, self.value_r(low, from)?);
-        let high = self.float_to_float(Value::R(high), from, part, how)?;
-        let low = self.float_to_float(Value::R(low), from, part, how)?;
+        let high = self.float_to_float(Value::Reg32(high), from, part, how)?;
+        let low = self.float_to_float(Value::Reg32(low), from, part, how)?;
         let (d, _) = self.dst_r(d)?;
-        if let (Value::R(high), Value::R(low)) = (high, low) {
+        if let (Value::Reg32(high), Value::Reg32(low)) = (high, low) {
             self.alu(Alu::R2(R2::Pack32, d, low, high));
         }
         Ok(())
@@ -244,12 +244,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
     fn convert_into(&mut self, d: &Operand<'a>, value: Value, to: Type) -> Result<()> {
         match (self.dst(d)?, value) {
             (None, _) => {}
-            (Some(Register::Q(d)), Value::Q(value)) => self.alu(Alu::Q1(Q1::Mov, d, value)),
-            (Some(Register::Q(d)), Value::R(value)) => {
+            (Some(Register::Reg64(d)), Value::Reg64(value)) => self.alu(Alu::Q1(Q1::Mov, d, value)),
+            (Some(Register::Reg64(d)), Value::Reg32(value)) => {
                 let op = if to.is_signed() { QR::Sext } else { QR::Zext };
                 self.alu(Alu::QR(op, d, value));
             }
-            (Some(Register::R(d, bits)), Value::R(value)) => {
+            (Some(Register::Reg32(d, bits)), Value::Reg32(value)) => {
                 let op = if bits < 32 { R1::Zext16 } else { R1::Mov };
                 self.alu(Alu::R1(op, d, value));
             }
@@ -258,36 +258,36 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    pub(super) fn r1(&mut self, op: R1, a: R) -> R {
+    pub(super) fn r1(&mut self, op: R1, a: Reg32) -> Reg32 {
         let d = self.builder.new_r();
         self.alu(Alu::R1(op, d, a));
         d
     }
 
-    fn q1(&mut self, op: Q1, a: Q) -> Q {
+    fn q1(&mut self, op: Q1, a: Reg64) -> Reg64 {
         let d = self.builder.new_q();
         self.alu(Alu::Q1(op, d, a));
         d
     }
 
-    fn qr(&mut self, op: QR, a: R) -> Q {
+    fn qr(&mut self, op: QR, a: Reg32) -> Reg64 {
         let d = self.builder.new_q();
         self.alu(Alu::QR(op, d, a));
         d
     }
 
-    fn rq(&mut self, op: RQ, a: Q) -> R {
+    fn rq(&mut self, op: RQ, a: Reg64) -> Reg32 {
         let d = self.builder.new_r();
         self.alu(Alu::RQ(op, d, a));
         d
     }
 
-    fn low(&mut self, a: Q) -> R {
+    fn low(&mut self, a: Reg64) -> Reg32 {
         self.rq(RQ::Low, a)
     }
 
     /// An integer of at most 32 bits, extended to 32.
-    fn extend(&mut self, a: R, ty: Type) -> R {
+    fn extend(&mut self, a: Reg32, ty: Type) -> Reg32 {
         match (ty.bits(), ty.is_signed()) {
             (8, true) => self.r1(R1::Sext8, a),
             (8, false) => self.r1(R1::Zext8, a),
@@ -297,17 +297,23 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    fn widen(&mut self, value: Value, ty: Type) -> Q {
+    fn widen(&mut self, value: Value, ty: Type) -> Reg64 {
         match value {
-            Value::Q(value) => value,
-            Value::R(value) => {
+            Value::Reg64(value) => value,
+            Value::Reg32(value) => {
                 let value = self.extend(value, ty);
                 self.qr(if ty.is_signed() { QR::Sext } else { QR::Zext }, value)
             }
         }
     }
 
-    fn integer_to_integer(&mut self, value: Value, from: Type, to: Type, how: How) -> Value {
+    fn integer_to_integer(
+        &mut self,
+        value: Value,
+        from: Type,
+        to: Type,
+        how: ConversionModifiers,
+    ) -> Value {
         let value = if how.saturate {
             let wide = self.widen(value, from);
             let (signed, unsigned) = match to {
@@ -320,35 +326,41 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 Type::U32 => (Q1::U32SatS, Q1::U32SatU),
                 _ => (Q1::U64SatS, Q1::U64SatU),
             };
-            Value::Q(self.q1(if from.is_signed() { signed } else { unsigned }, wide))
+            Value::Reg64(self.q1(if from.is_signed() { signed } else { unsigned }, wide))
         } else {
             value
         };
         if to.bits() == 64 {
-            return Value::Q(self.widen(value, from));
+            return Value::Reg64(self.widen(value, from));
         }
         let low = match value {
-            Value::Q(value) => self.low(value),
-            Value::R(value) => self.extend(value, from),
+            Value::Reg64(value) => self.low(value),
+            Value::Reg32(value) => self.extend(value, from),
         };
-        Value::R(self.extend(low, to))
+        Value::Reg32(self.extend(low, to))
     }
 
-    fn integer_to_float(&mut self, value: Value, from: Type, to: Type, how: How) -> Result<Value> {
+    fn integer_to_float(
+        &mut self,
+        value: Value,
+        from: Type,
+        to: Type,
+        how: ConversionModifiers,
+    ) -> Result<Value> {
         let signed = from.is_signed();
         let narrow = match value {
-            Value::R(value) => Some(self.extend(value, from)),
-            Value::Q(_) => None,
+            Value::Reg32(value) => Some(self.extend(value, from)),
+            Value::Reg64(_) => None,
         };
         // 32 bits are exact in f64; to f32 they have a fast path.
         match (to, narrow) {
             (Type::F32, Some(value)) if how.mode == Mode::Nearest => {
                 let op = if signed { R1::F32FromS32 } else { R1::F32FromU32 };
-                return Ok(Value::R(self.r1(op, value)));
+                return Ok(Value::Reg32(self.r1(op, value)));
             }
             (Type::F64, Some(value)) => {
                 let op = if signed { QR::F64FromS32 } else { QR::F64FromU32 };
-                return Ok(Value::Q(self.qr(op, value)));
+                return Ok(Value::Reg64(self.qr(op, value)));
             }
             _ => {}
         }
@@ -376,15 +388,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 } else {
                     [Q1::F64FromU64, Q1::F64FromU64Rz, Q1::F64FromU64Rm, Q1::F64FromU64Rp]
                 };
-                return Ok(Value::Q(self.q1(all[how.mode as usize], wide)));
+                return Ok(Value::Reg64(self.q1(all[how.mode as usize], wide)));
             }
             _ => return Err(self.unsupported("`cvt` to this type")),
         };
-        Ok(Value::R(self.rq(op, wide)))
+        Ok(Value::Reg32(self.rq(op, wide)))
     }
 
     /// To `f32` from 16 bits, exactly.
-    fn half_to_single(&mut self, value: R, from: Type) -> Result<R> {
+    fn half_to_single(&mut self, value: Reg32, from: Type) -> Result<Reg32> {
         match from {
             Type::F16 => Ok(self.r1(R1::F32FromF16, value)),
             Type::Bf16 => Ok(self.r1(R1::F32FromBf16, value)),
@@ -395,49 +407,59 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     fn integral(&mut self, value: Value, mode: Mode) -> Value {
         match value {
-            Value::R(value) => {
+            Value::Reg32(value) => {
                 let op = [R1::RoundF, R1::TruncF, R1::FloorF, R1::CeilF][mode as usize];
-                Value::R(self.r1(op, value))
+                Value::Reg32(self.r1(op, value))
             }
-            Value::Q(value) => {
+            Value::Reg64(value) => {
                 let op = [Q1::RoundF, Q1::TruncF, Q1::FloorF, Q1::CeilF][mode as usize];
-                Value::Q(self.q1(op, value))
+                Value::Reg64(self.q1(op, value))
             }
         }
     }
 
-    fn float_to_integer(&mut self, value: Value, from: Type, to: Type, how: How) -> Result<Value> {
+    fn float_to_integer(
+        &mut self,
+        value: Value,
+        from: Type,
+        to: Type,
+        how: ConversionModifiers,
+    ) -> Result<Value> {
         let mut value = match value {
-            Value::R(value) => Value::R(self.half_to_single(value, from)?),
-            wide @ Value::Q(_) => wide,
+            Value::Reg32(value) => Value::Reg32(self.half_to_single(value, from)?),
+            wide @ Value::Reg64(_) => wide,
         };
-        if let (Value::R(narrow), true) = (value, how.flush) {
-            value = Value::R(self.r1(R1::FlushF, narrow));
+        if let (Value::Reg32(narrow), true) = (value, how.flush) {
+            value = Value::Reg32(self.r1(R1::FlushF, narrow));
         }
         let value = self.integral(value, how.integral.unwrap_or(Mode::Zero));
         let signed = to.is_signed();
         if to.bits() == 64 {
-            return Ok(Value::Q(match (value, signed) {
-                (Value::R(value), true) => self.qr(QR::S64FromF32, value),
-                (Value::R(value), false) => self.qr(QR::U64FromF32, value),
-                (Value::Q(value), true) => self.q1(Q1::S64FromF64, value),
-                (Value::Q(value), false) => self.q1(Q1::U64FromF64, value),
+            return Ok(Value::Reg64(match (value, signed) {
+                (Value::Reg32(value), true) => self.qr(QR::S64FromF32, value),
+                (Value::Reg32(value), false) => self.qr(QR::U64FromF32, value),
+                (Value::Reg64(value), true) => self.q1(Q1::S64FromF64, value),
+                (Value::Reg64(value), false) => self.q1(Q1::U64FromF64, value),
             }));
         }
         // A NaN becomes the top bit of the narrow integer.
         match (value, to) {
-            (Value::Q(value), Type::U8) => return Ok(Value::R(self.rq(RQ::U8FromF64, value))),
-            (Value::Q(value), Type::U16) => return Ok(Value::R(self.rq(RQ::U16FromF64, value))),
+            (Value::Reg64(value), Type::U8) => {
+                return Ok(Value::Reg32(self.rq(RQ::U8FromF64, value)));
+            }
+            (Value::Reg64(value), Type::U16) => {
+                return Ok(Value::Reg32(self.rq(RQ::U16FromF64, value)));
+            }
             _ => {}
         }
         let result = match (value, signed) {
-            (Value::R(value), true) => self.r1(R1::S32FromF32, value),
-            (Value::R(value), false) => self.r1(R1::U32FromF32, value),
-            (Value::Q(value), true) => self.rq(RQ::S32FromF64, value),
-            (Value::Q(value), false) => self.rq(RQ::U32FromF64, value),
+            (Value::Reg32(value), true) => self.r1(R1::S32FromF32, value),
+            (Value::Reg32(value), false) => self.r1(R1::U32FromF32, value),
+            (Value::Reg64(value), true) => self.rq(RQ::S32FromF64, value),
+            (Value::Reg64(value), false) => self.rq(RQ::U32FromF64, value),
         };
         if to.bits() == 32 {
-            return Ok(Value::R(result));
+            return Ok(Value::Reg32(result));
         }
         // Narrower integers clamp once more.
         let (low, high) = match (to.bits(), signed) {
@@ -453,40 +475,47 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if signed {
             self.alu(Alu::R2(R2::MaxS, d, d, low));
         }
-        Ok(Value::R(d))
+        Ok(Value::Reg32(d))
     }
 
-    fn float_to_float(&mut self, value: Value, from: Type, to: Type, how: How) -> Result<Value> {
+    fn float_to_float(
+        &mut self,
+        value: Value,
+        from: Type,
+        to: Type,
+        how: ConversionModifiers,
+    ) -> Result<Value> {
         let modes = |all: [R1; 4]| all[how.mode as usize];
         let wide_modes = |all: [RQ; 4]| all[how.mode as usize];
-        if let (Type::F16, Type::F16, Some(mode), Value::R(value)) = (from, to, how.integral, value)
+        if let (Type::F16, Type::F16, Some(mode), Value::Reg32(value)) =
+            (from, to, how.integral, value)
         {
             let op = [R1::RoundF16, R1::TruncF16, R1::FloorF16, R1::CeilF16][mode as usize];
-            return Ok(Value::R(self.r1(op, value)));
+            return Ok(Value::Reg32(self.r1(op, value)));
         }
         let mut value = match value {
-            Value::R(value) => Value::R(self.half_to_single(value, from)?),
-            wide @ Value::Q(_) => wide,
+            Value::Reg32(value) => Value::Reg32(self.half_to_single(value, from)?),
+            wide @ Value::Reg64(_) => wide,
         };
-        if let (Value::R(narrow), true, Type::F32) = (value, how.flush, from) {
-            value = Value::R(self.r1(R1::FlushF, narrow));
+        if let (Value::Reg32(narrow), true, Type::F32) = (value, how.flush, from) {
+            value = Value::Reg32(self.r1(R1::FlushF, narrow));
         }
         if let Some(mode) = how.integral {
             value = self.integral(value, mode);
         }
         let mut result = match (value, to) {
-            (same @ Value::R(_), Type::F32) | (same @ Value::Q(_), Type::F64) => same,
-            (Value::R(value), Type::F64) => Value::Q(self.qr(QR::F64FromF32, value)),
-            (Value::R(value), Type::F16) => {
+            (same @ Value::Reg32(_), Type::F32) | (same @ Value::Reg64(_), Type::F64) => same,
+            (Value::Reg32(value), Type::F64) => Value::Reg64(self.qr(QR::F64FromF32, value)),
+            (Value::Reg32(value), Type::F16) => {
                 let all = [R1::F16FromF32, R1::F16FromF32Rz, R1::F16FromF32Rm, R1::F16FromF32Rp];
-                Value::R(self.r1(modes(all), value))
+                Value::Reg32(self.r1(modes(all), value))
             }
-            (Value::R(value), Type::Bf16) => {
+            (Value::Reg32(value), Type::Bf16) => {
                 let all =
                     [R1::Bf16FromF32, R1::Bf16FromF32Rz, R1::Bf16FromF32Rm, R1::Bf16FromF32Rp];
-                Value::R(self.r1(modes(all), value))
+                Value::Reg32(self.r1(modes(all), value))
             }
-            (Value::Q(value), Type::F32) => {
+            (Value::Reg64(value), Type::F32) => {
                 // What is cut off never rounds up, so it can be flushed afterwards.
                 let all = if how.flush {
                     let [zero, down, up] =
@@ -495,20 +524,20 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 } else {
                     [RQ::F32FromF64, RQ::F32FromF64Rz, RQ::F32FromF64Rm, RQ::F32FromF64Rp]
                 };
-                Value::R(self.rq(wide_modes(all), value))
+                Value::Reg32(self.rq(wide_modes(all), value))
             }
-            (Value::Q(value), Type::F16) => {
+            (Value::Reg64(value), Type::F16) => {
                 let all = [RQ::F16FromF64, RQ::F16FromF64Rz, RQ::F16FromF64Rm, RQ::F16FromF64Rp];
-                Value::R(self.rq(wide_modes(all), value))
+                Value::Reg32(self.rq(wide_modes(all), value))
             }
-            (Value::Q(value), Type::Bf16) => {
+            (Value::Reg64(value), Type::Bf16) => {
                 let all =
                     [RQ::Bf16FromF64, RQ::Bf16FromF64Rz, RQ::Bf16FromF64Rm, RQ::Bf16FromF64Rp];
-                Value::R(self.rq(wide_modes(all), value))
+                Value::Reg32(self.rq(wide_modes(all), value))
             }
             _ => return Err(self.unsupported("`cvt` between these types")),
         };
-        if let Value::R(value) = result {
+        if let Value::Reg32(value) = result {
             let flush = how.flush && to == Type::F32;
             let steps = [
                 (flush, R1::FlushF),
@@ -524,9 +553,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             for (_, op) in steps.into_iter().filter(|(wanted, _)| *wanted) {
                 value = self.r1(op, value);
             }
-            result = Value::R(value);
-        } else if let (Value::Q(value), true) = (result, how.saturate) {
-            result = Value::Q(self.q1(Q1::SatF, value));
+            result = Value::Reg32(value);
+        } else if let (Value::Reg64(value), true) = (result, how.saturate) {
+            result = Value::Reg64(self.q1(Q1::SatF, value));
         }
         Ok(result)
     }

@@ -7,7 +7,7 @@ use super::table;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2};
 use crate::isa::ir::{Alu, MAX_OPERANDS, Uniform};
-use crate::isa::names::R;
+use crate::isa::names::Reg32;
 use crate::isa::ops::round::Mode;
 use crate::isa::types::Type;
 
@@ -68,7 +68,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
 }
 
 /// The operands of an operation of two sources.
-fn registers([d, a, b]: [R; 3]) -> [u32; MAX_OPERANDS] {
+fn registers([d, a, b]: [Reg32; 3]) -> [u32; MAX_OPERANDS] {
     let mut registers = [0; MAX_OPERANDS];
     registers[..3].copy_from_slice(&[d.0, a.0, b.0]);
     registers

@@ -5,8 +5,8 @@ use super::modifiers::Modifiers;
 use super::spelling::Spelling;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{Q1, R1};
-use crate::isa::ir::{Alu, File, LaneOperation, MAX_OPERANDS};
-use crate::isa::names::{Q, R};
+use crate::isa::ir::{Alu, LaneOperation, MAX_OPERANDS, RegisterFile};
+use crate::isa::names::{Reg32, Reg64};
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {
@@ -30,23 +30,25 @@ impl<'a> Body<'_, '_, '_, 'a> {
         for (index, (operand, file)) in operands.iter().zip(files).enumerate().skip(1) {
             let ty = spelling.source(index - 1).ty.unwrap_or(ty);
             registers[index] = match file {
-                File::Q => self.lane_source_q(operand, ty, flush)?.0,
-                File::R | File::P => self.lane_source_r(operand, ty, flush)?.0,
+                RegisterFile::Reg64 => self.lane_source_q(operand, ty, flush)?.0,
+                RegisterFile::Reg32 | RegisterFile::Pred => {
+                    self.lane_source_r(operand, ty, flush)?.0
+                }
             };
         }
         let mut width = ty.bits();
         registers[0] = match files[0] {
-            File::R => {
+            RegisterFile::Reg32 => {
                 let (d, bits) = self.dst_r(&operands[0])?;
                 width = bits;
                 d.0
             }
-            File::Q => self.dst_q(&operands[0])?.0,
-            File::P => self.dst_p(&operands[0])?.0,
+            RegisterFile::Reg64 => self.dst_q(&operands[0])?.0,
+            RegisterFile::Pred => self.dst_p(&operands[0])?.0,
         };
         self.apply(operation, spelling, modifiers, registers);
         if !ty.is_float() && ty.bits() == 16 && width == 16 {
-            self.narrow(R(registers[0]));
+            self.narrow(Reg32(registers[0]));
         }
         Ok(())
     }
@@ -69,8 +71,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let step = |modifier| modifiers.has(modifier) && !spelling.requires(modifier);
         let (flush, saturate, relu) = (step("ftz"), step("sat"), step("relu"));
         match files[0] {
-            File::R => {
-                let d = R(registers[0]);
+            RegisterFile::Reg32 => {
+                let d = Reg32(registers[0]);
                 let ty = modifiers.last_type().unwrap_or(Type::B32);
                 let (saturated, rectified) = match ty {
                     Type::F16 => (R1::SatF16, R1::ReluF16),
@@ -84,18 +86,18 @@ impl<'a> Body<'_, '_, '_, 'a> {
                     self.alu(Alu::R1(op, d, d));
                 }
             }
-            File::Q => {
-                let d = Q(registers[0]);
+            RegisterFile::Reg64 => {
+                let d = Reg64(registers[0]);
                 let steps = [(flush, Q1::FlushF), (saturate, Q1::SatF)];
                 for (_, op) in steps.into_iter().filter(|(wanted, _)| *wanted) {
                     self.alu(Alu::Q1(op, d, d));
                 }
             }
-            File::P => {}
+            RegisterFile::Pred => {}
         }
     }
 
-    fn lane_source_r(&mut self, operand: &Operand<'a>, ty: Type, flush: bool) -> Result<R> {
+    fn lane_source_r(&mut self, operand: &Operand<'a>, ty: Type, flush: bool) -> Result<Reg32> {
         let value = self.value_r(operand, ty)?;
         Ok(match ty {
             Type::S16 => self.step(R1::Sext16, value),
@@ -104,7 +106,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         })
     }
 
-    fn lane_source_q(&mut self, operand: &Operand<'a>, ty: Type, flush: bool) -> Result<Q> {
+    fn lane_source_q(&mut self, operand: &Operand<'a>, ty: Type, flush: bool) -> Result<Reg64> {
         let value = self.value_q(operand, ty)?;
         if !flush {
             return Ok(value);
@@ -115,14 +117,14 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// A float of the other sign, in a new register.
-    fn negative(&mut self, register: u32, file: File) -> u32 {
-        if file == File::Q {
+    fn negative(&mut self, register: u32, file: RegisterFile) -> u32 {
+        if file == RegisterFile::Reg64 {
             let negative = self.builder.new_q();
-            self.alu(Alu::Q1(Q1::NegF, negative, Q(register)));
+            self.alu(Alu::Q1(Q1::NegF, negative, Reg64(register)));
             negative.0
         } else {
             let negative = self.builder.new_r();
-            self.alu(Alu::R1(R1::NegF, negative, R(register)));
+            self.alu(Alu::R1(R1::NegF, negative, Reg32(register)));
             negative.0
         }
     }

@@ -160,7 +160,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             } else {
                 self.source_slot(part, ty)?
             };
-            if matches!((slot, wide), (Slot::R(_), true) | (Slot::Q(_), false)) {
+            if matches!((slot, wide), (Slot::Reg32(_), true) | (Slot::Reg64(_), false)) {
                 return Err(self.malformed(format!("fragments are in registers of {bits} bits")));
             }
             slots.push(slot);

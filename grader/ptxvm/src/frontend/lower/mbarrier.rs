@@ -6,7 +6,7 @@ use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R2, RQ};
 use crate::isa::ir::{Alu, Op, Uniform};
 use crate::isa::mbarrier::{Arrival, MAX_COUNT, Mbarrier, Operation, Phase};
-use crate::isa::names::{R, Slot};
+use crate::isa::names::{Reg32, Slot};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
@@ -63,7 +63,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         &mut self,
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
-        operation: fn(R) -> Operation,
+        operation: fn(Reg32) -> Operation,
     ) -> Result<()> {
         let [address, count] = self.exactly(operands)?;
         let count = self.value_r(count, Type::U32)?;
@@ -138,7 +138,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             None => None,
         };
         let (token, bits) = self.slot_of(token)?;
-        if matches!(token, Slot::R(_)) {
+        if matches!(token, Slot::Reg32(_)) {
             return Err(self.malformed(format!("a state has 64 bits, not {bits}")));
         }
         let (count, expects) = if expects { (None, number) } else { (number, None) };
@@ -175,7 +175,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     ) -> Result<()> {
         let [d, state] = self.exactly(operands)?;
         let (state, (d, _)) = (self.value_q(state, Type::B64)?, self.dst_r(d)?);
-        let low: R = self.builder.new_r();
+        let low: Reg32 = self.builder.new_r();
         self.prepare(Alu::RQ(RQ::Low, low, state));
         let mask = self.builder.uniform_r(Uniform::Bits(MAX_COUNT.into()));
         self.alu(Alu::R2(R2::And, d, low, mask));

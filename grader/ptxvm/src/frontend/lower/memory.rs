@@ -1,11 +1,11 @@
 //! `ld`, `st`, `atom`, `red`.
 
-use super::body::{Body, Place, Register, Result};
+use super::body::{Body, Register, Result, VariableLocation};
 use super::modifiers::Modifiers;
-use super::quiet::Quiet;
+use super::poison::PoisonTolerance;
 use crate::frontend::syntax::ast::{AddressBase, Operand};
 use crate::isa::ir::alu::{Q1, QR, R1};
-use crate::isa::ir::{Alu, Atom, AtomOp, Op, QuietAccess, Uniform};
+use crate::isa::ir::{Alu, Atom, AtomOp, Op, PoisonPropagatingAccess, Uniform};
 use crate::isa::names::{Address, Base, Element, Elements, Slot};
 use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
@@ -119,14 +119,24 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         let AddressBase::Name(name) = *base else {
             let base = self.builder.uniform_q(Uniform::Bits(*offset as u64));
-            return Ok(Address { window, base: Base::Q(base), offset: 0, strong });
+            return Ok(Address { window, base: Base::Reg64(base), offset: 0, strong });
         };
         match self.read_register(name) {
-            Some(Register::R(register, _)) => {
-                return Ok(Address { window, base: Base::R(register), offset: *offset, strong });
+            Some(Register::Reg32(register, _)) => {
+                return Ok(Address {
+                    window,
+                    base: Base::Reg32(register),
+                    offset: *offset,
+                    strong,
+                });
             }
-            Some(Register::Q(register)) => {
-                return Ok(Address { window, base: Base::Q(register), offset: *offset, strong });
+            Some(Register::Reg64(register)) => {
+                return Ok(Address {
+                    window,
+                    base: Base::Reg64(register),
+                    offset: *offset,
+                    strong,
+                });
             }
             Some(_) => return Err(self.malformed("this register is no address")),
             None => {}
@@ -140,17 +150,17 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if window.is_some_and(|window| window != of_variable) && !param_of_call {
             return Err(self.malformed(format!("`{name}` lies in another space")));
         }
-        if let (Place::Frame(start), pointer) = (place, self.builder.frame_pointer) {
+        if let (VariableLocation::Frame(start), pointer) = (place, self.builder.frame_pointer) {
             let offset = i64::from(start).wrapping_add(*offset);
             return Ok(Address {
                 window: Some(of_variable),
-                base: Base::Q(pointer),
+                base: Base::Reg64(pointer),
                 offset,
                 strong,
             });
         }
         let base = self.builder.uniform_q(uniform);
-        Ok(Address { window: Some(of_variable), base: Base::Q(base), offset: 0, strong })
+        Ok(Address { window: Some(of_variable), base: Base::Reg64(base), offset: 0, strong })
     }
 
     /// `.v2.f32` and the registers of `{a, b}`.
@@ -210,7 +220,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             elements.slots[index] = slot;
             elements.element.register_bits = bits;
         }
-        if let Some(Quiet::Unused(parts)) = self.quiet {
+        if let Some(PoisonTolerance::Unused(parts)) = self.poison {
             for (index, slot) in elements.slots.iter_mut().enumerate() {
                 if parts >> index & 1 == 1 {
                     *slot = Slot::Sink;
@@ -223,11 +233,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     /// Adds a load, a quiet one where nothing but a move of its value follows.
     pub fn emit_load(&mut self, address: Address, elements: Elements) {
-        self.emit(match self.quiet {
-            None | Some(Quiet::Unused(_)) => Op::Load(address, elements),
-            Some(quiet) => {
-                let copies = quiet == Quiet::Copy;
-                Op::QuietLoad(Box::new(QuietAccess { address, elements, copies }))
+        self.emit(match self.poison {
+            None | Some(PoisonTolerance::Unused(_)) => Op::Load(address, elements),
+            Some(poison) => {
+                let copies = poison == PoisonTolerance::Copy;
+                Op::PoisonPropagatingLoad(Box::new(PoisonPropagatingAccess {
+                    address,
+                    elements,
+                    copies,
+                }))
             }
         });
     }
@@ -245,7 +259,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return Ok(None);
         }
         Ok(match self.place_of(name)? {
-            Some(Place::KernelParam(start)) => Some(u64::from(start).wrapping_add_signed(*offset)),
+            Some(VariableLocation::KernelParam(start)) => {
+                Some(u64::from(start).wrapping_add_signed(*offset))
+            }
             _ => None,
         })
     }
@@ -260,17 +276,17 @@ impl<'a> Body<'_, '_, '_, 'a> {
             }
             let uniform = Uniform::Param { offset: offset as u32, bytes };
             match self.dst(part)? {
-                Some(Register::Q(d)) if ty.bits() == 64 => {
+                Some(Register::Reg64(d)) if ty.bits() == 64 => {
                     let value = self.builder.uniform_q(uniform);
                     self.alu(Alu::Q1(Q1::Mov, d, value));
                 }
-                Some(Register::Q(d)) => {
+                Some(Register::Reg64(d)) => {
                     let value = self.builder.uniform_r(uniform);
                     let narrow = self.builder.new_r();
                     self.alu(Alu::R1(extension(ty), narrow, value));
                     self.alu(Alu::QR(if ty.is_signed() { QR::Sext } else { QR::Zext }, d, narrow));
                 }
-                Some(Register::R(d, bits)) if bits >= ty.bits() => {
+                Some(Register::Reg32(d, bits)) if bits >= ty.bits() => {
                     let value = self.builder.uniform_r(uniform);
                     self.alu(Alu::R1(extension(ty), d, value));
                     if bits < 32 {
@@ -308,9 +324,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     pub fn emit_store(&mut self, address: Address, elements: Elements) {
-        self.emit(match self.quiet {
+        self.emit(match self.poison {
             None => Op::Store(address, elements),
-            Some(_) => Op::QuietStore(Box::new(QuietAccess { address, elements, copies: true })),
+            Some(_) => Op::PoisonPropagatingStore(Box::new(PoisonPropagatingAccess {
+                address,
+                elements,
+                copies: true,
+            })),
         });
     }
 
@@ -387,14 +407,15 @@ impl<'a> Body<'_, '_, '_, 'a> {
         for (index, source) in (0i64..).zip(sources) {
             let offset = address.offset.wrapping_add(index * i64::from(ty.bytes()));
             let slot = match dst {
-                Some(_) => Slot::R(self.builder.new_r()),
+                Some(_) => Slot::Reg32(self.builder.new_r()),
                 None => Slot::Sink,
             };
             self.one_atomic(op, ty, Address { offset, ..address }, slot, source, None)?;
             results.push(slot);
         }
         for (target, result) in targets.iter().zip(results) {
-            if let (Some(Register::R(d, _)), Slot::R(result)) = (self.dst(target)?, result) {
+            if let (Some(Register::Reg32(d, _)), Slot::Reg32(result)) = (self.dst(target)?, result)
+            {
                 *self.builder.reads.entry((false, result.0)).or_default() += 1;
                 self.alu(Alu::R1(R1::Mov, d, result));
             }
@@ -417,8 +438,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             None => Slot::Sink,
         };
         let bits = ty.bits();
-        let width_fits =
-            |slot| matches!((slot, bits), (Slot::Sink, _) | (Slot::Q(_), 64) | (Slot::R(_), ..=32));
+        let width_fits = |slot| {
+            matches!((slot, bits), (Slot::Sink, _) | (Slot::Reg64(_), 64) | (Slot::Reg32(_), ..=32))
+        };
         if ![dst, b, c].into_iter().all(width_fits) {
             return Err(self.malformed("a register does not have the width of the type"));
         }
@@ -440,8 +462,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
             self.builder.program.ordered = true;
         }
         match dst {
-            Slot::R(register) => self.builder.order_if_read.push((false, register.0)),
-            Slot::Q(register) => self.builder.order_if_read.push((true, register.0)),
+            Slot::Reg32(register) => self.builder.order_if_read.push((false, register.0)),
+            Slot::Reg64(register) => self.builder.order_if_read.push((true, register.0)),
             Slot::Sink => {}
         }
     }

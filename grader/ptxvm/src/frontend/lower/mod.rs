@@ -22,8 +22,8 @@ mod narrow;
 mod operands;
 mod packed;
 mod pairs;
+mod poison;
 mod postdom;
-mod quiet;
 mod refuse;
 mod spelling;
 mod table;
@@ -46,7 +46,7 @@ use crate::program::module::{Constant, Kernel, Module, ModuleVariable};
 pub(crate) struct Context<'f, 'a> {
     pub files: Files,
     pub functions: HashMap<&'a str, &'f Function<'a>>,
-    pub variables: HashMap<&'a str, ModulePlace<'f, 'a>>,
+    pub variables: HashMap<&'a str, ModuleSymbol<'f, 'a>>,
     /// What a pointer to each function is.
     pub addresses: HashMap<&'a str, u64>,
     /// Functions that pointers may lead to.
@@ -55,7 +55,7 @@ pub(crate) struct Context<'f, 'a> {
 
 /// Where a variable of the module lies.
 #[derive(Clone, Copy)]
-pub(crate) enum ModulePlace<'f, 'a> {
+pub(crate) enum ModuleSymbol<'f, 'a> {
     /// Index among the global variables.
     Global(u32),
     /// Address in the constant window.
@@ -83,7 +83,7 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
         let place = match variable.space {
             VarSpace::Global => {
                 globals.push(variable);
-                ModulePlace::Global(globals.len() as u32 - 1)
+                ModuleSymbol::Global(globals.len() as u32 - 1)
             }
             VarSpace::Const => {
                 let start = layout
@@ -93,9 +93,9 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
                         LoadError::malformed(variable.line, "constant memory has only 64 KiB")
                     })?;
                 constants.push((start, variable));
-                ModulePlace::Const(start)
+                ModuleSymbol::Const(start)
             }
-            VarSpace::Shared => ModulePlace::Shared(variable),
+            VarSpace::Shared => ModuleSymbol::Shared(variable),
             VarSpace::Local | VarSpace::Param => {
                 return Err(LoadError::malformed(
                     variable.line,
@@ -178,7 +178,7 @@ fn initial_value(variable: &Variable, context: &Context) -> Result<ModuleVariabl
             }
             InitValue::F64(bits) => bits,
             InitValue::Symbol { name, addend, generic: _ } => match context.variables.get(name) {
-                Some(&ModulePlace::Global(other)) if width == 8 => {
+                Some(&ModuleSymbol::Global(other)) if width == 8 => {
                     addresses.push((place, other, addend));
                     0
                 }

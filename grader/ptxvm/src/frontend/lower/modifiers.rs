@@ -6,12 +6,12 @@ use crate::isa::types::Type;
 #[derive(Clone)]
 pub struct Modifiers<'a> {
     pub base: &'a str,
-    rest: Vec<Part<'a>>,
+    rest: Vec<Component<'a>>,
 }
 
 /// What stands between two dots of an opcode.
 #[derive(Clone, Copy)]
-pub struct Part<'a> {
+pub struct Component<'a> {
     pub text: &'a str,
     /// The type that it names, if it is no modifier.
     pub ty: Option<Type>,
@@ -21,11 +21,11 @@ impl<'a> Modifiers<'a> {
     pub fn new(opcode: &'a str) -> Self {
         let mut parts = opcode.split('.');
         let base = parts.next().unwrap_or("");
-        Self { base, rest: parts.map(|text| Part { text, ty: Type::parse(text) }).collect() }
+        Self { base, rest: parts.map(|text| Component { text, ty: Type::parse(text) }).collect() }
     }
 
     /// All that is still there, in order.
-    pub fn parts(&self) -> &[Part<'a>] {
+    pub fn parts(&self) -> &[Component<'a>] {
         &self.rest
     }
 

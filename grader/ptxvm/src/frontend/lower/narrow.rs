@@ -5,7 +5,7 @@ use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2};
 use crate::isa::ir::{Alu, Uniform};
-use crate::isa::names::R;
+use crate::isa::names::Reg32;
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {
@@ -55,7 +55,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// An integer clamped to so many bits, the others zero.
-    fn saturated(&mut self, a: R, signed: bool, bits: u64) -> R {
+    fn saturated(&mut self, a: Reg32, signed: bool, bits: u64) -> Reg32 {
         let (least, most) = if signed {
             (-(1i32 << (bits - 1)), (1 << (bits - 1)) - 1)
         } else {
@@ -142,7 +142,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    fn join_bytes(&mut self, d: &Operand<'a>, ab: [R; 2], narrow: R1, relu: bool) -> Result<()> {
+    fn join_bytes(
+        &mut self,
+        d: &Operand<'a>,
+        ab: [Reg32; 2],
+        narrow: R1,
+        relu: bool,
+    ) -> Result<()> {
         let [high, low] = ab.map(|value| {
             let value = if relu { self.step(R1::ReluF, value) } else { value };
             self.r1(narrow, value)
@@ -157,6 +163,6 @@ impl<'a> Body<'_, '_, '_, 'a> {
     /// True for a destination of 16 bits.
     fn is_short(&mut self, operand: &Operand<'a>) -> bool {
         matches!(operand, Operand::Name(name)
-            if matches!(self.register(name), Some(Register::R(_, 16))))
+            if matches!(self.register(name), Some(Register::Reg32(_, 16))))
     }
 }

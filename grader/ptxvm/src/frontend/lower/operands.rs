@@ -1,11 +1,11 @@
 //! Operands: registers, constants, special registers and addresses of variables.
 
-use super::body::{Body, Place, Register, Result, Scope};
-use super::{ModulePlace, refuse};
+use super::body::{Body, Register, Result, Scope, VariableLocation};
+use super::{ModuleSymbol, refuse};
 use crate::error::LoadError;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::{Alu, Special, Uniform, alu};
-use crate::isa::names::{Guard, P, Q, R, Slot};
+use crate::isa::names::{Guard, Pred, Reg32, Reg64, Slot};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
@@ -31,43 +31,45 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// Where a variable lies, if the name is one.
-    pub fn place_of(&mut self, name: &'a str) -> Result<Option<Place>> {
+    pub fn place_of(&mut self, name: &'a str) -> Result<Option<VariableLocation>> {
         let found = self.scopes.iter().rev().find_map(|scope| scope.variables.get(name));
         if let Some(&place) = found {
             return Ok(Some(place));
         }
         Ok(match self.builder.module_place(name) {
-            Some(ModulePlace::Global(index)) => Some(Place::Global(index)),
-            Some(ModulePlace::Const(start)) => Some(Place::Const(start)),
-            Some(ModulePlace::Shared(variable)) if variable.unsized_array => {
+            Some(ModuleSymbol::Global(index)) => Some(VariableLocation::Global(index)),
+            Some(ModuleSymbol::Const(start)) => Some(VariableLocation::Const(start)),
+            Some(ModuleSymbol::Shared(variable)) if variable.unsized_array => {
                 let program = &mut self.builder.program;
                 program.dynamic_shared_align = program.dynamic_shared_align.max(variable.align);
-                Some(Place::DynamicShared)
+                Some(VariableLocation::DynamicShared)
             }
-            Some(ModulePlace::Shared(variable)) => {
-                Some(Place::Shared(self.builder.module_shared(variable)?))
+            Some(ModuleSymbol::Shared(variable)) => {
+                Some(VariableLocation::Shared(self.builder.module_shared(variable)?))
             }
             None => None,
         })
     }
 
     /// Address of a variable in its own window, as a value that the launch fixes.
-    pub fn address_of(place: Place, addend: i64) -> (Window, Uniform) {
+    pub fn address_of(place: VariableLocation, addend: i64) -> (Window, Uniform) {
         let fixed = |start: u32| Uniform::Bits(u64::from(start).wrapping_add_signed(addend));
         match place {
-            Place::Global(index) => (Window::Global, Uniform::Global(index, addend)),
-            Place::Const(start) => (Window::Const, fixed(start)),
-            Place::Shared(start) => (Window::Shared, fixed(start)),
-            Place::DynamicShared => (Window::Shared, Uniform::DynamicShared(addend)),
+            VariableLocation::Global(index) => (Window::Global, Uniform::Global(index, addend)),
+            VariableLocation::Const(start) => (Window::Const, fixed(start)),
+            VariableLocation::Shared(start) => (Window::Shared, fixed(start)),
+            VariableLocation::DynamicShared => (Window::Shared, Uniform::DynamicShared(addend)),
             // An offset: the address of the frame comes to it.
-            Place::Local(start) | Place::Frame(start) => (Window::Local, fixed(start)),
-            Place::KernelParam(start) => (Window::Param, fixed(start)),
+            VariableLocation::Local(start) | VariableLocation::Frame(start) => {
+                (Window::Local, fixed(start))
+            }
+            VariableLocation::KernelParam(start) => (Window::Param, fixed(start)),
         }
     }
 
-    pub fn predicate(&mut self, name: &'a str) -> Result<P> {
+    pub fn predicate(&mut self, name: &'a str) -> Result<Pred> {
         match self.register(name) {
-            Some(Register::P(predicate)) => Ok(predicate),
+            Some(Register::Pred(predicate)) => Ok(predicate),
             Some(_) => Err(self.malformed(format!("`{name}` is no predicate register"))),
             None if name == "%is_explicit_cluster" => Err(self.unsupported(refuse::register(name))),
             None => Err(self.malformed(format!("unknown register `{name}`"))),
@@ -109,13 +111,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// A source of at most 32 bits. 16-bit values are zero-extended in their registers.
-    pub fn value_r(&mut self, operand: &Operand<'a>, ty: Type) -> Result<R> {
+    pub fn value_r(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Reg32> {
         if let Some(bits) = Self::constant(operand, ty) {
             return Ok(self.builder.uniform_r(Uniform::Bits(bits)));
         }
         if let Operand::Name(name) = operand {
             match self.register(name) {
-                Some(Register::R(register, _)) => {
+                Some(Register::Reg32(register, _)) => {
                     self.note_read(false, register.0);
                     return Ok(register);
                 }
@@ -140,13 +142,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// A source of 64 bits.
-    pub fn value_q(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Q> {
+    pub fn value_q(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Reg64> {
         if let Some(bits) = Self::constant(operand, ty) {
             return Ok(self.builder.uniform_q(Uniform::Bits(bits)));
         }
         if let Operand::Name(name) = operand {
             match self.register(name) {
-                Some(Register::Q(register)) => {
+                Some(Register::Reg64(register)) => {
                     self.note_read(true, register.0);
                     return Ok(register);
                 }
@@ -157,8 +159,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 return Ok(self.builder.uniform_q(Uniform::Special(special)));
             }
         }
-        if let Some((Place::Frame(start), addend)) = self.variable_operand(operand)? {
-            let (_, offset) = Self::address_of(Place::Frame(start), addend);
+        if let Some((VariableLocation::Frame(start), addend)) = self.variable_operand(operand)? {
+            let (_, offset) = Self::address_of(VariableLocation::Frame(start), addend);
             let offset = self.builder.uniform_q(offset);
             let address = self.builder.new_q();
             self.alu(Alu::Q2(alu::Q2::AddI, address, self.builder.frame_pointer, offset));
@@ -181,7 +183,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// The variable of `variable` or `variable+4`, and the addend.
-    fn variable_operand(&mut self, operand: &Operand<'a>) -> Result<Option<(Place, i64)>> {
+    fn variable_operand(
+        &mut self,
+        operand: &Operand<'a>,
+    ) -> Result<Option<(VariableLocation, i64)>> {
         let (name, addend) = match operand {
             Operand::Name(name) => (name, 0),
             Operand::Offset(name, addend) => (name, *addend),
@@ -207,25 +212,25 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// A destination of at most 32 bits and its width.
-    pub fn dst_r(&mut self, operand: &Operand<'a>) -> Result<(R, u32)> {
+    pub fn dst_r(&mut self, operand: &Operand<'a>) -> Result<(Reg32, u32)> {
         match self.dst(operand)? {
-            Some(Register::R(register, bits)) => Ok((register, bits)),
+            Some(Register::Reg32(register, bits)) => Ok((register, bits)),
             None => Ok((self.builder.new_r(), 32)),
             Some(_) => Err(self.malformed("the destination has not 32 bits")),
         }
     }
 
-    pub fn dst_q(&mut self, operand: &Operand<'a>) -> Result<Q> {
+    pub fn dst_q(&mut self, operand: &Operand<'a>) -> Result<Reg64> {
         match self.dst(operand)? {
-            Some(Register::Q(register)) => Ok(register),
+            Some(Register::Reg64(register)) => Ok(register),
             None => Ok(self.builder.new_q()),
             Some(_) => Err(self.malformed("the destination has not 64 bits")),
         }
     }
 
-    pub fn dst_p(&mut self, operand: &Operand<'a>) -> Result<P> {
+    pub fn dst_p(&mut self, operand: &Operand<'a>) -> Result<Pred> {
         match self.dst(operand)? {
-            Some(Register::P(register)) => Ok(register),
+            Some(Register::Pred(register)) => Ok(register),
             None => Ok(self.builder.new_p()),
             Some(_) => Err(self.malformed("the destination is no predicate register")),
         }
@@ -248,9 +253,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
     /// A destination or source of an element of memory.
     pub fn slot_of(&mut self, operand: &Operand<'a>) -> Result<(Slot, u32)> {
         match self.dst(operand)? {
-            Some(Register::R(register, bits)) => Ok((Slot::R(register), bits.max(16))),
-            Some(Register::Q(register)) => Ok((Slot::Q(register), 64)),
-            Some(Register::P(_)) => Err(self.malformed("predicates cannot be in memory")),
+            Some(Register::Reg32(register, bits)) => Ok((Slot::Reg32(register), bits.max(16))),
+            Some(Register::Reg64(register)) => Ok((Slot::Reg64(register), 64)),
+            Some(Register::Pred(_)) => Err(self.malformed("predicates cannot be in memory")),
             Some(Register::Wide(_)) => Err(self.malformed("the register has 128 bits")),
             None => Ok((Slot::Sink, 32)),
         }
@@ -260,21 +265,21 @@ impl<'a> Body<'_, '_, '_, 'a> {
     pub fn source_slot(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Slot> {
         if let Operand::Name(name) = operand {
             match self.register(name) {
-                Some(Register::R(register, _)) => {
+                Some(Register::Reg32(register, _)) => {
                     self.note_read(false, register.0);
-                    return Ok(Slot::R(register));
+                    return Ok(Slot::Reg32(register));
                 }
-                Some(Register::Q(register)) => {
+                Some(Register::Reg64(register)) => {
                     self.note_read(true, register.0);
-                    return Ok(Slot::Q(register));
+                    return Ok(Slot::Reg64(register));
                 }
                 _ => {}
             }
         }
         if ty.bits() == 64 {
-            Ok(Slot::Q(self.value_q(operand, ty)?))
+            Ok(Slot::Reg64(self.value_q(operand, ty)?))
         } else {
-            Ok(Slot::R(self.value_r(operand, ty)?))
+            Ok(Slot::Reg32(self.value_r(operand, ty)?))
         }
     }
 
@@ -282,9 +287,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
     pub fn read_register(&mut self, name: &'a str) -> Option<Register> {
         let register = self.register(name)?;
         match register {
-            Register::R(r, _) => self.note_read(false, r.0),
-            Register::Q(q) => self.note_read(true, q.0),
-            Register::P(_) | Register::Wide(_) => {}
+            Register::Reg32(r, _) => self.note_read(false, r.0),
+            Register::Reg64(q) => self.note_read(true, q.0),
+            Register::Pred(_) | Register::Wide(_) => {}
         }
         Some(register)
     }
@@ -302,7 +307,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// Brings a result back to 16 bits.
-    pub fn narrow(&mut self, d: R) {
+    pub fn narrow(&mut self, d: Reg32) {
         self.alu(Alu::R1(alu::R1::Zext16, d, d));
     }
 }

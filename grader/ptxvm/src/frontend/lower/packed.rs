@@ -6,7 +6,7 @@ use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2};
 use crate::isa::ir::{Alu, Logic, Uniform};
-use crate::isa::names::P;
+use crate::isa::names::Pred;
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {
@@ -16,7 +16,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
         ty: Type,
-    ) -> Result<[P; 2]> {
+    ) -> Result<[Pred; 2]> {
         let Some(comparison) = Comparison::take_float(modifiers) else {
             return Err(self.malformed("no comparison such as `.lt`"));
         };

@@ -1,6 +1,6 @@
 //! How the table of instructions says what an instruction is written like in PTX: see [`crate::isa::opcodes`].
 
-use super::modifiers::{Modifiers, Part};
+use super::modifiers::{Component, Modifiers};
 use crate::isa::types::Type;
 
 /// A set of types, a bit for each.
@@ -106,7 +106,7 @@ impl Spelling {
     }
 
     /// Whether any opcode that is written like this has this modifier.
-    pub fn mentions(&self, part: &Part) -> bool {
+    pub fn mentions(&self, part: &Component) -> bool {
         self.modifiers.iter().any(|choice| choice.words.contains(&part.text))
     }
 

@@ -14,7 +14,7 @@ use crate::isa::ir::alu::{R2, R3};
 use crate::isa::ir::{Carry, LaneOperation, Logic, Op, Redux, Shuffle, Vote, alu};
 use crate::isa::matrix::Layout;
 use crate::isa::opcodes::{with_instructions, with_lane_operations};
-use crate::isa::ops::video::Action;
+use crate::isa::ops::video::PrimaryOperation;
 
 /// One way to write an instruction, and what becomes of it.
 pub(super) struct Row {
@@ -144,7 +144,7 @@ pub(super) fn missing(modifiers: &Modifiers, opcode: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::ir::File;
+    use crate::isa::ir::RegisterFile;
     use crate::isa::types::Type;
 
     #[test]
@@ -178,7 +178,11 @@ mod tests {
                 let ty = Modifiers::new(&opcode).last_type().unwrap_or(Type::B32);
                 for (index, file) in sources.iter().enumerate() {
                     let bits = row.spelling.source(index).ty.unwrap_or(ty).bits();
-                    assert_eq!(*file == File::Q, bits == 64, "source {index} of {opcode}");
+                    assert_eq!(
+                        *file == RegisterFile::Reg64,
+                        bits == 64,
+                        "source {index} of {opcode}"
+                    );
                 }
             }
         }

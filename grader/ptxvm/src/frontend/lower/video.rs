@@ -5,32 +5,34 @@ use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R1, R2, R3, R4};
 use crate::isa::ir::{Alu, Uniform};
-use crate::isa::names::R;
-use crate::isa::ops::video::{Action, Part, Scalar, Simd, Then};
+use crate::isa::names::Reg32;
+use crate::isa::ops::video::{
+    PrimaryOperation, ScalarVideo, SecondaryOperation, Selector, SimdVideo,
+};
 use crate::isa::types::Type;
 
 /// The elements that `vadd4` takes from its operands where nothing else is said: those of the first, those of the second.
 const ELEMENTS: [u32; 2] = [0x3210, 0x7654];
 
-const COMPARISONS: [(&str, Action); 6] = [
-    ("eq", Action::Eq),
-    ("ne", Action::Ne),
-    ("lt", Action::Lt),
-    ("le", Action::Le),
-    ("gt", Action::Gt),
-    ("ge", Action::Ge),
+const COMPARISONS: [(&str, PrimaryOperation); 6] = [
+    ("eq", PrimaryOperation::Eq),
+    ("ne", PrimaryOperation::Ne),
+    ("lt", PrimaryOperation::Lt),
+    ("le", PrimaryOperation::Le),
+    ("gt", PrimaryOperation::Gt),
+    ("ge", PrimaryOperation::Ge),
 ];
 
-fn compared(modifiers: &mut Modifiers) -> Option<Action> {
+fn compared(modifiers: &mut Modifiers) -> Option<PrimaryOperation> {
     COMPARISONS.iter().find(|(name, _)| modifiers.take(name)).map(|&(_, action)| action)
 }
 
 /// `.b2`, `.h1`
-fn part(selector: &str) -> Option<Part> {
+fn part(selector: &str) -> Option<Selector> {
     let index: u32 = selector.get(1..)?.parse().ok()?;
     match (selector.as_bytes()[0], index) {
-        (b'b', 0..4) => Some(Part { start: index * 8, bits: 8 }),
-        (b'h', 0..2) => Some(Part { start: index * 16, bits: 16 }),
+        (b'b', 0..4) => Some(Selector { start: index * 8, bits: 8 }),
+        (b'h', 0..2) => Some(Selector { start: index * 16, bits: 16 }),
         _ => None,
     }
 }
@@ -43,7 +45,11 @@ fn digits(selector: &str, prefix: char, count: usize) -> Option<Vec<u32>> {
 }
 
 impl<'a> Body<'_, '_, '_, 'a> {
-    fn action(&self, modifiers: &mut Modifiers<'a>, action: Option<Action>) -> Result<Action> {
+    fn action(
+        &self,
+        modifiers: &mut Modifiers<'a>,
+        action: Option<PrimaryOperation>,
+    ) -> Result<PrimaryOperation> {
         let action = action.or_else(|| compared(modifiers));
         action.ok_or_else(|| self.malformed("no comparison such as `.lt`"))
     }
@@ -77,7 +83,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     /// A part of a register, extended to 32 bits.
-    fn video_source(&mut self, operand: &Operand<'a>, signed: bool) -> Result<R> {
+    fn video_source(&mut self, operand: &Operand<'a>, signed: bool) -> Result<Reg32> {
         let (register, selector) = Self::selected(operand);
         let value = self.value_r(&register, Type::U32)?;
         let Some(selector) = selector else { return Ok(value) };
@@ -101,12 +107,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         &mut self,
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
-        action: Option<Action>,
+        action: Option<PrimaryOperation>,
     ) -> Result<()> {
         let is_set = action.is_none();
         let (signed, signed_sources) = self.video_types(modifiers, !is_set)?;
         let action = self.action(modifiers, action)?;
-        let mut how = Scalar {
+        let mut how = ScalarVideo {
             action,
             // The ISA does not say how `vset.min` compares; the assembler takes the first source's type.
             signed: signed || is_set && signed_sources[0],
@@ -119,12 +125,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 Some(_) => 15,
                 None => 0,
             },
-            part: Part::ALL,
+            part: Selector::ALL,
             then: match modifiers.take_any(&["add", "min", "max"]) {
-                Some("add") => Then::Add,
-                Some("min") => Then::Min,
-                Some(_) => Then::Max,
-                None => Then::Nothing,
+                Some("add") => SecondaryOperation::Add,
+                Some("min") => SecondaryOperation::Min,
+                Some(_) => SecondaryOperation::Max,
+                None => SecondaryOperation::Nothing,
             },
         };
         modifiers.take("clamp");
@@ -137,9 +143,11 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if let Some(selector) = selector {
             how.part = part(selector)
                 .ok_or_else(|| self.malformed(format!("`.{selector}` is no part of a register")))?;
-            how.then = Then::Merge;
+            how.then = SecondaryOperation::Merge;
         }
-        if c.is_none() != (how.then == Then::Nothing && action != Action::Mad) {
+        if c.is_none()
+            != (how.then == SecondaryOperation::Nothing && action != PrimaryOperation::Mad)
+        {
             return Err(self.malformed("the third source of a video instruction"));
         }
         let a = self.video_source(a, signed_sources[0])?;
@@ -159,7 +167,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         &mut self,
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
-        action: Option<Action>,
+        action: Option<PrimaryOperation>,
     ) -> Result<()> {
         let halves = modifiers.base.ends_with('2');
         let (signed, signed_sources) = self.video_types(modifiers, action.is_some())?;
@@ -175,7 +183,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 .iter()
                 .fold(0, |mask, digit| mask | 1 << digit),
         };
-        let how = Simd {
+        let how = SimdVideo {
             action,
             signed,
             signed_sources,

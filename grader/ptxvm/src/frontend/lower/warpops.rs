@@ -58,7 +58,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             d => (d, None),
         };
         let dst = match self.dst(d)? {
-            Some(Register::R(register, _)) => Some(register),
+            Some(Register::Reg32(register, _)) => Some(register),
             None => None,
             Some(_) => return Err(self.malformed("`shfl` moves 32 bits")),
         };
@@ -136,9 +136,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let members = self.value_r(members, Type::B32)?;
         self.emit_members(members);
         Ok(if ty.bits() == 64 {
-            Slot::Q(self.value_q(a, ty)?)
+            Slot::Reg64(self.value_q(a, ty)?)
         } else {
-            Slot::R(self.value_r(a, ty)?)
+            Slot::Reg32(self.value_r(a, ty)?)
         })
     }
 

@@ -6,7 +6,7 @@ use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::{Operand, Registers};
 use crate::isa::ir::Alu;
 use crate::isa::ir::alu::Q1;
-use crate::isa::names::{Element, Elements, Q, Slot};
+use crate::isa::names::{Element, Elements, Reg64, Slot};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
@@ -33,7 +33,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Register::Wide([self.builder.new_q(), self.builder.new_q()])
     }
 
-    fn wide(&mut self, operand: &Operand<'a>) -> Result<[Q; 2]> {
+    fn wide(&mut self, operand: &Operand<'a>) -> Result<[Reg64; 2]> {
         let Operand::Name(name) = operand else {
             return Err(self.malformed("expected a register of 128 bits"));
         };
@@ -96,7 +96,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let address = self.address(address, window, strong)?;
         let [low, high] = match register {
             Operand::Name("_") if loads => [Slot::Sink; 2],
-            register => self.wide(register)?.map(Slot::Q),
+            register => self.wide(register)?.map(Slot::Reg64),
         };
         let elements = Elements {
             slots: [low, high, Slot::Sink, Slot::Sink],

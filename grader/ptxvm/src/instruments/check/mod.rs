@@ -2,9 +2,9 @@
 
 pub(crate) mod block_conflicts;
 mod clocks;
+mod epochs;
 pub(crate) mod global;
 mod order;
 pub(crate) mod races;
 mod shared;
-mod stamps;
 mod table;

@@ -8,20 +8,20 @@
 
 use crate::finding::{AccessKind, FindingKind, Log};
 use crate::instruments::check::clocks::{Clocks, WARPS};
-use crate::instruments::check::global::races::{Blocks, GlobalRaces};
-use crate::instruments::check::order::happens_before::Order;
+use crate::instruments::check::global::races::{BlockExecution, GlobalRaces};
+use crate::instruments::check::order::happens_before::HappensBefore;
 use crate::instruments::check::order::phases::Phases;
-use crate::instruments::check::order::vector_clock::Seen;
-use crate::instruments::check::shared::events::Access;
-use crate::instruments::check::shared::shadow_memory::Shadow;
-use crate::instruments::check::shared::visit::{Now, Race};
-use crate::instruments::check::shared::{classes, events};
+use crate::instruments::check::order::vector_clock::WarpClock;
+use crate::instruments::check::shared::epochs::Access;
+use crate::instruments::check::shared::race_check::{CurrentAccess, Race};
+use crate::instruments::check::shared::shadow_memory::SharedMemoryShadow;
+use crate::instruments::check::shared::{byte_cells, epochs};
 use crate::isa::mbarrier::OPERATION;
 use crate::isa::ordering::Ordering;
 use crate::isa::window::Window;
-use crate::machine::monitor::{Event, Monitor, PhaseStep, WordReads};
-use crate::machine::simd::shadow_words::Mark;
+use crate::machine::monitor::{Event, MbarrierEvent, Monitor, WordReads};
 use crate::machine::simd::shadow_words::ROW;
+use crate::machine::simd::shadow_words::ShortAccessId;
 
 /// The checker of blocks, one after another.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ pub(crate) struct Races {
     clocks: Box<Clocks>,
     /// Warps of the block.
     warps: usize,
-    shadow: Shadow,
-    order: Order,
+    shadow: SharedMemoryShadow,
+    order: HappensBefore,
     phases: Phases,
     pub global: GlobalRaces,
 }
@@ -38,11 +38,11 @@ pub(crate) struct Races {
 impl Races {
     /// A checker that has seen nothing. `fenced`: the program has fences, releases or acquires.
     pub fn new(global: GlobalRaces, fenced: bool) -> Self {
-        let order = Order::new(fenced, global.blocks());
+        let order = HappensBefore::new(fenced, global.blocks());
         Self {
             clocks: Box::new([[0; WARPS]; WARPS]),
             warps: 0,
-            shadow: Shadow::default(),
+            shadow: SharedMemoryShadow::default(),
             order,
             phases: Phases::default(),
             global,
@@ -116,7 +116,7 @@ impl Monitor for Races {
         for warp in members() {
             self.find_floor(warp);
         }
-        self.shadow.learns_in_part();
+        self.shadow.note_partial_sync();
         self.shadow.settle(self.warps);
     }
 
@@ -130,19 +130,19 @@ impl Monitor for Races {
     fn fence(&mut self, warp: u32, lanes: u32, fence: Ordering) {
         let warp = warp as usize % WARPS;
         self.order.fence(warp, lanes, fence, &mut self.clocks);
-        self.shadow.learns_in_part();
+        self.shadow.note_partial_sync();
         self.tick(warp);
         self.find_floor(warp);
     }
 
-    fn phases(&mut self, warp: u32, steps: &[PhaseStep]) {
+    fn phases(&mut self, warp: u32, steps: &[MbarrierEvent]) {
         let warp = warp as usize % WARPS;
         let (mut released, mut met, mut learns) = (false, false, false);
         for &step in steps {
             let learnt = self.phases.step(step, warp, &mut self.clocks);
             released |= learnt.released;
             met |= learnt.own >= self.order.met(warp);
-            learns |= matches!(step, PhaseStep::Acquire(_));
+            learns |= matches!(step, MbarrierEvent::Acquire(_));
         }
         if released || met {
             // What follows is later than what was released.
@@ -151,14 +151,14 @@ impl Monitor for Races {
         if learns {
             self.order.acquire_phase(warp, met, &self.clocks);
         }
-        self.shadow.learns_in_part();
+        self.shadow.note_partial_sync();
         self.find_floor(warp);
     }
 
     fn exchange(&mut self, common: &mut Self) {
         std::mem::swap(&mut self.global, &mut common.global);
-        self.global.blocks = Blocks::InTurns;
-        common.global.blocks = Blocks::InTurns;
+        self.global.blocks = BlockExecution::Interleaved;
+        common.global.blocks = BlockExecution::Interleaved;
     }
 
     fn resume(&mut self, block: u64) {
@@ -176,7 +176,7 @@ impl Races {
     /// Sees what an access orders.
     fn synchronise(&mut self, event: &Event) {
         let warp = event.warp as usize % WARPS;
-        let words = self.global.words();
+        let words = self.global.sync_variables();
         let (released, learnt) = self.order.access(event, words, &mut self.clocks);
         if released {
             // What follows is later than what was released.
@@ -186,7 +186,7 @@ impl Races {
             self.find_floor(warp);
         }
         if released || learnt {
-            self.shadow.learns_in_part();
+            self.shadow.note_partial_sync();
         }
     }
 
@@ -197,7 +197,7 @@ impl Races {
 
     fn shared_access(&mut self, event: &Event, log: &mut Log) {
         let warp = event.warp as usize % WARPS;
-        let new = events::Event {
+        let new = epochs::Epoch {
             clock: self.clocks[warp][warp],
             pc: event.pc,
             warp: warp as u8,
@@ -207,10 +207,11 @@ impl Races {
         };
         // Bytes do not refer to events.
         let number = (event.size >= 4).then(|| self.shadow.number(new));
-        let mark = |lane| number.map_or(Mark::NONE, |number| Mark::new(number, lane));
-        let mut now = Now {
-            mark: mark(0),
-            access: Access { event: new, thread: 0 },
+        let access_id =
+            |lane| number.map_or(ShortAccessId::NONE, |number| ShortAccessId::new(number, lane));
+        let mut current = CurrentAccess {
+            access_id: access_id(0),
+            access: Access { epoch: new, thread: 0 },
             clocks: &self.clocks,
             met: self.order.met(warp),
             own: self.order.own(warp),
@@ -221,17 +222,17 @@ impl Races {
         };
         let stored = event.stored.map(|register| event.registers.r(register));
         let (mut last, mut repeated) = (u64::MAX, 0);
-        let mut left = event.telling;
+        let mut left = event.representative_lanes;
         for begin in [0, ROW] {
             let lanes = ((1 << ROW) - 1) << begin;
             let whole = event.size == 4 && !event.strong && left & lanes == lanes;
-            now.mark = mark(begin);
+            current.access_id = access_id(begin);
             let values = stored.map(|values| &values[begin..begin + ROW]);
             // What comes behind lanes that are seen to one by one must wait for them.
             if !whole
-                || now.own != Seen::default()
+                || current.own != WarpClock::default()
                 || !are_in_turn(&event.addresses[begin..begin + ROW])
-                || !self.shadow.visit_row(event.addresses[begin] as usize / 4, &now, values)
+                || !self.shadow.check_row(event.addresses[begin] as usize / 4, &current, values)
             {
                 break;
             }
@@ -248,14 +249,14 @@ impl Races {
                 }
             }
             let thread = event.warp * 32 + lane as u32;
-            now.mark = mark(lane);
-            now.access.thread = thread;
-            now.value = stored.map(|stored| stored[lane]);
-            now.unchanged = event.unchanged >> lane & 1 == 1;
-            if event.size == 4 && self.shadow.visit_quietly((address / 4) as usize, &now) {
+            current.access_id = access_id(lane);
+            current.access.thread = thread;
+            current.value = stored.map(|stored| stored[lane]);
+            current.unchanged = event.unchanged >> lane & 1 == 1;
+            if event.size == 4 && self.shadow.check_fast_path((address / 4) as usize, &current) {
                 continue;
             }
-            let found = self.shadow.visit(address as u32, event.size, &now);
+            let found = self.shadow.check(address as u32, event.size, &current);
             if let Some((Race { kind, other, same_warp }, at)) = found {
                 // The last lane that leaves a pipeline ends its barriers with no more than a vote of its warp before.
                 let of_object = event.operation == OPERATION && event.kind == AccessKind::Write;
@@ -264,12 +265,12 @@ impl Races {
                 }
                 // Two sums over tiles of several warps use one word of each warp with nothing but a shuffle in between. That is
                 // CUDA's own way, whatever one thinks of it.
-                let other_pc = other.map_or(event.pc, |other| other.event.pc);
-                let in_groups = |pc| classes::in_groups(event.program, pc);
+                let other_pc = other.map_or(event.pc, |other| other.epoch.pc);
+                let in_groups = |pc| byte_cells::in_groups(event.program, pc);
                 if same_warp && in_groups(event.pc) && in_groups(other_pc) {
                     continue;
                 }
-                let place = |other: Access| event.program.place(other.event.pc).cloned();
+                let place = |other: Access| event.program.source_location(other.epoch.pc).cloned();
                 let finding = FindingKind::SharedRace {
                     kind,
                     size: event.size,

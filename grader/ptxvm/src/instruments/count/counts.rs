@@ -142,7 +142,7 @@ impl AddAssign<&Counts> for Counts {
 
 /// An instruction of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Site {
+pub struct InstructionSite {
     /// Name of the kernel in the PTX.
     pub kernel: Arc<str>,
     /// Where it stands in its code: a later one has a greater number.
@@ -157,7 +157,7 @@ pub struct Counters {
     /// By source line, with column 0. What has no line is in the total only.
     pub lines: BTreeMap<SourceLoc, Counts>,
     /// Loads, stores and branches one by one, with their lines: a line may have several, and only one of them be slow.
-    pub sites: BTreeMap<Site, (SourceLoc, Counts)>,
+    pub sites: BTreeMap<InstructionSite, (SourceLoc, Counts)>,
     /// A loop or a recursion did not end, and blocks behind it did not run.
     pub endless: bool,
 }

@@ -1,7 +1,7 @@
 //! Counts while warps run.
 
 use crate::finding::{AccessKind, Log};
-use crate::instruments::count::counts::{Counters, Counts, Site};
+use crate::instruments::count::counts::{Counters, Counts, InstructionSite};
 use crate::instruments::count::patterns;
 use crate::isa::ir::Op;
 use crate::isa::mbarrier;
@@ -40,12 +40,12 @@ impl Counter {
                 continue;
             }
             counters.total += counts;
-            if let Some(place) = program.place(pc) {
+            if let Some(place) = program.source_location(pc) {
                 let line = SourceLoc { column: 0, ..place.clone() };
                 let accesses =
                     counts.load_requests + counts.store_requests + counts.shared_requests;
                 if accesses + counts.branches > 0 {
-                    let site = Site { kernel: Arc::clone(&name), instruction: pc };
+                    let site = InstructionSite { kernel: Arc::clone(&name), instruction: pc };
                     counters.sites.insert(site, (line.clone(), counts.clone()));
                 }
                 *counters.lines.entry(line).or_default() += counts;

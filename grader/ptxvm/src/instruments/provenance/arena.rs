@@ -18,7 +18,7 @@ impl NodeId {
 }
 
 /// A source line: 1 + the index in the table of places, or 0.
-pub type PlaceId = u32;
+pub type LocationId = u32;
 
 /// What made a value, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,14 +27,14 @@ pub enum Node {
     /// Bits of an `f64`.
     Constant(u64),
     /// An element of a tensor, as it was before any kernel wrote it: buffer and byte.
-    Element(usize, i64, PlaceId),
-    Add(NodeId, NodeId, PlaceId),
-    Mul(NodeId, NodeId, PlaceId),
+    Element(usize, i64, LocationId),
+    Add(NodeId, NodeId, LocationId),
+    Mul(NodeId, NodeId, LocationId),
     Neg(NodeId),
     /// A function of one or two values.
-    Function(&'static str, [NodeId; 2], PlaceId),
+    Function(&'static str, [NodeId; 2], LocationId),
     /// Something that is not followed any further; the number tells such values apart.
-    Opaque(u32, PlaceId),
+    Opaque(u32, LocationId),
     /// Two words in one register of 64 bits, the low one first.
     Pair(NodeId, NodeId),
 }
@@ -88,16 +88,16 @@ impl Arena {
         }
     }
 
-    pub fn element(&mut self, buffer: usize, byte: i64, place: PlaceId) -> NodeId {
+    pub fn element(&mut self, buffer: usize, byte: i64, place: LocationId) -> NodeId {
         self.node(Node::Element(buffer, byte, place))
     }
 
-    pub fn opaque(&mut self, place: PlaceId) -> NodeId {
+    pub fn opaque(&mut self, place: LocationId) -> NodeId {
         self.opaque += 1;
         self.node(Node::Opaque(self.opaque, place))
     }
 
-    pub fn add(&mut self, a: NodeId, b: NodeId, place: PlaceId) -> NodeId {
+    pub fn add(&mut self, a: NodeId, b: NodeId, place: LocationId) -> NodeId {
         match (self.value(a), self.value(b)) {
             (Some(a), Some(b)) => self.constant(a + b),
             (Some(0.0), None) => b,
@@ -106,7 +106,7 @@ impl Arena {
         }
     }
 
-    pub fn mul(&mut self, a: NodeId, b: NodeId, place: PlaceId) -> NodeId {
+    pub fn mul(&mut self, a: NodeId, b: NodeId, place: LocationId) -> NodeId {
         match (self.value(a), self.value(b)) {
             (Some(a), Some(b)) => self.constant(a * b),
             (Some(1.0), None) => b,
@@ -124,7 +124,7 @@ impl Arena {
     }
 
     /// Division by a constant is a product.
-    pub fn div(&mut self, a: NodeId, b: NodeId, place: PlaceId) -> NodeId {
+    pub fn div(&mut self, a: NodeId, b: NodeId, place: LocationId) -> NodeId {
         match self.value(b) {
             Some(divisor) => {
                 let factor = self.constant(1.0 / divisor);
@@ -134,7 +134,7 @@ impl Arena {
         }
     }
 
-    pub fn function(&mut self, name: &'static str, args: [NodeId; 2], place: PlaceId) -> NodeId {
+    pub fn function(&mut self, name: &'static str, args: [NodeId; 2], place: LocationId) -> NodeId {
         self.node(Node::Function(name, args, place))
     }
 

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::instruments::provenance::arena::{NodeId, PlaceId};
+use crate::instruments::provenance::arena::{LocationId, NodeId};
 
 /// Who wrote a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stored {
-    pub place: PlaceId,
+pub struct WriteOrigin {
+    pub place: LocationId,
     pub block: [u32; 3],
     pub thread: [u32; 3],
     pub atomic: bool,
@@ -21,7 +21,7 @@ pub struct Cell {
     bytes: u8,
     /// None: the bits of a constant.
     pub node: NodeId,
-    pub by: Stored,
+    pub by: WriteOrigin,
     /// Another thread had stored here before.
     pub overwrote: bool,
 }
@@ -34,7 +34,7 @@ impl Cell {
 
 /// What a load finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum LoadedValue {
     /// Nothing was written there.
     Nothing,
     Whole(NodeId),
@@ -58,9 +58,9 @@ impl Cells {
     }
 
     /// `bytes` are 1, 2, 4 or 8.
-    pub fn load(&self, address: u64, bytes: u32) -> Found {
+    pub fn load(&self, address: u64, bytes: u32) -> LoadedValue {
         let (key, offset) = split(address);
-        let Some(cells) = self.0.get(&key) else { return Found::Nothing };
+        let Some(cells) = self.0.get(&key) else { return LoadedValue::Nothing };
         let mut low = None;
         let mut high = None;
         let mut any = false;
@@ -68,7 +68,7 @@ impl Cells {
             any = true;
             match (cell.offset, cell.bytes) {
                 (at, size) if at == offset && u32::from(size) == bytes => {
-                    return Found::Whole(cell.node);
+                    return LoadedValue::Whole(cell.node);
                 }
                 (0, 4) if bytes == 8 => low = Some(cell.node),
                 (4, 4) if bytes == 8 => high = Some(cell.node),
@@ -76,14 +76,14 @@ impl Cells {
             }
         }
         match (low, high) {
-            (Some(low), Some(high)) => Found::Halves(low, high),
-            _ if any => Found::Mixed,
-            _ => Found::Nothing,
+            (Some(low), Some(high)) => LoadedValue::Halves(low, high),
+            _ if any => LoadedValue::Mixed,
+            _ => LoadedValue::Nothing,
         }
     }
 
     /// False if this leaves a part of an expression behind.
-    pub fn store(&mut self, address: u64, bytes: u32, node: NodeId, by: Stored) -> bool {
+    pub fn store(&mut self, address: u64, bytes: u32, node: NodeId, by: WriteOrigin) -> bool {
         let (key, offset) = split(address);
         let bytes = bytes as u8;
         let cells = self.0.entry(key).or_default();
@@ -119,16 +119,16 @@ mod tests {
         let mut arena = Arena::new(100);
         let (a, b) = (arena.constant(1.0), arena.constant(2.0));
         let mut cells = Cells::default();
-        let by = Stored::default();
+        let by = WriteOrigin::default();
         assert!(cells.store(8, 4, a, by));
         assert!(cells.store(12, 4, b, by));
-        assert_eq!(cells.load(8, 4), Found::Whole(a));
-        assert_eq!(cells.load(8, 8), Found::Halves(a, b));
-        assert_eq!(cells.load(9, 1), Found::Mixed);
-        assert_eq!(cells.load(16, 4), Found::Nothing);
+        assert_eq!(cells.load(8, 4), LoadedValue::Whole(a));
+        assert_eq!(cells.load(8, 8), LoadedValue::Halves(a, b));
+        assert_eq!(cells.load(9, 1), LoadedValue::Mixed);
+        assert_eq!(cells.load(16, 4), LoadedValue::Nothing);
         assert!(cells.store(8, 8, b, by), "covers both");
-        assert_eq!(cells.load(8, 8), Found::Whole(b));
+        assert_eq!(cells.load(8, 8), LoadedValue::Whole(b));
         assert!(!cells.store(8, 4, a, by), "half of an expression is left");
-        assert_eq!(cells.load(8, 4), Found::Whole(a));
+        assert_eq!(cells.load(8, 4), LoadedValue::Whole(a));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::expansion::{Expansion, Factor, Product};
 use crate::instruments::provenance::arena::raw;
-use crate::instruments::provenance::arena::{Node, NodeId, PlaceId};
+use crate::instruments::provenance::arena::{LocationId, Node, NodeId};
 use crate::instruments::provenance::number::Number;
 use crate::instruments::provenance::tracker::Provenance;
 use crate::memory::global::BufferId;
@@ -14,12 +14,12 @@ struct TooLarge;
 
 /// A product before its lines are looked up.
 #[derive(Clone)]
-struct Raw {
+struct UnresolvedProduct {
     coefficient: f64,
     /// Elements and functions.
     factors: Vec<NodeId>,
-    place: PlaceId,
-    scaled: PlaceId,
+    place: LocationId,
+    scaled: LocationId,
 }
 
 impl Provenance {
@@ -45,7 +45,7 @@ impl Provenance {
         }
     }
 
-    fn product(&self, raw: &Raw, limit: usize, depth: usize) -> Product {
+    fn product(&self, raw: &UnresolvedProduct, limit: usize, depth: usize) -> Product {
         let factors = raw.factors.iter().map(|&node| self.factor(node, limit, depth)).collect();
         Product {
             coefficient: raw.coefficient,
@@ -79,7 +79,12 @@ impl Provenance {
     }
 
     /// `left` counts down the products that may still be made.
-    fn products(&self, node: NodeId, left: &mut usize, depth: usize) -> Result<Vec<Raw>, TooLarge> {
+    fn products(
+        &self,
+        node: NodeId,
+        left: &mut usize,
+        depth: usize,
+    ) -> Result<Vec<UnresolvedProduct>, TooLarge> {
         let mut found = Vec::new();
         // The innermost sum is the one that added a product. What a sum starts with has the line that made it.
         let mut stack = vec![(node, 1.0, 0)];
@@ -100,7 +105,7 @@ impl Provenance {
                 Node::Constant(bits) => {
                     let coefficient = coefficient * f64::from_bits(bits);
                     if coefficient != 0.0 {
-                        found.push(Raw {
+                        found.push(UnresolvedProduct {
                             coefficient,
                             factors: Vec::new(),
                             place: added,
@@ -133,16 +138,26 @@ impl Provenance {
                                 _ => y.place,
                             };
                             let factors = [x.factors.as_slice(), &y.factors].concat();
-                            found.push(Raw { coefficient, factors, place, scaled });
+                            found.push(UnresolvedProduct { coefficient, factors, place, scaled });
                         }
                     }
                 }
                 Node::Element(.., place) | Node::Function(_, _, place) | Node::Opaque(_, place) => {
                     let place = if added == 0 { place } else { added };
-                    found.push(Raw { coefficient, factors: vec![node], place, scaled: 0 });
+                    found.push(UnresolvedProduct {
+                        coefficient,
+                        factors: vec![node],
+                        place,
+                        scaled: 0,
+                    });
                 }
                 Node::Pair(..) | Node::TooLarge => {
-                    found.push(Raw { coefficient, factors: vec![node], place: added, scaled: 0 });
+                    found.push(UnresolvedProduct {
+                        coefficient,
+                        factors: vec![node],
+                        place: added,
+                        scaled: 0,
+                    });
                 }
             }
             if found.len() > *left {

@@ -2,8 +2,8 @@
 
 use super::arena::raw;
 use crate::finding::{AccessKind, Log};
-use crate::instruments::provenance::arena::{Node, NodeId, PlaceId};
-use crate::instruments::provenance::cells::{Found, Stored};
+use crate::instruments::provenance::arena::{LocationId, Node, NodeId};
+use crate::instruments::provenance::cells::{LoadedValue, WriteOrigin};
 use crate::instruments::provenance::number::Number;
 use crate::instruments::provenance::registers::Expressions;
 use crate::instruments::provenance::rules::{Rule, rule};
@@ -11,7 +11,7 @@ use crate::instruments::provenance::tracker::Provenance;
 use crate::instruments::provenance::tracker::local_address;
 use crate::isa::ir::{Alu, Atom, AtomOp, Op, System};
 use crate::isa::mbarrier::{Arrival, Operation};
-use crate::isa::names::{Base, Elements, P, R, Slot};
+use crate::isa::names::{Base, Elements, Pred, Reg32, Slot};
 use crate::isa::operands::operands;
 use crate::isa::ops::shuffle::source_lane;
 use crate::isa::types::Type;
@@ -39,7 +39,7 @@ impl Monitor for &mut Provenance {
             Op::Alu(alu) => self.arithmetic(step, alu),
             &Op::Shfl { mode, dst: Some(dst), a, b, c, .. } => {
                 let warp = &mut self.warps[step.warp as usize];
-                if warp.live(Slot::R(a)) | warp.live(Slot::R(dst)) == 0 {
+                if warp.live(Slot::Reg32(a)) | warp.live(Slot::Reg32(dst)) == 0 {
                     return;
                 }
                 let (b, c) = (step.registers.r(b), step.registers.r(c));
@@ -47,10 +47,10 @@ impl Monitor for &mut Provenance {
                 for lane in lanes(step.mask) {
                     let (source, _) = source_lane(mode, lane as u32, b[lane], c[lane]);
                     if step.members[lane] >> source & 1 == 1 {
-                        nodes[lane] = warp.get(Slot::R(a), source as usize);
+                        nodes[lane] = warp.get(Slot::Reg32(a), source as usize);
                     }
                 }
-                warp.set_lanes(Slot::R(dst), step.mask, &nodes);
+                warp.set_lanes(Slot::Reg32(dst), step.mask, &nodes);
             }
             Op::Atom(atom) => self.before_atomic(step, atom),
             &Op::CopyLocal(to, from, size) => {
@@ -59,11 +59,11 @@ impl Monitor for &mut Provenance {
                 }
             }
             Op::Ballot(d, _) | Op::ActiveMask(d) | Op::Clock32(d) => {
-                self.warps[step.warp as usize].forget(Slot::R(*d), step.mask);
+                self.warps[step.warp as usize].forget(Slot::Reg32(*d), step.mask);
             }
-            Op::Clock64(d) => self.warps[step.warp as usize].forget(Slot::Q(*d), step.mask),
+            Op::Clock64(d) => self.warps[step.warp as usize].forget(Slot::Reg64(*d), step.mask),
             &Op::MatchAny(d, a) | &Op::MatchAll(d, _, a) => self.compared(step, d, a),
-            &Op::Redux(_, d, a) => self.compared(step, d, Slot::R(a)),
+            &Op::Redux(_, d, a) => self.compared(step, d, Slot::Reg32(a)),
             // A state is no expression; what copies bring is not followed.
             Op::Mbarrier(mbarrier) => match mbarrier.operation {
                 Operation::Arrive(Arrival { token, .. }) => {
@@ -73,7 +73,7 @@ impl Monitor for &mut Provenance {
                 _ => {}
             },
             Op::Load(address, _) | Op::Store(address, _) => self.addressed(step, address.base),
-            Op::QuietLoad(quiet) | Op::QuietStore(quiet) => {
+            Op::PoisonPropagatingLoad(quiet) | Op::PoisonPropagatingStore(quiet) => {
                 self.addressed(step, quiet.address.base);
             }
             // An instruction without a rule must never pass for one that was followed.
@@ -84,9 +84,9 @@ impl Monitor for &mut Provenance {
     fn access(&mut self, event: &Event, _log: &mut Log) {
         match &event.program.code[event.pc as usize].op {
             Op::Load(_, elements) => self.loaded(event, elements),
-            Op::QuietLoad(quiet) => self.loaded(event, &quiet.elements),
+            Op::PoisonPropagatingLoad(quiet) => self.loaded(event, &quiet.elements),
             Op::Store(_, elements) => self.stored(event, elements),
-            Op::QuietStore(quiet) => self.stored(event, &quiet.elements),
+            Op::PoisonPropagatingStore(quiet) => self.stored(event, &quiet.elements),
             Op::Atom(atom) => self.updated(event, atom),
             Op::Mbarrier(_) => {}
             _ => self.lost = true,
@@ -118,22 +118,22 @@ fn moves_nothing(op: &Op) -> bool {
 }
 
 impl Provenance {
-    fn place(&self, pc: u32) -> PlaceId {
+    fn place(&self, pc: u32) -> LocationId {
         self.place_of.get(pc as usize).copied().unwrap_or(0)
     }
 
     /// The result is an integer that depends on values.
-    fn compared(&mut self, step: &Step, dst: R, source: Slot) {
+    fn compared(&mut self, step: &Step, dst: Reg32, source: Slot) {
         let warp = &mut self.warps[step.warp as usize];
         self.depends |= warp.live(source) & step.mask != 0;
-        warp.forget(Slot::R(dst), step.mask);
+        warp.forget(Slot::Reg32(dst), step.mask);
     }
 
     /// Where an access goes depends on values.
     fn addressed(&mut self, step: &Step, base: Base) {
         let slot = match base {
-            Base::R(register) => Slot::R(register),
-            Base::Q(register) => Slot::Q(register),
+            Base::Reg32(register) => Slot::Reg32(register),
+            Base::Reg64(register) => Slot::Reg64(register),
         };
         self.depends |= self.warps[step.warp as usize].live(slot) & step.mask != 0;
     }
@@ -141,10 +141,10 @@ impl Provenance {
     fn arithmetic(&mut self, step: &Step, alu: &Alu) {
         match *alu {
             Alu::SelectR(d, a, b, p) => {
-                return self.select(step, Slot::R(d), Slot::R(a), Slot::R(b), p);
+                return self.select(step, Slot::Reg32(d), Slot::Reg32(a), Slot::Reg32(b), p);
             }
             Alu::SelectQ(d, a, b, p) => {
-                return self.select(step, Slot::Q(d), Slot::Q(a), Slot::Q(b), p);
+                return self.select(step, Slot::Reg64(d), Slot::Reg64(a), Slot::Reg64(b), p);
             }
             _ => {}
         }
@@ -173,7 +173,7 @@ impl Provenance {
         }
     }
 
-    fn select(&mut self, step: &Step, dst: Slot, a: Slot, b: Slot, p: P) {
+    fn select(&mut self, step: &Step, dst: Slot, a: Slot, b: Slot, p: Pred) {
         let warp = &mut self.warps[step.warp as usize];
         let chosen = step.registers.p(p);
         for lane in lanes(step.mask) {
@@ -197,7 +197,7 @@ impl Provenance {
         step: &Step,
         sources: &[Slot; 4],
         lane: usize,
-        place: PlaceId,
+        place: LocationId,
     ) -> NodeId {
         let [a, b, c, _] = *sources;
         match rule {
@@ -236,7 +236,7 @@ impl Provenance {
         x: NodeId,
         [a, b, c]: [Slot; 3],
         lane: usize,
-        place: PlaceId,
+        place: LocationId,
     ) -> NodeId {
         match rule {
             Rule::Copy => x,
@@ -321,7 +321,7 @@ impl Provenance {
         step: &Step,
         sources: &[Slot; 4],
         lane: usize,
-        place: PlaceId,
+        place: LocationId,
     ) -> NodeId {
         let count = if rule == Rule::IntegerMad { 3 } else { 2 };
         let mut nodes = [NodeId::NONE; 3];
@@ -366,22 +366,25 @@ impl Provenance {
             // As wide as the value that is there, or as the alignment allows.
             let whole = |width: &u32| {
                 wide(*width)
-                    && !matches!(self.local.load(at(from), *width), Found::Nothing | Found::Mixed)
+                    && !matches!(
+                        self.local.load(at(from), *width),
+                        LoadedValue::Nothing | LoadedValue::Mixed
+                    )
             };
             let width = [8, 4, 2, 1].into_iter().find(whole);
             let node = match width.map(|width| self.local.load(at(from), width)) {
-                Some(Found::Whole(node)) => node,
-                Some(Found::Halves(low, high)) => self.arena.pair(low, high),
+                Some(LoadedValue::Whole(node)) => node,
+                Some(LoadedValue::Halves(low, high)) => self.arena.pair(low, high),
                 _ => NodeId::NONE,
             };
             let width = width.unwrap_or(1);
-            self.put(Window::Local, at(to), width, node, Stored::default());
+            self.put(Window::Local, at(to), width, node, WriteOrigin::default());
             byte += width;
         }
     }
 
     /// Notes what a place holds.
-    fn put(&mut self, window: Window, address: u64, bytes: u32, node: NodeId, by: Stored) {
+    fn put(&mut self, window: Window, address: u64, bytes: u32, node: NodeId, by: WriteOrigin) {
         let cells = match window {
             Window::Global => &mut self.global,
             Window::Shared => &mut self.shared,
@@ -406,22 +409,22 @@ impl Provenance {
             Window::Const | Window::Param => return NodeId::NONE,
         };
         match found {
-            Found::Whole(node) => node,
-            Found::Halves(NodeId::NONE, NodeId::NONE) => NodeId::NONE,
+            LoadedValue::Whole(node) => node,
+            LoadedValue::Halves(NodeId::NONE, NodeId::NONE) => NodeId::NONE,
             // A plain word beside an expression.
-            Found::Halves(NodeId::NONE, _) | Found::Halves(_, NodeId::NONE) | Found::Mixed => {
-                self.arena.opaque(place)
-            }
-            Found::Halves(low, high) => self.arena.pair(low, high),
-            Found::Nothing if event.window == Window::Global => {
+            LoadedValue::Halves(NodeId::NONE, _)
+            | LoadedValue::Halves(_, NodeId::NONE)
+            | LoadedValue::Mixed => self.arena.opaque(place),
+            LoadedValue::Halves(low, high) => self.arena.pair(low, high),
+            LoadedValue::Nothing if event.window == Window::Global => {
                 self.untouched(event, address, bytes, place)
             }
-            Found::Nothing => NodeId::NONE,
+            LoadedValue::Nothing => NodeId::NONE,
         }
     }
 
     /// What lies in global memory before anybody writes it.
-    fn untouched(&mut self, event: &Event, address: u64, bytes: u32, place: PlaceId) -> NodeId {
+    fn untouched(&mut self, event: &Event, address: u64, bytes: u32, place: LocationId) -> NodeId {
         let Some((buffer, offset)) = event.memory.locate(address) else { return NodeId::NONE };
         let Some(&number) = self.tensors.get(&buffer) else {
             // Labels and the like: another input may lead elsewhere.
@@ -464,8 +467,8 @@ impl Provenance {
         }
     }
 
-    fn writer(&self, event: &Event, lane: usize) -> Stored {
-        Stored {
+    fn writer(&self, event: &Event, lane: usize) -> WriteOrigin {
+        WriteOrigin {
             place: self.place(event.pc),
             block: event.block,
             thread: event.thread_coordinates(event.warp * 32 + lane as u32),
@@ -498,8 +501,10 @@ impl Provenance {
             }
             let offset = atom.address.offset;
             let mut address = match atom.address.base {
-                Base::Q(base) => step.registers.q(base)[lane].wrapping_add_signed(offset),
-                Base::R(base) => step.registers.r(base)[lane].wrapping_add(offset as u32).into(),
+                Base::Reg64(base) => step.registers.q(base)[lane].wrapping_add_signed(offset),
+                Base::Reg32(base) => {
+                    step.registers.r(base)[lane].wrapping_add(offset as u32).into()
+                }
             };
             let window = atom.address.window.unwrap_or_else(|| {
                 let window = Window::of(address);
@@ -563,8 +568,8 @@ fn decode(ty: Type, bits: u64) -> f64 {
 /// The value of a register as a float of its width.
 fn float(registers: &Registers, slot: Slot, lane: usize) -> f64 {
     match slot {
-        Slot::R(register) => f32::from_bits(registers.r(register)[lane]).into(),
-        Slot::Q(register) => f64::from_bits(registers.q(register)[lane]),
+        Slot::Reg32(register) => f32::from_bits(registers.r(register)[lane]).into(),
+        Slot::Reg64(register) => f64::from_bits(registers.q(register)[lane]),
         Slot::Sink => 0.0,
     }
 }

@@ -1,7 +1,7 @@
 //! Follows arithmetic on 16-bit floats. Their registers hold bits, so their nodes say so; see [`raw`].
 
 use crate::instruments::provenance::arena::raw;
-use crate::instruments::provenance::arena::{Node, NodeId, PlaceId};
+use crate::instruments::provenance::arena::{LocationId, Node, NodeId};
 use crate::instruments::provenance::rules::Half;
 use crate::instruments::provenance::tracker::Provenance;
 use crate::isa::names::Slot;
@@ -15,7 +15,7 @@ impl Provenance {
         (registers, warp): (&Registers, u32),
         sources: [Slot; 3],
         lane: usize,
-        place: PlaceId,
+        place: LocationId,
     ) -> NodeId {
         let count = if op == Half::Fma { 3 } else { 2 };
         let mut nodes = [NodeId::NONE; 3];

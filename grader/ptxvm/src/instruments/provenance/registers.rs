@@ -7,13 +7,13 @@ use crate::program::code::Program;
 
 /// One register file.
 #[derive(Debug, Default)]
-struct File {
+struct RegisterFile {
     nodes: Vec<[NodeId; 32]>,
     /// Lanes that hold an expression; what the others say is old.
     live: Vec<u32>,
 }
 
-impl File {
+impl RegisterFile {
     fn new(count: usize) -> Self {
         Self { nodes: vec![[NodeId::NONE; 32]; count], live: vec![0; count] }
     }
@@ -22,13 +22,13 @@ impl File {
 /// Register files of expressions.
 #[derive(Debug, Default)]
 pub struct Expressions {
-    r: File,
-    q: File,
+    r: RegisterFile,
+    q: RegisterFile,
 }
 
 impl Expressions {
     pub fn new(program: &Program) -> Self {
-        Self { r: File::new(program.r_count), q: File::new(program.q_count) }
+        Self { r: RegisterFile::new(program.r_count), q: RegisterFile::new(program.q_count) }
     }
 
     pub fn clear(&mut self) {
@@ -36,18 +36,18 @@ impl Expressions {
         self.q.live.fill(0);
     }
 
-    fn file(&self, slot: Slot) -> Option<(&File, usize)> {
+    fn file(&self, slot: Slot) -> Option<(&RegisterFile, usize)> {
         match slot {
-            Slot::R(register) => Some((&self.r, register.0 as usize)),
-            Slot::Q(register) => Some((&self.q, register.0 as usize)),
+            Slot::Reg32(register) => Some((&self.r, register.0 as usize)),
+            Slot::Reg64(register) => Some((&self.q, register.0 as usize)),
             Slot::Sink => None,
         }
     }
 
-    fn file_mut(&mut self, slot: Slot) -> Option<(&mut File, usize)> {
+    fn file_mut(&mut self, slot: Slot) -> Option<(&mut RegisterFile, usize)> {
         match slot {
-            Slot::R(register) => Some((&mut self.r, register.0 as usize)),
-            Slot::Q(register) => Some((&mut self.q, register.0 as usize)),
+            Slot::Reg32(register) => Some((&mut self.r, register.0 as usize)),
+            Slot::Reg64(register) => Some((&mut self.q, register.0 as usize)),
             Slot::Sink => None,
         }
     }

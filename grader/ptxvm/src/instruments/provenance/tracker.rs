@@ -4,7 +4,7 @@ use super::expansion::Expansion;
 use super::number::Number;
 use std::collections::HashMap;
 
-use super::arena::{Arena, NodeId, PlaceId};
+use super::arena::{Arena, LocationId, NodeId};
 use super::cells::Cells;
 use super::registers::Expressions;
 use crate::memory::global::{BufferId, Memory};
@@ -13,7 +13,7 @@ use crate::source_loc::SourceLoc;
 
 /// Where a written element's value came from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Written {
+pub struct ElementOrigin {
     /// Block of the last thread that wrote it.
     pub block: [u32; 3],
     /// That thread in its block.
@@ -100,8 +100,8 @@ pub struct Provenance {
     pub(super) warps: Vec<Expressions>,
     pub(super) places: Vec<SourceLoc>,
     /// For each instruction of the kernel that runs.
-    pub(super) place_of: Vec<PlaceId>,
-    pub(super) pending: Pending,
+    pub(super) place_of: Vec<LocationId>,
+    pub(super) pending: PendingAtomic,
     pub(super) depends: bool,
     pub(crate) lost: bool,
     pub(super) steps: u64,
@@ -121,7 +121,7 @@ impl Provenance {
             warps: Vec::new(),
             places: Vec::new(),
             place_of: Vec::new(),
-            pending: Pending::default(),
+            pending: PendingAtomic::default(),
             depends: false,
             lost: false,
             steps: 0,
@@ -162,7 +162,7 @@ impl Provenance {
         buffer: BufferId,
         byte: u64,
         limit: usize,
-    ) -> Option<Written> {
+    ) -> Option<ElementOrigin> {
         let number = *self.tensors.get(&buffer)?;
         let cell = self.global.at(buffer.address() + byte, number.bytes())?;
         let value = if cell.node.is_some() {
@@ -171,7 +171,7 @@ impl Provenance {
             let bits = memory.value(buffer, byte, number.bytes()).unwrap_or(u64::MAX);
             Expansion::constant(number.decode(bits))
         };
-        Some(Written {
+        Some(ElementOrigin {
             block: cell.by.block,
             thread: cell.by.thread,
             loc: self.loc(cell.by.place),
@@ -180,15 +180,15 @@ impl Provenance {
         })
     }
 
-    pub(super) fn loc(&self, place: PlaceId) -> Option<SourceLoc> {
+    pub(super) fn loc(&self, place: LocationId) -> Option<SourceLoc> {
         self.places.get((place as usize).checked_sub(1)?).cloned()
     }
 
     /// Another kernel is about to run.
     pub(crate) fn begin(&mut self, program: &Program, warps: u32) {
-        let base = self.places.len() as PlaceId;
-        self.places.extend(program.place_table.iter().cloned());
-        let moved = |&place: &PlaceId| if place == 0 { 0 } else { place + base };
+        let base = self.places.len() as LocationId;
+        self.places.extend(program.source_locations.iter().cloned());
+        let moved = |&place: &LocationId| if place == 0 { 0 } else { place + base };
         self.place_of = program.places.iter().map(moved).collect();
         self.warps = (0..warps).map(|_| Expressions::new(program)).collect();
     }
@@ -201,14 +201,14 @@ pub(super) fn local_address(warp: u32, lane: usize, address: u64) -> u64 {
 
 /// What an atomic finds before it runs, lane by lane.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingAtomic {
     /// The added or stored value.
     pub(super) value: [NodeId; 32],
     /// The bits in memory.
     pub(super) before: [u64; 32],
 }
 
-impl Default for Pending {
+impl Default for PendingAtomic {
     fn default() -> Self {
         Self { value: [NodeId::NONE; 32], before: [0; 32] }
     }

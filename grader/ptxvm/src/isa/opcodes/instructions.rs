@@ -46,21 +46,21 @@ macro_rules! with_instructions {
             Compare Masked predicate_logic(Logic::Mov) = "mov.pred";
 
             // Video.
-            Integer Masked video_scalar(Some(Action::Add)) = "vadd..";
-            Integer Masked video_scalar(Some(Action::Sub)) = "vsub..";
-            Integer Masked video_scalar(Some(Action::AbsDiff)) = "vabsdiff..";
-            Integer Masked video_scalar(Some(Action::Min)) = "vmin..";
-            Integer Masked video_scalar(Some(Action::Max)) = "vmax..";
-            Integer Masked video_scalar(Some(Action::Shl)) = "vshl..";
-            Integer Masked video_scalar(Some(Action::Shr)) = "vshr..";
-            Integer Masked video_scalar(Some(Action::Mad)) = "vmad..";
+            Integer Masked video_scalar(Some(PrimaryOperation::Add)) = "vadd..";
+            Integer Masked video_scalar(Some(PrimaryOperation::Sub)) = "vsub..";
+            Integer Masked video_scalar(Some(PrimaryOperation::AbsDiff)) = "vabsdiff..";
+            Integer Masked video_scalar(Some(PrimaryOperation::Min)) = "vmin..";
+            Integer Masked video_scalar(Some(PrimaryOperation::Max)) = "vmax..";
+            Integer Masked video_scalar(Some(PrimaryOperation::Shl)) = "vshl..";
+            Integer Masked video_scalar(Some(PrimaryOperation::Shr)) = "vshr..";
+            Integer Masked video_scalar(Some(PrimaryOperation::Mad)) = "vmad..";
             Integer Masked video_scalar(None) = "vset..";
-            Integer Masked video_simd(Some(Action::Add)) = "vadd2|vadd4..";
-            Integer Masked video_simd(Some(Action::Sub)) = "vsub2|vsub4..";
-            Integer Masked video_simd(Some(Action::AbsDiff)) = "vabsdiff2|vabsdiff4..";
-            Integer Masked video_simd(Some(Action::Min)) = "vmin2|vmin4..";
-            Integer Masked video_simd(Some(Action::Max)) = "vmax2|vmax4..";
-            Integer Masked video_simd(Some(Action::Average)) = "vavrg2|vavrg4..";
+            Integer Masked video_simd(Some(PrimaryOperation::Add)) = "vadd2|vadd4..";
+            Integer Masked video_simd(Some(PrimaryOperation::Sub)) = "vsub2|vsub4..";
+            Integer Masked video_simd(Some(PrimaryOperation::AbsDiff)) = "vabsdiff2|vabsdiff4..";
+            Integer Masked video_simd(Some(PrimaryOperation::Min)) = "vmin2|vmin4..";
+            Integer Masked video_simd(Some(PrimaryOperation::Max)) = "vmax2|vmax4..";
+            Integer Masked video_simd(Some(PrimaryOperation::Average)) = "vavrg2|vavrg4..";
             Integer Masked video_simd(None) = "vset2|vset4..";
 
             // Floats.

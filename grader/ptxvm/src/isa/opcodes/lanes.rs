@@ -1,6 +1,6 @@
 //! The table of lane operations: instructions that compute each lane of a register from the same lane of others.
 //!
-//! Each block is one register signature. Files: `R` registers of up to 32 bits, `Q` of 64 bits, `P` predicates. A row gives
+//! Each block is one register signature. Files: `Reg32` registers of up to 32 bits, `Reg64` of 64 bits, `Pred` predicates. A row gives
 //!
 //! | column | |
 //! |---|---|
@@ -16,8 +16,8 @@ macro_rules! with_lane_operations {
     ($callback:ident $($first:tt)*) => {
         $callback! {
             $($first)*
-            /// R <- R
-            R1(r1: R, R) {
+            /// Reg32 <- Reg32
+            R1(r1: Reg32, Reg32) {
                 Mov           Move    Copy              fast w32::mov;
                 Not           Integer Opaque            fast w32::not                    = "not.i16|i32";
                 Cnot          Integer Opaque            fast w32::cnot                   = "cnot.i16|i32";
@@ -113,8 +113,8 @@ macro_rules! with_lane_operations {
                 F16FromE4m3   Convert Opaque            slow narrow::f16_from_e4m3;
                 F16FromE5m2   Convert Opaque            slow narrow::f16_from_e5m2;
             }
-            /// R <- R, R
-            R2(r2: R, R, R) {
+            /// Reg32 <- Reg32, Reg32
+            R2(r2: Reg32, Reg32, Reg32) {
                 AddI         Integer IntegerAdd              fast w32::add             = "add.i16|i32";
                 SubI         Integer IntegerSub              fast w32::sub             = "sub.i16|i32";
                 MulLo        Integer IntegerMul              fast w32::mul_lo          = "mul.lo.i16|i32", "mul.wide.i16";
@@ -202,8 +202,8 @@ macro_rules! with_lane_operations {
                 MinNanBf16x2 Half    Opaque                  slow bf16::min_nan2       = "min.NaN.bf16x2";
                 MaxNanBf16x2 Half    Opaque                  slow bf16::max_nan2       = "max.NaN.bf16x2";
             }
-            /// R <- R, R, R
-            R3(r3: R, R, R, R) {
+            /// Reg32 <- Reg32, Reg32, Reg32
+            R3(r3: Reg32, Reg32, Reg32, Reg32) {
                 MadLo       Integer IntegerMad              fast w32::mad_lo          = "mad.lo.i16 t t u16", "mad.lo.i32", "mad.wide.i16 t t b32";
                 MadHiU      Integer Opaque                  fast w32::mad_hi_u        = "mad.hi.u32";
                 MadHiS      Integer Opaque                  fast w32::mad_hi_s        = "mad.hi.s32";
@@ -245,15 +245,15 @@ macro_rules! with_lane_operations {
                 FmaBf16     Half    Half("bf16", Half::Fma) slow bf16::fma            = "fma{.rn}{.relu}.bf16";
                 FmaBf16x2   Half    Opaque                  slow bf16::fma2           = "fma{.rn}{.relu}.bf16x2";
             }
-            /// R <- R, R, R, R
-            R4(r4: R, R, R, R, R) {
+            /// Reg32 <- Reg32, Reg32, Reg32, Reg32
+            R4(r4: Reg32, Reg32, Reg32, Reg32, Reg32) {
                 Bfi       Integer Opaque slow w32::bfi      = "bfi.i32";
                 Lop3      Integer Opaque slow int::lop3     = "lop3.i32";
                 Video     Integer Opaque slow video::scalar;
                 VideoSimd Integer Opaque slow video::simd;
             }
-            /// Q <- Q
-            Q1(q1: Q, Q) {
+            /// Reg64 <- Reg64
+            Q1(q1: Reg64, Reg64) {
                 Mov          Move    Copy              fast w64::mov;
                 Not          Integer Opaque            fast w64::not                   = "not.i64";
                 Cnot         Integer Opaque            fast w64::cnot                  = "cnot.i64";
@@ -304,8 +304,8 @@ macro_rules! with_lane_operations {
                 U64SatS      Convert Opaque            slow cvt::u64_sat_s;
                 U64SatU      Convert Opaque            slow cvt::u64_sat_u;
             }
-            /// Q <- Q, Q
-            Q2(q2: Q, Q, Q) {
+            /// Reg64 <- Reg64, Reg64
+            Q2(q2: Reg64, Reg64, Reg64) {
                 AddI      Integer Opaque         fast w64::add       = "add.i64";
                 SubI      Integer Opaque         fast w64::sub       = "sub.i64";
                 MulLo     Integer Opaque         fast w64::mul_lo    = "mul.lo.i64";
@@ -339,8 +339,8 @@ macro_rules! with_lane_operations {
                 MaxF      Double  Extreme(true)  fast f64s::max      = "max.f64";
                 CopysignF Double  Opaque         fast f64s::copysign = "copysign.f64";
             }
-            /// Q <- Q, Q, Q
-            Q3(q3: Q, Q, Q, Q) {
+            /// Reg64 <- Reg64, Reg64, Reg64
+            Q3(q3: Reg64, Reg64, Reg64, Reg64) {
                 MadLo  Integer Opaque fast w64::mad_lo   = "mad.lo.i64";
                 MadHiU Integer Opaque slow w64::mad_hi_u = "mad.hi.u64";
                 MadHiS Integer Opaque slow w64::mad_hi_s = "mad.hi.s64";
@@ -351,8 +351,8 @@ macro_rules! with_lane_operations {
                 FmaRm  Double  Fma    slow down::fma_f64 = "fma|mad.rm.f64";
                 FmaRp  Double  Fma    slow up::fma_f64   = "fma|mad.rp.f64";
             }
-            /// Q <- R
-            QR(qr: Q, R) {
+            /// Reg64 <- Reg32
+            QR(qr: Reg64, Reg32) {
                 Sext       Integer Opaque      fast int::sext_wide;
                 Zext       Integer Opaque      fast int::zext_wide;
                 F64FromF32 Convert Copy        fast cvt::f64_from_f32;
@@ -361,8 +361,8 @@ macro_rules! with_lane_operations {
                 U64FromF32 Convert ToInteger   slow cvt::u64_from_f32;
                 S64FromF32 Convert ToInteger   slow cvt::s64_from_f32;
             }
-            /// R <- Q
-            RQ(rq: R, Q) {
+            /// Reg32 <- Reg64
+            RQ(rq: Reg32, Reg64) {
                 Low             Integer Low              fast int::low;
                 High            Integer High             fast int::high;
                 Popc            Integer Opaque           slow w64::popc                    = "popc.i64";
@@ -415,34 +415,34 @@ macro_rules! with_lane_operations {
                 Bf16FromS64Rm   Convert Opaque           slow cvt::down::bf16_from_s64;
                 Bf16FromS64Rp   Convert Opaque           slow cvt::up::bf16_from_s64;
             }
-            /// Q <- R, R
-            QRR(qrr: Q, R, R) {
+            /// Reg64 <- Reg32, Reg32
+            QRR(qrr: Reg64, Reg32, Reg32) {
                 MulWideU Integer Opaque fast int::mul_wide_u = "mul.wide.u32";
                 MulWideS Integer Opaque fast int::mul_wide_s = "mul.wide.s32";
                 Pack     Integer Pair   fast int::pack64;
             }
-            /// Q <- R, R, Q
-            QRRQ(qrrq: Q, R, R, Q) {
+            /// Reg64 <- Reg32, Reg32, Reg64
+            QRRQ(qrrq: Reg64, Reg32, Reg32, Reg64) {
                 MadWideU Integer Opaque fast int::mad_wide_u = "mad.wide.u32 t t b64";
                 MadWideS Integer Opaque fast int::mad_wide_s = "mad.wide.s32 t t b64";
             }
-            /// Q <- Q, R
-            QQR(qqr: Q, Q, R) {
+            /// Reg64 <- Reg64, Reg32
+            QQR(qqr: Reg64, Reg64, Reg32) {
                 Shl  Integer Opaque fast w64::shl   = "shl.i64 t u32";
                 ShrU Integer Opaque fast w64::shr_u = "shr.b64|u64 t u32";
                 ShrS Integer Opaque fast w64::shr_s = "shr.s64 t u32";
             }
-            /// Q <- Q, R, R
-            QQRR(qqrr: Q, Q, R, R) {
+            /// Reg64 <- Reg64, Reg32, Reg32
+            QQRR(qqrr: Reg64, Reg64, Reg32, Reg32) {
                 BfeU Integer Opaque slow w64::bfe_u = "bfe.u64 t u32 u32";
                 BfeS Integer Opaque slow w64::bfe_s = "bfe.s64 t u32 u32";
             }
-            /// Q <- Q, Q, R, R
-            QQQRR(qqqrr: Q, Q, Q, R, R) {
+            /// Reg64 <- Reg64, Reg64, Reg32, Reg32
+            QQQRR(qqqrr: Reg64, Reg64, Reg64, Reg32, Reg32) {
                 Bfi Integer Opaque slow w64::bfi = "bfi.i64 t t u32 u32";
             }
-            /// P <- R
-            PR(pr: P, R) {
+            /// Pred <- Reg32
+            PR(pr: Pred, Reg32) {
                 Finite     Compare Compare slow f32s::is_finite    = "testp.finite.f32";
                 Infinite   Compare Compare slow f32s::is_infinite  = "testp.infinite.f32";
                 Number     Compare Compare slow f32s::is_number    = "testp.number.f32";
@@ -450,8 +450,8 @@ macro_rules! with_lane_operations {
                 Normal     Compare Compare slow f32s::is_normal    = "testp.normal.f32";
                 Subnormal  Compare Compare slow f32s::is_subnormal = "testp.subnormal.f32";
             }
-            /// P <- Q
-            PQ(pq: P, Q) {
+            /// Pred <- Reg64
+            PQ(pq: Pred, Reg64) {
                 Finite     Compare Compare slow f64s::is_finite    = "testp.finite.f64";
                 Infinite   Compare Compare slow f64s::is_infinite  = "testp.infinite.f64";
                 Number     Compare Compare slow f64s::is_number    = "testp.number.f64";
@@ -459,8 +459,8 @@ macro_rules! with_lane_operations {
                 Normal     Compare Compare slow f64s::is_normal    = "testp.normal.f64";
                 Subnormal  Compare Compare slow f64s::is_subnormal = "testp.subnormal.f64";
             }
-            /// P <- R, R
-            PRR(prr: P, R, R) {
+            /// Pred <- Reg32, Reg32
+            PRR(prr: Pred, Reg32, Reg32) {
                 Eq  Compare Compare fast cmp::w32::eq;
                 Ne  Compare Compare fast cmp::w32::ne;
                 LtU Compare Compare fast cmp::w32::lt_u;
@@ -473,8 +473,8 @@ macro_rules! with_lane_operations {
                 LeF Compare Compare fast cmp::f32s::le;
                 Num Compare Compare fast cmp::f32s::num;
             }
-            /// P <- Q, Q
-            PQQ(pqq: P, Q, Q) {
+            /// Pred <- Reg64, Reg64
+            PQQ(pqq: Pred, Reg64, Reg64) {
                 Eq  Compare Compare fast cmp::w64::eq;
                 Ne  Compare Compare fast cmp::w64::ne;
                 LtU Compare Compare fast cmp::w64::lt_u;

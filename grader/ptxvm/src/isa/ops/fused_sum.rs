@@ -4,7 +4,7 @@ use super::round::{self, F16, Mode};
 use crate::isa::matrix::Scalar;
 
 /// A matrix row by row, each element as the bits of its type.
-pub type Dense = Vec<u64>;
+pub type BitMatrix = Vec<u64>;
 
 /// The bits that stand for a NaN in `f32`.
 pub(super) const NAN: u32 = 0x7FFF_FFFF;

@@ -6,7 +6,7 @@
 //! Cores", 2025). The ISA leaves all this open, and other generations do otherwise. In `f64` the products are added one
 //! after the other, each with one rounding; integers are exact. An H200 gives the same bits (`tests/golden/mma.py`).
 
-use super::fused_sum::{Dense, Term, fused};
+use super::fused_sum::{BitMatrix, Term, fused};
 use super::product8;
 use super::round::{self, F16, Mode};
 use crate::isa::matrix::{Layout, Product, Scalar};
@@ -18,14 +18,14 @@ const MADE: u64 = 0xFFF8_0000_0000_0000;
 const QUIET: u64 = 1 << 51;
 
 /// Sums in `f16` and `f32`.
-fn floats(op: &Product, a: &Dense, b: &Dense, c: &Dense) -> Dense {
+fn floats(op: &Product, a: &BitMatrix, b: &BitMatrix, c: &BitMatrix) -> BitMatrix {
     let (n, depth) = (op.shape.n, op.shape.k);
     // Machine code for `wmma` adds in `f32` unless both C and D are of `f16`, and takes `tf32` by fours.
     let halves = op.c.scalar == Scalar::F16 && op.d.scalar == Scalar::F16;
     let within = if halves { Scalar::F16 } else { Scalar::F32 };
     let by_fours = op.a.layout == Layout::Wmma && op.a.scalar == Scalar::Tf32;
     let group = if by_fours { 4 } else { depth };
-    let terms = |matrix: &Dense, scalar| -> Vec<Term> {
+    let terms = |matrix: &BitMatrix, scalar| -> Vec<Term> {
         matrix.iter().map(|&bits| Term::new(bits, scalar)).collect()
     };
     let (a, b) = (terms(a, op.a.scalar), terms(b, op.b.scalar));
@@ -76,7 +76,7 @@ fn to_integer(bits: u64, scalar: Scalar) -> i64 {
 }
 
 /// The product of whole matrices.
-pub fn product(op: &Product, a: &Dense, b: &Dense, c: &Dense) -> Dense {
+pub fn product(op: &Product, a: &BitMatrix, b: &BitMatrix, c: &BitMatrix) -> BitMatrix {
     let (n, depth) = (op.shape.n, op.shape.k);
     let pair = |index: usize, k: usize| (index / n * depth + k, k * n + index % n);
     let all = 0..op.shape.m * n;
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    fn f32s(values: &[f32]) -> Dense {
+    fn f32s(values: &[f32]) -> BitMatrix {
         values.iter().map(|value| value.to_bits().into()).collect()
     }
 
@@ -209,7 +209,7 @@ mod tests {
     fn f64_makes_another_nan_than_it_passes_on() {
         let f64s = |values: [f64; 3]| values.map(f64::to_bits).to_vec();
         let (ones, infinity) = (f64s([1.0; 3]), f64::INFINITY);
-        let sum = |a: [f64; 3], b: &Dense, c: u64| {
+        let sum = |a: [f64; 3], b: &BitMatrix, c: u64| {
             product(&op(Scalar::F64, Scalar::F64, false), &f64s(a), b, &vec![c])[0]
         };
         assert_eq!(sum([infinity, 1.0, -infinity], &ones, 0), MADE);

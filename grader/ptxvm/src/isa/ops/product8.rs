@@ -5,13 +5,13 @@
 //! (`cuobjdump -sass` of CUDA 13.0 shows it). Other architectures add otherwise.
 
 use super::float::NAN_F32;
-use super::fused_sum::{Dense, Term, fused};
+use super::fused_sum::{BitMatrix, Term, fused};
 use super::narrow::{f16_from_e4m3, f16_from_e5m2};
 
 use crate::isa::matrix::{Product, Scalar};
 
 /// D = A B + C.
-pub fn product(op: &Product, a: &Dense, b: &Dense, c: &Dense) -> Dense {
+pub fn product(op: &Product, a: &BitMatrix, b: &BitMatrix, c: &BitMatrix) -> BitMatrix {
     let (n, depth) = (op.shape.n, op.shape.k);
     let (a, b) = (terms(a, op.a.scalar), terms(b, op.b.scalar));
     let element = |(index, &start): (usize, &u64)| {
@@ -32,7 +32,7 @@ pub fn product(op: &Product, a: &Dense, b: &Dense, c: &Dense) -> Dense {
 }
 
 /// Every 8-bit float is an `f16`.
-fn terms(matrix: &Dense, scalar: Scalar) -> Vec<Term> {
+fn terms(matrix: &BitMatrix, scalar: Scalar) -> Vec<Term> {
     let widen = if scalar == Scalar::E4m3 { f16_from_e4m3 } else { f16_from_e5m2 };
     matrix.iter().map(|&bits| Term::new(widen(bits as u32).into(), Scalar::F16)).collect()
 }

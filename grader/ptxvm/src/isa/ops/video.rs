@@ -9,7 +9,7 @@
 
 /// What a video instruction computes of its two main operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum PrimaryOperation {
     Add,
     Sub,
     AbsDiff,
@@ -28,34 +28,34 @@ pub enum Action {
     Ge,
 }
 
-const ACTIONS: [Action; 15] = [
-    Action::Add,
-    Action::Sub,
-    Action::AbsDiff,
-    Action::Min,
-    Action::Max,
-    Action::Average,
-    Action::Shl,
-    Action::Shr,
-    Action::Mad,
-    Action::Eq,
-    Action::Ne,
-    Action::Lt,
-    Action::Le,
-    Action::Gt,
-    Action::Ge,
+const ACTIONS: [PrimaryOperation; 15] = [
+    PrimaryOperation::Add,
+    PrimaryOperation::Sub,
+    PrimaryOperation::AbsDiff,
+    PrimaryOperation::Min,
+    PrimaryOperation::Max,
+    PrimaryOperation::Average,
+    PrimaryOperation::Shl,
+    PrimaryOperation::Shr,
+    PrimaryOperation::Mad,
+    PrimaryOperation::Eq,
+    PrimaryOperation::Ne,
+    PrimaryOperation::Lt,
+    PrimaryOperation::Le,
+    PrimaryOperation::Gt,
+    PrimaryOperation::Ge,
 ];
 
 /// A byte or a half of a 32-bit register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct Selector {
     /// Lowest bit.
     pub start: u32,
     /// 8, 16 or 32.
     pub bits: u32,
 }
 
-impl Part {
+impl Selector {
     pub const ALL: Self = Self { start: 0, bits: 32 };
 
     fn mask(self) -> u32 {
@@ -65,7 +65,7 @@ impl Part {
 
 /// What a scalar instruction does with the third operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum SecondaryOperation {
     Nothing,
     Add,
     Min,
@@ -74,13 +74,19 @@ pub enum Then {
     Merge,
 }
 
-const THENS: [Then; 5] = [Then::Nothing, Then::Add, Then::Min, Then::Max, Then::Merge];
+const THENS: [SecondaryOperation; 5] = [
+    SecondaryOperation::Nothing,
+    SecondaryOperation::Add,
+    SecondaryOperation::Min,
+    SecondaryOperation::Max,
+    SecondaryOperation::Merge,
+];
 
 /// A scalar video instruction but for its registers.
 #[expect(clippy::struct_excessive_bools, reason = "each is a modifier of the instruction")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scalar {
-    pub action: Action,
+pub struct ScalarVideo {
+    pub action: PrimaryOperation,
     /// The result is signed.
     pub signed: bool,
     /// The main operands are signed.
@@ -93,8 +99,8 @@ pub struct Scalar {
     /// `vmad`: shift of the sum to the right, 0, 7 or 15.
     pub scale: u32,
     /// Where a merged result goes.
-    pub part: Part,
-    pub then: Then,
+    pub part: Selector,
+    pub then: SecondaryOperation,
 }
 
 /// Takes and puts fields of a word, lowest first.
@@ -115,7 +121,7 @@ impl Fields {
     }
 }
 
-impl Scalar {
+impl ScalarVideo {
     /// As a constant operand.
     pub fn to_bits(self) -> u32 {
         let mut fields = Fields(0, 0);
@@ -147,7 +153,7 @@ impl Scalar {
             wrap: fields.flag(),
             plus_one: fields.flag(),
             scale: fields.take(4),
-            part: Part { start: fields.take(5), bits: fields.take(6).clamp(1, 32) },
+            part: Selector { start: fields.take(5), bits: fields.take(6).clamp(1, 32) },
             then: THENS[fields.take(3) as usize % THENS.len()],
         }
     }
@@ -166,36 +172,36 @@ fn clamped(value: i128, signed: bool, bits: u32) -> i128 {
     }
 }
 
-fn act(action: Action, a: i128, b: i128) -> i128 {
+fn act(action: PrimaryOperation, a: i128, b: i128) -> i128 {
     match action {
-        Action::Add => a + b,
-        Action::Sub => a - b,
-        Action::AbsDiff => (a - b).abs(),
-        Action::Min => a.min(b),
-        Action::Max => a.max(b),
-        Action::Average => (a + b + i128::from(a + b >= 0)) >> 1,
-        Action::Mad => a * b,
-        Action::Eq => i128::from(a == b),
-        Action::Ne => i128::from(a != b),
-        Action::Lt => i128::from(a < b),
-        Action::Le => i128::from(a <= b),
-        Action::Gt => i128::from(a > b),
-        Action::Ge => i128::from(a >= b),
+        PrimaryOperation::Add => a + b,
+        PrimaryOperation::Sub => a - b,
+        PrimaryOperation::AbsDiff => (a - b).abs(),
+        PrimaryOperation::Min => a.min(b),
+        PrimaryOperation::Max => a.max(b),
+        PrimaryOperation::Average => (a + b + i128::from(a + b >= 0)) >> 1,
+        PrimaryOperation::Mad => a * b,
+        PrimaryOperation::Eq => i128::from(a == b),
+        PrimaryOperation::Ne => i128::from(a != b),
+        PrimaryOperation::Lt => i128::from(a < b),
+        PrimaryOperation::Le => i128::from(a <= b),
+        PrimaryOperation::Gt => i128::from(a > b),
+        PrimaryOperation::Ge => i128::from(a >= b),
         // Amounts are at most 32.
-        Action::Shl => a << (b & 63),
-        Action::Shr => a >> (b & 63),
+        PrimaryOperation::Shl => a << (b & 63),
+        PrimaryOperation::Shr => a >> (b & 63),
     }
 }
 
 /// `.sat` of a scalar instruction. The ISA's is the range of the result, or of the part that it replaces.
-fn saturated(how: &Scalar, value: i64) -> i64 {
+fn saturated(how: &ScalarVideo, value: i64) -> i64 {
     let clamped = |signed| clamped(value.into(), signed, 32) as i64;
     match how.action {
         // 34 bits of the shifted value are looked at, and never the size of a part.
-        Action::Shl if value << 30 >> 30 != value => saturated(how, value << 30 >> 30),
-        Action::Shl | Action::Shr => clamped(how.signed),
+        PrimaryOperation::Shl if value << 30 >> 30 != value => saturated(how, value << 30 >> 30),
+        PrimaryOperation::Shl | PrimaryOperation::Shr => clamped(how.signed),
         // The sources' types decide.
-        Action::Mad => clamped(how.signed_sources != [false; 2]),
+        PrimaryOperation::Mad => clamped(how.signed_sources != [false; 2]),
         // All that is outside, below it as well, becomes the largest value of a part.
         _ if how.part.bits < 32 => {
             let most = i64::from(u32::MAX >> (32 - how.part.bits + u32::from(how.signed)));
@@ -208,10 +214,10 @@ fn saturated(how: &Scalar, value: i64) -> i64 {
 }
 
 /// What the third operand is compared with.
-fn comparable(how: &Scalar, value: i64) -> i64 {
+fn comparable(how: &ScalarVideo, value: i64) -> i64 {
     match how.action {
-        Action::Add | Action::Sub => i64::from(value as i32),
-        Action::Shl | Action::Shr if how.saturate => i64::from(value as i32),
+        PrimaryOperation::Add | PrimaryOperation::Sub => i64::from(value as i32),
+        PrimaryOperation::Shl | PrimaryOperation::Shr if how.saturate => i64::from(value as i32),
         _ => value,
     }
 }
@@ -219,12 +225,14 @@ fn comparable(how: &Scalar, value: i64) -> i64 {
 /// `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vmad`, `vset`; parts of `a` and `b` are extended already.
 #[inline(always)]
 pub fn scalar(a: u32, b: u32, c: u32, how: u32) -> u32 {
-    let how = Scalar::from_bits(how);
-    let is_mad = how.action == Action::Mad;
+    let how = ScalarVideo::from_bits(how);
+    let is_mad = how.action == PrimaryOperation::Mad;
     // A product is one of signed words, whatever they are meant to be.
     let x = extended(a, is_mad || how.signed_sources[0]);
     let y = match how.action {
-        Action::Shl | Action::Shr => i128::from(if how.wrap { b & 31 } else { b.min(32) }),
+        PrimaryOperation::Shl | PrimaryOperation::Shr => {
+            i128::from(if how.wrap { b & 31 } else { b.min(32) })
+        }
         _ => extended(b, is_mad || how.signed_sources[1]),
     };
     let mut value = act(how.action, x, y) as i64;
@@ -243,23 +251,23 @@ pub fn scalar(a: u32, b: u32, c: u32, how: u32) -> u32 {
     let smaller =
         if how.signed { second < i64::from(c as i32) } else { (second as u64) < u64::from(c) };
     match how.then {
-        Then::Nothing => result,
-        Then::Add => result.wrapping_add(c),
-        Then::Min => {
+        SecondaryOperation::Nothing => result,
+        SecondaryOperation::Add => result.wrapping_add(c),
+        SecondaryOperation::Min => {
             if smaller {
                 result
             } else {
                 c
             }
         }
-        Then::Max => {
+        SecondaryOperation::Max => {
             if smaller {
                 c
             } else {
                 result
             }
         }
-        Then::Merge => {
+        SecondaryOperation::Merge => {
             let mask = how.part.mask();
             // Into the upper half goes the upper half.
             let shift = if how.part.bits == 16 { 0 } else { how.part.start };
@@ -271,8 +279,8 @@ pub fn scalar(a: u32, b: u32, c: u32, how: u32) -> u32 {
 /// A SIMD video instruction but for its registers.
 #[expect(clippy::struct_excessive_bools, reason = "each is a modifier of the instruction")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Simd {
-    pub action: Action,
+pub struct SimdVideo {
+    pub action: PrimaryOperation,
     pub signed: bool,
     pub signed_sources: [bool; 2],
     pub saturate: bool,
@@ -284,7 +292,7 @@ pub struct Simd {
     pub mask: u32,
 }
 
-impl Simd {
+impl SimdVideo {
     /// As a constant operand.
     pub fn to_bits(self) -> u32 {
         let mut fields = Fields(0, 0);
@@ -320,7 +328,7 @@ impl Simd {
 /// `vadd2` to `vset4`; the elements of `a` and `b` are chosen already.
 #[inline(always)]
 pub fn simd(a: u32, b: u32, c: u32, how: u32) -> u32 {
-    let how = Simd::from_bits(how);
+    let how = SimdVideo::from_bits(how);
     let bits = if how.halves { 16 } else { 8 };
     let element = |value: u32, start: u32, signed: bool| {
         let top = value >> start << (32 - bits);
@@ -335,7 +343,7 @@ pub fn simd(a: u32, b: u32, c: u32, how: u32) -> u32 {
         if how.saturate {
             value = clamped(value, how.signed, bits);
         }
-        let mask = Part { start, bits }.mask();
+        let mask = Selector { start, bits }.mask();
         merged = merged & !mask | (value as u32) << start & mask;
         sum = sum.wrapping_add(value as u32);
     }
@@ -346,35 +354,35 @@ pub fn simd(a: u32, b: u32, c: u32, how: u32) -> u32 {
 mod tests {
     use super::*;
 
-    const PLAIN: Scalar = Scalar {
-        action: Action::Add,
+    const PLAIN: ScalarVideo = ScalarVideo {
+        action: PrimaryOperation::Add,
         signed: true,
         signed_sources: [true, true],
         saturate: false,
         wrap: false,
         plus_one: false,
         scale: 0,
-        part: Part::ALL,
-        then: Then::Nothing,
+        part: Selector::ALL,
+        then: SecondaryOperation::Nothing,
     };
 
     #[test]
     fn constants_survive() {
-        let part = Part { start: 24, bits: 8 };
-        let how = Scalar {
-            action: Action::Ge,
+        let part = Selector { start: 24, bits: 8 };
+        let how = ScalarVideo {
+            action: PrimaryOperation::Ge,
             wrap: true,
             scale: 15,
             part,
-            then: Then::Merge,
+            then: SecondaryOperation::Merge,
             signed_sources: [false, true],
             ..PLAIN
         };
-        for how in [how, PLAIN, Scalar { plus_one: true, saturate: true, ..how }] {
-            assert_eq!(Scalar::from_bits(how.to_bits()), how);
+        for how in [how, PLAIN, ScalarVideo { plus_one: true, saturate: true, ..how }] {
+            assert_eq!(ScalarVideo::from_bits(how.to_bits()), how);
         }
-        let how = Simd {
-            action: Action::Average,
+        let how = SimdVideo {
+            action: PrimaryOperation::Average,
             signed: false,
             signed_sources: [true, false],
             saturate: true,
@@ -382,7 +390,7 @@ mod tests {
             halves: true,
             mask: 0b10,
         };
-        assert_eq!(Simd::from_bits(how.to_bits()), how);
+        assert_eq!(SimdVideo::from_bits(how.to_bits()), how);
         let shuffled: Vec<u32> = ACTIONS.iter().map(|action| *action as u32).collect();
         assert_eq!(shuffled, (0..15).collect::<Vec<_>>());
         assert_eq!(THENS.map(|then| then as u32), [0, 1, 2, 3, 4]);
@@ -390,55 +398,61 @@ mod tests {
 
     #[test]
     fn scalar_instructions() {
-        let run = |how: Scalar, a, b, c| scalar(a, b, c, how.to_bits());
+        let run = |how: ScalarVideo, a, b, c| scalar(a, b, c, how.to_bits());
         let max = i32::MAX as u32;
         assert_eq!(run(PLAIN, max, 1, 0), 1 << 31);
-        assert_eq!(run(Scalar { saturate: true, ..PLAIN }, max, 1, 0), max);
-        let byte = Part { start: 8, bits: 8 };
-        let merged = Scalar { saturate: true, part: byte, then: Then::Merge, ..PLAIN };
+        assert_eq!(run(ScalarVideo { saturate: true, ..PLAIN }, max, 1, 0), max);
+        let byte = Selector { start: 8, bits: 8 };
+        let merged =
+            ScalarVideo { saturate: true, part: byte, then: SecondaryOperation::Merge, ..PLAIN };
         assert_eq!(run(merged, 100, 100, 0xAABB_CCDD), 0xAABB_7FDD);
-        assert_eq!(run(Scalar { then: Then::Max, ..PLAIN }, 1, 1, u32::MAX), 2);
-        let shift = Scalar { action: Action::Shl, ..PLAIN };
+        assert_eq!(run(ScalarVideo { then: SecondaryOperation::Max, ..PLAIN }, 1, 1, u32::MAX), 2);
+        let shift = ScalarVideo { action: PrimaryOperation::Shl, ..PLAIN };
         assert_eq!(run(shift, 1, 40, 0), 0);
-        assert_eq!(run(Scalar { wrap: true, ..shift }, 1, 40, 0), 256);
-        let mad = Scalar { action: Action::Mad, scale: 7, plus_one: true, ..PLAIN };
+        assert_eq!(run(ScalarVideo { wrap: true, ..shift }, 1, 40, 0), 256);
+        let mad = ScalarVideo { action: PrimaryOperation::Mad, scale: 7, plus_one: true, ..PLAIN };
         assert_eq!(run(mad, 1 << 20, 1 << 10, 127), 1 + (1 << 23));
-        assert_eq!(run(Scalar { action: Action::Lt, ..PLAIN }, u32::MAX, 0, 0), 1);
+        assert_eq!(run(ScalarVideo { action: PrimaryOperation::Lt, ..PLAIN }, u32::MAX, 0, 0), 1);
     }
 
     /// What the assembler makes of them, where that is not what the ISA says.
     #[test]
     fn scalar_instructions_of_the_assembler() {
-        let run = |how: Scalar, a, b, c| scalar(a, b, c, how.to_bits());
-        let unsigned = Scalar { signed: false, signed_sources: [false, false], ..PLAIN };
-        let saturated = Scalar { saturate: true, ..unsigned };
+        let run = |how: ScalarVideo, a, b, c| scalar(a, b, c, how.to_bits());
+        let unsigned = ScalarVideo { signed: false, signed_sources: [false, false], ..PLAIN };
+        let saturated = ScalarVideo { saturate: true, ..unsigned };
         assert_eq!(run(saturated, u32::MAX, 2, 0), 1, "not cut off above");
-        assert_eq!(run(Scalar { action: Action::Sub, ..saturated }, 1, 2, 0), 0);
-        let byte = Part { start: 16, bits: 8 };
-        let signed_byte = Scalar { saturate: true, part: byte, then: Then::Merge, ..PLAIN };
+        assert_eq!(run(ScalarVideo { action: PrimaryOperation::Sub, ..saturated }, 1, 2, 0), 0);
+        let byte = Selector { start: 16, bits: 8 };
+        let signed_byte =
+            ScalarVideo { saturate: true, part: byte, then: SecondaryOperation::Merge, ..PLAIN };
         assert_eq!(run(signed_byte, 0, -200i32 as u32, 3), 0x007F_0003);
         assert_eq!(run(signed_byte, 0, -1i32 as u32, 3), 0x007F_0003, "inside, but below zero");
-        let half = Part { start: 16, bits: 16 };
-        let upper = Scalar { part: half, then: Then::Merge, ..unsigned };
+        let half = Selector { start: 16, bits: 16 };
+        let upper = ScalarVideo { part: half, then: SecondaryOperation::Merge, ..unsigned };
         assert_eq!(run(upper, 0x1234_5678, 0, 7), 0x1234_0007);
-        let shift = Scalar { action: Action::Shl, ..saturated };
+        let shift = ScalarVideo { action: PrimaryOperation::Shl, ..saturated };
         // Bits 32 and 33 decide: 01 is too large, 00 fits, 11 is a negative number.
         assert_eq!([1, 4, 3].map(|value| run(shift, value, 32, 0)), [u32::MAX, 0, 0]);
-        let mad = Scalar { action: Action::Mad, ..saturated };
+        let mad = ScalarVideo { action: PrimaryOperation::Mad, ..saturated };
         assert_eq!(run(mad, 10, 10, -101i32 as u32), 0, "the third source is signed");
-        let mixed = Scalar { signed_sources: [true, false], ..mad };
+        let mixed = ScalarVideo { signed_sources: [true, false], ..mad };
         assert_eq!(run(mixed, -1i32 as u32, 10, 0), -10i32 as u32, "the range of signed numbers");
-        assert_eq!(run(Scalar { scale: 7, ..mad }, 0, 0, -1i32 as u32), u32::MAX);
-        let max = Scalar { then: Then::Max, ..unsigned };
+        assert_eq!(run(ScalarVideo { scale: 7, ..mad }, 0, 0, -1i32 as u32), u32::MAX);
+        let max = ScalarVideo { then: SecondaryOperation::Max, ..unsigned };
         assert_eq!(run(max, 1 << 31, 0, u32::MAX), 1 << 31, "a sum is one of signed numbers");
-        let difference = Scalar { action: Action::AbsDiff, then: Then::Max, ..PLAIN };
+        let difference = ScalarVideo {
+            action: PrimaryOperation::AbsDiff,
+            then: SecondaryOperation::Max,
+            ..PLAIN
+        };
         assert_eq!(run(difference, i32::MAX as u32, i32::MIN as u32, 1), u32::MAX);
     }
 
     #[test]
     fn simd_instructions() {
-        let how = Simd {
-            action: Action::AbsDiff,
+        let how = SimdVideo {
+            action: PrimaryOperation::AbsDiff,
             signed: false,
             signed_sources: [false, false],
             saturate: false,
@@ -447,7 +461,7 @@ mod tests {
             mask: 0xF,
         };
         assert_eq!(simd(0xFF00_0102, 0x00FF_0201, 5, how.to_bits()), 255 + 255 + 1 + 1 + 5);
-        let how = Simd { accumulate: false, mask: 0b0101, ..how };
+        let how = SimdVideo { accumulate: false, mask: 0b0101, ..how };
         assert_eq!(simd(0xFF00_0102, 0x00FF_0201, 0xAABB_CCDD, how.to_bits()), 0xAAFF_CC01);
     }
 }

@@ -1,6 +1,6 @@
 //! Read-modify-write operations (PTX ISA 9.7.13, `atom` and `red`).
 
-use super::memory::{Faults, What};
+use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::AccessKind;
 use crate::isa::ir::{Atom, AtomOp};
 use crate::isa::names::Pc;
@@ -81,7 +81,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let ones = u64::MAX >> (64 - bytes * 8);
         // atom.add.f32 flushes subnormals in global memory, not in shared memory (PTX ISA 9.7.13.5).
         let flush = window == Window::Global;
-        let mut faults = Faults::default();
+        let mut faults = LaneFaults::default();
         let mut olds = [0; 32];
         for lane in lanes(mask) {
             let registers = &self.warp.registers;
@@ -117,12 +117,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
         }
         self.set_lanes(atom.dst, mask, &olds);
-        let what = What {
+        let info = AccessInfo {
             strong: true,
             operation: (atom.op as u32) << 8 | atom.ty as u32,
-            ..What::plain(pc, AccessKind::Atomic, bytes)
+            ..AccessInfo::plain(pc, AccessKind::Atomic, bytes)
         };
-        self.accessed(what, window, mask, addresses, faults);
+        self.accessed(info, window, mask, addresses, faults);
     }
 }
 

@@ -1,24 +1,25 @@
 //! Barriers of the block (`bar`), as one warp comes to them.
 
-use super::state::{Machine, Pause};
+use super::state::{Machine, YieldReason};
 use crate::finding::FindingKind;
 use crate::isa::ir::{Bar, BarReduce};
 use crate::isa::names::Pc;
 use crate::lanes::lanes;
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::split::Status;
+use crate::machine::warp::simt_stack::WarpStatus;
 use crate::machine::warp::state::Warp;
 
 impl<M: Monitor> Machine<'_, '_, M> {
     /// A barrier of the whole block needs every living lane of the warp. Lanes that come alone are told and go on.
-    pub(super) fn barrier(&mut self, pc: Pc, bar: &Bar) -> Option<Pause> {
-        let mask = self.warp.now.mask;
+    pub(super) fn barrier(&mut self, pc: Pc, bar: &Bar) -> Option<YieldReason> {
+        let mask = self.warp.current.mask;
         let come = mask | std::mem::take(&mut self.warp.guests);
         if come != self.warp.live {
-            self.end_idle();
+            self.retire_idle_lanes();
         }
         if come != self.warp.live {
-            let other = self.warp.elsewhere().and_then(|pc| self.env.program.place(pc)).cloned();
+            let other =
+                self.warp.other_pc().and_then(|pc| self.env.program.source_location(pc)).cloned();
             self.record(FindingKind::BarrierDivergence { other }, pc, mask);
             self.finish_alone(bar, mask);
             return None;
@@ -26,18 +27,18 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let lane = mask.trailing_zeros() as usize;
         let id = self.warp.registers.r(bar.id)[lane];
         let threads = bar.threads.map(|threads| self.warp.registers.r(threads)[lane]);
-        self.warp.now.pc = pc + 1;
-        self.warp.spin.watch = None;
+        self.warp.current.pc = pc + 1;
+        self.warp.spin.probe = None;
         if bar.waits {
-            self.warp.status = Status::Waiting(id);
+            self.warp.status = WarpStatus::Waiting(id);
         }
-        Some(Pause::Barrier { bar: pc, id, threads })
+        Some(YieldReason::Barrier { bar: pc, id, threads })
     }
 
     /// Ends lanes that have returned already, as the source says it, but wait at a jump to the kernel's end: which side of a
     /// branch runs first must not decide what a barrier says.
-    pub(super) fn end_idle(&mut self) {
-        let mut rest = self.warp.live & !self.warp.now.mask;
+    pub(super) fn retire_idle_lanes(&mut self) {
+        let mut rest = self.warp.live & !self.warp.current.mask;
         let mut ended = 0;
         for split in self.warp.stack.iter().rev() {
             if self.env.program.only_ends(split.pc) {
@@ -46,14 +47,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
             rest &= !split.mask;
         }
         self.warp.retire(ended);
-        for part in std::mem::take(&mut self.warp.others) {
-            if part.state.moves()
-                && self.env.program.only_ends(part.now.pc)
-                && part.stack.is_empty()
+        for subwarp in std::mem::take(&mut self.warp.others) {
+            if subwarp.state.is_runnable()
+                && self.env.program.only_ends(subwarp.current.pc)
+                && subwarp.stack.is_empty()
             {
-                self.warp.live &= !part.now.mask;
+                self.warp.live &= !subwarp.current.mask;
             } else {
-                self.warp.others.push(part);
+                self.warp.others.push(subwarp);
             }
         }
     }

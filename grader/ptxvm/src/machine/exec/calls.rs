@@ -1,8 +1,8 @@
 //! Calls of functions that may be active more than once in a thread, and calls through wrong pointers.
 
 use crate::finding::FindingKind;
-use crate::isa::ir::{Enter, Leave};
-use crate::isa::names::{Pc, Q};
+use crate::isa::ir::{EnterFrame, LeaveFrame};
+use crate::isa::names::{Pc, Reg64};
 use crate::lanes::lanes;
 use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
@@ -11,7 +11,7 @@ use crate::memory::lane_memory::LaneMemory;
 
 impl<M: Monitor> Machine<'_, '_, M> {
     /// Begins a frame and brings the arguments there; false if the stack is full.
-    pub(super) fn enter(&mut self, pc: Pc, mask: u32, enter: &Enter) -> bool {
+    pub(super) fn enter(&mut self, pc: Pc, mask: u32, enter: &EnterFrame) -> bool {
         let frames = &self.env.program.frames;
         let frame = &frames[enter.frame as usize];
         let lane = mask.trailing_zeros() as usize % 32;
@@ -33,7 +33,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     /// Brings the results to the caller and ends the frame.
-    pub(super) fn leave(&mut self, mask: u32, leave: &Leave) {
+    pub(super) fn leave(&mut self, mask: u32, leave: &LeaveFrame) {
         let frames = &self.env.program.frames;
         let frame = &frames[leave.frame as usize];
         let lane = mask.trailing_zeros() as usize % 32;
@@ -50,14 +50,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.set_frame_pointer(leave.pointer, mask, before);
     }
 
-    fn set_frame_pointer(&mut self, pointer: Q, mask: u32, address: u64) {
+    fn set_frame_pointer(&mut self, pointer: Reg64, mask: u32, address: u64) {
         for lane in lanes(mask) {
             self.warp.registers.q_mut(pointer)[lane] = address;
         }
     }
 
     /// Tells of each lane whose pointer leads to no function.
-    pub(super) fn invalid_call(&mut self, pc: Pc, mask: u32, pointer: Q) {
+    pub(super) fn invalid_call(&mut self, pc: Pc, mask: u32, pointer: Reg64) {
         for lane in lanes(mask) {
             let address = self.warp.registers.q(pointer)[lane];
             self.record(FindingKind::InvalidCall { address }, pc, 1 << lane);

@@ -1,6 +1,6 @@
 //! `cp.async`. A copy happens when its thread waits for it; until then its bytes are nobody's.
 
-use super::memory::{Faults, What};
+use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, FindingKind};
 use crate::isa::ir::CopyAsync;
 use crate::isa::names::Pc;
@@ -40,14 +40,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
     ) -> Vec<Copy> {
         let reading =
             lanes(mask).filter(|&lane| read[lane] != 0).fold(0, |all, lane| all | 1 << lane);
-        let mut sources = Faults::default();
+        let mut sources = LaneFaults::default();
         for lane in lanes(reading) {
             match self.source(lane, from[lane], bytes, read[lane]) {
                 Ok(defined) => sources.undefined |= u32::from(!defined) << lane,
                 Err(fault) => sources.add(lane, fault),
             }
         }
-        let what = What::plain(pc, AccessKind::Read, bytes);
+        let info = AccessInfo::plain(pc, AccessKind::Read, bytes);
         // Lanes that read only a part of their bytes are told apart, so that nobody sees more than they read.
         let mut left = reading;
         while left != 0 {
@@ -55,16 +55,22 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let same = lanes(left).filter(|&lane| read[lane] == size);
             let same = same.fold(0, |all, lane| all | 1 << lane);
             left &= !same;
-            self.accessed(What { size, ..what }, Window::Global, same, from, sources.of(same));
+            self.accessed(
+                AccessInfo { size, ..info },
+                Window::Global,
+                same,
+                from,
+                sources.of(same),
+            );
         }
-        let mut targets = Faults::default();
+        let mut targets = LaneFaults::default();
         for lane in lanes(mask) {
             if let Err(fault) = self.state.shared.check(lane, to[lane], bytes, true) {
                 targets.add(lane, fault);
             }
         }
-        let what = What { kind: AccessKind::Write, ..what };
-        self.accessed(what, Window::Shared, mask, to, targets);
+        let info = AccessInfo { kind: AccessKind::Write, ..info };
+        self.accessed(info, Window::Shared, mask, to, targets);
         let mut begun = Vec::new();
         for lane in lanes(mask & !sources.refused() & !targets.refused()) {
             self.state.shared.set_out(to[lane], bytes);
@@ -113,19 +119,19 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let mut rest = copies.to_vec();
         // Those of one instruction at a time: each lane has one copy of it, or more in a loop.
         while let Some(&Copy { pc, size, read, .. }) = rest.first() {
-            let (mut now, mut later) = (Vec::new(), Vec::new());
+            let (mut current, mut later) = (Vec::new(), Vec::new());
             let mut taken = 0u32;
             for copy in rest {
                 let bit = 1 << copy.lane;
                 if copy.pc == pc && copy.read == read && taken & bit == 0 {
                     taken |= bit;
-                    now.push(copy);
+                    current.push(copy);
                 } else {
                     later.push(copy);
                 }
             }
             rest = later;
-            self.tell_end(pc, size, read, taken, &now);
+            self.tell_end(pc, size, read, taken, &current);
         }
     }
 
@@ -145,12 +151,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let lane = copy.lane();
             (to[lane], from[lane]) = (copy.to, copy.from);
         }
-        let what = What { ends_copy: true, ..What::plain(pc, AccessKind::Write, size) };
+        let info = AccessInfo { ends_copy: true, ..AccessInfo::plain(pc, AccessKind::Write, size) };
         if read != 0 {
-            let what = What { kind: AccessKind::Read, size: read, ..what };
-            self.accessed(what, Window::Global, mask, &from, Faults::default());
+            let info = AccessInfo { kind: AccessKind::Read, size: read, ..info };
+            self.accessed(info, Window::Global, mask, &from, LaneFaults::default());
         }
-        self.accessed(what, Window::Shared, mask, &to, Faults::default());
+        self.accessed(info, Window::Shared, mask, &to, LaneFaults::default());
     }
 
     /// Four bytes of a copy, of which only the first `read` of the whole are read.
@@ -177,21 +183,21 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     /// Tells of lanes that touch what copies are on their way to; the lanes.
-    pub(super) fn in_flight(&mut self, what: What, mask: u32, addresses: &[u64; 32]) -> u32 {
+    pub(super) fn in_flight(&mut self, info: AccessInfo, mask: u32, addresses: &[u64; 32]) -> u32 {
         let mut found = 0;
         for lane in lanes(mask) {
-            let flights = self.state.shared.flights();
-            let Some(offset) = flights.find(addresses[lane], what.size) else { continue };
+            let flights = self.state.shared.in_flight_words();
+            let Some(offset) = flights.find(addresses[lane], info.size) else { continue };
             let Some((pc, thread)) = self.copy_to(offset) else { continue };
             found |= 1 << lane;
             let kind = FindingKind::InFlight {
-                access: what.kind,
-                size: what.size,
+                access: info.kind,
+                size: info.size,
                 offset: offset as i64,
-                copy: self.env.program.place(pc).cloned(),
+                copy: self.env.program.source_location(pc).cloned(),
                 copy_thread: crate::lanes::coordinates(thread, self.env.block_size),
             };
-            self.record(kind, what.pc, 1 << lane);
+            self.record(kind, info.pc, 1 << lane);
         }
         found
     }

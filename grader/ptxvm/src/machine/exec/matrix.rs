@@ -1,10 +1,10 @@
 //! Tensor cores: operations that a whole warp does as one (PTX ISA 9.7.14).
 
-use super::memory::{Faults, What};
+use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, FindingKind};
 use crate::isa::matrix::{Fragment, Matrices, Matrix, Product, Tile, element_of_8x8};
 use crate::isa::names::{Address, Pc, Slot};
-use crate::isa::ops::fused_sum::Dense;
+use crate::isa::ops::fused_sum::BitMatrix;
 use crate::isa::ops::product::product;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
@@ -53,7 +53,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Matrix::Product(op) => spoil(&op.d.slots),
             Matrix::Load(tile) => spoil(&tile.fragment.slots),
             Matrix::Rows(rows) if !rows.stores => spoil(&rows.slots),
-            &Matrix::Transpose(d, _) => spoil(&[Slot::R(d)]),
+            &Matrix::Transpose(d, _) => spoil(&[Slot::Reg32(d)]),
             Matrix::Store(_) | Matrix::Rows(_) => {}
         }
     }
@@ -105,7 +105,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 (0..per_line).map(move |index| first.wrapping_add((index * piece).into()))
             })
             .collect();
-        let mut dense = if stores { gather(&self.warp.registers, fragment) } else { Dense::new() };
+        let mut dense =
+            if stores { gather(&self.warp.registers, fragment) } else { BitMatrix::new() };
         let place = |index: usize| {
             let (line, at) = (index / length, index % length);
             if tile.by_rows { line * fragment.cols + at } else { at * fragment.cols + line }
@@ -118,7 +119,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         for (number, chunk) in pieces.chunks(32).enumerate() {
             let mask = u32::MAX >> (32 - chunk.len());
             let addresses = std::array::from_fn(|lane| chunk.get(lane).copied().unwrap_or(0));
-            let access = Pieces {
+            let access = LaneChunks {
                 pc,
                 window,
                 mask,
@@ -153,7 +154,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         for address in &mut addresses {
             *address = address.wrapping_sub(outer);
         }
-        let access = Pieces { pc, window, mask, addresses, bytes: ROW, element: 2, askew: 0 };
+        let access = LaneChunks { pc, window, mask, addresses, bytes: ROW, element: 2, askew: 0 };
         // Element e of row r of a matrix lies at 8 r + e.
         if rows.stores {
             let mut values = vec![0; count * 8];
@@ -188,7 +189,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     /// Appends the elements of each lane's piece. Those that cannot be read are all ones.
-    fn get_pieces(&mut self, access: &Pieces, values: &mut Vec<u64>) {
+    fn get_pieces(&mut self, access: &LaneChunks, values: &mut Vec<u64>) {
         let faults = match access.window {
             Window::Global => get(&self.env.memory, access, values),
             Window::Shared => get(&self.state.shared, access, values),
@@ -199,30 +200,30 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.pieces_accessed(access, AccessKind::Read, faults);
     }
 
-    fn put_pieces(&mut self, access: &Pieces, values: &[u64]) {
+    fn put_pieces(&mut self, access: &LaneChunks, values: &[u64]) {
         let faults = match access.window {
             Window::Global => put(&mut { self.env.memory }, access, values),
             Window::Shared => put(&mut self.state.shared, access, values),
             Window::Local => put(&mut self.warp.local, access, values),
             Window::Const | Window::Param => {
-                Faults { out_of_bounds: access.mask, ..Faults::default() }
+                LaneFaults { out_of_bounds: access.mask, ..LaneFaults::default() }
             }
         };
         self.pieces_accessed(access, AccessKind::Write, faults);
     }
 
-    fn pieces_accessed(&mut self, access: &Pieces, kind: AccessKind, faults: Faults) {
-        let what = What::plain(
+    fn pieces_accessed(&mut self, access: &LaneChunks, kind: AccessKind, faults: LaneFaults) {
+        let info = AccessInfo::plain(
             access.pc,
             kind,
             if access.askew == 0 { access.bytes } else { access.askew },
         );
-        self.accessed(what, access.window, access.mask, &access.addresses, faults);
+        self.accessed(info, access.window, access.mask, &access.addresses, faults);
     }
 }
 
 /// A piece of memory for each lane.
-struct Pieces {
+struct LaneChunks {
     pc: Pc,
     window: Window,
     mask: u32,
@@ -235,7 +236,7 @@ struct Pieces {
     askew: u32,
 }
 
-impl Pieces {
+impl LaneChunks {
     fn check(&self, memory: &impl LaneMemory, lane: usize, write: bool) -> Result<usize, Fault> {
         if self.askew == 0 {
             return memory.check(lane, self.addresses[lane], self.bytes, write);
@@ -258,8 +259,8 @@ fn in_window(address: &Address, base: u64) -> (Window, u64) {
     )
 }
 
-fn get(memory: &impl LaneMemory, access: &Pieces, values: &mut Vec<u64>) -> Faults {
-    let mut faults = Faults::default();
+fn get(memory: &impl LaneMemory, access: &LaneChunks, values: &mut Vec<u64>) -> LaneFaults {
+    let mut faults = LaneFaults::default();
     let (element, count) = (access.element, access.bytes / access.element);
     for lane in lanes(access.mask) {
         match access.check(memory, lane, false) {
@@ -280,8 +281,8 @@ fn get(memory: &impl LaneMemory, access: &Pieces, values: &mut Vec<u64>) -> Faul
     faults
 }
 
-fn put(memory: &mut impl LaneMemory, access: &Pieces, values: &[u64]) -> Faults {
-    let mut faults = Faults::default();
+fn put(memory: &mut impl LaneMemory, access: &LaneChunks, values: &[u64]) -> LaneFaults {
+    let mut faults = LaneFaults::default();
     let (element, count) = (access.element, (access.bytes / access.element) as usize);
     for (lane, values) in lanes(access.mask).zip(values.chunks_exact(count)) {
         match access.check(memory, lane, true) {
@@ -297,7 +298,7 @@ fn put(memory: &mut impl LaneMemory, access: &Pieces, values: &[u64]) -> Faults 
 }
 
 /// The matrix that registers hold.
-fn gather(registers: &Registers, fragment: &Fragment) -> Dense {
+fn gather(registers: &Registers, fragment: &Fragment) -> BitMatrix {
     let mut dense = vec![0; fragment.rows * fragment.cols];
     each_element(fragment, |slot, lane, shift, mask, at| {
         dense[at] = registers.lane(slot, lane) >> shift & mask;
@@ -305,7 +306,7 @@ fn gather(registers: &Registers, fragment: &Fragment) -> Dense {
     dense
 }
 
-fn scatter(registers: &mut Registers, fragment: &Fragment, dense: &Dense) {
+fn scatter(registers: &mut Registers, fragment: &Fragment, dense: &BitMatrix) {
     for &slot in &fragment.slots {
         for lane in 0..32 {
             registers.set_lane(slot, lane, 0);

@@ -1,17 +1,17 @@
 //! Instructions on barrier objects in shared memory (`mbarrier`).
 
-use super::memory::{Faults, What};
+use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, FindingKind, MbarrierMisuse};
 use crate::isa::mbarrier::OPERATION;
-use crate::isa::mbarrier::{Arrival, MAX_COUNT, Mbarrier, Operation, Phase, Word};
-use crate::isa::names::{Address, Pc, R};
+use crate::isa::mbarrier::{Arrival, MAX_COUNT, Mbarrier, MbarrierState, Operation, Phase};
+use crate::isa::names::{Address, Pc, Reg32};
 use crate::isa::window::Window;
 use crate::lanes::coordinates;
 use crate::lanes::lanes;
 use crate::machine::async_copies::Copy;
-use crate::machine::barrier_objects::{Attached, Object, SIZE};
 use crate::machine::exec::state::Machine;
-use crate::machine::monitor::{Monitor, PhaseStep};
+use crate::machine::mbarriers::{AttachedCopy, MbarrierObject, SIZE};
+use crate::machine::monitor::{MbarrierEvent, Monitor};
 use crate::memory::lane_memory::{Fault, LaneMemory};
 
 /// Bytes of which the size and both addresses of `cp.async.bulk` are multiples (PTX ISA 9.7.9.25.4.1).
@@ -19,10 +19,10 @@ const BULK: u32 = 16;
 
 /// What lanes did at objects, one after the other.
 #[derive(Debug, Default)]
-struct Steps(Vec<PhaseStep>);
+struct MbarrierEvents(Vec<MbarrierEvent>);
 
-impl Steps {
-    fn add(&mut self, step: PhaseStep) {
+impl MbarrierEvents {
+    fn add(&mut self, step: MbarrierEvent) {
         if self.0.last() != Some(&step) {
             self.0.push(step);
         }
@@ -30,11 +30,11 @@ impl Steps {
 }
 
 /// A lane at an object.
-struct At<'s> {
+struct MbarrierAccess<'s> {
     pc: Pc,
     lane: usize,
     address: u64,
-    steps: &'s mut Steps,
+    steps: &'s mut MbarrierEvents,
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
@@ -55,7 +55,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         addresses: &[u64; 32],
         operation: &Operation,
     ) -> bool {
-        let mut faults = Faults::default();
+        let mut faults = LaneFaults::default();
         for lane in lanes(mask) {
             let checked = match window {
                 Window::Shared => self.state.shared.check(lane, addresses[lane], SIZE, true),
@@ -84,18 +84,18 @@ impl<M: Monitor> Machine<'_, '_, M> {
             _ => AccessKind::Read,
         };
         let strong = kind != AccessKind::Write;
-        let what = What { strong, operation: OPERATION, ..What::plain(pc, kind, SIZE) };
-        self.accessed(what, window, mask, addresses, faults);
-        let mut steps = Steps::default();
+        let info = AccessInfo { strong, operation: OPERATION, ..AccessInfo::plain(pc, kind, SIZE) };
+        self.accessed(info, window, mask, addresses, faults);
+        let mut steps = MbarrierEvents::default();
         let mut waits = false;
         for lane in lanes(mask) {
             let address = addresses[lane];
             if there >> lane & 1 == 0 {
                 // Whoever would wait goes on: what is wrong has been said.
-                self.answer(lane, operation, Word::default(), true);
+                self.answer(lane, operation, MbarrierState::default(), true);
                 continue;
             }
-            let mut at = At { pc, lane, address, steps: &mut steps };
+            let mut at = MbarrierAccess { pc, lane, address, steps: &mut steps };
             waits |= !self.at_object(&mut at, operation);
             self.mirror(lane, address);
         }
@@ -113,7 +113,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     /// Sets what an operation gives: a state, or whether a phase has completed.
-    fn answer(&mut self, lane: usize, operation: &Operation, token: Word, done: bool) {
+    fn answer(&mut self, lane: usize, operation: &Operation, token: MbarrierState, done: bool) {
         match *operation {
             Operation::Arrive(Arrival { token: slot, .. }) => {
                 self.warp.registers.set_lane(slot, lane, token.0);
@@ -125,13 +125,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    fn misused(&mut self, at: &At, misuse: MbarrierMisuse) {
+    fn misused(&mut self, at: &MbarrierAccess, misuse: MbarrierMisuse) {
         let kind = FindingKind::Mbarrier { misuse, offset: at.address as i64 };
         self.record(kind, at.pc, 1 << at.lane);
     }
 
     /// What one lane does. False if it has to wait.
-    fn at_object(&mut self, at: &mut At, operation: &Operation) -> bool {
+    fn at_object(&mut self, at: &mut MbarrierAccess, operation: &Operation) -> bool {
         let object = self.state.mbarriers.objects.get(&at.address).copied();
         if let &Operation::Init(count) = operation {
             let count = self.warp.registers.r(count)[at.lane];
@@ -140,7 +140,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         let Some(object) = object else {
             self.misused(at, MbarrierMisuse::NotInitialised);
-            self.answer(at.lane, operation, Word::default(), true);
+            self.answer(at.lane, operation, MbarrierState::default(), true);
             return true;
         };
         match *operation {
@@ -148,7 +148,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Operation::Invalidate => {
                 self.state.mbarriers.objects.remove(&at.address);
                 self.state.mbarriers.changes += 1;
-                at.steps.add(PhaseStep::Forget(at.address));
+                at.steps.add(MbarrierEvent::Forget(at.address));
                 true
             }
             Operation::Test { phase, acquires, .. } => {
@@ -172,7 +172,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Operation::Copy { bytes, .. } => {
                 let bytes = self.warp.registers.r(bytes)[at.lane];
                 let mut word = object.word;
-                at.steps.add(PhaseStep::Arrive(at.address));
+                at.steps.add(MbarrierEvent::Arrive(at.address));
                 // They count as come from now on: that the phase completes brings them.
                 if !bytes.is_multiple_of(BULK) || !word.expect(-i64::from(bytes)) {
                     self.misused(at, MbarrierMisuse::InvalidCount { count: bytes });
@@ -182,7 +182,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
             Operation::CopiesArrive { adds_itself } => {
                 let mut word = object.word;
-                at.steps.add(PhaseStep::Arrive(at.address));
+                at.steps.add(MbarrierEvent::Arrive(at.address));
                 // An arrival that is added and comes at once changes nothing: its copies come with the phase.
                 if !adds_itself {
                     if word.pending() == 0 {
@@ -196,9 +196,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    fn init_object(&mut self, at: &mut At, count: u32, old: Option<Object>) {
+    fn init_object(&mut self, at: &mut MbarrierAccess, count: u32, old: Option<MbarrierObject>) {
         if let Some(old) = old {
-            let first = self.env.program.place(old.made).cloned();
+            let first = self.env.program.source_location(old.made).cloned();
             let first_thread = coordinates(old.maker, self.env.block_size);
             self.misused(at, MbarrierMisuse::InitialisedAgain { first, first_thread });
         }
@@ -206,23 +206,27 @@ impl<M: Monitor> Machine<'_, '_, M> {
             self.misused(at, MbarrierMisuse::InvalidCount { count });
         }
         let maker = self.warp.index * 32 + at.lane as u32;
-        let object = Object { word: Word::new(count.clamp(1, MAX_COUNT)), made: at.pc, maker };
+        let object = MbarrierObject {
+            word: MbarrierState::new(count.clamp(1, MAX_COUNT)),
+            made: at.pc,
+            maker,
+        };
         self.state.mbarriers.objects.insert(at.address, object);
         self.state.mbarriers.changes += 1;
-        at.steps.add(PhaseStep::Forget(at.address));
+        at.steps.add(MbarrierEvent::Forget(at.address));
     }
 
     fn test_object(
         &mut self,
-        at: &mut At,
+        at: &mut MbarrierAccess,
         operation: &Operation,
-        word: Word,
+        word: MbarrierState,
         phase: Phase,
         acquires: bool,
     ) -> bool {
         let since = match phase {
             Phase::Token(token) => {
-                let token = Word(self.warp.registers.q(token)[at.lane]);
+                let token = MbarrierState(self.warp.registers.q(token)[at.lane]);
                 word.phases_since(token)
             }
             Phase::Parity(parity) => (self.warp.registers.r(parity)[at.lane] ^ word.number()) & 1,
@@ -231,16 +235,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
             self.misused(at, MbarrierMisuse::OldToken);
         }
         let done = since > 0;
-        self.answer(at.lane, operation, Word::default(), done);
+        self.answer(at.lane, operation, MbarrierState::default(), done);
         if !done {
-            self.state.mbarriers.stall(self.warp.index, at.lane, at.pc, at.address);
+            self.state.mbarriers.note_failed_wait(self.warp.index, at.lane, at.pc, at.address);
         } else if acquires {
-            at.steps.add(PhaseStep::Acquire(at.address));
+            at.steps.add(MbarrierEvent::Acquire(at.address));
         }
         done
     }
 
-    fn arrive_at(&mut self, at: &mut At, object: Object, arrival: &Arrival) {
+    fn arrive_at(&mut self, at: &mut MbarrierAccess, object: MbarrierObject, arrival: &Arrival) {
         let mut word = object.word;
         let of = |register| self.warp.registers.r(register)[at.lane];
         let (count, expects) = (arrival.count.map_or(1, of), arrival.expects.map(of));
@@ -260,7 +264,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         word.arrive(count);
         if arrival.releases {
-            at.steps.add(PhaseStep::Arrive(at.address));
+            at.steps.add(MbarrierEvent::Arrive(at.address));
         }
         if !arrival.completes && word.is_complete() {
             self.misused(at, MbarrierMisuse::MayNotComplete);
@@ -269,15 +273,20 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     /// The object has a new state; its next phase begins if nothing is missing.
-    fn set_object(&mut self, at: &mut At, object: Object, mut word: Word) {
+    fn set_object(
+        &mut self,
+        at: &mut MbarrierAccess,
+        object: MbarrierObject,
+        mut word: MbarrierState,
+    ) {
         if word.is_complete() {
             word.advance();
-            at.steps.add(PhaseStep::Complete(at.address));
+            at.steps.add(MbarrierEvent::Complete(at.address));
             for copy in self.state.mbarriers.complete_copies(at.address) {
                 self.land(&copy);
             }
         }
-        self.state.mbarriers.objects.insert(at.address, Object { word, ..object });
+        self.state.mbarriers.objects.insert(at.address, MbarrierObject { word, ..object });
         self.state.mbarriers.changes += 1;
     }
 
@@ -304,7 +313,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let warp = self.warp.index;
         let attached = begun.into_iter().map(|copy| {
             let objects = vec![addresses[copy.lane()]];
-            Attached { copy, warp, objects }
+            AttachedCopy { copy, warp, objects }
         });
         self.state.mbarriers.copies.extend(attached);
     }
@@ -316,7 +325,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         mask: u32,
         to: &Address,
         from: &Address,
-        bytes: R,
+        bytes: Reg32,
     ) -> Vec<Copy> {
         let bytes = *self.warp.registers.r(bytes);
         let mut ends = (self.addresses(to), self.addresses(from));
@@ -341,12 +350,12 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     /// Tells of lanes that touch an object otherwise than by `mbarrier`.
-    pub(super) fn touch_objects(&mut self, what: What, mask: u32, addresses: &[u64; 32]) {
+    pub(super) fn touch_objects(&mut self, info: AccessInfo, mask: u32, addresses: &[u64; 32]) {
         for lane in lanes(mask) {
-            if let Some(at) = self.state.mbarriers.touched(addresses[lane], what.size) {
-                let misuse = MbarrierMisuse::Touched { access: what.kind, size: what.size };
+            if let Some(at) = self.state.mbarriers.touched(addresses[lane], info.size) {
+                let misuse = MbarrierMisuse::Touched { access: info.kind, size: info.size };
                 let kind = FindingKind::Mbarrier { misuse, offset: at as i64 };
-                self.record(kind, what.pc, 1 << lane);
+                self.record(kind, info.pc, 1 << lane);
             }
         }
     }

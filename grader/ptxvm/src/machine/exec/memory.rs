@@ -2,9 +2,9 @@
 
 use crate::finding::{AccessKind, FindingKind, Space};
 use crate::isa::mbarrier;
-use crate::isa::names::{Address, Base, Elements, Pc, R, Slot};
+use crate::isa::names::{Address, Base, Elements, Pc, Reg32, Slot};
 use crate::isa::window::Window;
-use crate::lanes::Words;
+use crate::lanes::LaneIndices;
 use crate::lanes::lanes;
 use crate::machine::exec::state::Machine;
 use crate::machine::monitor::{Event, Monitor, WordReads};
@@ -13,7 +13,7 @@ use crate::memory::lane_memory::{Fault, LaneMemory};
 
 /// Lanes by what happened to them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Faults {
+pub(super) struct LaneFaults {
     pub out_of_bounds: u32,
     pub misaligned: u32,
     pub read_only: u32,
@@ -25,7 +25,7 @@ pub(super) struct Faults {
 
 /// An instruction that accesses memory.
 #[derive(Clone, Copy)]
-pub(super) struct What {
+pub(super) struct AccessInfo {
     pub pc: Pc,
     pub kind: AccessKind,
     /// Bytes of each lane.
@@ -35,14 +35,14 @@ pub(super) struct What {
     /// Tells kinds of atomics apart.
     pub operation: u32,
     /// The register that was stored, where it was a single word.
-    pub stored: Option<R>,
-    /// See [`Event::telling`].
-    pub telling: u32,
+    pub stored: Option<Reg32>,
+    /// See [`Event::representative_lanes`].
+    pub representative_lanes: u32,
     /// See [`Event::ends_copy`].
     pub ends_copy: bool,
 }
 
-impl What {
+impl AccessInfo {
     /// An access like any other.
     pub fn plain(pc: Pc, kind: AccessKind, size: u32) -> Self {
         Self {
@@ -53,13 +53,13 @@ impl What {
             one_buffer: false,
             operation: 0,
             stored: None,
-            telling: u32::MAX,
+            representative_lanes: u32::MAX,
             ends_copy: false,
         }
     }
 }
 
-impl Faults {
+impl LaneFaults {
     pub fn add(&mut self, lane: usize, fault: Fault) {
         let mask = match fault {
             Fault::OutOfBounds => &mut self.out_of_bounds,
@@ -94,8 +94,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn addresses(&self, address: &Address) -> [u64; 32] {
         let offset = address.offset as u64;
         match address.base {
-            Base::Q(base) => self.warp.registers.q(base).map(|lane| lane.wrapping_add(offset)),
-            Base::R(base) => {
+            Base::Reg64(base) => self.warp.registers.q(base).map(|lane| lane.wrapping_add(offset)),
+            Base::Reg32(base) => {
                 // 32-bit addresses wrap at 32 bits.
                 self.warp.registers.r(base).map(|lane| u64::from(lane.wrapping_add(offset as u32)))
             }
@@ -136,11 +136,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         self.each_window(mask, address, |machine, window, mask, addresses| {
             let faults = machine.load_from(mask, window, addresses, elements);
-            let what = What {
+            let info = AccessInfo {
                 strong: address.strong,
-                ..What::plain(pc, AccessKind::Read, elements.size())
+                ..AccessInfo::plain(pc, AccessKind::Read, elements.size())
             };
-            machine.accessed(what, window, mask, addresses, faults);
+            machine.accessed(info, window, mask, addresses, faults);
         });
     }
 
@@ -153,14 +153,15 @@ impl<M: Monitor> Machine<'_, '_, M> {
         address: &Address,
         elements: &Elements,
     ) -> Option<()> {
-        let (4, 1, Slot::R(d)) = (elements.element.bytes, elements.count, elements.slots[0]) else {
+        let (4, 1, Slot::Reg32(d)) = (elements.element.bytes, elements.count, elements.slots[0])
+        else {
             return None;
         };
         let env = self.env;
         let registers = &self.warp.registers;
         let first = match address.base {
-            Base::Q(base) => registers.q(base)[mask.trailing_zeros() as usize % 32],
-            Base::R(base) => registers.r(base)[mask.trailing_zeros() as usize % 32].into(),
+            Base::Reg64(base) => registers.q(base)[mask.trailing_zeros() as usize % 32],
+            Base::Reg32(base) => registers.r(base)[mask.trailing_zeros() as usize % 32].into(),
         };
         let first = first.wrapping_add(address.offset as u64);
         let window = address.window.unwrap_or_else(|| Window::of(first));
@@ -173,16 +174,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Window::Shared => (None, outer),
             _ => return None,
         };
-        let mut words = Words::new();
+        let mut words = LaneIndices::new();
         let regular = match address.base {
-            Base::Q(base) => {
+            Base::Reg64(base) => {
                 let offset = (address.offset as u64).wrapping_sub(start);
                 (env.simd.wide)(registers.q(base), offset, mask, &mut words)
             }
-            Base::R(base) if window == Window::Shared => {
+            Base::Reg32(base) if window == Window::Shared => {
                 (env.simd.narrow)(registers.r(base), address.offset as u32, mask, &mut words)
             }
-            Base::R(_) => false,
+            Base::Reg32(_) => false,
         };
         if !regular {
             return None;
@@ -216,13 +217,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let addresses =
             words.index.0.map(|word| (u64::from(word) << 2).wrapping_add(start - outer));
         (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
-        let what = What {
+        let info = AccessInfo {
             strong: address.strong,
             one_buffer: true,
-            telling: if mask == u32::MAX { (env.simd.distinct)(&words) } else { mask },
-            ..What::plain(pc, AccessKind::Read, 4)
+            representative_lanes: if mask == u32::MAX { (env.simd.distinct)(&words) } else { mask },
+            ..AccessInfo::plain(pc, AccessKind::Read, 4)
         };
-        self.accessed(what, window, mask, &addresses, Faults::default());
+        self.accessed(info, window, mask, &addresses, LaneFaults::default());
         Some(())
     }
 
@@ -232,7 +233,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         window: Window,
         addresses: &[u64; 32],
         elements: &Elements,
-    ) -> Faults {
+    ) -> LaneFaults {
         let registers = &mut self.warp.registers;
         let env = self.env;
         match window {
@@ -248,15 +249,15 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.each_window(mask, address, |machine, window, mask, addresses| {
             let faults = machine.store_to(mask, window, addresses, elements);
             let stored = match (elements.count, elements.element.bytes, elements.slots[0]) {
-                (1, 4, Slot::R(register)) => Some(register),
+                (1, 4, Slot::Reg32(register)) => Some(register),
                 _ => None,
             };
-            let what = What {
+            let info = AccessInfo {
                 strong: address.strong,
                 stored,
-                ..What::plain(pc, AccessKind::Write, elements.size())
+                ..AccessInfo::plain(pc, AccessKind::Write, elements.size())
             };
-            machine.accessed(what, window, mask, addresses, faults);
+            machine.accessed(info, window, mask, addresses, faults);
         });
     }
 
@@ -266,10 +267,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
         window: Window,
         addresses: &[u64; 32],
         elements: &Elements,
-    ) -> Faults {
+    ) -> LaneFaults {
         let registers = &self.warp.registers;
         let mut left = mask;
-        if let (4, 1, Slot::R(source)) = (elements.element.bytes, elements.count, elements.slots[0])
+        if let (4, 1, Slot::Reg32(source)) =
+            (elements.element.bytes, elements.count, elements.slots[0])
         {
             let values = registers.r(source);
             left = match window {
@@ -285,7 +287,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 _ => mask,
             };
         }
-        let mut faults = Faults::default();
+        let mut faults = LaneFaults::default();
         if left != 0 {
             faults = match window {
                 Window::Global => {
@@ -300,7 +302,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 // PTX has no such store; a generic one that strays here hits nothing it may write.
                 Window::Const | Window::Param => {
-                    Faults { out_of_bounds: left, ..Faults::default() }
+                    LaneFaults { out_of_bounds: left, ..LaneFaults::default() }
                 }
             };
         }
@@ -311,24 +313,27 @@ impl<M: Monitor> Machine<'_, '_, M> {
     #[inline(always)]
     pub(super) fn accessed(
         &mut self,
-        what: What,
+        info: AccessInfo,
         window: Window,
         mask: u32,
         addresses: &[u64; 32],
-        mut faults: Faults,
+        mut faults: LaneFaults,
     ) {
-        if window == Window::Shared && !self.state.shared.flights().is_empty() && !what.ends_copy {
+        if window == Window::Shared
+            && !self.state.shared.in_flight_words().is_empty()
+            && !info.ends_copy
+        {
             // What is on its way is not there yet: that says more than that nobody wrote it.
-            faults.undefined &= !self.in_flight(what, mask & !faults.refused(), addresses);
+            faults.undefined &= !self.in_flight(info, mask & !faults.refused(), addresses);
         }
-        if what.operation != mbarrier::OPERATION && !self.state.mbarriers.is_empty() {
+        if info.operation != mbarrier::OPERATION && !self.state.mbarriers.is_empty() {
             if window == Window::Shared {
-                self.touch_objects(what, mask & !faults.refused(), addresses);
+                self.touch_objects(info, mask & !faults.refused(), addresses);
             }
             // A look at global memory may find what another block wrote.
             let changes = match window {
-                Window::Shared => what.kind != AccessKind::Read,
-                Window::Global => what.kind != AccessKind::Read || what.strong,
+                Window::Shared => info.kind != AccessKind::Read,
+                Window::Global => info.kind != AccessKind::Read || info.strong,
                 _ => false,
             };
             if changes {
@@ -336,36 +341,42 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
         }
         let event = Event {
-            pc: what.pc,
-            kind: what.kind,
+            pc: info.pc,
+            kind: info.kind,
             window,
-            size: what.size,
+            size: info.size,
             mask,
             done: mask & !faults.refused(),
-            telling: what.telling & mask & !faults.refused(),
+            representative_lanes: info.representative_lanes & mask & !faults.refused(),
             addresses,
             block: self.state.coordinates,
             warp: self.warp.index,
             memory: self.env.memory,
             program: self.env.program,
             block_size: self.env.block_size,
-            strong: what.strong,
-            one_buffer: what.one_buffer,
-            operation: what.operation,
-            ends_copy: what.ends_copy,
+            strong: info.strong,
+            one_buffer: info.one_buffer,
+            operation: info.operation,
+            ends_copy: info.ends_copy,
             registers: &self.warp.registers,
-            stored: what.stored,
+            stored: info.stored,
             unchanged: faults.unchanged,
         };
         self.state.monitor.access(&event, &mut self.state.log);
         if faults.refused() | faults.undefined != 0 {
-            self.report(what, window, addresses, faults);
+            self.report(info, window, addresses, faults);
         }
     }
 
     #[cold]
-    fn report(&mut self, what: What, window: Window, addresses: &[u64; 32], faults: Faults) {
-        let What { pc, kind: access, size, .. } = what;
+    fn report(
+        &mut self,
+        info: AccessInfo,
+        window: Window,
+        addresses: &[u64; 32],
+        faults: LaneFaults,
+    ) {
+        let AccessInfo { pc, kind: access, size, .. } = info;
         let memory = self.env.memory;
         let space = match window {
             Window::Global => Space::Global,
@@ -432,12 +443,12 @@ fn load_lanes(
     mask: u32,
     addresses: &[u64; 32],
     elements: &Elements,
-) -> Faults {
+) -> LaneFaults {
     let element = elements.element;
     let size = elements.size();
     let slots = &elements.slots[..elements.count.into()];
     let ones = u64::MAX >> (64 - element.bytes * 8);
-    let mut faults = Faults::default();
+    let mut faults = LaneFaults::default();
     for lane in lanes(mask) {
         match memory.check(lane, addresses[lane], size, false) {
             Ok(place) => {
@@ -478,11 +489,11 @@ fn store_lanes(
     mask: u32,
     addresses: &[u64; 32],
     elements: &Elements,
-) -> Faults {
+) -> LaneFaults {
     let bytes = elements.element.bytes;
     let size = elements.size();
     let slots = &elements.slots[..elements.count.into()];
-    let mut faults = Faults::default();
+    let mut faults = LaneFaults::default();
     for lane in lanes(mask) {
         match memory.check(lane, addresses[lane], size, true) {
             Ok(place) => {

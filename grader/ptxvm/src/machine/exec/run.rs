@@ -1,28 +1,28 @@
 //! Runs one warp until it ends, waits or has used its time slice.
 
-use super::state::{BlockState, Machine, Pause};
+use super::state::{BlockState, Machine, YieldReason};
 use crate::finding::FindingKind;
 use crate::isa::ir::{Op, System};
 use crate::isa::names::{NO_PC, Pc};
 use crate::machine::monitor::{Monitor, Step};
-use crate::machine::warp::split::Split;
+use crate::machine::warp::simt_stack::StackEntry;
 
 impl<M: Monitor> Machine<'_, '_, M> {
     /// Runs until there is a reason to pause, such as `slice` instructions.
-    pub fn run(&mut self, slice: u64) -> Pause {
+    pub fn run(&mut self, slice: u64) -> YieldReason {
         let env = self.env;
         let code = env.program.code.as_slice();
         let slice_end = (self.warp.executed + slice).min(env.budget);
-        self.begin_turn(slice_end);
+        self.begin_slice(slice_end);
         // Where no monitor steps, the code for it is not compiled.
         let steps = M::STEPS && self.state.monitor.steps();
-        let mut pc = self.warp.now.pc;
+        let mut pc = self.warp.current.pc;
         loop {
-            let mask = self.warp.now.mask;
+            let mask = self.warp.current.mask;
             let mut reach = code;
             if steps {
                 if self.waits_for_all(pc) {
-                    pc = self.warp.now.pc;
+                    pc = self.warp.current.pc;
                     continue;
                 }
                 // Runs of arithmetic end where the code does.
@@ -34,13 +34,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
             self.state.lane_instructions += ran.lane_instructions;
             // Code ends in `Exit` or `Ret`, so there is always a next instruction.
             pc = ran.next as Pc;
-            self.warp.now.pc = pc;
+            self.warp.current.pc = pc;
             if steps && ran.next == reach.len() {
                 continue;
             }
             let instr = &code[ran.next];
             if !steps && self.waits_for_all(pc) {
-                pc = self.warp.now.pc;
+                pc = self.warp.current.pc;
                 continue;
             }
             let active = self.active(instr.guard);
@@ -52,11 +52,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
             match &instr.op {
                 Op::Join => {
-                    if self.warp.now.join == pc {
+                    if self.warp.current.join == pc {
                         if !self.go_on() {
-                            return Pause::Done;
+                            return YieldReason::Done;
                         }
-                        pc = self.warp.now.pc;
+                        pc = self.warp.current.pc;
                     } else {
                         pc += 1;
                     }
@@ -65,114 +65,114 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 &Op::Branch { target, join } => {
                     // Only branches can make a program endless, so only here somebody looks at the clock.
                     if self.warp.executed >= env.budget {
-                        return Pause::Endless;
+                        return YieldReason::Endless;
                     }
                     self.branch(active, mask, target, join);
-                    if self.warp.executed >= self.warp.spin.next_turn
-                        && let Some(pause) = self.turn(slice_end)
+                    if self.warp.executed >= self.warp.spin.next_check
+                        && let Some(reason) = self.check_schedule(slice_end)
                     {
-                        return pause;
+                        return reason;
                     }
-                    pc = self.warp.now.pc;
+                    pc = self.warp.current.pc;
                     continue;
                 }
                 Op::Load(address, elements) => {
                     if active != 0 {
-                        if address.strong && self.warp.spin.watch.is_some() {
-                            self.watch_access(pc, active, address, elements.size(), true, false);
+                        if address.strong && self.warp.spin.probe.is_some() {
+                            self.probe_access(pc, active, address, elements.size(), true, false);
                         }
                         self.load(pc, active, address, elements);
                     }
                 }
                 Op::Store(address, elements) => {
                     if active != 0 {
-                        if self.warp.spin.watch.is_some() {
-                            self.watch_access(pc, active, address, elements.size(), false, true);
+                        if self.warp.spin.probe.is_some() {
+                            self.probe_access(pc, active, address, elements.size(), false, true);
                         }
                         self.store(pc, active, address, elements);
                         if address.strong
                             && !self.state.polled.is_empty()
                             && self.changes_polled(active, address)
                         {
-                            self.warp.now.pc = pc + 1;
-                            return Pause::Slice;
+                            self.warp.current.pc = pc + 1;
+                            return YieldReason::Slice;
                         }
                     }
                 }
-                Op::QuietLoad(load) => {
+                Op::PoisonPropagatingLoad(load) => {
                     if active != 0 {
-                        self.quiet_load(pc, active, load);
+                        self.poison_propagating_load(pc, active, load);
                     }
                 }
-                Op::QuietStore(store) => {
+                Op::PoisonPropagatingStore(store) => {
                     if active != 0 {
-                        if self.warp.spin.watch.is_some() {
+                        if self.warp.spin.probe.is_some() {
                             let (address, size) = (&store.address, store.elements.size());
-                            self.watch_access(pc, active, address, size, false, true);
+                            self.probe_access(pc, active, address, size, false, true);
                         }
-                        self.quiet_store(pc, active, store);
+                        self.poison_propagating_store(pc, active, store);
                     }
                 }
                 Op::Atom(atom) => {
                     if active != 0 {
-                        if self.warp.spin.watch.is_some() {
+                        if self.warp.spin.probe.is_some() {
                             let (address, size) = (&atom.address, atom.ty.bytes());
-                            self.watch_access(pc, active, address, size, true, true);
+                            self.probe_access(pc, active, address, size, true, true);
                         }
                         self.atomic(pc, active, atom);
                         if !self.state.polled.is_empty()
                             && self.changes_polled(active, &atom.address)
                         {
-                            self.warp.now.pc = pc + 1;
-                            return Pause::Slice;
+                            self.warp.current.pc = pc + 1;
+                            return YieldReason::Slice;
                         }
                     }
                 }
                 &Op::CopyLocal(to, from, size) => {
-                    if self.warp.spin.watch.is_some() {
-                        self.watch_local(mask, to, size);
+                    if self.warp.spin.probe.is_some() {
+                        self.probe_local(mask, to, size);
                     }
                     self.copy_local(mask, to, from, size);
                 }
                 &Op::Call(target) => {
-                    self.warp.now.pc = pc + 1;
-                    let caller = self.warp.now;
+                    self.warp.current.pc = pc + 1;
+                    let caller = self.warp.current;
                     self.warp.stack.push(caller);
-                    self.warp.now = Split { pc: target, join: NO_PC, mask };
+                    self.warp.current = StackEntry { pc: target, join: NO_PC, mask };
                     pc = target;
                     continue;
                 }
-                Op::Enter(enter) => {
-                    self.watch_loses_track();
+                Op::EnterFrame(enter) => {
+                    self.probe_loses_track();
                     if !self.enter(pc, mask, enter) {
                         if !self.end_lanes(mask) {
-                            return Pause::Done;
+                            return YieldReason::Done;
                         }
-                        pc = self.warp.now.pc;
+                        pc = self.warp.current.pc;
                         continue;
                     }
                 }
-                Op::Leave(leave) => self.leave(mask, leave),
+                Op::LeaveFrame(leave) => self.leave(mask, leave),
                 &Op::InvalidCall(pointer) => {
                     self.invalid_call(pc, mask, pointer);
                     if !self.end_lanes(mask) {
-                        return Pause::Done;
+                        return YieldReason::Done;
                     }
-                    pc = self.warp.now.pc;
+                    pc = self.warp.current.pc;
                     continue;
                 }
                 Op::Ret => {
                     if !self.go_on() {
-                        return Pause::Done;
+                        return YieldReason::Done;
                     }
-                    pc = self.warp.now.pc;
+                    pc = self.warp.current.pc;
                     continue;
                 }
                 Op::Exit => {
                     if !self.end_lanes(mask) {
-                        return Pause::Done;
+                        return YieldReason::Done;
                     }
-                    pc = self.warp.now.pc;
+                    pc = self.warp.current.pc;
                     continue;
                 }
                 Op::Trap | Op::GridTrap => {
@@ -182,67 +182,67 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     let kind = if no_grid { FindingKind::GridSync } else { trap };
                     self.record(kind, pc, mask);
                     if !self.end_lanes(mask) {
-                        return Pause::Done;
+                        return YieldReason::Done;
                     }
-                    pc = self.warp.now.pc;
+                    pc = self.warp.current.pc;
                     continue;
                 }
                 Op::Bar(bar) => {
-                    if let Some(pause) = self.barrier(pc, bar) {
-                        return pause;
+                    if let Some(reason) = self.barrier(pc, bar) {
+                        return reason;
                     }
                 }
                 &Op::System(System::Printf { format, arguments, result }) => {
-                    self.watch_loses_track();
+                    self.probe_loses_track();
                     self.printf(mask, format, arguments, result);
                 }
                 &Op::System(System::Malloc { size, result }) => {
-                    self.watch_loses_track();
+                    self.probe_loses_track();
                     self.malloc(mask, size, result);
                 }
                 &Op::System(System::Free { pointer }) => {
-                    self.watch_loses_track();
+                    self.probe_loses_track();
                     self.free(pc, mask, pointer);
                 }
                 &Op::System(System::AssertFail { message }) => {
                     self.assert_fail(pc, mask, message);
-                    self.warp.now.pc = pc + 1;
+                    self.warp.current.pc = pc + 1;
                     if !self.end_lanes(mask) {
-                        return Pause::Done;
+                        return YieldReason::Done;
                     }
-                    pc = self.warp.now.pc;
+                    pc = self.warp.current.pc;
                     continue;
                 }
                 &Op::Members(members) => {
                     if !self.members(pc, active, members) {
                         self.go_on();
-                        pc = self.warp.now.pc;
+                        pc = self.warp.current.pc;
                         continue;
                     }
                 }
                 Op::Matrix(matrix) => {
                     if active != 0 {
-                        self.watch_loses_track();
+                        self.probe_loses_track();
                         let guests = std::mem::take(&mut self.warp.guests);
                         self.matrix(pc, active | guests, matrix);
                     }
                 }
                 Op::CopyAsync(copy) => {
                     if active != 0 {
-                        self.watch_loses_track();
+                        self.probe_loses_track();
                         self.copy_async(pc, active, copy);
                     }
                 }
                 Op::CommitCopies => self.copies().commit(active),
                 &Op::WaitCopies(groups) => self.wait_copies(active, groups),
                 Op::Mbarrier(mbarrier) => {
-                    self.watch_loses_track();
+                    self.probe_loses_track();
                     if active != 0 && self.mbarrier(pc, active, mbarrier) {
-                        self.warp.now.pc = pc + 1;
+                        self.warp.current.pc = pc + 1;
                         if self.spins(mask) {
-                            return Pause::Spins;
+                            return YieldReason::Spins;
                         }
-                        pc = self.warp.now.pc;
+                        pc = self.warp.current.pc;
                         continue;
                     }
                 }
@@ -257,7 +257,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 other => self.warp_operation(active, other),
             }
             pc += 1;
-            self.warp.now.pc = pc;
+            self.warp.current.pc = pc;
         }
     }
 
@@ -282,9 +282,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
     fn branch(&mut self, taken: u32, mask: u32, target: Pc, join: Pc) {
         if taken == mask {
-            self.warp.now.pc = target;
+            self.warp.current.pc = target;
         } else if taken == 0 {
-            self.warp.now.pc += 1;
+            self.warp.current.pc += 1;
         } else {
             self.warp.diverge(taken, target, join);
         }

@@ -6,9 +6,9 @@ use crate::isa::names::Pc;
 use crate::isa::names::{Guard, Slot};
 use crate::lanes::lanes;
 use crate::machine::async_copies::Copies;
-use crate::machine::barrier_objects::Mbarriers;
+use crate::machine::mbarriers::Mbarriers;
 use crate::machine::simd::dispatch::Simd;
-use crate::machine::warp::spin::Polled;
+use crate::machine::warp::spin_detector::PolledValue;
 use crate::machine::warp::state::Warp;
 use crate::memory::flat::Flat;
 use crate::memory::global::Memory;
@@ -39,7 +39,7 @@ pub(crate) struct BlockState<M> {
     /// Asynchronous copies of each warp.
     pub copies: Vec<Copies>,
     /// What warps that spin wait for.
-    pub polled: Vec<Polled>,
+    pub polled: Vec<PolledValue>,
 }
 
 impl<M> BlockState<M> {
@@ -70,7 +70,7 @@ impl<M> BlockState<M> {
 
 /// Why a warp stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pause {
+pub(crate) enum YieldReason {
     Done,
     /// Others may run.
     Slice,
@@ -99,7 +99,7 @@ pub(crate) struct Machine<'m, 'e, M> {
 impl<M> Machine<'_, '_, M> {
     /// Lanes of the running split that an instruction is for.
     pub(super) fn active(&self, guard: Option<Guard>) -> u32 {
-        let mask = self.warp.now.mask;
+        let mask = self.warp.current.mask;
         match guard {
             None => mask,
             Some(guard) => mask & self.guard_bits(guard),

@@ -2,7 +2,7 @@
 
 use crate::finding::FindingKind;
 use crate::isa::ir::{Op, Redux, Vote};
-use crate::isa::names::{Pc, R, Slot};
+use crate::isa::names::{Pc, Reg32, Slot};
 use crate::isa::ops::shuffle::source_lane;
 use crate::lanes::lanes;
 use crate::machine::exec::state::Machine;
@@ -24,7 +24,7 @@ fn reduce(op: Redux, a: u32, b: u32) -> u32 {
 impl<M: Monitor> Machine<'_, '_, M> {
     /// Finds with whom each lane of `mask` joins in its next operation, and tells of masks that are wrong. False if all lanes
     /// that run wait for others.
-    pub(super) fn members(&mut self, pc: Pc, mut mask: u32, register: R) -> bool {
+    pub(super) fn members(&mut self, pc: Pc, mut mask: u32, register: Reg32) -> bool {
         if mask == 0 {
             return true;
         }
@@ -33,10 +33,10 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let absent =
             |machine: &Self| lanes(mask).any(|lane| named[lane] & machine.warp.live & !mask != 0);
         if absent(self) {
-            self.end_idle();
+            self.retire_idle_lanes();
             if absent(self) && !alone {
                 mask = self.wait_for_members(pc, mask, register);
-                if self.warp.now.mask == 0 {
+                if self.warp.current.mask == 0 {
                     return false;
                 }
             }
@@ -112,7 +112,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Op::Ballot(d, guard) => {
                 let p = registers.p(guard.predicate);
                 let p = if guard.negated { !p } else { p };
-                self.set_lanes(Slot::R(d), mask, &members.map(|members| (members & p).into()));
+                self.set_lanes(Slot::Reg32(d), mask, &members.map(|members| (members & p).into()));
             }
             Op::MatchAny(d, a) => {
                 // `a` may be `d`: results are written after all are known.
@@ -123,7 +123,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         .filter(|&other| registers.lane(a, other) == value)
                         .fold(0, |all, other| all | 1 << other);
                 }
-                self.set_lanes(Slot::R(d), mask, &equal);
+                self.set_lanes(Slot::Reg32(d), mask, &equal);
             }
             Op::MatchAll(d, p, a) => {
                 let mut equal = [0; 32];
@@ -138,23 +138,23 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 if let Some(p) = p {
                     registers.set_p(p, mask, all);
                 }
-                self.set_lanes(Slot::R(d), mask, &equal);
+                self.set_lanes(Slot::Reg32(d), mask, &equal);
             }
             Op::Redux(op, d, a) => {
                 let a = *registers.r(a);
                 let total =
                     |members| lanes(members).map(|lane| a[lane]).reduce(|x, y| reduce(op, x, y));
                 let totals = members.map(|members| total(members).unwrap_or(0).into());
-                self.set_lanes(Slot::R(d), mask, &totals);
+                self.set_lanes(Slot::Reg32(d), mask, &totals);
             }
-            Op::ActiveMask(d) => self.set_lanes(Slot::R(d), mask, &[mask.into(); 32]),
+            Op::ActiveMask(d) => self.set_lanes(Slot::Reg32(d), mask, &[mask.into(); 32]),
             Op::Clock32(d) => {
-                let now = self.warp.executed & u64::from(u32::MAX);
-                self.set_lanes(Slot::R(d), mask, &[now; 32]);
+                let current = self.warp.executed & u64::from(u32::MAX);
+                self.set_lanes(Slot::Reg32(d), mask, &[current; 32]);
             }
             Op::Clock64(d) => {
-                let now = self.warp.executed;
-                self.set_lanes(Slot::Q(d), mask, &[now; 32]);
+                let current = self.warp.executed;
+                self.set_lanes(Slot::Reg64(d), mask, &[current; 32]);
             }
             _ => {}
         }

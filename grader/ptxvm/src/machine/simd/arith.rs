@@ -1,20 +1,20 @@
 //! Runs arithmetic: everything that touches registers alone.
 
 use crate::isa::ir::{Alu, Carry, Instr, Logic, Op, alu};
-use crate::isa::names::{P, Q, R};
+use crate::isa::names::{Pred, Reg32, Reg64};
 use crate::isa::opcodes::with_lane_operations;
 use crate::isa::ops::cmp;
 use crate::isa::ops::float::{down, up, w32 as f32s, w64 as f64s, zero};
 use crate::isa::ops::half::{bf16, f16};
 use crate::isa::ops::int::{w32, w64};
 use crate::isa::ops::{approx, cvt, flush, half, int, narrow, video};
-use crate::lanes::{Row, lanes};
+use crate::lanes::{LaneArray, lanes};
 use crate::machine::registers::Registers;
 use crate::machine::simd::sets::{for_each_set, with_features};
 
 /// What a run of arithmetic did.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ran {
+pub(crate) struct ArithmeticRun {
     /// Index of the first instruction that is no arithmetic.
     pub next: usize,
     /// Instructions of the warp.
@@ -37,17 +37,17 @@ pub(crate) const BIT: [u32; 32] = bits();
 
 /// The lanes of an instruction.
 #[derive(Clone, Copy)]
-struct Active<'s> {
+struct ActiveLanes<'s> {
     mask: u32,
     /// All ones or zero for each lane.
-    spread: &'s Row<u32>,
+    spread: &'s LaneArray<u32>,
 }
 
 /// Without closures, which would not be compiled for the caller's instruction set.
 #[inline(always)]
-pub(crate) fn spread(mask: u32) -> Row<u32> {
-    let mut row = Row([0; 32]);
-    let Row(all) = &mut row;
+pub(crate) fn spread(mask: u32) -> LaneArray<u32> {
+    let mut row = LaneArray([0; 32]);
+    let LaneArray(all) = &mut row;
     for lane in 0..32 {
         all[lane] = if mask & BIT[lane] == 0 { 0 } else { u32::MAX };
     }
@@ -77,7 +77,7 @@ macro_rules! slow {
 }
 
 #[inline(always)]
-fn write_r(registers: &mut Registers, active: Active, d: R, all: &[u32; 32]) {
+fn write_r(registers: &mut Registers, active: ActiveLanes, d: Reg32, all: &[u32; 32]) {
     let dst = registers.r_mut(d);
     if active.mask == u32::MAX {
         *dst = *all;
@@ -89,7 +89,7 @@ fn write_r(registers: &mut Registers, active: Active, d: R, all: &[u32; 32]) {
 }
 
 #[inline(always)]
-fn write_q(registers: &mut Registers, active: Active, d: Q, all: &[u64; 32]) {
+fn write_q(registers: &mut Registers, active: ActiveLanes, d: Reg64, all: &[u64; 32]) {
     let dst = registers.q_mut(d);
     if active.mask == u32::MAX {
         *dst = *all;
@@ -103,29 +103,29 @@ fn write_q(registers: &mut Registers, active: Active, d: Q, all: &[u64; 32]) {
 
 /// One lane loop by destination file, speed and sources.
 macro_rules! lane_loop {
-    (P $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
-        let mut bits = Row([0; 32]);
+    (Pred $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
+        let mut bits = LaneArray([0; 32]);
         for lane in 0..32 {
             bits.0[lane] = if $path($($a[lane]),*) { BIT[lane] } else { 0 };
         }
         let result = together(&bits);
         $registers.set_p($d, $active.mask, result);
     }};
-    (R $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
+    (Reg32 $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
         let all = $speed!($active, $registers.r($d), |lane| $path($($a[lane]),*));
         write_r($registers, $active, $d, &all);
     }};
-    (Q $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
+    (Reg64 $speed:ident $registers:ident, $active:ident, $d:ident, $path:path, $($a:ident),*) => {{
         let all = $speed!($active, $registers.q($d), |lane| $path($($a[lane]),*));
         write_q($registers, $active, $d, &all);
     }};
 }
 
 macro_rules! fetch {
-    ($registers:ident, R, $a:ident) => {
+    ($registers:ident, Reg32, $a:ident) => {
         let $a = $registers.r($a);
     };
-    ($registers:ident, Q, $a:ident) => {
+    ($registers:ident, Reg64, $a:ident) => {
         let $a = $registers.q($a);
     };
 }
@@ -133,7 +133,7 @@ macro_rules! fetch {
 macro_rules! run_with {
     ($code:ident, $start:ident, $registers:ident, $mask:ident) => {{
         let mut unguarded = 0;
-        let mut ran = Ran { next: $start, ..Ran::default() };
+        let mut ran = ArithmeticRun { next: $start, ..ArithmeticRun::default() };
         let all = spread($mask);
         let mut some;
         for instr in &$code[$start..] {
@@ -141,7 +141,7 @@ macro_rules! run_with {
             let active = match instr.guard {
                 None => {
                     unguarded += u64::from(instr.class.is_some());
-                    Active { mask: $mask, spread: &all }
+                    ActiveLanes { mask: $mask, spread: &all }
                 }
                 Some(guard) => {
                     let p = $registers.p(guard.predicate);
@@ -150,7 +150,7 @@ macro_rules! run_with {
                     ran.instructions += counted;
                     ran.lane_instructions += counted * u64::from(active.count_ones());
                     some = spread(active);
-                    Active { mask: active, spread: &some }
+                    ActiveLanes { mask: active, spread: &some }
                 }
             };
             if active.mask != 0 {
@@ -174,7 +174,7 @@ macro_rules! define_set {
 
             with_features!{ $features
                 /// Runs instructions from `start` on up to the first that is no arithmetic, or the end.
-                pub(crate) fn run(code: &[Instr], start: usize, registers: &mut Registers, mask: u32) -> Ran {
+                pub(crate) fn run(code: &[Instr], start: usize, registers: &mut Registers, mask: u32) -> ArithmeticRun {
                     run_with!(code, start, registers, mask)
                 }
             }
@@ -183,13 +183,13 @@ macro_rules! define_set {
             with_features!{ $features
                 /// Or of all lanes. Not inlined: merged with the comparison it becomes 32 conditional moves.
                 #[inline(never)]
-                pub(crate) fn together(Row(bits): &Row<u32>) -> u32 {
+                pub(crate) fn together(LaneArray(bits): &LaneArray<u32>) -> u32 {
                     bits.iter().fold(0, |all, bit| all | bit)
                 }
             }
 
             with_features!{ $features
-                fn step(alu: &Alu, registers: &mut Registers, active: Active) {
+                fn step(alu: &Alu, registers: &mut Registers, active: ActiveLanes) {
                     define_dispatch!{ alu registers active $($signature $method [$($file),*])* }
                 }
             }
@@ -225,7 +225,7 @@ macro_rules! define_method {
         with_features!{ $features
             #[allow(clippy::too_many_arguments, reason = "one for each operand of the instruction")]
             fn $method(
-                $registers: &mut Registers, $active: Active, op: alu::$signature, $d: $dst, $($a: $file),*
+                $registers: &mut Registers, $active: ActiveLanes, op: alu::$signature, $d: $dst, $($a: $file),*
             ) {
                 match op $arms
             }
@@ -238,7 +238,7 @@ macro_rules! lane_function {
     ($features:tt $dst:ident $speed:ident $path:path, [$($a:ident: $file:ident),*] $registers:ident $active:ident $d:ident) => {{
         with_features!{ $features
             #[inline(never)]
-            fn run($registers: &mut Registers, $active: Active, $d: $dst, $($a: $file),*) {
+            fn run($registers: &mut Registers, $active: ActiveLanes, $d: $dst, $($a: $file),*) {
                 $(fetch!($registers, $file, $a);)*
                 lane_loop!($dst $speed $registers, $active, $d, $path, $($a),*);
             }
@@ -292,7 +292,7 @@ macro_rules! define_dispatch {
 
 for_each_set!(with_lane_operations define_set);
 
-fn predicate_logic(registers: &mut Registers, mask: u32, logic: Logic, d: P, a: P, b: P) {
+fn predicate_logic(registers: &mut Registers, mask: u32, logic: Logic, d: Pred, a: Pred, b: Pred) {
     let (a, b) = (registers.p(a), registers.p(b));
     let value = match logic {
         Logic::And => a & b,
@@ -327,5 +327,5 @@ macro_rules! carry {
         }
     };
 }
-carry!(carry_r, R, r, r_mut, w32);
-carry!(carry_q, Q, q, q_mut, w64);
+carry!(carry_r, Reg32, r, r_mut, w32);
+carry!(carry_q, Reg64, q, q_mut, w64);

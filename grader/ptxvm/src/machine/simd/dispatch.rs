@@ -6,27 +6,27 @@
 #![allow(unsafe_code)]
 
 use crate::isa::ir::Instr;
-use crate::lanes::Words;
+use crate::lanes::LaneIndices;
 use crate::machine::registers::Registers;
 use crate::machine::simd::arith;
-use crate::machine::simd::arith::Ran;
+use crate::machine::simd::arith::ArithmeticRun;
 use crate::machine::simd::lane_indices;
 use crate::machine::simd::shadow_words;
-use crate::machine::simd::shadow_words::{Entry, Mark, ROW};
+use crate::machine::simd::shadow_words::{ROW, ShadowWord, ShortAccessId};
 
 /// Functions compiled for one set of instructions.
 #[derive(Debug)]
 pub(crate) struct Simd {
     /// Runs arithmetic from an index on, with a mask of lanes.
-    pub run: fn(&[Instr], usize, &mut Registers, u32) -> Ran,
-    pub wide: fn(&[u64; 32], u64, u32, &mut Words) -> bool,
-    pub narrow: fn(&[u32; 32], u32, u32, &mut Words) -> bool,
-    pub gather: fn(&[u32], &Words, &mut [u32; 32]) -> bool,
-    pub distinct: fn(&Words) -> u32,
+    pub run: fn(&[Instr], usize, &mut Registers, u32) -> ArithmeticRun,
+    pub wide: fn(&[u64; 32], u64, u32, &mut LaneIndices) -> bool,
+    pub narrow: fn(&[u32; 32], u32, u32, &mut LaneIndices) -> bool,
+    pub gather: fn(&[u32], &LaneIndices, &mut [u32; 32]) -> bool,
+    pub distinct: fn(&LaneIndices) -> u32,
     pub put: fn(&mut [u32; 32], &[u32; 32], u32),
-    pub all_read: fn(&[Entry], u32, u32) -> bool,
-    pub note_reads: fn(&mut [Entry; ROW], u32, Mark) -> bool,
-    pub note_writes: fn(&mut [Entry; ROW], u32, Mark) -> bool,
+    pub all_read: fn(&[ShadowWord], u32, u32) -> bool,
+    pub note_reads: fn(&mut [ShadowWord; ROW], u32, ShortAccessId) -> bool,
+    pub note_writes: fn(&mut [ShadowWord; ROW], u32, ShortAccessId) -> bool,
 }
 
 /// The functions of a set that not every processor has.
@@ -43,8 +43,8 @@ macro_rules! checked {
             distinct: |words| unsafe { lane_indices::$set::distinct(words) },
             put: |old, values, mask| unsafe { lane_indices::$set::put(old, values, mask) },
             all_read: |entries, floor, since| unsafe { shadow_words::$set::all_read(entries, floor, since) },
-            note_reads: |row, floor, mark| unsafe { shadow_words::$set::note_reads(row, floor, mark) },
-            note_writes: |row, floor, mark| unsafe { shadow_words::$set::note_writes(row, floor, mark) },
+            note_reads: |row, floor, access_id| unsafe { shadow_words::$set::note_reads(row, floor, access_id) },
+            note_writes: |row, floor, access_id| unsafe { shadow_words::$set::note_writes(row, floor, access_id) },
         }
     }};
 }
@@ -104,9 +104,9 @@ impl Default for &Simd {
 mod tests {
     use super::*;
     use crate::isa::ir::{Alu, Op, alu};
-    use crate::isa::names::{P, Q, R};
+    use crate::isa::names::{Pred, Reg32, Reg64};
     use crate::isa::opcodes::with_lane_operations;
-    use crate::lanes::Row;
+    use crate::lanes::LaneArray;
 
     macro_rules! one_operation {
         ($all:ident $next:ident $signature:ident $op:ident ($($file:ident)*)) => {
@@ -160,8 +160,8 @@ mod tests {
         };
         let mut registers = Registers::default();
         for _ in 0..REGISTERS {
-            registers.r.push(Row(std::array::from_fn(|_| next() as u32)));
-            registers.q.push(Row(std::array::from_fn(|_| next())));
+            registers.r.push(LaneArray(std::array::from_fn(|_| next() as u32)));
+            registers.q.push(LaneArray(std::array::from_fn(|_| next())));
             registers.p.push(next() as u32);
         }
         registers
@@ -210,7 +210,8 @@ mod tests {
             let base: [u32; 32] = std::array::from_fn(|lane| pattern(lane as u32).wrapping_sub(20));
             let wide = base.map(|at| u64::from(at.wrapping_add(20)) + FAR);
             let mut results = sets().map(|set| {
-                let (mut words, mut same, mut values) = (Words::new(), Words::new(), [0; 32]);
+                let (mut words, mut same, mut values) =
+                    (LaneIndices::new(), LaneIndices::new(), [0; 32]);
                 let regular = (set.narrow)(&base, 20, mask, &mut words);
                 assert_eq!((set.wide)(&wide, 0u64.wrapping_sub(FAR), mask, &mut same), regular);
                 assert_eq!(words.index, same.index);
@@ -230,8 +231,8 @@ mod tests {
 
     #[test]
     fn two_of_many_lanes_that_read_one_word_are_told() {
-        let index = Row(std::array::from_fn(|lane| lane as u32 / 16));
-        let words = Words { index, first: 0, reach: 1 };
+        let index = LaneArray(std::array::from_fn(|lane| lane as u32 / 16));
+        let words = LaneIndices { index, first: 0, reach: 1 };
         for set in sets() {
             assert_eq!((set.distinct)(&words), 0b11 << 16 | 0b11);
         }

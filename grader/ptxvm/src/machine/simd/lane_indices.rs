@@ -9,13 +9,13 @@ macro_rules! define_words {
     ($set:ident $features:tt) => {
         pub(crate) mod $set {
             use super::BEYOND;
-            use crate::lanes::{Row, Words};
+            use crate::lanes::{LaneArray, LaneIndices};
             use crate::machine::simd::arith::{BIT, $set::together, spread};
             use crate::machine::simd::sets::with_features;
 
             with_features!{ $features
                 /// The words at `base + offset`; false if one is not aligned or too far up.
-                pub(crate) fn wide(base: &[u64; 32], offset: u64, mask: u32, words: &mut Words) -> bool {
+                pub(crate) fn wide(base: &[u64; 32], offset: u64, mask: u32, words: &mut LaneIndices) -> bool {
                     let first = base[mask.trailing_zeros() as usize % 32].wrapping_add(offset);
                     let mut bits = 0;
                     if mask == u32::MAX {
@@ -25,7 +25,7 @@ macro_rules! define_words {
                             words.index.0[lane] = (at >> 2) as u32;
                         }
                     } else {
-                        let Row(spread) = spread(mask);
+                        let LaneArray(spread) = spread(mask);
                         for lane in 0..32 {
                             let keep = i64::from(spread[lane] as i32) as u64;
                             let at = base[lane].wrapping_add(offset) & keep | first & !keep;
@@ -40,7 +40,7 @@ macro_rules! define_words {
 
             with_features!{ $features
                 /// The same with addresses of 32 bits, which wrap.
-                pub(crate) fn narrow(base: &[u32; 32], offset: u32, mask: u32, words: &mut Words) -> bool {
+                pub(crate) fn narrow(base: &[u32; 32], offset: u32, mask: u32, words: &mut LaneIndices) -> bool {
                     let first = base[mask.trailing_zeros() as usize % 32].wrapping_add(offset);
                     let mut bits = 0;
                     if mask == u32::MAX {
@@ -50,7 +50,7 @@ macro_rules! define_words {
                             words.index.0[lane] = at >> 2;
                         }
                     } else {
-                        let Row(spread) = spread(mask);
+                        let LaneArray(spread) = spread(mask);
                         for lane in 0..32 {
                             let at = base[lane].wrapping_add(offset) & spread[lane] | first & !spread[lane];
                             bits |= at;
@@ -63,8 +63,8 @@ macro_rules! define_words {
             }
 
             with_features!{ $features
-                fn reach(words: &mut Words, first: u32) {
-                    let mut up = Row([0; 32]);
+                fn reach(words: &mut LaneIndices, first: u32) {
+                    let mut up = LaneArray([0; 32]);
                     for lane in 0..32 {
                         up.0[lane] = words.index.0[lane].wrapping_sub(first);
                     }
@@ -75,9 +75,9 @@ macro_rules! define_words {
 
             with_features!{ $features
                 /// The lanes but those that have the same place as the two before them.
-                pub(crate) fn distinct(words: &Words) -> u32 {
-                    let Row(at) = &words.index;
-                    let mut bits = Row([0; 32]);
+                pub(crate) fn distinct(words: &LaneIndices) -> u32 {
+                    let LaneArray(at) = &words.index;
+                    let mut bits = LaneArray([0; 32]);
                     for lane in 2..32 {
                         let same = at[lane] ^ at[lane - 1] | at[lane] ^ at[lane - 2];
                         bits.0[lane] = if same == 0 { BIT[lane] } else { 0 };
@@ -88,7 +88,7 @@ macro_rules! define_words {
 
             with_features!{ $features
                 /// Reads words; false if one does not exist.
-                pub(crate) fn gather(memory: &[u32], words: &Words, values: &mut [u32; 32]) -> bool {
+                pub(crate) fn gather(memory: &[u32], words: &LaneIndices, values: &mut [u32; 32]) -> bool {
                     let from = memory.get(words.first as usize..).unwrap_or_default();
                     if let Some(all) = from.first_chunk::<32>() {
                         if words.reach == 31 && follow(words) {
@@ -112,8 +112,8 @@ macro_rules! define_words {
 
             with_features! { $features
                 /// Whether each lane reads the word behind that of the lane before.
-                fn follow(words: &Words) -> bool {
-                    let mut odd = Row([0; 32]);
+                fn follow(words: &LaneIndices) -> bool {
+                    let mut odd = LaneArray([0; 32]);
                     for lane in 0..32 {
                         odd.0[lane] = words.index.0[lane].wrapping_sub(words.first) ^ lane as u32;
                     }
@@ -127,7 +127,7 @@ macro_rules! define_words {
                     if mask == u32::MAX {
                         *old = *values;
                     } else {
-                        let Row(spread) = spread(mask);
+                        let LaneArray(spread) = spread(mask);
                         for lane in 0..32 {
                             old[lane] = old[lane] & !spread[lane] | values[lane] & spread[lane];
                         }

@@ -9,17 +9,17 @@ pub(crate) const LANE_BITS: u32 = 5;
 
 /// A lane of an event; 0: nobody's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mark(u32);
+pub(crate) struct ShortAccessId(u32);
 
-impl Mark {
+impl ShortAccessId {
     pub const NONE: Self = Self(0);
 
-    pub fn new(event: u32, lane: usize) -> Self {
-        Self(event << LANE_BITS | (lane as u32 & 31))
+    pub fn new(epoch: u32, lane: usize) -> Self {
+        Self(epoch << LANE_BITS | (lane as u32 & 31))
     }
 
     #[inline(always)]
-    pub fn event(self) -> u32 {
+    pub fn epoch(self) -> u32 {
         self.0 >> LANE_BITS
     }
 
@@ -31,9 +31,9 @@ impl Mark {
 
 /// The last accesses of a word: writer, first and latest reader from the lowest bit on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Entry(pub(crate) u64);
+pub(crate) struct ShadowWord(pub(crate) u64);
 
-impl Entry {
+impl ShadowWord {
     pub(crate) const WRITER: u32 = 0;
     pub(crate) const READERS: [u32; 2] = [MARK_BITS, 2 * MARK_BITS];
     /// Bytes of the word have cells of their own, ...
@@ -43,20 +43,20 @@ impl Entry {
 
     /// Of a word that is not split.
     #[inline(always)]
-    pub fn new(writer: Mark, readers: [Mark; 2]) -> Self {
-        let [first, second] = readers.map(|mark| u64::from(mark.0));
+    pub fn new(writer: ShortAccessId, readers: [ShortAccessId; 2]) -> Self {
+        let [first, second] = readers.map(|access_id| u64::from(access_id.0));
         let [at_first, at_second] = Self::READERS;
         Self(u64::from(writer.0) | first << at_first | second << at_second)
     }
 
     #[inline(always)]
-    pub fn get(self, shift: u32) -> Mark {
-        Mark((self.0 >> shift) as u32 & ((1 << MARK_BITS) - 1))
+    pub fn get(self, shift: u32) -> ShortAccessId {
+        ShortAccessId((self.0 >> shift) as u32 & ((1 << MARK_BITS) - 1))
     }
 
     #[inline(always)]
-    pub fn set(&mut self, shift: u32, mark: Mark) {
-        self.0 = self.0 & !(((1 << MARK_BITS) - 1) << shift) | u64::from(mark.0) << shift;
+    pub fn set(&mut self, shift: u32, access_id: ShortAccessId) {
+        self.0 = self.0 & !(((1 << MARK_BITS) - 1) << shift) | u64::from(access_id.0) << shift;
     }
 
     #[inline(always)]
@@ -68,14 +68,14 @@ impl Entry {
     /// nothing new.
     #[inline(always)]
     pub fn is_read(self, floor: u32, since: u32) -> bool {
-        let [first, second] = Self::READERS.map(|reader| self.get(reader).event());
+        let [first, second] = Self::READERS.map(|reader| self.get(reader).epoch());
         self.is_unwritten(floor) & (first.min(second) > since)
     }
 
     /// Whether nobody has written after an event.
     #[inline(always)]
     fn is_unwritten(self, floor: u32) -> bool {
-        !self.is_split() & (self.get(Self::WRITER).event() <= floor)
+        !self.is_split() & (self.get(Self::WRITER).epoch() <= floor)
     }
 }
 
@@ -84,21 +84,21 @@ pub(crate) const ROW: usize = 16;
 
 /// Gives an accessor of each entry to the lanes from that of a mark on.
 #[inline(always)]
-fn note(row: &mut [Entry; ROW], accessor: u32, Mark(first): Mark) {
-    for (entry, mark) in row.iter_mut().zip(first..) {
-        entry.set(accessor, Mark(mark));
+fn note(row: &mut [ShadowWord; ROW], accessor: u32, ShortAccessId(first): ShortAccessId) {
+    for (entry, access_id) in row.iter_mut().zip(first..) {
+        entry.set(accessor, ShortAccessId(access_id));
     }
 }
 
 macro_rules! define_rows {
     ($set:ident $features:tt) => {
         pub(crate) mod $set {
-            use super::{Entry, Mark, ROW, note};
+            use super::{ShadowWord, ShortAccessId, ROW, note};
             use crate::machine::simd::sets::with_features;
 
             with_features!{ $features
-                /// Whether all are as [`Entry::is_read`] asks.
-                pub(crate) fn all_read(entries: &[Entry], floor: u32, since: u32) -> bool {
+                /// Whether all are as [`ShadowWord::is_read`] asks.
+                pub(crate) fn all_read(entries: &[ShadowWord], floor: u32, since: u32) -> bool {
                     // No short cut out of the loop, so that it vectorises.
                     entries.iter().fold(true, |all, entry| all & entry.is_read(floor, since))
                 }
@@ -107,17 +107,17 @@ macro_rules! define_rows {
             with_features!{ $features
                 /// Notes that the lanes from that of a mark on read a word each. False, and nothing done, if others than lanes of
                 /// the same event have accessed one after `floor`, or more than one has.
-                pub(crate) fn note_reads(row: &mut [Entry; ROW], floor: u32, mark: Mark) -> bool {
+                pub(crate) fn note_reads(row: &mut [ShadowWord; ROW], floor: u32, access_id: ShortAccessId) -> bool {
                     let (mut are_first, mut are_second) = (true, true);
-                    for (entry, own) in row.iter().zip(mark.0..) {
-                        let [first, second] = Entry::READERS.map(|reader| entry.get(reader));
+                    for (entry, own) in row.iter().zip(access_id.0..) {
+                        let [first, second] = ShadowWord::READERS.map(|reader| entry.get(reader));
                         let unwritten = entry.is_unwritten(floor);
-                        are_first &= unwritten & (first.event() <= floor);
-                        let lanes = (first.event() == mark.event()) & (first.0 != own);
-                        are_second &= unwritten & lanes & (second.event() <= floor);
+                        are_first &= unwritten & (first.epoch() <= floor);
+                        let lanes = (first.epoch() == access_id.epoch()) & (first.0 != own);
+                        are_second &= unwritten & lanes & (second.epoch() <= floor);
                     }
                     if are_first | are_second {
-                        note(row, Entry::READERS[usize::from(!are_first)], mark);
+                        note(row, ShadowWord::READERS[usize::from(!are_first)], access_id);
                     }
                     are_first | are_second
                 }
@@ -126,14 +126,14 @@ macro_rules! define_rows {
             with_features!{ $features
                 /// Notes that the lanes from that of a mark on write a word each. False, and nothing done, if anybody has accessed
                 /// one after `floor`.
-                pub(crate) fn note_writes(row: &mut [Entry; ROW], floor: u32, mark: Mark) -> bool {
+                pub(crate) fn note_writes(row: &mut [ShadowWord; ROW], floor: u32, access_id: ShortAccessId) -> bool {
                     let mut free = true;
                     for entry in &*row {
-                        let [first, second] = Entry::READERS.map(|reader| entry.get(reader).event());
+                        let [first, second] = ShadowWord::READERS.map(|reader| entry.get(reader).epoch());
                         free &= entry.is_unwritten(floor) & (first.max(second) <= floor);
                     }
                     if free {
-                        note(row, Entry::WRITER, mark);
+                        note(row, ShadowWord::WRITER, access_id);
                     }
                     free
                 }

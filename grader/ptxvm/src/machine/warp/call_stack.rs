@@ -137,15 +137,15 @@ impl CallStack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::Row;
+    use crate::lanes::LaneArray;
 
     #[test]
     fn lanes_keep_their_own_frames() {
         let frame =
             Frame { size: 48, packed: 8, align: 8, r: 0..1, q: 0..1, p: 0..1, ..Frame::default() };
         let mut registers = Registers {
-            r: vec![Row([7; 32])],
-            q: vec![Row([1 << 40; 32])],
+            r: vec![LaneArray([7; 32])],
+            q: vec![LaneArray([1 << 40; 32])],
             p: vec![0b11],
             carry: 0,
         };

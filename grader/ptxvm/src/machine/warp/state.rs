@@ -1,12 +1,12 @@
 //! A warp: registers, lanes and the stack of splits that wait to meet again.
 
-use super::split::{Split, Status};
+use super::simt_stack::{StackEntry, WarpStatus};
 use crate::isa::names::{NO_PC, Pc};
 use crate::machine::registers::Registers;
 use crate::machine::warp::call_stack::CallStack;
-use crate::machine::warp::moving::Moving;
-use crate::machine::warp::spin::Spin;
-use crate::machine::warp::subwarp::Part;
+use crate::machine::warp::poison::PoisonedRegister;
+use crate::machine::warp::spin_detector::SpinDetector;
+use crate::machine::warp::subwarp::Subwarp;
 use crate::memory::local::Local;
 use crate::program::code::Program;
 
@@ -17,25 +17,25 @@ pub(crate) struct Warp {
     pub local: Local,
     pub calls: CallStack,
     /// The split that runs.
-    pub now: Split,
+    pub current: StackEntry,
     /// Those that wait, the next to run last.
-    pub stack: Vec<Split>,
-    /// Parts of the warp that go their own way; `now` and `stack` are those of the one that runs.
-    pub others: Vec<Part>,
+    pub stack: Vec<StackEntry>,
+    /// Parts of the warp that go their own way; `current` and `stack` are those of the one that runs.
+    pub others: Vec<Subwarp>,
     /// The running part has waited in vain at the instruction that comes next: it goes on without the lanes that are missing.
     pub alone: bool,
     /// Lanes of other parts that the instruction which comes next is for as well.
     pub guests: u32,
     /// Looks for lanes that wait for others in a loop.
-    pub spin: Spin,
+    pub spin: SpinDetector,
     /// Lanes that have not ended.
     pub live: u32,
-    pub status: Status,
+    pub status: WarpStatus,
     /// For each lane those that its next warp operation joins: its member mask, as far as these lanes are here and name the
     /// same one.
     pub members: [u32; 32],
     /// Registers that hold uninitialised values on their way to another place.
-    pub moving: Vec<Moving>,
+    pub poisoned: Vec<PoisonedRegister>,
     /// Instructions so far.
     pub executed: u64,
     /// Index in the block.
@@ -48,16 +48,16 @@ impl Warp {
             registers: Registers::new(program),
             local: Local::new(&program.local),
             calls: CallStack::default(),
-            now: Split { pc: 0, join: NO_PC, mask: 0 },
+            current: StackEntry { pc: 0, join: NO_PC, mask: 0 },
             stack: Vec::new(),
             others: Vec::new(),
             alone: false,
             guests: 0,
-            spin: Spin::new(program),
+            spin: SpinDetector::new(program),
             live: 0,
-            status: Status::Done,
+            status: WarpStatus::Done,
             members: [0; 32],
-            moving: Vec::new(),
+            poisoned: Vec::new(),
             executed: 0,
             index: 0,
         }
@@ -68,15 +68,15 @@ impl Warp {
         self.registers.reset_from(registers);
         self.local.clear();
         self.calls.clear(self.local.stack_start());
-        self.now = Split { pc: 0, join: NO_PC, mask: live };
+        self.current = StackEntry { pc: 0, join: NO_PC, mask: live };
         self.stack.clear();
         self.others.clear();
         self.alone = false;
         self.guests = 0;
         self.spin.restart();
         self.live = live;
-        self.status = Status::Ready;
-        self.moving.clear();
+        self.status = WarpStatus::Ready;
+        self.poisoned.clear();
         self.executed = 0;
         self.index = index;
     }
@@ -85,13 +85,13 @@ impl Warp {
     pub fn pop(&mut self) -> bool {
         while let Some(split) = self.stack.pop() {
             if split.mask != 0 {
-                self.now = split;
+                self.current = split;
                 return self.others.is_empty() || self.arrive();
             }
         }
-        self.now.mask = 0;
+        self.current.mask = 0;
         if self.others.is_empty() {
-            self.status = Status::Done;
+            self.status = WarpStatus::Done;
         }
         false
     }
@@ -107,32 +107,32 @@ impl Warp {
     /// The lanes of a mask end; false if no others are left.
     pub fn exit(&mut self, mask: u32) -> bool {
         self.retire(mask);
-        self.now.mask &= !mask;
-        self.now.mask != 0 || self.pop()
+        self.current.mask &= !mask;
+        self.current.mask != 0 || self.pop()
     }
 
     /// Lanes of `taken` go to `target`, the others of the split to the next instruction; both meet at `join`.
     pub fn diverge(&mut self, taken: u32, target: Pc, join: Pc) {
-        let Split { pc, join: outer, mask } = self.now;
+        let StackEntry { pc, join: outer, mask } = self.current;
         if join != NO_PC && join != outer {
             // The whole split goes on from there. If it is where this split ends anyway, the one below has these lanes.
-            self.stack.push(Split { pc: join, join: outer, mask });
+            self.stack.push(StackEntry { pc: join, join: outer, mask });
         }
         let sides = [(pc + 1, mask & !taken), (target, taken)];
         for (pc, mask) in sides {
             if pc != join {
-                self.stack.push(Split { pc, join, mask });
+                self.stack.push(StackEntry { pc, join, mask });
             }
         }
         self.pop();
     }
 
     /// Where lanes are that do not belong to the running split.
-    pub fn elsewhere(&self) -> Option<Pc> {
-        let others = self.live & !self.now.mask;
+    pub fn other_pc(&self) -> Option<Pc> {
+        let others = self.live & !self.current.mask;
         // The topmost split with a lane is the one that the lane really is in.
         let waiting = self.stack.iter().rev().find(|split| split.mask & others != 0);
-        waiting.or(self.others.first().map(|part| &part.now)).map(|split| split.pc)
+        waiting.or(self.others.first().map(|subwarp| &subwarp.current)).map(|split| split.pc)
     }
 }
 
@@ -149,13 +149,13 @@ mod tests {
     #[test]
     fn both_sides_run_and_meet() {
         let mut warp = warp(0b1111);
-        warp.now.pc = 5;
+        warp.current.pc = 5;
         warp.diverge(0b0011, 9, 12);
-        assert_eq!(warp.now, Split { pc: 9, join: 12, mask: 0b0011 });
+        assert_eq!(warp.current, StackEntry { pc: 9, join: 12, mask: 0b0011 });
         assert!(warp.pop());
-        assert_eq!(warp.now, Split { pc: 6, join: 12, mask: 0b1100 });
+        assert_eq!(warp.current, StackEntry { pc: 6, join: 12, mask: 0b1100 });
         assert!(warp.pop());
-        assert_eq!(warp.now, Split { pc: 12, join: NO_PC, mask: 0b1111 });
+        assert_eq!(warp.current, StackEntry { pc: 12, join: NO_PC, mask: 0b1111 });
     }
 
     #[test]
@@ -163,14 +163,14 @@ mod tests {
         let mut warp = warp(u32::MAX);
         // Lane after lane leaves a loop at 7 for 8, where all meet.
         for lane in 0..31 {
-            warp.now.pc = 7;
-            let staying = warp.now.mask & !(1 << lane);
+            warp.current.pc = 7;
+            let staying = warp.current.mask & !(1 << lane);
             warp.diverge(staying, 3, 8);
-            assert_eq!(warp.now.mask, staying);
+            assert_eq!(warp.current.mask, staying);
             assert_eq!(warp.stack.len(), 1);
         }
         assert!(warp.pop());
-        assert_eq!(warp.now, Split { pc: 8, join: NO_PC, mask: u32::MAX });
+        assert_eq!(warp.current, StackEntry { pc: 8, join: NO_PC, mask: u32::MAX });
     }
 
     #[test]
@@ -178,10 +178,10 @@ mod tests {
         let mut warp = warp(0b11);
         warp.diverge(0b01, 9, 12);
         assert!(warp.exit(0b01));
-        assert_eq!(warp.now.mask, 0b10);
+        assert_eq!(warp.current.mask, 0b10);
         assert!(warp.pop());
-        assert_eq!(warp.now, Split { pc: 12, join: NO_PC, mask: 0b10 });
+        assert_eq!(warp.current, StackEntry { pc: 12, join: NO_PC, mask: 0b10 });
         assert!(!warp.exit(0b10));
-        assert_eq!(warp.status, Status::Done);
+        assert_eq!(warp.status, WarpStatus::Done);
     }
 }

@@ -1,7 +1,7 @@
 //! Addresses, bounds, and which bytes are defined.
 
 use super::*;
-use crate::lanes::Row;
+use crate::lanes::LaneArray;
 
 #[test]
 fn an_index_wrong_by_any_32_bit_amount_tells_its_buffer() {
@@ -45,7 +45,7 @@ fn bounds_alignment_and_definition() {
     buffer.put(9, 1, 0xEE);
     let gather = |index: u32| {
         let (words, mut values) =
-            (Words { index: Row([index; 32]), first: index, reach: 0 }, [0; 32]);
+            (LaneIndices { index: LaneArray([index; 32]), first: index, reach: 0 }, [0; 32]);
         buffer.gather(&words, 1, &mut values).then_some(values[31])
     };
     assert_eq!(gather(1), Some(0x0403_0201));

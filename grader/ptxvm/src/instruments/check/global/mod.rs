@@ -2,6 +2,6 @@
 
 pub(crate) mod keys;
 pub(crate) mod packed;
+pub(crate) mod page_slots;
 pub(crate) mod pages;
 pub(crate) mod races;
-pub(crate) mod slots;

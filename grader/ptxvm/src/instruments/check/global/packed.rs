@@ -7,9 +7,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::instruments::check::global::pages::Column;
-use crate::instruments::check::global::pages::{PAGE, Page, Stamps, Values};
-use crate::instruments::check::stamps::{LANE_BITS, Stamp};
+use crate::instruments::check::epochs::{AccessId, LANE_BITS};
+use crate::instruments::check::global::pages::PageColumn;
+use crate::instruments::check::global::pages::{AccessIds, PAGE, Page, Values};
 
 /// Says that runs follow, where otherwise the bits of a number (at most 32) are said ...
 const RUNS: u8 = 33;
@@ -27,8 +27,8 @@ pub(crate) fn pack(page: &Page) -> Box<[u8]> {
     let writers = writers.column();
     let mut out = vec![values.unit() | if strong.is_some() { STRONG } else { 0 }];
     write(&writers, &mut out);
-    for stamps in strong.into_iter().chain(readers) {
-        write_beside(&stamps.column(), &writers, &mut out);
+    for access_ids in strong.into_iter().chain(readers) {
+        write_beside(&access_ids.column(), &writers, &mut out);
     }
     if values.unit() != 0 {
         write(&values.column(), &mut out);
@@ -41,9 +41,9 @@ pub(crate) fn unpack(bytes: &[u8]) -> Page {
     let mut from = bytes;
     let head = byte(&mut from);
     let writers = read(&mut from);
-    let mut stamps = || Stamps::from_column(&read_beside(&writers, &mut from));
-    let strong_writers = (head & STRONG != 0).then(|| Box::new(stamps()));
-    let readers = [stamps(), stamps()];
+    let mut access_ids = || AccessIds::from_column(&read_beside(&writers, &mut from));
+    let strong_writers = (head & STRONG != 0).then(|| Box::new(access_ids()));
+    let readers = [access_ids(), access_ids()];
     let mut values = Values::default();
     let unit = head & !STRONG;
     if unit != 0 {
@@ -51,17 +51,17 @@ pub(crate) fn unpack(bytes: &[u8]) -> Page {
             values.set(at, unit.into(), value);
         }
     }
-    Page { writers: Stamps::from_column(&writers), values, strong_writers, readers }
+    Page { writers: AccessIds::from_column(&writers), values, strong_writers, readers }
 }
 
 /// Gives the stamps of a packed page other events.
-pub(crate) fn change(bytes: &mut Box<[u8]>, change: &mut dyn FnMut(&mut Stamp)) {
+pub(crate) fn change(bytes: &mut Box<[u8]>, change: &mut dyn FnMut(&mut AccessId)) {
     let mut page = unpack(bytes);
     let mut changed = false;
-    for stamp in page.stamps() {
-        let old = *stamp;
-        change(stamp);
-        changed |= *stamp != old;
+    for access_id in page.access_ids() {
+        let old = *access_id;
+        change(access_id);
+        changed |= *access_id != old;
     }
     if changed {
         *bytes = pack(&page);
@@ -69,7 +69,7 @@ pub(crate) fn change(bytes: &mut Box<[u8]>, change: &mut dyn FnMut(&mut Stamp)) 
 }
 
 /// Writes a column by itself or by its distance from another one, whichever is shorter: who writes a unit has often read it.
-fn write_beside(column: &Column, other: &Column, out: &mut Vec<u8>) {
+fn write_beside(column: &PageColumn, other: &PageColumn, out: &mut Vec<u8>) {
     let start = out.len();
     out.push(0);
     write(column, out);
@@ -84,14 +84,14 @@ fn write_beside(column: &Column, other: &Column, out: &mut Vec<u8>) {
     }
 }
 
-fn read_beside(other: &Column, from: &mut &[u8]) -> Column {
+fn read_beside(other: &PageColumn, from: &mut &[u8]) -> PageColumn {
     let is_distance = byte(from) == 1;
     let column = read(from);
     if is_distance { std::array::from_fn(|at| column[at].wrapping_add(other[at])) } else { column }
 }
 
 /// Writes a column in the shortest way.
-fn write(column: &Column, out: &mut Vec<u8>) {
+fn write(column: &PageColumn, out: &mut Vec<u8>) {
     let start = out.len();
     write_runs(column, out);
     if out.len() - start <= SHORT {
@@ -105,7 +105,7 @@ fn write(column: &Column, out: &mut Vec<u8>) {
     }
 }
 
-fn write_runs(column: &Column, out: &mut Vec<u8>) {
+fn write_runs(column: &PageColumn, out: &mut Vec<u8>) {
     out.push(RUNS);
     let (mut at, mut last) = (0, 0);
     while at < PAGE {
@@ -120,7 +120,7 @@ fn write_runs(column: &Column, out: &mut Vec<u8>) {
     }
 }
 
-fn in_range(column: &Column) -> Vec<u8> {
+fn in_range(column: &PageColumn) -> Vec<u8> {
     let (low, high) =
         column.iter().fold((u32::MAX, 0), |(low, high), &n| (n.min(low), n.max(high)));
     let width = 32 - (high - low).leading_zeros();
@@ -130,19 +130,19 @@ fn in_range(column: &Column) -> Vec<u8> {
     out
 }
 
-fn by_events(column: &Column) -> Vec<u8> {
-    let mut events: Vec<u32> = column.iter().map(|n| n >> LANE_BITS).collect();
-    events.sort_unstable();
-    events.dedup();
-    let mut out = vec![EVENTS, events.len() as u8];
-    for (index, event) in events.iter().enumerate() {
-        write_number(event.wrapping_sub(index.checked_sub(1).map_or(0, |at| events[at])), &mut out);
+fn by_events(column: &PageColumn) -> Vec<u8> {
+    let mut epochs: Vec<u32> = column.iter().map(|n| n >> LANE_BITS).collect();
+    epochs.sort_unstable();
+    epochs.dedup();
+    let mut out = vec![EVENTS, epochs.len() as u8];
+    for (index, epoch) in epochs.iter().enumerate() {
+        write_number(epoch.wrapping_sub(index.checked_sub(1).map_or(0, |at| epochs[at])), &mut out);
     }
     let lanes = column.map(|n| n & ((1 << LANE_BITS) - 1));
     let lane_bits = if lanes == [0; PAGE] { 0 } else { LANE_BITS };
     out.push(lane_bits as u8);
-    let numbers = column.map(|n| events.partition_point(|&event| event < n >> LANE_BITS) as u32);
-    write_bits(numbers.into_iter(), bits_of(events.len()), &mut out);
+    let numbers = column.map(|n| epochs.partition_point(|&epoch| epoch < n >> LANE_BITS) as u32);
+    write_bits(numbers.into_iter(), bits_of(epochs.len()), &mut out);
     write_bits(lanes.into_iter(), lane_bits, &mut out);
     out
 }
@@ -166,7 +166,7 @@ fn write_bits(numbers: impl Iterator<Item = u32>, width: u32, out: &mut Vec<u8>)
     }
 }
 
-fn read_bits(width: u32, from: &mut &[u8]) -> Column {
+fn read_bits(width: u32, from: &mut &[u8]) -> PageColumn {
     let (mut bits, mut count) = (0u64, 0);
     std::array::from_fn(|_| {
         while count < width {
@@ -180,22 +180,22 @@ fn read_bits(width: u32, from: &mut &[u8]) -> Column {
     })
 }
 
-fn read(from: &mut &[u8]) -> Column {
+fn read(from: &mut &[u8]) -> PageColumn {
     match byte(from) {
         RUNS => read_runs(from),
         EVENTS => {
             let mut last = 0u32;
-            let events: Vec<u32> = (0..byte(from))
+            let epochs: Vec<u32> = (0..byte(from))
                 .map(|_| {
                     last = last.wrapping_add(read_number(from));
                     last
                 })
                 .collect();
             let lane_bits = byte(from);
-            let numbers = read_bits(bits_of(events.len()), from);
+            let numbers = read_bits(bits_of(epochs.len()), from);
             let lanes = read_bits(lane_bits.into(), from);
-            let event = |at: usize| events.get(numbers[at] as usize).copied().unwrap_or(0);
-            std::array::from_fn(|at| event(at) << LANE_BITS | lanes[at])
+            let epoch = |at: usize| epochs.get(numbers[at] as usize).copied().unwrap_or(0);
+            std::array::from_fn(|at| epoch(at) << LANE_BITS | lanes[at])
         }
         width => {
             let low = u32::from_le_bytes(std::array::from_fn(|_| byte(from)));
@@ -204,7 +204,7 @@ fn read(from: &mut &[u8]) -> Column {
     }
 }
 
-fn read_runs(from: &mut &[u8]) -> Column {
+fn read_runs(from: &mut &[u8]) -> PageColumn {
     let mut column = [0; PAGE];
     let (mut at, mut last) = (0, 0u32);
     while at < PAGE {

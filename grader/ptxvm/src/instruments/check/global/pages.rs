@@ -4,50 +4,50 @@
 //! where neighbouring threads access neighbouring elements, be it in tiles. Where that does not hold, a unit gets a byte that names a lane
 //! and one of seven events, and where these do not suffice, a stamp of its own.
 
-use crate::instruments::check::stamps::Stamp;
+use crate::instruments::check::epochs::AccessId;
 use crate::instruments::check::table::HEADER;
 
 /// Units of a page.
 pub(crate) const PAGE: usize = 128;
 /// A number for each unit of a page.
-pub(crate) type Column = [u32; PAGE];
+pub(crate) type PageColumn = [u32; PAGE];
 
 /// Units of a row: one for each of so many lanes. Tiles are often 16 threads wide.
 pub(crate) const ROW: usize = 16;
 /// Lanes of a warp.
 const LANES: u32 = 32;
 /// Events that a byte can name beside a lane; the first is nobody.
-const NAMED: usize = 8;
+const DICTIONARY: usize = 8;
 
 /// Bytes that name one of a few events, and a lane.
 #[derive(Debug)]
-struct Named {
-    events: [Stamp; NAMED],
+struct DictionaryIds {
+    epochs: [AccessId; DICTIONARY],
     codes: [u8; PAGE],
 }
 
-impl Named {
-    fn set(&mut self, at: usize, stamp: Stamp) -> bool {
-        let event = stamp.with_lane(0);
-        let known = self.events.iter().position(|&old| old == event);
-        let free = || self.events.iter().skip(1).position(|old| old.is_nobody()).map(|at| at + 1);
+impl DictionaryIds {
+    fn set(&mut self, at: usize, access_id: AccessId) -> bool {
+        let epoch = access_id.with_lane(0);
+        let known = self.epochs.iter().position(|&old| old == epoch);
+        let free = || self.epochs.iter().skip(1).position(|old| old.is_nobody()).map(|at| at + 1);
         let Some(event_at) = known.or_else(free) else { return false };
-        self.events[event_at] = event;
-        self.codes[at] = (event_at as u8) << 5 | stamp.lane() as u8;
+        self.epochs[event_at] = epoch;
+        self.codes[at] = (event_at as u8) << 5 | access_id.lane() as u8;
         true
     }
 
-    fn get(&self, at: usize) -> Stamp {
+    fn get(&self, at: usize) -> AccessId {
         let code = self.codes[at];
-        self.events[usize::from(code >> 5)].with_lane(u32::from(code & 31))
+        self.epochs[usize::from(code >> 5)].with_lane(u32::from(code & 31))
     }
 
     /// Gives up events that no unit has any more.
-    fn tidy(&mut self) {
+    fn drop_unused(&mut self) {
         let used = self.codes.iter().fold(1u8, |used, code| used | 1 << (code >> 5));
-        for (event, stamp) in self.events.iter_mut().enumerate() {
-            if used >> event & 1 == 0 {
-                *stamp = Stamp::default();
+        for (epoch, access_id) in self.epochs.iter_mut().enumerate() {
+            if used >> epoch & 1 == 0 {
+                *access_id = AccessId::default();
             }
         }
     }
@@ -55,133 +55,134 @@ impl Named {
 
 /// A stamp for each unit of a page.
 #[derive(Debug)]
-pub(crate) struct Stamps(Kept);
+pub(crate) struct AccessIds(IdEncoding);
 
 #[derive(Debug)]
-enum Kept {
+enum IdEncoding {
     /// The stamp of each row's first unit; the lanes of the others follow, round in a circle. Or nobody's.
-    Rows([Stamp; PAGE / ROW]),
-    Named(Box<Named>),
-    Each(Box<[Stamp; PAGE]>),
+    Rows([AccessId; PAGE / ROW]),
+    DictionaryIds(Box<DictionaryIds>),
+    Plain(Box<[AccessId; PAGE]>),
 }
 
-impl Default for Stamps {
+impl Default for AccessIds {
     fn default() -> Self {
-        Self(Kept::Rows([Stamp::default(); PAGE / ROW]))
+        Self(IdEncoding::Rows([AccessId::default(); PAGE / ROW]))
     }
 }
 
-impl Stamps {
-    pub fn get(&self, at: usize) -> Stamp {
+impl AccessIds {
+    pub fn get(&self, at: usize) -> AccessId {
         match &self.0 {
-            Kept::Rows(rows) => unit_of_row(rows[at / ROW], at),
-            Kept::Named(named) => named.get(at),
-            Kept::Each(stamps) => stamps[at],
+            IdEncoding::Rows(rows) => unit_of_row(rows[at / ROW], at),
+            IdEncoding::DictionaryIds(dictionary) => dictionary.get(at),
+            IdEncoding::Plain(access_ids) => access_ids[at],
         }
     }
 
     /// Sets the stamp of one unit; the bytes that this took.
-    pub fn set(&mut self, at: usize, stamp: Stamp) -> usize {
+    pub fn set(&mut self, at: usize, access_id: AccessId) -> usize {
         let before = self.heap();
-        self.put(at, stamp);
+        self.put(at, access_id);
         self.heap() - before
     }
 
-    fn put(&mut self, at: usize, stamp: Stamp) {
-        if let Kept::Rows(rows) = &self.0 {
+    fn put(&mut self, at: usize, access_id: AccessId) {
+        if let IdEncoding::Rows(rows) = &self.0 {
             let row = rows[at / ROW];
-            if unit_of_row(row, at) == stamp {
+            if unit_of_row(row, at) == access_id {
                 return;
             }
-            let mut named = Box::new(Named { events: Default::default(), codes: [0; PAGE] });
+            let mut dictionary =
+                Box::new(DictionaryIds { epochs: Default::default(), codes: [0; PAGE] });
             let unit = |at| unit_of_row(rows[at / ROW], at);
-            self.0 = if (0..PAGE).all(|at| named.set(at, unit(at))) {
-                Kept::Named(named)
+            self.0 = if (0..PAGE).all(|at| dictionary.set(at, unit(at))) {
+                IdEncoding::DictionaryIds(dictionary)
             } else {
-                Kept::Each(Box::new(std::array::from_fn(unit)))
+                IdEncoding::Plain(Box::new(std::array::from_fn(unit)))
             };
         }
-        if let Kept::Named(named) = &mut self.0 {
-            if named.set(at, stamp) {
+        if let IdEncoding::DictionaryIds(dictionary) = &mut self.0 {
+            if dictionary.set(at, access_id) {
                 return;
             }
-            named.tidy();
-            if named.set(at, stamp) {
+            dictionary.drop_unused();
+            if dictionary.set(at, access_id) {
                 return;
             }
-            let mut each = Box::new([Stamp::default(); PAGE]);
-            for (at, stamp) in each.iter_mut().enumerate() {
-                *stamp = named.get(at);
+            let mut each = Box::new([AccessId::default(); PAGE]);
+            for (at, access_id) in each.iter_mut().enumerate() {
+                *access_id = dictionary.get(at);
             }
-            self.0 = Kept::Each(each);
+            self.0 = IdEncoding::Plain(each);
         }
-        if let Kept::Each(stamps) = &mut self.0 {
-            stamps[at] = stamp;
+        if let IdEncoding::Plain(access_ids) = &mut self.0 {
+            access_ids[at] = access_id;
         }
     }
 
     /// The stamp of a row's first unit, which tells the others; None if they have stamps of their own.
-    pub fn row(&self, row: usize) -> Option<Stamp> {
+    pub fn row(&self, row: usize) -> Option<AccessId> {
         match &self.0 {
-            Kept::Rows(rows) => Some(rows[row]),
+            IdEncoding::Rows(rows) => Some(rows[row]),
             _ => None,
         }
     }
 
     /// Sets a whole row by the stamp of its first unit. Only where `row` is known.
-    pub fn set_row(&mut self, row: usize, stamp: Stamp) {
-        if let Kept::Rows(rows) = &mut self.0 {
-            rows[row] = stamp;
+    pub fn set_row(&mut self, row: usize, access_id: AccessId) {
+        if let IdEncoding::Rows(rows) = &mut self.0 {
+            rows[row] = access_id;
         }
     }
 
     /// The bits of all stamps.
-    pub fn column(&self) -> Column {
+    pub fn column(&self) -> PageColumn {
         std::array::from_fn(|at| self.get(at).bits())
     }
 
     /// The stamps with these bits.
-    pub fn from_column(column: &Column) -> Self {
-        let rows = std::array::from_fn(|row| Stamp::from_bits(column[row * ROW]));
-        let stamps = Self(Kept::Rows(rows));
-        if column.iter().zip(0..).all(|(&bits, at)| stamps.get(at).bits() == bits) {
-            return stamps;
+    pub fn from_column(column: &PageColumn) -> Self {
+        let rows = std::array::from_fn(|row| AccessId::from_bits(column[row * ROW]));
+        let access_ids = Self(IdEncoding::Rows(rows));
+        if column.iter().zip(0..).all(|(&bits, at)| access_ids.get(at).bits() == bits) {
+            return access_ids;
         }
-        let mut stamps = Self::default();
+        let mut access_ids = Self::default();
         for (at, &bits) in column.iter().enumerate() {
-            stamps.put(at, Stamp::from_bits(bits));
+            access_ids.put(at, AccessId::from_bits(bits));
         }
-        stamps
+        access_ids
     }
 
     /// Takes as little room as it can, with stamps that are changed so where units have their own.
-    pub fn compact(&mut self, change: impl Fn(Stamp) -> Stamp) {
+    pub fn compact(&mut self, change: impl Fn(AccessId) -> AccessId) {
         if self.heap() != 0 {
             *self = Self::from_column(&std::array::from_fn(|at| change(self.get(at)).bits()));
         }
     }
 
     /// All stamps, or what stands for them, to be given other events.
-    pub fn all(&mut self) -> impl Iterator<Item = &mut Stamp> {
+    pub fn all(&mut self) -> impl Iterator<Item = &mut AccessId> {
         match &mut self.0 {
-            Kept::Rows(rows) => rows.iter_mut(),
-            Kept::Named(named) => named.events.iter_mut(),
-            Kept::Each(stamps) => stamps.iter_mut(),
+            IdEncoding::Rows(rows) => rows.iter_mut(),
+            IdEncoding::DictionaryIds(dictionary) => dictionary.epochs.iter_mut(),
+            IdEncoding::Plain(access_ids) => access_ids.iter_mut(),
         }
     }
 
     /// Bytes on the heap.
     pub fn heap(&self) -> usize {
         match &self.0 {
-            Kept::Rows(_) => 0,
-            Kept::Named(named) => size_of_val(&**named) + HEADER,
-            Kept::Each(stamps) => size_of_val(&**stamps) + HEADER,
+            IdEncoding::Rows(_) => 0,
+            IdEncoding::DictionaryIds(dictionary) => size_of_val(&**dictionary) + HEADER,
+            IdEncoding::Plain(access_ids) => size_of_val(&**access_ids) + HEADER,
         }
     }
 }
 
 /// A unit's stamp by that of its row.
-fn unit_of_row(row: Stamp, at: usize) -> Stamp {
+fn unit_of_row(row: AccessId, at: usize) -> AccessId {
     if row.is_nobody() { row } else { row.with_lane((row.lane() + (at % ROW) as u32) % LANES) }
 }
 
@@ -245,7 +246,7 @@ impl Values {
     }
 
     /// All values.
-    pub fn column(&self) -> Column {
+    pub fn column(&self) -> PageColumn {
         std::array::from_fn(|at| self.get(at))
     }
 
@@ -269,63 +270,64 @@ impl Values {
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     /// The last plain write, and what it wrote.
-    pub writers: Stamps,
+    pub writers: AccessIds,
     pub values: Values,
     /// The last atomic or volatile writer: it does not hide a plain one before it.
-    pub strong_writers: Option<Box<Stamps>>,
+    pub strong_writers: Option<Box<AccessIds>>,
     /// Of the readers the first and one of another thread: a writer is at most one of them.
-    pub readers: [Stamps; 2],
+    pub readers: [AccessIds; 2],
 }
 
 impl Page {
-    pub fn strong_writer(&self, at: usize) -> Stamp {
-        self.strong_writers.as_ref().map_or_else(Stamp::default, |stamps| stamps.get(at))
+    pub fn strong_writer(&self, at: usize) -> AccessId {
+        self.strong_writers.as_ref().map_or_else(AccessId::default, |access_ids| access_ids.get(at))
     }
 
     /// Bytes, with what the allocator adds.
     pub fn bytes(&self) -> usize {
         let strong = self.strong_writers.as_ref();
-        let strong = strong.map_or(0, |stamps| size_of::<Stamps>() + HEADER + stamps.heap());
-        let readers = self.readers.iter().map(Stamps::heap).sum::<usize>();
+        let strong =
+            strong.map_or(0, |access_ids| size_of::<AccessIds>() + HEADER + access_ids.heap());
+        let readers = self.readers.iter().map(AccessIds::heap).sum::<usize>();
         size_of::<Self>() + HEADER + self.writers.heap() + self.values.heap() + strong + readers
     }
 
     /// All of them.
-    pub fn stamps(&mut self) -> impl Iterator<Item = &mut Stamp> {
+    pub fn access_ids(&mut self) -> impl Iterator<Item = &mut AccessId> {
         let Self { writers, values: _, strong_writers, readers } = self;
-        let strong_writers = strong_writers.iter_mut().flat_map(|stamps| stamps.all());
-        writers.all().chain(strong_writers).chain(readers.iter_mut().flat_map(Stamps::all))
+        let strong_writers = strong_writers.iter_mut().flat_map(|access_ids| access_ids.all());
+        writers.all().chain(strong_writers).chain(readers.iter_mut().flat_map(AccessIds::all))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::instruments::check::epochs::EpochTable;
     use crate::instruments::check::global::pages::*;
-    use crate::instruments::check::stamps::Events;
 
     #[test]
     fn stamps_are_kept_in_any_order() {
-        let mut stamps = Stamps::default();
-        let mut plain = [Stamp::default(); PAGE];
+        let mut access_ids = AccessIds::default();
+        let mut plain = [AccessId::default(); PAGE];
         let mut state = 1u32;
         for round in 0..3000u32 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             // Few events at first, then more than a byte can name.
-            let event = 1 + (state >> 8) % (2 + round / 100);
+            let epoch = 1 + (state >> 8) % (2 + round / 100);
             let (at, lane) = ((state >> 20) as usize % PAGE, (state >> 15) as usize % 32);
             let row = at / ROW;
-            if round % 7 == 0 && stamps.row(row).is_some() {
-                let first = Events::stamp(event, lane);
-                stamps.set_row(row, first);
+            if round % 7 == 0 && access_ids.row(row).is_some() {
+                let first = EpochTable::access_id(epoch, lane);
+                access_ids.set_row(row, first);
                 for k in 0..ROW {
-                    plain[row * ROW + k] = Events::stamp(event, lane + k);
+                    plain[row * ROW + k] = EpochTable::access_id(epoch, lane + k);
                 }
             } else if round > 20 {
-                stamps.set(at, Events::stamp(event, lane));
-                plain[at] = Events::stamp(event, lane);
+                access_ids.set(at, EpochTable::access_id(epoch, lane));
+                plain[at] = EpochTable::access_id(epoch, lane);
             }
-            for (at, &stamp) in plain.iter().enumerate() {
-                assert_eq!(stamps.get(at), stamp, "unit {at} in round {round}");
+            for (at, &access_id) in plain.iter().enumerate() {
+                assert_eq!(access_ids.get(at), access_id, "unit {at} in round {round}");
             }
         }
     }

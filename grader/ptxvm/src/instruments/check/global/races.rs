@@ -8,14 +8,14 @@ mod tests;
 
 use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
 use crate::instruments::check::clocks::Clocks;
+use crate::instruments::check::epochs::{self, Access, AccessId, EpochTable};
 use crate::instruments::check::global::keys::{page_key, page_place};
 use crate::instruments::check::global::packed;
-use crate::instruments::check::global::pages::{PAGE, Page, ROW, Stamps};
-use crate::instruments::check::global::slots::{Pages, Slot, open};
-use crate::instruments::check::order::happens_before::Order;
-use crate::instruments::check::order::sync_variables::{Words, cells};
-use crate::instruments::check::order::vector_clock::Counted;
-use crate::instruments::check::stamps::{self, Access, Events, Stamp};
+use crate::instruments::check::global::page_slots::{PageSlot, Pages, open};
+use crate::instruments::check::global::pages::{AccessIds, PAGE, Page, ROW};
+use crate::instruments::check::order::happens_before::HappensBefore;
+use crate::instruments::check::order::sync_variables::{SyncVariables, cells};
+use crate::instruments::check::order::vector_clock::CountedNodes;
 use crate::instruments::check::table::HEADER;
 use crate::instruments::check::table::table_bytes;
 use crate::lanes::coordinates;
@@ -35,26 +35,26 @@ const MAX_IN_VAIN: u32 = 32;
 
 /// The blocks that a shadow sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Blocks {
+pub(crate) enum BlockExecution {
     /// One: what earlier ones did is forgotten.
     Single,
     /// One after another. What they did is kept, to be compared with later ones.
-    OneByOne,
+    Sequential,
     /// The same, but an earlier one may go on.
-    InTurns,
+    Interleaved,
 }
 
 /// What is known of the global memory that kernels may write.
 #[derive(Debug)]
 pub(crate) struct GlobalRaces {
     pages: Pages,
-    events: Events,
+    epochs: EpochTable,
     grid: [u32; 3],
     /// Index of the running block from 1.
     block: u32,
-    pub(crate) blocks: Blocks,
+    pub(crate) blocks: BlockExecution,
     /// Words by which blocks order each other.
-    words: Words,
+    sync_variables: SyncVariables,
     /// The topmost bit of the barrier of a cooperative grid.
     phase: bool,
     /// Bytes of the pages.
@@ -74,11 +74,11 @@ impl GlobalRaces {
     pub fn new(grid: [u32; 3], across_blocks: bool) -> Self {
         Self {
             pages: Pages::default(),
-            events: Events::new(),
+            epochs: EpochTable::new(),
             grid,
             block: 0,
-            blocks: if across_blocks { Blocks::OneByOne } else { Blocks::Single },
-            words: Words::default(),
+            blocks: if across_blocks { BlockExecution::Sequential } else { BlockExecution::Single },
+            sync_variables: SyncVariables::default(),
             phase: false,
             held: 0,
             most: 0,
@@ -104,15 +104,15 @@ impl GlobalRaces {
     }
 
     /// The words by which blocks order each other.
-    pub(crate) fn words(&mut self) -> &mut Words {
-        &mut self.words
+    pub(crate) fn sync_variables(&mut self) -> &mut SyncVariables {
+        &mut self.sync_variables
     }
 
     /// A block begins.
     pub fn block_start(&mut self) {
-        if self.blocks == Blocks::Single {
+        if self.blocks == BlockExecution::Single {
             self.forget();
-            self.words.clear();
+            self.sync_variables.clear();
         }
     }
 
@@ -130,24 +130,24 @@ impl GlobalRaces {
 
     fn forget(&mut self) {
         self.pages.clear();
-        self.events.clear();
+        self.epochs.clear();
         self.held = 0;
     }
 
     /// Bytes of the shadow, with what the allocator and the table of pages add.
     pub fn bytes(&self) -> usize {
-        self.held + table_bytes(&self.pages) + self.events.bytes()
+        self.held + table_bytes(&self.pages) + self.epochs.bytes()
     }
 
     /// The most bytes that it had so far, and those of the words by which blocks order each other.
     pub fn most_bytes(&self) -> usize {
-        self.most.max(self.bytes()) + self.words.bytes(&mut Counted::default())
+        self.most.max(self.bytes()) + self.sync_variables.bytes(&mut CountedNodes::default())
     }
 
     /// Gives up events that nobody refers to. Where a block is given, of other blocks only the instructions are kept.
-    fn tidy_events(&mut self, block: Option<u32>) {
+    fn compact_epochs(&mut self, block: Option<u32>) {
         let pages = &mut self.pages;
-        let fit = self.events.keep_used(block, |each| {
+        let fit = self.epochs.keep_used(block, |each| {
             for page in pages.values_mut() {
                 page.change(each);
             }
@@ -164,8 +164,8 @@ impl GlobalRaces {
         let written: usize = event.memory.written_sizes().flatten().sum();
         let own = written.saturating_add(event.memory.heap_use().bytes as usize);
         let share = match self.blocks {
-            Blocks::Single => own / 4 / rayon::current_num_threads(),
-            Blocks::OneByOne | Blocks::InTurns => {
+            BlockExecution::Single => own / 4 / rayon::current_num_threads(),
+            BlockExecution::Sequential | BlockExecution::Interleaved => {
                 // Words by which threads order each other may take a half.
                 own.saturating_mul(HALVES - usize::from(event.program.fenced)) / 2
             }
@@ -174,14 +174,14 @@ impl GlobalRaces {
         if self.bytes() <= self.limit {
             return;
         }
-        if self.events.bytes() > self.limit / 4 {
-            self.tidy_events(None);
+        if self.epochs.bytes() > self.limit / 4 {
+            self.compact_epochs(None);
         }
-        let may_forget = self.blocks == Blocks::OneByOne && !event.program.fenced;
+        let may_forget = self.blocks == BlockExecution::Sequential && !event.program.fenced;
         // Pages that are all opened again at once were put aside in vain.
         let is_often = std::mem::take(&mut self.accesses) < self.pages.len() / 4;
         // Where other host threads never share the blocks, all may be forgotten: what comes is compared with what comes later only.
-        let in_order = self.blocks == Blocks::InTurns || self.blocks() == 1;
+        let in_order = self.blocks == BlockExecution::Interleaved || self.blocks() == 1;
         self.in_vain += u32::from(is_often);
         if is_often && in_order && self.in_vain > MAX_IN_VAIN {
             self.forget();
@@ -191,11 +191,11 @@ impl GlobalRaces {
             self.forget_threads();
         }
         if self.bytes() > self.limit / 4 * 3 {
-            self.put_aside();
+            self.pack_pages();
         }
         if self.bytes() > self.limit / 4 * 3 && may_forget {
             self.forget_threads();
-            self.put_aside();
+            self.pack_pages();
         }
         if self.bytes() > self.limit && in_order {
             self.forget();
@@ -206,7 +206,7 @@ impl GlobalRaces {
     }
 
     /// Puts all pages aside.
-    fn put_aside(&mut self) {
+    fn pack_pages(&mut self) {
         self.most = self.most.max(self.bytes());
         for page in self.pages.values_mut() {
             page.pack();
@@ -218,21 +218,21 @@ impl GlobalRaces {
     /// depends what is forgotten later.
     pub fn make_room(&mut self, memory: &Memory) {
         if self.bytes() > memory.written_sizes().flatten().sum::<usize>() {
-            self.put_aside();
+            self.pack_pages();
         }
     }
 
     /// Whatever an earlier block did races with what comes. Which of its threads it was is forgotten.
     fn forget_threads(&mut self) {
-        self.tidy_events(Some(self.block));
+        self.compact_epochs(Some(self.block));
         for page in self.pages.values_mut() {
-            page.compact(&self.events);
+            page.compact(&self.epochs);
         }
         self.count();
     }
 
     fn count(&mut self) {
-        self.held = self.pages.values().map(Slot::bytes).sum();
+        self.held = self.pages.values().map(PageSlot::bytes).sum();
     }
 
     /// Tells buffer, byte offset, block (from 1) of every plain access so far, and whether it was a write.
@@ -241,8 +241,8 @@ impl GlobalRaces {
             let (buffer, start, unit) = page_place(key);
             let unpacked;
             let page = match slot {
-                Slot::Open(page) => &**page,
-                Slot::Packed(bytes) => {
+                PageSlot::Open(page) => &**page,
+                PageSlot::Packed(bytes) => {
                     unpacked = packed::unpack(bytes);
                     &unpacked
                 }
@@ -250,9 +250,9 @@ impl GlobalRaces {
             for at in 0..PAGE {
                 let offset = start + at as u64 * unit;
                 let [first, second] = &page.readers;
-                let reads = [first.get(at), second.get(at)].map(|stamp| (stamp, false));
-                for (stamp, wrote) in [(page.writers.get(at), true)].into_iter().chain(reads) {
-                    let event = self.events.access(stamp).map(|access| access.event);
+                let reads = [first.get(at), second.get(at)].map(|access_id| (access_id, false));
+                for (access_id, wrote) in [(page.writers.get(at), true)].into_iter().chain(reads) {
+                    let event = self.epochs.access(access_id).map(|access| access.epoch);
                     if let Some(event) = event.filter(|event| !event.strong) {
                         tell(buffer, offset, event.block, wrote);
                     }
@@ -261,7 +261,13 @@ impl GlobalRaces {
         }
     }
 
-    pub(crate) fn access(&mut self, event: &Event, clocks: &Clocks, order: &Order, log: &mut Log) {
+    pub(crate) fn access(
+        &mut self,
+        event: &Event,
+        clocks: &Clocks,
+        order: &HappensBefore,
+        log: &mut Log,
+    ) {
         if event.done == 0 {
             return;
         }
@@ -275,8 +281,8 @@ impl GlobalRaces {
         if event.one_buffer && !event.memory.is_written(first) {
             return;
         }
-        if self.events.are_many() {
-            self.tidy_events(None);
+        if self.epochs.are_many() {
+            self.compact_epochs(None);
         }
         self.accesses += 1;
         let bytes = self.bytes();
@@ -286,18 +292,18 @@ impl GlobalRaces {
         }
         let unit = event.size.clamp(1, 4);
         let warp = event.warp as usize % clocks.len();
-        let shared = stamps::Event {
+        let shared = epochs::Epoch {
             block: self.block,
             clock: clocks[warp][warp],
             pc: event.pc,
             warp: warp as u8,
             strong: event.strong,
         };
-        let number = self.events.number(shared);
-        let past = Past { clocks, order, program: event.program };
-        let row = Row { event: shared, number, past };
+        let number = self.epochs.number(shared);
+        let prior = PriorOrder { clocks, order, program: event.program };
+        let row = RowAccess { epoch: shared, number, prior };
         let left = self.rows(event, unit, &row);
-        let past = row.past;
+        let prior = row.prior;
         let mut last = (u64::MAX, None);
         for lane in crate::lanes::lanes(left) {
             let address = event.addresses[lane];
@@ -310,8 +316,8 @@ impl GlobalRaces {
                 continue;
             };
             let thread = event.warp * 32 + lane as u32;
-            let access = Access { event: shared, thread };
-            let stamp = Events::stamp(number, lane);
+            let access = Access { epoch: shared, thread };
+            let access_id = EpochTable::access_id(number, lane);
             let first = offset as u64 / u64::from(unit);
             for index in first..first + u64::from(event.size.div_ceil(unit)) {
                 let at = index * u64::from(unit);
@@ -323,31 +329,32 @@ impl GlobalRaces {
                     (known, Some(page)) if known == key => page,
                     _ => open(&mut self.pages, key, &mut self.held),
                 };
-                let now = Now { stamp, access, kind: event.kind, unit, value: value as u32 };
+                let current =
+                    UnitAccess { access_id, access, kind: event.kind, unit, value: value as u32 };
                 let place = in_shadow as usize % PAGE;
                 let followed = || {
                     let address = address.wrapping_sub(offset as u64).wrapping_add(at);
-                    let mut cells = cells(address, unit, self.words.has_bytes());
+                    let mut cells = cells(address, unit, self.sync_variables.has_bytes());
                     cells.any(|(cell, _)| {
-                        let word = self.words.get(cell);
+                        let word = self.sync_variables.get(cell);
                         word.is_some_and(|word| order.follows_reader(shared.warp, word))
                     })
                 };
-                let (found, grown) = visit(page, place, &now, &self.events, &past, followed);
+                let (found, grown) = visit(page, place, &current, &self.epochs, &prior, followed);
                 self.held += grown;
                 last = (key, Some(page));
                 let Some((kind, other)) = found else { continue };
-                let same_block = other.event.block == self.block;
+                let same_block = other.epoch.block == self.block;
                 let finding = FindingKind::GlobalRace {
                     kind,
                     size: event.size,
                     buffer: (id, at as i64),
-                    other: event.program.place(other.event.pc).cloned(),
-                    other_thread: other.event.block.checked_sub(1).map(|block| {
+                    other: event.program.source_location(other.epoch.pc).cloned(),
+                    other_thread: other.epoch.block.checked_sub(1).map(|block| {
                         (coordinates(block, self.grid), event.thread_coordinates(other.thread))
                     }),
                     same_block,
-                    same_warp: same_block && other.event.warp == shared.warp,
+                    same_warp: same_block && other.epoch.warp == shared.warp,
                 };
                 log.record(finding, event.pc, thread, 1);
                 break;
@@ -359,7 +366,7 @@ impl GlobalRaces {
 impl GlobalRaces {
     /// Sees to the lanes that access the units of whole rows in turn, as lanes usually do, where that conflicts with no earlier
     /// access. The others.
-    fn rows(&mut self, event: &Event, unit: u32, new: &Row) -> u32 {
+    fn rows(&mut self, event: &Event, unit: u32, new: &RowAccess) -> u32 {
         let mut left = event.done;
         if event.size != unit || event.strong {
             return left;
@@ -385,8 +392,8 @@ impl GlobalRaces {
 
     /// Sees to the row that begins with the unit of a lane. False, and nothing done, where the units are no row, or conflict
     /// with an earlier access.
-    fn row(&mut self, event: &Event, unit: u32, begin: usize, new: &Row) -> bool {
-        let Row { event: now, number, past } = new;
+    fn row(&mut self, event: &Event, unit: u32, begin: usize, new: &RowAccess) -> bool {
+        let RowAccess { epoch: current, number, prior } = new;
         let (size, address) = (u64::from(unit), event.addresses[begin]);
         let Some((id, offset)) = event.memory.locate(address) else { return false };
         let Some((buffer, start)) = event.memory.shadow_start(address) else { return false };
@@ -398,19 +405,19 @@ impl GlobalRaces {
         let key = page_key(buffer, unit, in_shadow / PAGE as u64);
         let page = open(&mut self.pages, key, &mut self.held);
         let row = in_shadow as usize % PAGE / ROW;
-        let stamp = Events::stamp(*number, begin);
+        let access_id = EpochTable::access_id(*number, begin);
         // Rows of one warp that begin with different lanes have no unit of one thread in common.
-        let unordered = |old: Stamp| {
-            self.events.access(old).is_some_and(|access| {
-                let old_event = access.event;
-                let (by, warp) = (usize::from(old_event.warp), usize::from(now.warp));
-                let seen = past.clocks[warp % past.clocks.len()][by % past.clocks.len()];
-                if old_event.block != now.block {
-                    !past.order.knows_lanes(now.warp, old_event)
+        let unordered = |old: AccessId| {
+            self.epochs.access(old).is_some_and(|access| {
+                let old_epoch = access.epoch;
+                let (by, warp) = (usize::from(old_epoch.warp), usize::from(current.warp));
+                let seen = prior.clocks[warp % prior.clocks.len()][by % prior.clocks.len()];
+                if old_epoch.block != current.block {
+                    !prior.order.knows_lanes(current.warp, old_epoch)
                 } else if by == warp {
-                    old_event.clock >= past.order.met(warp) && old.lane() != stamp.lane()
+                    old_epoch.clock >= prior.order.met(warp) && old.lane() != access_id.lane()
                 } else {
-                    old_event.clock > seen
+                    old_epoch.clock > seen
                 }
             })
         };
@@ -428,9 +435,9 @@ impl GlobalRaces {
         }
         if event.kind == AccessKind::Read {
             if !unordered(readers) {
-                page.readers[0].set_row(row, stamp);
+                page.readers[0].set_row(row, access_id);
             } else if !unordered(others) {
-                page.readers[1].set_row(row, stamp);
+                page.readers[1].set_row(row, access_id);
             }
             return true;
         }
@@ -445,29 +452,29 @@ impl GlobalRaces {
                 value.unwrap_or(0) as u32
             })
         });
-        page.writers.set_row(row, stamp);
+        page.writers.set_row(row, access_id);
         true
     }
 }
 
 /// An access whose lanes may take whole rows.
-struct Row<'p> {
-    event: stamps::Event,
+struct RowAccess<'p> {
+    epoch: epochs::Epoch,
     number: u32,
-    past: Past<'p>,
+    prior: PriorOrder<'p>,
 }
 
 /// What lies before an access.
-struct Past<'p> {
+struct PriorOrder<'p> {
     /// In its own block.
     clocks: &'p Clocks,
-    order: &'p Order,
+    order: &'p HappensBefore,
     program: &'p Program,
 }
 
 /// One access of one unit.
-struct Now {
-    stamp: Stamp,
+struct UnitAccess {
+    access_id: AccessId,
     access: Access,
     kind: AccessKind,
     /// Bytes.
@@ -480,16 +487,16 @@ struct Now {
 fn visit(
     page: &mut Page,
     at: usize,
-    now: &Now,
-    events: &Events,
-    past: &Past,
+    current: &UnitAccess,
+    epochs: &EpochTable,
+    prior: &PriorOrder,
     followed: impl Fn() -> bool,
 ) -> (Option<(RaceKind, Access)>, usize) {
-    let Access { event: new, thread } = now.access;
-    let Past { clocks, order, program } = past;
-    let unordered = |stamp: Stamp| {
-        let access = events.access(stamp)?;
-        let old = access.event;
+    let Access { epoch: new, thread } = current.access;
+    let PriorOrder { clocks, order, program } = prior;
+    let unordered = |access_id: AccessId| {
+        let access = epochs.access(access_id)?;
+        let old = access.epoch;
         if old.block != new.block {
             return (!order.knows(new.warp, &access)).then_some(access);
         }
@@ -503,26 +510,27 @@ fn visit(
         (access.thread != thread && early).then_some(access)
     };
     // Strong accesses of block scope are no such to other blocks.
-    let near = |event: &stamps::Event| program.ordering(event.pc).is_some_and(|o| !o.wide);
-    let both_strong = |old: &stamps::Event| {
+    let near = |event: &epochs::Epoch| program.ordering(event.pc).is_some_and(|o| !o.wide);
+    let both_strong = |old: &epochs::Epoch| {
         let strong = old.strong && new.strong;
         strong && (old.block == new.block || !near(old) && !near(&new))
     };
-    let conflict = |stamp| unordered(stamp).filter(|old| !both_strong(&old.event));
+    let conflict = |access_id| unordered(access_id).filter(|old| !both_strong(&old.epoch));
     let written = page.writers.get(at);
-    if now.kind == AccessKind::Read {
+    if current.kind == AccessKind::Read {
         let free = page.readers.iter_mut().find(|readers| unordered(readers.get(at)).is_none());
-        let grown = free.map_or(0, |readers| readers.set(at, now.stamp));
+        let grown = free.map_or(0, |readers| readers.set(at, current.access_id));
         let written = conflict(written);
         // Two strong accesses race where the scope of one leaves the other's block out.
         let written = written.or_else(|| conflict(page.strong_writer(at)).filter(|_| new.strong));
         return (written.map(|old| (RaceKind::ReadAfterWrite, old)), grown);
     }
     // Where all threads of a block write one value, the first one may order it for others.
-    let is_of_block = |stamp| unordered(stamp).is_some_and(|old| old.event.block == new.block);
-    let plain = now.kind == AccessKind::Write;
+    let is_of_block =
+        |access_id| unordered(access_id).is_some_and(|old| old.epoch.block == new.block);
+    let plain = current.kind == AccessKind::Write;
     // Two plain writes of the same value leave the same memory in either order.
-    let same_value = plain && now.value == page.values.get(at);
+    let same_value = plain && current.value == page.values.get(at);
     let strong_writer = || conflict(page.strong_writer(at)).filter(|_| !followed());
     let writer = conflict(written).filter(|_| !same_value).or_else(strong_writer);
     let reader = || {
@@ -534,15 +542,15 @@ fn visit(
         .or_else(|| reader().map(|reader| (RaceKind::WriteAfterRead, reader)));
     let grown = if new.strong {
         let mut grown = 0;
-        let stamps = page.strong_writers.get_or_insert_with(|| {
-            grown = size_of::<Stamps>() + HEADER;
+        let access_ids = page.strong_writers.get_or_insert_with(|| {
+            grown = size_of::<AccessIds>() + HEADER;
             Box::default()
         });
-        grown + stamps.set(at, now.stamp)
+        grown + access_ids.set(at, current.access_id)
     } else if same_value && order.tracks() && is_of_block(written) {
         0
     } else {
-        page.writers.set(at, now.stamp) + page.values.set(at, now.unit, now.value)
+        page.writers.set(at, current.access_id) + page.values.set(at, current.unit, current.value)
     };
     (found, grown)
 }

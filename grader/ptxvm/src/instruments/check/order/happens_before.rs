@@ -13,9 +13,13 @@
 
 use crate::finding::AccessKind;
 use crate::instruments::check::clocks::{Clocks, WARPS};
-use crate::instruments::check::order::sync_variables::{Here, Word, Words, cells};
-use crate::instruments::check::order::vector_clock::{Counted, Know, LastUnion, Seen};
-use crate::instruments::check::stamps::{self, Access};
+use crate::instruments::check::epochs::{self, Access};
+use crate::instruments::check::order::sync_variables::{
+    SyncAccess, SyncVariable, SyncVariables, cells,
+};
+use crate::instruments::check::order::vector_clock::{
+    CountedNodes, JoinCache, VectorClock, WarpClock,
+};
 use crate::isa::ir::Op;
 use crate::isa::ordering::Ordering;
 use crate::isa::window::Window;
@@ -30,44 +34,44 @@ const SHARED_WORDS: usize = 1 << 16;
 
 /// What lanes knew at their last fence.
 #[derive(Debug, Default)]
-struct Fenced(Vec<(u32, Know)>);
+struct FenceClocks(Vec<(u32, VectorClock)>);
 
-impl Fenced {
-    fn set(&mut self, lanes: u32, know: Know) {
+impl FenceClocks {
+    fn set(&mut self, lanes: u32, clock: VectorClock) {
         self.0.retain_mut(|(of, _)| {
             *of &= !lanes;
             *of != 0
         });
-        self.0.push((lanes, know));
+        self.0.push((lanes, clock));
     }
 
-    fn get(&self, lane: usize) -> Option<&Know> {
-        self.0.iter().find(|(of, _)| of >> lane & 1 == 1).map(|(_, know)| know)
+    fn get(&self, lane: usize) -> Option<&VectorClock> {
+        self.0.iter().find(|(of, _)| of >> lane & 1 == 1).map(|(_, clock)| clock)
     }
 
-    fn bytes(&self, counted: &mut Counted) -> usize {
-        let known: usize = self.0.iter().map(|(_, know)| know.bytes(counted)).sum();
-        self.0.capacity() * size_of::<(u32, Know)>() + known
+    fn bytes(&self, counted: &mut CountedNodes) -> usize {
+        let known: usize = self.0.iter().map(|(_, clock)| clock.bytes(counted)).sum();
+        self.0.capacity() * size_of::<(u32, VectorClock)>() + known
     }
 
     /// What any lane knew.
-    fn all(&self) -> Know {
-        let mut all = Know::default();
-        for (_, know) in &self.0 {
-            all.join(know);
+    fn all(&self) -> VectorClock {
+        let mut all = VectorClock::default();
+        for (_, clock) in &self.0 {
+            all.join(clock);
         }
         all
     }
 
     /// What another has fenced already, all lanes may pass on.
-    fn learn(&mut self, know: &Know) {
+    fn learn(&mut self, clock: &VectorClock) {
         let mut others = u32::MAX;
         for (lanes, own) in &mut self.0 {
-            own.join(know);
+            own.join(clock);
             others &= !*lanes;
         }
         if others != 0 {
-            self.0.push((others, know.clone()));
+            self.0.push((others, clock.clone()));
         }
     }
 
@@ -83,40 +87,40 @@ impl Fenced {
 
 /// One warp.
 #[derive(Debug, Default)]
-struct Warp {
+struct WarpOrder {
     /// What it knows, of its own block too.
-    know: Know,
+    clock: VectorClock,
     /// By fences for all blocks, and by any.
-    wide: Fenced,
-    near: Fenced,
+    wide: FenceClocks,
+    near: FenceClocks,
     /// What it will know at the next fence, by relaxed reads: of all blocks, and of its own.
-    relaxed: [Know; 2],
+    relaxed: [VectorClock; 2],
     /// The last word that it read, the version, and whether that was an acquire.
     polled: Option<(u64, u32, bool)>,
 }
 
-impl Warp {
+impl WarpOrder {
     /// Reads what a word tells. True if there was news.
-    fn read(&mut self, word: &Word, here: Here, acquires: bool) -> bool {
+    fn read(&mut self, word: &SyncVariable, here: SyncAccess, acquires: bool) -> bool {
         let known = word.read(here);
         if acquires {
             return self.learn(known);
         }
-        for (later, know) in self.relaxed.iter_mut().zip(known) {
-            later.join(know.unwrap_or(&Know::default()));
+        for (later, clock) in self.relaxed.iter_mut().zip(known) {
+            later.join(clock.unwrap_or(&VectorClock::default()));
         }
         false
     }
 
     /// Learns what was fenced for all, and for its own block. True if there was news.
-    fn learn(&mut self, [wide, near]: [Option<&Know>; 2]) -> bool {
+    fn learn(&mut self, [wide, near]: [Option<&VectorClock>; 2]) -> bool {
         if let Some(wide) = wide {
             self.wide.learn(wide);
         }
         let mut news = false;
         for known in near.into_iter().chain(wide) {
             self.near.learn(known);
-            news |= self.know.join(known);
+            news |= self.clock.join(known);
         }
         news
     }
@@ -134,20 +138,20 @@ impl Warp {
 
 /// How the warps of one block stand to those of others.
 #[derive(Debug)]
-pub(crate) struct Order {
+pub(crate) struct HappensBefore {
     /// The program has fences, releases or acquires.
     tracks: bool,
     levels: u32,
     block: u32,
-    warps: Vec<Warp>,
+    warps: Vec<WarpOrder>,
     /// The clock of each warp when its lanes met last: what was before lies before all of them.
     met: [u32; WARPS],
     /// What the lanes of each warp know of each other by what some released and some read since.
-    own: [Seen; WARPS],
-    shared: Words,
+    own: [WarpClock; WARPS],
+    shared: SyncVariables,
 }
 
-impl Order {
+impl HappensBefore {
     pub(crate) fn new(tracks: bool, blocks: u32) -> Self {
         let levels = super::vector_clock::levels(blocks);
         Self {
@@ -156,19 +160,19 @@ impl Order {
             block: 0,
             warps: Vec::new(),
             met: [0; WARPS],
-            own: [Seen::default(); WARPS],
-            shared: Words::default(),
+            own: [WarpClock::default(); WARPS],
+            shared: SyncVariables::default(),
         }
     }
 
     /// Bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let mut counted = Counted::default();
+        let mut counted = CountedNodes::default();
         let warps = self.warps.iter().map(|warp| {
-            let Warp { know, wide, near, relaxed: [of_all, of_block], polled: _ } = warp;
-            let known = [know, of_all, of_block].map(|know| know.bytes(&mut counted));
+            let WarpOrder { clock, wide, near, relaxed: [of_all, of_block], polled: _ } = warp;
+            let known = [clock, of_all, of_block].map(|clock| clock.bytes(&mut counted));
             let fenced = [wide, near].map(|fenced| fenced.bytes(&mut counted));
-            size_of::<Warp>() + known.iter().chain(&fenced).sum::<usize>()
+            size_of::<WarpOrder>() + known.iter().chain(&fenced).sum::<usize>()
         });
         let warps: usize = warps.sum();
         warps + self.shared.bytes(&mut counted)
@@ -188,7 +192,7 @@ impl Order {
 
     /// What lanes of a warp have released to others of it: a lock that goes from lane to lane, say.
     #[inline(always)]
-    pub(crate) fn own(&self, warp: usize) -> Seen {
+    pub(crate) fn own(&self, warp: usize) -> WarpClock {
         self.own[warp % WARPS]
     }
 
@@ -199,26 +203,26 @@ impl Order {
             return;
         }
         self.block = block;
-        self.own = [Seen::default(); WARPS];
+        self.own = [WarpClock::default(); WARPS];
         self.shared.clear();
         self.warps.clear();
-        self.warps.resize_with(warps.min(WARPS), Warp::default);
+        self.warps.resize_with(warps.min(WARPS), WarpOrder::default);
     }
 
     /// What the lanes of a mask have done so far, and all that they know.
-    fn now(&self, warp: usize, lanes: u32, clocks: &Clocks) -> Know {
+    fn clock_of(&self, warp: usize, lanes: u32, clocks: &Clocks) -> VectorClock {
         let seen = |other: usize| {
             let clock = clocks[warp][other];
             if other == warp {
-                Seen { all: self.met[warp] - 1, lanes, upto: clock }
+                WarpClock { all: self.met[warp] - 1, lanes, upto: clock }
             } else {
-                Seen { all: clock, ..Seen::default() }
+                WarpClock { all: clock, ..WarpClock::default() }
             }
         };
         let own = (0..self.warps.len()).map(seen).collect();
-        let mut know = Know::of(self.block, own, self.levels);
-        know.join(&self.warps[warp].know);
-        know
+        let mut clock = VectorClock::of(self.block, own, self.levels);
+        clock.join(&self.warps[warp].clock);
+        clock
     }
 
     /// A fence. What follows must be later than what was before.
@@ -230,11 +234,11 @@ impl Order {
             self.learn_own(warp, clocks);
         }
         if fence.releases {
-            let know = self.now(warp, lanes, clocks);
+            let clock = self.clock_of(warp, lanes, clocks);
             if fence.wide {
-                self.warps[warp].wide.set(lanes, know.clone());
+                self.warps[warp].wide.set(lanes, clock.clone());
             }
-            self.warps[warp].near.set(lanes, know);
+            self.warps[warp].near.set(lanes, clock);
         }
     }
 
@@ -243,7 +247,7 @@ impl Order {
     pub(crate) fn access(
         &mut self,
         event: &Event,
-        global: &mut Words,
+        global: &mut SyncVariables,
         clocks: &mut Clocks,
     ) -> (bool, bool) {
         let warp = event.warp as usize;
@@ -254,8 +258,9 @@ impl Order {
         let own = event.program.ordering(event.pc);
         let usual = Ordering { acquires: true, releases: false, wide: true };
         let ordering = own.unwrap_or(usual);
-        let here = Here { block: self.block, warp: warp as u8, wide: ordering.wide && !shared };
-        let released = ordering.releases.then(|| self.now(warp, event.done, clocks));
+        let here =
+            SyncAccess { block: self.block, warp: warp as u8, wide: ordering.wide && !shared };
+        let released = ordering.releases.then(|| self.clock_of(warp, event.done, clocks));
         let update = event.kind == AccessKind::Atomic;
         // The sum of `red` goes to nobody.
         let instr = event.program.code.get(event.pc as usize).map(|instr| &instr.op);
@@ -263,7 +268,7 @@ impl Order {
             matches!(instr, Some(Op::Atom(atom)) if atom.dst == crate::isa::names::Slot::Sink);
         let reads = event.kind == AccessKind::Read || update && !blind;
         let grid = if shared { None } else { grid_workspace::barrier_address(event.memory) };
-        let (mut news, mut union) = (false, LastUnion::default());
+        let (mut news, mut union) = (false, JoinCache::default());
         let mut last = None;
         for lane in lanes(event.done) {
             let address = event.addresses[lane];
@@ -282,12 +287,12 @@ impl Order {
                         words.get_mut(number)
                     };
                     let Some(word) = word else { continue };
-                    let now = Some((number, word.version(), ordering.acquires));
-                    if state.polled == now {
+                    let seen = Some((number, word.version(), ordering.acquires));
+                    if state.polled == seen {
                         continue;
                     }
-                    state.polled = now;
-                    let event = stamps::Event {
+                    state.polled = seen;
+                    let epoch = epochs::Epoch {
                         block: self.block,
                         clock: clocks[warp][warp],
                         pc: event.pc,
@@ -295,7 +300,7 @@ impl Order {
                         strong: true,
                     };
                     word.note_reader(Access {
-                        event,
+                        epoch,
                         thread: u32::from(here.warp) * 32 + lane as u32,
                     });
                     news |= state.read(word, here, ordering.acquires);
@@ -338,7 +343,7 @@ impl Order {
 
     /// What a warp knows of its own block stands in the clocks as well.
     fn learn_own(&mut self, warp: usize, clocks: &mut Clocks) {
-        let seen = self.warps[warp].know.block(self.block);
+        let seen = self.warps[warp].clock.block(self.block);
         for (other, seen) in seen.iter().enumerate() {
             if other == warp {
                 self.own[warp] = *seen;
@@ -355,14 +360,14 @@ impl Order {
         if met {
             self.met[warp] = clocks[warp][warp];
         }
-        let [mut know, mut wide, mut near] = [(); 3].map(|()| Know::default());
+        let [mut clock, mut wide, mut near] = [(); 3].map(|()| VectorClock::default());
         for other in &self.warps {
-            know.join(&other.know);
+            clock.join(&other.clock);
             wide.join(&other.wide.all());
             near.join(&other.near.all());
         }
         if let Some(warp) = self.warps.get_mut(warp) {
-            warp.know.join(&know);
+            warp.clock.join(&clock);
             for (fenced, all) in [(&mut warp.wide, &wide), (&mut warp.near, &near)] {
                 if !all.is_empty() {
                     fenced.learn(all);
@@ -379,12 +384,12 @@ impl Order {
         if !self.tracks {
             return;
         }
-        let [mut know, mut wide, mut near] = [(); 3].map(|()| Know::default());
-        let mut relaxed = [Know::default(), Know::default()];
+        let [mut clock, mut wide, mut near] = [(); 3].map(|()| VectorClock::default());
+        let mut relaxed = [VectorClock::default(), VectorClock::default()];
         let members = || lanes(members).filter(|&warp| warp < self.warps.len());
         for warp in members() {
             let warp = &self.warps[warp];
-            know.join(&warp.know);
+            clock.join(&warp.clock);
             wide.join(&warp.wide.all());
             near.join(&warp.near.all());
             for (all, own) in relaxed.iter_mut().zip(&warp.relaxed) {
@@ -394,7 +399,7 @@ impl Order {
         let all: Vec<usize> = members().collect();
         for index in all {
             let warp = &mut self.warps[index];
-            warp.know = know.clone();
+            warp.clock = clock.clone();
             warp.relaxed.clone_from(&relaxed);
             for (fenced, all) in [(&mut warp.wide, &wide), (&mut warp.near, &near)] {
                 fenced.0.clear();
@@ -418,25 +423,25 @@ impl Order {
     #[inline(always)]
     pub(crate) fn knows(&self, warp: u8, old: &Access) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
-        if warp.know.is_empty() {
+        if warp.clock.is_empty() {
             return false;
         }
-        warp.know.warp(old.event.block, old.event.warp).covers(old.event.clock, old.thread % 32)
+        warp.clock.warp(old.epoch.block, old.epoch.warp).covers(old.epoch.clock, old.thread % 32)
     }
 
     /// The same of what all lanes of a warp did.
-    pub(crate) fn knows_lanes(&self, warp: u8, old: stamps::Event) -> bool {
+    pub(crate) fn knows_lanes(&self, warp: u8, old: epochs::Epoch) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
-        let seen = warp.know.warp(old.block, old.warp);
+        let seen = warp.clock.warp(old.block, old.warp);
         (0..32).all(|lane| seen.covers(old.clock, lane))
     }
 
     /// Whether a warp, or one that it knows of, has read what was written to a word last. That write lies in its past, even
     /// without a fence.
-    pub(crate) fn follows_reader(&self, warp: u8, word: &Word) -> bool {
+    pub(crate) fn follows_reader(&self, warp: u8, word: &SyncVariable) -> bool {
         word.is_many()
             || word.readers().iter().any(|reader| {
-                let same_block = reader.event.block == self.block;
+                let same_block = reader.epoch.block == self.block;
                 same_block || self.knows(warp, reader)
             })
     }

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 
 use crate::instruments::check::clocks::Clocks;
-use crate::machine::monitor::PhaseStep;
+use crate::machine::monitor::MbarrierEvent;
 
 /// What is released at one object.
 #[derive(Debug)]
-struct Released {
+struct ReleasedClocks {
     /// By the arrivals of the phase that runs.
     now: Vec<u32>,
     /// By those of all phases that are over.
@@ -17,11 +17,11 @@ struct Released {
 
 /// The objects of a block, by address.
 #[derive(Debug, Default)]
-pub(crate) struct Phases(HashMap<u64, Released>);
+pub(crate) struct Phases(HashMap<u64, ReleasedClocks>);
 
 /// What a warp's clocks must learn from a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Learnt {
+pub(crate) struct MbarrierOrder {
     /// What follows is later than what was released.
     pub released: bool,
     /// Lanes have seen what others of their warp released up to this clock.
@@ -43,35 +43,36 @@ impl Phases {
 
     /// Bytes.
     pub fn bytes(&self) -> usize {
-        let rows =
-            |Released { now, before }: &Released| size_of_val(&**now) + size_of_val(&**before);
-        let table = self.0.capacity() * size_of::<(u64, Released)>();
+        let rows = |ReleasedClocks { now, before }: &ReleasedClocks| {
+            size_of_val(&**now) + size_of_val(&**before)
+        };
+        let table = self.0.capacity() * size_of::<(u64, ReleasedClocks)>();
         table + self.0.values().map(rows).sum::<usize>()
     }
 
     /// Takes in what a warp did at an object.
-    pub fn step(&mut self, step: PhaseStep, warp: usize, clocks: &mut Clocks) -> Learnt {
-        let mut learnt = Learnt::default();
+    pub fn step(&mut self, step: MbarrierEvent, warp: usize, clocks: &mut Clocks) -> MbarrierOrder {
+        let mut learnt = MbarrierOrder::default();
         match step {
-            PhaseStep::Arrive(address) => {
+            MbarrierEvent::Arrive(address) => {
                 let none =
-                    || Released { now: vec![0; clocks.len()], before: vec![0; clocks.len()] };
+                    || ReleasedClocks { now: vec![0; clocks.len()], before: vec![0; clocks.len()] };
                 join(&mut self.0.entry(address).or_insert_with(none).now, &clocks[warp]);
                 learnt.released = true;
             }
-            PhaseStep::Complete(address) => {
-                if let Some(Released { now, before }) = self.0.get_mut(&address) {
+            MbarrierEvent::Complete(address) => {
+                if let Some(ReleasedClocks { now, before }) = self.0.get_mut(&address) {
                     join(before, now);
                     now.fill(0);
                 }
             }
-            PhaseStep::Acquire(address) => {
-                if let Some(Released { before, .. }) = self.0.get(&address) {
+            MbarrierEvent::Acquire(address) => {
+                if let Some(ReleasedClocks { before, .. }) = self.0.get(&address) {
                     learnt.own = before[warp];
                     join(&mut clocks[warp], before);
                 }
             }
-            PhaseStep::Forget(address) => {
+            MbarrierEvent::Forget(address) => {
                 self.0.remove(&address);
             }
         }
@@ -88,20 +89,20 @@ mod tests {
         let mut phases = Phases::default();
         let mut clocks: Clocks = [[0; 32]; 32];
         (clocks[0][0], clocks[1][1]) = (5, 7);
-        let learnt = phases.step(PhaseStep::Arrive(64), 0, &mut clocks);
-        assert_eq!(learnt, Learnt { released: true, own: 0 });
-        phases.step(PhaseStep::Acquire(64), 1, &mut clocks);
+        let learnt = phases.step(MbarrierEvent::Arrive(64), 0, &mut clocks);
+        assert_eq!(learnt, MbarrierOrder { released: true, own: 0 });
+        phases.step(MbarrierEvent::Acquire(64), 1, &mut clocks);
         assert_eq!(clocks[1][0], 0);
-        phases.step(PhaseStep::Complete(64), 0, &mut clocks);
+        phases.step(MbarrierEvent::Complete(64), 0, &mut clocks);
         // An arrival of the next phase.
         clocks[0][0] = 6;
-        phases.step(PhaseStep::Arrive(64), 0, &mut clocks);
-        phases.step(PhaseStep::Acquire(64), 1, &mut clocks);
+        phases.step(MbarrierEvent::Arrive(64), 0, &mut clocks);
+        phases.step(MbarrierEvent::Acquire(64), 1, &mut clocks);
         assert_eq!((clocks[1][0], clocks[1][1]), (5, 7));
-        assert_eq!(phases.step(PhaseStep::Acquire(64), 0, &mut clocks).own, 5);
-        phases.step(PhaseStep::Forget(64), 0, &mut clocks);
-        phases.step(PhaseStep::Complete(64), 0, &mut clocks);
-        phases.step(PhaseStep::Acquire(64), 1, &mut clocks);
+        assert_eq!(phases.step(MbarrierEvent::Acquire(64), 0, &mut clocks).own, 5);
+        phases.step(MbarrierEvent::Forget(64), 0, &mut clocks);
+        phases.step(MbarrierEvent::Complete(64), 0, &mut clocks);
+        phases.step(MbarrierEvent::Acquire(64), 1, &mut clocks);
         assert_eq!(clocks[1][0], 5);
     }
 }

@@ -5,8 +5,8 @@
 //!
 //! Flags of one or two bytes are told apart: each byte is a cell of its own, beside that of its word.
 
-use crate::instruments::check::order::vector_clock::{Counted, Know, LastUnion};
-use crate::instruments::check::stamps::Access;
+use crate::instruments::check::epochs::Access;
+use crate::instruments::check::order::vector_clock::{CountedNodes, JoinCache, VectorClock};
 use crate::instruments::check::table::HEADER;
 use crate::instruments::check::table::{Table, table_bytes};
 
@@ -33,7 +33,7 @@ pub(crate) fn cells(address: u64, size: u32, bytes: bool) -> impl Iterator<Item 
 
 /// One access of one word.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Here {
+pub(crate) struct SyncAccess {
     pub block: u32,
     pub warp: u8,
     /// Its scope takes in other blocks.
@@ -42,10 +42,10 @@ pub(crate) struct Here {
 
 /// What a word tells.
 #[derive(Debug, Default)]
-pub(crate) struct Word {
+pub(crate) struct SyncVariable {
     /// Released to all blocks.
-    wide: Know,
-    rest: Option<Box<Rest>>,
+    wide: VectorClock,
+    rest: Option<Box<ColdState>>,
     /// Grows with every write.
     version: u32,
     /// Block and warp that wrote it last.
@@ -57,27 +57,27 @@ pub(crate) struct Word {
 
 /// What few words have.
 #[derive(Debug, Default)]
-struct Rest {
+struct ColdState {
     /// Released to the threads of one block only.
-    near: Vec<(u32, Know)>,
+    near: Vec<(u32, VectorClock)>,
     /// Who has read it since the last write, once for each warp.
     readers: Vec<Access>,
 }
 
-impl Word {
+impl SyncVariable {
     /// A write: what it releases to all, and what to its own block.
     pub fn write(
         &mut self,
-        here: Here,
+        here: SyncAccess,
         update: bool,
-        [wide, near]: [Option<&Know>; 2],
-        last: &mut LastUnion,
+        [wide, near]: [Option<&VectorClock>; 2],
+        last: &mut JoinCache,
     ) {
         // A store hides what others released before. The storing thread's own release goes on (PTX ISA 8.8).
         let by = (self.last_block, self.last_warp);
         let hides = !update && !self.many && by != (here.block, here.warp);
         if hides {
-            self.wide = Know::default();
+            self.wide = VectorClock::default();
         }
         if let Some(rest) = &mut self.rest {
             rest.readers.clear();
@@ -94,18 +94,18 @@ impl Word {
         self.version = self.version.wrapping_add(1);
     }
 
-    fn release_near(&mut self, block: u32, know: &Know) {
+    fn release_near(&mut self, block: u32, clock: &VectorClock) {
         let near = &mut self.rest.get_or_insert_default().near;
         match near.iter_mut().find(|(of, _)| *of == block) {
             Some((_, known)) => {
-                known.join(know);
+                known.join(clock);
             }
-            None => push(near, (block, know.clone())),
+            None => push(near, (block, clock.clone())),
         }
     }
 
     /// What a reader learns: what was released to all, and what to its own block.
-    pub fn read(&self, here: Here) -> [Option<&Know>; 2] {
+    pub fn read(&self, here: SyncAccess) -> [Option<&VectorClock>; 2] {
         let near = self.rest.iter().flat_map(|rest| &rest.near);
         let near = near.filter(|(block, _)| *block == here.block).map(|(_, near)| near).next();
         let reaches = here.wide || self.last_block == here.block;
@@ -119,7 +119,7 @@ impl Word {
     /// Keeps who has read the last write.
     pub fn note_reader(&mut self, reader: Access) {
         let same = |old: &Access| {
-            (old.event.block, old.event.warp) == (reader.event.block, reader.event.warp)
+            (old.epoch.block, old.epoch.warp) == (reader.epoch.block, reader.epoch.warp)
         };
         // The first of a warp is before all that the later ones are before.
         if !self.many && !self.readers().iter().any(same) {
@@ -146,12 +146,12 @@ impl Word {
         self.version = self.version.max(other.version).wrapping_add(1);
     }
 
-    fn bytes(&self, counted: &mut Counted) -> usize {
+    fn bytes(&self, counted: &mut CountedNodes) -> usize {
         let rest = self.rest.as_ref().map_or(0, |rest| {
             let near: usize = rest.near.iter().map(|(_, near)| near.bytes(counted)).sum();
-            let lists = rest.near.capacity() * size_of::<(u32, Know)>()
+            let lists = rest.near.capacity() * size_of::<(u32, VectorClock)>()
                 + rest.readers.capacity() * size_of::<Access>();
-            size_of::<Rest>() + lists + 3 * HEADER + near
+            size_of::<ColdState>() + lists + 3 * HEADER + near
         });
         self.wide.bytes(counted) + rest
     }
@@ -167,8 +167,8 @@ fn push<T>(list: &mut Vec<T>, item: T) {
 
 /// All words of a kind of memory, by number.
 #[derive(Debug, Default)]
-pub(crate) struct Words {
-    cells: Table<Word>,
+pub(crate) struct SyncVariables {
+    cells: Table<SyncVariable>,
     /// Numbers that were written strongly, 64 of them to a place.
     written: Table<u64>,
     /// There are cells of bytes.
@@ -179,7 +179,7 @@ pub(crate) struct Words {
     writes: usize,
 }
 
-impl Words {
+impl SyncVariables {
     pub fn clear(&mut self) {
         self.cells.clear();
         self.written.clear();
@@ -192,7 +192,7 @@ impl Words {
     }
 
     /// Bytes, with what the tables add.
-    pub fn bytes(&self, counted: &mut Counted) -> usize {
+    pub fn bytes(&self, counted: &mut CountedNodes) -> usize {
         let cells: usize = self.cells.values().map(|word| word.bytes(counted)).sum();
         table_bytes(&self.cells) + table_bytes(&self.written) + cells
     }
@@ -206,10 +206,10 @@ impl Words {
     /// all words share one.
     pub fn keep_within(&mut self, limit: usize) {
         self.writes = 0;
-        let bytes = self.bytes(&mut Counted::default());
+        let bytes = self.bytes(&mut CountedNodes::default());
         if bytes > limit && self.shared.is_some() {
             self.shared = Some(1);
-            let mut all = Word { many: true, ..Word::default() };
+            let mut all = SyncVariable { many: true, ..SyncVariable::default() };
             self.cells.values().for_each(|word| all.absorb(word));
             self.cells = Table::default();
             self.cells.insert(MANY, all);
@@ -225,17 +225,17 @@ impl Words {
         }
     }
 
-    pub fn get(&self, number: u64) -> Option<&Word> {
+    pub fn get(&self, number: u64) -> Option<&SyncVariable> {
         self.cells.get(&self.place(number))
     }
 
-    pub fn get_mut(&mut self, number: u64) -> Option<&mut Word> {
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut SyncVariable> {
         let place = self.place(number);
         self.cells.get_mut(&place)
     }
 
     /// The word for a strong read: None if it was never written strongly, for then nothing can be learnt.
-    pub fn strongly_read(&mut self, number: u64) -> Option<&mut Word> {
+    pub fn strongly_read(&mut self, number: u64) -> Option<&mut SyncVariable> {
         let written =
             self.written.get(&(number / 64)).is_some_and(|all| all >> (number % 64) & 1 == 1);
         if written { Some(self.entry(number)) } else { self.get_mut(number) }
@@ -247,45 +247,50 @@ impl Words {
         *self.written.entry(number / 64).or_default() |= 1 << (number % 64);
     }
 
-    pub fn entry(&mut self, number: u64) -> &mut Word {
+    pub fn entry(&mut self, number: u64) -> &mut SyncVariable {
         let place = self.place(number);
         self.bytes |= number & BYTE != 0;
         self.writes += 1;
         let many = place & MANY != 0;
-        self.cells.entry(place).or_insert_with(|| Word { many, ..Word::default() })
+        self.cells.entry(place).or_insert_with(|| SyncVariable { many, ..SyncVariable::default() })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::instruments::check::order::sync_variables::*;
-    use crate::instruments::check::order::vector_clock::Seen;
+    use crate::instruments::check::order::vector_clock::WarpClock;
 
-    fn by(block: u32, wide: bool) -> Here {
-        Here { block, warp: 0, wide }
+    fn by(block: u32, wide: bool) -> SyncAccess {
+        SyncAccess { block, warp: 0, wide }
     }
 
     /// What blocks 1 to 3 did, as far as a reader of block 4 learns it.
-    fn learnt(word: &Word) -> Vec<u32> {
-        let mut know = Know::default();
+    fn learnt(word: &SyncVariable) -> Vec<u32> {
+        let mut clock = VectorClock::default();
         for news in word.read(by(4, true)).into_iter().flatten() {
-            know.join(news);
+            clock.join(news);
         }
-        (1..4).filter(|&block| !know.block(block).is_empty()).collect()
+        (1..4).filter(|&block| !clock.block(block).is_empty()).collect()
     }
 
-    fn past_of(block: u32) -> Know {
-        Know::of(block, Box::new([Seen { all: 1, ..Seen::default() }]), 1)
+    fn past_of(block: u32) -> VectorClock {
+        VectorClock::of(block, Box::new([WarpClock { all: 1, ..WarpClock::default() }]), 1)
     }
 
-    fn write(word: &mut Word, here: Here, update: bool, released: [Option<&Know>; 2]) {
-        word.write(here, update, released, &mut LastUnion::default());
+    fn write(
+        word: &mut SyncVariable,
+        here: SyncAccess,
+        update: bool,
+        released: [Option<&VectorClock>; 2],
+    ) {
+        word.write(here, update, released, &mut JoinCache::default());
     }
 
     #[test]
     fn updates_pass_on_what_stores_hide() {
         let [first, second] = [past_of(1), past_of(2)];
-        let mut word = Word::default();
+        let mut word = SyncVariable::default();
         write(&mut word, by(1, true), false, [Some(&first), None]);
         write(&mut word, by(2, true), true, [Some(&second), None]);
         write(&mut word, by(3, true), true, [None; 2]);
@@ -302,7 +307,7 @@ mod tests {
     fn block_scope_tells_its_block_only() {
         let past = past_of(1);
         for (wide, released) in [(true, None), (false, Some(&past))] {
-            let mut word = Word::default();
+            let mut word = SyncVariable::default();
             write(&mut word, by(1, wide), false, [released, Some(&past)]);
             assert_eq!(learnt(&word), []);
             assert!(word.read(by(1, false)).into_iter().flatten().next().is_some());
@@ -320,24 +325,24 @@ mod tests {
 
     #[test]
     fn words_beyond_the_limit_share_what_is_released() {
-        let mut words = Words::default();
+        let mut words = SyncVariables::default();
         let past = past_of(1);
         let limit = 400_000;
-        let mut last = LastUnion::default();
+        let mut last = JoinCache::default();
         for number in 0..100_000 {
             words.entry(number).write(by(1, true), false, [Some(&past), None], &mut last);
             if words.are_many() {
                 words.keep_within(limit);
             }
         }
-        assert!(words.bytes(&mut Counted::default()) < limit);
+        assert!(words.bytes(&mut CountedNodes::default()) < limit);
         words.entry(7).write(by(3, true), false, [None; 2], &mut last);
         assert_eq!(words.get(7).map(learnt), Some(vec![]));
         let shared = 99_999;
         words.entry(shared).write(by(3, true), false, [None; 2], &mut last);
         assert_eq!(words.get(shared).map(learnt), Some(vec![1]));
         words.keep_within(1000);
-        assert!(words.bytes(&mut Counted::default()) < 1000);
+        assert!(words.bytes(&mut CountedNodes::default()) < 1000);
         for number in [7, 99_999, 123_456] {
             assert_eq!(words.get(number).map(learnt), Some(vec![1]), "{number}");
         }
@@ -345,7 +350,7 @@ mod tests {
 
     #[test]
     fn what_was_never_written_strongly_tells_readers_nothing() {
-        let mut words = Words::default();
+        let mut words = SyncVariables::default();
         assert!(words.strongly_read(5).is_none());
         words.note_strong(5);
         assert!(words.strongly_read(5).is_some() && words.strongly_read(6).is_none());

@@ -14,7 +14,7 @@ const BRANCHES: usize = 1 << BRANCH_BITS;
 
 /// What is known of a warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct WarpClock {
     /// Clock up to which all of its lanes lie in the past.
     pub all: u32,
     /// Lanes of which more is known, and up to which clock.
@@ -22,7 +22,7 @@ pub(crate) struct Seen {
     pub upto: u32,
 }
 
-impl Seen {
+impl WarpClock {
     /// Whether what a lane did at a clock lies in the past.
     pub fn covers(self, clock: u32, lane: u32) -> bool {
         clock <= self.all || clock <= self.upto && self.lanes >> (lane % 32) & 1 == 1
@@ -53,16 +53,16 @@ struct Block {
     number: u32,
     /// Of the whole tree.
     levels: u32,
-    warps: Box<[Seen]>,
+    warps: Box<[WarpClock]>,
 }
 
 /// Knowledge of other blocks; the default is none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Know(Option<Rc<Node>>);
+pub(crate) struct VectorClock(Option<Rc<Node>>);
 
 /// Parts of trees that were counted already.
 #[derive(Debug, Default)]
-pub(crate) struct Counted(HashSet<*const Node>);
+pub(crate) struct CountedNodes(HashSet<*const Node>);
 
 /// Levels of inner nodes above so many blocks.
 pub(crate) fn levels(blocks: u32) -> u32 {
@@ -73,9 +73,9 @@ fn branch(block: u32, level: u32) -> usize {
     (block >> (level * BRANCH_BITS)) as usize % BRANCHES
 }
 
-impl Know {
+impl VectorClock {
     /// Knowledge of one block's warps.
-    pub fn of(number: u32, warps: Box<[Seen]>, levels: u32) -> Self {
+    pub fn of(number: u32, warps: Box<[WarpClock]>, levels: u32) -> Self {
         Self(Some(Rc::new(Node::Block(Block { number, levels, warps }))))
     }
 
@@ -86,12 +86,12 @@ impl Know {
     }
 
     /// Bytes of the parts that are not counted yet, with what the allocator adds.
-    pub fn bytes(&self, counted: &mut Counted) -> usize {
+    pub fn bytes(&self, counted: &mut CountedNodes) -> usize {
         self.0.as_ref().map_or(0, |node| bytes(node, counted))
     }
 
     /// What is known of a block's warps.
-    pub fn block(&self, number: u32) -> &[Seen] {
+    pub fn block(&self, number: u32) -> &[WarpClock] {
         let mut node = self.0.as_deref();
         loop {
             match node {
@@ -105,7 +105,7 @@ impl Know {
     }
 
     /// What is known of one warp.
-    pub fn warp(&self, block: u32, warp: u8) -> Seen {
+    pub fn warp(&self, block: u32, warp: u8) -> WarpClock {
         self.block(block).get(usize::from(warp)).copied().unwrap_or_default()
     }
 
@@ -128,14 +128,14 @@ impl Know {
 
 /// The last union that was made, for those who learn the same after each other to share it.
 #[derive(Debug, Default)]
-pub(crate) struct LastUnion {
-    of: [Know; 2],
-    union: Know,
+pub(crate) struct JoinCache {
+    of: [VectorClock; 2],
+    union: VectorClock,
 }
 
-impl LastUnion {
-    /// As [`Know::join`].
-    pub fn join(&mut self, own: &mut Know, other: &Know) {
+impl JoinCache {
+    /// As [`VectorClock::join`].
+    pub fn join(&mut self, own: &mut VectorClock, other: &VectorClock) {
         let [first, second] = &self.of;
         if !(first.is_same(own) && second.is_same(other)) {
             let of = [own.clone(), other.clone()];
@@ -147,7 +147,7 @@ impl LastUnion {
     }
 }
 
-impl Know {
+impl VectorClock {
     fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Some(own), Some(theirs)) => Rc::ptr_eq(own, theirs),
@@ -156,7 +156,7 @@ impl Know {
     }
 }
 
-fn bytes(node: &Rc<Node>, counted: &mut Counted) -> usize {
+fn bytes(node: &Rc<Node>, counted: &mut CountedNodes) -> usize {
     if !counted.0.insert(Rc::as_ptr(node)) {
         return 0;
     }
@@ -191,7 +191,7 @@ fn join(a: &Rc<Node>, b: &Rc<Node>, level: u32) -> (Rc<Node>, bool, bool) {
     let joined = match (&**a, &**b) {
         (Node::Block(of_a), Node::Block(of_b)) if of_a.number == of_b.number => {
             let seen = of_a.warps.iter().zip(&of_b.warps).map(|(x, y)| x.join(*y));
-            let warps: Box<[Seen]> = seen.collect();
+            let warps: Box<[WarpClock]> = seen.collect();
             (is_a, is_b) = (warps == of_a.warps, warps == of_b.warps);
             Node::Block(Block { number: of_a.number, levels: of_a.levels, warps })
         }
@@ -232,14 +232,14 @@ mod tests {
 
     const LEVELS: u32 = 3;
 
-    fn of(block: u32, all: u32) -> Know {
-        Know::of(block, Box::new([Seen { all, ..Seen::default() }]), LEVELS)
+    fn of(block: u32, all: u32) -> VectorClock {
+        VectorClock::of(block, Box::new([WarpClock { all, ..WarpClock::default() }]), LEVELS)
     }
 
     #[test]
     fn a_union_knows_what_both_do() {
         assert_eq!((levels(1), levels(15), levels(16), levels(4000)), (1, 1, 2, 3));
-        let mut all = Know::default();
+        let mut all = VectorClock::default();
         for block in 1..1000 {
             assert!(all.join(&of(block, block)));
         }
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn who_learns_all_that_another_knows_shares_it() {
-        let (mut counter, mut late) = (Know::default(), of(3, 5));
+        let (mut counter, mut late) = (VectorClock::default(), of(3, 5));
         counter.join(&of(3, 5));
         counter.join(&of(200, 1));
         late.join(&counter);
@@ -262,16 +262,16 @@ mod tests {
 
     #[test]
     fn lanes_may_be_known_further_than_their_warp() {
-        let fence = Seen { all: 4, lanes: 0b101, upto: 6 };
+        let fence = WarpClock { all: 4, lanes: 0b101, upto: 6 };
         assert!(fence.covers(4, 1) && fence.covers(6, 2));
         assert!(!fence.covers(5, 1) && !fence.covers(7, 2));
         assert_eq!(
-            fence.join(Seen { all: 6, lanes: 2, upto: 9 }),
-            Seen { all: 6, lanes: 2, upto: 9 }
+            fence.join(WarpClock { all: 6, lanes: 2, upto: 9 }),
+            WarpClock { all: 6, lanes: 2, upto: 9 }
         );
         assert_eq!(
-            fence.join(Seen { all: 7, ..Seen::default() }),
-            Seen { all: 7, lanes: 0, upto: 0 }
+            fence.join(WarpClock { all: 7, ..WarpClock::default() }),
+            WarpClock { all: 7, lanes: 0, upto: 0 }
         );
     }
 }

@@ -1,7 +1,7 @@
 //! What is known of the shared memory of a block.
 
-pub(crate) mod classes;
-pub(crate) mod events;
-pub(crate) mod last;
+pub(crate) mod byte_cells;
+pub(crate) mod epochs;
+pub(crate) mod last_accesses;
+pub(crate) mod race_check;
 pub(crate) mod shadow_memory;
-pub(crate) mod visit;

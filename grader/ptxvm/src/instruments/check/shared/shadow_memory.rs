@@ -1,7 +1,7 @@
 //! What is known of the shared memory of a block: for each word who wrote it last and two who read it, in 12 bytes; for the
 //! bytes of words that are accessed in parts, in 15.
 //!
-//! The accesses of words are named by [`super::events`], those of bytes by [`super::classes`]. Where a byte's do not fit there, its word gets
+//! The accesses of words are named by [`super::epochs`], those of bytes by [`super::byte_cells`]. Where a byte's do not fit there, its word gets
 //! entries for each byte elsewhere, up to the next barrier of all warps.
 
 #[cfg(test)]
@@ -9,11 +9,14 @@ mod tests;
 
 use std::ops::Range;
 
-use super::classes::{CELL_BITS, Cell, Classes, Doer, Known, More, NUMBERS, Refusal, vague};
-use super::events::{Access, Event, Events};
-use super::last::Last;
-use super::visit::{Now, Race};
-use crate::machine::simd::shadow_words::{Entry, Mark, ROW};
+use super::byte_cells::{
+    Accessor, ByteCell, ByteClasses, ByteHistory, CELL_BITS, NUMBERS, OtherReaders, PackError,
+    ambiguous,
+};
+use super::epochs::{Access, Epoch, EpochTable};
+use super::last_accesses::LastAccesses;
+use super::race_check::{CurrentAccess, Race};
+use crate::machine::simd::shadow_words::{ROW, ShadowWord, ShortAccessId};
 
 use crate::finding::AccessKind;
 use crate::instruments::check::clocks::WARPS;
@@ -25,15 +28,20 @@ const MIN_EVENTS: [usize; 2] = [384, 160];
 /// Bits of the last cell of a word that lie in a list of their own. The others are in the entry and the value.
 const REST_BITS: u32 = 24;
 /// Words that may have entries elsewhere although that could be avoided, for then all is known of who raced.
-const SPARE_PARTS: usize = 16;
+const SPARE_SPLIT_WORDS: usize = 16;
 /// Words that may have entries elsewhere in any case. What others do not fit into is forgotten: that may hide a race, but finds none.
-const MAX_PARTS: usize = 1 << 11;
+const MAX_SPLIT_WORDS: usize = 1 << 11;
 
-impl Entry {
-    fn visit(&mut self, events: &Events, now: &Now, word: Option<bool>) -> Option<Race> {
+impl ShadowWord {
+    fn check(
+        &mut self,
+        epochs: &EpochTable,
+        current: &CurrentAccess,
+        word: Option<bool>,
+    ) -> Option<Race> {
         let mut last = self.last();
-        let (known, unordered) = (|old| events.get(old), |old| now.unordered(events, old));
-        let race = now.visit(&mut last, now.mark, word, known, unordered);
+        let (known, unordered) = (|old| epochs.get(old), |old| current.unordered(epochs, old));
+        let race = current.check(&mut last, current.access_id, word, known, unordered);
         *self = Self::of(last);
         race
     }
@@ -41,76 +49,77 @@ impl Entry {
 
 /// Entries of the bytes of a word.
 #[derive(Debug)]
-struct Part {
+struct SplitWord {
     word: u32,
-    bytes: [Entry; 4],
+    bytes: [ShadowWord; 4],
 }
 
 /// The entries of shared memory.
 #[derive(Debug, Default)]
-pub(crate) struct Shadow {
+pub(crate) struct SharedMemoryShadow {
     simd: &'static Simd,
-    words: Vec<Entry>,
+    words: Vec<ShadowWord>,
     /// What was stored last in each word; of a split word, a part of its cells, or where its entries are.
     values: Vec<u32>,
     /// What does not fit there of the cells of split words: of all words up to the last one of these.
     rest: Vec<[u8; 3]>,
-    parts: Vec<Part>,
-    events: Events,
-    classes: Classes,
+    split_words: Vec<SplitWord>,
+    epochs: EpochTable,
+    classes: ByteClasses,
     /// Classes are nearly used up by those that cells refer to.
-    crowded: bool,
+    nearly_full: bool,
     /// Instructions are no longer told apart by classes.
-    coarse: bool,
+    instructions_merged: bool,
     /// Warps have learnt of others otherwise than by a barrier of all of them.
-    in_part: bool,
+    partially_synchronised: bool,
 }
 
-impl Shadow {
+impl SharedMemoryShadow {
     /// A block with so many words begins.
     pub fn begin(&mut self, words: usize) {
         if self.words.len() != words {
-            self.words = vec![Entry::default(); words];
+            self.words = vec![ShadowWord::default(); words];
             self.values = vec![0; words];
             self.rest = Vec::new();
-            self.parts.clear();
+            self.split_words.clear();
         }
         self.pass();
     }
 
     /// The number of an event; equal ones share it where they follow each other.
-    pub fn number(&mut self, event: Event) -> u32 {
-        if self.events.is_full() {
+    pub fn number(&mut self, epoch: Epoch) -> u32 {
+        if self.epochs.is_full() {
             self.renumber();
         }
-        self.events.number(event)
+        self.epochs.number(epoch)
     }
 
     /// A warp of a block of so many knows of these clocks now, and its lanes have met at its clock `met`.
     pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], met: u32, warps: usize) {
-        self.events.raise_floor(warp, clocks, met, warps);
+        self.epochs.raise_floor(warp, clocks, met, warps);
     }
 
     /// Some warps have learnt of each other.
-    pub fn learns_in_part(&mut self) {
-        self.in_part = true;
+    pub fn note_partial_sync(&mut self) {
+        self.partially_synchronised = true;
     }
 
     /// Warps have met. If these are all, what they have done need not be known any more.
     pub fn settle(&mut self, warps: usize) {
-        if self.events.all_passed(warps) {
+        if self.epochs.all_passed(warps) {
             self.pass();
         }
     }
 
     /// Everything so far lies before everything that comes.
     fn pass(&mut self) {
-        self.events.pass(self.event_limit());
+        self.epochs.pass(self.event_limit());
         self.classes.pass();
-        for part in std::mem::take(&mut self.parts) {
-            self.join(part.word as usize);
+        for split_word in std::mem::take(&mut self.split_words) {
+            self.join(split_word.word as usize);
         }
-        (self.crowded, self.coarse, self.in_part) = (false, false, false);
+        (self.nearly_full, self.instructions_merged, self.partially_synchronised) =
+            (false, false, false);
     }
 
     /// So many events cost no more than cells of all words would.
@@ -120,42 +129,44 @@ impl Shadow {
     }
 
     fn renumber(&mut self) {
-        let (limit, alike) = (self.event_limit(), !self.in_part);
-        let Self { words, parts, events, .. } = self;
-        events.renumber(limit, alike, |each| {
+        let (limit, merge_equal) = (self.event_limit(), !self.partially_synchronised);
+        let Self { words, split_words, epochs, .. } = self;
+        epochs.renumber(limit, merge_equal, |each| {
             words.iter_mut().filter(|entry| !entry.is_split()).for_each(&mut *each);
-            parts.iter_mut().flat_map(|part| &mut part.bytes).for_each(each);
+            split_words.iter_mut().flat_map(|split_word| &mut split_word.bytes).for_each(each);
         });
     }
 
     /// The usual access to a whole word, which nothing before it can race with; false, and nothing done, where it is another.
     #[inline(always)]
-    pub fn visit_quietly(&mut self, word: usize, now: &Now) -> bool {
-        let (floor, since) = (self.events.floors[now.warp()], self.events.since[now.warp()]);
+    pub fn check_fast_path(&mut self, word: usize, current: &CurrentAccess) -> bool {
+        let (floor, since) =
+            (self.epochs.floors[current.warp()], self.epochs.since[current.warp()]);
         let Some(entry) = self.words.get_mut(word) else { return false };
-        if entry.is_split() || entry.get(Entry::WRITER).event() > floor {
+        if entry.is_split() || entry.get(ShadowWord::WRITER).epoch() > floor {
             return false;
         }
-        let [first, second] = Entry::READERS;
-        let news = [first, second].map(|reader| entry.get(reader).event() > floor);
-        if now.kind == AccessKind::Read {
+        let [first, second] = ShadowWord::READERS;
+        let news = [first, second].map(|reader| entry.get(reader).epoch() > floor);
+        if current.kind == AccessKind::Read {
             match news {
-                [false, _] => entry.set(first, now.mark),
+                [false, _] => entry.set(first, current.access_id),
                 [true, true] => return entry.is_read(floor, since),
-                [true, false] => match now.unordered(&self.events, entry.get(first)) {
-                    Some(old) if old.thread == now.access.thread => {}
-                    Some(_) => entry.set(second, now.mark),
-                    None => entry.set(first, now.mark),
+                [true, false] => match current.unordered(&self.epochs, entry.get(first)) {
+                    Some(old) if old.thread == current.access.thread => {}
+                    Some(_) => entry.set(second, current.access_id),
+                    None => entry.set(first, current.access_id),
                 },
             }
         } else {
             // What an atomic does not race with, others may.
-            let hides = now.access.event.strong && self.events.has(entry.get(Entry::WRITER));
+            let hides =
+                current.access.epoch.strong && self.epochs.has(entry.get(ShadowWord::WRITER));
             if news != [false; 2] || hides {
                 return false;
             }
-            entry.set(Entry::WRITER, now.mark);
-            if let Some(value) = now.value {
+            entry.set(ShadowWord::WRITER, current.access_id);
+            if let Some(value) = current.value {
                 self.values[word] = value;
             }
         }
@@ -165,15 +176,20 @@ impl Shadow {
     /// The usual plain access to a row of words, one by each lane in turn from that of the mark on, if no lane has released
     /// anything to another. `values`: what is stored, if that is known. False, and nothing done, where it is another.
     #[inline(always)]
-    pub fn visit_row(&mut self, word: usize, now: &Now, values: Option<&[u32]>) -> bool {
-        let floor = self.events.floors[now.warp()];
-        let Some(row) = self.words.get_mut(word..).and_then(<[Entry]>::first_chunk_mut) else {
+    pub fn check_row(
+        &mut self,
+        word: usize,
+        current: &CurrentAccess,
+        values: Option<&[u32]>,
+    ) -> bool {
+        let floor = self.epochs.floors[current.warp()];
+        let Some(row) = self.words.get_mut(word..).and_then(<[ShadowWord]>::first_chunk_mut) else {
             return false;
         };
-        if now.kind == AccessKind::Read {
-            return (self.simd.note_reads)(row, floor, now.mark);
+        if current.kind == AccessKind::Read {
+            return (self.simd.note_reads)(row, floor, current.access_id);
         }
-        let quiet = (self.simd.note_writes)(row, floor, now.mark);
+        let quiet = (self.simd.note_writes)(row, floor, current.access_id);
         if let Some(values) = values.filter(|_| quiet) {
             self.values[word..word + ROW].copy_from_slice(values);
         }
@@ -184,20 +200,25 @@ impl Shadow {
     #[inline(always)]
     pub fn knows_words(&self, reads: &WordReads) -> bool {
         let warp = reads.warp as usize % WARPS;
-        let (floor, since) = (self.events.floors[warp], self.events.since[warp]);
+        let (floor, since) = (self.epochs.floors[warp], self.epochs.since[warp]);
         let near = reads.words.span().and_then(|span| self.words.get(span));
         if near.is_some_and(|near| (self.simd.all_read)(near, floor, since)) {
             return true;
         }
         let is_read = |word| {
-            let entry: Option<&Entry> = self.words.get(word);
+            let entry: Option<&ShadowWord> = self.words.get(word);
             entry.is_some_and(|entry| entry.is_read(floor, since))
         };
         reads.words.all(reads.mask, is_read)
     }
 
     /// Visits the entries of one lane's access: one for each word, or for each byte of split words. The first race, and where.
-    pub fn visit(&mut self, address: u32, size: u32, now: &Now) -> Option<(Race, u32)> {
+    pub fn check(
+        &mut self,
+        address: u32,
+        size: u32,
+        current: &CurrentAccess,
+    ) -> Option<(Race, u32)> {
         let mut race = None;
         for word in address / 4..(address + size).div_ceil(4) {
             let index = word as usize;
@@ -208,33 +229,33 @@ impl Shadow {
                 self.join(index);
             }
             if whole && !self.words[index].is_split() {
-                let found = self.visit_word(index, now);
+                let found = self.check_word(index, current);
                 race = race.or(found.map(|race| (race, word * 4)));
                 continue;
             }
             if !entry.is_split() {
-                self.split(index, now);
+                self.split(index, current);
             }
             let bytes = (from - word * 4) as usize..(to - word * 4) as usize;
-            let found = self.visit_bytes(index, bytes, now);
+            let found = self.check_bytes(index, bytes, current);
             race = race.or(found.map(|(race, byte)| (race, word * 4 + byte as u32)));
         }
         race
     }
 
-    fn visit_word(&mut self, word: usize, now: &Now) -> Option<Race> {
+    fn check_word(&mut self, word: usize, current: &CurrentAccess) -> Option<Race> {
         let mut same_value = false;
-        if let (AccessKind::Write | AccessKind::Atomic, Some(new)) = (now.kind, now.value) {
+        if let (AccessKind::Write | AccessKind::Atomic, Some(new)) = (current.kind, current.value) {
             let old = std::mem::replace(&mut self.values[word], new);
             same_value = old == new;
         }
-        self.words[word].visit(&self.events, now, Some(same_value))
+        self.words[word].check(&self.epochs, current, Some(same_value))
     }
 
     /// The cells of a split word, or where its entries are.
-    fn cells_or_part(&self, word: usize) -> Result<[Cell; 4], usize> {
+    fn cells_or_split_word(&self, word: usize) -> Result<[ByteCell; 4], usize> {
         let entry = self.words[word].0;
-        if entry & Entry::PART != 0 {
+        if entry & ShadowWord::PART != 0 {
             return Err(self.values[word] as usize);
         }
         let [a, b, c] = self.rest.get(word).copied().unwrap_or_default();
@@ -243,15 +264,15 @@ impl Shadow {
             | value >> CELL_BITS << REST_BITS
             | ((entry >> (2 * CELL_BITS)) as u32) << (REST_BITS + u32::BITS - CELL_BITS);
         let bits = [entry as u32, (entry >> CELL_BITS) as u32, value, last];
-        Ok(bits.map(Cell::from_bits))
+        Ok(bits.map(ByteCell::from_bits))
     }
 
-    fn set_cells(&mut self, word: usize, cells: [Cell; 4]) {
-        let [first, second, third, last] = cells.map(Cell::bits);
+    fn set_cells(&mut self, word: usize, cells: [ByteCell; 4]) {
+        let [first, second, third, last] = cells.map(ByteCell::bits);
         let over = last >> REST_BITS;
         let entry = u64::from(over >> (u32::BITS - CELL_BITS)) << (2 * CELL_BITS);
         let entry = entry | u64::from(second) << CELL_BITS | u64::from(first);
-        self.words[word].0 = Entry::SPLIT | entry;
+        self.words[word].0 = ShadowWord::SPLIT | entry;
         self.values[word] = over << CELL_BITS | third;
         let [a, b, c, _] = last.to_le_bytes();
         if self.rest.len() <= word {
@@ -268,20 +289,20 @@ impl Shadow {
             self.rest.reserve_exact(room - self.rest.len());
         }
         self.rest.resize(words, [0; 3]);
-        if self.rest.capacity() != room && self.events.limit() > self.event_limit() {
+        if self.rest.capacity() != room && self.epochs.limit() > self.event_limit() {
             self.renumber();
         }
     }
 
     /// Whether all that is known of the bytes of a split word lies before everything that comes.
     fn is_over(&self, word: usize) -> bool {
-        let cells = self.cells_or_part(word);
+        let cells = self.cells_or_split_word(word);
         cells.is_ok_and(|cells| cells.iter().all(|&cell| self.classes.is_over(cell)))
     }
 
     /// A word about which nothing need be known is whole.
     fn join(&mut self, word: usize) {
-        self.words[word] = Entry::default();
+        self.words[word] = ShadowWord::default();
         self.values[word] = 0;
         if let Some(rest) = self.rest.get_mut(word) {
             *rest = [0; 3];
@@ -289,54 +310,57 @@ impl Shadow {
     }
 
     /// The bytes of a word are told apart.
-    fn split(&mut self, word: usize, now: &Now) {
+    fn split(&mut self, word: usize, current: &CurrentAccess) {
         let entry = self.words[word];
         for _ in 0..2 {
             match self.pack_entry(entry) {
                 Ok(cell) => return self.set_cells(word, [cell; 4]),
-                Err(Refusal::Full) if self.collect(now) => {}
+                Err(PackError::Full) if self.collect(current) => {}
                 Err(_) => break,
             }
         }
-        if self.parts.len() < MAX_PARTS {
-            self.add_part(word, [entry; 4]);
+        if self.split_words.len() < MAX_SPLIT_WORDS {
+            self.add_split_word(word, [entry; 4]);
         } else {
-            self.set_cells(word, [Cell::default(); 4]);
+            self.set_cells(word, [ByteCell::default(); 4]);
         }
     }
 
     /// The cell of a byte of a word.
-    fn pack_entry(&mut self, entry: Entry) -> Result<Cell, Refusal> {
-        let mut doers = [Doer::default(); 3];
-        for (doer, mark) in doers.iter_mut().zip(entry.last().all()) {
-            if let Some(Access { event, thread }) = self.events.get(mark) {
-                let action = self.classes.action(event).ok_or(Refusal::Full)?;
-                *doer = Doer { thread: thread as u16, action };
+    fn pack_entry(&mut self, entry: ShadowWord) -> Result<ByteCell, PackError> {
+        let mut accessors = [Accessor::default(); 3];
+        for (accessor, access_id) in accessors.iter_mut().zip(entry.last().all()) {
+            if let Some(Access { epoch, thread }) = self.epochs.get(access_id) {
+                let action = self.classes.action(epoch).ok_or(PackError::Full)?;
+                *accessor = Accessor { thread: thread as u16, action };
             }
         }
-        let [writer, mut first, mut second] = doers;
+        let [writer, mut first, mut second] = accessors;
         if first.is_nobody() {
             std::mem::swap(&mut first, &mut second);
         }
-        let last = Last { writer, readers: [first, second] };
-        self.pack(&Known { last, more: More::None })
+        let last = LastAccesses { writer, readers: [first, second] };
+        self.pack(&ByteHistory { last, other_readers: OtherReaders::None })
     }
 
     /// The cell for what is known, in a shorter form if need be and if that tells enough.
-    fn pack(&mut self, known: &Known) -> Result<Cell, Refusal> {
+    fn pack(&mut self, known: &ByteHistory) -> Result<ByteCell, PackError> {
         let packed = self.classes.pack(known);
-        let spare = if self.in_part { MAX_PARTS } else { SPARE_PARTS };
-        if packed != Err(Refusal::Unfit) || self.parts.len() < spare {
+        let spare = if self.partially_synchronised { MAX_SPLIT_WORDS } else { SPARE_SPLIT_WORDS };
+        if packed != Err(PackError::Unfit) || self.split_words.len() < spare {
             return packed;
         }
-        let shorter = if self.in_part { None } else { self.classes.shorten(known) };
+        let shorter = if self.partially_synchronised { None } else { self.classes.shorten(known) };
         let shorter = match shorter {
-            None if self.parts.len() < MAX_PARTS => return Err(Refusal::Unfit),
+            None if self.split_words.len() < MAX_SPLIT_WORDS => return Err(PackError::Unfit),
             // The first reader will do.
             None => {
-                let Last { writer, readers: [first, _] } = known.last;
-                let readers = [first, Doer::default()];
-                Known { last: Last { writer, readers }, more: More::None }
+                let LastAccesses { writer, readers: [first, _] } = known.last;
+                let readers = [first, Accessor::default()];
+                ByteHistory {
+                    last: LastAccesses { writer, readers },
+                    other_readers: OtherReaders::None,
+                }
             }
             Some(shorter) => shorter,
         };
@@ -344,38 +368,40 @@ impl Shadow {
     }
 
     /// Visits some bytes of a split word. The first race, and at which byte.
-    fn visit_bytes(
+    fn check_bytes(
         &mut self,
         word: usize,
         mut bytes: Range<usize>,
-        now: &Now,
+        current: &CurrentAccess,
     ) -> Option<(Race, usize)> {
         let mut race = None;
         while !bytes.is_empty() {
-            let before = match self.cells_or_part(word) {
+            let before = match self.cells_or_split_word(word) {
                 Ok(cells) => cells,
-                Err(part) => {
+                Err(split_word) => {
                     for byte in bytes {
-                        let found = self.visit_part(part, byte, now);
+                        let found = self.check_split_word(split_word, byte, current);
                         race = race.or(found.map(|race| (race, byte)));
                     }
                     return race;
                 }
             };
             let mut cells = before;
-            let visited = self.visit_cells(&mut cells, &mut bytes, now, &mut race);
+            let visited = self.check_cells(&mut cells, &mut bytes, current, &mut race);
             if cells != before {
                 self.set_cells(word, cells);
             }
             match visited {
                 Ok(()) => return race,
-                Err(Refusal::Full) if self.collect(now) => {}
-                Err(_) if self.parts.len() < MAX_PARTS => self.move_to_part(word, cells, now),
+                Err(PackError::Full) if self.collect(current) => {}
+                Err(_) if self.split_words.len() < MAX_SPLIT_WORDS => {
+                    self.move_to_split_word(word, cells, current);
+                }
                 Err(_) => {
                     let cell = &mut cells[bytes.start];
                     // Where not even a new beginning finds a place, this access is not taken note of.
-                    bytes.start += usize::from(*cell == Cell::default());
-                    *cell = Cell::default();
+                    bytes.start += usize::from(*cell == ByteCell::default());
+                    *cell = ByteCell::default();
                     self.set_cells(word, cells);
                 }
             }
@@ -384,20 +410,20 @@ impl Shadow {
     }
 
     /// Visits cells as long as what is known then fits into them.
-    fn visit_cells(
+    fn check_cells(
         &mut self,
-        cells: &mut [Cell; 4],
+        cells: &mut [ByteCell; 4],
         bytes: &mut Range<usize>,
-        now: &Now,
+        current: &CurrentAccess,
         race: &mut Option<(Race, usize)>,
-    ) -> Result<(), Refusal> {
-        let mut event = now.access.event;
-        self.events.see(event);
-        if self.coarse {
-            event.pc = vague(now.program, event.pc);
+    ) -> Result<(), PackError> {
+        let mut epoch = current.access.epoch;
+        self.epochs.see(epoch);
+        if self.instructions_merged {
+            epoch.pc = ambiguous(current.program, epoch.pc);
         }
-        let action = self.classes.action(event).ok_or(Refusal::Full)?;
-        let own = Doer { thread: now.access.thread as u16, action };
+        let action = self.classes.action(epoch).ok_or(PackError::Full)?;
+        let own = Accessor { thread: current.access.thread as u16, action };
         let mut previous = None;
         while bytes.start < bytes.end {
             let byte = bytes.start;
@@ -405,7 +431,7 @@ impl Shadow {
             // The bytes of a half mostly have the same past.
             let (after, found) = match previous {
                 Some((same, after, found)) if same == before => (after, found),
-                _ => self.visit_cell(before, own, now)?,
+                _ => self.check_cell(before, own, current)?,
             };
             previous = Some((before, after, found));
             cells[byte] = after;
@@ -415,15 +441,15 @@ impl Shadow {
         Ok(())
     }
 
-    fn visit_cell(
+    fn check_cell(
         &mut self,
-        cell: Cell,
-        own: Doer,
-        now: &Now,
-    ) -> Result<(Cell, Option<Race>), Refusal> {
-        let mut known = Known::default();
+        cell: ByteCell,
+        own: Accessor,
+        current: &CurrentAccess,
+    ) -> Result<(ByteCell, Option<Race>), PackError> {
+        let mut known = ByteHistory::default();
         if self.classes.is_over(cell) {
-            match now.kind {
+            match current.kind {
                 AccessKind::Read => known.last.readers[0] = own,
                 AccessKind::Write | AccessKind::Atomic => known.last.writer = own,
             }
@@ -431,62 +457,71 @@ impl Shadow {
         }
         let before = self.classes.unpack(cell);
         known = before;
-        if self.in_part {
-            known.more = More::None;
+        if self.partially_synchronised {
+            known.other_readers = OtherReaders::None;
         }
-        let race = if known.more == More::None {
-            now.visit_byte(&self.classes, &mut known, own)
+        let race = if known.other_readers == OtherReaders::None {
+            current.check_byte(&self.classes, &mut known, own)
         } else {
-            now.visit_shortened(&self.classes, &mut known, own)?
+            current.check_shortened(&self.classes, &mut known, own)?
         };
         let cell = if known == before { cell } else { self.pack(&known)? };
         Ok((cell, race))
     }
 
-    fn visit_part(&mut self, part: usize, byte: usize, now: &Now) -> Option<Race> {
-        let mark = match now.mark {
-            Mark::NONE => Mark::new(self.number(now.access.event), now.access.thread as usize),
-            mark => mark,
+    fn check_split_word(
+        &mut self,
+        split_word: usize,
+        byte: usize,
+        current: &CurrentAccess,
+    ) -> Option<Race> {
+        let access_id = match current.access_id {
+            ShortAccessId::NONE => ShortAccessId::new(
+                self.number(current.access.epoch),
+                current.access.thread as usize,
+            ),
+            access_id => access_id,
         };
-        let now = Now { mark, ..*now };
-        let part = self.parts.get_mut(part)?;
-        part.bytes[byte].visit(&self.events, &now, None)
+        let current = CurrentAccess { access_id, ..*current };
+        let split_word = self.split_words.get_mut(split_word)?;
+        split_word.bytes[byte].check(&self.epochs, &current, None)
     }
 
     /// Gives the bytes of a word that has cells entries.
-    fn move_to_part(&mut self, word: usize, cells: [Cell; 4], now: &Now) {
+    fn move_to_split_word(&mut self, word: usize, cells: [ByteCell; 4], current: &CurrentAccess) {
         // The marks of an access to whole words must stay what they are.
-        if now.mark == Mark::NONE && self.events.is_full() {
+        if current.access_id == ShortAccessId::NONE && self.epochs.is_full() {
             self.renumber();
         }
-        let Self { events, classes, .. } = self;
+        let Self { epochs, classes, .. } = self;
         let entries = cells.map(|cell| {
-            let mut marks = [Mark::default(); 3];
-            for (mark, doer) in marks.iter_mut().zip(classes.unpack(cell).last.all()) {
-                if let Some(Access { event, thread }) = classes.access(doer) {
-                    *mark = Mark::new(events.number(event), thread as usize);
+            let mut access_ids = [ShortAccessId::default(); 3];
+            for (access_id, accessor) in access_ids.iter_mut().zip(classes.unpack(cell).last.all())
+            {
+                if let Some(Access { epoch, thread }) = classes.access(accessor) {
+                    *access_id = ShortAccessId::new(epochs.number(epoch), thread as usize);
                 }
             }
-            let [writer, first, second] = marks;
-            Entry::of(Last { writer, readers: [first, second] })
+            let [writer, first, second] = access_ids;
+            ShadowWord::of(LastAccesses { writer, readers: [first, second] })
         });
-        self.add_part(word, entries);
+        self.add_split_word(word, entries);
     }
 
-    fn add_part(&mut self, word: usize, bytes: [Entry; 4]) {
+    fn add_split_word(&mut self, word: usize, bytes: [ShadowWord; 4]) {
         // The usual doubling would leave half of the list empty.
-        if self.parts.len() == self.parts.capacity() {
-            self.parts.reserve_exact(self.parts.len() / 8 + 4);
+        if self.split_words.len() == self.split_words.capacity() {
+            self.split_words.reserve_exact(self.split_words.len() / 8 + 4);
         }
-        self.words[word].0 = Entry::SPLIT | Entry::PART;
-        self.values[word] = self.parts.len() as u32;
-        self.parts.push(Part { word: word as u32, bytes });
+        self.words[word].0 = ShadowWord::SPLIT | ShadowWord::PART;
+        self.values[word] = self.split_words.len() as u32;
+        self.split_words.push(SplitWord { word: word as u32, bytes });
     }
 
     /// Gives up classes that no cell is of, or that need not be told apart. False, and nothing done, where that was of little
     /// use the last time.
-    fn collect(&mut self, now: &Now) -> bool {
-        if self.crowded {
+    fn collect(&mut self, current: &CurrentAccess) -> bool {
+        if self.nearly_full {
             return false;
         }
         let mut used = [false; NUMBERS];
@@ -496,25 +531,28 @@ impl Shadow {
         });
         let numbers = self.classes.keep(&used);
         self.each_cell(|cell| Some(cell.with_class(numbers[cell.class()])));
-        if self.classes.is_crowded() && !self.in_part {
+        if self.classes.is_nearly_full() && !self.partially_synchronised {
             // What a warp did before its lanes met last, nobody can tell from what it did before that.
-            self.recast(|event| {
-                let warp = usize::from(event.warp) % WARPS;
-                let met = now.clocks[warp][warp];
-                Event { clock: if event.clock < met { met - 1 } else { event.clock }, ..event }
+            self.rewrite_epochs(|epoch| {
+                let warp = usize::from(epoch.warp) % WARPS;
+                let met = current.clocks[warp][warp];
+                Epoch { clock: if epoch.clock < met { met - 1 } else { epoch.clock }, ..epoch }
             });
         }
-        if self.classes.is_crowded() {
-            self.recast(|event| Event { pc: vague(now.program, event.pc), ..event });
-            self.coarse = true;
+        if self.classes.is_nearly_full() {
+            self.rewrite_epochs(|epoch| Epoch {
+                pc: ambiguous(current.program, epoch.pc),
+                ..epoch
+            });
+            self.instructions_merged = true;
         }
-        self.crowded = self.classes.is_crowded();
+        self.nearly_full = self.classes.is_nearly_full();
         true
     }
 
     /// Changes the events of all cells, if there is room for that.
-    fn recast(&mut self, change: impl Fn(Event) -> Event) {
-        let (old, mut new) = (std::mem::take(&mut self.classes), Classes::default());
+    fn rewrite_epochs(&mut self, change: impl Fn(Epoch) -> Epoch) {
+        let (old, mut new) = (std::mem::take(&mut self.classes), ByteClasses::default());
         let fits = self.each_cell(|cell| new.take(&old, cell, &change).map(|_| cell));
         if !fits {
             self.classes = old;
@@ -525,18 +563,18 @@ impl Shadow {
     }
 
     /// Changes the cells of all split words, as long as that gives any. Words of which nothing is known are whole then.
-    fn each_cell(&mut self, mut change: impl FnMut(Cell) -> Option<Cell>) -> bool {
+    fn each_cell(&mut self, mut change: impl FnMut(ByteCell) -> Option<ByteCell>) -> bool {
         for word in 0..self.rest.len() {
             if !self.words[word].is_split() {
                 continue;
             }
-            let Ok(cells) = self.cells_or_part(word) else { continue };
+            let Ok(cells) = self.cells_or_split_word(word) else { continue };
             let mut changed = cells;
             for cell in &mut changed {
                 let Some(new) = change(*cell) else { return false };
                 *cell = new;
             }
-            if changed == [Cell::default(); 4] {
+            if changed == [ByteCell::default(); 4] {
                 self.join(word);
             } else if changed != cells {
                 self.set_cells(word, changed);
@@ -547,9 +585,9 @@ impl Shadow {
 
     /// Bytes.
     pub fn bytes(&self) -> usize {
-        let words = self.words.len() * (size_of::<Entry>() + size_of::<u32>());
+        let words = self.words.len() * (size_of::<ShadowWord>() + size_of::<u32>());
         let cells = self.rest.capacity() * size_of::<[u8; 3]>();
-        let parts = self.parts.capacity() * size_of::<Part>();
-        words + cells + parts + self.events.bytes() + self.classes.bytes()
+        let split_words = self.split_words.capacity() * size_of::<SplitWord>();
+        words + cells + split_words + self.epochs.bytes() + self.classes.bytes()
     }
 }

@@ -1,7 +1,7 @@
+use crate::instruments::check::epochs::EpochTable;
 use crate::instruments::check::global::packed::*;
-use crate::instruments::check::stamps::Events;
 
-fn packed(column: &Column) -> usize {
+fn packed(column: &PageColumn) -> usize {
     let mut bytes = Vec::new();
     write(column, &mut bytes);
     let mut from = &bytes[..];
@@ -42,37 +42,37 @@ fn columns_are_short_and_come_back() {
 fn pages_come_back() {
     let mut page = Page::default();
     for at in 0..PAGE {
-        let stamp = |event: usize| Events::stamp(event as u32, at * 5);
-        page.writers.set(at, stamp(1 + at / 3));
-        page.readers[0].set(at, stamp(1 + at / 32));
+        let access_id = |epoch: usize| EpochTable::access_id(epoch as u32, at * 5);
+        page.writers.set(at, access_id(1 + at / 3));
+        page.readers[0].set(at, access_id(1 + at / 32));
         if at % 3 == 1 {
-            page.readers[1].set(at, stamp(7));
+            page.readers[1].set(at, access_id(7));
         }
         page.values.set(at, 2, at as u32 * 777);
     }
     for strong in [false, true] {
         if strong {
-            page.strong_writers.get_or_insert_default().set(5, Events::stamp(3, 3));
+            page.strong_writers.get_or_insert_default().set(5, EpochTable::access_id(3, 3));
         }
         let mut bytes = pack(&page);
-        let check = |bytes: &[u8], events: u32| {
+        let check = |bytes: &[u8], epochs: u32| {
             let back = unpack(bytes);
             let all = |page: &Page| {
-                let strong = page.strong_writers.as_ref().map(|stamps| stamps.column());
-                let readers = [&page.readers[0], &page.readers[1]].map(Stamps::column);
+                let strong = page.strong_writers.as_ref().map(|access_ids| access_ids.column());
+                let readers = [&page.readers[0], &page.readers[1]].map(AccessIds::column);
                 (page.writers.column(), strong, readers, page.values.column())
             };
             let (mut old, new) = (all(&page), all(&back));
             let columns = [&mut old.0].into_iter().chain(&mut old.1).chain(&mut old.2);
-            for stamp in columns.flatten().filter(|stamp| **stamp != 0) {
-                *stamp += events << 5;
+            for access_id in columns.flatten().filter(|access_id| **access_id != 0) {
+                *access_id += epochs << 5;
             }
             assert_eq!(old, new);
         };
         check(&bytes, 0);
-        change(&mut bytes, &mut |stamp| {
-            if !stamp.is_nobody() {
-                *stamp = Stamp::from_bits(stamp.bits() + (9 << 5));
+        change(&mut bytes, &mut |access_id| {
+            if !access_id.is_nobody() {
+                *access_id = AccessId::from_bits(access_id.bits() + (9 << 5));
             }
         });
         check(&bytes, 9);

@@ -35,7 +35,7 @@ fn watched_from(
     let registers = Registers::new(&program);
     let mut races = GlobalRaces::new([(UNITS / THREADS) as u32, 1, 1], true);
     races.limit = usize::MAX;
-    let mut order = Order::new(false, races.blocks());
+    let mut order = HappensBefore::new(false, races.blocks());
     let clocks = Box::new([[1; 32]; 32]);
     order.begin(1, 8, &clocks);
     let mut log = Log::default();
@@ -57,7 +57,7 @@ fn watched_from(
                     size,
                     mask: u32::MAX,
                     done: u32::MAX,
-                    telling: u32::MAX,
+                    representative_lanes: u32::MAX,
                     addresses: &addresses,
                     block: [block as u32, 0, 0],
                     warp: warp as u32,
@@ -88,7 +88,7 @@ fn watched_from(
 /// Bytes of shadow for each byte of a buffer.
 fn bytes_per_byte(size: u32, accesses: &[(AccessKind, Unit)]) -> f64 {
     let (races, _) = watched(size, accesses, |_| {});
-    let held: usize = races.pages.values().map(Slot::bytes).sum();
+    let held: usize = races.pages.values().map(PageSlot::bytes).sum();
     assert_eq!(races.held, held, "counted otherwise");
     races.bytes() as f64 / (UNITS * u64::from(size)) as f64
 }
@@ -118,13 +118,13 @@ fn pages_that_were_put_aside_find_the_same() {
         let (races, log) = watched(size, &accesses, |races| {
             turn += 1;
             if turn % 300 == 0 {
-                races.put_aside();
+                races.pack_pages();
             }
             if turn % 900 == 0 {
-                races.tidy_events(None);
+                races.compact_epochs(None);
             }
         });
-        assert_eq!(races.held, races.pages.values().map(Slot::bytes).sum::<usize>());
+        assert_eq!(races.held, races.pages.values().map(PageSlot::bytes).sum::<usize>());
         assert_eq!(format!("{:?}", log.raw), format!("{:?}", usual.raw), "units of {size}");
     }
 }
@@ -138,7 +138,7 @@ fn a_race_with_a_forgotten_thread_is_still_found() {
         turn += 1;
         if turn % 500 == 0 {
             races.forget_threads();
-            races.put_aside();
+            races.pack_pages();
             after = races.bytes();
         }
     });

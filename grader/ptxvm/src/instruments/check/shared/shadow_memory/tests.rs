@@ -3,7 +3,7 @@ mod partial;
 use super::*;
 use crate::finding::RaceKind;
 use crate::instruments::check::clocks::Clocks;
-use crate::instruments::check::order::vector_clock::Seen;
+use crate::instruments::check::order::vector_clock::WarpClock;
 
 /// A word, with everything in full.
 #[derive(Clone, Copy, Default)]
@@ -15,36 +15,42 @@ struct Plain {
 
 impl Plain {
     /// `byte`: a third reader counts where the two others are of one warp.
-    fn visit(&mut self, now: &Now, value: Option<u32>, byte: bool) -> Option<(RaceKind, Access)> {
+    fn check(
+        &mut self,
+        current: &CurrentAccess,
+        value: Option<u32>,
+        byte: bool,
+    ) -> Option<(RaceKind, Access)> {
         let unordered = |old: Option<Access>| {
             let old = old?;
-            let (by, own) = (usize::from(old.event.warp), now.warp());
+            let (by, own) = (usize::from(old.epoch.warp), current.warp());
             let before = if by == own {
-                old.event.clock < now.met || now.own.covers(old.event.clock, old.thread % 32)
+                old.epoch.clock < current.met
+                    || current.own.covers(old.epoch.clock, old.thread % 32)
             } else {
-                old.event.clock <= now.clocks[own][by]
+                old.epoch.clock <= current.clocks[own][by]
             };
             (!before).then_some(old)
         };
         let conflict = |old| {
             unordered(old).filter(|old| {
-                let both_strong = old.event.strong && now.access.event.strong;
-                old.thread != now.access.thread && !both_strong
+                let both_strong = old.epoch.strong && current.access.epoch.strong;
+                old.thread != current.access.thread && !both_strong
             })
         };
         let written = conflict(self.writer);
         let [first, second] = self.readers;
-        if now.kind == AccessKind::Read {
+        if current.kind == AccessKind::Read {
             match unordered(first) {
-                None => self.readers[0] = Some(now.access),
-                Some(old) if old.thread == now.access.thread => {}
+                None => self.readers[0] = Some(current.access),
+                Some(old) if old.thread == current.access.thread => {}
                 Some(old) => {
-                    let own = now.access.event.warp;
+                    let own = current.access.epoch.warp;
                     let one_warp = |second: Access| {
-                        second.event.warp == old.event.warp && old.event.warp != own
+                        second.epoch.warp == old.epoch.warp && old.epoch.warp != own
                     };
                     if unordered(second).is_none_or(|second| byte && one_warp(second)) {
-                        self.readers[1] = Some(now.access);
+                        self.readers[1] = Some(current.access);
                     }
                 }
             }
@@ -52,26 +58,43 @@ impl Plain {
         }
         let read = conflict(first).or_else(|| conflict(second));
         let written = written.filter(|_| value.is_none() || value != self.value);
-        if now.access.event.strong && self.writer.is_some_and(|old| !old.event.strong) {
+        if current.access.epoch.strong && self.writer.is_some_and(|old| !old.epoch.strong) {
             let place = self.readers.iter_mut().find(|old| unordered(**old).is_none());
             if let Some(place) = place {
                 *place = self.writer;
             }
         }
-        self.writer = Some(now.access);
+        self.writer = Some(current.access);
         self.value = value;
         let written = written.map(|old| (RaceKind::WriteAfterWrite, old));
         let kind = |old: &Access| {
-            if old.event.writes { RaceKind::WriteAfterWrite } else { RaceKind::WriteAfterRead }
+            if old.epoch.writes { RaceKind::WriteAfterWrite } else { RaceKind::WriteAfterRead }
         };
         written.or(read.map(|old| (kind(&old), old)))
     }
 }
 
 /// An access of which nothing is known beside these, of a warp whose lanes met at its clock `met`.
-fn access_of(event: Event, thread: u32, clocks: &Clocks, met: u32, kind: AccessKind) -> Now<'_> {
-    let (mark, access, own) = (Mark::NONE, Access { event, thread }, Seen::default());
-    Now { mark, access, clocks, met, own, kind, value: None, unchanged: false, program: None }
+fn access_of(
+    epoch: Epoch,
+    thread: u32,
+    clocks: &Clocks,
+    met: u32,
+    kind: AccessKind,
+) -> CurrentAccess<'_> {
+    let (access_id, access, own) =
+        (ShortAccessId::NONE, Access { epoch, thread }, WarpClock::default());
+    CurrentAccess {
+        access_id,
+        access,
+        clocks,
+        met,
+        own,
+        kind,
+        value: None,
+        unchanged: false,
+        program: None,
+    }
 }
 
 /// Numbers below a bound, the same for each seed.
@@ -98,12 +121,12 @@ const ALL: usize = 4;
 #[test]
 fn a_few_bytes_find_what_whole_accesses_find() {
     let mut random = random_numbers(1);
-    let mut shadow = Shadow::default();
+    let mut shadow = SharedMemoryShadow::default();
     shadow.begin(WORDS);
     let mut plain = vec![[Plain::default(); 4]; WORDS];
     let mut split = vec![false; WORDS];
     let mut clocks = first_clocks();
-    let (mut met, mut own) = ([1; ALL], [Seen::default(); ALL]);
+    let (mut met, mut own) = ([1; ALL], [WarpClock::default(); ALL]);
     let (mut races, mut quiet, mut highest) = (0, 0, 0);
     for round in 0..150_000u32 {
         // Barriers of all warps at first, then of some, then of single ones only.
@@ -126,12 +149,12 @@ fn a_few_bytes_find_what_whole_accesses_find() {
                 clocks[warp] = joined;
                 clocks[warp][warp] += 1;
                 met[warp] = clocks[warp][warp];
-                own[warp] = Seen::default();
+                own[warp] = WarpClock::default();
                 shadow.raise_floor(warp, &clocks[warp], met[warp], ALL);
             }
-            shadow.learns_in_part();
-            assert!(shadow.events.all_passed(ALL) || !everybody);
-            if shadow.events.all_passed(ALL) {
+            shadow.note_partial_sync();
+            assert!(shadow.epochs.all_passed(ALL) || !everybody);
+            if shadow.epochs.all_passed(ALL) {
                 // Words are whole again.
                 plain.fill([Plain::default(); 4]);
                 split.fill(false);
@@ -144,11 +167,11 @@ fn a_few_bytes_find_what_whole_accesses_find() {
             let upto = clocks[from][from];
             clocks[from][from] += 1;
             if from == to {
-                own[to] = Seen { all: met[to] - 1, lanes: random(1 << 24), upto };
+                own[to] = WarpClock { all: met[to] - 1, lanes: random(1 << 24), upto };
             } else {
                 clocks[to][from] = upto;
             }
-            shadow.learns_in_part();
+            shadow.note_partial_sync();
             shadow.raise_floor(to, &clocks[to], met[to], ALL);
         }
         let (warp, lane) = (random(ALL as u32), random(32));
@@ -159,12 +182,16 @@ fn a_few_bytes_find_what_whole_accesses_find() {
         // Single bytes here and there.
         let size = if size < 4 && word % 8 != 0 { 4 } else { size };
         let writes = kind == AccessKind::Write;
-        let event = Event { clock, pc, warp: warp as u8, strong, writes, valued: size == 4 };
-        let number = if size < 4 { 0 } else { shadow.number(event) };
+        let epoch = Epoch { clock, pc, warp: warp as u8, strong, writes, valued: size == 4 };
+        let number = if size < 4 { 0 } else { shadow.number(epoch) };
         highest = highest.max(number);
-        let now = Now {
-            mark: if number == 0 { Mark::NONE } else { Mark::new(number, lane as usize) },
-            access: Access { event, thread: warp * 32 + lane },
+        let current = CurrentAccess {
+            access_id: if number == 0 {
+                ShortAccessId::NONE
+            } else {
+                ShortAccessId::new(number, lane as usize)
+            },
+            access: Access { epoch, thread: warp * 32 + lane },
             clocks: &clocks,
             met: met[warp as usize],
             own: own[warp as usize],
@@ -174,8 +201,8 @@ fn a_few_bytes_find_what_whole_accesses_find() {
             program: None,
         };
         let address = word * 4 + if size < 4 { random(4 / size) * size } else { 0 };
-        let now = Now { value: now.value.filter(|_| size == 4), ..now };
-        let quick = size == 4 && shadow.visit_quietly(word as usize, &now);
+        let current = CurrentAccess { value: current.value.filter(|_| size == 4), ..current };
+        let quick = size == 4 && shadow.check_fast_path(word as usize, &current);
         let mut wanted = None;
         for at in word..(address + size).div_ceil(4) {
             let whole = size >= 4 && !split[at as usize];
@@ -186,8 +213,8 @@ fn a_few_bytes_find_what_whole_accesses_find() {
             let bytes =
                 if whole { 0..1 } else { address.max(at * 4) % 4..4.min(address + size - at * 4) };
             for byte in bytes {
-                let value = now.value.filter(|_| whole);
-                let found = plain[at as usize][byte as usize].visit(&now, value, !whole);
+                let value = current.value.filter(|_| whole);
+                let found = plain[at as usize][byte as usize].check(&current, value, !whole);
                 wanted = wanted.or(found.map(|(kind, old)| (kind, old, at * 4 + byte)));
             }
         }
@@ -195,39 +222,40 @@ fn a_few_bytes_find_what_whole_accesses_find() {
             quiet += 1;
             assert_eq!(wanted, None, "round {round}");
         } else {
-            let found = shadow.visit(address, size, &now);
+            let found = shadow.check(address, size, &current);
             let named = |(race, at): (Race, u32)| (race.kind, race.other.unwrap(), at);
             // Bytes do not keep whether values are known.
             let plain = |(kind, old, at): (RaceKind, Access, u32)| {
-                (kind, Access { event: Event { valued: false, ..old.event }, ..old }, at)
+                (kind, Access { epoch: Epoch { valued: false, ..old.epoch }, ..old }, at)
             };
             assert_eq!(found.map(named).map(plain), wanted.map(plain), "round {round}");
         }
         races += u32::from(wanted.is_some());
     }
     assert!(races > 1000 && quiet > 1000 && highest > 1500, "{races} {quiet} {highest}");
-    assert!(shadow.events.count() <= shadow.events.limit());
+    assert!(shadow.epochs.count() <= shadow.epochs.limit());
 }
 
 /// The write of a lane after both have read a word, met, and read it again; `quietly` where that is possible.
 fn write_after_second_reads(quietly: bool) -> Option<(RaceKind, Access)> {
-    let mut shadow = Shadow::default();
+    let mut shadow = SharedMemoryShadow::default();
     shadow.begin(2);
     let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
     (clocks[0][0], clocks[1][1]) = (1, 1);
-    let access = |shadow: &mut Shadow, clocks: &Clocks, warp: u8, lane, kind, word: u32| {
-        let clock = clocks[usize::from(warp)][usize::from(warp)];
-        let writes = kind == AccessKind::Write;
-        let event = Event { clock, pc: 0, warp, strong: false, writes, valued: false };
-        let now = Now {
-            mark: Mark::new(shadow.number(event), lane),
-            ..access_of(event, u32::from(warp) * 32 + lane as u32, clocks, clock, kind)
+    let access =
+        |shadow: &mut SharedMemoryShadow, clocks: &Clocks, warp: u8, lane, kind, word: u32| {
+            let clock = clocks[usize::from(warp)][usize::from(warp)];
+            let writes = kind == AccessKind::Write;
+            let epoch = Epoch { clock, pc: 0, warp, strong: false, writes, valued: false };
+            let current = CurrentAccess {
+                access_id: ShortAccessId::new(shadow.number(epoch), lane),
+                ..access_of(epoch, u32::from(warp) * 32 + lane as u32, clocks, clock, kind)
+            };
+            if quietly && shadow.check_fast_path(word as usize, &current) {
+                return None;
+            }
+            shadow.check(word * 4, 4, &current).map(|(race, _)| (race.kind, race.other.unwrap()))
         };
-        if quietly && shadow.visit_quietly(word as usize, &now) {
-            return None;
-        }
-        shadow.visit(word * 4, 4, &now).map(|(race, _)| (race.kind, race.other.unwrap()))
-    };
     // Another warp, with which nobody has met: what comes later is not told apart by a number.
     access(&mut shadow, &clocks, 1, 0, AccessKind::Read, 1);
     for _ in 0..2 {
@@ -246,7 +274,7 @@ fn write_after_second_reads(quietly: bool) -> Option<(RaceKind, Access)> {
 fn a_quick_read_is_not_dropped_where_the_known_ones_lie_before_it() {
     for quietly in [false, true] {
         let (kind, other) = write_after_second_reads(quietly).unwrap();
-        assert_eq!((kind, other.thread, other.event.clock), (RaceKind::WriteAfterRead, 1, 2));
+        assert_eq!((kind, other.thread, other.epoch.clock), (RaceKind::WriteAfterRead, 1, 2));
     }
 }
 
@@ -255,11 +283,11 @@ fn a_quick_read_is_not_dropped_where_the_known_ones_lie_before_it() {
 /// The most entries elsewhere that there were at a time.
 fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: bool) -> usize {
     let mut random = random_numbers(7);
-    let mut shadow = Shadow::default();
+    let mut shadow = SharedMemoryShadow::default();
     shadow.begin(bytes as usize / 4);
     let mut plain = vec![Plain::default(); bytes as usize];
     let mut clocks = first_clocks();
-    let (mut races, mut unnamed, mut parts) = (0, 0, 0);
+    let (mut races, mut unnamed, mut split_words) = (0, 0, 0);
     for round in 0..200_000 {
         let of_all = random(4000) == 0;
         if of_all {
@@ -270,9 +298,9 @@ fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: b
                 clocks[warp][warp] = latest + 1;
                 shadow.raise_floor(warp, &clocks[warp], clocks[warp][warp], warps);
             }
-            shadow.learns_in_part();
+            shadow.note_partial_sync();
             shadow.settle(warps);
-            assert!(!shadow.in_part);
+            assert!(!shadow.partially_synchronised);
         }
         let (warp, lane) = (random(warps as u32), random(32));
         if random(meeting) == 0 {
@@ -290,16 +318,16 @@ fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: b
         let address = address * size;
         let (pc, strong) = (random(pcs), !racing && random(50) == 0);
         let writes = kind == AccessKind::Write;
-        let event = Event { clock, pc, warp: warp as u8, strong, writes, valued: false };
-        let mut now = access_of(event, thread, &clocks, clock, kind);
+        let epoch = Epoch { clock, pc, warp: warp as u8, strong, writes, valued: false };
+        let mut current = access_of(epoch, thread, &clocks, clock, kind);
         if size == 4 {
-            now.mark = Mark::new(shadow.number(event), lane as usize);
+            current.access_id = ShortAccessId::new(shadow.number(epoch), lane as usize);
         }
         let mut wanted = None;
         for byte in address..address + size {
-            wanted = wanted.or(plain[byte as usize].visit(&now, None, true));
+            wanted = wanted.or(plain[byte as usize].check(&current, None, true));
         }
-        let found = shadow.visit(address, size, &now).map(|(race, _)| race);
+        let found = shadow.check(address, size, &current).map(|(race, _)| race);
         assert_eq!(found.map(|race| race.kind), wanted.map(|(kind, _)| kind), "round {round}");
         if let (Some(found), Some(_)) = (found, wanted) {
             races += 1;
@@ -307,21 +335,22 @@ fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: b
             assert!(found.other.is_none_or(|named| named.thread != thread));
             assert!(found.kind == RaceKind::WriteAfterRead || found.other.is_some());
         }
-        parts = shadow.parts.len().max(parts);
+        split_words = shadow.split_words.len().max(split_words);
         // All of it as bytes, and what does not depend on the size. Each access of a word has an event here.
-        let bound = bytes as usize / 4 * 15 + size_of::<Part>() * parts / 8 * 9 + (5 << 10);
-        assert!(shadow.bytes() - shadow.events.bytes() <= bound, "{} bytes", shadow.bytes());
+        let bound =
+            bytes as usize / 4 * 15 + size_of::<SplitWord>() * split_words / 8 * 9 + (5 << 10);
+        assert!(shadow.bytes() - shadow.epochs.bytes() <= bound, "{} bytes", shadow.bytes());
     }
     assert_eq!(races > 0, racing);
     assert!(unnamed * 10 <= races, "{unnamed} of {races}");
-    parts
+    split_words
 }
 
 #[test]
 fn bytes_find_what_whole_accesses_find() {
     for (warps, bytes) in [(32, 1 << 12), (4, 1 << 9)] {
-        let parts = bytes_at_random(warps, bytes, [3, 1000], true);
-        assert!(parts <= SPARE_PARTS, "{parts}");
+        let split_words = bytes_at_random(warps, bytes, [3, 1000], true);
+        assert!(split_words <= SPARE_SPLIT_WORDS, "{split_words}");
     }
     assert_eq!(bytes_at_random(32, 1 << 12, [4, 100], false), 0);
 }
@@ -338,7 +367,7 @@ fn bytes_of_many_classes_find_what_whole_accesses_find() {
 /// What thread `last` finds when it accesses a word that thread 0 has set to 0 and added to, with a meeting of warp 0 or of both
 /// warps between.
 fn after_an_addition(last: (u32, AccessKind), met: bool, barrier: bool) -> Option<RaceKind> {
-    let mut shadow = Shadow::default();
+    let mut shadow = SharedMemoryShadow::default();
     shadow.begin(1);
     let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
     (clocks[0][0], clocks[1][1]) = (1, 1);
@@ -356,13 +385,13 @@ fn after_an_addition(last: (u32, AccessKind), met: bool, barrier: bool) -> Optio
         let warp = (thread / 32) as u8;
         let clock = clocks[usize::from(warp)][usize::from(warp)];
         let (strong, writes) = (kind == AccessKind::Atomic, kind != AccessKind::Read);
-        let event = Event { clock, pc: step as u32, warp, strong, writes, valued: false };
-        let now = Now {
-            mark: Mark::new(shadow.number(event), thread as usize % 32),
-            ..access_of(event, thread, &clocks, clocks[0][0], kind)
+        let epoch = Epoch { clock, pc: step as u32, warp, strong, writes, valued: false };
+        let current = CurrentAccess {
+            access_id: ShortAccessId::new(shadow.number(epoch), thread as usize % 32),
+            ..access_of(epoch, thread, &clocks, clocks[0][0], kind)
         };
-        if !shadow.visit_quietly(0, &now) {
-            found = shadow.visit(0, 4, &now).map(|(race, _)| race.kind);
+        if !shadow.check_fast_path(0, &current) {
+            found = shadow.check(0, 4, &current).map(|(race, _)| race.kind);
         }
     }
     found
@@ -387,7 +416,7 @@ fn an_atomic_does_not_hide_the_plain_write_before_it() {
 /// What the last of some accesses of `size` bytes finds. So many of the threads 0, 1 and 40 read, the lanes of the first warp meet, and
 /// thread 0 stores; or if none reads, thread 0 stores and thread 40 does, by which the byte may stay `unchanged`.
 fn store_after(readers: u32, size: u32, unchanged: bool) -> Option<RaceKind> {
-    let mut shadow = Shadow::default();
+    let mut shadow = SharedMemoryShadow::default();
     shadow.begin(1);
     let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
     (clocks[0][0], clocks[1][1]) = (1, 1);
@@ -408,14 +437,14 @@ fn store_after(readers: u32, size: u32, unchanged: bool) -> Option<RaceKind> {
         }
         let warp = (thread / 32) as u8;
         let clock = clocks[usize::from(warp)][usize::from(warp)];
-        let event = Event { clock, pc: writes.into(), warp, strong: false, writes, valued: false };
-        let now = Now {
-            mark: Mark::new(shadow.number(event), thread as usize % 32),
+        let epoch = Epoch { clock, pc: writes.into(), warp, strong: false, writes, valued: false };
+        let current = CurrentAccess {
+            access_id: ShortAccessId::new(shadow.number(epoch), thread as usize % 32),
             unchanged,
-            ..access_of(event, thread, &clocks, clock, kind)
+            ..access_of(epoch, thread, &clocks, clock, kind)
         };
-        if size < 4 || !shadow.visit_quietly(0, &now) {
-            found = shadow.visit(0, size, &now).map(|(race, _)| race.kind);
+        if size < 4 || !shadow.check_fast_path(0, &current) {
+            found = shadow.check(0, size, &current).map(|(race, _)| race.kind);
         }
     }
     found
@@ -441,7 +470,7 @@ fn flags_of_one_byte_may_be_set_by_many() {
 fn rows_find_and_leave_what_single_lanes_do() {
     let mut random = random_numbers(5);
     let words = 80;
-    let mut shadows = [Shadow::default(), Shadow::default()];
+    let mut shadows = [SharedMemoryShadow::default(), SharedMemoryShadow::default()];
     let mut clocks = first_clocks();
     let (mut rows, mut races) = ([0; 2], 0);
     for shadow in &mut shadows {
@@ -474,27 +503,28 @@ fn rows_find_and_leave_what_single_lanes_do() {
         let clock = clocks[warp as usize][warp as usize];
         // The same instruction now and then, as in a loop.
         let (pc, valued) = (random(4), writes && size == 4);
-        let event = Event { clock, pc, warp: warp as u8, strong: false, writes, valued };
+        let epoch = Epoch { clock, pc, warp: warp as u8, strong: false, writes, valued };
         let values: Vec<u32> = (0..ROW).map(|_| random(2)).collect();
-        let number = (size == 4).then(|| shadows.each_mut().map(|shadow| shadow.number(event)));
+        let number = (size == 4).then(|| shadows.each_mut().map(|shadow| shadow.number(epoch)));
         let mut found: [Vec<_>; 2] = Default::default();
         for (which, shadow) in shadows.iter_mut().enumerate() {
-            let now = |at: usize| Now {
-                mark: number.map_or(Mark::NONE, |all| Mark::new(all[which], begin + at)),
+            let current = |at: usize| CurrentAccess {
+                access_id: number
+                    .map_or(ShortAccessId::NONE, |all| ShortAccessId::new(all[which], begin + at)),
                 value: valued.then(|| values[at]),
-                ..access_of(event, warp * 32 + (begin + at) as u32, &clocks, clock, kind)
+                ..access_of(epoch, warp * 32 + (begin + at) as u32, &clocks, clock, kind)
             };
             let values = valued.then_some(&values[..]);
-            if size == 4 && which == 0 && shadow.visit_row(first as usize, &now(0), values) {
+            if size == 4 && which == 0 && shadow.check_row(first as usize, &current(0), values) {
                 rows[usize::from(writes)] += 1;
                 continue;
             }
             for at in 0..ROW {
-                let (now, word) = (now(at), first as usize + at);
-                if size == 4 && shadow.visit_quietly(word, &now) {
+                let (current, word) = (current(at), first as usize + at);
+                if size == 4 && shadow.check_fast_path(word, &current) {
                     continue;
                 }
-                found[which].push(shadow.visit(word as u32 * 4, size, &now));
+                found[which].push(shadow.check(word as u32 * 4, size, &current));
             }
         }
         let [by_row, by_lane] = &mut found;
@@ -509,14 +539,15 @@ fn rows_find_and_leave_what_single_lanes_do() {
 
 #[test]
 fn all_sets_note_the_same_rows() {
-    let entry = |marks: [u32; 3]| {
-        let [writer, first, second] = marks.map(|event| Mark::new(event, event as usize));
-        Entry::new(writer, [first, second])
+    let entry = |access_ids: [u32; 3]| {
+        let [writer, first, second] =
+            access_ids.map(|epoch| ShortAccessId::new(epoch, epoch as usize));
+        ShadowWord::new(writer, [first, second])
     };
     let free = entry([2, 1, 0]);
     let others = [[2, 3, 0], [2, 3, 3], [3, 0, 0], [2, 4, 4], [2, 4, 1], [2, 2, 5]].map(entry);
-    let split = Entry(Entry::SPLIT);
-    let (floor, mark) = (2, Mark::new(4, ROW));
+    let split = ShadowWord(ShadowWord::SPLIT);
+    let (floor, access_id) = (2, ShortAccessId::new(4, ROW));
     for odd in others.into_iter().chain([free, split]) {
         for rest in [free, odd] {
             let mut row = [rest; ROW];
@@ -524,8 +555,8 @@ fn all_sets_note_the_same_rows() {
             let results = crate::machine::simd::dispatch::sets().map(|set| {
                 let [mut read, mut written] = [row; 2];
                 let noted = [
-                    (set.note_reads)(&mut read, floor, mark),
-                    (set.note_writes)(&mut written, floor, mark),
+                    (set.note_reads)(&mut read, floor, access_id),
+                    (set.note_writes)(&mut written, floor, access_id),
                     (set.all_read)(&row, floor, floor),
                 ];
                 (noted, read, written)

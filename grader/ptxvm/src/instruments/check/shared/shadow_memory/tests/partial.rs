@@ -6,17 +6,17 @@ use super::*;
 type History = Vec<Access>;
 
 /// Whether an access races with one of a history.
-fn races_with(history: &History, now: &Now) -> bool {
-    let (new, own) = (now.access, now.warp());
+fn races_with(history: &History, current: &CurrentAccess) -> bool {
+    let (new, own) = (current.access, current.warp());
     history.iter().any(|old| {
-        let by = usize::from(old.event.warp);
+        let by = usize::from(old.epoch.warp);
         let before = if by == own {
-            old.event.clock < now.met
+            old.epoch.clock < current.met
         } else {
-            old.event.clock <= now.clocks[own][by]
+            old.epoch.clock <= current.clocks[own][by]
         };
-        let strong = old.event.strong && new.event.strong;
-        !before && !strong && old.thread != new.thread && (old.event.writes || new.event.writes)
+        let strong = old.epoch.strong && new.epoch.strong;
+        !before && !strong && old.thread != new.thread && (old.epoch.writes || new.epoch.writes)
     })
 }
 
@@ -26,7 +26,7 @@ fn pairs_at_random(sizes: &[u32], pcs: u32) -> (u32, u32) {
     const ALL: usize = 8;
     let mut random = random_numbers(11);
     let bytes = 1 << 14;
-    let mut shadow = Shadow::default();
+    let mut shadow = SharedMemoryShadow::default();
     shadow.begin(bytes as usize / 4);
     let mut clocks = first_clocks();
     let mut histories = vec![History::new(); bytes as usize];
@@ -43,7 +43,7 @@ fn pairs_at_random(sizes: &[u32], pcs: u32) -> (u32, u32) {
             for warp in [a, b] {
                 shadow.raise_floor(warp, &clocks[warp], clocks[warp][warp], ALL);
             }
-            shadow.learns_in_part();
+            shadow.note_partial_sync();
         }
         let (warp, lane) = (a as u32, random(32));
         let clock = clocks[a][a];
@@ -52,18 +52,18 @@ fn pairs_at_random(sizes: &[u32], pcs: u32) -> (u32, u32) {
         let writes = random(8) == 0;
         let kind = if writes { AccessKind::Write } else { AccessKind::Read };
         let strong = random(4) == 0;
-        let event = Event { clock, pc: random(pcs), warp: a as u8, strong, writes, valued: false };
-        let mut now = access_of(event, warp * 32 + lane, &clocks, clock, kind);
+        let epoch = Epoch { clock, pc: random(pcs), warp: a as u8, strong, writes, valued: false };
+        let mut current = access_of(epoch, warp * 32 + lane, &clocks, clock, kind);
         if size == 4 {
-            now.mark = Mark::new(shadow.number(event), lane as usize);
+            current.access_id = ShortAccessId::new(shadow.number(epoch), lane as usize);
         }
         let touched = &mut histories[address as usize..(address + size) as usize];
-        let races = touched.iter().any(|history| races_with(history, &now));
+        let races = touched.iter().any(|history| races_with(history, &current));
         for history in touched {
-            history.push(now.access);
+            history.push(current.access);
         }
-        let quiet = size == 4 && shadow.visit_quietly(address as usize / 4, &now);
-        let told = !quiet && shadow.visit(address, size, &now).is_some();
+        let quiet = size == 4 && shadow.check_fast_path(address as usize / 4, &current);
+        let told = !quiet && shadow.check(address, size, &current).is_some();
         assert!(races || !told, "round {round}: {size} bytes at {address}");
         (found, all) = (found + u32::from(told), all + u32::from(races));
         let most = 4 * bytes as usize + (256 << 10);

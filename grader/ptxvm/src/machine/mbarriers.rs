@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{FindingKind, MbarrierMisuse};
-use crate::isa::mbarrier::Word;
+use crate::isa::mbarrier::MbarrierState;
 use crate::isa::names::Pc;
-use crate::lanes::Words;
+use crate::lanes::LaneIndices;
 use crate::machine::async_copies::Copy;
-use crate::machine::warp::split::Status;
+use crate::machine::warp::simt_stack::WarpStatus;
 use crate::machine::warp::state::Warp;
 
 /// Bytes of an object.
@@ -18,8 +18,8 @@ const WARPS: usize = 32;
 
 /// An object between `init` and `inval`.
 #[derive(Clone, Copy, Debug)]
-pub struct Object {
-    pub word: Word,
+pub struct MbarrierObject {
+    pub word: MbarrierState,
     /// Where it was made, and by which thread of the block.
     pub made: Pc,
     pub maker: u32,
@@ -27,7 +27,7 @@ pub struct Object {
 
 /// A copy that arrives when a phase completes.
 #[derive(Clone, Debug)]
-pub struct Attached {
+pub struct AttachedCopy {
     pub copy: Copy,
     pub warp: u32,
     /// Addresses of the objects whose phase waits for it.
@@ -36,7 +36,7 @@ pub struct Attached {
 
 /// Lanes of a warp that found a phase incomplete, and where they did so last.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stall {
+struct FailedWait {
     changes: u64,
     lanes: u32,
     pc: Pc,
@@ -47,13 +47,13 @@ struct Stall {
 #[derive(Debug, Default)]
 pub(crate) struct Mbarriers {
     /// By address.
-    pub objects: BTreeMap<u64, Object>,
-    pub copies: Vec<Attached>,
+    pub objects: BTreeMap<u64, MbarrierObject>,
+    pub copies: Vec<AttachedCopy>,
     /// Counts whatever could let a waiting thread go on.
     pub changes: u64,
-    stalls: [Stall; WARPS],
+    failed_waits: [FailedWait; WARPS],
     /// How many changes there were when the block had executed so many instructions.
-    quiet_since: (u64, u64),
+    unchanged_since: (u64, u64),
 }
 
 impl Mbarriers {
@@ -80,7 +80,7 @@ impl Mbarriers {
     }
 
     /// Whether one of the words may belong to an object.
-    pub fn holds_any(&self, words: &Words, mask: u32) -> bool {
+    pub fn holds_any(&self, words: &LaneIndices, mask: u32) -> bool {
         !words.all(mask, |word| self.touched(word as u64 * 4, 4).is_none())
     }
 
@@ -90,7 +90,7 @@ impl Mbarriers {
             .into_iter()
             .partition(|attached| attached.warp == warp && ends(&attached.copy));
         self.copies = rest;
-        let taken: Vec<Attached> = taken;
+        let taken: Vec<AttachedCopy> = taken;
         taken.into_iter().map(|attached| attached.copy).collect()
     }
 
@@ -107,29 +107,34 @@ impl Mbarriers {
     }
 
     /// A lane waits in vain.
-    pub fn stall(&mut self, warp: u32, lane: usize, pc: Pc, address: u64) {
-        let stall = &mut self.stalls[warp as usize % WARPS];
-        if stall.changes != self.changes {
-            *stall = Stall { changes: self.changes, ..Stall::default() };
+    pub fn note_failed_wait(&mut self, warp: u32, lane: usize, pc: Pc, address: u64) {
+        let failed_wait = &mut self.failed_waits[warp as usize % WARPS];
+        if failed_wait.changes != self.changes {
+            *failed_wait = FailedWait { changes: self.changes, ..FailedWait::default() };
         }
-        stall.lanes |= 1 << lane;
-        (stall.pc, stall.address) = (pc, address);
+        failed_wait.lanes |= 1 << lane;
+        (failed_wait.pc, failed_wait.address) = (pc, address);
     }
 
     /// Whether all that a warp could do is to wait in vain. Lanes that wait for others of their warp do as these do.
-    fn is_stalled(&self, warp: &Warp) -> bool {
-        let stall = &self.stalls[warp.index as usize % WARPS];
-        if stall.changes != self.changes || warp.now.mask & !stall.lanes != 0 {
+    fn only_waits(&self, warp: &Warp) -> bool {
+        let failed_wait = &self.failed_waits[warp.index as usize % WARPS];
+        if failed_wait.changes != self.changes || warp.current.mask & !failed_wait.lanes != 0 {
             return false;
         }
-        let may_go_on = |lanes: u32| lanes & warp.live & !stall.lanes != 0;
-        if warp.others.iter().any(|part| part.state.moves() && may_go_on(part.lanes())) {
+        let may_go_on = |lanes: u32| lanes & warp.live & !failed_wait.lanes != 0;
+        if warp
+            .others
+            .iter()
+            .any(|subwarp| subwarp.state.is_runnable() && may_go_on(subwarp.lanes()))
+        {
             return false;
         }
-        let mut seen = warp.now.mask;
+        let mut seen = warp.current.mask;
         for split in warp.stack.iter().rev() {
             // Lanes of the running split wait further down for those that have left it.
-            if split.mask & warp.now.mask == 0 && split.mask & warp.live & !seen & !stall.lanes != 0
+            if split.mask & warp.current.mask == 0
+                && split.mask & warp.live & !seen & !failed_wait.lanes != 0
             {
                 return false;
             }
@@ -140,26 +145,30 @@ impl Mbarriers {
 
     /// Warps of a block that wait for a phase which nobody is left to complete: where each waits, its first thread that does,
     /// how many do, and the finding. None if some may still go on. `executed` counts the block's instructions; they must have
-    /// changed nothing for `patience` of them.
+    /// changed nothing for `quota` of them.
     pub fn deadlock(
         &mut self,
         warps: &[Warp],
         executed: u64,
-        patience: u64,
+        quota: u64,
     ) -> Option<Vec<(Pc, u32, u32, FindingKind)>> {
-        if self.quiet_since.0 != self.changes {
-            self.quiet_since = (self.changes, executed);
+        if self.unchanged_since.0 != self.changes {
+            self.unchanged_since = (self.changes, executed);
         }
-        if executed - self.quiet_since.1 < patience {
+        if executed - self.unchanged_since.1 < quota {
             return None;
         }
-        let running = || warps.iter().filter(|warp| warp.status == Status::Ready);
-        if running().next().is_none() || !running().all(|warp| self.is_stalled(warp)) {
+        let running = || warps.iter().filter(|warp| warp.status == WarpStatus::Ready);
+        if running().next().is_none() || !running().all(|warp| self.only_waits(warp)) {
             return None;
         }
         let waiting = running().map(|warp| {
-            let Stall { lanes, pc, address, .. } = self.stalls[warp.index as usize % WARPS];
-            let word = self.objects.get(&address).map_or_else(Word::default, |object| object.word);
+            let FailedWait { lanes, pc, address, .. } =
+                self.failed_waits[warp.index as usize % WARPS];
+            let word = self
+                .objects
+                .get(&address)
+                .map_or_else(MbarrierState::default, |object| object.word);
             let misuse =
                 MbarrierMisuse::NeverCompletes { arrivals: word.pending(), bytes: word.bytes() };
             let kind = FindingKind::Mbarrier { misuse, offset: address as i64 };

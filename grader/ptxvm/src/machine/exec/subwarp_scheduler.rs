@@ -5,40 +5,40 @@ use std::collections::hash_map::Entry;
 use crate::isa::names::{Address, Pc};
 use crate::isa::window::Window;
 use crate::lanes::lanes;
-use crate::machine::exec::state::{Machine, Pause};
+use crate::machine::exec::state::{Machine, YieldReason};
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::spin::{Polled, Seen};
-use crate::machine::warp::split::Status;
-use crate::machine::warp::subwarp::State;
+use crate::machine::warp::simt_stack::WarpStatus;
+use crate::machine::warp::spin_detector::{PolledValue, SpinVerdict};
+use crate::machine::warp::subwarp::SubwarpState;
 use crate::memory::lane_memory::LaneMemory;
 
 impl<M: Monitor> Machine<'_, '_, M> {
     /// The warp has its turn: what it has waited for, it looks at itself.
-    pub(super) fn begin_turn(&mut self, slice_end: u64) {
+    pub(super) fn begin_slice(&mut self, slice_end: u64) {
         if !self.state.polled.is_empty() {
             let index = self.warp.index;
             self.state.polled.retain(|polled| polled.warp != index);
         }
-        self.plan_turn(slice_end);
+        self.plan_check(slice_end);
     }
 
-    /// Sets when the next call of [`Self::turn`] is due.
-    pub(super) fn plan_turn(&mut self, slice_end: u64) {
+    /// Sets when the next call of [`Self::check_schedule`] is due.
+    pub(super) fn plan_check(&mut self, slice_end: u64) {
         let spin = &mut self.warp.spin;
-        let next = slice_end.min(spin.look_at);
-        spin.next_turn = match spin.watch {
+        let next = slice_end.min(spin.next_probe);
+        spin.next_check = match spin.probe {
             Some(_) => 0,
             None if self.warp.others.is_empty() => next,
-            None => next.min(spin.turn_end),
+            None => next.min(spin.subwarp_slice_end),
         };
     }
 
     /// After a branch, when it is due. Why the warp pauses, if it does.
-    pub(super) fn turn(&mut self, slice_end: u64) -> Option<Pause> {
+    pub(super) fn check_schedule(&mut self, slice_end: u64) -> Option<YieldReason> {
         let executed = self.warp.executed;
-        if self.warp.spin.watch.is_some() {
+        if self.warp.spin.probe.is_some() {
             let (shared, memory) = (&self.state.shared, self.env.memory);
-            let seen = self.warp.look(|warp, (window, lane, address), value| {
+            let seen = self.warp.probe(|warp, (window, lane, address), value| {
                 let lane = usize::from(lane);
                 let found = match window {
                     Window::Global => byte(&memory, lane, address),
@@ -47,30 +47,30 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 };
                 found == Some(value)
             });
-            if let Seen::Spinning(ran, polled) = seen {
+            if let SpinVerdict::Spinning(ran, polled) = seen {
                 self.state.polled.extend(polled);
                 if self.spins(ran) {
-                    return Some(Pause::Spins);
+                    return Some(YieldReason::Spins);
                 }
             }
-        } else if executed >= self.warp.spin.look_at {
-            if self.warp.is_worth_a_look() {
-                self.warp.begin_look();
+        } else if executed >= self.warp.spin.next_probe {
+            if self.warp.should_probe() {
+                self.warp.begin_probe();
             } else {
-                self.warp.skip_look();
+                self.warp.skip_probe();
             }
         }
-        if self.warp.spin.watch.is_none() {
+        if self.warp.spin.probe.is_none() {
             if executed >= slice_end {
-                return Some(Pause::Slice);
+                return Some(YieldReason::Slice);
             }
-            if !self.warp.others.is_empty() && executed >= self.warp.spin.turn_end {
+            if !self.warp.others.is_empty() && executed >= self.warp.spin.subwarp_slice_end {
                 self.warp.spin.idle = 0;
-                self.warp.put_aside(State::Ready);
+                self.warp.suspend(SubwarpState::Ready);
                 self.switch();
             }
         }
-        self.plan_turn(slice_end);
+        self.plan_check(slice_end);
         None
     }
 
@@ -78,27 +78,27 @@ impl<M: Monitor> Machine<'_, '_, M> {
     /// the warp go on that wait for them. True if the warp has nothing else to do.
     pub(super) fn spins(&mut self, ran: u32) -> bool {
         let warp = &mut *self.warp;
-        warp.spin.found(warp.executed);
-        let waiting = warp.part() & !ran;
-        if warp.spin.may_part {
+        warp.spin.note_spinning(warp.executed);
+        let waiting = warp.subwarp() & !ran;
+        if warp.spin.may_split {
             if waiting != 0 {
-                warp.let_go(waiting);
+                warp.split_off_waiting(waiting);
                 warp.spin.idle = 0;
-            } else if warp.let_parked_go() {
+            } else if warp.release_joins() {
                 warp.spin.idle = 0;
             }
         }
         warp.spin.idle += 1;
-        let parts = warp.others.len() + 1;
-        if parts > 1 {
-            warp.put_aside(State::Ready);
+        let subwarps = warp.others.len() + 1;
+        if subwarps > 1 {
+            warp.suspend(SubwarpState::Ready);
             self.switch();
         }
-        if self.warp.spin.idle < parts {
+        if self.warp.spin.idle < subwarps {
             return false;
         }
         self.warp.spin.idle = 0;
-        self.warp.spin.rested();
+        self.warp.spin.note_idle_round();
         true
     }
 
@@ -107,13 +107,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let index = match self.warp.next_ready() {
             Some(index) => index,
             None if self.warp.others.is_empty() => {
-                self.warp.status = Status::Done;
+                self.warp.status = WarpStatus::Done;
                 return false;
             }
-            None => self.stuck(),
+            None => self.pick_blocked(),
         };
-        self.warp.take_up(index);
-        self.warp.spin.change(self.warp.executed);
+        self.warp.resume_subwarp(index);
+        self.warp.spin.switch_subwarp(self.warp.executed);
         true
     }
 
@@ -129,7 +129,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
 
     /// Before an access while a look is under way: keeps what lies there. `writes`: it may change it.
     #[cold]
-    pub(super) fn watch_access(
+    pub(super) fn probe_access(
         &mut self,
         pc: Pc,
         mask: u32,
@@ -145,38 +145,45 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 for at in (0..u64::from(size)).map(|index| address.wrapping_add(index)) {
                     let owner = if window == Window::Local { lane as u8 } else { 0 };
                     let old = machine.byte(window, lane, at).filter(|_| writes);
-                    if let (Some(old), Some(watch)) = (old, &mut machine.warp.spin.watch) {
-                        watch.bytes.entry((window, owner, at)).or_insert(old);
+                    if let (Some(old), Some(probe)) = (old, &mut machine.warp.spin.probe) {
+                        probe.bytes.entry((window, owner, at)).or_insert(old);
                     }
                 }
                 if polls {
                     let (warp, value) =
                         (machine.warp.index, machine.value_at(window, lane, address, size));
-                    found.push(Polled { warp, lane: lane as u8, window, address, size, value });
+                    found.push(PolledValue {
+                        warp,
+                        lane: lane as u8,
+                        window,
+                        address,
+                        size,
+                        value,
+                    });
                 }
             }
         });
-        let Some(watch) = self.warp.spin.watch.as_mut().filter(|_| polls) else { return };
-        match watch.polled.entry(pc) {
+        let Some(probe) = self.warp.spin.probe.as_mut().filter(|_| polls) else { return };
+        match probe.polled.entry(pc) {
             Entry::Vacant(entry) => {
                 entry.insert(found);
             }
             Entry::Occupied(entry) => {
                 let same = *entry.get() == found;
-                watch.news |= !same;
-                watch.again |= same;
+                probe.news |= !same;
+                probe.again |= same;
             }
         }
     }
 
-    /// As [`Self::watch_access`], before bytes of local memory change.
+    /// As [`Self::probe_access`], before bytes of local memory change.
     #[cold]
-    pub(super) fn watch_local(&mut self, mask: u32, start: u32, size: u32) {
-        let Some(watch) = &mut self.warp.spin.watch else { return };
+    pub(super) fn probe_local(&mut self, mask: u32, start: u32, size: u32) {
+        let Some(probe) = &mut self.warp.spin.probe else { return };
         for lane in lanes(mask) {
             for at in (start..start + size).map(u64::from) {
                 if let Some(old) = byte(&self.warp.local, lane, at) {
-                    watch.bytes.entry((Window::Local, lane as u8, at)).or_insert(old);
+                    probe.bytes.entry((Window::Local, lane as u8, at)).or_insert(old);
                 }
             }
         }
@@ -186,7 +193,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn changes_polled(&mut self, mask: u32, address: &Address) -> bool {
         let mut changes = false;
         self.each_window(mask, address, |machine, window, mask, addresses| {
-            let news = |polled: &Polled| {
+            let news = |polled: &PolledValue| {
                 polled.window == window
                     && lanes(mask).any(|lane| addresses[lane] == polled.address)
                     && machine.value_at(window, 0, polled.address, polled.size) != polled.value
@@ -211,9 +218,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     /// Before something while a look is under way whose effect nobody keeps track of.
-    pub(super) fn watch_loses_track(&mut self) {
-        if let Some(watch) = &mut self.warp.spin.watch {
-            watch.lost = true;
+    pub(super) fn probe_loses_track(&mut self) {
+        if let Some(probe) = &mut self.warp.spin.probe {
+            probe.lost = true;
         }
     }
 }

@@ -6,25 +6,25 @@
 use std::mem::discriminant;
 
 use crate::isa::ir::Op;
-use crate::isa::names::{Guard, Pc, R, Slot};
+use crate::isa::names::{Guard, Pc, Reg32, Slot};
 use crate::lanes::lanes;
 use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
-use crate::machine::warp::subwarp::{Part, State};
+use crate::machine::warp::subwarp::{Subwarp, SubwarpState};
 
 /// What each lane brings to an operation.
-enum Source {
+enum LaneOperand {
     Word(Slot),
     Predicate(Guard),
     Nothing,
 }
 
-fn source(op: &Op) -> Option<Source> {
+fn source(op: &Op) -> Option<LaneOperand> {
     Some(match *op {
-        Op::Shfl { a, .. } | Op::Redux(_, _, a) => Source::Word(Slot::R(a)),
-        Op::MatchAny(_, a) | Op::MatchAll(_, _, a) => Source::Word(a),
-        Op::VoteP(_, _, guard) | Op::Ballot(_, guard) => Source::Predicate(guard),
-        Op::WarpSync => Source::Nothing,
+        Op::Shfl { a, .. } | Op::Redux(_, _, a) => LaneOperand::Word(Slot::Reg32(a)),
+        Op::MatchAny(_, a) | Op::MatchAll(_, _, a) => LaneOperand::Word(a),
+        Op::VoteP(_, _, guard) | Op::Ballot(_, guard) => LaneOperand::Predicate(guard),
+        Op::WarpSync => LaneOperand::Nothing,
         _ => return None,
     })
 }
@@ -32,7 +32,7 @@ fn source(op: &Op) -> Option<Source> {
 impl<M: Monitor> Machine<'_, '_, M> {
     /// Lanes of a mask name others that are not here. Those whose masks may still be filled wait for them as parts of their own;
     /// the others are left.
-    pub(super) fn wait_for_members(&mut self, pc: Pc, mask: u32, register: R) -> u32 {
+    pub(super) fn wait_for_members(&mut self, pc: Pc, mask: u32, register: Reg32) -> u32 {
         let named = *self.warp.registers.r(register);
         let (mut rest, mut left) = (mask, mask);
         while rest != 0 {
@@ -41,14 +41,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let group = same.fold(0, |group, lane| group | 1 << lane);
             rest &= !group;
             let absent = named[leader] & self.warp.live & !group;
-            if absent == 0 || !self.warp.may_come(absent) {
+            if absent == 0 || !self.warp.may_arrive(absent) {
                 continue;
             }
             left &= !group;
-            let mut part = self.warp.split_off(group);
-            part.now.pc = pc;
-            part.state = State::AtMembers(named[leader]);
-            self.warp.add_part(part);
+            let mut subwarp = self.warp.split_off(group);
+            subwarp.current.pc = pc;
+            subwarp.state = SubwarpState::AtMembers(named[leader]);
+            self.warp.add_subwarp(subwarp);
             self.complete();
         }
         left
@@ -57,61 +57,64 @@ impl<M: Monitor> Machine<'_, '_, M> {
     /// Lets those go on whose whole member mask has come. False if there are none.
     fn complete(&mut self) -> bool {
         let (live, code) = (self.warp.live, &self.env.program.code);
-        let operation =
-            |part: &Part| code.get(part.now.pc as usize + 1).map(|i| discriminant(&i.op));
+        let operation = |subwarp: &Subwarp| {
+            code.get(subwarp.current.pc as usize + 1).map(|i| discriminant(&i.op))
+        };
         let others = &self.warp.others;
         let complete = others.iter().find_map(|first| {
-            let State::AtMembers(named) = first.state else { return None };
-            let same =
-                |part: &&Part| part.state == first.state && operation(part) == operation(first);
-            let here = others.iter().filter(same).fold(0, |all, part| all | part.now.mask);
+            let SubwarpState::AtMembers(named) = first.state else { return None };
+            let same = |subwarp: &&Subwarp| {
+                subwarp.state == first.state && operation(subwarp) == operation(first)
+            };
+            let here =
+                others.iter().filter(same).fold(0, |all, subwarp| all | subwarp.current.mask);
             (named & live & !here == 0).then(|| (first.state, operation(first)))
         });
         let Some((state, what)) = complete else { return false };
-        let meets = |part: &Part| part.state == state && operation(part) == what;
-        let (mut together, others): (Vec<Part>, Vec<Part>) =
+        let meets = |subwarp: &Subwarp| subwarp.state == state && operation(subwarp) == what;
+        let (mut together, others): (Vec<Subwarp>, Vec<Subwarp>) =
             std::mem::take(&mut self.warp.others).into_iter().partition(meets);
         if together.len() > 1 {
-            self.jointly(&mut together);
+            self.execute_together(&mut together);
         }
         self.warp.others = others;
-        for mut part in together {
-            part.state = State::Ready;
-            self.warp.add_part(part);
+        for mut subwarp in together {
+            subwarp.state = SubwarpState::Ready;
+            self.warp.add_subwarp(subwarp);
         }
         true
     }
 
     /// Parts that are at different instructions, or came there by different ways, do their operation as one.
-    fn jointly(&mut self, parts: &mut [Part]) {
+    fn execute_together(&mut self, subwarps: &mut [Subwarp]) {
         let code = self.env.program.code.as_slice();
-        let all = parts.iter().fold(0, |all, part| all | part.now.mask);
+        let all = subwarps.iter().fold(0, |all, subwarp| all | subwarp.current.mask);
         let mut words = [0; 32];
         let mut bits = 0;
-        for part in &*parts {
+        for subwarp in &*subwarps {
             let registers = &self.warp.registers;
-            match source(&code[part.now.pc as usize + 1].op) {
-                Some(Source::Word(slot)) => {
-                    for lane in lanes(part.now.mask) {
+            match source(&code[subwarp.current.pc as usize + 1].op) {
+                Some(LaneOperand::Word(slot)) => {
+                    for lane in lanes(subwarp.current.mask) {
                         words[lane] = registers.lane(slot, lane);
                     }
                 }
-                Some(Source::Predicate(guard)) => {
+                Some(LaneOperand::Predicate(guard)) => {
                     let p = registers.p(guard.predicate);
-                    bits |= part.now.mask & if guard.negated { !p } else { p };
+                    bits |= subwarp.current.mask & if guard.negated { !p } else { p };
                 }
                 _ => {}
             }
-            for lane in lanes(part.now.mask) {
+            for lane in lanes(subwarp.current.mask) {
                 self.warp.members[lane] = all;
             }
         }
-        for (index, part) in parts.iter_mut().enumerate() {
-            let pc = part.now.pc + 1;
+        for (index, subwarp) in subwarps.iter_mut().enumerate() {
+            let pc = subwarp.current.pc + 1;
             let instr = &code[pc as usize];
-            let mask = part.now.mask;
+            let mask = subwarp.current.mask;
             let Some(source) = source(&instr.op) else {
-                part.now.pc = pc;
+                subwarp.current.pc = pc;
                 continue;
             };
             if M::STEPS && self.state.monitor.steps() {
@@ -121,16 +124,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
             self.warp.executed += counted;
             self.state.lane_instructions += counted * u64::from(mask.count_ones());
             match source {
-                Source::Nothing if index > 0 => {}
-                Source::Nothing => self.state.monitor.warp_barrier(self.warp.index),
-                Source::Word(slot) => {
+                LaneOperand::Nothing if index > 0 => {}
+                LaneOperand::Nothing => self.state.monitor.warp_barrier(self.warp.index),
+                LaneOperand::Word(slot) => {
                     let foreign = all & !mask;
                     let own = std::array::from_fn(|lane| self.warp.registers.lane(slot, lane));
                     self.set_lanes(slot, foreign, &words);
                     self.warp_operation(mask, &instr.op);
                     self.set_lanes(slot, foreign, &own);
                 }
-                Source::Predicate(guard) => {
+                LaneOperand::Predicate(guard) => {
                     let foreign = all & !mask;
                     let own = self.warp.registers.p(guard.predicate);
                     let value = if guard.negated { !bits } else { bits };
@@ -139,7 +142,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     self.warp.registers.set_p(guard.predicate, foreign, own);
                 }
             }
-            part.now.pc = pc + 1;
+            subwarp.current.pc = pc + 1;
         }
     }
 
@@ -156,20 +159,20 @@ impl<M: Monitor> Machine<'_, '_, M> {
         if !matches!(op, Some(Op::Bar(_) | Op::Matrix(_))) || std::mem::take(&mut self.warp.alone) {
             return false;
         }
-        self.warp.now.pc = pc;
-        self.end_idle();
-        let mask = self.warp.now.mask;
+        self.warp.current.pc = pc;
+        self.retire_idle_lanes();
+        let mask = self.warp.current.mask;
         if mask | self.warp.at_barrier(pc) == self.warp.live {
-            self.warp.gather(pc);
+            self.warp.converge(pc);
             return false;
         }
-        self.warp.put_aside(State::AtBarrier);
+        self.warp.suspend(SubwarpState::AtBarrier);
         self.switch();
         true
     }
 
     /// No part can go on by itself. The one that does.
-    pub(super) fn stuck(&mut self) -> usize {
+    pub(super) fn pick_blocked(&mut self) -> usize {
         if self.complete()
             && let Some(index) = self.warp.next_ready()
         {
@@ -177,15 +180,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         let live = self.warp.live;
         let mut others = self.warp.others.iter();
-        let at_barrier = |part: &Part| part.state == State::AtBarrier;
+        let at_barrier = |subwarp: &Subwarp| subwarp.state == SubwarpState::AtBarrier;
         // The last one that was missing has ended.
-        let all = others.position(|p| at_barrier(p) && self.warp.at_barrier(p.now.pc) == live);
+        let all = others.position(|p| at_barrier(p) && self.warp.at_barrier(p.current.pc) == live);
         if let Some(index) = all {
             return index;
         }
         self.warp.alone = true;
         let mut others = self.warp.others.iter();
-        let at_members = others.position(|part| matches!(part.state, State::AtMembers(_)));
+        let at_members =
+            others.position(|subwarp| matches!(subwarp.state, SubwarpState::AtMembers(_)));
         // Parts that wait where branches meet wait for one that waits elsewhere, so there is one.
         at_members.or_else(|| self.warp.others.iter().position(at_barrier)).unwrap_or(0)
     }

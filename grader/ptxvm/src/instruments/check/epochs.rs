@@ -7,7 +7,7 @@ use crate::isa::names::Pc;
 
 /// An access; the default is nobody's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stamp(u32);
+pub(crate) struct AccessId(u32);
 
 /// Bits of a stamp that name the lane.
 pub(crate) const LANE_BITS: u32 = 5;
@@ -18,9 +18,9 @@ const MIN_EVENTS: usize = 1 << 12;
 /// Events that a new one is compared with, by instruction and warp.
 const RECENT: usize = 256;
 
-impl Stamp {
-    fn new(event: u32, lane: u32) -> Self {
-        Self(event << LANE_BITS | lane)
+impl AccessId {
+    fn new(epoch: u32, lane: u32) -> Self {
+        Self(epoch << LANE_BITS | lane)
     }
 
     /// As a number.
@@ -33,7 +33,7 @@ impl Stamp {
         Self(bits)
     }
 
-    fn event(self) -> u32 {
+    fn epoch(self) -> u32 {
         self.0 >> LANE_BITS
     }
 
@@ -48,13 +48,13 @@ impl Stamp {
 
     /// Whether nobody was here.
     pub fn is_nobody(self) -> bool {
-        self.event() == 0
+        self.epoch() == 0
     }
 }
 
 /// What the lanes of one warp have in common when they access memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Event {
+pub(crate) struct Epoch {
     /// Index of the block from 1. 0: an earlier one; which thread it was is forgotten.
     pub block: u32,
     /// Clock of the warp.
@@ -80,15 +80,15 @@ const REST_BITS: u32 = 6;
 
 impl Packed {
     /// None where the program is too long: kernels have a few thousand instructions.
-    fn new(event: Event) -> Option<Self> {
-        let Event { block, clock, pc, warp, strong } = event;
+    fn new(epoch: Epoch) -> Option<Self> {
+        let Epoch { block, clock, pc, warp, strong } = epoch;
         let fits = pc >> (32 - REST_BITS) == 0 && warp < 32;
         let rest = pc << REST_BITS | u32::from(warp) << 1 | u32::from(strong);
         fits.then_some(Self { block, clock, rest })
     }
 
-    fn event(self) -> Event {
-        Event {
+    fn epoch(self) -> Epoch {
+        Epoch {
             block: self.block,
             clock: self.clock,
             pc: self.rest >> REST_BITS,
@@ -101,21 +101,21 @@ impl Packed {
 /// An access in full.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
-    pub event: Event,
+    pub epoch: Epoch,
     /// Index of the thread in its block.
     pub thread: u32,
 }
 
 /// All events that stamps refer to. Number 0 is nobody.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct EpochTable {
     all: Vec<Packed>,
     recent: [u32; RECENT],
     /// Events from which on those without stamps are given up.
     limit: usize,
 }
 
-impl Events {
+impl EpochTable {
     pub fn new() -> Self {
         Self { all: vec![Packed::default()], recent: [0; RECENT], limit: MIN_EVENTS }
     }
@@ -128,15 +128,15 @@ impl Events {
     }
 
     /// The number of an event; equal ones share it where they follow each other.
-    pub fn number(&mut self, event: Event) -> u32 {
-        let recent = &mut self.recent[(event.pc as usize * 8 + usize::from(event.warp)) % RECENT];
-        if *recent == 0 || self.all[*recent as usize].event() != event {
+    pub fn number(&mut self, epoch: Epoch) -> u32 {
+        let recent = &mut self.recent[(epoch.pc as usize * 8 + usize::from(epoch.warp)) % RECENT];
+        if *recent == 0 || self.all[*recent as usize].epoch() != epoch {
             *recent = self.all.len() as u32;
             // The usual doubling would leave half of the table empty.
             if self.all.len() == self.all.capacity() {
                 self.all.reserve_exact(self.all.len() / 8 + 64);
             }
-            self.all.push(Packed::new(event).unwrap_or_default());
+            self.all.push(Packed::new(epoch).unwrap_or_default());
         }
         *recent
     }
@@ -151,10 +151,10 @@ impl Events {
     pub fn keep_used(
         &mut self,
         block: Option<u32>,
-        mut each: impl FnMut(&mut dyn FnMut(&mut Stamp)),
+        mut each: impl FnMut(&mut dyn FnMut(&mut AccessId)),
     ) -> bool {
         let mut numbers = vec![0; self.all.len()];
-        each(&mut |stamp| numbers[stamp.event() as usize] = 1);
+        each(&mut |access_id| numbers[access_id.epoch() as usize] = 1);
         numbers[0] = 0;
         let mut kept = 1;
         let mut forgotten = HashMap::new();
@@ -162,22 +162,24 @@ impl Events {
             if *number == 0 {
                 continue;
             }
-            let Event { block: of, pc, strong, .. } = self.all[from].event();
+            let Epoch { block: of, pc, strong, .. } = self.all[from].epoch();
             if block.is_some_and(|block| of != block) {
                 let known = forgotten.entry((pc, strong)).or_insert(kept);
                 *number = *known;
                 if *known != kept {
                     continue;
                 }
-                let event = Event { block: 0, clock: 0, pc, warp: 0, strong };
-                self.all[kept as usize] = Packed::new(event).unwrap_or_default();
+                let epoch = Epoch { block: 0, clock: 0, pc, warp: 0, strong };
+                self.all[kept as usize] = Packed::new(epoch).unwrap_or_default();
             } else {
                 *number = kept;
                 self.all[kept as usize] = self.all[from];
             }
             kept += 1;
         }
-        each(&mut |stamp| *stamp = Stamp::new(numbers[stamp.event() as usize], stamp.lane()));
+        each(&mut |access_id| {
+            *access_id = AccessId::new(numbers[access_id.epoch() as usize], access_id.lane());
+        });
         self.all.truncate(kept as usize);
         self.all.shrink_to_fit();
         self.limit = (2 * self.all.len()).clamp(MIN_EVENTS, MAX_EVENTS);
@@ -186,23 +188,23 @@ impl Events {
     }
 
     /// The stamp, with the lane only if the thread is known.
-    pub fn without_unknown_lane(&self, stamp: Stamp) -> Stamp {
-        let is_known = self.access(stamp).is_some_and(|access| access.event.block != 0);
-        if is_known { stamp } else { stamp.with_lane(0) }
+    pub fn without_unknown_lane(&self, access_id: AccessId) -> AccessId {
+        let is_known = self.access(access_id).is_some_and(|access| access.epoch.block != 0);
+        if is_known { access_id } else { access_id.with_lane(0) }
     }
 
     /// The stamp of a lane.
-    pub fn stamp(event: u32, lane: usize) -> Stamp {
-        Stamp::new(event, lane as u32 % 32)
+    pub fn access_id(epoch: u32, lane: usize) -> AccessId {
+        AccessId::new(epoch, lane as u32 % 32)
     }
 
     /// What a stamp stands for; None: nobody.
-    pub fn access(&self, stamp: Stamp) -> Option<Access> {
-        if stamp.is_nobody() {
+    pub fn access(&self, access_id: AccessId) -> Option<Access> {
+        if access_id.is_nobody() {
             return None;
         }
-        let event = self.all.get(stamp.event() as usize)?.event();
-        Some(Access { event, thread: u32::from(event.warp) * 32 + stamp.lane() })
+        let epoch = self.all.get(access_id.epoch() as usize)?.epoch();
+        Some(Access { epoch, thread: u32::from(epoch.warp) * 32 + access_id.lane() })
     }
 
     /// Bytes of the table.
@@ -215,36 +217,38 @@ impl Events {
 mod tests {
     use super::*;
 
-    fn event(pc: Pc, clock: u32) -> Event {
-        Event { block: 1, clock, pc, warp: 3, strong: false }
+    fn epoch(pc: Pc, clock: u32) -> Epoch {
+        Epoch { block: 1, clock, pc, warp: 3, strong: false }
     }
 
     #[test]
     fn a_loop_has_one_event_for_each_instruction() {
-        let mut events = Events::new();
-        let numbers = [7, 8, 7, 8].map(|pc| events.number(event(pc, 1)));
+        let mut epochs = EpochTable::new();
+        let numbers = [7, 8, 7, 8].map(|pc| epochs.number(epoch(pc, 1)));
         assert_eq!(numbers, [1, 2, 1, 2]);
-        assert_eq!(events.number(event(7, 2)), 3);
+        assert_eq!(epochs.number(epoch(7, 2)), 3);
     }
 
     #[test]
     fn stamps_keep_their_events_when_others_go() {
-        let mut events = Events::new();
-        let mut stamps: Vec<Stamp> = (0..MIN_EVENTS as u32)
-            .map(|clock| Events::stamp(events.number(event(5, clock)), clock as usize % 32))
-            .filter(|stamp| stamp.event() % 100 == 0)
+        let mut epochs = EpochTable::new();
+        let mut access_ids: Vec<AccessId> = (0..MIN_EVENTS as u32)
+            .map(|clock| EpochTable::access_id(epochs.number(epoch(5, clock)), clock as usize % 32))
+            .filter(|access_id| access_id.epoch() % 100 == 0)
             .collect();
-        assert!(events.are_many());
-        let before: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();
-        stamps.push(Stamp::default());
-        assert!(events.keep_used(None, |each| stamps.iter_mut().for_each(each)));
-        assert!(!events.are_many());
-        assert_eq!(stamps.pop(), Some(Stamp::default()));
-        let after: Vec<Access> = stamps.iter().filter_map(|&stamp| events.access(stamp)).collect();
+        assert!(epochs.are_many());
+        let before: Vec<Access> =
+            access_ids.iter().filter_map(|&access_id| epochs.access(access_id)).collect();
+        access_ids.push(AccessId::default());
+        assert!(epochs.keep_used(None, |each| access_ids.iter_mut().for_each(each)));
+        assert!(!epochs.are_many());
+        assert_eq!(access_ids.pop(), Some(AccessId::default()));
+        let after: Vec<Access> =
+            access_ids.iter().filter_map(|&access_id| epochs.access(access_id)).collect();
         assert_eq!(before.len(), after.len());
         for (old, new) in before.iter().zip(&after) {
-            assert_eq!((old.event, old.thread), (new.event, new.thread));
+            assert_eq!((old.epoch, old.thread), (new.epoch, new.thread));
         }
-        assert_eq!(events.all.len(), stamps.len() + 1);
+        assert_eq!(epochs.all.len(), access_ids.len() + 1);
     }
 }

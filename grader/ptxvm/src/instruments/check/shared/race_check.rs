@@ -2,23 +2,25 @@
 
 use crate::finding::{AccessKind, RaceKind};
 use crate::instruments::check::clocks::{Clocks, WARPS};
-use crate::instruments::check::order::vector_clock::Seen;
-use crate::instruments::check::shared::classes::{Classes, Doer, Known, More, Refusal};
-use crate::instruments::check::shared::events::{Access, Event, Events};
-use crate::instruments::check::shared::last::Last;
-use crate::machine::simd::shadow_words::Mark;
+use crate::instruments::check::order::vector_clock::WarpClock;
+use crate::instruments::check::shared::byte_cells::{
+    Accessor, ByteClasses, ByteHistory, OtherReaders, PackError,
+};
+use crate::instruments::check::shared::epochs::{Access, Epoch, EpochTable};
+use crate::instruments::check::shared::last_accesses::LastAccesses;
+use crate::machine::simd::shadow_words::ShortAccessId;
 use crate::program::code::Program;
 
 /// One access, and what its warp knows.
-pub(crate) struct Now<'c> {
+pub(crate) struct CurrentAccess<'c> {
     /// Of accesses to whole words.
-    pub mark: Mark,
+    pub access_id: ShortAccessId,
     pub access: Access,
     pub clocks: &'c Clocks,
     /// The warp's clock when its lanes met last.
     pub met: u32,
     /// What its lanes know of each other since.
-    pub own: Seen,
+    pub own: WarpClock,
     pub kind: AccessKind,
     /// The word that is stored, where it is a single one.
     pub value: Option<u32>,
@@ -36,54 +38,54 @@ pub(crate) struct Race {
     pub same_warp: bool,
 }
 
-impl Now<'_> {
+impl CurrentAccess<'_> {
     #[inline(always)]
     pub fn warp(&self) -> usize {
-        usize::from(self.access.event.warp) % WARPS
+        usize::from(self.access.epoch.warp) % WARPS
     }
 
     /// Whether what a lane did lies before this access.
     #[inline(always)]
-    fn follows(&self, event: &Event, lane: u32) -> bool {
-        let (warp, by) = (self.warp(), usize::from(event.warp) % WARPS);
+    fn follows(&self, epoch: &Epoch, lane: u32) -> bool {
+        let (warp, by) = (self.warp(), usize::from(epoch.warp) % WARPS);
         if by == warp {
-            event.clock < self.met || self.own.covers(event.clock, lane)
+            epoch.clock < self.met || self.own.covers(epoch.clock, lane)
         } else {
-            event.clock <= self.clocks[warp][by]
+            epoch.clock <= self.clocks[warp][by]
         }
     }
 
     /// An access, unless it lies before this one.
     #[inline(always)]
-    pub(crate) fn unordered(&self, events: &Events, old: Mark) -> Option<Access> {
-        if old.event() <= events.floors[self.warp()] {
+    pub(crate) fn unordered(&self, epochs: &EpochTable, old: ShortAccessId) -> Option<Access> {
+        if old.epoch() <= epochs.floors[self.warp()] {
             return None;
         }
-        events.get(old).filter(|access| !self.follows(&access.event, old.lane()))
+        epochs.get(old).filter(|access| !self.follows(&access.epoch, old.lane()))
     }
 
-    fn unordered_doer(&self, classes: &Classes, old: Doer) -> Option<Access> {
-        classes.access(old).filter(|access| !self.follows(&access.event, access.thread % 32))
+    fn unordered_accessor(&self, classes: &ByteClasses, old: Accessor) -> Option<Access> {
+        classes.access(old).filter(|access| !self.follows(&access.epoch, access.thread % 32))
     }
 
     fn race(&self, kind: RaceKind, other: Access) -> Race {
-        let same_warp = other.event.warp == self.access.event.warp;
+        let same_warp = other.epoch.warp == self.access.epoch.warp;
         Race { kind, other: Some(other), same_warp }
     }
 
     /// What this access conflicts with, of what does not lie before it.
     #[inline(always)]
     fn conflict(&self, old: Option<Access>) -> Option<Access> {
-        let both_strong = |old: &Access| old.event.strong && self.access.event.strong;
+        let both_strong = |old: &Access| old.epoch.strong && self.access.epoch.strong;
         old.filter(|old| old.thread != self.access.thread && !both_strong(old))
     }
 
     /// The conflict of this access with an earlier one, if there is one. Takes note of it. `word`: of a whole word, whether it
     /// writes what the last write did.
     #[inline(always)]
-    pub(crate) fn visit<M: Copy>(
+    pub(crate) fn check<M: Copy>(
         &self,
-        last: &mut Last<M>,
+        last: &mut LastAccesses<M>,
         own: M,
         word: Option<bool>,
         known: impl Fn(M) -> Option<Access>,
@@ -97,8 +99,8 @@ impl Now<'_> {
                 Some(old) if old.thread == self.access.thread => {}
                 Some(old) => {
                     let one_warp = |second: Access| {
-                        second.event.warp == old.event.warp
-                            && old.event.warp != self.access.event.warp
+                        second.epoch.warp == old.epoch.warp
+                            && old.epoch.warp != self.access.epoch.warp
                     };
                     // Of words, two threads are enough.
                     if unordered(second).is_none_or(|second| word.is_none() && one_warp(second)) {
@@ -110,8 +112,8 @@ impl Now<'_> {
         }
         let reader = self.conflict(unordered(first));
         let reader = reader.or_else(|| self.conflict(unordered(second)));
-        let is_plain = |old: Access| !old.event.strong;
-        if self.access.event.strong
+        let is_plain = |old: Access| !old.epoch.strong;
+        if self.access.epoch.strong
             && known(last.writer).is_some_and(is_plain)
             && let Some(place) = last.readers.iter_mut().find(|old| unordered(**old).is_none())
         {
@@ -120,41 +122,41 @@ impl Now<'_> {
         last.writer = own;
         // Two writes of the same value leave the same memory in either order.
         let writer = writer.filter(|old| {
-            let same_word = word == Some(true) && old.event.valued;
+            let same_word = word == Some(true) && old.epoch.valued;
             !same_word && !self.unchanged
         });
         let writer = writer.map(|old| self.race(RaceKind::WriteAfterWrite, old));
         let kind = |old: &Access| {
-            if old.event.writes { RaceKind::WriteAfterWrite } else { RaceKind::WriteAfterRead }
+            if old.epoch.writes { RaceKind::WriteAfterWrite } else { RaceKind::WriteAfterRead }
         };
         writer.or(reader.map(|old| self.race(kind(&old), old)))
     }
 
     /// The same for a byte of which there were more readers than are remembered.
     /// Only as long as all that warps know of each other comes from barriers of all of them.
-    pub(crate) fn visit_shortened(
+    pub(crate) fn check_shortened(
         &self,
-        classes: &Classes,
-        known: &mut Known,
-        own: Doer,
-    ) -> Result<Option<Race>, Refusal> {
-        let Last { writer, readers: [reader, _] } = known.last;
-        let writer = self.conflict(self.unordered_doer(classes, writer));
-        let of_reader = classes.access(reader).ok_or(Refusal::Unfit)?;
-        let unordered = self.unordered_doer(classes, reader);
+        classes: &ByteClasses,
+        known: &mut ByteHistory,
+        own: Accessor,
+    ) -> Result<Option<Race>, PackError> {
+        let LastAccesses { writer, readers: [reader, _] } = known.last;
+        let writer = self.conflict(self.unordered_accessor(classes, writer));
+        let of_reader = classes.access(reader).ok_or(PackError::Unfit)?;
+        let unordered = self.unordered_accessor(classes, reader);
         let same_warp = reader.warp() == own.warp();
-        let as_strong = of_reader.event.strong == self.access.event.strong;
+        let as_strong = of_reader.epoch.strong == self.access.epoch.strong;
         if self.kind == AccessKind::Read {
-            match known.more {
-                More::Warps if as_strong || !of_reader.event.strong => {}
-                More::Lanes if as_strong && same_warp => {
+            match known.other_readers {
+                OtherReaders::Warps if as_strong || !of_reader.epoch.strong => {}
+                OtherReaders::Lanes if as_strong && same_warp => {
                     if unordered.is_none() {
                         known.last.readers[0] = own;
-                        known.more = More::None;
+                        known.other_readers = OtherReaders::None;
                     }
                 }
-                More::Lanes if as_strong => known.more = More::Warps,
-                _ => return Err(Refusal::Unfit),
+                OtherReaders::Lanes if as_strong => known.other_readers = OtherReaders::Warps,
+                _ => return Err(PackError::Unfit),
             }
             return Ok(writer.map(|old| self.race(RaceKind::ReadAfterWrite, old)));
         }
@@ -165,31 +167,31 @@ impl Now<'_> {
         if let Some(old) = self.conflict(unordered) {
             return Ok(Some(self.race(RaceKind::WriteAfterRead, old)));
         }
-        let both_strong = of_reader.event.strong && self.access.event.strong;
-        let forgotten = match known.more {
-            More::None => false,
+        let both_strong = of_reader.epoch.strong && self.access.epoch.strong;
+        let forgotten = match known.other_readers {
+            OtherReaders::None => false,
             // If it is the one that is remembered, it is not the other.
-            More::Lanes => unordered.is_some(),
+            OtherReaders::Lanes => unordered.is_some(),
             // It is of one warp only.
-            More::Warps => true,
+            OtherReaders::Warps => true,
         };
         let race = Race {
             kind: RaceKind::WriteAfterRead,
             other: None,
-            same_warp: known.more == More::Lanes,
+            same_warp: known.other_readers == OtherReaders::Lanes,
         };
         Ok((forgotten && !both_strong).then_some(race))
     }
 
-    /// As [`Self::visit`] for a byte.
-    pub(crate) fn visit_byte(
+    /// As [`Self::check`] for a byte.
+    pub(crate) fn check_byte(
         &self,
-        classes: &Classes,
-        known: &mut Known,
-        own: Doer,
+        classes: &ByteClasses,
+        known: &mut ByteHistory,
+        own: Accessor,
     ) -> Option<Race> {
-        let unordered = |doer| self.unordered_doer(classes, doer);
+        let unordered = |accessor| self.unordered_accessor(classes, accessor);
         // The values of single bytes are not kept: an access says itself whether it changes one.
-        self.visit(&mut known.last, own, None, |doer| classes.access(doer), unordered)
+        self.check(&mut known.last, own, None, |accessor| classes.access(accessor), unordered)
     }
 }

@@ -1,19 +1,19 @@
 //! Pages of the shadow of global memory, as they are accessed or put aside.
 
+use crate::instruments::check::epochs::{AccessId, EpochTable};
 use crate::instruments::check::global::packed;
 use crate::instruments::check::global::pages::Page;
-use crate::instruments::check::stamps::{Events, Stamp};
 use crate::instruments::check::table::HEADER;
 use crate::instruments::check::table::Table;
 
 /// A page, as it is accessed or put aside.
 #[derive(Debug)]
-pub(crate) enum Slot {
+pub(crate) enum PageSlot {
     Open(Box<Page>),
     Packed(Box<[u8]>),
 }
 
-impl Slot {
+impl PageSlot {
     /// Bytes, with what the allocator adds.
     pub fn bytes(&self) -> usize {
         match self {
@@ -46,12 +46,12 @@ impl Slot {
     }
 
     /// Forgets the lanes of threads that are not known.
-    pub fn compact(&mut self, events: &Events) {
+    pub fn compact(&mut self, epochs: &EpochTable) {
         let compact = |page: &mut Page| {
             let Page { writers, values: _, strong_writers, readers } = page;
-            let strong = strong_writers.iter_mut().map(|stamps| &mut **stamps);
-            for stamps in strong.chain(readers).chain([writers]) {
-                stamps.compact(|stamp| events.without_unknown_lane(stamp));
+            let strong = strong_writers.iter_mut().map(|access_ids| &mut **access_ids);
+            for access_ids in strong.chain(readers).chain([writers]) {
+                access_ids.compact(|access_id| epochs.without_unknown_lane(access_id));
             }
         };
         match self {
@@ -65,23 +65,23 @@ impl Slot {
     }
 
     /// Gives the stamps other events.
-    pub fn change(&mut self, change: &mut dyn FnMut(&mut Stamp)) {
+    pub fn change(&mut self, change: &mut dyn FnMut(&mut AccessId)) {
         match self {
-            Self::Open(page) => page.stamps().for_each(change),
+            Self::Open(page) => page.access_ids().for_each(change),
             Self::Packed(bytes) => packed::change(bytes, change),
         }
     }
 }
 
 /// Pages by their keys.
-pub(crate) type Pages = Table<Slot>;
+pub(crate) type Pages = Table<PageSlot>;
 
 /// The page of a key, ready for an access. `held` counts bytes.
 pub(crate) fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {
     let slot = pages.entry(key).or_insert_with(|| {
         let page = Box::<Page>::default();
         *held += page.bytes();
-        Slot::Open(page)
+        PageSlot::Open(page)
     });
     slot.open(held)
 }

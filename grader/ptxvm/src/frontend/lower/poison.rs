@@ -7,7 +7,7 @@ use crate::frontend::syntax::ast::{AddressBase, Instruction, Line, Operand, Stat
 
 /// Why a load may find uninitialised local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quiet {
+pub(crate) enum PoisonTolerance {
     /// It, or a store of the same function, moves a value to another place.
     Copy,
     /// Some bits of the value change, and it goes back to where it came from.
@@ -18,17 +18,17 @@ pub(crate) enum Quiet {
 
 /// What an instruction does with a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum RegisterUse {
     Loaded,
     Stored,
     Other,
 }
 
 /// The loads and stores of a body that are quiet, by the index of their line.
-pub(crate) fn quiet(lines: &[Line]) -> HashMap<usize, Quiet> {
-    let mut quiet = HashMap::new();
+pub(crate) fn tolerant_accesses(lines: &[Line]) -> HashMap<usize, PoisonTolerance> {
+    let mut poison = HashMap::new();
     if !lines.iter().any(|line| instruction(line).is_some_and(|one| is_candidate(one))) {
-        return quiet;
+        return poison;
     }
     let mentions = mentions(lines);
     for (index, line) in lines.iter().enumerate() {
@@ -41,22 +41,22 @@ pub(crate) fn quiet(lines: &[Line]) -> HashMap<usize, Quiet> {
             let unused = parts.iter().zip(0..8).filter(|(part, _)| unused(part));
             let unused = unused.fold(0, |mask, (_, bit)| mask | 1 << bit);
             if unused != 0 {
-                quiet.insert(index, Quiet::Unused(unused));
+                poison.insert(index, PoisonTolerance::Unused(unused));
             }
             continue;
         }
         let [Operand::Name(register), address] = load.operands.as_slice() else { continue };
         let Some(all) = mentions.get(register) else { continue };
-        let loads = all.iter().filter(|(_, role)| *role == Role::Loaded).count();
-        if loads == 1 && all.iter().all(|(_, role)| *role != Role::Other) {
-            quiet.insert(index, Quiet::Copy);
-            let stores = all.iter().filter(|(_, role)| *role == Role::Stored);
-            quiet.extend(stores.map(|&(store, _)| (store, Quiet::Copy)));
+        let loads = all.iter().filter(|(_, role)| *role == RegisterUse::Loaded).count();
+        if loads == 1 && all.iter().all(|(_, role)| *role != RegisterUse::Other) {
+            poison.insert(index, PoisonTolerance::Copy);
+            let stores = all.iter().filter(|(_, role)| *role == RegisterUse::Stored);
+            poison.extend(stores.map(|&(store, _)| (store, PoisonTolerance::Copy)));
         } else if comes_back(lines, &mentions, register, address) {
-            quiet.insert(index, Quiet::Update);
+            poison.insert(index, PoisonTolerance::Update);
         }
     }
-    quiet
+    poison
 }
 
 fn instruction<'l, 'a>(line: &'l Line<'a>) -> Option<&'l Instruction<'a>> {
@@ -78,22 +78,22 @@ fn is_candidate(instruction: &Instruction) -> bool {
 }
 
 /// Where each register is named, and how.
-fn mentions<'a>(lines: &[Line<'a>]) -> HashMap<&'a str, Vec<(usize, Role)>> {
-    let mut mentions: HashMap<&str, Vec<(usize, Role)>> = HashMap::new();
+fn mentions<'a>(lines: &[Line<'a>]) -> HashMap<&'a str, Vec<(usize, RegisterUse)>> {
+    let mut mentions: HashMap<&str, Vec<(usize, RegisterUse)>> = HashMap::new();
     for (index, line) in lines.iter().enumerate() {
         let Some(instruction) = instruction(line) else { continue };
         let mut note = |name, role| mentions.entry(name).or_default().push((index, role));
         if let Some(predicate) = instruction.predicate {
-            note(predicate.name, Role::Other);
+            note(predicate.name, RegisterUse::Other);
         }
         for (place, operand) in instruction.operands.iter().enumerate() {
             let role = match (base(instruction), place) {
-                ("ld", 0) => Role::Loaded,
-                ("st", 1) => Role::Stored,
-                _ => Role::Other,
+                ("ld", 0) => RegisterUse::Loaded,
+                ("st", 1) => RegisterUse::Stored,
+                _ => RegisterUse::Other,
             };
             each_name(operand, &mut |name, inside_address| {
-                note(name, if inside_address { Role::Other } else { role });
+                note(name, if inside_address { RegisterUse::Other } else { role });
             });
         }
     }
@@ -126,7 +126,7 @@ fn each_name<'a>(operand: &Operand<'a>, visit: &mut impl FnMut(&'a str, bool)) {
 /// Whether a loaded value goes through operations on bits, one after another, back to the address it came from.
 fn comes_back<'a>(
     lines: &[Line<'a>],
-    mentions: &HashMap<&'a str, Vec<(usize, Role)>>,
+    mentions: &HashMap<&'a str, Vec<(usize, RegisterUse)>>,
     register: &'a str,
     address: &Operand<'a>,
 ) -> bool {
@@ -139,7 +139,7 @@ fn comes_back<'a>(
             return false;
         };
         let Some(user) = lines.get(at).and_then(instruction) else { return false };
-        if role == Role::Stored {
+        if role == RegisterUse::Stored {
             return user.operands.first() == Some(address);
         }
         let bits = ["and", "or", "xor", "not", "shl", "shr", "bfi", "cvt", "mov"];
@@ -180,11 +180,16 @@ mod tests {
         }";
         let file = parse(text).unwrap();
         let mut found: Vec<_> =
-            quiet(file.functions[0].body.as_deref().unwrap()).into_iter().collect();
+            tolerant_accesses(file.functions[0].body.as_deref().unwrap()).into_iter().collect();
         found.sort_by_key(|&(line, _)| line);
         assert_eq!(
             found,
-            [(0, Quiet::Copy), (1, Quiet::Copy), (2, Quiet::Update), (14, Quiet::Unused(2))]
+            [
+                (0, PoisonTolerance::Copy),
+                (1, PoisonTolerance::Copy),
+                (2, PoisonTolerance::Update),
+                (14, PoisonTolerance::Unused(2))
+            ]
         );
     }
 }

@@ -15,7 +15,7 @@ use crate::program::code::UniformSlot;
 use crate::program::variables::variable_address;
 
 /// What every block starts from.
-pub(crate) struct Start {
+pub(crate) struct InitialState {
     pub registers: Registers,
     pub shared: Flat,
     pub shared_bytes: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Start {
     pub threads: u32,
 }
 
-impl Start {
+impl InitialState {
     pub fn new(env: &Env, launch: &Launch, shared: &Layout, first_variable: BufferId) -> Self {
         let threads = launch.threads();
         let mut start = Self {
@@ -44,8 +44,8 @@ impl Start {
         let dynamic = shared.variables.last().map_or(0, |&(start, _)| start);
         for &(uniform, slot) in &env.program.uniforms {
             let slot = match slot {
-                UniformSlot::R(register) => Slot::R(register),
-                UniformSlot::Q(register) => Slot::Q(register),
+                UniformSlot::Reg32(register) => Slot::Reg32(register),
+                UniformSlot::Reg64(register) => Slot::Reg64(register),
             };
             let value = match uniform {
                 Uniform::Bits(bits) => bits,

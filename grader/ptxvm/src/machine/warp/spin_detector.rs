@@ -11,44 +11,44 @@ use crate::isa::ir::Op;
 use crate::isa::names::{Pc, Slot};
 use crate::isa::window::Window;
 use crate::machine::registers::Registers;
-use crate::machine::warp::split::Split;
+use crate::machine::warp::simt_stack::StackEntry;
 use crate::program::code::Program;
 
 /// Instructions before the first look at a program that has loops which may wait for others, and at any other.
-pub(super) const FIRST: (u64, u64) = (1 << 9, 1 << 14);
+pub(super) const FIRST_PROBE: (u64, u64) = (1 << 9, 1 << 14);
 /// Instructions between two looks at most.
-const LONGEST: u64 = 1 << 17;
+const LONGEST_INTERVAL: u64 = 1 << 17;
 /// Instructions between two looks at a warp in which lanes have been found to spin.
-pub(super) const SHORT: u64 = 1 << 6;
+pub(super) const SHORT_INTERVAL: u64 = 1 << 6;
 /// Instructions that one look may take.
-const LOOK: u64 = 1 << 11;
+const PROBE_LENGTH: u64 = 1 << 11;
 /// Instructions of one part of a warp before another gets its turn.
-const PART_TURN: u64 = 1 << 9;
+const SUBWARP_SLICE: u64 = 1 << 9;
 /// Turns in which a warp does nothing but spin before its lanes part, though other warps of the block have something to do.
-const RESTS: u32 = 8;
+const IDLE_ROUNDS: u32 = 8;
 /// Instructions after which lanes spin that have seen nothing new, though their registers change.
-pub(super) const PATIENCE: u64 = 1 << 13;
+pub(super) const UNCHANGED_LIMIT: u64 = 1 << 13;
 
 /// When to look, and what is kept.
 #[derive(Clone, Debug)]
-pub(crate) struct Spin {
+pub(crate) struct SpinDetector {
     pub(super) first: u64,
     pub(super) interval: u64,
     /// Instructions of the warp when the next look begins.
-    pub look_at: u64,
+    pub next_probe: u64,
     /// Instructions of the warp when the turn of the running part ends.
-    pub turn_end: u64,
+    pub subwarp_slice_end: u64,
     /// Instructions of the warp when, at the next branch, any of this is due.
-    pub next_turn: u64,
-    pub watch: Option<Box<Watch>>,
+    pub next_check: u64,
+    pub probe: Option<Box<SpinProbe>>,
     /// Turns in a row in which parts did nothing but spin.
     pub idle: usize,
     /// Lanes that wait may part from those that spin.
-    pub may_part: bool,
+    pub may_split: bool,
     /// How often in a row the warp has done nothing but spin.
-    pub(super) rests: u32,
+    pub(super) idle_rounds: u32,
     /// Lanes that have seen nothing new since so many instructions of the warp.
-    pub(super) bored: Option<(u32, u64)>,
+    pub(super) unchanged_since: Option<(u32, u64)>,
 }
 
 /// A byte of memory: window, lane (in local memory), address.
@@ -56,7 +56,7 @@ pub(super) type Byte = (Window, u8, u64);
 
 /// What a lane found with an access by which it may wait for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Polled {
+pub(crate) struct PolledValue {
     /// Index in the block.
     pub warp: u32,
     pub lane: u8,
@@ -69,9 +69,9 @@ pub(crate) struct Polled {
 
 /// What is kept for one look.
 #[derive(Clone, Debug)]
-pub(crate) struct Watch {
-    now: Split,
-    stack: Vec<Split>,
+pub(crate) struct SpinProbe {
+    current: StackEntry,
+    stack: Vec<StackEntry>,
     registers: Registers,
     /// What lay where something was written since.
     pub bytes: HashMap<Byte, u8>,
@@ -82,7 +82,7 @@ pub(crate) struct Watch {
     pub(super) branches: u32,
     pub(super) end: u64,
     /// What volatile accesses and atomics found, by instruction, each time the same.
-    pub polled: HashMap<Pc, Vec<Polled>>,
+    pub polled: HashMap<Pc, Vec<PolledValue>>,
     /// One of them found something else than before, or something happened that nobody keeps track of.
     pub news: bool,
     /// Each of `polled` was found again at least once.
@@ -92,34 +92,34 @@ pub(crate) struct Watch {
 
 /// What a look has shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum SpinVerdict {
     /// Nothing yet.
-    Nothing,
+    Undecided,
     /// These lanes spin, and this is what they look at.
-    Spinning(u32, Vec<Polled>),
+    Spinning(u32, Vec<PolledValue>),
     /// They do not.
     Busy,
 }
 
-impl Spin {
+impl SpinDetector {
     pub fn new(program: &Program) -> Self {
         let polls = program.code.iter().any(|instr| match &instr.op {
             Op::Load(address, _) => address.strong,
             Op::Atom(atom) => atom.dst != Slot::Sink,
             _ => false,
         });
-        let first = if polls { FIRST.0 } else { FIRST.1 };
+        let first = if polls { FIRST_PROBE.0 } else { FIRST_PROBE.1 };
         let mut spin = Self {
             first,
             interval: first,
-            look_at: 0,
-            turn_end: 0,
-            next_turn: 0,
-            watch: None,
+            next_probe: 0,
+            subwarp_slice_end: 0,
+            next_check: 0,
+            probe: None,
             idle: 0,
-            may_part: false,
-            rests: 0,
-            bored: None,
+            may_split: false,
+            idle_rounds: 0,
+            unchanged_since: None,
         };
         spin.restart();
         spin
@@ -128,58 +128,63 @@ impl Spin {
     /// A warp begins.
     pub fn restart(&mut self) {
         self.interval = self.first;
-        self.look_at = self.first;
-        self.turn_end = u64::MAX;
-        self.watch = None;
+        self.next_probe = self.first;
+        self.subwarp_slice_end = u64::MAX;
+        self.probe = None;
         self.idle = 0;
-        self.may_part = false;
-        self.rests = 0;
-        self.bored = None;
+        self.may_split = false;
+        self.idle_rounds = 0;
+        self.unchanged_since = None;
     }
 
     /// The warp has done nothing but spin, and others get their turn. When that has not helped for a while, it must help itself.
-    pub fn rested(&mut self) {
-        self.rests += 1;
-        self.may_part |= self.rests >= RESTS;
+    pub fn note_idle_round(&mut self) {
+        self.idle_rounds += 1;
+        self.may_split |= self.idle_rounds >= IDLE_ROUNDS;
     }
 
     /// Another part runs.
-    pub fn change(&mut self, executed: u64) {
-        self.watch = None;
-        self.turn_end = executed + PART_TURN;
-        self.look_at = executed + SHORT;
-        self.next_turn = 0;
+    pub fn switch_subwarp(&mut self, executed: u64) {
+        self.probe = None;
+        self.subwarp_slice_end = executed + SUBWARP_SLICE;
+        self.next_probe = executed + SHORT_INTERVAL;
+        self.next_check = 0;
     }
 
     /// After a look that showed lanes at work.
-    pub(super) fn rest(&mut self, executed: u64) {
-        self.watch = None;
-        self.rests = 0;
-        self.interval = (self.interval * 2).min(LONGEST);
-        self.look_at = executed + self.interval;
+    pub(super) fn note_progress(&mut self, executed: u64) {
+        self.probe = None;
+        self.idle_rounds = 0;
+        self.interval = (self.interval * 2).min(LONGEST_INTERVAL);
+        self.next_probe = executed + self.interval;
     }
 
     /// After a look that showed lanes that spin.
-    pub fn found(&mut self, executed: u64) {
-        self.watch = None;
-        self.interval = SHORT;
-        self.look_at = executed + SHORT;
-        self.bored = None;
+    pub fn note_spinning(&mut self, executed: u64) {
+        self.probe = None;
+        self.interval = SHORT_INTERVAL;
+        self.next_probe = executed + SHORT_INTERVAL;
+        self.unchanged_since = None;
     }
 }
 
-impl Watch {
+impl SpinProbe {
     /// Keeps how the running lanes are when a warp has executed so many instructions.
-    pub(super) fn new(now: Split, stack: &[Split], registers: &Registers, executed: u64) -> Self {
+    pub(super) fn new(
+        current: StackEntry,
+        stack: &[StackEntry],
+        registers: &Registers,
+        executed: u64,
+    ) -> Self {
         Self {
-            now,
+            current,
             stack: stack.to_vec(),
             registers: registers.clone(),
             bytes: HashMap::new(),
-            ran: now.mask,
-            ran_at_all: now.mask,
+            ran: current.mask,
+            ran_at_all: current.mask,
             branches: 0,
-            end: executed + LOOK,
+            end: executed + PROBE_LENGTH,
             polled: HashMap::new(),
             news: false,
             again: false,
@@ -188,9 +193,14 @@ impl Watch {
     }
 
     /// Whether registers and places are those that were kept.
-    pub(super) fn is_back(&self, now: Split, stack: &[Split], registers: &Registers) -> bool {
+    pub(super) fn is_back(
+        &self,
+        current: StackEntry,
+        stack: &[StackEntry],
+        registers: &Registers,
+    ) -> bool {
         let kept = &self.registers;
-        self.now == now
+        self.current == current
             && self.stack == stack
             && kept.p == registers.p
             && kept.carry == registers.carry
@@ -199,13 +209,18 @@ impl Watch {
     }
 
     /// Keeps how things are now.
-    pub(super) fn keep(&mut self, now: Split, stack: &[Split], registers: &Registers) {
-        self.now = now;
+    pub(super) fn keep(
+        &mut self,
+        current: StackEntry,
+        stack: &[StackEntry],
+        registers: &Registers,
+    ) {
+        self.current = current;
         self.stack.clear();
         self.stack.extend_from_slice(stack);
         self.registers.reset_from(registers);
         self.bytes.clear();
-        self.ran = now.mask;
+        self.ran = current.mask;
         self.lost = false;
     }
 }

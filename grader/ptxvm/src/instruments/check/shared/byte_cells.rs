@@ -4,8 +4,8 @@
 //! instruction, and at which clock. Bytes that were treated alike, by whichever threads, are of one class, so there are few.
 //! Classes have rising numbers: those before the last barrier of all warps stand for nobody.
 
-use crate::instruments::check::shared::events::{Access, Event};
-use crate::instruments::check::shared::last::Last;
+use crate::instruments::check::shared::epochs::{Access, Epoch};
+use crate::instruments::check::shared::last_accesses::LastAccesses;
 use crate::isa::names::Pc;
 use crate::program::code::Program;
 
@@ -22,25 +22,25 @@ pub(crate) const NUMBERS: usize = 1 << CLASS_BITS;
 const MAX_ACTIONS: usize = 255;
 /// Of a number that stands for any instruction, the lowest bit being whether these are of cooperative groups. Programs have fewer
 /// instructions.
-const VAGUE: Pc = 1 << 23;
+const AMBIGUOUS: Pc = 1 << 23;
 /// Classes, and actions, that a new one is compared with first.
 const RECENT: usize = 32;
 
 /// Whether an instruction, or each that a number stands for, is one of the headers of cooperative groups.
 pub(crate) fn in_groups(program: &Program, pc: Pc) -> bool {
-    if pc & VAGUE == 0 { program.in_groups(pc) } else { pc & 1 == 1 }
+    if pc & AMBIGUOUS == 0 { program.in_groups(pc) } else { pc & 1 == 1 }
 }
 
 /// The number that stands for an instruction and others.
-pub(crate) fn vague(program: Option<&Program>, pc: Pc) -> Pc {
-    VAGUE | Pc::from(program.is_some_and(|program| in_groups(program, pc)))
+pub(crate) fn ambiguous(program: Option<&Program>, pc: Pc) -> Pc {
+    AMBIGUOUS | Pc::from(program.is_some_and(|program| in_groups(program, pc)))
 }
 
 /// What is known of a byte; the default is nobody.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Cell(u32);
+pub(crate) struct ByteCell(u32);
 
-impl Cell {
+impl ByteCell {
     pub fn from_bits(bits: u32) -> Self {
         Self(bits & ((1 << CELL_BITS) - 1))
     }
@@ -65,13 +65,13 @@ impl Cell {
 
 /// A thread, and the number of what it did; the default is nobody.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Doer {
+pub(crate) struct Accessor {
     /// Index in the block.
     pub thread: u16,
     pub action: u8,
 }
 
-impl Doer {
+impl Accessor {
     pub fn is_nobody(self) -> bool {
         self.action == 0
     }
@@ -87,7 +87,7 @@ impl Doer {
 
 /// Readers beside the first one that are known only as such.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum More {
+pub(crate) enum OtherReaders {
     #[default]
     None,
     /// Another lane of its warp, at the same clock.
@@ -98,16 +98,16 @@ pub(crate) enum More {
 
 /// What is known of a byte, in full.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Known {
-    pub last: Last<Doer>,
-    pub more: More,
+pub(crate) struct ByteHistory {
+    pub last: LastAccesses<Accessor>,
+    pub other_readers: OtherReaders,
 }
 
 /// What the threads of a cell are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
+enum CellForm {
     /// Writer and reader; perhaps only one of them.
-    Pair(More),
+    Pair(OtherReaders),
     Readers,
     /// Lanes of one warp: writer and two readers.
     OneWarp,
@@ -115,29 +115,29 @@ enum Form {
 
 /// A form, and the actions of writer and readers, from the highest byte down.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Class(u32);
+struct ByteClass(u32);
 
-impl Class {
-    const FORMS: [Form; 5] = [
-        Form::Pair(More::None),
-        Form::Pair(More::Lanes),
-        Form::Pair(More::Warps),
-        Form::Readers,
-        Form::OneWarp,
+impl ByteClass {
+    const FORMS: [CellForm; 5] = [
+        CellForm::Pair(OtherReaders::None),
+        CellForm::Pair(OtherReaders::Lanes),
+        CellForm::Pair(OtherReaders::Warps),
+        CellForm::Readers,
+        CellForm::OneWarp,
     ];
 
-    fn new(form: Form, [writer, first, second]: [u8; 3]) -> Self {
+    fn new(form: CellForm, [writer, first, second]: [u8; 3]) -> Self {
         let form = match form {
-            Form::Pair(More::None) => 0,
-            Form::Pair(More::Lanes) => 1,
-            Form::Pair(More::Warps) => 2,
-            Form::Readers => 3,
-            Form::OneWarp => 4,
+            CellForm::Pair(OtherReaders::None) => 0,
+            CellForm::Pair(OtherReaders::Lanes) => 1,
+            CellForm::Pair(OtherReaders::Warps) => 2,
+            CellForm::Readers => 3,
+            CellForm::OneWarp => 4,
         };
         Self(u32::from_be_bytes([form, writer, first, second]))
     }
 
-    fn parts(self) -> (Form, [u8; 3]) {
+    fn split_words(self) -> (CellForm, [u8; 3]) {
         let [form, actions @ ..] = self.0.to_be_bytes();
         (Self::FORMS[usize::from(form) % Self::FORMS.len()], actions)
     }
@@ -151,20 +151,20 @@ struct Action {
 }
 
 impl Action {
-    fn new(event: Event) -> Self {
-        let flags = u32::from(event.strong) << 1 | u32::from(event.writes);
-        Self { clock: event.clock, rest: event.pc << 2 | flags }
+    fn new(epoch: Epoch) -> Self {
+        let flags = u32::from(epoch.strong) << 1 | u32::from(epoch.writes);
+        Self { clock: epoch.clock, rest: epoch.pc << 2 | flags }
     }
 
-    fn event(self, warp: u8) -> Event {
+    fn epoch(self, warp: u8) -> Epoch {
         let (pc, strong, writes) = (self.rest >> 2, self.rest >> 1 & 1 == 1, self.rest & 1 == 1);
-        Event { clock: self.clock, pc, warp, strong, writes, valued: false }
+        Epoch { clock: self.clock, pc, warp, strong, writes, valued: false }
     }
 }
 
 /// Why something cannot be kept in a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Refusal {
+pub(crate) enum PackError {
     /// There are no numbers left, unless those without cells are given up.
     Full,
     /// Threads of two warps, or of three.
@@ -173,8 +173,8 @@ pub(crate) enum Refusal {
 
 /// All classes that cells refer to, and what their numbers are.
 #[derive(Debug)]
-pub(crate) struct Classes {
-    all: Vec<Class>,
+pub(crate) struct ByteClasses {
+    all: Vec<ByteClass>,
     /// The number of the first of them.
     base: usize,
     recent: [u16; RECENT],
@@ -183,7 +183,7 @@ pub(crate) struct Classes {
     recent_actions: [u8; RECENT],
 }
 
-impl Default for Classes {
+impl Default for ByteClasses {
     fn default() -> Self {
         let (all, actions) = (Vec::new(), Vec::new());
         Self { all, base: 1, recent: [0; RECENT], actions, recent_actions: [0; RECENT] }
@@ -203,10 +203,10 @@ fn push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-impl Classes {
+impl ByteClasses {
     /// The number of what threads do at an event; None: there are none left.
-    pub fn action(&mut self, event: Event) -> Option<u8> {
-        let action = Action::new(event);
+    pub fn action(&mut self, epoch: Epoch) -> Option<u8> {
+        let action = Action::new(epoch);
         let recent = spread(action.rest ^ action.clock) % RECENT;
         let known = self.recent_actions[recent];
         if known != 0 && self.actions.get(usize::from(known) - 1) == Some(&action) {
@@ -226,71 +226,76 @@ impl Classes {
 
     /// What somebody did; None for nobody.
     #[inline]
-    pub fn access(&self, doer: Doer) -> Option<Access> {
-        let action = self.actions.get(usize::from(doer.action).checked_sub(1)?)?;
-        Some(Access { event: action.event(doer.warp() as u8), thread: u32::from(doer.thread) })
+    pub fn access(&self, accessor: Accessor) -> Option<Access> {
+        let action = self.actions.get(usize::from(accessor.action).checked_sub(1)?)?;
+        Some(Access {
+            epoch: action.epoch(accessor.warp() as u8),
+            thread: u32::from(accessor.thread),
+        })
     }
 
     /// Whether a cell's accesses all lie before everything that comes.
     #[inline]
-    pub fn is_over(&self, cell: Cell) -> bool {
+    pub fn is_over(&self, cell: ByteCell) -> bool {
         cell.class() < self.base
     }
 
     /// What a cell says.
-    pub fn unpack(&self, cell: Cell) -> Known {
+    pub fn unpack(&self, cell: ByteCell) -> ByteHistory {
         let class = cell.class().checked_sub(self.base).and_then(|at| self.all.get(at));
-        let Some(class) = class else { return Known::default() };
-        let (form, actions) = class.parts();
+        let Some(class) = class else { return ByteHistory::default() };
+        let (form, actions) = class.split_words();
         let thread = |at: u32, bits: u32| (cell.who() >> at) as u16 & ((1 << bits) - 1);
-        let doer = |at: usize, thread: u16| match actions[at] {
-            0 => Doer::default(),
-            action => Doer { thread, action },
+        let accessor = |at: usize, thread: u16| match actions[at] {
+            0 => Accessor::default(),
+            action => Accessor { thread, action },
         };
         let two = [thread(0, THREAD_BITS), thread(THREAD_BITS, THREAD_BITS)];
-        let (mut more, nobody) = (More::None, Doer::default());
+        let (mut other_readers, nobody) = (OtherReaders::None, Accessor::default());
         let (writer, readers) = match form {
-            Form::Pair(others) => {
-                more = others;
-                (doer(0, two[0]), [doer(1, two[1]), nobody])
+            CellForm::Pair(others) => {
+                other_readers = others;
+                (accessor(0, two[0]), [accessor(1, two[1]), nobody])
             }
-            Form::Readers => (nobody, [doer(1, two[0]), doer(2, two[1])]),
-            Form::OneWarp => {
+            CellForm::Readers => (nobody, [accessor(1, two[0]), accessor(2, two[1])]),
+            CellForm::OneWarp => {
                 let warp = thread(0, LANE_BITS) << LANE_BITS;
                 let lane = |at: u32| warp | thread(at * LANE_BITS, LANE_BITS);
-                (doer(0, lane(1)), [doer(1, lane(2)), doer(2, lane(3))])
+                (accessor(0, lane(1)), [accessor(1, lane(2)), accessor(2, lane(3))])
             }
         };
-        Known { last: Last { writer, readers }, more }
+        ByteHistory { last: LastAccesses { writer, readers }, other_readers }
     }
 
     /// The cell that says so.
-    pub fn pack(&mut self, known: &Known) -> Result<Cell, Refusal> {
-        let Last { writer, readers: [first, second] } = known.last;
-        let two = |a: Doer, b: Doer| u32::from(a.thread) | u32::from(b.thread) << THREAD_BITS;
+    pub fn pack(&mut self, known: &ByteHistory) -> Result<ByteCell, PackError> {
+        let LastAccesses { writer, readers: [first, second] } = known.last;
+        let two =
+            |a: Accessor, b: Accessor| u32::from(a.thread) | u32::from(b.thread) << THREAD_BITS;
         let one_warp = first.warp() == second.warp() && first.warp() == writer.warp();
         let (form, who) = if second.is_nobody() {
             if writer.is_nobody() && first.is_nobody() {
-                return Ok(Cell::default());
+                return Ok(ByteCell::default());
             }
-            (Form::Pair(known.more), two(writer, first))
-        } else if known.more != More::None {
-            return Err(Refusal::Unfit);
+            (CellForm::Pair(known.other_readers), two(writer, first))
+        } else if known.other_readers != OtherReaders::None {
+            return Err(PackError::Unfit);
         } else if writer.is_nobody() {
-            (Form::Readers, two(first, second))
+            (CellForm::Readers, two(first, second))
         } else if one_warp {
             let lanes = [writer, first, second].into_iter().zip(1..);
-            let lanes = lanes.fold(0, |all, (doer, at)| all | doer.lane() << (at * LANE_BITS));
-            (Form::OneWarp, u32::from(writer.warp()) | lanes)
+            let lanes =
+                lanes.fold(0, |all, (accessor, at)| all | accessor.lane() << (at * LANE_BITS));
+            (CellForm::OneWarp, u32::from(writer.warp()) | lanes)
         } else {
-            return Err(Refusal::Unfit);
+            return Err(PackError::Unfit);
         };
-        let actions = [writer, first, second].map(|doer| doer.action);
-        let class = self.number(Class::new(form, actions)).ok_or(Refusal::Full)?;
-        Ok(Cell(who | (class as u32) << WHO_BITS))
+        let actions = [writer, first, second].map(|accessor| accessor.action);
+        let class = self.number(ByteClass::new(form, actions)).ok_or(PackError::Full)?;
+        Ok(ByteCell(who | (class as u32) << WHO_BITS))
     }
 
-    fn number(&mut self, class: Class) -> Option<usize> {
+    fn number(&mut self, class: ByteClass) -> Option<usize> {
         let recent = spread(class.0) % RECENT;
         let known = usize::from(self.recent[recent]);
         if known >= self.base && self.all.get(known - self.base) == Some(&class) {
@@ -310,26 +315,32 @@ impl Classes {
 
     /// A shorter form of what does not fit into a cell, where every later race is found by it as well, up to the next barrier
     /// of all warps: whatever warps know of each other then comes from barriers of all.
-    pub fn shorten(&self, known: &Known) -> Option<Known> {
-        let Known { last: Last { writer, readers: [first, second] }, more: More::None } = *known
+    pub fn shorten(&self, known: &ByteHistory) -> Option<ByteHistory> {
+        let ByteHistory {
+            last: LastAccesses { writer, readers: [first, second] },
+            other_readers: OtherReaders::None,
+        } = *known
         else {
             return None;
         };
-        let [one, other] = [self.access(first)?.event, self.access(second)?.event];
+        let [one, other] = [self.access(first)?.epoch, self.access(second)?.epoch];
         if one.strong != other.strong {
             return None;
         }
-        let with = |reader: Doer, more: More| {
-            Some(Known { last: Last { writer, readers: [reader, Doer::default()] }, more })
+        let with = |reader: Accessor, other_readers: OtherReaders| {
+            Some(ByteHistory {
+                last: LastAccesses { writer, readers: [reader, Accessor::default()] },
+                other_readers,
+            })
         };
         if one.warp != other.warp {
             let foreign = if first.warp() == writer.warp() { second } else { first };
-            with(foreign, More::Warps)
+            with(foreign, OtherReaders::Warps)
         } else if one.clock == other.clock {
-            with(first, More::Lanes)
+            with(first, OtherReaders::Lanes)
         } else {
             // The earlier one lies before whatever the later one lies before.
-            with(if one.clock > other.clock { first } else { second }, More::None)
+            with(if one.clock > other.clock { first } else { second }, OtherReaders::None)
         }
     }
 
@@ -351,7 +362,7 @@ impl Classes {
             if !used[number] {
                 continue;
             }
-            let (form, mut of_class) = class.parts();
+            let (form, mut of_class) = class.split_words();
             for action in &mut of_class {
                 let Some(&which) =
                     usize::from(*action).checked_sub(1).and_then(|at| actions.get(at))
@@ -365,7 +376,7 @@ impl Classes {
                 }
                 *action = *new;
             }
-            push(&mut self.all, Class::new(form, of_class));
+            push(&mut self.all, ByteClass::new(form, of_class));
             numbers[number] = self.all.len() as u16;
         }
         (self.base, self.recent, self.recent_actions) = (1, [0; RECENT], [0; RECENT]);
@@ -376,29 +387,29 @@ impl Classes {
     pub fn take(
         &mut self,
         from: &Self,
-        cell: Cell,
-        change: impl Fn(Event) -> Event,
-    ) -> Option<Cell> {
+        cell: ByteCell,
+        change: impl Fn(Epoch) -> Epoch,
+    ) -> Option<ByteCell> {
         let mut known = from.unpack(cell);
-        let mut doers = known.last.all();
-        for doer in &mut doers {
-            if let Some(access) = from.access(*doer) {
-                doer.action = self.action(change(access.event))?;
+        let mut accessors = known.last.all();
+        for accessor in &mut accessors {
+            if let Some(access) = from.access(*accessor) {
+                accessor.action = self.action(change(access.epoch))?;
             }
         }
-        let [writer, first, second] = doers;
-        known.last = Last { writer, readers: [first, second] };
+        let [writer, first, second] = accessors;
+        known.last = LastAccesses { writer, readers: [first, second] };
         self.pack(&known).ok()
     }
 
     /// Whether there is hardly room for others.
-    pub fn is_crowded(&self) -> bool {
+    pub fn is_nearly_full(&self) -> bool {
         self.base + self.all.len() > NUMBERS / 8 * 7 || self.actions.len() > MAX_ACTIONS / 8 * 7
     }
 
     /// Bytes.
     pub fn bytes(&self) -> usize {
-        let lists = self.all.capacity() * size_of::<Class>()
+        let lists = self.all.capacity() * size_of::<ByteClass>()
             + self.actions.capacity() * size_of::<Action>();
         size_of::<Self>() + lists
     }

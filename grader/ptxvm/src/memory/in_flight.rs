@@ -2,7 +2,7 @@
 
 /// One bit for each word.
 #[derive(Clone, Debug, Default)]
-pub struct Flights {
+pub struct InFlightWords {
     words: Vec<u64>,
     /// Words with a copy.
     count: usize,
@@ -16,7 +16,7 @@ fn words(address: u64, size: u32) -> std::ops::Range<u64> {
     address / 4..(address + u64::from(size)) / 4
 }
 
-impl Flights {
+impl InFlightWords {
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -72,20 +72,20 @@ mod tests {
 
     #[test]
     fn words_are_in_flight_from_begin_to_end() {
-        let mut flights = Flights::default();
-        flights.begin(16, 8);
-        assert_eq!(flights.find(14, 4), Some(16));
-        assert_eq!(flights.find(0, 64), Some(16));
-        assert_eq!(flights.find(23, 1), Some(20));
-        assert_eq!(flights.find(12, 4), None);
-        assert_eq!(flights.find(24, 4), None);
-        assert_eq!(flights.find(1 << 40, 4), None);
-        flights.begin(20, 4);
-        flights.end(16, 8);
-        assert!(flights.is_empty());
-        flights.begin(0, 16);
-        flights.clear();
-        assert!(flights.is_empty());
-        assert_eq!(flights.find(0, 16), None);
+        let mut in_flight = InFlightWords::default();
+        in_flight.begin(16, 8);
+        assert_eq!(in_flight.find(14, 4), Some(16));
+        assert_eq!(in_flight.find(0, 64), Some(16));
+        assert_eq!(in_flight.find(23, 1), Some(20));
+        assert_eq!(in_flight.find(12, 4), None);
+        assert_eq!(in_flight.find(24, 4), None);
+        assert_eq!(in_flight.find(1 << 40, 4), None);
+        in_flight.begin(20, 4);
+        in_flight.end(16, 8);
+        assert!(in_flight.is_empty());
+        in_flight.begin(0, 16);
+        in_flight.clear();
+        assert!(in_flight.is_empty());
+        assert_eq!(in_flight.find(0, 16), None);
     }
 }

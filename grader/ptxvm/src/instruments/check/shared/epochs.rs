@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::instruments::check::clocks::WARPS;
 use crate::isa::names::Pc;
-use crate::machine::simd::shadow_words::{Entry, LANE_BITS, MARK_BITS, Mark};
+use crate::machine::simd::shadow_words::{LANE_BITS, MARK_BITS, ShadowWord, ShortAccessId};
 
 /// Events that have numbers, from 1 on.
 const MAX_EVENT: usize = (1 << (MARK_BITS - LANE_BITS)) - 1;
@@ -20,7 +20,7 @@ const RECENT: usize = 256;
 
 /// What the lanes of one warp have in common when they access memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Event {
+pub(crate) struct Epoch {
     /// Of the warp.
     pub clock: u32,
     pub pc: Pc,
@@ -35,7 +35,7 @@ pub(crate) struct Event {
 /// An access in full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Access {
-    pub event: Event,
+    pub epoch: Epoch,
     /// Index in the block.
     pub thread: u32,
 }
@@ -51,7 +51,7 @@ struct Packed {
 
 impl Packed {
     #[inline(always)]
-    fn new(Event { clock, pc, warp, strong, writes, valued }: Event) -> Self {
+    fn new(Epoch { clock, pc, warp, strong, writes, valued }: Epoch) -> Self {
         let flags = u32::from(strong) << 2 | u32::from(writes) << 1 | u32::from(valued);
         Self { clock, rest: pc << 8 | u32::from(warp) << 3 | flags }
     }
@@ -62,8 +62,8 @@ impl Packed {
     }
 
     #[inline(always)]
-    fn event(self) -> Event {
-        Event {
+    fn epoch(self) -> Epoch {
+        Epoch {
             clock: self.clock,
             pc: self.rest >> 8,
             warp: self.warp() as u8,
@@ -76,7 +76,7 @@ impl Packed {
 
 /// Events since the last barrier of all warps.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct EpochTable {
     all: Vec<Packed>,
     /// The number of the first of them.
     base: u32,
@@ -95,7 +95,7 @@ pub(crate) struct Events {
     limit: usize,
 }
 
-impl Default for Events {
+impl Default for EpochTable {
     fn default() -> Self {
         Self {
             all: Vec::new(),
@@ -111,7 +111,7 @@ impl Default for Events {
     }
 }
 
-impl Events {
+impl EpochTable {
     /// The number of the latest event.
     pub fn last(&self) -> u32 {
         self.base + self.all.len() as u32 - 1
@@ -125,47 +125,47 @@ impl Events {
 
     /// The number of an event; equal ones share it where they follow each other.
     #[inline]
-    pub fn number(&mut self, event: Event) -> u32 {
-        let recent = (event.pc as usize * 8 + usize::from(event.warp)) % RECENT;
+    pub fn number(&mut self, epoch: Epoch) -> u32 {
+        let recent = (epoch.pc as usize * 8 + usize::from(epoch.warp)) % RECENT;
         let known = u32::from(self.recent[recent]);
-        let packed = Packed::new(event);
+        let packed = Packed::new(epoch);
         if known >= self.base && self.all.get((known - self.base) as usize) == Some(&packed) {
             return known;
         }
-        self.push(event);
+        self.push(epoch);
         self.recent[recent] = self.last() as u16;
         self.last()
     }
 
-    fn push(&mut self, event: Event) {
+    fn push(&mut self, epoch: Epoch) {
         if self.all.len() == self.all.capacity() {
             // The usual doubling would leave half of the list empty.
             let room = self.limit.saturating_sub(self.all.len()).max(1);
             self.all.reserve_exact(room.min(self.all.len() / 8 + 32));
         }
-        self.all.push(Packed::new(event));
-        self.see(event);
+        self.all.push(Packed::new(epoch));
+        self.see(epoch);
     }
 
     /// Something happened, which need not get a number.
-    pub fn see(&mut self, event: Event) {
-        let latest = &mut self.latest[usize::from(event.warp) % WARPS];
-        *latest = event.clock.max(*latest);
+    pub fn see(&mut self, epoch: Epoch) {
+        let latest = &mut self.latest[usize::from(epoch.warp) % WARPS];
+        *latest = epoch.clock.max(*latest);
         self.passed = 0;
     }
 
     /// Whether a mark is of one of them.
     #[inline(always)]
-    pub fn has(&self, mark: Mark) -> bool {
-        mark.event() >= self.base
+    pub fn has(&self, access_id: ShortAccessId) -> bool {
+        access_id.epoch() >= self.base
     }
 
     /// What an event after the base stands for.
     #[inline(always)]
-    pub fn get(&self, mark: Mark) -> Option<Access> {
-        let at = mark.event().checked_sub(self.base)?;
-        let event = self.all.get(at as usize)?.event();
-        Some(Access { event, thread: u32::from(event.warp) * 32 + mark.lane() })
+    pub fn get(&self, access_id: ShortAccessId) -> Option<Access> {
+        let at = access_id.epoch().checked_sub(self.base)?;
+        let epoch = self.all.get(at as usize)?.epoch();
+        Some(Access { epoch, thread: u32::from(epoch.warp) * 32 + access_id.lane() })
     }
 
     /// Those so far lie before everything that comes. From `limit` on those without marks are given up.
@@ -193,7 +193,7 @@ impl Events {
         self.passed &= !(1 << warp);
         let next = (self.floors[warp] + 1).max(self.base);
         let rest = self.all[(next - self.base) as usize..].iter();
-        let passed = rest.take_while(|event| lies_before(event.warp(), event.clock));
+        let passed = rest.take_while(|epoch| lies_before(epoch.warp(), epoch.clock));
         self.floors[warp] = next - 1 + passed.count() as u32;
     }
 
@@ -203,18 +203,18 @@ impl Events {
     }
 
     /// Gives up events that no entry refers to and numbers the others anew. `each` shows all entries. At least `limit` may
-    /// be there until the next time. `alike`: what a warp did before its lanes met last nobody can tell from what it did before
+    /// be there until the next time. `merge_equal`: what a warp did before its lanes met last nobody can tell from what it did before
     /// that.
     pub fn renumber(
         &mut self,
         limit: usize,
-        alike: bool,
-        mut each: impl FnMut(&mut dyn FnMut(&mut Entry)),
+        merge_equal: bool,
+        mut each: impl FnMut(&mut dyn FnMut(&mut ShadowWord)),
     ) {
         let mut used = vec![false; self.all.len()];
         each(&mut |entry| {
-            for mark in entry.last().all() {
-                if let Some(at) = mark.event().checked_sub(self.base) {
+            for access_id in entry.last().all() {
+                if let Some(at) = access_id.epoch().checked_sub(self.base) {
                     used[at as usize] = true;
                 }
             }
@@ -222,7 +222,7 @@ impl Events {
         let mut count = used.iter().filter(|&&used| used).count();
         // Which event stands for each.
         let mut stands: Vec<u16> = (0..self.all.len()).map(|at| at as u16).collect();
-        if alike && count > limit / 2 {
+        if merge_equal && count > limit / 2 {
             count -= self.merge(&mut used, &mut stands);
         }
         // Where hardly any can be given up, what comes is compared with what comes later only.
@@ -247,13 +247,13 @@ impl Events {
             }
         }
         each(&mut |entry| {
-            *entry = Entry::of(entry.last().map(|mark| {
-                let at = mark.event().checked_sub(self.base);
+            *entry = ShadowWord::of(entry.last().map(|access_id| {
+                let at = access_id.epoch().checked_sub(self.base);
                 let number = at.map_or(0, |at| numbers[usize::from(stands[at as usize])]);
                 if number == 0 {
-                    Mark::NONE
+                    ShortAccessId::NONE
                 } else {
-                    Mark::new(number.into(), mark.lane() as usize)
+                    ShortAccessId::new(number.into(), access_id.lane() as usize)
                 }
             }));
         });
@@ -274,9 +274,9 @@ impl Events {
             if !used[at] {
                 continue;
             }
-            let event = &mut self.all[at];
-            event.clock = event.clock.max(self.met[event.warp()].saturating_sub(1));
-            let known = *last.entry((event.clock, event.rest)).or_insert(at);
+            let epoch = &mut self.all[at];
+            epoch.clock = epoch.clock.max(self.met[epoch.warp()].saturating_sub(1));
+            let known = *last.entry((epoch.clock, epoch.rest)).or_insert(at);
             if known != at {
                 (used[at], stands[at]) = (false, known as u16);
                 merged += 1;

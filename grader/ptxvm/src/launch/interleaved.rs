@@ -5,27 +5,27 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::footprint::Footprint;
 use super::observers::{Observers, Record};
-use super::run::{BlockResult, Results, Run, Worker};
+use super::run::{BlockResult, BlockStorage, Results, Run};
 use super::schedule::Schedule;
-use crate::machine::block::Ended;
+use crate::machine::block::BlockStatus;
 use crate::machine::monitor::Monitor;
 
 impl Run<'_, '_> {
     /// Runs blocks from `next` on, and one that has begun, several at a time. The records are those of the blocks before, too.
-    pub(super) fn in_turns<R: Record>(
+    pub(super) fn interleaved<R: Record>(
         &self,
-        begun: Option<Worker<'static, R>>,
-        storage: Worker<'static, R>,
+        begun: Option<BlockStorage<'static, R>>,
+        storage: BlockStorage<'static, R>,
         mut next: u64,
     ) -> Results<R> {
         let blocks = self.grid.blocks();
         let mut common = self.worker::<R>(None).state.monitor;
-        let mut residents: VecDeque<Worker<'static, R>> = begun.into_iter().collect();
+        let mut residents: VecDeque<BlockStorage<'static, R>> = begun.into_iter().collect();
         for resident in &mut residents {
             resident.state.monitor.exchange(&mut common);
         }
         let mut storage = Some(storage);
-        let begin = |free: Option<Worker<'static, R>>, common: &mut Observers<'static, R>| {
+        let begin = |free: Option<BlockStorage<'static, R>>, common: &mut Observers<'static, R>| {
             if next == blocks {
                 return None;
             }
@@ -38,19 +38,19 @@ impl Run<'_, '_> {
         };
         let (mut results, mut lane_instructions) = (Vec::new(), 0);
         let mut shared = 0;
-        let end = |worker: &mut Worker<'static, R>, ended: Ended| {
-            if ended == Ended::Endless {
+        let end = |worker: &mut BlockStorage<'static, R>, ended: BlockStatus| {
+            if ended == BlockStatus::Endless {
                 self.stop.fetch_min(worker.index, Relaxed);
             }
             lane_instructions += std::mem::take(&mut worker.state.lane_instructions);
             shared = shared.max(Footprint::of(worker).shared);
-            results.extend(self.leavings(worker));
-            ended != Ended::Endless
+            results.extend(self.take_result(worker));
+            ended != BlockStatus::Endless
         };
-        self.grid.take_turns(&mut common, &mut residents, begin, end);
+        self.grid.run_interleaved(&mut common, &mut residents, begin, end);
         let room = self.grid.room.min(blocks) as usize;
         let global = common.checks.as_ref().map_or(0, |checks| checks.races.global.most_bytes());
-        self.most.note(Footprint { global, shared: shared * room });
+        self.peak.note(Footprint { global, shared: shared * room });
         results.sort_by_key(|result: &BlockResult| result.index);
         Results { blocks: results, lane_instructions, records: common.records }
     }

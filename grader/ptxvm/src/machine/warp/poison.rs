@@ -4,7 +4,7 @@ use crate::isa::names::{Pc, Slot};
 
 /// A register that holds what nobody wrote.
 #[derive(Clone, Debug)]
-pub(crate) struct Moving {
+pub(crate) struct PoisonedRegister {
     pub slot: Slot,
     /// The lanes whose value it is.
     pub mask: u32,

@@ -10,7 +10,7 @@ use crate::source_loc::SourceLoc;
 
 /// A place in global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watch {
+pub struct Watchpoint {
     /// The buffer.
     pub buffer: BufferId,
     /// Bytes from its start.
@@ -21,7 +21,7 @@ pub struct Watch {
 
 /// The last write or atomic to a watched place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Writer {
+pub struct LastWriter {
     /// Its block.
     pub block: [u32; 3],
     /// Its thread in the block.
@@ -32,7 +32,7 @@ pub struct Writer {
 
 /// Watches a place while a block runs.
 #[derive(Debug)]
-pub(crate) struct Watcher {
+pub(crate) struct WatchpointMonitor {
     /// Address of the first byte, and of the first one behind.
     start: u64,
     end: u64,
@@ -40,8 +40,8 @@ pub(crate) struct Watcher {
     last: Option<(Pc, u32)>,
 }
 
-impl Watcher {
-    pub fn new(watch: Watch) -> Self {
+impl WatchpointMonitor {
+    pub fn new(watch: Watchpoint) -> Self {
         let start = watch.buffer.address().wrapping_add(watch.offset);
         Self { start, end: start.wrapping_add(watch.size.into()), last: None }
     }
@@ -52,7 +52,7 @@ impl Watcher {
     }
 }
 
-impl Monitor for Watcher {
+impl Monitor for WatchpointMonitor {
     #[inline(always)]
     fn access(&mut self, event: &Event, _log: &mut Log) {
         if event.kind == AccessKind::Read || event.window != Window::Global {
@@ -74,7 +74,7 @@ impl Monitor for Watcher {
 
 #[cfg(test)]
 mod tests {
-    use crate::instruments::watch::*;
+    use crate::instruments::watchpoint::*;
     use crate::{Access, Init, Launch, Memory, Module, Options, launch};
 
     /// Block b writes the 8 bytes from 8 b on.
@@ -104,7 +104,8 @@ mod tests {
             dynamic_shared: 0,
             params: vec![memory.address(buffer).to_le_bytes().to_vec()],
         };
-        let options = Options { watch: Some(Watch { buffer, offset, size }), ..Options::default() };
+        let options =
+            Options { watch: Some(Watchpoint { buffer, offset, size }), ..Options::default() };
         let outcome =
             launch(&module, module.kernels().next().unwrap(), &start, &mut memory, &options);
         outcome.unwrap().writer.map(|w| (w.block, w.thread))

@@ -1,0 +1,75 @@
+//! How a warp looks, once in a while, whether its lanes spin.
+
+use super::spin_detector::{
+    Byte, FIRST_PROBE, SHORT_INTERVAL, SpinProbe, SpinVerdict, UNCHANGED_LIMIT,
+};
+use super::state::Warp;
+
+impl Warp {
+    /// Whether a look may show anything: it is worth it where lanes wait, or where the program has loops that may wait.
+    pub fn should_probe(&self) -> bool {
+        self.current.mask != self.live || self.spin.first == FIRST_PROBE.0
+    }
+
+    /// Begins a look.
+    pub fn begin_probe(&mut self) {
+        self.spin.probe = Some(Box::new(SpinProbe::new(
+            self.current,
+            &self.stack,
+            &self.registers,
+            self.executed,
+        )));
+    }
+
+    /// Does without a look for now.
+    pub fn skip_probe(&mut self) {
+        self.spin.next_probe = self.executed + self.spin.interval;
+    }
+
+    /// After a branch while a look is under way. `unchanged` tells whether a byte of memory holds this value.
+    pub fn probe(&mut self, unchanged: impl Fn(&Self, Byte, u8) -> bool) -> SpinVerdict {
+        let Some(mut probe) = self.spin.probe.take() else { return SpinVerdict::Undecided };
+        probe.ran |= self.current.mask;
+        probe.ran_at_all |= self.current.mask;
+        probe.branches += 1;
+        if !probe.lost
+            && probe.is_back(self.current, &self.stack, &self.registers)
+            && probe.bytes.iter().all(|(&byte, &value)| unchanged(self, byte, value))
+        {
+            return SpinVerdict::Spinning(
+                probe.ran,
+                probe.polled.into_values().flatten().collect(),
+            );
+        }
+        if self.executed >= probe.end {
+            let ran = probe.ran_at_all;
+            let unchanged_since = probe.again && !probe.news && !probe.lost;
+            self.spin.note_progress(self.executed);
+            if !unchanged_since {
+                self.spin.unchanged_since = None;
+                return SpinVerdict::Busy;
+            }
+            // Looks follow each other now.
+            self.spin.next_probe = self.executed + SHORT_INTERVAL;
+            return match self.spin.unchanged_since {
+                Some((lanes, since)) if lanes == ran => {
+                    if self.executed - since < UNCHANGED_LIMIT {
+                        SpinVerdict::Busy
+                    } else {
+                        SpinVerdict::Spinning(ran, probe.polled.into_values().flatten().collect())
+                    }
+                }
+                _ => {
+                    self.spin.unchanged_since = Some((ran, self.executed));
+                    SpinVerdict::Busy
+                }
+            };
+        }
+        // Brent, "An improved Monte Carlo factorization algorithm" (1980): a loop of any length is found.
+        if probe.branches.is_power_of_two() {
+            probe.keep(self.current, &self.stack, &self.registers);
+        }
+        self.spin.probe = Some(probe);
+        SpinVerdict::Undecided
+    }
+}
