@@ -34,6 +34,7 @@ pub fn kept(cache: &Path) -> Vec<Kept> {
 fn meaning(name: &str) -> Option<&'static str> {
     match name {
         "compiled" => Some("compiled kernels, so that nothing compiles twice"),
+        "precompiled" => Some("headers of host code that the C++ compiler has parsed"),
         student_progress::FOLDER => Some("your verdicts, from which `grader list` is made"),
         LOCK => Some("keeps two graders from installing at once"),
         name if name.starts_with("nvcc-") && name.ends_with(".partial") => {

@@ -33,6 +33,11 @@ impl Key {
         Self(hasher.finalize())
     }
 
+    /// The key as a file's name.
+    pub fn hex(&self) -> String {
+        self.0.to_hex().to_string()
+    }
+
     /// The key's 32 bytes, for keys made of keys.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()
@@ -99,7 +104,7 @@ impl Cache {
     }
 
     fn path(&self, key: &Key) -> PathBuf {
-        let name = key.0.to_hex();
+        let name = key.hex();
         self.folder.join(&name[..2]).join(&name[2..])
     }
 

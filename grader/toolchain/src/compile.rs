@@ -15,6 +15,7 @@ use super::nvcc::NvccFrontEnd;
 use super::ptx::rename_files;
 use super::resources::Resources;
 use super::source_file::{SourceFile, shown};
+use super::usage::StandardLibrary;
 use super::wheels;
 use diagnostic::{Diagnostic, Severity};
 use diagnostic::{Failure, FailureKind};
@@ -111,7 +112,7 @@ impl Toolchain {
         let host_folders = ["CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"]
             .map(|name| env.folders(name))
             .concat();
-        let front_end = Box::new(NvccFrontEnd::new(nvcc.clone(), env.clone()));
+        let front_end = Box::new(NvccFrontEnd::new(nvcc.clone(), env.clone(), cache.clone()));
         Self { front_end, nvcc, cache, host_folders }
     }
 
@@ -155,7 +156,8 @@ impl Toolchain {
             include_dirs: &roots.folders[1..],
             students: &students,
             arch: request.arch,
-            plain: inputs.plain,
+            library: inputs.usage.library(),
+            device_code: true,
         };
         let source =
             SourceFile { path: shown_path, text: String::from_utf8_lossy(&bytes).into_owned() };
@@ -226,7 +228,8 @@ impl Toolchain {
             include_dirs: request.include_dirs,
             students: &students,
             arch: request.arch,
-            plain: false,
+            library: StandardLibrary::Whole,
+            device_code: true,
         };
         let messages = self.front_end.ptx(&job)?.messages;
         let errors =

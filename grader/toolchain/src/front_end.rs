@@ -1,7 +1,9 @@
 //! What a compiler must do for the toolchain: the jobs that it is given, and what it answers.
 
+use crate::cache::Key;
 use crate::messages::Message;
 use crate::resources::Resources;
+use crate::usage::StandardLibrary;
 use diagnostic::Failure;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -33,8 +35,13 @@ pub(crate) trait FrontEnd: std::fmt::Debug + Send + Sync {
     fn ptx(&self, job: &Job<'_>) -> Result<Output, Failure>;
     /// The options that host code depends on, besides [`FrontEnd::flags`].
     fn host_flags(&self, target: Target) -> Vec<OsString>;
-    /// Compiles host code and kernels, together with the C++ file `glue`.
-    fn host(&self, job: &Job<'_>, glue: &Path, target: Target) -> Result<LibraryOutput, Failure>;
+    /// Compiles host code and kernels, together with the glue.
+    fn host(
+        &self,
+        job: &Job<'_>,
+        glue: &Glue<'_>,
+        target: Target,
+    ) -> Result<LibraryOutput, Failure>;
     /// What the kernels need on `sm_NN`, as the assembler reports it.
     fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure>;
     /// Turns PTX into machine code for `sm_NN`.
@@ -69,8 +76,19 @@ pub(crate) struct Job<'a> {
     pub(crate) students: &'a [PathBuf],
     /// Virtual architecture.
     pub(crate) arch: VirtualArch,
-    /// See [`crate::includes::Inputs::plain`].
-    pub(crate) plain: bool,
+    /// What the source and its headers can name of it.
+    pub(crate) library: StandardLibrary,
+    /// False if nothing in them can be a kernel, or compiled otherwise for the device than for the host.
+    pub(crate) device_code: bool,
+}
+
+/// C++ that calls host code, and is linked with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Glue<'a> {
+    /// The text.
+    pub(crate) text: &'a str,
+    /// Hash of the text and of what it includes. `None`: do not cache.
+    pub(crate) inputs: Option<Key>,
 }
 
 impl Job<'_> {

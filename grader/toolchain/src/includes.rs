@@ -7,6 +7,7 @@
 //! whose includes cannot be known (`#include MACRO`) or that asks for the time is not cached.
 
 use super::cache::Key;
+use super::usage::Usage;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs;
@@ -15,23 +16,6 @@ use std::path::{Path, PathBuf};
 /// More files than any kernel includes: beyond it, compiling is cheaper than looking.
 const MAX_FILES: usize = 500;
 
-/// Headers that do not bring any of the C++ standard library's namespace into a kernel's text.
-const PLAIN_HEADERS: [&str; 13] = [
-    "cuda_runtime.h",
-    "cuda.h",
-    "device_launch_parameters.h",
-    "cuda_fp16.h",
-    "cuda_bf16.h",
-    "mma.h",
-    "math_constants.h",
-    "math.h",
-    "stdio.h",
-    "float.h",
-    "limits.h",
-    "assert.h",
-    "stdint.h",
-];
-
 /// All that a compilation reads, apart from what comes with the compilers.
 #[derive(Clone, Debug)]
 pub struct Inputs {
@@ -39,9 +23,8 @@ pub struct Inputs {
     pub key: Option<Key>,
     /// The files that it may include, in the order of their paths.
     pub headers: Vec<PathBuf>,
-    /// True if no text here can notice which parts of the C++ standard library are there: nothing says `std`, and
-    /// only CUDA's and C's own headers are included.
-    pub plain: bool,
+    /// What they use of CUDA and C++.
+    pub usage: Usage,
 }
 
 /// Where headers are looked for.
@@ -63,18 +46,18 @@ impl Inputs {
             .collect();
         let mut found = BTreeMap::new();
         let mut known = true;
-        let mut plain = true;
+        let mut usage = Usage::default();
         let mut queue = vec![(roots[0].clone(), text.to_vec())];
         while let Some((folder, text)) = queue.pop() {
             let text = splice(&text);
-            plain &= !has_word(&text, b"std") && !contains(&text, b"__gnu");
+            usage.read(&text);
             known &= ![&b"__DATE__"[..], b"__TIME__", b"__TIMESTAMP__", b"__has_include"]
                 .iter()
                 .any(|word| contains(&text, word));
             for directive in directives(&text) {
                 let Some(name) = directive else {
                     known = false;
-                    plain = false;
+                    usage.include_unknown();
                     continue;
                 };
                 let mut local = false;
@@ -95,26 +78,29 @@ impl Inputs {
                         queue.push((parent, bytes));
                     }
                 }
-                plain &= local || PLAIN_HEADERS.iter().any(|h| Path::new(h) == name);
+                if !local {
+                    usage.include(name);
+                }
             }
             if found.len() > MAX_FILES {
                 known = false;
+                usage.include_unknown();
                 break;
             }
         }
         let headers: Vec<PathBuf> = found.keys().cloned().collect();
         let key = known.then(|| {
             // Folders by number, not by name: a copy of the workbook elsewhere has the same key.
-            let names: Vec<String> = headers.iter().map(|h| relative(h, &roots)).collect();
+            let places: Vec<String> = headers.iter().map(|h| relative(h, &roots)).collect();
             let hashes = found.values().map(|hash| hash.as_bytes().as_slice());
-            let parts = names
+            let parts = places
                 .iter()
                 .map(String::as_bytes)
                 .zip(hashes)
                 .flat_map(|(name, hash)| [name, hash]);
             Key::of("inputs", [text].into_iter().chain(parts))
         });
-        Self { key, headers, plain }
+        Self { key, headers, usage }
     }
 }
 
@@ -147,16 +133,6 @@ fn splice(text: &[u8]) -> Vec<u8> {
 
 fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|w| w == word)
-}
-
-/// Does the word occur, and not only as part of a longer name?
-fn has_word(text: &[u8], word: &[u8]) -> bool {
-    let inside = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-    text.windows(word.len()).enumerate().any(|(at, w)| {
-        w == word
-            && !inside(at.checked_sub(1).and_then(|i| text.get(i)))
-            && !inside(text.get(at + word.len()))
-    })
 }
 
 /// The names in all include directives; `None` for one whose name is not written out.
@@ -207,6 +183,7 @@ fn name(after: &[u8]) -> Option<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::usage::StandardLibrary;
 
     /// A folder with these files.
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -291,18 +268,17 @@ mod tests {
     }
 
     #[test]
-    fn plain_means_that_nothing_of_the_standard_library_is_named() {
+    fn headers_of_the_workbook_count_as_text_and_others_by_name() {
         let dir =
             folder(&[("first/help.cuh", "int stdev;"), ("first/std.cuh", "using namespace std;")]);
-        for (text, plain) in [
-            ("__global__ void k() {}", true),
-            ("#include <cuda_fp16.h>\n#include <help.cuh>", true),
-            ("int x = std :: max(1, 2);", false),
-            ("#include <std.cuh>", false),
-            ("#include <vector>", false),
-            ("#include <cub/cub.cuh>", false),
+        for (text, library) in [
+            ("#include <cuda_fp16.h>\n#include <help.cuh>", StandardLibrary::Unnamed),
+            ("#include <std.cuh>", StandardLibrary::WithoutSpecialFunctions),
+            ("#include <vector>", StandardLibrary::WithoutSpecialFunctions),
+            ("#include <cub/cub.cuh>", StandardLibrary::Whole),
+            ("#include HEADER", StandardLibrary::Whole),
         ] {
-            assert_eq!(scan(dir.path(), text).plain, plain, "{text}");
+            assert_eq!(scan(dir.path(), text).usage.library(), library, "{text}");
         }
     }
 }

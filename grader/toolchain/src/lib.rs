@@ -32,6 +32,7 @@ pub mod source;
 mod source_file;
 pub mod spinner;
 pub mod tokens;
+mod usage;
 pub mod wheels;
 
 pub use compile::library::{Library, LibraryRequest};

@@ -1,19 +1,27 @@
 //! Runs nvcc.
 
+mod device_part;
+mod execution;
+mod glue;
 mod library;
+mod plan;
+mod precompiled_header;
 
 use super::assembler;
+use super::cache::Cache;
 use super::env::Env;
 use super::find::{Nvcc, identity};
-use super::front_end::{FrontEnd, Job, LibraryOutput, Output, Target};
+use super::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Target};
 use super::messages::{Level, Message, parse};
 use super::resources::{self, Resources};
-use crate::process::{Ending, Finished, Limits, run};
+use super::usage::StandardLibrary;
+use crate::process::{Ending, Finished, Limits, run_until};
 use diagnostic::{Failure, FailureKind};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Kernels compile in a second; what takes longer than this never ends.
 const TIME_OUT: Duration = Duration::from_secs(120);
@@ -25,6 +33,13 @@ const OUTPUT: usize = 1 << 20;
 /// `cuda_runtime.h` brings in and which take a fifth of the whole compile. The PTX is the same byte for byte.
 const WITHOUT_SPECIAL_FUNCTIONS: &str = "-D_GLIBCXX_BITS_SPECFUN_H=1";
 
+/// What else comes with the special functions, for sources that can name it.
+const BESIDE_SPECIAL_FUNCTIONS: [&str; 4] =
+    ["-include", "limits", "-include", "bits/stl_algobase.h"];
+
+/// Has glibc ask for pages of 2 MB: a front end touches so much memory that a third of its time goes into page faults.
+const MALLOC: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+
 /// Variables that change what nvcc does.
 const VARIABLES: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"];
 
@@ -33,13 +48,19 @@ const VARIABLES: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_C
 pub struct NvccFrontEnd {
     nvcc: Nvcc,
     env: Env,
+    cache: Cache,
     time_out: Duration,
 }
 
 impl NvccFrontEnd {
-    /// This nvcc, with these variables around it.
-    pub fn new(nvcc: Nvcc, env: Env) -> Self {
-        Self { nvcc, env, time_out: TIME_OUT }
+    /// This nvcc, with these variables around it, and a cache for what makes the next compilation faster.
+    pub fn new(nvcc: Nvcc, env: Env, cache: Cache) -> Self {
+        Self { nvcc, env, cache, time_out: TIME_OUT }
+    }
+
+    /// The folder of headers that the host compiler has parsed.
+    fn precompiled_headers(&self) -> PathBuf {
+        self.cache.folder().with_file_name(precompiled_header::FOLDER)
     }
 
     fn run(
@@ -48,12 +69,40 @@ impl NvccFrontEnd {
         scratch: &Path,
         arguments: &[OsString],
     ) -> Result<Finished, Failure> {
+        self.run_for(Instant::now(), folder, scratch, arguments)
+    }
+
+    /// Runs nvcc as a part of what began at `start`.
+    fn run_for(
+        &self,
+        start: Instant,
+        folder: &Path,
+        scratch: &Path,
+        arguments: &[OsString],
+    ) -> Result<Finished, Failure> {
         let mut command = self.env.command(&self.nvcc.path);
+        command.args(arguments);
+        self.run_command(command, start, folder, scratch, &|| false)
+    }
+
+    /// Runs nvcc, or one of the programs that it would run, until it is in vain.
+    fn run_command(
+        &self,
+        mut command: Command,
+        start: Instant,
+        folder: &Path,
+        scratch: &Path,
+        in_vain: &dyn Fn() -> bool,
+    ) -> Result<Finished, Failure> {
         // English messages; and all temporary files where they are removed even when nvcc is killed.
-        command.args(arguments).current_dir(folder).env("LC_ALL", "C").env("TMPDIR", scratch);
-        let limits = Limits { timeout: self.time_out, output: OUTPUT };
-        run(command, Vec::new(), &limits).map_err(|e| {
-            let title = format!("cannot start {}: {e}", self.nvcc.path.display());
+        command.current_dir(folder).env("LC_ALL", "C").env("TMPDIR", scratch);
+        if self.env.get(MALLOC.0).is_none() {
+            command.env(MALLOC.0, MALLOC.1);
+        }
+        let program = command.get_program().to_owned();
+        let timeout = self.time_out.saturating_sub(start.elapsed());
+        run_until(command, &Limits { timeout, output: OUTPUT }, in_vain).map_err(|e| {
+            let title = format!("cannot start {}: {e}", program.display());
             Failure::new(FailureKind::Environment, title, "`grader doctor` shows what is installed")
         })
     }
@@ -141,8 +190,11 @@ impl FrontEnd for NvccFrontEnd {
         // Naming the C++ version spares a question to the host compiler.
         flags
             .extend(["-lineinfo", "-std=c++17", "-allow-unsupported-compiler"].map(OsString::from));
-        if job.plain {
+        if job.library != StandardLibrary::Whole {
             flags.push(WITHOUT_SPECIAL_FUNCTIONS.into());
+        }
+        if job.library == StandardLibrary::WithoutSpecialFunctions {
+            flags.extend(BESIDE_SPECIAL_FUNCTIONS.map(OsString::from));
         }
         flags
     }
@@ -183,7 +235,12 @@ impl FrontEnd for NvccFrontEnd {
         library::flags(&self.nvcc.path, target)
     }
 
-    fn host(&self, job: &Job<'_>, glue: &Path, target: Target) -> Result<LibraryOutput, Failure> {
+    fn host(
+        &self,
+        job: &Job<'_>,
+        glue: &Glue<'_>,
+        target: Target,
+    ) -> Result<LibraryOutput, Failure> {
         library::compile(self, job, glue, target)
     }
 
@@ -319,8 +376,6 @@ mod tests {
     use crate::find::{Origin, Version};
     use crate::front_end::VirtualArch;
     use std::fs;
-    use std::path::PathBuf;
-    use std::time::Instant;
 
     /// A fake nvcc that runs this, and a student's file.
     struct Bench {
@@ -334,7 +389,8 @@ mod tests {
             let path = nvcc(dir.path(), "13.0", body);
             let version = Version { major: 13, minor: 0, patch: 88 };
             let nvcc = Nvcc { path, version, origin: Origin::Path };
-            let front_end = NvccFrontEnd::new(nvcc, Env::default().with("PATH", "/usr/bin:/bin"));
+            let env = Env::default().with("PATH", "/usr/bin:/bin");
+            let front_end = NvccFrontEnd::new(nvcc, env, Cache::new(dir.path().join("cache")));
             fs::write(dir.path().join("k.cu"), "").unwrap();
             Self { dir, front_end }
         }
@@ -348,7 +404,8 @@ mod tests {
                 include_dirs: &[],
                 students: &students,
                 arch: VirtualArch::default(),
-                plain: true,
+                library: StandardLibrary::Unnamed,
+                device_code: true,
             })
         }
 
@@ -467,15 +524,15 @@ mod tests {
         let bench = Bench::new("");
         let with = |name: &str, value: &str| {
             let env = bench.front_end.env.clone().with(name, value);
-            NvccFrontEnd::new(bench.front_end.nvcc.clone(), env).identity()
+            NvccFrontEnd { env, ..bench.front_end.clone() }.identity()
         };
         let plain = bench.front_end.identity().unwrap();
         assert_ne!(with("NVCC_APPEND_FLAGS", "--use_fast_math").unwrap(), plain);
         assert_ne!(with("NVCC_CCBIN", "/usr/bin/env").unwrap(), plain);
         assert_eq!(with("NVCC_PREPEND_FLAGS", "-I /somewhere"), None);
         assert_eq!(with("NVCC_APPEND_FLAGS", "--options-file x"), None);
-        let mut other = bench.front_end.nvcc.clone();
-        other.path = PathBuf::from("/usr/bin/env");
-        assert_ne!(NvccFrontEnd::new(other, bench.front_end.env.clone()).identity(), Some(plain));
+        let mut other = bench.front_end.clone();
+        other.nvcc.path = PathBuf::from("/usr/bin/env");
+        assert_ne!(other.identity(), Some(plain));
     }
 }

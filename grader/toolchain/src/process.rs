@@ -100,6 +100,19 @@ pub fn run_with_tick(
     })
 }
 
+/// As [`run`] without input, and kills the command as soon as `in_vain` says so, which is asked about twelve times a second.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_until(
+    mut command: Command,
+    limits: &Limits,
+    in_vain: &dyn Fn() -> bool,
+) -> io::Result<Finished> {
+    command.stdin(Stdio::null());
+    supervise(command, Vec::new(), limits, &mut |_, _| in_vain())
+}
+
 /// A child that runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Running {

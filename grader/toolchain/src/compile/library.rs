@@ -3,10 +3,11 @@
 use super::{Roots, Toolchain};
 use crate::cache::Key;
 use crate::explain::{self, Sources};
-use crate::front_end::{Job, LibraryOutput, Target, VirtualArch};
+use crate::front_end::{Glue, Job, LibraryOutput, Target, VirtualArch};
 use crate::includes::{Inputs, SearchPath};
 use crate::messages::{Level, Message};
 use crate::source_file::{SourceFile, shown};
+use crate::usage::StandardLibrary;
 use diagnostic::Diagnostic;
 use diagnostic::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,7 @@ impl Toolchain {
         let search = SearchPath { folders: &folders };
         let inputs = Inputs::of(&bytes, folder, search);
         let glue_inputs = Inputs::of(request.glue.as_bytes(), folder, search);
+        let glue = Glue { text: request.glue, inputs: glue_inputs.key };
         let mut students = inputs.headers.clone();
         students.push(path.clone());
         let job = Job {
@@ -85,7 +87,12 @@ impl Toolchain {
             include_dirs: &roots.folders[1..],
             students: &students,
             arch: VirtualArch::default(),
-            plain: inputs.plain,
+            library: match glue_inputs.usage.library() {
+                StandardLibrary::Whole => StandardLibrary::Whole,
+                // Brings what it names itself.
+                _ => inputs.usage.library(),
+            },
+            device_code: inputs.usage.device_code(),
         };
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let source = SourceFile { path: name.clone(), text };
@@ -104,7 +111,7 @@ impl Toolchain {
             cached
         } else {
             let LibraryOutput { library, mut messages, undefined } =
-                self.link(&job, request.glue, target)?;
+                self.front_end.host(&job, &glue, target)?;
             let Some(library) = library else {
                 // The glue's lines are those of the spec. What names no file is said of the student's kernels.
                 let students = messages.iter().any(|m| {
@@ -138,18 +145,6 @@ impl Toolchain {
             from_cache,
             time: start.elapsed(),
         })
-    }
-
-    fn link(&self, job: &Job<'_>, glue: &str, target: Target) -> Result<LibraryOutput, Failure> {
-        let unwritable = |e: std::io::Error| {
-            let title = format!("cannot write to the folder for temporary files: {e}");
-            let help = "free some room there, or set TMPDIR to another folder";
-            Failure::new(FailureKind::Environment, title, help)
-        };
-        let folder = tempfile::tempdir().map_err(unwritable)?;
-        let path = folder.path().join("glue.cpp");
-        std::fs::write(&path, glue).map_err(unwritable)?;
-        self.front_end.host(job, &path, target)
     }
 
     /// Keys of the library and of what is kept beside it, unless it must not be cached. The folders are part of them:

@@ -1,0 +1,165 @@
+//! What a source uses of CUDA and C++, as far as its words and includes tell: what it cannot use need not be compiled.
+
+use std::path::Path;
+
+/// Headers that do not bring any of the C++ standard library's namespace into a kernel's text.
+const PLAIN_HEADERS: [&str; 16] = [
+    "cuda_runtime.h",
+    "cuda.h",
+    "device_launch_parameters.h",
+    "cuda_fp16.h",
+    "cuda_bf16.h",
+    "mma.h",
+    "math_constants.h",
+    "math.h",
+    "stdio.h",
+    "float.h",
+    "limits.h",
+    "assert.h",
+    "stdint.h",
+    "stddef.h",
+    "stdlib.h",
+    "string.h",
+];
+
+/// How the names of libstdc++'s special functions start (`std::beta`, `std::sph_bessel`, `__gnu_cxx::hyperg`).
+const SPECIAL_FUNCTIONS: [&[u8]; 14] = [
+    b"airy_",
+    b"assoc_",
+    b"beta",
+    b"comp_ellint_",
+    b"conf_hyperg",
+    b"cyl_",
+    b"ellint_",
+    b"expint",
+    b"hermite",
+    b"hyperg",
+    b"laguerre",
+    b"legendre",
+    b"riemann_zeta",
+    b"sph_",
+];
+
+/// Words without which nothing is compiled for the device, or otherwise than for the host. `##` can make any word.
+const DEVICE_WORDS: [&[u8]; 6] = [
+    b"__global__",
+    b"__device__",
+    b"__constant__",
+    b"__shared__",
+    b"__managed__",
+    b"__CUDA_ARCH__",
+];
+
+/// What a source can name of the C++ standard library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandardLibrary {
+    /// None of it: nothing says `std`, and only CUDA's and C's own headers are included.
+    Unnamed,
+    /// All but the special functions: only headers of CUDA, C and C++ are included, and no name could be theirs.
+    WithoutSpecialFunctions,
+    /// Perhaps all of it.
+    Whole,
+}
+
+/// What was seen so far of a source and its headers.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says whether one thing was seen")]
+pub struct Usage {
+    standard: bool,
+    special: bool,
+    foreign: bool,
+    device: bool,
+}
+
+impl Usage {
+    /// Reads a text, in which lines are joined that end in a backslash.
+    pub fn read(&mut self, text: &[u8]) {
+        for word in text.split(|b| !b.is_ascii_alphanumeric() && *b != b'_') {
+            self.standard |= word == b"std" || word.windows(5).any(|w| w == b"__gnu");
+            self.special |= SPECIAL_FUNCTIONS.iter().any(|start| word.starts_with(start));
+            self.device |= DEVICE_WORDS.contains(&word);
+        }
+        self.device |= text.windows(2).any(|w| w == b"##");
+    }
+
+    /// Sees that a header of CUDA or of the host compiler is included.
+    pub fn include(&mut self, header: &Path) {
+        let plain = PLAIN_HEADERS.iter().any(|plain| Path::new(plain) == header);
+        self.standard |= !plain;
+        // C++'s own headers have neither a folder nor an extension; C's are its `c...`.
+        self.foreign |= !plain && (header.extension().is_some() || header.components().count() > 1);
+    }
+
+    /// Sees an include whose header is not written out.
+    pub fn include_unknown(&mut self) {
+        self.foreign = true;
+    }
+
+    /// What all this can name of the standard library.
+    pub fn library(self) -> StandardLibrary {
+        if self.foreign || self.standard && self.special {
+            StandardLibrary::Whole
+        } else if self.standard {
+            StandardLibrary::WithoutSpecialFunctions
+        } else {
+            StandardLibrary::Unnamed
+        }
+    }
+
+    /// False if nothing of it can be a kernel, or compiled otherwise for the device than for the host.
+    pub fn device_code(self) -> bool {
+        self.foreign || self.device
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_decides() {
+        for (text, headers, library) in [
+            ("__global__ void k(float beta) {}", &["cuda_fp16.h"][..], StandardLibrary::Unnamed),
+            ("int stdev;", &["math.h"], StandardLibrary::Unnamed),
+            ("int x = std :: max(1, 2);", &[], StandardLibrary::WithoutSpecialFunctions),
+            ("__gnu_cxx::power(2, 3)", &[], StandardLibrary::WithoutSpecialFunctions),
+            ("", &["vector", "cstdio"], StandardLibrary::WithoutSpecialFunctions),
+            ("using namespace std; beta(1, 2);", &[], StandardLibrary::Whole),
+            ("float gamma, beta;", &["cmath"], StandardLibrary::Whole),
+            ("std::sph_legendre(1, 2, 3)", &[], StandardLibrary::Whole),
+            ("", &["cub/cub.cuh"], StandardLibrary::Whole),
+            ("", &["tr1/cmath"], StandardLibrary::Whole),
+            ("", &["cooperative_groups.h"], StandardLibrary::Whole),
+        ] {
+            assert_eq!(usage(text, headers).library(), library, "{text} {headers:?}");
+        }
+        let mut unknown = Usage::default();
+        unknown.include_unknown();
+        assert_eq!(unknown.library(), StandardLibrary::Whole);
+        assert!(unknown.device_code());
+    }
+
+    #[test]
+    fn device_code_needs_one_of_a_few_words() {
+        for (text, headers, device_code) in [
+            ("void f() { cudaMalloc(0, 1); }", &["vector", "cuda_fp16.h"][..], false),
+            ("#define my__global__ 1", &[], false),
+            ("__global__ void k() {}", &[], true),
+            ("// __device__", &[], true),
+            ("#ifdef __CUDA_ARCH__", &[], true),
+            ("#define k(x) __##x##__", &[], true),
+            ("void f() {}", &["thrust/sort.h"], true),
+        ] {
+            assert_eq!(usage(text, headers).device_code(), device_code, "{text} {headers:?}");
+        }
+    }
+
+    fn usage(text: &str, headers: &[&str]) -> Usage {
+        let mut usage = Usage::default();
+        usage.read(text.as_bytes());
+        for header in headers {
+            usage.include(Path::new(header));
+        }
+        usage
+    }
+}
