@@ -89,6 +89,9 @@ fn integer_arithmetic() {
     check("mul.hi.s16 %rs0, %rs1, %rs2;", &[(&[h(-1), 1], 0xFFFF)]);
     check("mad.lo.s32 %r0, %r1, %r2, %r3;", &[(&[3, u(-4), 5], u(-7))]);
     check("mad.hi.u32 %r0, %r1, %r2, %r3;", &[(&[1 << 31, 4, u(-1)], 1)]);
+    check("mad.hi.u16 %rs0, %rs1, %rs2, %rs3;", &[(&[0xFFFF, 0xFFFF, 3], 1), (&[300, 300, 0], 1)]);
+    let halves: [(&[u64], u64); 2] = [(&[h(-1), 1, 2], 1), (&[h(-300), 300, 1], 0xFFFF)];
+    check("mad.hi.s16 %rs0, %rs1, %rs2, %rs3;", &halves);
     check("mad.wide.s32 %rd0, %r1, %r2, %rd3;", &[(&[u(-2), 3, 10], 4)]);
     check("mad.lo.s16 %rs0, %rs1, %rs2, %rs3;", &[(&[300, 300, 1], 90_001 % 65_536)]);
     check("div.s32 %r0, %r1, %r2;", &[(&[u(-7), 2], u(-3)), (&[min, u(-1)], min)]);

@@ -207,6 +207,7 @@ macro_rules! with_lane_operations {
                 MadLo       Integer IntegerMad              fast w32::mad_lo          = "mad.lo.i16 t t u16", "mad.lo.i32", "mad.wide.i16 t t b32";
                 MadHiU      Integer Opaque                  fast w32::mad_hi_u        = "mad.hi.u32";
                 MadHiS      Integer Opaque                  fast w32::mad_hi_s        = "mad.hi.s32";
+                MadHi16     Integer Opaque                  fast int::mad_hi_16       = "mad.hi.u16", "mad.hi.s16 t t u16";
                 SadU        Integer Opaque                  fast w32::sad_u           = "sad.u16|u32";
                 SadS        Integer Opaque                  fast w32::sad_s           = "sad.s16 t t u16", "sad.s32";
                 BfeU        Integer Opaque                  slow w32::bfe_u           = "bfe.u32";

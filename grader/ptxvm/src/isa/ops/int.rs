@@ -248,6 +248,12 @@ pub fn mul24_hi_s(a: u32, b: u32) -> u32 {
     let low = |x: u32| i64::from((x << 8) as i32 >> 8);
     ((low(a) * low(b)) >> 16) as u32
 }
+/// `mad.hi` of 16-bit integers (PTX ISA 9.7.1.4), whose factors come extended to 32 bits: the upper half of the product, plus
+/// `c`, in the low 16 bits of the result.
+#[inline(always)]
+pub fn mad_hi_16(a: u32, b: u32, c: u32) -> u32 {
+    (a.wrapping_mul(b) >> 16).wrapping_add(c)
+}
 /// `add.sat.s32`
 #[inline(always)]
 pub fn add_sat_s(a: u32, b: u32) -> u32 {
