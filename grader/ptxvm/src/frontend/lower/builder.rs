@@ -1,17 +1,18 @@
-//! Builds one kernel: its own code, then that of every function it calls, over one register file.
+//! The program of a kernel under construction: one register file and one memory layout for the kernel and every function that it
+//! calls.
 
 use std::collections::HashMap;
 
-use super::body::Body;
-use super::{Context, ModuleSymbol, callgraph};
+use super::callgraph;
+use super::context::{Context, ModuleSymbol};
 use crate::error::LoadError;
 use crate::frontend::line_table::LineTracker;
 use crate::frontend::syntax::ast::{Function, Variable};
+use crate::frontend::write_set;
 use crate::isa::ir::{Instr, Op, Special, Uniform};
 use crate::isa::names::{NO_PC, Pc, Pred, Reg32, Reg64, Slot};
 use crate::memory::layout::{FRAME_GAP, Layout};
 use crate::program::code::{Frame, Program, UniformSlot};
-use crate::program::module::{Kernel, ParamType};
 use crate::source_loc::SourceLoc;
 
 type Result<T> = std::result::Result<T, LoadError>;
@@ -58,105 +59,82 @@ pub(crate) struct KernelBuilder<'c, 'f, 'a> {
     pub reads_past_cache: bool,
 }
 
-/// Lowers a kernel with everything that it calls.
-pub(crate) fn kernel<'f, 'a>(
-    context: &Context<'f, 'a>,
-    function: &'f Function<'a>,
-) -> Result<Kernel> {
-    let mut builder = KernelBuilder {
-        context,
-        program: Program { dynamic_shared_align: 16, ..Program::default() },
-        uniforms: HashMap::new(),
-        place_ids: HashMap::new(),
-        reads: HashMap::new(),
-        order_if_read: Vec::new(),
-        shared: HashMap::new(),
-        callees: HashMap::new(),
-        queue: Vec::new(),
-        calls: Vec::new(),
-        call_cycles: callgraph::call_cycles(context, function),
-        frames: Vec::new(),
-        frame_pointer: Reg64(0),
-        asks_for_grid: false,
-        reads_past_cache: false,
-    };
-    if !builder.call_cycles.is_empty() {
-        builder.frame_pointer = builder.new_q();
-    }
-    let (mut params, mut param_offsets, mut end) = (Vec::new(), Vec::new(), 0u64);
-    for param in &function.params {
-        let align = param.align.max(1);
-        end = end.next_multiple_of(align);
-        param_offsets.push(end as u32);
-        end += param.size;
-        // PTX ISA 5.1.6.1: at most 32,764 bytes since PTX 8.1.
-        if end > 32_764 {
-            return Err(LoadError::malformed(param.line, "parameters of more than 32,764 bytes"));
+impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
+    /// A builder that holds no code yet, for a kernel whose calls lead no further than the functions of `context`.
+    pub fn new(context: &'c Context<'f, 'a>, kernel: &'f Function<'a>) -> Self {
+        let mut builder = Self {
+            context,
+            program: Program { dynamic_shared_align: 16, ..Program::default() },
+            uniforms: HashMap::new(),
+            place_ids: HashMap::new(),
+            reads: HashMap::new(),
+            order_if_read: Vec::new(),
+            shared: HashMap::new(),
+            callees: HashMap::new(),
+            queue: Vec::new(),
+            calls: Vec::new(),
+            call_cycles: callgraph::call_cycles(context, kernel),
+            frames: Vec::new(),
+            frame_pointer: Reg64(0),
+            asks_for_grid: false,
+            reads_past_cache: false,
+        };
+        if !builder.call_cycles.is_empty() {
+            builder.frame_pointer = builder.new_q();
         }
-        params.push(ParamType { size: param.size as usize, align: align as usize });
+        builder
     }
-    let (code, places) = Body::lower(&mut builder, function, None, &param_offsets)?;
-    builder.append(code, places, function.line)?;
-    while let Some(callee) = builder.queue.pop() {
-        let entry = builder.program.code.len() as Pc;
-        let Some(signature) = builder.callees.get_mut(callee.name) else { continue };
-        signature.entry = Some(entry);
-        let signature = signature.clone();
-        let before = builder.register_counts();
-        let (code, places) = Body::lower(&mut builder, callee, Some(&signature), &[])?;
-        if let Some(frame) = signature.frame {
-            builder.finish_frame(frame, before);
-        }
-        builder.append(code, places, callee.line)?;
-    }
-    for (pc, name) in std::mem::take(&mut builder.calls) {
-        let entry = builder.callees.get(name).and_then(|callee| callee.entry);
-        builder.program.code[pc].op = Op::Call(entry.unwrap_or(NO_PC));
-    }
-    let read = |register: &(bool, u32)| builder.reads.contains_key(register);
-    let waits = builder.order_if_read.iter().any(read);
-    let mut program = builder.program;
-    if !builder.asks_for_grid {
-        // Nobody waits for the grid: other traps of the same headers.
-        for instr in program.code.iter_mut().filter(|instr| matches!(instr.op, Op::GridTrap)) {
-            instr.op = Op::Trap;
-        }
-    }
-    let unread = |slot| match slot {
-        Slot::Reg32(register) => !read(&(false, register.0)),
-        Slot::Reg64(register) => !read(&(true, register.0)),
-        Slot::Sink => false,
-    };
-    for instr in &mut program.code {
-        if let Op::Atom(atom) = &mut instr.op
-            && unread(atom.dst)
-        {
-            // A GPU's machine code has no result either where nobody reads it.
-            atom.dst = Slot::Sink;
-        }
-    }
-    let waits = waits || program.fenced && builder.reads_past_cache;
-    program.ordered |= waits;
-    program.polls |= waits;
-    program.uniforms = builder
-        .uniforms
-        .into_iter()
-        .map(|((uniform, wide), index)| {
-            (
-                uniform,
-                if wide {
-                    UniformSlot::Reg64(Reg64(index))
-                } else {
-                    UniformSlot::Reg32(Reg32(index))
-                },
-            )
-        })
-        .collect();
-    program.written = crate::frontend::write_set::written(&program);
-    Ok(Kernel { name: function.name.to_owned(), params, param_offsets, program, refusal: None })
-}
 
-impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
+    /// A function that is called and not lowered yet. Its code begins at the current end of the program.
+    pub fn next_callee(&mut self) -> Option<(&'f Function<'a>, Callee)> {
+        let function = self.queue.pop()?;
+        let entry = self.program.code.len() as Pc;
+        let callee = self.callees.get_mut(function.name)?;
+        callee.entry = Some(entry);
+        Some((function, callee.clone()))
+    }
+
+    /// The program of all code that was appended: calls lead to their functions, and what depends on the whole is decided.
+    pub fn finish(mut self) -> Program {
+        for (pc, name) in std::mem::take(&mut self.calls) {
+            let entry = self.callees.get(name).and_then(|callee| callee.entry);
+            self.program.code[pc].op = Op::Call(entry.unwrap_or(NO_PC));
+        }
+        let read = |register: &(bool, u32)| self.reads.contains_key(register);
+        let waits = self.order_if_read.iter().any(read);
+        let mut program = self.program;
+        if !self.asks_for_grid {
+            // Nobody waits for the grid: other traps of the same headers.
+            for instr in program.code.iter_mut().filter(|instr| matches!(instr.op, Op::GridTrap)) {
+                instr.op = Op::Trap;
+            }
+        }
+        let unread = |slot| match slot {
+            Slot::Reg32(register) => !read(&(false, register.0)),
+            Slot::Reg64(register) => !read(&(true, register.0)),
+            Slot::Sink => false,
+        };
+        for instr in &mut program.code {
+            if let Op::Atom(atom) = &mut instr.op
+                && unread(atom.dst)
+            {
+                // A GPU's machine code has no result either where nobody reads it.
+                atom.dst = Slot::Sink;
+            }
+        }
+        let waits = waits || program.fenced && self.reads_past_cache;
+        program.ordered |= waits;
+        program.polls |= waits;
+        let slot = |wide, index| {
+            if wide { UniformSlot::Reg64(Reg64(index)) } else { UniformSlot::Reg32(Reg32(index)) }
+        };
+        let uniforms = self.uniforms.into_iter();
+        program.uniforms =
+            uniforms.map(|((uniform, wide), at)| (uniform, slot(wide, at))).collect();
+        program.written = write_set::written(&program);
+        program
+    }
+
     pub fn new_r(&mut self) -> Reg32 {
         self.program.r_count += 1;
         Reg32(self.program.r_count as u32 - 1)
@@ -270,13 +248,14 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
         circle(caller) == circle(callee)
     }
 
-    fn register_counts(&self) -> [u32; 3] {
+    /// How many registers of 32 bits, of 64 bits and predicates there are.
+    pub fn register_counts(&self) -> [u32; 3] {
         let Program { r_count, q_count, p_count, .. } = self.program;
         [r_count as u32, q_count as u32, p_count as u32]
     }
 
     /// The function of a frame is lowered; `before` it there were so many registers.
-    fn finish_frame(&mut self, frame: u32, before: [u32; 3]) {
+    pub fn finish_frame(&mut self, frame: u32, before: [u32; 3]) {
         let after = self.register_counts();
         let layout = &self.frames[frame as usize].0;
         let frame = &mut self.program.frames[frame as usize];
@@ -347,7 +326,8 @@ impl<'f, 'a> KernelBuilder<'_, 'f, 'a> {
         id
     }
 
-    fn append(&mut self, code: Vec<Instr>, places: Vec<u32>, line: usize) -> Result<()> {
+    /// Adds the code of a function, and for each instruction the number of its source line.
+    pub fn append(&mut self, code: Vec<Instr>, places: Vec<u32>, line: usize) -> Result<()> {
         if self.program.code.len() + code.len() > MAX_CODE {
             return Err(LoadError::unsupported(
                 line,

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Context;
+use super::context::Context;
 use crate::frontend::syntax::ast::{File, Function, InitValue, Instruction, Operand, Statement};
 
 /// Bytes of the results and of the parameters: a pointer may lead to any function that has the same.

@@ -7,11 +7,13 @@ mod callgraph;
 mod calls;
 mod cfg;
 mod compare;
+mod context;
 mod control;
 mod convert;
 mod copies;
 mod dispatch;
 mod float;
+mod kernel;
 mod labels;
 mod lanes;
 mod matrix;
@@ -33,36 +35,15 @@ mod wide;
 
 use std::collections::HashMap;
 
+use self::context::{Context, ModuleSymbol};
 use crate::error::LoadError;
 use crate::frontend::line_table::Files;
-use crate::frontend::syntax::ast::{File, Function, InitValue, VarSpace, Variable};
+use crate::frontend::syntax::ast::{File, InitValue, VarSpace, Variable};
 use crate::isa::types::Type;
 use crate::isa::window::code_address;
 use crate::memory::flat::Flat;
 use crate::memory::layout::Layout;
 use crate::program::module::{Constant, Kernel, Module, ModuleVariable};
-
-/// What every kernel of a module sees.
-pub(crate) struct Context<'f, 'a> {
-    pub files: Files,
-    pub functions: HashMap<&'a str, &'f Function<'a>>,
-    pub variables: HashMap<&'a str, ModuleSymbol<'f, 'a>>,
-    /// What a pointer to each function is.
-    pub addresses: HashMap<&'a str, u64>,
-    /// Functions that pointers may lead to.
-    pub taken: Vec<&'f Function<'a>>,
-}
-
-/// Where a variable of the module lies.
-#[derive(Clone, Copy)]
-pub(crate) enum ModuleSymbol<'f, 'a> {
-    /// Index among the global variables.
-    Global(u32),
-    /// Address in the constant window.
-    Const(u32),
-    /// Each kernel places it anew.
-    Shared(&'f Variable<'a>),
-}
 
 /// Bytes of `.const` variables (PTX ISA 5.1.3).
 const MAX_CONST: u32 = 64 << 10;
@@ -141,7 +122,7 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
         .iter()
         .filter(|function| function.is_entry && function.body.is_some())
         .map(|function| {
-            let kernel = builder::kernel(&context, function);
+            let kernel = kernel::kernel(&context, function);
             kernel.unwrap_or_else(|error| Kernel::refused(function.name, error))
         })
         .collect();

@@ -1,7 +1,8 @@
 //! Operands: registers, constants, special registers and addresses of variables.
 
 use super::body::{Body, Register, Result, Scope, VariableLocation};
-use super::{ModuleSymbol, refuse};
+use super::context::ModuleSymbol;
+use super::refuse;
 use crate::error::LoadError;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::{Alu, Special, Uniform, alu};
