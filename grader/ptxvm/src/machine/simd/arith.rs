@@ -214,7 +214,7 @@ macro_rules! define_signature {
     (@named $features:tt $signature:ident $method:ident $dst:ident $sources:tt $registers:ident $active:ident $d:ident
         $($op:ident $speed:ident $path:path;)*) => {
         define_method!{ $features $signature $method $dst $sources $registers $active $d op {
-            $(alu::$signature::$op => lane_function!($features $dst $speed $path, $sources $registers $active $d),)*
+            $(alu::$signature::$op => lane_function!($features $method op $dst $speed $path, $sources $registers $active $d),)*
         } }
     };
 }
@@ -224,18 +224,27 @@ macro_rules! define_method {
         $d:ident $op:ident $arms:tt) => {
         with_features!{ $features
             #[allow(clippy::too_many_arguments, reason = "one for each operand of the instruction")]
-            fn $method(
-                $registers: &mut Registers, $active: ActiveLanes, op: alu::$signature, $d: $dst, $($a: $file),*
+            pub(super) fn $method(
+                $registers: &mut Registers, $active: ActiveLanes, $op: alu::$signature, $d: $dst, $($a: $file),*
             ) {
-                match op $arms
+                match $op $arms
             }
         }
     };
 }
 
-/// A function of its own for each operation: in one large function the compiler finds too much to move about.
+/// A function of its own for each operation: in one large function the compiler finds too much to move about. A `rare`
+/// operation has a function in the baseline alone, which the other sets call.
 macro_rules! lane_function {
-    ($features:tt $dst:ident $speed:ident $path:path, [$($a:ident: $file:ident),*] $registers:ident $active:ident $d:ident) => {{
+    ([] $method:ident $op:ident $dst:ident rare $($rest:tt)*) => {
+        lane_function!([] $method $op $dst slow $($rest)*)
+    };
+    ($features:tt $method:ident $op:ident $dst:ident rare $path:path, [$($a:ident: $file:ident),*] $registers:ident
+        $active:ident $d:ident) => {
+        super::baseline::$method($registers, $active, $op, $d, $($a),*)
+    };
+    ($features:tt $method:ident $op:ident $dst:ident $speed:ident $path:path, [$($a:ident: $file:ident),*] $registers:ident
+        $active:ident $d:ident) => {{
         with_features!{ $features
             #[inline(never)]
             fn run($registers: &mut Registers, $active: ActiveLanes, $d: $dst, $($a: $file),*) {

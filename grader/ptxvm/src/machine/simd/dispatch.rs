@@ -1,8 +1,8 @@
 //! Chooses, at run time, the code compiled for this processor.
 //!
-//! The baseline of x86-64 has 4 lanes to a vector and no fused multiply-add, for which it must call a slow library function.
-//! With AVX2 and FMA the same code has 8 lanes and one instruction, with AVX-512 16 lanes. On other processors the baseline
-//! is what they always have; that of `AArch64` includes NEON with its fused multiply-add.
+//! The baseline of x86-64 (SSE2) has 4 lanes to a vector and no fused multiply-add, for which it calls a library function.
+//! With AVX2 and FMA the same code has 8 lanes to a vector and one instruction for a fused multiply-add. On other
+//! architectures there is the baseline alone; that of `AArch64` includes NEON with its fused multiply-add.
 #![allow(unsafe_code)]
 
 use crate::isa::ir::Instr;
@@ -14,7 +14,7 @@ use crate::machine::simd::lane_indices;
 use crate::machine::simd::shadow_words;
 use crate::machine::simd::shadow_words::{ROW, ShadowWord, ShortAccessId};
 
-/// Functions compiled for one set of instructions.
+/// The functions that are compiled for each set, for one of the sets.
 #[derive(Debug)]
 pub(crate) struct Simd {
     /// Runs arithmetic from an index on, with a mask of lanes.
@@ -62,30 +62,23 @@ static BASELINE: Simd = Simd {
 };
 #[cfg(target_arch = "x86_64")]
 static AVX2: Simd = checked!(avx2);
-#[cfg(target_arch = "x86_64")]
-static AVX512: Simd = checked!(avx512);
 
 /// The sets that this processor has, the fastest last.
 pub(crate) fn sets() -> impl Iterator<Item = &'static Simd> {
     #[cfg(target_arch = "x86_64")]
-    let more = {
-        let v3 = is_x86_feature_detected!("avx2")
+    let avx2 = {
+        let has_all = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("fma")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("f16c");
-        let v4 = v3
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        [v3.then_some(&AVX2), v4.then_some(&AVX512)]
+        has_all.then_some(&AVX2)
     };
     #[cfg(not(target_arch = "x86_64"))]
-    let more: [Option<&Simd>; 0] = [];
-    std::iter::once(&BASELINE).chain(more.into_iter().flatten())
+    let avx2 = None;
+    std::iter::once(&BASELINE).chain(avx2)
 }
 
 /// The fastest set that this processor can run. All give the same bits.
@@ -93,7 +86,7 @@ pub(crate) fn best() -> &'static Simd {
     sets().last().unwrap_or(&BASELINE)
 }
 
-/// The [`best`].
+/// The fastest set that this processor has.
 impl Default for &Simd {
     fn default() -> Self {
         best()

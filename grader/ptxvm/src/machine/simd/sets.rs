@@ -1,4 +1,6 @@
-//! The sets of instructions that inner loops are compiled for; `crate::simd` chooses one at run time.
+//! The SIMD instruction sets that inner loops are compiled for; [`dispatch`](super::dispatch) chooses one at run time.
+//!
+//! There is none for AVX-512: it made whole kernels 3 to 4 % faster than AVX2 and was a third of the crate's code.
 
 /// Items with the attributes of a set.
 macro_rules! with_features {
@@ -12,10 +14,6 @@ macro_rules! for_each_set {
         $define!($($first)* baseline []);
         #[cfg(target_arch = "x86_64")]
         $define!($($first)* avx2 [#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]]);
-        #[cfg(target_arch = "x86_64")]
-        $define!($($first)* avx512 [
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
-        ]);
     };
 }
 pub(crate) use for_each_set;
