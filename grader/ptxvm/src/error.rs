@@ -10,7 +10,7 @@ pub struct LoadError {
     pub ptx_line: usize,
     /// The line of the CUDA source that it came from.
     pub source_loc: Option<SourceLoc>,
-    /// What is wrong.
+    /// What is wrong with the PTX text, as one phrase without a full stop.
     pub message: String,
     /// True: valid PTX that this machine cannot run. False: not PTX.
     pub unsupported: bool,

@@ -18,17 +18,17 @@ pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Most words between the lowest and the highest for which all in between are looked at together.
+/// Most words between the lowest and the highest for which all in between are checked together.
 pub(crate) const SPAN: usize = 64;
 
-/// Places of aligned words, one for each lane. Lanes that do not take part have the place of the first one that does.
+/// The indices of aligned words, one for each lane. Inactive lanes have the index of the first active one.
 #[derive(Clone, Debug)]
 pub(crate) struct LaneIndices {
-    /// In words from the start of the buffer or window.
+    /// Index of each lane's word, from the start of the buffer or window.
     pub index: LaneArray<u32>,
-    /// Of the first lane that takes part.
+    /// The index of the first active lane.
     pub first: u32,
-    /// No lane is further up from the first; past 2^31 where one is below it.
+    /// The largest distance of a lane's index from the first; past 2^31 if a lane is below it.
     pub reach: u32,
 }
 
@@ -37,7 +37,7 @@ impl LaneIndices {
         Self { index: LaneArray([0; 32]), first: 0, reach: 0 }
     }
 
-    /// From the lowest word to the highest, if these are near each other.
+    /// The range from the lowest word to the highest, if they are near each other.
     #[inline(always)]
     pub fn span(&self) -> Option<std::ops::RangeInclusive<usize>> {
         let first = self.first as usize;

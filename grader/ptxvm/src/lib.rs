@@ -1,9 +1,9 @@
 //! A SIMT virtual machine for PTX: runs CUDA kernels on the CPU, as `nvcc -ptx` compiles them, and reports what they do
 //! wrong by source line.
 //!
-//! The machine executes warps of 32 threads in lockstep, with divergence, barriers, shuffles and atomics. While it runs it
-//! checks every access: bounds, alignment, access rights, initialisation, races in shared memory, barriers that part of a
-//! block never reaches, and loops that never end. It keeps going after a mistake, as far as that makes sense, so one run
+//! The machine executes warps of 32 threads in lockstep, with divergence, barriers, shuffles and atomics. It checks every
+//! access: bounds, alignment, access rights, initialisation, races in shared and global memory, barriers that part of a
+//! block never reaches, and loops that never end. After a mistake it continues as far as that makes sense, so one run
 //! shows all of them. The same launch gives the same memory and the same findings every time.
 //!
 //! # Example
@@ -60,81 +60,84 @@
 //!
 //! # What is supported
 //!
-//! - Types of 8 to 64 bits, `f16`, `bf16`, `f32` and pairs of these, `f64`; all rounding modes. Words of 128 bits are moved, loaded and
-//!   stored.
+//! - Types of 8 to 64 bits, `f16`, `bf16`, `f32` and pairs of these, `f64`; all rounding modes. Words of 128 bits can be moved, loaded
+//!   and stored.
 //! - Integer, logic, bit-field, carry, dot-product and video arithmetic; float arithmetic; `cvt` between all of these, and to
 //!   and from `tf32`, `e4m3` and `e5m2`; comparisons, also of pairs.
 //! - Global, shared (static and dynamic), local, constant and parameter memory; generic addresses; vectors; cache and ordering
-//!   qualifiers and fences, which change no value, because every access is at once visible to all, but tell the checks of races
-//!   what is ordered.
+//!   qualifiers and fences. These change no value, because every access is visible to all at once, but the checks of races follow
+//!   what they order.
 //! - `atom` and `red`; `bar`/`barrier` with numbers, counts and reductions; `bar.warp.sync`, `shfl`, `vote`, `match`, `redux`,
 //!   `activemask`, `elect`; `assert` and `printf`.
-//! - Calls of functions, by name and through pointers (virtual functions, tables in global and constant memory), and recursion:
-//!   the frames of a thread may take 64 KiB together.
-//! - `malloc`, `free`, `new` and `delete`, with a heap of 8 MiB ([`HEAP_SIZE`], or [`Memory::resize_heap`]) that a [`Memory`] keeps from launch to launch. What
-//!   has not been freed is [`Memory::heap_use`].
-//! - Cooperative groups: tiles of any size, and `this_grid().sync()` in a cooperative launch ([`Options::cooperative`]), which has
-//!   the room of an H200: 132 multiprocessors with 2,048 threads, 32 blocks and 228 KiB of shared memory each. Blocks of any
-//!   launch may wait for later ones, as many as have room.
+//! - Calls of functions, by name and through pointers (virtual functions, tables in global and constant memory), and recursion
+//!   with 64 KiB of frames for each thread.
+//! - `malloc`, `free`, `new` and `delete`, with a heap of 8 MiB ([`HEAP_SIZE`], or [`Memory::resize_heap`]) that a [`Memory`] keeps from launch to launch.
+//!   [`Memory::heap_use`] says what has not been freed.
+//! - Cooperative groups: tiles of any size, and `this_grid().sync()` in a cooperative launch ([`Options::cooperative`]). As many
+//!   blocks are resident at once as on an H200: 132 multiprocessors with 2,048 threads, 32 blocks and 228 KiB of shared memory each.
+//!   Resident blocks of any launch may wait for each other.
 //! - `wmma.load`, `.store` and `.mma`: m16n16k16, m32n8k16 and m8n32k16 of `f16`, `bf16`, `s8` and `u8`, m16n16k8 of `tf32`, m8n8k4
-//!   of `f64`, with rows or columns in one piece. `mma.sync`: m16n8k8 and m16n8k16 of `f16` and `bf16`, m16n8k4 and m16n8k8 of
+//!   of `f64`, with contiguous rows or columns. `mma.sync`: m16n8k8 and m16n8k16 of `f16` and `bf16`, m16n8k4 and m16n8k8 of
 //!   `tf32`, m16n8k16, m16n8k32 and m8n8k16 of `s8` and `u8`, m16n8k16 and m16n8k32 of `e4m3` and `e5m2`, m8n8k4, m16n8k4, m16n8k8 and
 //!   m16n8k16 of `f64`. `ldmatrix` and `stmatrix` of m8n8, `movmatrix`.
 //! - `cp.async` of 4, 8 and 16 bytes, with a source size or a predicate to ignore it, `commit_group`, `wait_group` and `wait_all`.
 //! - Barrier objects in shared memory (`mbarrier`) and what CUDA C++ builds on them: `cuda::barrier`, `cuda::pipeline`,
-//!   `memcpy_async`; `cp.async.mbarrier.arrive`, counts of bytes, and `cp.async.bulk` from global memory to the own block. The 64 bits of
-//!   an object are laid out in this machine's own way. A wait that fails gives the turn to another warp.
-//! - Cache hints and policies, prefetches and fences between proxies, and waiting for the launch before (`griddepcontrol`), which change
-//!   nothing.
-//! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 3,114 forms of instruction are compared with an NVIDIA
-//!   H200, each with 4,096 sets of operands or all 16-bit ones (`tests/golden`). The `.approx` functions are computed in double precision
-//!   and rounded once: inside the ISA's bounds, but not a GPU's very bits.
+//!   `memcpy_async`; `cp.async.mbarrier.arrive`, counts of bytes, and `cp.async.bulk` from global memory to the own block. The layout of
+//!   an object's 64 bits is this machine's own. After a wait that fails, another warp runs.
+//! - Cache hints and policies, prefetches and fences between proxies, and waiting for the previous launch (`griddepcontrol`), none of which
+//!   has an effect here.
+//! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 3,114 forms of instructions are compared with an NVIDIA
+//!   H200, each with 4,096 sets of operands or with all 16-bit ones (`tests/golden`). The `.approx` functions are computed in double
+//!   precision and rounded once: within the ISA's bounds, but not bit for bit what a GPU computes.
 //!
 //! # Where values come from
 //!
-//! [`launch_with_provenance`] runs a launch again with each value carrying the sum of products of buffer elements that made it, and
-//! [`Provenance::element`] lists them, with the source line of each. [`launch()`] pays nothing for it.
+//! [`launch_with_provenance`] runs a launch in which each value carries its provenance: the sum of products of buffer elements that
+//! produced it. [`Provenance::element`] lists the products, with the source line of each. [`launch()`] is not slowed down by it.
 //!
 //! # Other orders
 //!
-//! [`launch_reordered`] runs the blocks, and the warps of each, in another order. Where the results differ, they depend on
-//! what a GPU leaves to chance: a sum of floats by `atomicAdd`, say. Lanes of one warp keep their order.
+//! [`launch_reordered`] runs the blocks, and the warps of each, in another order. If the results differ, they depend on
+//! what a GPU leaves undefined: the order of a floating-point sum by `atomicAdd`, for example. Lanes of one warp keep their order.
 //!
 //! # What a launch costs
 //!
-//! [`launch_counted`] counts instructions, sectors, bank conflicts and so on, line by line; [`launch_profiled`] does so while the
-//! checks of [`launch()`] run.
+//! [`launch_counted`] counts instructions, sectors, bank conflicts and so on for each source line; [`launch_profiled`] does the same
+//! with the checks of [`launch()`] on.
 //!
-//! # What is not
+//! # What is not supported
 //!
-//! Textures, surfaces, tensor maps and other bulk copies, barrier objects of other blocks, `wgmma` and `tcgen05`, products of sparse matrices, clusters, tables
-//! of branch targets: a kernel that has one of these, or calls a function that does, has a [`Kernel::refusal`] that names the line and says why. The other kernels of the module run all
-//! the same. `tests/coverage/instructions.txt` has one of each form of instruction with the sentence that refuses it, and
+//! Textures, surfaces, tensor maps and other bulk copies, barrier objects of other blocks, `wgmma` and `tcgen05`, products of sparse
+//! matrices, clusters, and tables of branch targets. A kernel that uses one of these, or calls a function that does, has a
+//! [`Kernel::refusal`] that names the line and the reason. The other kernels of the module can still run.
+//! `tests/coverage/instructions.txt` lists one of each form of instruction with the sentence that refuses it, and
 //! `tests/coverage/*.cu` the usual intrinsics of CUDA, all of which load. A call through a pointer may reach each function of the
-//! module whose address is taken and whose parameters have the sizes of the call's prototype, so all of these must run. Furthermore:
+//! module whose address is taken and whose parameters have the sizes of the call's prototype, so all of these must be supported.
+//! Furthermore:
 //!
-//! - Diverged lanes meet at the immediate post-dominator of their branch, and part only when some of them spin: a GPU may run them in
-//!   other orders.
+//! - Diverged lanes reconverge at the immediate post-dominator of their branch, and are scheduled independently only if some of them
+//!   spin: a GPU may run them in other orders.
 //! - [`launch_with_provenance`] follows no values through recursion, the device heap and cooperative launches, nor through tensor cores
 //!   and asynchronous copies: [`Provenance::is_complete`] is false then.
-//! - A launch begins when those before it have ended, whatever attributes it has: a `griddepcontrol.wait` that lacks is not noticed.
-//! - A GPU's heap takes more for an allocation than its size, and its stack has 1 KiB unless `cudaLimitStackSize` is raised.
+//! - A launch begins when those before it have ended, whatever its attributes: a missing `griddepcontrol.wait` is not reported.
+//! - A GPU's heap needs more memory for an allocation than its size, and its stack has 1 KiB unless `cudaLimitStackSize` is raised.
 //!
 //! # Tensor cores
 //!
-//! The ISA leaves open how floats are added, and each generation of GPUs does it in its own way. Here it is Hopper's as Xie and
-//! others published it ("MMA-Sim", 2025), and as an NVIDIA H200 does it. Products are exact. They and the
-//! element of C are cut, toward zero, to 25 bits below the largest exponent among them and added exactly; the sum is cut to
-//! `f32`, or rounded to the nearest `f16` where both C and D are of `f16`. `wmma` takes `tf32` in two steps of four products. Other
-//! generations keep fewer bits and add fewer products at once, so their last bits are others. In `f64` the products are added one
+//! The ISA leaves open how floats are added, and each generation of GPUs does it differently. This machine follows Hopper as
+//! published by Xie and others ("MMA-Sim", 2025) and as measured on an NVIDIA H200. Products are exact. They and the
+//! element of C are truncated to 25 bits below the largest exponent among them and added exactly; the sum is truncated to
+//! `f32`, or rounded to the nearest `f16` if both C and D are of `f16`. `wmma` of `tf32` works in two steps of four products. Other
+//! generations keep fewer bits and add fewer products at once, so their last bits differ. In `f64` the products are added one
 //! after the other, each with one rounding; infinity minus infinity and zero times infinity give the NaN with the sign set, other
-//! NaNs come through as quiet ones: if both factors or a factor and the sum are NaNs, that of B first, then the sum. Integers are exact, and wrap or, with `.satfinite`, stop at the ends of their range. Of a `tf32` operand the
-//! lowest 13 bits do not count.
+//! NaNs are propagated as quiet ones: if both factors, or a factor and the sum, are NaNs, that of B first, then the sum. Integers are
+//! exact, and wrap or, with `.satfinite`, are clamped to their range. The lowest 13 bits of a `tf32` operand are ignored.
 //!
 //! `tests/golden/mma.py` measured 64 products by each of 47 kernels on an H200: whole numbers, numbers near one, any finite ones, and
-//! zeros, infinities, subnormals and NaNs of every kind among others. This machine gives the same bits, NaNs and signs of zeros too:
+//! zeros, infinities, subnormals and NaNs of every kind among others. This machine gives the same bits, including NaNs and signs of
+//! zeros:
 //!
-//! | instruction | shapes | elements of D | that differ |
+//! | instruction | shapes | elements of D | differing elements |
 //! |---|---|---|---|
 //! | `mma.sync` of `f16`, C and D of `f32` | m16n8k8, m16n8k16 | 16,384 | 0 |
 //! | `mma.sync` of `f16`, C and D of `f16` | m16n8k8, m16n8k16 | 16,384 | 0 |
@@ -152,30 +155,31 @@
 //! | `wmma.mma` of `f64` | m8n8k4 | 8,192 | 0 |
 //! | `wmma.mma` of `s8`, of `u8` | m16n16k16, m32n8k16, m8n32k16 | 98,304 | 0 |
 //!
-//! The sums of `f32` lay at most 3.4 2^-24 of the sum of the terms' magnitudes from the exact ones. Where C and D are of different
-//! types the sum is cut to `f32`, and then rounded if D is of `f16`.
+//! The sums of `f32` differed from the exact ones by at most 3.4 2^-24 times the sum of the terms' magnitudes. If C and D have
+//! different types, the sum is truncated to `f32`, and then rounded if D is of `f16`.
 //!
-//! The fragments of `mma.sync`, `ldmatrix` and `stmatrix` lie as the ISA says, those of `wmma` in an order of this machine's own:
-//! a kernel may use `frag.x[i]` for what is the same for every element, and for nothing else. A `wmma.load` or `wmma.store` counts
-//! as accesses of 16 bytes by each lane, or less where lines are shorter or lie at odd places, each byte once.
+//! The fragments of `mma.sync`, `ldmatrix` and `stmatrix` have the layout of the ISA, those of `wmma` one of this machine's own:
+//! a kernel may use `frag.x[i]` only for operations that are the same for every element. A `wmma.load` or `wmma.store` counts
+//! as accesses of 16 bytes by each lane, or less if rows are shorter or not aligned to 16 bytes, each byte once.
 //!
-//! The ISA asks for addresses and strides that are multiples of the bytes of a lane's fragment, the CUDA C++ Programming Guide for
-//! 32 and 16 bytes. A GPU runs what keeps to less, so only that is a finding which the machine code for `sm_75` to `sm_90` cannot
-//! do. It takes 16 bytes at once from shared memory for A and B of `f16` and `bf16`, and for bytes that lie along k (single ones
-//! where they lie across it); 8 bytes for C and D of `f32` and `s32` whose neighbours a lane holds (by rows, in m8n32k16 by columns);
-//! 8 for `f64`, 16 for its C and D by rows; 4 for all others. `tests/golden/align.py` tried 2,636 places and strides on an H200, those of
-//! all four matrices in global and shared memory, by generic addresses too: it takes the right elements wherever this machine finds
-//! nothing. Where this machine does, it faults, or takes other elements if only the stride is odd.
+//! The ISA asks for addresses and strides that are multiples of the size of a lane's fragment, the CUDA C++ Programming Guide for
+//! multiples of 32 and 16 bytes. A GPU accepts smaller alignments, so only an alignment that the machine code for `sm_75` to `sm_90`
+//! cannot execute is a finding. That code loads 16 bytes at once from shared memory for A and B of `f16` and `bf16`, and for bytes
+//! that lie along k (single bytes if they lie across it); 8 bytes for C and D of `f32` and `s32` whose neighbours a lane holds (by rows,
+//! in m8n32k16 by columns); 8 for `f64`, 16 for its C and D by rows; 4 for all others. `tests/golden/align.py` tried 2,636 addresses and
+//! strides on an H200, those of all four matrices in global and shared memory, also by generic addresses: wherever this machine reports
+//! nothing, the H200 loads the right elements. Wherever this machine has a finding, the H200 faults, or loads other elements if only
+//! the stride is misaligned.
 //!
-//! An asynchronous copy happens when its thread waits for it. Until then the words it goes to hold all ones, and whoever touches
-//! them is told ([`FindingKind::InFlight`]). Bounds and alignment of both sides are checked where the copy begins, races where it
-//! begins and where it ends. A copy that nobody waits for never happens.
+//! An asynchronous copy takes place when its thread waits for it. Until then its destination holds all ones, and an access of it is
+//! a finding ([`FindingKind::InFlight`]). Bounds and alignment of both sides are checked where the copy begins, races where it
+//! begins and where it ends. A copy that nobody waits for never takes place.
 //!
 //! # Approximate functions
 //!
-//! The largest distance of an NVIDIA H200 from this machine, over every 127th operand, in units in the last place of `f32`
-//! (for normal operands and results) or absolutely; `tests/golden/approx.py` measured it. The tests hold the machine to the
-//! ISA's bound around results of that GPU.
+//! The largest difference between an NVIDIA H200 and this machine, over every 127th operand, in units in the last place of `f32`
+//! (for normal operands and results) or absolutely, as measured by `tests/golden/approx.py`. The tests hold the machine to the
+//! ISA's bound around the results of that GPU.
 //!
 //! | function | where | distance | the ISA's bound |
 //! |---|---|---|---|
@@ -195,46 +199,48 @@
 //!
 //! # Other known differences from a GPU
 //!
-//! - `atom.shared.add` and `red.shared.add` of pairs of halves whose operand is the low half of a 64-bit register: there the
+//! - `atom.shared.add` and `red.shared.add` of pairs of halves whose operand is the low half of a 64-bit register: the
 //!   assembler of driver 580 takes the upper half from the wrong place. These are the four lines of the tables that differ.
 //!
 //! # Where a GPU differs from the PTX ISA
 //!
-//! Here this machine does what an H200 does (`tests/golden/measured.txt` has 16,640 measured results, which are equal to the bit):
+//! In these cases this machine does what an H200 does (`tests/golden/measured.txt` has 16,640 measured results, all of which it
+//! reproduces bit for bit):
 //!
 //! - With `.ftz`, a product (and a sum with one), a quotient and a conversion from `f64` are flushed if they are below the smallest
 //!   normal number when rounded to all bits, even if they would round up to that number as subnormals.
-//! - Scalar video instructions do what the assembler (`ptxas` of CUDA 13.0, on every architecture) makes of them: `.sat` into a part of
-//!   the destination turns what is below its range into its largest value; a half goes into `.h1` from the upper half of the
-//!   result; `vshl.sat` looks at 34 bits; the range of `vmad.sat` is that of the sources, whose third is always signed; `.min` and
-//!   `.max` compare more than 32 bits; `.sat` of other unsigned results cuts off below zero only. 664 of their forms are among
-//!   those of `tests/golden/tables.txt`; the others follow the code that the assembler writes for them. nvcc emits none of them by
+//! - Scalar video instructions do what the assembler (`ptxas` of CUDA 13.0, on every architecture) translates them to: `.sat` into a
+//!   part of the destination turns what is below its range into its largest value; `.h1` receives the upper half of the
+//!   result; `vshl.sat` considers 34 bits; the range of `vmad.sat` is that of the sources, whose third is always signed; `.min` and
+//!   `.max` compare more than 32 bits; `.sat` of other unsigned results clamps at zero only. 664 of their forms are among
+//!   those of `tests/golden/tables.txt`; the others follow the code that the assembler emits for them. nvcc emits none of them by
 //!   itself.
 //!
 //! # Speed and memory
 //!
-//! The processor is looked at when a launch begins: arithmetic and the search for words are there for the baseline, for AVX2
-//! with FMA, and for AVX-512, and give the same bits. On `AArch64` the baseline has NEON: the crate builds for
-//! `aarch64-unknown-linux-gnu`, and its unit and integration tests pass there too (Rust 1.96, under QEMU 7.2, in November 2026); its speed there is
-//! not measured. 10^9 lane instructions a second with all checks on, of the kernels of `benches/conv.rs` on a Xeon of two cores, in
-//! the median of the best of 20 launches each time (for the first two columns the best of 12):
+//! Arithmetic and the inner loops of memory accesses are compiled for the baseline of the architecture and, on x86-64, for AVX2 with
+//! FMA; the choice is made when a launch begins. Both give the same bits. On `AArch64` the baseline has NEON: the crate builds for
+//! `aarch64-unknown-linux-gnu`, and its unit and integration tests pass there too (Rust 1.96, under QEMU 7.2, in November 2026); its
+//! speed there has not been measured. In 10^9 lane instructions per second with all checks on, for the kernels of `benches/conv.rs`
+//! on one core of a Xeon, the median of the best of 12 launches each time:
 //!
-//! | kernel | baseline | AVX2 | AVX-512 | AVX-512, two cores |
-//! |---|---|---|---|---|
-//! | convolution backward, `LeNet`'s second layer, batch of 64 | 1.6 | 2.6 | 2.7 | 5.3 |
-//! | matrix product 256^3 in tiles, with barriers | 0.50 | 0.77 | 0.79 | 1.53 |
+//! | kernel | baseline | AVX2 |
+//! |---|---|---|
+//! | convolution backward, `LeNet`'s second layer, batch of 64 | 1.6 | 2.6 |
+//! | matrix product 256^3 in tiles, with barriers | 0.50 | 0.77 |
 //!
-//! That is 1.95 and 1.93 times as much with two cores (of median times, 1.95 and 1.91). Two processes of one thread each got
-//! 1.98 times as much done on that machine as one.
+//! A third set, for AVX-512, reached 2.7 and 0.79, and 5.3 and 1.53 on two cores. It was dropped, because it was a third of the
+//! crate's code.
 //!
-//! The checks need at most four times the memory of the kernel's own buffers, and a little: see "Memory that the checks need".
+//! The checks need at most four times the memory of the kernel's own buffers, and a little more: see "Memory that the checks need".
 //!
 //! # Structure
 //!
-//! `isa` holds the instructions and, in `isa::ops`, the pure function of each on one lane. `frontend` translates text to a tree (`syntax`) and the tree
-//! to instructions with post-dominators (`lower`). `memory` is what they access. `machine` runs one warp (`exec`), its lanes
-//! that wait for each other (`subwarps`, `spin`) and the warps and barriers of a block (`block`). `instruments` watch through
-//! `machine::monitor::Monitor`: the checks, the counters and the provenance of values. `launch` runs all blocks of a grid.
+//! `isa` holds the instructions and, in `isa::ops`, the pure function of each on one lane. `frontend` parses text to a syntax tree
+//! (`syntax`) and lowers the tree to instructions with reconvergence points (`lower`). `memory` is the state spaces that they access.
+//! `machine` executes a warp (`exec`), schedules its subwarps (`warp`) and the warps and barriers of a block (`block`). `instruments`
+//! observe a run through `machine::monitor::Monitor`: the checks, the counters and the provenance of values. `launch` runs the
+//! blocks of a grid.
 
 #![doc = include_str!("../docs/checks.md")]
 #![doc = include_str!("../docs/memory.md")]

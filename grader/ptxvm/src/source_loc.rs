@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub struct SourceLoc {
     /// As in the `.file` directive.
     pub file: Arc<str>,
-    /// 1-based.
+    /// The line, counted from 1.
     pub line: u32,
     /// 1-based, 0 if unknown.
     pub column: u32,

@@ -1,8 +1,9 @@
-//! Which of its pointers a kernel may write through, found by following them through its registers.
+//! Which of its pointers a kernel may write through: an abstract interpretation of its registers (Cousot and Cousot, 1977),
+//! in which each register holds the set of pointers that its value may derive from.
 //!
-//! Buffers that a launch cannot write need no shadow: nothing races with their reads, and they need not be put back where
-//! blocks have to run again one after another. A pointer that comes out of memory, or that is put together from halves, may
-//! be any. One that strays by an index stays in the slot of its buffer ([`crate::memory`]), so it needs no care here.
+//! Buffers that a launch cannot write need no shadow memory: nothing races with their reads, and they need not be restored
+//! where blocks have to run again in order. A pointer that is loaded from memory, or assembled from halves, may be any
+//! pointer. An index that is too large stays in the slot of its buffer ([`crate::memory`]), so it needs no care here.
 
 use std::collections::{BTreeSet, HashMap};
 

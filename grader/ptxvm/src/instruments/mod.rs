@@ -1,4 +1,4 @@
-//! What watches a run: the checks, the counters, the provenance of values, the trace of a thread and the watch of a place.
+//! What observes a run: the checks, the counters, the provenance of values, the trace of a thread, and watchpoints.
 
 pub(crate) mod check;
 pub(crate) mod count;

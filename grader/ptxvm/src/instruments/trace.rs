@@ -17,9 +17,9 @@ pub struct TracedAccess {
     pub buffer: Option<BufferId>,
     /// Offset in it, in bytes (negative or past the end where it misses).
     pub offset: i64,
-    /// Bytes.
+    /// Size of the access in bytes.
     pub size: u32,
-    /// Source line.
+    /// The source line of the access, if the PTX has line information.
     pub loc: Option<SourceLoc>,
 }
 

@@ -1,4 +1,4 @@
-//! Finds the thread that wrote a place in global memory last.
+//! Watchpoints: which thread wrote a place in global memory last.
 
 use crate::finding::{AccessKind, Log};
 use crate::isa::names::Pc;
@@ -11,22 +11,22 @@ use crate::source_loc::SourceLoc;
 /// A place in global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watchpoint {
-    /// The buffer.
+    /// The buffer that is watched.
     pub buffer: BufferId,
     /// Bytes from its start.
     pub offset: u64,
-    /// Bytes.
+    /// Bytes that are watched.
     pub size: u32,
 }
 
 /// The last write or atomic to a watched place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastWriter {
-    /// Its block.
+    /// Coordinates of the block of the thread that wrote.
     pub block: [u32; 3],
     /// Its thread in the block.
     pub thread: [u32; 3],
-    /// Source line.
+    /// The source line of the write, if the PTX has line information.
     pub loc: Option<SourceLoc>,
 }
 

@@ -7,29 +7,29 @@ pub enum Class {
     Integer,
     /// Arithmetic on `f16`, `bf16` and their pairs.
     Half,
-    /// Arithmetic on `f32`.
+    /// Single-precision arithmetic, on `f32`.
     Float,
-    /// Arithmetic on `f64`.
+    /// Double-precision arithmetic, on `f64`.
     Double,
     /// Approximate functions: `ex2`, `sin`, `rsqrt` and so on.
     Special,
     /// Products of matrices: `mma` and `wmma.mma`.
     Matrix,
-    /// Conversions between types.
+    /// Conversions between types, as `cvt` does them.
     Convert,
     /// Comparisons and logic on predicates.
     Compare,
-    /// Moves and selects.
+    /// Moves and selects, which compute nothing.
     Move,
     /// `ld`, `wmma.load`, `ldmatrix` and `cp.async`.
     Load,
     /// `st`, `wmma.store` and `stmatrix`.
     Store,
-    /// `atom` and `red`.
+    /// Read-modify-write operations on memory: `atom` and `red`.
     Atomic,
-    /// Branches, calls, returns.
+    /// Branches, calls and returns.
     Control,
-    /// `bar` and `bar.warp.sync`.
+    /// Barriers of a block (`bar`) and of a warp (`bar.warp.sync`).
     Barrier,
     /// Shuffles, votes and the like between the lanes of a warp.
     Warp,
@@ -38,7 +38,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// All, in order.
+    /// All classes, each at the index that is its number.
     pub const ALL: [Self; 16] = [
         Self::Integer,
         Self::Half,

@@ -8,7 +8,7 @@ use crate::isa::opcodes::with_lane_operations;
 use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
 
-/// A register file.
+/// The register file that an operand lies in: 32-bit registers, 64-bit registers or predicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterFile {
     Reg32,
@@ -83,7 +83,7 @@ macro_rules! define_alu {
 }
 with_lane_operations!(define_alu);
 
-/// Logic on predicates.
+/// An operation on predicate registers, all 32 lanes of a warp at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logic {
     And,
@@ -103,7 +103,7 @@ pub struct Carry {
     pub writes: bool,
 }
 
-/// A decoded instruction.
+/// A decoded instruction, as the executor runs it.
 #[derive(Clone, Debug)]
 pub struct Instr {
     pub op: Op,
@@ -112,7 +112,7 @@ pub struct Instr {
     pub class: Option<Class>,
 }
 
-/// Read-modify-write operations.
+/// What `atom` or `red` does with the old value in memory and its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomOp {
     Add,
@@ -127,13 +127,13 @@ pub enum AtomOp {
     Dec,
 }
 
-/// `atom` and `red`.
+/// An atomic read-modify-write of memory: `atom`, or `red`, which returns nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Atom {
     pub op: AtomOp,
     pub ty: Type,
     pub address: Address,
-    /// Sink for `red`.
+    /// Takes the old value; [`Slot::Sink`] for `red`.
     pub dst: Slot,
     pub b: Slot,
     /// The new value of `cas`.
@@ -165,18 +165,18 @@ pub enum BarReduce {
     Or(Pred),
 }
 
-/// `bar`/`barrier`.
+/// A barrier of the block: `bar` or `barrier`, with a reduction over predicates if it is `bar.red`.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
     pub id: Reg32,
     /// Threads that take part; None: the whole block.
     pub threads: Option<Reg32>,
-    /// False: `bar.arrive`.
+    /// Whether the threads wait for the others; `bar.arrive` does not.
     pub waits: bool,
     pub reduce: Option<(BarReduce, Guard)>,
 }
 
-/// Operations of `redux`.
+/// How `redux.sync` combines the values of the lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redux {
     Add,
@@ -205,7 +205,7 @@ pub enum System {
 /// A frame of the call stack begins: for a function that may be active more than once in a thread.
 #[derive(Clone, Debug)]
 pub struct EnterFrame {
-    /// Index in `Program::frames`.
+    /// The function's frame, as an index in `Program::frames`.
     pub frame: u32,
     /// The frame of the caller, if the call may lead back to it: its registers are kept on the stack.
     pub caller: Option<u32>,
@@ -274,7 +274,7 @@ pub enum Op {
     InvalidCall(Reg64),
     /// Back to the caller.
     Ret,
-    /// The lanes end.
+    /// Ends the active threads (`exit`, or `ret` in a kernel).
     Exit,
     Trap,
     /// A `trap` of the headers of cooperative groups.

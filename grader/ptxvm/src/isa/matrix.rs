@@ -1,12 +1,12 @@
 //! Fragments of matrices: which element of a matrix each register of each lane holds.
 //!
-//! `mma.sync` and `ldmatrix` have the layouts of the PTX ISA (9.7.14.5). Those of `wmma` are nobody's business: here a
-//! fragment holds the matrix row by row, a register of every lane after the other.
+//! `mma.sync` and `ldmatrix` have the layouts of the PTX ISA (9.7.14.5). The ISA leaves those of `wmma` open: here a fragment
+//! holds the matrix row by row, with consecutive elements in the same register of consecutive lanes.
 
 use crate::isa::names::{Address, Reg32, Slot};
 use crate::isa::window::Window;
 
-/// Types of elements.
+/// The type of a matrix element in `mma`, `wmma`, `ldmatrix` and their like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
     F16,
@@ -40,7 +40,7 @@ impl Scalar {
         })
     }
 
-    /// Size in memory.
+    /// Bytes that an element takes in memory.
     pub fn bytes(self) -> u32 {
         match self {
             Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 => 1,
@@ -65,14 +65,14 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// From `m16n8k16`.
+    /// Reads a shape as PTX writes it, `m16n8k16` for example; None if it is not one.
     pub fn parse(name: &str) -> Option<Self> {
         let (m, rest) = name.strip_prefix('m')?.split_once('n')?;
         let (n, k) = rest.split_once('k')?;
         Some(Self { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
     }
 
-    /// As three numbers.
+    /// Whether the shape has these extents.
     pub fn is(self, m: usize, n: usize, k: usize) -> bool {
         (self.m, self.n, self.k) == (m, n, k)
     }
@@ -83,7 +83,7 @@ impl Shape {
 pub enum Role {
     A,
     B,
-    /// C and D.
+    /// The accumulators: C and D, which have the same shape.
     Sum,
 }
 
@@ -154,7 +154,7 @@ impl Fragment {
     }
 }
 
-/// `mma.sync` and `wmma.mma`.
+/// A matrix product with accumulation, D = A B + C: `mma.sync` or `wmma.mma`.
 #[derive(Clone, Debug)]
 pub struct Product {
     pub shape: Shape,
@@ -166,7 +166,7 @@ pub struct Product {
     pub saturate: bool,
 }
 
-/// `wmma.load` and `wmma.store`.
+/// The transfer of a fragment between registers and memory: `wmma.load` or `wmma.store`.
 #[derive(Clone, Debug)]
 pub struct Tile {
     pub fragment: Fragment,

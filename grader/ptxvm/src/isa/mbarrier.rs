@@ -34,7 +34,7 @@ pub enum Operation {
         from: Address,
         bytes: Reg32,
     },
-    /// `test_wait` and `try_wait`.
+    /// `test_wait` or `try_wait`: asks whether a phase is complete, without blocking the thread.
     Test {
         done: Pred,
         phase: Phase,
@@ -42,12 +42,12 @@ pub enum Operation {
     },
 }
 
-/// `arrive` and `arrive_drop`.
+/// The modifiers and operands of `mbarrier.arrive` and `mbarrier.arrive_drop`.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// Where the state before it goes.
     pub token: Slot,
-    /// None: one.
+    /// How many arrivals it counts as; one if this is None.
     pub count: Option<Reg32>,
     /// Bytes that the phase waits for from now on.
     pub expects: Option<Reg32>,

@@ -1,4 +1,4 @@
-//! What instructions name: registers, predicates, places of the code, addresses, and elements in memory.
+//! What instructions refer to: registers, predicates, code addresses, memory addresses, and elements in memory.
 
 use crate::isa::window::Window;
 
@@ -35,7 +35,7 @@ pub enum Base {
 /// `[base+offset]` in a window.
 #[derive(Clone, Copy, Debug)]
 pub struct Address {
-    /// None: generic.
+    /// The state space that the instruction names; None if the address is generic.
     pub window: Option<Window>,
     pub base: Base,
     pub offset: i64,
@@ -48,7 +48,7 @@ pub struct Address {
 pub enum Slot {
     Reg32(Reg32),
     Reg64(Reg64),
-    /// `_`
+    /// The bit bucket, `_`: the value is discarded.
     Sink,
 }
 
@@ -57,7 +57,7 @@ pub enum Slot {
 pub struct Element {
     /// 1, 2, 4 or 8.
     pub bytes: u32,
-    /// Loads sign-extend ...
+    /// Whether a load sign-extends the element ...
     pub signed: bool,
     /// ... to this many bits: 16, 32 or 64.
     pub register_bits: u32,

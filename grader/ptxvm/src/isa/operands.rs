@@ -6,7 +6,7 @@ use crate::isa::names::{Pred, Reg32, Reg64, Slot};
 
 /// Registers of a lane operation.
 pub struct Operands {
-    /// None: a predicate.
+    /// The destination; None if it is a predicate, which holds no value to follow.
     pub dst: Option<Slot>,
     pub sources: [Slot; 4],
 }

@@ -62,7 +62,7 @@ impl Type {
         }
     }
 
-    /// Size in memory.
+    /// Bytes that a value takes in memory.
     pub fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }

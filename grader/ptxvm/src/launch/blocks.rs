@@ -1,4 +1,4 @@
-//! The blocks of a launch: how each begins, and how they run one after another or in turns.
+//! The blocks of a launch: how each begins, and how they run one after another or interleaved.
 
 use std::collections::VecDeque;
 
@@ -12,12 +12,12 @@ use crate::machine::exec::state::{BlockState, Env};
 use crate::machine::monitor::Monitor;
 use crate::machine::warp::state::Warp;
 
-/// A turn of a block: long enough that changing over costs little, short enough that waiting costs little.
+/// The quota of an interleaved block: long enough that switching costs little, short enough that waiting costs little.
 const TURN_QUOTA: InstructionQuota = InstructionQuota { block: 1 << 12, warp: 1 << 10 };
-/// The first turn of a block that need not wait: most have ended by then.
+/// The first quota of a block that need not wait: most blocks have ended by then.
 const FIRST_QUOTA: InstructionQuota = InstructionQuota { block: 1 << 16, warp: 1 << 10 };
 
-/// A block with all that it needs to go on.
+/// A resident block: a block in execution with all its state.
 pub(crate) struct ResidentBlock<M> {
     pub index: u64,
     pub state: BlockState<M>,
@@ -60,7 +60,7 @@ impl Grid<'_> {
         }
     }
 
-    /// Puts a block at its beginning, in the storage of one that has ended. Its warps take their turns as scheduled.
+    /// Begins a block, in the storage of one that has ended. Its warps run in the order of the schedule.
     pub fn begin<M: Monitor>(
         &self,
         resident: &mut ResidentBlock<M>,
@@ -82,8 +82,8 @@ impl Grid<'_> {
         }
     }
 
-    /// Runs the blocks that are `wanted` one after another, each to its end, as scheduled. After each block `goes_on` says whether others
-    /// need still run.
+    /// Runs the blocks that are `wanted` one after another, each to its end, in the order of the schedule. After each block
+    /// `goes_on` decides whether the others run.
     pub fn run_sequentially<M: Monitor>(
         &self,
         monitor: M,
@@ -104,9 +104,9 @@ impl Grid<'_> {
         }
     }
 
-    /// Runs blocks in turns until all have ended, as many at a time as there is room for. `residents` have begun already; `next` begins
-    /// another one, if there is one, in the storage that is given. `end` takes what a block leaves, and says whether others
-    /// need still run. What belongs to the launch and not to a block stays in `common` ([`Monitor::exchange`]).
+    /// Runs blocks interleaved until all have ended, as many at a time as there is room for. `residents` have begun already;
+    /// `next` begins another one, if there is one, in the storage that it is given. `end` takes the result of a block, and
+    /// decides whether the others run. What belongs to the launch and not to a block stays in `common` ([`Monitor::exchange`]).
     pub fn run_interleaved<M: Monitor>(
         &self,
         common: &mut M,
@@ -159,7 +159,7 @@ impl Grid<'_> {
     }
 }
 
-/// A number that changes when a register of a thread does.
+/// A hash of all registers of the resident blocks.
 fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<ResidentBlock<M>>) -> u64 {
     // The order of the blocks is that of their turns.
     residents.iter_mut().fold(0, |all, ResidentBlock { index, state, warps, .. }| {
@@ -168,7 +168,7 @@ fn fingerprint<M: Monitor>(env: &Env, residents: &mut VecDeque<ResidentBlock<M>>
     })
 }
 
-/// All blocks wait for each other: the first one is told of.
+/// Reports that all blocks wait for each other, at the first of them.
 fn report_livelock<M: Monitor>(
     env: &Env,
     residents: &mut VecDeque<ResidentBlock<M>>,

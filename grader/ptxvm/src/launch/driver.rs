@@ -1,5 +1,5 @@
-//! Drives a launch: block after block, by several host threads where the result allows, and in turns where blocks wait for each
-//! other.
+//! Drives a launch: block after block, by several host threads where the result allows it, and interleaved where blocks wait
+//! for each other.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -13,7 +13,7 @@ use crate::machine::block::BlockStatus;
 use crate::machine::exec::state::BlockState;
 
 impl Run<'_, '_> {
-    /// Runs all blocks: what they leave, the records, and whether a block did not end.
+    /// Runs all blocks. Returns the outcome, the records, and whether a block did not end.
     pub(super) fn all<R: Record>(&self) -> (Outcome, R, bool) {
         let Results { blocks, lane_instructions, records } = self.results();
         let endless = self.stop.load(Relaxed) != u64::MAX;

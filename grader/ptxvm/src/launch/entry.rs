@@ -34,8 +34,7 @@ pub fn launch(
     Ok(outcome)
 }
 
-/// As [`launch()`], with counters of the same run besides: what it finds and prints is what it would find and print without
-/// them.
+/// Like [`launch()`], with counters of the same run: findings and output are the same as without them.
 ///
 /// # Errors
 /// As [`launch()`].
@@ -50,7 +49,7 @@ pub fn launch_profiled(
     Ok(counted(&setup, options, true))
 }
 
-/// As [`launch_profiled`] without the checks: the counters alone, which are the same.
+/// Like [`launch_profiled`] without the checks: the counters alone, which are the same.
 ///
 /// # Errors
 /// As [`launch()`].

@@ -33,7 +33,7 @@ impl Footprint {
     }
 }
 
-/// The most that was seen so far.
+/// The largest footprint so far.
 #[derive(Debug, Default)]
 pub(super) struct PeakFootprint {
     global: AtomicUsize,
@@ -41,13 +41,13 @@ pub(super) struct PeakFootprint {
 }
 
 impl PeakFootprint {
-    /// Takes in what one or more host threads needed at a time.
+    /// Notes what one or more host threads need at a time.
     pub fn note(&self, footprint: Footprint) {
         self.global.fetch_max(footprint.global, Relaxed);
         self.shared.fetch_max(footprint.shared, Relaxed);
     }
 
-    /// The most that was noted.
+    /// The largest footprint that was noted.
     pub fn get(&self) -> Footprint {
         Footprint { global: self.global.load(Relaxed), shared: self.shared.load(Relaxed) }
     }

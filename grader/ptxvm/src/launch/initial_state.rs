@@ -14,7 +14,7 @@ use crate::memory::layout::Layout;
 use crate::program::code::UniformSlot;
 use crate::program::variables::variable_address;
 
-/// What every block starts from.
+/// The state that every block starts from.
 pub(crate) struct InitialState {
     pub registers: Registers,
     pub shared: Flat,

@@ -1,4 +1,4 @@
-//! Blocks of a launch that take turns, because some wait for others.
+//! Interleaved execution of blocks, because some of them wait for others.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,7 +11,7 @@ use crate::machine::block::BlockStatus;
 use crate::machine::monitor::Monitor;
 
 impl Run<'_, '_> {
-    /// Runs blocks from `next` on, and one that has begun, several at a time. The records are those of the blocks before, too.
+    /// Runs the blocks from `next` on, and one that has begun, several at a time. The records include those of the blocks before.
     pub(super) fn interleaved<R: Record>(
         &self,
         begun: Option<BlockStorage<'static, R>>,

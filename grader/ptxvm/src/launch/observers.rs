@@ -12,7 +12,7 @@ use crate::instruments::watchpoint::WatchpointMonitor;
 use crate::machine::monitor::{Monitor, forward_to_fields};
 use crate::program::code::Program;
 
-/// All that watches a block.
+/// All observers of a block.
 pub(crate) struct Observers<'o, R> {
     pub checks: Option<Checks<'o>>,
     pub records: R,
@@ -49,19 +49,19 @@ forward_to_fields!(
 
 /// Records of a whole launch. Host threads that share its blocks have one each, which are added up in the end.
 pub(crate) trait Record: Monitor + Send {
-    /// A record of a program that nothing has run of yet.
+    /// The empty record of a program.
     fn new(program: &Program) -> Self;
     /// Adds what another one has recorded.
     fn add(&mut self, other: Self);
 }
 
-/// Nothing is recorded.
+/// The record of a launch that records nothing.
 impl Record for () {
     fn new(_program: &Program) -> Self {}
     fn add(&mut self, (): Self) {}
 }
 
-/// Counters.
+/// Only counters can be added up; provenance follows one host thread.
 impl Record for Records<'_> {
     fn new(program: &Program) -> Self {
         Self { counters: Some(Counter::new(program)), provenance: None }

@@ -31,7 +31,7 @@ pub struct Outcome {
 }
 
 impl Run<'_, '_> {
-    /// Where threads race, that one of them read too early says nothing new.
+    /// Drops findings that only follow from a race: that one of the threads read too early says nothing new.
     fn drop_consequences(&self, raw: &mut Vec<Raw>) {
         let place = |raw: &Raw| self.grid.env.program.source_location(raw.pc);
         let racing: Vec<(Space, Option<SourceLoc>)> = raw

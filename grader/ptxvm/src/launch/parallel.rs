@@ -1,4 +1,4 @@
-//! Blocks of a launch that several host threads share.
+//! Parallel execution: several host threads share the blocks of a launch.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -11,7 +11,7 @@ use crate::instruments::check::block_conflicts::{Conflicts, MAX_BLOCKS};
 use crate::machine::block::{BlockStatus, InstructionQuota};
 use crate::memory::global::Buffer;
 
-/// When the other host threads are woken.
+/// When the other host threads start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ForkPoint {
     /// Before the first block, of which nothing is known yet.
@@ -20,7 +20,7 @@ pub(super) enum ForkPoint {
     Later,
 }
 
-/// Why host threads did not share the blocks.
+/// Why the host threads did not share the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParallelFailure {
     /// The result could depend on which block comes first, or a block has stopped the launch.
@@ -29,7 +29,7 @@ pub(super) enum ParallelFailure {
     Alone,
 }
 
-/// Lane instructions for which the other host threads are worth waking: about a millisecond.
+/// Lane instructions from which on it is worth starting the other host threads: about a millisecond.
 const FROM: u64 = 1 << 20;
 /// The same before anything is known: instructions of all threads, each counted once for a thread.
 const AT_ONCE_FROM: u64 = 1 << 22;
@@ -54,7 +54,8 @@ impl Run<'_, '_> {
         (!program.polls && instructions > AT_ONCE_FROM).then_some(ForkPoint::AtOnce)
     }
 
-    /// Host threads take the next block in turn, from `first` on. What these leave; or a setback, and memory is as it was.
+    /// Runs the blocks from `first` on in several host threads, which take the next ones in turn. If that fails, memory is as it
+    /// was before.
     pub(super) fn parallel<R: Record>(
         &self,
         first: u64,

@@ -1,4 +1,4 @@
-//! A launch that runs: its blocks, what watches them, and what they leave.
+//! One running launch: its blocks, their observers, and their results.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -15,7 +15,7 @@ use crate::instruments::watchpoint::WatchpointMonitor;
 use crate::isa::names::Pc;
 use crate::machine::block::{BlockStatus, InstructionQuota, WarpScheduler};
 
-/// What one block leaves for the report.
+/// The result of one block.
 pub(super) struct BlockResult {
     pub index: u64,
     pub raw: Vec<Raw>,
@@ -25,7 +25,7 @@ pub(super) struct BlockResult {
     pub written: Option<(Pc, u32)>,
 }
 
-/// What all blocks leave.
+/// The results of all blocks.
 pub(super) struct Results<R> {
     pub blocks: Vec<BlockResult>,
     pub lane_instructions: u64,
@@ -35,11 +35,11 @@ pub(super) struct Results<R> {
 /// Storage that one host thread reuses from block to block.
 pub(super) type BlockStorage<'o, R> = ResidentBlock<Observers<'o, R>>;
 
-/// One launch that runs.
+/// A launch that runs, and how its blocks are limited.
 pub(super) struct Run<'r, 'e> {
     pub grid: &'r Grid<'e>,
     pub options: &'r Options,
-    /// Whether the checks look on.
+    /// Whether the checks are on.
     pub checked: bool,
     /// Blocks behind this one need not run.
     pub stop: AtomicU64,
@@ -92,12 +92,12 @@ impl<'r, 'e> Run<'r, 'e> {
         ended
     }
 
-    /// How long a block may run alone: one that may wait for another must give it a turn.
+    /// The quota of a block that runs by itself: limited if it may wait for another block.
     pub fn quota(&self) -> InstructionQuota {
         if self.grid.env.program.polls { self.long_quota() } else { InstructionQuota::UNLIMITED }
     }
 
-    /// Far more than most blocks need, and soon over.
+    /// A quota that is far more than most blocks need, and soon spent.
     pub fn long_quota(&self) -> InstructionQuota {
         InstructionQuota {
             block: (1 << 20).min(self.grid.env.budget / 4),
@@ -105,7 +105,7 @@ impl<'r, 'e> Run<'r, 'e> {
         }
     }
 
-    /// What a block that has ended leaves; None if there is nothing to report.
+    /// Takes the result of a block that has ended; None if there is nothing to report.
     pub fn take_result<R: Record>(&self, worker: &mut BlockStorage<R>) -> Option<BlockResult> {
         let ResidentBlock { index, state, .. } = worker;
         let mut result = BlockResult {

@@ -162,7 +162,7 @@ fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, Launc
     Ok(shared)
 }
 
-/// The parameter window.
+/// The contents of the parameter window.
 fn parameters(kernel: &Kernel, launch: &Launch) -> Result<Flat, LaunchError> {
     let (given, wanted) = (launch.params.len(), kernel.params.len());
     if given != wanted {

@@ -1,4 +1,4 @@
-//! The asynchronous copies (`cp.async`) of a warp that have not arrived.
+//! The asynchronous copies (`cp.async`) of a warp that are not complete.
 
 use crate::isa::names::Pc;
 use crate::lanes::lanes;

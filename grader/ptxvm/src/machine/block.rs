@@ -1,4 +1,4 @@
-//! Runs the warps of one block: turns, barriers, deadlocks.
+//! Schedules the warps of one block: time slices, barriers, deadlock and livelock.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,27 +11,27 @@ use crate::machine::monitor::Monitor;
 use crate::machine::warp::simt_stack::WarpStatus;
 use crate::machine::warp::state::Warp;
 
-/// PTX ISA 9.7.13.1: 16 barriers for a block.
+/// Barriers of a block (PTX ISA 9.7.13.1).
 const BARRIERS: usize = 16;
 
-/// How many budgets the warps of a block may spend together, so that a block of many warps that all loop is found out as
-/// soon as a block of two.
+/// How many budgets the warps of a block may spend together, so that an endless loop is found as soon in a block of many warps as
+/// in a block of two.
 const BUDGETS_OF_A_BLOCK: u64 = 2;
 
-/// Instructions that the warps of a block may execute, all of them waiting in vain, until nobody believes any more that one
-/// of them will do something else.
+/// Instructions that the warps of a block may execute while all of them wait in vain for barrier objects, before the wait counts
+/// as a deadlock.
 const IDLE_INSTRUCTIONS: u64 = 1 << 23;
 
-/// One barrier between two releases.
+/// The state of a barrier between two releases.
 #[derive(Clone, Debug, Default)]
 struct Barrier {
-    /// Warps that wait, with the instruction that each waits at.
+    /// The warps that wait, with the instruction that each waits at.
     waiting: Vec<(usize, Pc)>,
-    /// Threads that arrived, in whole warps.
+    /// Threads that have arrived, counted in whole warps.
     arrived: u32,
-    /// Warps that arrived without waiting.
+    /// A mask of the warps that arrived without waiting.
     arrivals: u32,
-    /// None: the whole block.
+    /// How many threads it waits for; None for the whole block.
     threads: Option<u32>,
     /// Threads whose predicate held (`bar.red`), and whether all did.
     count: u32,
@@ -47,35 +47,36 @@ impl Default for Barriers {
     }
 }
 
-/// How long a block may run before others get their turn.
+/// How many instructions a block may execute before other blocks run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InstructionQuota {
-    /// Instructions of all its warps.
+    /// Instructions of all its warps together.
     pub block: u64,
     /// Instructions of one warp before the next one runs.
     pub warp: u64,
 }
 
 impl InstructionQuota {
-    /// Until the block ends.
+    /// No limit: the block runs to its end.
     pub const UNLIMITED: Self = Self { block: u64::MAX, warp: SLICE };
 }
 
-/// How a block ended.
+/// The state of a block when its scheduler returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockStatus {
     Complete,
-    /// A warp spent its budget, or a thread its stack: later blocks need not run.
+    /// A warp has spent its budget, or a thread its stack: later blocks need not run.
     Endless,
-    /// Somebody else told it to stop.
+    /// It was told to stop.
     Stopped,
-    /// It has not ended: its patience is spent.
+    /// It has not ended: its quota is spent.
     Paused,
-    /// It has not ended, and all its warps wait for somebody else.
+    /// It has not ended, and all its warps wait for other blocks.
     Idle,
 }
 
-/// Tells when all wait for each other in loops: each has come back to where it was, again and again, and no register has changed.
+/// Detects livelock: all threads wait for each other in loops, and each has returned to the same place with the same registers,
+/// again and again.
 #[derive(Debug, Default)]
 pub(crate) struct LivelockDetector {
     turns: usize,
@@ -83,9 +84,10 @@ pub(crate) struct LivelockDetector {
 }
 
 impl LivelockDetector {
-    /// After one more turn in which one of `all` did nothing but wait, and each one before it. True if that will not change.
+    /// Notes one more slice in which one of `all` participants did nothing but wait, as did all before it. True if that will not
+    /// change.
     pub fn is_certain(&mut self, all: usize, fingerprint: impl FnOnce() -> u64) -> bool {
-        /// Turns of each between two looks.
+        /// Slices of each participant between two comparisons.
         const BETWEEN: usize = 4;
         self.turns += 1;
         if self.turns < BETWEEN * all {
@@ -97,7 +99,7 @@ impl LivelockDetector {
     }
 }
 
-/// The barriers of a block and its warps.
+/// Schedules the warps of a block, one slice each in turn.
 pub(crate) struct WarpScheduler<'t, 'e, M> {
     pub env: &'t Env<'e>,
     pub state: &'t mut BlockState<M>,
@@ -110,7 +112,7 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         self.run_for(&mut Barriers::default(), InstructionQuota::UNLIMITED, stop)
     }
 
-    /// Runs all warps to their end, or until patience is spent: then it can go on later.
+    /// Runs all warps to their end, or until the quota is spent: then the block can be resumed later.
     pub fn run_for(
         &mut self,
         Barriers(barriers): &mut Barriers,
@@ -205,7 +207,7 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         }
     }
 
-    /// Lets the waiting warps go on if everybody is there. Threads that ended count as arrived.
+    /// Releases the barrier if all have arrived. Threads that have exited count as arrived.
     fn release(&mut self, barrier: &mut Barrier) {
         if barrier.waiting.is_empty() {
             return;
@@ -241,8 +243,8 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         *barrier = Barrier { all: true, ..Barrier::default() };
     }
 
-    /// Warps that meet at barriers of different lines do not agree on the way they took. Some hardware lets it pass, CUDA
-    /// does not define it.
+    /// Reports warps that wait at barriers of different lines: they took different paths. Some hardware accepts it, CUDA leaves
+    /// it undefined.
     fn check_same_barrier(&mut self, barrier: &Barrier) {
         let program = self.env.program;
         let Some(&(_, first)) = barrier.waiting.first() else { return };
@@ -263,12 +265,12 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         self.state.log.record(kind, pc, thread, mask.count_ones());
     }
 
-    /// Instructions of all warps.
+    /// Instructions that all warps have executed.
     fn executed(&self) -> u64 {
         self.warps.iter().map(|warp| warp.executed).sum()
     }
 
-    /// A running warp, if the block has spent its budgets.
+    /// A warp that has not ended, if the block has spent its budgets.
     fn over_budget(&self) -> Option<usize> {
         if self.executed() < self.env.budget.saturating_mul(BUDGETS_OF_A_BLOCK) {
             return None;
@@ -276,12 +278,12 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         self.warps.iter().position(|warp| warp.status != WarpStatus::Done)
     }
 
-    /// A warp that does not wait at a barrier.
+    /// The first warp that does not wait at a barrier.
     fn running(&self) -> Option<usize> {
         self.warps.iter().position(|warp| warp.status == WarpStatus::Ready)
     }
 
-    /// Lets the lanes of all warps part where some wait for others that spin. True if they might before.
+    /// Allows the warps to be split where some lanes wait for others that spin. True if that was allowed before.
     fn allow_splits(&mut self) -> bool {
         let could = self.warps.iter().all(|warp| warp.spin.may_split);
         for warp in &mut *self.warps {
@@ -290,7 +292,7 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         could
     }
 
-    /// A number that changes when a register of a thread does.
+    /// A hash of all registers of the block.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for warp in &*self.warps {
@@ -300,7 +302,7 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         hasher.finish()
     }
 
-    /// The block waits in vain: its first warp that waits in a loop is told of.
+    /// Reports a livelock, at the first warp that waits in a loop.
     pub fn report_livelock(&mut self) {
         if !self.report_mbarrier_deadlock(0)
             && let Some(index) = self.running()
@@ -315,8 +317,8 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         self.record(FindingKind::EndlessLoop { instructions }, pc, index);
     }
 
-    /// All that is left waits for phases of barrier objects that nobody can complete, and nothing has changed for so many
-    /// instructions. Tells so.
+    /// Reports a deadlock at barrier objects: all remaining threads wait for phases that nobody can complete, and nothing has
+    /// changed for `quota` instructions. False if there is none.
     fn report_mbarrier_deadlock(&mut self, quota: u64) -> bool {
         if self.state.mbarriers.is_empty() {
             return false;
@@ -331,7 +333,7 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         true
     }
 
-    /// Every warp that is left waits, and nobody can come.
+    /// Reports a deadlock at barriers: every remaining warp waits for others that cannot arrive.
     fn deadlock(&mut self) {
         let mut waiting =
             self.warps.iter().enumerate().filter_map(|(index, warp)| match warp.status {

@@ -1,5 +1,5 @@
-//! The barrier objects (`mbarrier`) of a block: their states, who waits for them in vain, and the copies that arrive with a
-//! phase.
+//! The barrier objects (`mbarrier`) of a block: their states, the waits for them that fail, and the copies that complete with
+//! a phase.
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,30 @@ use crate::machine::async_copies::Copy;
 use crate::machine::warp::simt_stack::WarpStatus;
 use crate::machine::warp::state::Warp;
 
-/// Bytes of an object.
+/// Size of an object in bytes.
 pub const SIZE: u32 = 8;
-/// Warps of a block at most.
+/// Most warps of a block.
 const WARPS: usize = 32;
 
-/// An object between `init` and `inval`.
+/// A barrier object between `init` and `inval`.
 #[derive(Clone, Copy, Debug)]
 pub struct MbarrierObject {
     pub word: MbarrierState,
-    /// Where it was made, and by which thread of the block.
+    /// The instruction that initialised it, and the index of the thread in the block.
     pub made: Pc,
     pub maker: u32,
 }
 
-/// A copy that arrives when a phase completes.
+/// An asynchronous copy that completes with a phase.
 #[derive(Clone, Debug)]
 pub struct AttachedCopy {
     pub copy: Copy,
     pub warp: u32,
-    /// Addresses of the objects whose phase waits for it.
+    /// Addresses of the objects whose phases wait for it.
     pub objects: Vec<u64>,
 }
 
-/// Lanes of a warp that found a phase incomplete, and where they did so last.
+/// The lanes of a warp that have found a phase incomplete, and where they did so last.
 #[derive(Clone, Copy, Debug, Default)]
 struct FailedWait {
     changes: u64,
@@ -43,21 +43,21 @@ struct FailedWait {
     address: u64,
 }
 
-/// The objects of a block.
+/// The barrier objects of a block.
 #[derive(Debug, Default)]
 pub(crate) struct Mbarriers {
-    /// By address.
+    /// The objects by their addresses in shared memory.
     pub objects: BTreeMap<u64, MbarrierObject>,
     pub copies: Vec<AttachedCopy>,
-    /// Counts whatever could let a waiting thread go on.
+    /// Counts every change that could let a waiting thread go on.
     pub changes: u64,
     failed_waits: [FailedWait; WARPS],
-    /// How many changes there were when the block had executed so many instructions.
+    /// A number of changes, and the instruction count of the block since which it is the same.
     unchanged_since: (u64, u64),
 }
 
 impl Mbarriers {
-    /// For a new block.
+    /// Prepares for a new block.
     pub fn clear(&mut self) {
         if self.changes != 0 {
             *self = Self::default();
@@ -68,12 +68,12 @@ impl Mbarriers {
         self.objects.is_empty()
     }
 
-    /// Somebody stored something.
+    /// Notes that memory or an object has changed, so that a waiting thread may go on.
     pub fn note_change(&mut self) {
         self.changes += 1;
     }
 
-    /// The first object that an access touches.
+    /// The address of the first object that an access touches.
     pub fn touched(&self, address: u64, size: u32) -> Option<u64> {
         let from = address.saturating_sub(u64::from(SIZE) - 1);
         self.objects.range(from..address.saturating_add(size.into())).next().map(|(&at, _)| at)
@@ -84,7 +84,7 @@ impl Mbarriers {
         !words.all(mask, |word| self.touched(word as u64 * 4, 4).is_none())
     }
 
-    /// Takes the copies of a warp that a condition holds for.
+    /// Removes and returns the copies of a warp that meet a condition.
     pub fn take_copies(&mut self, warp: u32, ends: impl Fn(&Copy) -> bool) -> Vec<Copy> {
         let (taken, rest) = std::mem::take(&mut self.copies)
             .into_iter()
@@ -94,7 +94,7 @@ impl Mbarriers {
         taken.into_iter().map(|attached| attached.copy).collect()
     }
 
-    /// Those that arrive with a phase of an object.
+    /// Removes and returns the copies that complete with a phase of an object.
     pub fn complete_copies(&mut self, address: u64) -> Vec<Copy> {
         if self.copies.is_empty() {
             return Vec::new();
@@ -106,7 +106,7 @@ impl Mbarriers {
         taken.into_iter().map(|attached| attached.copy).collect()
     }
 
-    /// A lane waits in vain.
+    /// Notes that a lane has waited for a phase in vain.
     pub fn note_failed_wait(&mut self, warp: u32, lane: usize, pc: Pc, address: u64) {
         let failed_wait = &mut self.failed_waits[warp as usize % WARPS];
         if failed_wait.changes != self.changes {
@@ -116,7 +116,7 @@ impl Mbarriers {
         (failed_wait.pc, failed_wait.address) = (pc, address);
     }
 
-    /// Whether all that a warp could do is to wait in vain. Lanes that wait for others of their warp do as these do.
+    /// Whether a warp can do nothing but wait in vain. Lanes that wait for others of their warp count as those do.
     fn only_waits(&self, warp: &Warp) -> bool {
         let failed_wait = &self.failed_waits[warp.index as usize % WARPS];
         if failed_wait.changes != self.changes || warp.current.mask & !failed_wait.lanes != 0 {
@@ -143,9 +143,9 @@ impl Mbarriers {
         true
     }
 
-    /// Warps of a block that wait for a phase which nobody is left to complete: where each waits, its first thread that does,
-    /// how many do, and the finding. None if some may still go on. `executed` counts the block's instructions; they must have
-    /// changed nothing for `quota` of them.
+    /// The warps of a block that wait for a phase which nobody is left to complete: for each, where it waits, its first waiting
+    /// thread, how many wait, and the finding. None if some warp may still go on. `executed` counts the block's instructions;
+    /// nothing must have changed for `quota` of them.
     pub fn deadlock(
         &mut self,
         warps: &[Warp],

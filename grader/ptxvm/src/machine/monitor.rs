@@ -1,7 +1,7 @@
-//! What checkers and counters see of a run.
+//! The interface through which checks and counters observe a run.
 //!
-//! The executor calls a [`Monitor`] and never asks what it does. The methods have empty bodies, and the executor is generic
-//! over the monitor, so what is not watched costs nothing.
+//! The executor calls a [`Monitor`] and never depends on what it does. The methods are empty by default, and the executor is
+//! generic over the monitor, so that what is not observed costs nothing.
 
 use crate::finding::{AccessKind, Log};
 use crate::isa::ir::Instr;
@@ -23,11 +23,11 @@ pub(crate) struct Event<'a> {
     pub window: Window,
     /// Bytes that each lane accesses.
     pub size: u32,
-    /// Lanes that take part.
+    /// Lanes that execute the instruction.
     pub mask: u32,
-    /// Lanes whose access was valid and happened.
+    /// Lanes whose access was valid, and has happened.
     pub done: u32,
-    /// Those of them that a check of races needs to see: of many lanes that read one word, two are as good as all.
+    /// Those of them that represent all for a check of races: of many lanes that read one word, two are enough.
     pub representative_lanes: u32,
     /// Addresses inside the window.
     pub addresses: &'a [u64; 32],
@@ -37,18 +37,18 @@ pub(crate) struct Event<'a> {
     pub memory: &'a Memory,
     pub program: &'a Program,
     pub block_size: [u32; 3],
-    /// Atomic or volatile.
+    /// A strong operation in the sense of the memory model: atomic, volatile, or relaxed and stronger.
     pub strong: bool,
     /// All lanes are known to hit the buffer that the first one does.
     pub one_buffer: bool,
-    /// Tells kinds of atomics apart.
+    /// A number for the kind of atomic operation; atomics of the same kind commute.
     pub operation: u32,
-    /// The end of an asynchronous copy, of whose beginning there was an event too.
+    /// Whether this is the completion of an asynchronous copy, whose beginning was an event too.
     pub ends_copy: bool,
-    /// Registers of the warp, and for a store of single words the one that was stored.
+    /// The registers of the warp, and for a store of single words the register that is stored.
     pub registers: &'a Registers,
     pub stored: Option<Reg32>,
-    /// Lanes that stored less than a word, and by that what lay there already.
+    /// Lanes that stored less than a word, and the same value that lay there already.
     pub unchanged: u32,
 }
 
@@ -59,7 +59,7 @@ impl Event<'_> {
     }
 }
 
-/// Aligned words that lanes read, all of one buffer or of shared memory, and all written before.
+/// A load of aligned words, all of one buffer or of shared memory, and all defined.
 pub(crate) struct WordReads<'a> {
     pub window: Window,
     pub words: &'a LaneIndices,
@@ -71,46 +71,46 @@ pub(crate) struct WordReads<'a> {
     pub memory: &'a Memory,
 }
 
-/// One instruction of one warp, about to run.
+/// An instruction that a warp is about to execute.
 pub(crate) struct Step<'a> {
     pub pc: Pc,
     pub instr: &'a Instr,
-    /// Lanes that run it; of a branch, those that decide.
+    /// Lanes that execute it; of a branch, those whose guard holds.
     pub mask: u32,
-    /// Lanes that have come here together.
+    /// Lanes that have reached it together.
     pub split: u32,
     /// Index of the warp in its block.
     pub warp: u32,
     pub registers: &'a Registers,
-    /// See [`crate::machine::warp::state::Warp::members`].
+    /// For each lane the lanes that join it in a warp operation; see [`crate::machine::warp::state::Warp::members`].
     pub members: &'a [u32; 32],
     pub memory: &'a Memory,
     pub shared: &'a Flat,
     pub local: &'a Local,
 }
 
-/// What a warp does at the barrier object (`mbarrier`) at an address of shared memory.
+/// What a warp does to the barrier object (`mbarrier`) at an address of shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MbarrierEvent {
-    /// Lanes arrive, and what they did before is released.
+    /// Lanes arrive, which releases what they did before.
     Arrive(u64),
-    /// The phase is over.
+    /// The phase completes.
     Complete(u64),
-    /// Lanes have seen that a phase is over.
+    /// Lanes have seen that a phase is complete, which acquires what was released.
     Acquire(u64),
-    /// The object is no more, or new.
+    /// The object is initialised or invalidated.
     Forget(u64),
 }
 
-/// Watches a block.
+/// Observes the execution of a block: each method is an event, and by default does nothing.
 pub(crate) trait Monitor {
     /// Whether a monitor of this type may want to see every instruction before it runs.
     const STEPS: bool = false;
-    /// Whether this one does: arithmetic then runs one instruction at a time.
+    /// Whether this one does: then arithmetic runs one instruction at a time.
     fn steps(&self) -> bool {
         Self::STEPS
     }
-    /// An instruction is about to run. Called only where `steps` holds.
+    /// An instruction is about to run. Called only if `steps` holds.
     #[inline(always)]
     fn before(&mut self, _step: &Step) {}
     /// A new block begins.
@@ -123,21 +123,22 @@ pub(crate) trait Monitor {
     fn knows(&self, _reads: &WordReads) -> bool {
         false
     }
-    /// The warps of a mask have met at a barrier.
+    /// The warps of a mask have passed a barrier.
     fn barrier(&mut self, _warps: u32) {}
-    /// The lanes of a warp have met (`__syncwarp`).
+    /// The lanes of a warp have converged (`__syncwarp`).
     fn warp_barrier(&mut self, _warp: u32) {}
-    /// A warp has taken these steps at barrier objects, in their order.
+    /// A warp has done this to barrier objects, in this order.
     fn phases(&mut self, _warp: u32, _steps: &[MbarrierEvent]) {}
     /// Lanes of a warp execute a fence.
     fn fence(&mut self, _warp: u32, _lanes: u32, _fence: Ordering) {}
-    /// Where several blocks take turns, each has a monitor: swaps with `common` what belongs to the launch, not to the block.
+    /// Called where blocks are interleaved, each with a monitor of its own: swaps with `common` what belongs to the launch and
+    /// not to the block.
     fn exchange(&mut self, _common: &mut Self) {}
-    /// The next events are those of this block again.
+    /// The next events belong to this block.
     fn resume(&mut self, _block: u64) {}
 }
 
-/// Sees nothing.
+/// The monitor that observes nothing.
 impl Monitor for () {
     #[inline(always)]
     fn knows(&self, _reads: &WordReads) -> bool {
@@ -145,7 +146,7 @@ impl Monitor for () {
     }
 }
 
-/// A monitor that may be missing.
+/// An optional monitor.
 impl<M: Monitor> Monitor for Option<M> {
     const STEPS: bool = M::STEPS;
 
@@ -215,7 +216,7 @@ impl<M: Monitor> Monitor for Option<M> {
     }
 }
 
-/// Makes a struct a monitor that tells each of its fields, which are monitors, what it is told.
+/// Makes a struct a monitor that forwards every event to its fields, which are monitors.
 macro_rules! forward_to_fields {
     ([$($generics:tt)*] $name:ty: $($field:ident: $monitor:ty),*) => {
         impl<$($generics)*> $crate::machine::monitor::Monitor for $name {

@@ -4,7 +4,7 @@ use crate::isa::names::{Pred, Reg32, Reg64, Slot};
 use crate::lanes::LaneArray;
 use crate::program::code::Program;
 
-/// Register files; every register holds a value for each of the 32 lanes.
+/// The register files of a warp; every register holds a value for each of the 32 lanes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Registers {
     pub r: Vec<LaneArray<u32>>,
@@ -24,8 +24,8 @@ impl Registers {
         }
     }
 
-    /// As a program finds them: all ones, a NaN in every float type. What is computed from a variable that was never set
-    /// must not look right by chance, as it does with zeros.
+    /// The registers as a program finds them: all ones, a NaN in every float type. What is computed from an uninitialised
+    /// variable must not look right by chance, as it would with zeros.
     pub fn undefined(program: &Program) -> Self {
         let mut registers = Self::new(program);
         registers.r.fill(LaneArray([u32::MAX; 32]));
@@ -33,7 +33,7 @@ impl Registers {
         registers
     }
 
-    /// Takes over the values of `other`, reusing the storage.
+    /// Copies the values of `other`, reusing the storage.
     pub fn reset_from(&mut self, other: &Self) {
         self.r.clone_from(&other.r);
         self.q.clone_from(&other.q);
@@ -73,7 +73,7 @@ impl Registers {
         *old = (*old & !mask) | (value & mask);
     }
 
-    /// One lane of a register; 0 for a sink.
+    /// The value of one lane of a register; 0 for a sink.
     #[inline(always)]
     pub fn lane(&self, slot: Slot, lane: usize) -> u64 {
         match slot {

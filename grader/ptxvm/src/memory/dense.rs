@@ -23,7 +23,7 @@ const MAX_LEN: usize = MIDDLE as usize - (1 << 20);
 /// Numbers of the buffers in the window.
 #[derive(Debug, Default)]
 pub(super) struct SlotTable {
-    /// By slot.
+    /// For each slot the number of its buffer.
     buffers: Vec<usize>,
     /// Slots whose buffers were freed, in the order in which that happened.
     free: VecDeque<usize>,

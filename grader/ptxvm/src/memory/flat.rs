@@ -69,18 +69,18 @@ impl Flat {
         self.in_flight.clear();
     }
 
-    /// Bytes of the flags, and of what says where copies are on their way to.
+    /// Bytes of the flags, and of the marks of copies in flight.
     pub fn flag_bytes(&self) -> usize {
         self.flags.len() + self.in_flight.bytes()
     }
 
-    /// Copies that are on their way here.
+    /// The words that asynchronous copies will still write.
     #[inline(always)]
     pub fn in_flight_words(&self) -> &InFlightWords {
         &self.in_flight
     }
 
-    /// A copy of whole words to a checked place sets out: what is there until it arrives, nobody has written.
+    /// Begins a copy of whole words to a checked place: until it completes, these are undefined.
     pub fn set_out(&mut self, address: u64, size: u32) {
         self.in_flight.begin(address, size);
         for word in address / 4..(address + u64::from(size)) / 4 {
@@ -89,7 +89,7 @@ impl Flat {
         }
     }
 
-    /// It is about to be written.
+    /// Ends a copy, whose bytes are about to be written.
     pub fn arrived(&mut self, address: u64, size: u32) {
         self.in_flight.end(address, size);
     }

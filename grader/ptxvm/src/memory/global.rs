@@ -41,11 +41,11 @@ impl BufferId {
 /// How a buffer starts.
 #[derive(Clone, Debug)]
 pub enum Init {
-    /// Defined contents.
+    /// Every byte is defined and has this value.
     Bytes(Vec<u8>),
     /// `len` bytes that a kernel must write before it reads them; filled with 0xFF (a NaN in every float type).
     Undefined {
-        /// Bytes.
+        /// Length in bytes.
         len: usize,
     },
 }
@@ -55,7 +55,7 @@ pub enum Init {
 pub enum Access {
     /// A write is a finding.
     ReadOnly,
-    /// Reads and writes.
+    /// The kernel may read and write.
     ReadWrite,
 }
 
@@ -64,11 +64,11 @@ const SLOT_SHIFT: u32 = 36;
 /// It starts in the middle of them.
 const MIDDLE: u64 = 1 << (SLOT_SHIFT - 1);
 
-/// One buffer.
+/// A buffer of global memory: its words, and which of its bytes are defined.
 #[derive(Debug)]
 pub struct Buffer {
     len: usize,
-    /// Its address.
+    /// Address of its first byte.
     start: u64,
     words: Box<[AtomicU32]>,
     /// One flag for each byte of a word; None: all defined from the start.
@@ -185,7 +185,7 @@ impl Buffer {
         words.take(self.len).collect()
     }
 
-    /// Bytes.
+    /// Length of the buffer in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -348,7 +348,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Adds a buffer.
+    /// Allocates a buffer with these contents and access rights.
     pub fn alloc(&mut self, init: Init, access: Access) -> BufferId {
         self.skip_window();
         let start = BufferId(self.buffers.len()).address();

@@ -19,17 +19,17 @@ const PACKED: u64 = 512;
 /// Allocations of the device heap that have not been freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapUse {
-    /// How many.
+    /// How many allocations have not been freed.
     pub allocations: usize,
     /// Bytes, as the kernels asked for them.
     pub bytes: u64,
 }
 
-/// One allocation.
+/// An allocation that has not been reused.
 #[derive(Debug)]
 struct Block {
     len: usize,
-    /// See [`Heap::packed`].
+    /// Where it would lie if allocations followed each other; see [`Heap::packed`].
     packed: u64,
     /// Words with a flag for each written byte; None once it was freed.
     content: Option<Vec<(u32, u8)>>,

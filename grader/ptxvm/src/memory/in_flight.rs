@@ -1,10 +1,10 @@
-//! Words of shared memory that asynchronous copies are still on their way to.
+//! The words of shared memory that an asynchronous copy will still write.
 
 /// One bit for each word.
 #[derive(Clone, Debug, Default)]
 pub struct InFlightWords {
     words: Vec<u64>,
-    /// Words with a copy.
+    /// How many words a copy will still write.
     count: usize,
 }
 
@@ -32,13 +32,13 @@ impl InFlightWords {
         self.words.get((word / BITS) as usize).is_some_and(|bits| bits >> (word % BITS) & 1 == 1)
     }
 
-    /// Of what an access touches, the address of the first word that a copy is on its way to.
+    /// The address of the first word of an access that a copy will still write.
     pub fn find(&self, address: u64, size: u32) -> Option<u64> {
         let end = address.saturating_add(size.into()).div_ceil(4);
         (address / 4..end).find(|&word| self.has(word)).map(|word| word * 4)
     }
 
-    /// A copy of whole words sets out.
+    /// Begins a copy to whole words.
     pub fn begin(&mut self, address: u64, size: u32) {
         for word in words(address, size) {
             let at = (word / BITS) as usize;
@@ -50,7 +50,7 @@ impl InFlightWords {
         }
     }
 
-    /// It has arrived.
+    /// Ends the copy to `size` bytes at an address.
     pub fn end(&mut self, address: u64, size: u32) {
         for word in words(address, size) {
             if self.has(word) {
@@ -60,7 +60,7 @@ impl InFlightWords {
         }
     }
 
-    /// Bytes.
+    /// Memory that the bits take, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.words)
     }

@@ -31,7 +31,7 @@ impl Local {
         Self { words: vec![[u32::MAX; 32]; words], flags: vec![[0; 32]; words], owned }
     }
 
-    /// Forgets everything.
+    /// Makes all bytes undefined, for the warp of a new block.
     pub fn clear(&mut self) {
         self.words.truncate(self.owned.len());
         self.flags.truncate(self.owned.len());

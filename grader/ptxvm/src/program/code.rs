@@ -1,4 +1,4 @@
-//! The code of a kernel and what a warp needs to run it.
+//! The code of a kernel, and what a warp needs to run it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -64,17 +64,17 @@ impl Module {
     }
 }
 
-/// A `.const` variable.
+/// A variable in constant memory (`.const`).
 #[derive(Debug)]
 pub(crate) struct Constant {
     pub name: String,
     /// In the constant window.
     pub start: u32,
-    /// Bytes.
+    /// Size of the variable in bytes.
     pub size: usize,
 }
 
-/// A `.global` variable.
+/// A variable in global memory (`.global`).
 #[derive(Debug)]
 pub(crate) struct ModuleVariable {
     pub name: String,
@@ -86,13 +86,13 @@ pub(crate) struct ModuleVariable {
 /// Size and alignment of a kernel parameter, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamType {
-    /// Bytes.
+    /// Size of the parameter in bytes.
     pub size: usize,
-    /// Bytes.
+    /// Alignment of the parameter in bytes.
     pub align: usize,
 }
 
-/// An `.entry` function.
+/// A kernel: a function that can be launched (`.entry`).
 #[derive(Debug)]
 pub struct Kernel {
     pub(crate) name: String,
@@ -127,7 +127,7 @@ impl Kernel {
         &self.name
     }
 
-    /// Parameters, in order.
+    /// Sizes and alignments of the parameters, in the order of the declaration.
     pub fn params(&self) -> &[ParamType] {
         &self.params
     }

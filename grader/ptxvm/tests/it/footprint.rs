@@ -23,9 +23,9 @@ const SEVERAL: usize = 4;
 enum Buffer {
     /// Written by the host.
     Set(usize),
-    /// Set to zero.
+    /// So many words that the host sets to zero.
     Zero(usize),
-    /// Not written yet.
+    /// So many words that nobody has written.
     Unset(usize),
     /// A permutation of 0 to 65535 in random order.
     Order,
@@ -70,7 +70,7 @@ const LONG: [u32; 3] = [1024, 1, 1];
 const TALL: [u32; 3] = [16, 64, 1];
 const FEW: [u32; 3] = [4, 1, 1];
 
-/// Kernel, buffers, blocks.
+/// A launch: the kernel's name, its buffers, and the grid.
 type Pattern = (&'static str, &'static [Buffer], [u32; 3]);
 
 const PATTERNS: &[Pattern] = &[

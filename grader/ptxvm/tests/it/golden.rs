@@ -36,7 +36,7 @@ fn numbers(text: &str) -> Vec<u64> {
     text.split_whitespace().map(|word| u64::from_str_radix(word, 16).expect("a number")).collect()
 }
 
-/// `SplitMix64`
+/// The output function of `SplitMix64` (Steele, Lea and Flood, 2014): a random number for each `x`.
 fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

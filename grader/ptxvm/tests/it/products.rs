@@ -17,7 +17,7 @@ const SAMPLE: usize = 16;
 /// Every fourth set has operands of the same sort.
 const SORTS: [&str; 4] = ["whole numbers", "near one", "any finite ones", "special ones"];
 
-/// `SplitMix64`
+/// The output function of `SplitMix64` (Steele, Lea and Flood, 2014): a random number for each `x`.
 fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

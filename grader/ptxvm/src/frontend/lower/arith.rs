@@ -81,7 +81,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `mad24` and `mad.hi.sat`.
+    /// Lowers `mad24` and `mad.hi.sat` to a product and a sum.
     pub(super) fn product_and_sum(
         &mut self,
         _modifiers: &mut Modifiers<'a>,

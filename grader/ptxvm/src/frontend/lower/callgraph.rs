@@ -1,5 +1,5 @@
-//! Which functions a kernel may call, through their names or through pointers, and which of them may be active more than once
-//! in a thread.
+//! The call graph: which functions a kernel may call, by name or through pointers, and which of them are on a cycle, so that
+//! a thread may have several activations of them (Tarjan, "Depth-First Search and Linear Graph Algorithms", 1972).
 
 use std::collections::{HashMap, HashSet};
 

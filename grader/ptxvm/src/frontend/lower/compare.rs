@@ -216,7 +216,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `selp`.
+    /// Lowers `selp`.
     pub(super) fn select(
         &mut self,
         modifiers: &mut Modifiers<'a>,

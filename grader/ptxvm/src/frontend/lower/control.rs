@@ -110,7 +110,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `bar` and `barrier`.
+    /// Lowers `bar` and `barrier`.
     pub(super) fn barrier(
         &mut self,
         modifiers: &mut Modifiers<'a>,

@@ -1,4 +1,4 @@
-//! `min` and `max` of floats in their rare forms, and directions of rounding.
+//! `min` and `max` of floats in their rare forms, and arithmetic with a rounding direction.
 
 use super::body::{Body, Result};
 use super::lanes::flush_of;

@@ -1,4 +1,5 @@
-//! Labels belong to the braces around them, so that inline assembly may stand in a function twice. `ptxas` takes them so.
+//! Labels and their scopes. A label belongs to the braces around it, as in `ptxas`, so that the same inline assembly may
+//! appear twice in a function.
 
 use std::collections::HashMap;
 

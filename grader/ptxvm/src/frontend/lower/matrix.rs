@@ -71,7 +71,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         ))
     }
 
-    /// `wmma.mma` and `mma.sync`.
+    /// Lowers `wmma.mma` and `mma.sync`.
     pub(super) fn product(
         &mut self,
         modifiers: &mut Modifiers<'a>,
@@ -253,7 +253,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `movmatrix`.
+    /// Lowers `movmatrix`, which transposes an 8 x 8 matrix of 16-bit elements.
     pub(super) fn transpose(
         &mut self,
         modifiers: &mut Modifiers<'a>,

@@ -111,7 +111,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `mbarrier.arrive` and `mbarrier.arrive_drop`.
+    /// Lowers `mbarrier.arrive` and `mbarrier.arrive_drop`.
     pub(super) fn mbarrier_arrive(
         &mut self,
         modifiers: &mut Modifiers<'a>,

@@ -107,7 +107,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         })
     }
 
-    /// `[register+4]`, `[variable+4]`, `[4]`
+    /// Resolves a memory operand: `[register+4]`, `[variable+4]` or `[4]`.
     pub fn address(
         &mut self,
         operand: &Operand<'a>,

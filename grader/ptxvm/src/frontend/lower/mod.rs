@@ -1,4 +1,4 @@
-//! Syntax tree to decoded kernels: names resolved, places of variables fixed, meeting points of diverged lanes found.
+//! From the syntax tree to decoded kernels: resolves names, lays out variables, and finds where diverged lanes reconverge.
 
 mod arith;
 mod body;

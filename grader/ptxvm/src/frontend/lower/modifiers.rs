@@ -84,7 +84,7 @@ impl<'a> Modifiers<'a> {
         self.rest.retain(|part| !prefixes.iter().any(|prefix| part.text.starts_with(prefix)));
     }
 
-    /// What nobody took.
+    /// A modifier that no lowering function has taken; it is refused.
     pub fn left(&self) -> Option<&'a str> {
         self.rest.first().map(|part| part.text)
     }

@@ -70,7 +70,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         value
     }
 
-    /// `cvt.rna.tf32.f32`
+    /// Lowers `cvt.rna.tf32.f32` and the other conversions to `tf32`.
     pub(super) fn convert_to_tf32(
         &mut self,
         modifiers: &mut Modifiers<'a>,

@@ -295,7 +295,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Some(register)
     }
 
-    /// Exactly `N` operands.
+    /// The operands, if there are exactly `N` of them; otherwise an error that says how many there should be.
     pub fn exactly<'o, const N: usize>(
         &self,
         operands: &'o [Operand<'a>],

@@ -1,5 +1,8 @@
-//! Loads whose value is only moved: what they find may be uninitialised, as the padding of a structure or an object of an empty
-//! class is that is copied, or the other bits of a word of which some are set. Unoptimised code is full of them.
+//! Finds the loads and stores that only move a value, so that the value may be uninitialised.
+//!
+//! Unoptimised code copies the padding of structures, objects of empty classes, and words of which only some bits are set.
+//! The copy itself is not a mistake; the value is poison in the sense of LLVM (Lee and others, "Taming Undefined Behavior in
+//! LLVM", 2017), and only its use is reported.
 
 use std::collections::HashMap;
 

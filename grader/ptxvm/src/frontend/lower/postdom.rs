@@ -1,6 +1,6 @@
-//! Immediate post-dominators: where diverged lanes meet again.
+//! Immediate post-dominators: where diverged lanes reconverge.
 //!
-//! Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.
+//! Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed control flow graph.
 
 use super::cfg::Cfg;
 

@@ -1,4 +1,5 @@
-//! How the table of instructions says what an instruction is written like in PTX: see [`crate::isa::opcodes`].
+//! Parses the notation of the instruction table, which says how an instruction is written in PTX: see
+//! [`crate::isa::opcodes`].
 
 use super::modifiers::{Component, Modifiers};
 use crate::isa::types::Type;
@@ -25,7 +26,7 @@ struct Choice {
     required: bool,
 }
 
-/// A source operand.
+/// What a spelling says of a source operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Source {
     /// None: the instruction's type.

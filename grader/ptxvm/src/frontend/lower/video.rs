@@ -27,7 +27,7 @@ fn compared(modifiers: &mut Modifiers) -> Option<PrimaryOperation> {
     COMPARISONS.iter().find(|(name, _)| modifiers.take(name)).map(|&(_, action)| action)
 }
 
-/// `.b2`, `.h1`
+/// The part of a register that a selector such as `.b2` or `.h1` names; None if it is not a selector.
 fn part(selector: &str) -> Option<Selector> {
     let index: u32 = selector.get(1..)?.parse().ok()?;
     match (selector.as_bytes()[0], index) {

@@ -142,7 +142,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         })
     }
 
-    /// `redux`.
+    /// Lowers `redux.sync`.
     pub(super) fn reduce(
         &mut self,
         _modifiers: &mut Modifiers<'a>,

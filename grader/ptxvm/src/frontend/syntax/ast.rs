@@ -35,9 +35,9 @@ pub struct Variable<'a> {
     pub ty: Type,
     /// Bytes; 0 for `x[]`, whose size the launch decides.
     pub size: u64,
-    /// Bytes.
+    /// Alignment in bytes.
     pub align: u64,
-    /// `x[]`
+    /// Whether it is declared without a size, `x[]`, as dynamic shared memory is.
     pub unsized_array: bool,
     pub init: Vec<InitValue<'a>>,
     pub line: usize,
@@ -67,23 +67,23 @@ pub struct Position {
 pub enum Operand<'a> {
     /// Register, special register, variable, label or function.
     Name(&'a str),
-    /// `variable+4`
+    /// The address of a variable plus bytes, `variable+4`.
     Offset(&'a str, i64),
     Int(u64),
     F32(u32),
     F64(u64),
-    /// `[base+offset]`
+    /// A memory operand, `[base+offset]`.
     Address {
         base: AddressBase<'a>,
         offset: i64,
     },
-    /// `{a, b}`
+    /// A vector of operands, `{a, b}`.
     Vector(Vec<Operand<'a>>),
     /// `(a, b)` of a call
     List(Vec<Operand<'a>>),
-    /// `d|p`
+    /// Two destinations, `d|p`.
     Pair(Box<(Operand<'a>, Operand<'a>)>),
-    /// `!p`
+    /// A negated predicate, `!p`.
     Not(&'a str),
 }
 
@@ -95,14 +95,14 @@ pub enum AddressBase<'a> {
     None,
 }
 
-/// `@p`, `@!p`
+/// The guard of an instruction, `@p` or `@!p`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Predicate<'a> {
     pub name: &'a str,
     pub negated: bool,
 }
 
-/// One instruction.
+/// An instruction: its guard, opcode and operands, as they are written.
 #[derive(Clone, Debug)]
 pub struct Instruction<'a> {
     pub predicate: Option<Predicate<'a>>,
@@ -142,28 +142,28 @@ pub enum Statement<'a> {
 /// A statement with its line in the PTX.
 #[derive(Clone, Debug)]
 pub struct Line<'a> {
-    /// 1-based.
+    /// The line of the PTX text, counted from 1.
     pub line: usize,
     pub statement: Statement<'a>,
 }
 
-/// `.entry` or `.func`.
+/// A kernel (`.entry`) or a function (`.func`).
 #[derive(Clone, Debug)]
 pub struct Function<'a> {
     pub name: &'a str,
     pub is_entry: bool,
     pub results: Vec<Variable<'a>>,
     pub params: Vec<Variable<'a>>,
-    /// None: declared only.
+    /// Its statements; None if it is only declared.
     pub body: Option<Vec<Line<'a>>>,
     pub line: usize,
 }
 
-/// A whole file.
+/// The syntax tree of a PTX module.
 #[derive(Clone, Debug, Default)]
 pub struct File<'a> {
     pub variables: Vec<Variable<'a>>,
     pub functions: Vec<Function<'a>>,
-    /// `.file number "name"`
+    /// The source files by number, from the directives `.file number "name"`.
     pub files: Vec<(u32, &'a str)>,
 }

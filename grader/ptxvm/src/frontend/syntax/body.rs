@@ -147,7 +147,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(Statement::Prototype { name, results, params })
     }
 
-    /// `.calltargets f, g;`
+    /// Parses the functions that an indirect call may reach: `.calltargets f, g;`.
     fn targets(&mut self, name: &'a str) -> Result<Statement<'a>> {
         self.at += 1;
         let mut functions = vec![self.word("a function")?];

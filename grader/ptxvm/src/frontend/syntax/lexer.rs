@@ -13,7 +13,7 @@ pub enum Kind {
     F32(u32),
     /// `0d3FF0000000000000` or `1.5`: the bits of an `f64`.
     F64(u64),
-    /// Text between quotes.
+    /// A string: the text between double quotes.
     Str,
     /// A single character such as `{` or `,`.
     Punct(u8),
@@ -26,7 +26,7 @@ pub enum Kind {
 pub struct Token<'a> {
     pub kind: Kind,
     pub text: &'a str,
-    /// 1-based.
+    /// The line of the PTX text, counted from 1.
     pub line: usize,
 }
 

@@ -1,8 +1,8 @@
-//! Tells whether blocks that ran in parallel could have left another result in another order.
+//! Whether blocks that ran in parallel could have produced another result in another order.
 //!
-//! Each word that kernels may write remembers which block wrote it and which read it. Two blocks that touch one word, at
-//! least one of them writing, make the launch start over, block after block, so that its result is the same at every run.
-//! Atomics of one kind whose results nobody uses commute, so they may meet.
+//! Each word that kernels may write remembers which block wrote it and which read it. If two blocks touch one word, and at
+//! least one of them writes, the launch starts over, block after block, so that its result is the same at every run. Atomics
+//! of one kind whose results nobody uses commute, so they do not conflict.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -94,7 +94,7 @@ impl Conflicts {
         }
     }
 
-    /// Bytes.
+    /// Memory that the table takes, in bytes.
     pub fn bytes(&self) -> usize {
         self.buffers.iter().flatten().map(|words| size_of_val(&**words)).sum()
     }

@@ -1,4 +1,4 @@
-//! The clocks of the warps of a block.
+//! The clocks of the warps of a block: a vector clock of each, of the warps of that block.
 
 /// Warps of a block at most.
 pub(crate) const WARPS: usize = 32;

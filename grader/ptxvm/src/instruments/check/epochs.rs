@@ -11,7 +11,7 @@ pub(crate) struct AccessId(u32);
 
 /// Bits of a stamp that name the lane.
 pub(crate) const LANE_BITS: u32 = 5;
-/// Events at most.
+/// How many epochs an [`AccessId`] can tell apart.
 const MAX_EVENTS: usize = 1 << (32 - LANE_BITS);
 /// So many events are kept without asking whether somebody still refers to them.
 const MIN_EVENTS: usize = 1 << 12;
@@ -23,7 +23,7 @@ impl AccessId {
         Self(epoch << LANE_BITS | lane)
     }
 
-    /// As a number.
+    /// The id as a number, for columns of packed pages.
     pub fn bits(self) -> u32 {
         self.0
     }
@@ -60,9 +60,9 @@ pub(crate) struct Epoch {
     /// Clock of the warp.
     pub clock: u32,
     pub pc: Pc,
-    /// In the block.
+    /// Index of the warp in its block.
     pub warp: u8,
-    /// Atomic or volatile.
+    /// Whether the access is strong: atomic, volatile, or relaxed and stronger.
     pub strong: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The checks of races and of the order of blocks: each watches a run through [`crate::machine::monitor::Monitor`].
+//! The checks of races and of the order of blocks. Each observes a run through [`crate::machine::monitor::Monitor`].
 
 pub(crate) mod block_conflicts;
 mod clocks;

@@ -1,10 +1,10 @@
-//! Races: two accesses of one word by different threads, at least one a write, with no barrier between. Here those in
-//! shared memory; those in global memory are in `super::global_race`.
+//! Races: two accesses of one word by different threads, at least one of them a write, that no synchronisation orders. This
+//! module checks shared memory; [`super::global`] checks global memory.
 //!
-//! Happens-before by vector clocks of warps, with one shadow entry for each word ([`super::shared`]; Flanagan and Freund,
-//! "`FastTrack`", 2009). A warp's clock moves on at every barrier it passes, and behind what it releases. An earlier access by
-//! another warp is ordered if this warp has, through a barrier, seen that warp's clock of then; one by another lane of the same
-//! warp, if the lanes have met since.
+//! Happens-before by vector clocks of warps, with one shadow word for each word ([`super::shared`]; Flanagan and Freund,
+//! "`FastTrack`: Efficient and Precise Dynamic Race Detection", 2009). A warp's clock advances at every barrier it passes, and
+//! after what it releases. An earlier access by another warp is ordered if this warp has, through a barrier, seen that warp's
+//! clock of that time; one by another lane of the same warp, if the lanes have converged since.
 
 use crate::finding::{AccessKind, FindingKind, Log};
 use crate::instruments::check::clocks::{Clocks, WARPS};

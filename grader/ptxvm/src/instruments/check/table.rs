@@ -1,4 +1,4 @@
-//! Hash tables of the checks, and what they and other allocations cost.
+//! Hash tables of the checks, and what they and other allocations cost in memory.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

@@ -1,4 +1,4 @@
-//! The numbers.
+//! The counters that a launch reports.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -32,11 +32,11 @@ pub struct Counts {
     pub load_bytes: u64,
     /// Stores of warps to global memory.
     pub store_requests: u64,
-    /// As for loads.
+    /// Sectors that stores touch.
     pub store_sectors: u64,
-    /// As for loads.
+    /// Sectors that the same stores would touch if their bytes lay side by side.
     pub store_sectors_packed: u64,
-    /// As for loads.
+    /// Bytes that the lanes store.
     pub store_bytes: u64,
     /// Loads and stores of warps in shared memory.
     pub shared_requests: u64,
@@ -152,7 +152,7 @@ pub struct InstructionSite {
 /// What a launch did, in numbers; the same at every run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Everything.
+    /// The counts of the whole launch.
     pub total: Counts,
     /// By source line, with column 0. What has no line is in the total only.
     pub lines: BTreeMap<SourceLoc, Counts>,

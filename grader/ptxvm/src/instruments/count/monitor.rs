@@ -1,4 +1,4 @@
-//! Counts while warps run.
+//! The monitor that counts while warps run.
 
 use crate::finding::{AccessKind, Log};
 use crate::instruments::count::counts::{Counters, Counts, InstructionSite};

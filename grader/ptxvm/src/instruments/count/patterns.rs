@@ -1,4 +1,4 @@
-//! What an access of a warp costs, from the addresses of its lanes.
+//! What a memory access of a warp costs, computed from the addresses of its lanes.
 
 use crate::lanes::lanes;
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 pub struct NodeId(u32);
 
 impl NodeId {
-    /// No expression.
+    /// No expression: the value depends on no tensor element.
     pub const NONE: Self = Self(0);
     /// Of a value that was made after the limit was reached.
     pub const TOO_LARGE: Self = Self(1);

@@ -38,7 +38,7 @@ pub enum LoadedValue {
     /// Nothing was written there.
     Nothing,
     Whole(NodeId),
-    /// Two words.
+    /// Two values of 4 bytes, the lower address first.
     Halves(NodeId, NodeId),
     /// Part of something, or of several things.
     Mixed,

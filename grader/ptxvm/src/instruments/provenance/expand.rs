@@ -16,7 +16,7 @@ struct TooLarge;
 #[derive(Clone)]
 struct UnresolvedProduct {
     coefficient: f64,
-    /// Elements and functions.
+    /// The factors that are not constants: elements and functions.
     factors: Vec<NodeId>,
     place: LocationId,
     scaled: LocationId,

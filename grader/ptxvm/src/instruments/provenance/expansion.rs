@@ -23,7 +23,7 @@ impl Expansion {
 /// One product of a sum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product {
-    /// Constant factor.
+    /// The product of all constant factors, signs included.
     pub coefficient: f64,
     /// In the order in which they were multiplied.
     pub factors: Vec<Factor>,
@@ -38,7 +38,7 @@ pub struct Product {
 pub enum Factor {
     /// An element of a tensor as it was before any kernel wrote it.
     Element {
-        /// The tensor's buffer.
+        /// The buffer that holds the tensor.
         buffer: BufferId,
         /// Offset in it, in bytes; outside where the read missed the buffer.
         byte: i64,
@@ -48,7 +48,7 @@ pub enum Factor {
     /// A function: `exp2`, `log2`, `sqrt`, `rsqrt`, `sin`, `cos`, `tanh`, `div` (of two), `int` and `round`, `trunc`,
     /// `floor`, `ceil`, or `?` for what was not followed.
     Function {
-        /// Its name.
+        /// The name of the function: `exp2`, for example.
         name: &'static str,
         /// What it was applied to.
         arguments: Vec<Expansion>,

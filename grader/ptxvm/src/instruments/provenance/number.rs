@@ -3,13 +3,13 @@
 /// Element types that expressions are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Number {
-    /// IEEE binary16.
+    /// IEEE 754 binary16, `half` in CUDA.
     F16,
     /// The upper half of binary32.
     Bf16,
-    /// IEEE binary32.
+    /// IEEE 754 binary32, `float` in CUDA.
     F32,
-    /// IEEE binary64.
+    /// IEEE 754 binary64, `double` in CUDA.
     F64,
 }
 

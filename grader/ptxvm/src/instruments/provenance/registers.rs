@@ -5,7 +5,7 @@ use crate::isa::names::Slot;
 use crate::lanes::lanes;
 use crate::program::code::Program;
 
-/// One register file.
+/// The expressions that the registers of one file hold.
 #[derive(Debug, Default)]
 struct RegisterFile {
     nodes: Vec<[NodeId; 32]>,

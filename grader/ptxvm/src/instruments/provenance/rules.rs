@@ -6,7 +6,7 @@ use crate::isa::opcodes::with_lane_operations;
 /// How the result follows from the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The first source.
+    /// The result has the expression of the first source.
     Copy,
     Neg,
     Add,

@@ -22,7 +22,7 @@ pub struct ElementOrigin {
     pub loc: Option<SourceLoc>,
     /// Another thread had stored something there before; atomics do not count.
     pub overwrote: bool,
-    /// What was written.
+    /// The expression of the value that was written.
     pub value: Expansion,
 }
 

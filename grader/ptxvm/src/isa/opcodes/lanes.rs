@@ -1,6 +1,7 @@
 //! The table of lane operations: instructions that compute each lane of a register from the same lane of others.
 //!
-//! Each block is one register signature. Files: `Reg32` registers of up to 32 bits, `Reg64` of 64 bits, `Pred` predicates. A row gives
+//! Each block is one register signature, named by the register files of the destination and the sources: `R` for `Reg32` (registers of
+//! up to 32 bits), `Q` for `Reg64`, `P` for `Pred`. `R2` has two sources of the destination's file. A row gives
 //!
 //! | column | |
 //! |---|---|
@@ -16,7 +17,7 @@ macro_rules! with_lane_operations {
     ($callback:ident $($first:tt)*) => {
         $callback! {
             $($first)*
-            /// Reg32 <- Reg32
+            /// Operations that compute a `Reg32` from a `Reg32`.
             R1(r1: Reg32, Reg32) {
                 Mov           Move    Copy              fast w32::mov;
                 Not           Integer Opaque            fast w32::not                    = "not.i16|i32";
@@ -113,7 +114,7 @@ macro_rules! with_lane_operations {
                 F16FromE4m3   Convert Opaque            rare narrow::f16_from_e4m3;
                 F16FromE5m2   Convert Opaque            rare narrow::f16_from_e5m2;
             }
-            /// Reg32 <- Reg32, Reg32
+            /// Operations that compute a `Reg32` from two `Reg32`.
             R2(r2: Reg32, Reg32, Reg32) {
                 AddI         Integer IntegerAdd              fast w32::add             = "add.i16|i32";
                 SubI         Integer IntegerSub              fast w32::sub             = "sub.i16|i32";
@@ -202,7 +203,7 @@ macro_rules! with_lane_operations {
                 MinNanBf16x2 Half    Opaque                  slow bf16::min_nan2       = "min.NaN.bf16x2";
                 MaxNanBf16x2 Half    Opaque                  slow bf16::max_nan2       = "max.NaN.bf16x2";
             }
-            /// Reg32 <- Reg32, Reg32, Reg32
+            /// Operations that compute a `Reg32` from three `Reg32`.
             R3(r3: Reg32, Reg32, Reg32, Reg32) {
                 MadLo       Integer IntegerMad              fast w32::mad_lo          = "mad.lo.i16 t t u16", "mad.lo.i32", "mad.wide.i16 t t b32";
                 MadHiU      Integer Opaque                  fast w32::mad_hi_u        = "mad.hi.u32";
@@ -246,14 +247,14 @@ macro_rules! with_lane_operations {
                 FmaBf16     Half    Half("bf16", Half::Fma) slow bf16::fma            = "fma{.rn}{.relu}.bf16";
                 FmaBf16x2   Half    Opaque                  slow bf16::fma2           = "fma{.rn}{.relu}.bf16x2";
             }
-            /// Reg32 <- Reg32, Reg32, Reg32, Reg32
+            /// Operations that compute a `Reg32` from four `Reg32`.
             R4(r4: Reg32, Reg32, Reg32, Reg32, Reg32) {
                 Bfi       Integer Opaque slow w32::bfi      = "bfi.i32";
                 Lop3      Integer Opaque slow int::lop3     = "lop3.i32";
                 Video     Integer Opaque rare video::scalar;
                 VideoSimd Integer Opaque rare video::simd;
             }
-            /// Reg64 <- Reg64
+            /// Operations that compute a `Reg64` from a `Reg64`.
             Q1(q1: Reg64, Reg64) {
                 Mov          Move    Copy              fast w64::mov;
                 Not          Integer Opaque            fast w64::not                   = "not.i64";
@@ -305,7 +306,7 @@ macro_rules! with_lane_operations {
                 U64SatS      Convert Opaque            rare cvt::u64_sat_s;
                 U64SatU      Convert Opaque            rare cvt::u64_sat_u;
             }
-            /// Reg64 <- Reg64, Reg64
+            /// Operations that compute a `Reg64` from two `Reg64`.
             Q2(q2: Reg64, Reg64, Reg64) {
                 AddI      Integer Opaque         fast w64::add       = "add.i64";
                 SubI      Integer Opaque         fast w64::sub       = "sub.i64";
@@ -340,7 +341,7 @@ macro_rules! with_lane_operations {
                 MaxF      Double  Extreme(true)  fast f64s::max      = "max.f64";
                 CopysignF Double  Opaque         fast f64s::copysign = "copysign.f64";
             }
-            /// Reg64 <- Reg64, Reg64, Reg64
+            /// Operations that compute a `Reg64` from three `Reg64`.
             Q3(q3: Reg64, Reg64, Reg64, Reg64) {
                 MadLo  Integer Opaque fast w64::mad_lo   = "mad.lo.i64";
                 MadHiU Integer Opaque rare w64::mad_hi_u = "mad.hi.u64";
@@ -352,7 +353,7 @@ macro_rules! with_lane_operations {
                 FmaRm  Double  Fma    rare down::fma_f64 = "fma|mad.rm.f64";
                 FmaRp  Double  Fma    rare up::fma_f64   = "fma|mad.rp.f64";
             }
-            /// Reg64 <- Reg32
+            /// Operations that compute a `Reg64` from a `Reg32`.
             QR(qr: Reg64, Reg32) {
                 Sext       Integer Opaque      fast int::sext_wide;
                 Zext       Integer Opaque      fast int::zext_wide;
@@ -362,7 +363,7 @@ macro_rules! with_lane_operations {
                 U64FromF32 Convert ToInteger   rare cvt::u64_from_f32;
                 S64FromF32 Convert ToInteger   rare cvt::s64_from_f32;
             }
-            /// Reg32 <- Reg64
+            /// Operations that compute a `Reg32` from a `Reg64`.
             RQ(rq: Reg32, Reg64) {
                 Low             Integer Low              fast int::low;
                 High            Integer High             fast int::high;
@@ -416,33 +417,33 @@ macro_rules! with_lane_operations {
                 Bf16FromS64Rm   Convert Opaque           rare cvt::down::bf16_from_s64;
                 Bf16FromS64Rp   Convert Opaque           rare cvt::up::bf16_from_s64;
             }
-            /// Reg64 <- Reg32, Reg32
+            /// Operations that compute a `Reg64` from two `Reg32`.
             QRR(qrr: Reg64, Reg32, Reg32) {
                 MulWideU Integer Opaque fast int::mul_wide_u = "mul.wide.u32";
                 MulWideS Integer Opaque fast int::mul_wide_s = "mul.wide.s32";
                 Pack     Integer Pair   fast int::pack64;
             }
-            /// Reg64 <- Reg32, Reg32, Reg64
+            /// Operations that compute a `Reg64` from two `Reg32` and a `Reg64`.
             QRRQ(qrrq: Reg64, Reg32, Reg32, Reg64) {
                 MadWideU Integer Opaque fast int::mad_wide_u = "mad.wide.u32 t t b64";
                 MadWideS Integer Opaque fast int::mad_wide_s = "mad.wide.s32 t t b64";
             }
-            /// Reg64 <- Reg64, Reg32
+            /// Operations that compute a `Reg64` from a `Reg64` and a `Reg32`.
             QQR(qqr: Reg64, Reg64, Reg32) {
                 Shl  Integer Opaque fast w64::shl   = "shl.i64 t u32";
                 ShrU Integer Opaque fast w64::shr_u = "shr.b64|u64 t u32";
                 ShrS Integer Opaque fast w64::shr_s = "shr.s64 t u32";
             }
-            /// Reg64 <- Reg64, Reg32, Reg32
+            /// Operations that compute a `Reg64` from a `Reg64` and two `Reg32`.
             QQRR(qqrr: Reg64, Reg64, Reg32, Reg32) {
                 BfeU Integer Opaque rare w64::bfe_u = "bfe.u64 t u32 u32";
                 BfeS Integer Opaque rare w64::bfe_s = "bfe.s64 t u32 u32";
             }
-            /// Reg64 <- Reg64, Reg64, Reg32, Reg32
+            /// Operations that compute a `Reg64` from two `Reg64` and two `Reg32`.
             QQQRR(qqqrr: Reg64, Reg64, Reg64, Reg32, Reg32) {
                 Bfi Integer Opaque rare w64::bfi = "bfi.i64 t t u32 u32";
             }
-            /// Pred <- Reg32
+            /// Operations that compute a `Pred` from a `Reg32`.
             PR(pr: Pred, Reg32) {
                 Finite     Compare Compare rare f32s::is_finite    = "testp.finite.f32";
                 Infinite   Compare Compare rare f32s::is_infinite  = "testp.infinite.f32";
@@ -451,7 +452,7 @@ macro_rules! with_lane_operations {
                 Normal     Compare Compare rare f32s::is_normal    = "testp.normal.f32";
                 Subnormal  Compare Compare rare f32s::is_subnormal = "testp.subnormal.f32";
             }
-            /// Pred <- Reg64
+            /// Operations that compute a `Pred` from a `Reg64`.
             PQ(pq: Pred, Reg64) {
                 Finite     Compare Compare rare f64s::is_finite    = "testp.finite.f64";
                 Infinite   Compare Compare rare f64s::is_infinite  = "testp.infinite.f64";
@@ -460,7 +461,7 @@ macro_rules! with_lane_operations {
                 Normal     Compare Compare rare f64s::is_normal    = "testp.normal.f64";
                 Subnormal  Compare Compare rare f64s::is_subnormal = "testp.subnormal.f64";
             }
-            /// Pred <- Reg32, Reg32
+            /// Operations that compute a `Pred` from two `Reg32`.
             PRR(prr: Pred, Reg32, Reg32) {
                 Eq  Compare Compare fast cmp::w32::eq;
                 Ne  Compare Compare fast cmp::w32::ne;
@@ -474,7 +475,7 @@ macro_rules! with_lane_operations {
                 LeF Compare Compare fast cmp::f32s::le;
                 Num Compare Compare fast cmp::f32s::num;
             }
-            /// Pred <- Reg64, Reg64
+            /// Operations that compute a `Pred` from two `Reg64`.
             PQQ(pqq: Pred, Reg64, Reg64) {
                 Eq  Compare Compare fast cmp::w64::eq;
                 Ne  Compare Compare fast cmp::w64::ne;

@@ -59,7 +59,7 @@ macro_rules! floats {
             pub fn le(a: $u, b: $u) -> bool {
                 f(a) <= f(b)
             }
-            /// Neither is NaN.
+            /// `setp.num`: whether neither operand is NaN.
             #[inline(always)]
             pub fn num(a: $u, b: $u) -> bool {
                 !f(a).is_nan() && !f(b).is_nan()

@@ -89,7 +89,7 @@ fn product(a: Number, b: Number) -> Number {
     }
 }
 
-/// None: zero.
+/// The exact sum of two numbers; None if it is zero.
 fn sum(a: Number, b: Number) -> Option<Number> {
     let (a, b) = (a.with_top(TOP), b.with_top(TOP));
     let (high, low) = if a.exponent >= b.exponent { (a, b) } else { (b, a) };

@@ -106,12 +106,12 @@ macro_rules! nearest {
                     b
                 }
             }
-            /// `min.NaN`
+            /// `min.NaN`: the smaller operand, or the canonical NaN if either is NaN.
             #[inline(always)]
             pub fn min_nan(a: $u, b: $u) -> $u {
                 if $from(a).is_nan() || $from(b).is_nan() { $nan } else { min(a, b) }
             }
-            /// `max.NaN`
+            /// `max.NaN`: the larger operand, or the canonical NaN if either is NaN.
             #[inline(always)]
             pub fn max_nan(a: $u, b: $u) -> $u {
                 if $from(a).is_nan() || $from(b).is_nan() { $nan } else { max(a, b) }

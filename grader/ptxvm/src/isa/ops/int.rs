@@ -254,12 +254,12 @@ pub fn mul24_hi_s(a: u32, b: u32) -> u32 {
 pub fn mad_hi_16(a: u32, b: u32, c: u32) -> u32 {
     (a.wrapping_mul(b) >> 16).wrapping_add(c)
 }
-/// `add.sat.s32`
+/// `add.sat.s32`: the sum, clamped to the range of `s32`.
 #[inline(always)]
 pub fn add_sat_s(a: u32, b: u32) -> u32 {
     (a as i32).saturating_add(b as i32) as u32
 }
-/// `sub.sat.s32`
+/// `sub.sat.s32`: the difference, clamped to the range of `s32`.
 #[inline(always)]
 pub fn sub_sat_s(a: u32, b: u32) -> u32 {
     (a as i32).saturating_sub(b as i32) as u32
@@ -341,7 +341,7 @@ pub fn lop3(a: u32, b: u32, c: u32, table: u32) -> u32 {
 pub fn bmsk_clamp(pos: u32, len: u32) -> u32 {
     w32::shl(if len >= 32 { u32::MAX } else { (1 << len) - 1 }, pos)
 }
-/// `bmsk.wrap`
+/// `bmsk.wrap`: a mask of `b` bits from bit `a` on, both modulo 32.
 #[inline(always)]
 pub fn bmsk_wrap(pos: u32, len: u32) -> u32 {
     bmsk_clamp(pos & 31, len & 31)
@@ -417,7 +417,7 @@ fn dot4(a: u32, b: u32, c: u32, left: fn(u8) -> i32, right: fn(u8) -> i32) -> u3
 fn signed(byte: u8) -> i32 {
     i32::from(byte as i8)
 }
-/// `dp4a.u32.u32`
+/// `dp4a.u32.u32`: `c` plus the dot product of four unsigned bytes with four.
 #[inline(always)]
 pub fn dp4a_uu(a: u32, b: u32, c: u32) -> u32 {
     dot4(a, b, c, i32::from, i32::from)

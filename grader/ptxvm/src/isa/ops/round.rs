@@ -9,11 +9,11 @@
 pub enum Mode {
     /// To nearest, ties to even.
     Nearest,
-    /// Toward zero.
+    /// Toward zero, `.rz`.
     Zero,
-    /// Toward minus infinity.
+    /// Toward minus infinity, `.rm`.
     Down,
-    /// Toward plus infinity.
+    /// Toward plus infinity, `.rp`.
     Up,
 }
 

@@ -49,7 +49,7 @@ const ACTIONS: [PrimaryOperation; 15] = [
 /// A byte or a half of a 32-bit register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// Lowest bit.
+    /// Its lowest bit in the register, counted from 0.
     pub start: u32,
     /// 8, 16 or 32.
     pub bits: u32,

@@ -13,7 +13,7 @@ use crate::machine::monitor::Monitor;
 use crate::memory::global::Memory;
 use crate::memory::lane_memory::{LaneMemory, within_word};
 
-/// The new value of a word.
+/// The new value of a word, from its old value and the operands.
 pub(super) fn combine(op: AtomOp, ty: Type, flush: bool, old: u64, b: u64, c: u64) -> u64 {
     let (old32, b32) = (old as u32, b as u32);
     match op {
@@ -69,7 +69,7 @@ pub(super) fn combine(op: AtomOp, ty: Type, flush: bool, old: u64, b: u64, c: u6
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// Lanes take their turn in order.
+    /// Executes an atomic lane by lane, in ascending order.
     pub(super) fn atomic(&mut self, pc: Pc, mask: u32, atom: &Atom) {
         self.each_window(mask, &atom.address, |machine, window, mask, addresses| {
             machine.atomic_in(pc, mask, window, addresses, atom);
@@ -126,7 +126,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 }
 
-/// In memory that no other block sees.
+/// Updates memory that no other block sees.
 fn update(
     memory: &mut impl LaneMemory,
     lane: usize,
@@ -140,7 +140,8 @@ fn update(
     Ok((old, defined))
 }
 
-/// In global memory, at a checked address. 64-bit steps are not one step on the host: such kernels run on one thread.
+/// Updates global memory at a checked address. A 64-bit update is not atomic on the host: kernels that have one run on one host
+/// thread.
 fn update_global(
     memory: &Memory,
     address: u64,

@@ -1,4 +1,4 @@
-//! Barriers of the block (`bar`), as one warp comes to them.
+//! Barriers of the block (`bar`), as one warp arrives at them.
 
 use super::state::{Machine, YieldReason};
 use crate::finding::FindingKind;
@@ -10,7 +10,8 @@ use crate::machine::warp::simt_stack::WarpStatus;
 use crate::machine::warp::state::Warp;
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// A barrier of the whole block needs every living lane of the warp. Lanes that come alone are told and go on.
+    /// Arrives at a barrier of the block, which needs every live lane of the warp. Lanes that arrive without the others are
+    /// reported and go on.
     pub(super) fn barrier(&mut self, pc: Pc, bar: &Bar) -> Option<YieldReason> {
         let mask = self.warp.current.mask;
         let come = mask | std::mem::take(&mut self.warp.guests);
@@ -35,8 +36,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         Some(YieldReason::Barrier { bar: pc, id, threads })
     }
 
-    /// Ends lanes that have returned already, as the source says it, but wait at a jump to the kernel's end: which side of a
-    /// branch runs first must not decide what a barrier says.
+    /// Retires lanes that have returned in the source but wait at a jump to the kernel's end: which side of a branch runs first
+    /// must not decide what a barrier reports.
     pub(super) fn retire_idle_lanes(&mut self) {
         let mut rest = self.warp.live & !self.warp.current.mask;
         let mut ended = 0;
@@ -59,7 +60,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// The result of a reduction over lanes that nobody else joined.
+    /// Computes a reduction over lanes that arrived without the others.
     fn finish_alone(&mut self, bar: &Bar, mask: u32) {
         if let Some((reduce, guard)) = bar.reduce {
             let bits = self.guard_bits(guard) & mask;

@@ -1,4 +1,4 @@
-//! Calls of functions that may be active more than once in a thread, and calls through wrong pointers.
+//! Calls of functions that may have several activations in a thread, and calls through invalid pointers.
 
 use crate::finding::FindingKind;
 use crate::isa::ir::{EnterFrame, LeaveFrame};
@@ -10,7 +10,7 @@ use crate::machine::warp::call_stack::STACK;
 use crate::memory::lane_memory::LaneMemory;
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// Begins a frame and brings the arguments there; false if the stack is full.
+    /// Pushes a frame and copies the arguments into it; false if the stack is full.
     pub(super) fn enter(&mut self, pc: Pc, mask: u32, enter: &EnterFrame) -> bool {
         let frames = &self.env.program.frames;
         let frame = &frames[enter.frame as usize];
@@ -32,7 +32,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         true
     }
 
-    /// Brings the results to the caller and ends the frame.
+    /// Copies the results to the caller and pops the frame.
     pub(super) fn leave(&mut self, mask: u32, leave: &LeaveFrame) {
         let frames = &self.env.program.frames;
         let frame = &frames[leave.frame as usize];
@@ -56,7 +56,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// Tells of each lane whose pointer leads to no function.
+    /// Reports each lane whose pointer leads to no function.
     pub(super) fn invalid_call(&mut self, pc: Pc, mask: u32, pointer: Reg64) {
         for lane in lanes(mask) {
             let address = self.warp.registers.q(pointer)[lane];
@@ -82,7 +82,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// A parameter of a call, as the called function finds it.
+    /// A parameter of a call, as the callee finds it.
     pub(super) fn argument(&self, lane: usize, place: u32, bytes: u32) -> u64 {
         match self.warp.local.check(lane, place.into(), bytes, false) {
             Ok(place) => self.warp.local.get(lane, place, bytes).0,

@@ -1,4 +1,4 @@
-//! `cp.async`. A copy happens when its thread waits for it; until then its bytes are nobody's.
+//! Asynchronous copies, `cp.async`. A copy takes place when its thread waits for it; until then its destination is undefined.
 
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, FindingKind};
@@ -12,7 +12,7 @@ use crate::machine::monitor::Monitor;
 use crate::memory::lane_memory::{Fault, LaneMemory};
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// Those of the warp.
+    /// The asynchronous copies of the warp.
     pub(super) fn copies(&mut self) -> &mut Copies {
         &mut self.state.copies[self.warp.index as usize]
     }
@@ -29,7 +29,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.copies().pending.extend(begun);
     }
 
-    /// Copies of `bytes` bytes to and from the addresses of lanes begin, as far as these are right.
+    /// Begins copies of `bytes` bytes from and to the addresses of lanes, as far as these are valid.
     pub(super) fn begin_copies(
         &mut self,
         pc: Pc,
@@ -87,7 +87,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         begun
     }
 
-    /// Whether `read` bytes at an address, which must be a multiple of `align`, may be read and were written.
+    /// Whether `read` bytes at an address are defined; a fault if they cannot be read. The address must be a multiple of `align`.
     fn source(&self, lane: usize, address: u64, align: u32, read: u32) -> Result<bool, Fault> {
         let memory = &self.env.memory;
         // What lies outside is told before what lies askew, as everywhere.
@@ -102,7 +102,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         Ok(places.chunks(4).all(|word| word.iter().any(written)))
     }
 
-    /// The copies of all but the last `groups` groups of each lane arrive.
+    /// Completes the copies of all but the last `groups` groups of each lane.
     pub(super) fn wait_copies(&mut self, mask: u32, groups: u32) {
         let committed = self.copies().groups;
         let ends = |copy: &Copy| copy.ends(mask, groups, &committed);
@@ -114,7 +114,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.tell_ends(&ended);
     }
 
-    /// Tells the monitor of the ends of copies.
+    /// Announces completed copies to the monitor.
     pub(super) fn tell_ends(&mut self, copies: &[Copy]) {
         let mut rest = copies.to_vec();
         // Those of one instruction at a time: each lane has one copy of it, or more in a loop.
@@ -135,7 +135,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// A copy is there.
+    /// Completes a copy: its bytes are written.
     pub(super) fn land(&mut self, copy: &Copy) {
         let lane = copy.lane();
         self.state.shared.arrived(copy.to, copy.size);
@@ -159,7 +159,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.accessed(info, Window::Shared, mask, &to, LaneFaults::default());
     }
 
-    /// Four bytes of a copy, of which only the first `read` of the whole are read.
+    /// Four bytes of a copy that reads only its first `read` bytes; the others are zero.
     fn word(&self, lane: usize, from: u64, start: u32, read: u32) -> u32 {
         let memory = &self.env.memory;
         (start..read.min(start + 4)).fold(0, |word, byte| {
@@ -170,7 +170,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         })
     }
 
-    /// The copy of any warp that is on its way to a word: its instruction and thread.
+    /// The pending copy to an address, of any warp: its instruction and thread.
     fn copy_to(&self, address: u64) -> Option<(Pc, u32)> {
         let hits = |copy: &&Copy| (copy.to..copy.to + u64::from(copy.size)).contains(&address);
         let pending = self.state.copies.iter().zip(0..).flat_map(|(copies, warp)| {
@@ -182,7 +182,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         Some((copy.pc, warp * 32 + u32::from(copy.lane)))
     }
 
-    /// Tells of lanes that touch what copies are on their way to; the lanes.
+    /// Reports lanes that access the destination of a pending copy, and returns them.
     pub(super) fn in_flight(&mut self, info: AccessInfo, mask: u32, addresses: &[u64; 32]) -> u32 {
         let mut found = 0;
         for lane in lanes(mask) {

@@ -1,4 +1,4 @@
-//! `malloc` and `free` of the device runtime; lanes take their turn in order.
+//! `malloc` and `free` of the device runtime, lane by lane in ascending order.
 
 use crate::finding::FindingKind;
 use crate::isa::names::Pc;

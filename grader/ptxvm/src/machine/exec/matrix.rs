@@ -42,7 +42,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// What the operation leaves in the lanes that came is undefined: all ones, as after a read that went wrong.
+    /// Makes the result undefined in the lanes that have arrived: all ones, as after an invalid read.
     fn spoil(&mut self, mask: u32, matrix: &Matrix) {
         let mut spoil = |slots: &[Slot]| {
             for &slot in slots {
@@ -65,7 +65,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         scatter(&mut self.warp.registers, &op.d, &d);
     }
 
-    /// `wmma.load` and `wmma.store`: pieces of lines, one lane after the other.
+    /// Executes `wmma.load` and `wmma.store`: a chunk of a matrix row or column for each lane.
     fn tile(&mut self, pc: Pc, tile: &Tile, stores: bool) {
         let fragment = &tile.fragment;
         let bytes = fragment.scalar.bytes();
@@ -144,7 +144,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// `ldmatrix` and `stmatrix`: lane i has the address of row i.
+    /// Executes `ldmatrix` and `stmatrix`: lane i has the address of row i.
     fn rows(&mut self, pc: Pc, rows: &Matrices) {
         let count = rows.slots.len() * 8;
         let mask = u32::MAX >> (32 - count);
@@ -188,7 +188,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// Appends the elements of each lane's piece. Those that cannot be read are all ones.
+    /// Appends the elements of each lane's chunk. Elements that cannot be read are all ones.
     fn get_pieces(&mut self, access: &LaneChunks, values: &mut Vec<u64>) {
         let faults = match access.window {
             Window::Global => get(&self.env.memory, access, values),
@@ -222,17 +222,17 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 }
 
-/// A piece of memory for each lane.
+/// The contiguous bytes of memory that each lane transfers.
 struct LaneChunks {
     pc: Pc,
     window: Window,
     mask: u32,
     addresses: [u64; 32],
-    /// Of a piece.
+    /// Bytes of each chunk.
     bytes: u32,
-    /// Of an element.
+    /// Bytes of each matrix element.
     element: u32,
-    /// What the whole should be aligned to and is not; 0: it is.
+    /// The alignment that the whole matrix should have and has not; 0 if it is aligned.
     askew: u32,
 }
 
@@ -297,7 +297,7 @@ fn put(memory: &mut impl LaneMemory, access: &LaneChunks, values: &[u64]) -> Lan
     faults
 }
 
-/// The matrix that registers hold.
+/// The matrix that the registers of a fragment hold.
 fn gather(registers: &Registers, fragment: &Fragment) -> BitMatrix {
     let mut dense = vec![0; fragment.rows * fragment.cols];
     each_element(fragment, |slot, lane, shift, mask, at| {

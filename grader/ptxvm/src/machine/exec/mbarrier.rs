@@ -17,7 +17,7 @@ use crate::memory::lane_memory::{Fault, LaneMemory};
 /// Bytes of which the size and both addresses of `cp.async.bulk` are multiples (PTX ISA 9.7.9.25.4.1).
 const BULK: u32 = 16;
 
-/// What lanes did at objects, one after the other.
+/// What lanes did at barrier objects, in order.
 #[derive(Debug, Default)]
 struct MbarrierEvents(Vec<MbarrierEvent>);
 
@@ -29,7 +29,7 @@ impl MbarrierEvents {
     }
 }
 
-/// A lane at an object.
+/// An operation of one lane on a barrier object.
 struct MbarrierAccess<'s> {
     pc: Pc,
     lane: usize,
@@ -38,7 +38,8 @@ struct MbarrierAccess<'s> {
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// True if a lane waits in vain, so that others should get their turn.
+    /// Executes an instruction on barrier objects. True if a lane waits for a phase that is not complete, so that others should
+    /// run.
     pub(super) fn mbarrier(&mut self, pc: Pc, mask: u32, mbarrier: &Mbarrier) -> bool {
         let mut waits = false;
         self.each_window(mask, &mbarrier.address, |machine, window, mask, addresses| {
@@ -105,14 +106,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
         waits
     }
 
-    /// The words of an object hold its state.
+    /// Writes the state of an object to its words in shared memory.
     fn mirror(&mut self, lane: usize, address: u64) {
         if let Some(object) = self.state.mbarriers.objects.get(&address) {
             self.state.shared.put(lane, address as usize, SIZE, object.word.0);
         }
     }
 
-    /// Sets what an operation gives: a state, or whether a phase has completed.
+    /// Sets the result of an operation: a state, or whether a phase is complete.
     fn answer(&mut self, lane: usize, operation: &Operation, token: MbarrierState, done: bool) {
         match *operation {
             Operation::Arrive(Arrival { token: slot, .. }) => {
@@ -130,7 +131,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.record(kind, at.pc, 1 << at.lane);
     }
 
-    /// What one lane does. False if it has to wait.
+    /// Executes the operation of one lane. False if it has to wait.
     fn at_object(&mut self, at: &mut MbarrierAccess, operation: &Operation) -> bool {
         let object = self.state.mbarriers.objects.get(&at.address).copied();
         if let &Operation::Init(count) = operation {
@@ -272,7 +273,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.set_object(at, object, word);
     }
 
-    /// The object has a new state; its next phase begins if nothing is missing.
+    /// Stores a new state of the object; its next phase begins if nothing is missing.
     fn set_object(
         &mut self,
         at: &mut MbarrierAccess,
@@ -290,13 +291,13 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.state.mbarriers.changes += 1;
     }
 
-    /// Lanes at whose address there is an object.
+    /// The lanes at whose address there is an object.
     fn objects_at(&self, mask: u32, addresses: &[u64; 32]) -> u32 {
         let is_object = |lane: &usize| self.state.mbarriers.objects.contains_key(&addresses[*lane]);
         lanes(mask).filter(is_object).fold(0, |all, lane| all | 1 << lane)
     }
 
-    /// Copies of lanes that come with a phase already come with this one too.
+    /// Makes copies that complete with a phase already complete with this one too.
     fn attach_again(&mut self, mask: u32, addresses: &[u64; 32]) {
         for attached in &mut self.state.mbarriers.copies {
             let lane = attached.copy.lane();
@@ -306,7 +307,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// Copies that have begun come with the phase of the object at the lane's address.
+    /// Makes copies that have begun complete with a phase of the object at the lane's address.
     fn attach(&mut self, begun: Vec<Copy>, addresses: &[u64; 32]) {
         // For the order of accesses they end here, where the thread says that they belong to the phase.
         self.tell_ends(&begun);
@@ -318,7 +319,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.state.mbarriers.copies.extend(attached);
     }
 
-    /// The parts of `cp.async.bulk` begin: copies of 16 bytes.
+    /// Begins `cp.async.bulk` as copies of 16 bytes.
     fn begin_bulk(
         &mut self,
         pc: Pc,
@@ -349,7 +350,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         copies
     }
 
-    /// Tells of lanes that touch an object otherwise than by `mbarrier`.
+    /// Reports lanes that access an object otherwise than by `mbarrier`.
     pub(super) fn touch_objects(&mut self, info: AccessInfo, mask: u32, addresses: &[u64; 32]) {
         for lane in lanes(mask) {
             if let Some(at) = self.state.mbarriers.touched(addresses[lane], info.size) {

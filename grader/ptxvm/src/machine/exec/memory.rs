@@ -11,7 +11,7 @@ use crate::machine::monitor::{Event, Monitor, WordReads};
 use crate::machine::registers::Registers;
 use crate::memory::lane_memory::{Fault, LaneMemory};
 
-/// Lanes by what happened to them.
+/// Masks of the lanes whose access went wrong, by the kind of fault.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LaneFaults {
     pub out_of_bounds: u32,
@@ -19,31 +19,31 @@ pub(super) struct LaneFaults {
     pub read_only: u32,
     pub freed: u32,
     pub undefined: u32,
-    /// See [`Event::unchanged`].
+    /// Lanes that stored what was there already; see [`Event::unchanged`].
     pub unchanged: u32,
 }
 
-/// An instruction that accesses memory.
+/// What the checks and the monitor need to know of an access, beside its addresses.
 #[derive(Clone, Copy)]
 pub(super) struct AccessInfo {
     pub pc: Pc,
     pub kind: AccessKind,
-    /// Bytes of each lane.
+    /// Bytes that each lane accesses.
     pub size: u32,
     pub strong: bool,
     pub one_buffer: bool,
-    /// Tells kinds of atomics apart.
+    /// A number for the kind of atomic operation; atomics of the same kind commute.
     pub operation: u32,
-    /// The register that was stored, where it was a single word.
+    /// The register that is stored, if the access stores single words.
     pub stored: Option<Reg32>,
-    /// See [`Event::representative_lanes`].
+    /// The lanes that the checks of races look at; see [`Event::representative_lanes`].
     pub representative_lanes: u32,
-    /// See [`Event::ends_copy`].
+    /// Whether it is the completion of an asynchronous copy; see [`Event::ends_copy`].
     pub ends_copy: bool,
 }
 
 impl AccessInfo {
-    /// An access like any other.
+    /// An ordinary access: plain, lane by lane, not atomic.
     pub fn plain(pc: Pc, kind: AccessKind, size: u32) -> Self {
         Self {
             pc,
@@ -70,7 +70,7 @@ impl LaneFaults {
         *mask |= 1 << lane;
     }
 
-    /// Those of some lanes.
+    /// The faults of the lanes of a mask.
     pub fn of(self, mask: u32) -> Self {
         Self {
             out_of_bounds: self.out_of_bounds & mask,
@@ -144,8 +144,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         });
     }
 
-    /// The usual load: whole words that were written before, all of one buffer or of shared memory. None, and nothing done,
-    /// where it is another.
+    /// The fast path of a load: whole words that are defined, all in one buffer or in shared memory. None, and nothing done, for
+    /// any other load.
     fn load_words(
         &mut self,
         pc: Pc,
@@ -309,7 +309,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         faults
     }
 
-    /// Tells the monitor, and notes what went wrong.
+    /// Passes an access to the monitor, and reports its faults.
     #[inline(always)]
     pub(super) fn accessed(
         &mut self,
@@ -436,7 +436,7 @@ fn store_words_global(
     left
 }
 
-/// Any access, lane by lane. A refused load gives all ones: a NaN in every float type.
+/// Loads any elements, lane by lane. An invalid load gives all ones: a NaN in every float type.
 fn load_lanes(
     memory: &impl LaneMemory,
     registers: &mut Registers,
@@ -472,7 +472,7 @@ fn load_lanes(
     faults
 }
 
-/// A loaded value as its register holds it.
+/// Extends a loaded value to the width of its register.
 fn extend(value: u64, elements: &Elements) -> u64 {
     let element = elements.element;
     if !element.signed || element.bytes == 8 {

@@ -1,5 +1,5 @@
-//! Loads and stores that only move values. That a value is uninitialised moves along with it, and is told where it leaves the
-//! thread's own memory or is used.
+//! Loads and stores that only move values. An uninitialised value carries its poison along, and is reported where it leaves
+//! the thread's own memory or is used.
 
 use super::memory::AccessInfo;
 use crate::finding::{AccessKind, FindingKind, Space};

@@ -13,7 +13,7 @@ const MAX_PRINTED: usize = 1 << 16;
 /// Longest string that is read from memory.
 const MAX_STRING: u64 = 1 << 12;
 
-/// A conversion such as `%-8.3f`.
+/// A conversion specification such as `%-8.3f`.
 #[derive(Debug, PartialEq)]
 struct Spec {
     left: bool,
@@ -56,7 +56,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// Reads through a generic address; None where nothing is.
+    /// Reads through a generic address; None if the address is invalid.
     fn peek(&self, lane: usize, address: u64, bytes: u32) -> Option<u64> {
         fn read(memory: &impl LaneMemory, lane: usize, address: u64, bytes: u32) -> Option<u64> {
             let place = memory.check(lane, address, bytes, false).ok()?;
@@ -73,7 +73,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// An `assert` has failed: its text becomes a finding.
+    /// Reports a failed `assert` with its text.
     pub(super) fn assert_fail(&mut self, pc: Pc, mask: u32, message: u32) {
         let lane = mask.trailing_zeros() as usize;
         let text = self.string(lane, self.argument(lane, message, 8));
@@ -91,7 +91,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 }
 
-/// The format with its arguments put in. `next` gives the next argument of so many bytes.
+/// Expands the format. `next` gives the next argument, of so many bytes.
 fn expand(
     format: &str,
     mut next: impl FnMut(u32) -> u64,

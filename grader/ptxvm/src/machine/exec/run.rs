@@ -8,7 +8,7 @@ use crate::machine::monitor::{Monitor, Step};
 use crate::machine::warp::simt_stack::StackEntry;
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// Runs until there is a reason to pause, such as `slice` instructions.
+    /// Executes until there is a reason to yield, such as `slice` instructions.
     pub fn run(&mut self, slice: u64) -> YieldReason {
         let env = self.env;
         let code = env.program.code.as_slice();
@@ -261,7 +261,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// Tells the monitor which instruction comes next.
+    /// Announces the next instruction to the monitor.
     pub(super) fn before(&mut self, pc: Pc, mask: u32) {
         let instr = &self.env.program.code[pc as usize];
         let BlockState { monitor, shared, .. } = &mut *self.state;

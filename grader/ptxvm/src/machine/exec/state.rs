@@ -1,4 +1,4 @@
-//! What the warps of a block share, and one of them at work.
+//! The state that the warps of a block share, and the executor of one warp.
 
 use crate::finding::FindingKind;
 use crate::finding::Log;
@@ -22,7 +22,7 @@ pub(crate) struct Env<'a> {
     pub params: &'a Flat,
     pub block_size: [u32; 3],
     pub budget: u64,
-    /// Of a cooperative launch, what `%envreg1` and `%envreg2` point to; else 0.
+    /// Address that `%envreg1` and `%envreg2` hold in a cooperative launch; 0 in any other.
     pub workspace: u64,
     pub simd: &'static Simd,
 }
@@ -38,12 +38,12 @@ pub(crate) struct BlockState<M> {
     pub mbarriers: Mbarriers,
     /// Asynchronous copies of each warp.
     pub copies: Vec<Copies>,
-    /// What warps that spin wait for.
+    /// The values that spinning warps have read and wait to see changed.
     pub polled: Vec<PolledValue>,
 }
 
 impl<M> BlockState<M> {
-    /// For blocks of so many warps, none of which has begun.
+    /// The state for blocks of `warps` warps, before the first of them begins.
     pub fn new(warps: u32, monitor: M) -> Self {
         Self {
             shared: Flat::default(),
@@ -58,7 +58,7 @@ impl<M> BlockState<M> {
         }
     }
 
-    /// A block begins with these contents of its shared memory.
+    /// Prepares for a block with these coordinates and initial contents of shared memory.
     pub fn begin(&mut self, coordinates: [u32; 3], shared: &Flat) {
         self.coordinates = coordinates;
         self.shared.reset_from(shared);
@@ -68,28 +68,28 @@ impl<M> BlockState<M> {
     }
 }
 
-/// Why a warp stopped.
+/// Why a warp gave up control to the scheduler of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum YieldReason {
     Done,
-    /// Others may run.
+    /// Its time slice is over.
     Slice,
-    /// It waits in a loop for somebody else.
+    /// It waits in a loop for another thread.
     Spins,
-    /// Arrived at a barrier: the block decides whether it waits.
+    /// It has arrived at a barrier; the block decides whether it waits.
     Barrier {
         bar: Pc,
         id: u32,
         threads: Option<u32>,
     },
-    /// The budget is spent.
+    /// Its instruction budget is spent.
     Endless,
 }
 
-/// Instructions of a warp before another one gets its turn: lets one warp wait for what another writes.
+/// Instructions of a warp before another one runs, so that one warp can wait for what another writes.
 pub(crate) const SLICE: u64 = 1 << 14;
 
-/// One warp at work.
+/// The executor of one warp.
 pub(crate) struct Machine<'m, 'e, M> {
     pub env: &'m Env<'e>,
     pub state: &'m mut BlockState<M>,
@@ -97,7 +97,7 @@ pub(crate) struct Machine<'m, 'e, M> {
 }
 
 impl<M> Machine<'_, '_, M> {
-    /// Lanes of the running split that an instruction is for.
+    /// The active lanes of the running stack entry that the guard lets execute.
     pub(super) fn active(&self, guard: Option<Guard>) -> u32 {
         let mask = self.warp.current.mask;
         match guard {
@@ -111,7 +111,7 @@ impl<M> Machine<'_, '_, M> {
         if guard.negated { !p } else { p }
     }
 
-    /// Notes a finding of the lanes of a mask.
+    /// Records a finding of the lanes of a mask.
     pub(super) fn record(&mut self, kind: FindingKind, pc: Pc, mask: u32) {
         let thread = self.warp.index * 32 + mask.trailing_zeros();
         self.state.log.record(kind, pc, thread, mask.count_ones());

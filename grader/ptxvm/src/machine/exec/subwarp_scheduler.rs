@@ -1,4 +1,4 @@
-//! Parts of a warp take turns, and lanes that spin let others go on.
+//! Schedules the subwarps of a diverged warp, and lets other lanes run while some spin.
 
 use std::collections::hash_map::Entry;
 
@@ -13,7 +13,7 @@ use crate::machine::warp::subwarp::SubwarpState;
 use crate::memory::lane_memory::LaneMemory;
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// The warp has its turn: what it has waited for, it looks at itself.
+    /// Begins a time slice. The warp no longer needs to be woken by what it polled before: it reads it itself now.
     pub(super) fn begin_slice(&mut self, slice_end: u64) {
         if !self.state.polled.is_empty() {
             let index = self.warp.index;
@@ -22,7 +22,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.plan_check(slice_end);
     }
 
-    /// Sets when the next call of [`Self::check_schedule`] is due.
+    /// Sets after how many instructions [`Self::check_schedule`] is due.
     pub(super) fn plan_check(&mut self, slice_end: u64) {
         let spin = &mut self.warp.spin;
         let next = slice_end.min(spin.next_probe);
@@ -33,7 +33,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         };
     }
 
-    /// After a branch, when it is due. Why the warp pauses, if it does.
+    /// The scheduling decisions that are due after a branch: probes for spinning lanes, the end of the slice, the turn of another
+    /// subwarp. The reason to yield, if there is one.
     pub(super) fn check_schedule(&mut self, slice_end: u64) -> Option<YieldReason> {
         let executed = self.warp.executed;
         if self.warp.spin.probe.is_some() {
@@ -74,8 +75,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         None
     }
 
-    /// The running lanes wait for somebody. That may be another warp, so others get their turn first; in the end those lanes of
-    /// the warp go on that wait for them. True if the warp has nothing else to do.
+    /// The running lanes spin. They may wait for another warp, so the others run first; if that does not help, the lanes of this
+    /// warp that wait for the spinning ones to reconverge are split off. True if the warp can do nothing but spin.
     pub(super) fn spins(&mut self, ran: u32) -> bool {
         let warp = &mut *self.warp;
         warp.spin.note_spinning(warp.executed);
@@ -102,7 +103,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         true
     }
 
-    /// Takes up another part, after the running one has ended or was put aside; false if there is none, and the warp has ended.
+    /// Resumes another subwarp, after the running one has exited or was suspended; false if there is none, and the warp has
+    /// exited.
     pub(super) fn switch(&mut self) -> bool {
         let index = match self.warp.next_ready() {
             Some(index) => index,
@@ -117,17 +119,18 @@ impl<M: Monitor> Machine<'_, '_, M> {
         true
     }
 
-    /// Goes on after a split has come to its end; false if the warp has ended.
+    /// Pops the stack at a reconvergence point; false if the warp has exited.
     pub(super) fn go_on(&mut self) -> bool {
         self.warp.pop() || self.switch()
     }
 
-    /// The lanes of a mask end; false if the warp has.
+    /// Retires the lanes of a mask; false if the warp has exited.
     pub(super) fn end_lanes(&mut self, mask: u32) -> bool {
         self.warp.exit(mask) || self.switch()
     }
 
-    /// Before an access while a look is under way: keeps what lies there. `writes`: it may change it.
+    /// Saves for the running probe what lies at the addresses of an access that is about to happen. `polls`: it may wait for
+    /// another thread. `writes`: it may change memory.
     #[cold]
     pub(super) fn probe_access(
         &mut self,
@@ -176,7 +179,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// As [`Self::probe_access`], before bytes of local memory change.
+    /// Like [`Self::probe_access`], for bytes of local memory that are about to change.
     #[cold]
     pub(super) fn probe_local(&mut self, mask: u32, start: u32, size: u32) {
         let Some(probe) = &mut self.warp.spin.probe else { return };
@@ -189,7 +192,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// Whether something that another warp of the block waits for is not as it was when that warp looked.
+    /// Whether an access has changed a value that another warp of the block has polled.
     pub(super) fn changes_polled(&mut self, mask: u32, address: &Address) -> bool {
         let mut changes = false;
         self.each_window(mask, address, |machine, window, mask, addresses| {
@@ -217,7 +220,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         bytes.fold(0, |all, at| all << 8 | u64::from(self.byte(window, lane, at).unwrap_or(0)))
     }
 
-    /// Before something while a look is under way whose effect nobody keeps track of.
+    /// Voids the running probe, before an operation whose effects it does not track.
     pub(super) fn probe_loses_track(&mut self) {
         if let Some(probe) = &mut self.warp.spin.probe {
             probe.lost = true;

@@ -1,7 +1,7 @@
-//! Parts of a warp that wait for each other: at warp operations with a member mask, and at operations of the whole warp or block.
+//! Subwarps that wait for each other: at warp operations with a member mask, and at operations of the whole warp or block.
 //!
-//! PTX ISA 9.7.13 (`bar.warp.sync`) and 9.7.9.6 (`shfl.sync`): a thread waits until all threads of its member mask that have not
-//! ended have come to such an operation with the same mask. They may come to it at different places of the program.
+//! PTX ISA 9.7.13 (`bar.warp.sync`) and 9.7.9.6 (`shfl.sync`): a thread waits until all threads of its member mask that have
+//! not exited execute such an operation with the same mask. They may execute it at different places of the program.
 
 use std::mem::discriminant;
 
@@ -12,7 +12,7 @@ use crate::machine::exec::state::Machine;
 use crate::machine::monitor::Monitor;
 use crate::machine::warp::subwarp::{Subwarp, SubwarpState};
 
-/// What each lane brings to an operation.
+/// The operand of each lane that the others see.
 enum LaneOperand {
     Word(Slot),
     Predicate(Guard),
@@ -30,8 +30,8 @@ fn source(op: &Op) -> Option<LaneOperand> {
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// Lanes of a mask name others that are not here. Those whose masks may still be filled wait for them as parts of their own;
-    /// the others are left.
+    /// Lanes of `mask` name members that are not here. Those whose missing members may still arrive are split off as subwarps
+    /// that wait for them; the remaining lanes are returned.
     pub(super) fn wait_for_members(&mut self, pc: Pc, mask: u32, register: Reg32) -> u32 {
         let named = *self.warp.registers.r(register);
         let (mut rest, mut left) = (mask, mask);
@@ -54,7 +54,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         left
     }
 
-    /// Lets those go on whose whole member mask has come. False if there are none.
+    /// Lets the subwarps go on whose whole member mask has arrived. False if there are none.
     fn complete(&mut self) -> bool {
         let (live, code) = (self.warp.live, &self.env.program.code);
         let operation = |subwarp: &Subwarp| {
@@ -85,7 +85,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         true
     }
 
-    /// Parts that are at different instructions, or came there by different ways, do their operation as one.
+    /// Executes one warp operation jointly for subwarps that are at different instructions, or reached theirs by different paths.
     fn execute_together(&mut self, subwarps: &mut [Subwarp]) {
         let code = self.env.program.code.as_slice();
         let all = subwarps.iter().fold(0, |all, subwarp| all | subwarp.current.mask);
@@ -146,8 +146,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
     }
 
-    /// Whether the instruction at `pc` is one for all lanes of the warp and some have not come yet: then the running part waits
-    /// there, and another one has been taken up.
+    /// Whether the instruction at `pc` is for all lanes of the warp and some have not arrived: then the running subwarp is
+    /// suspended there, and another one runs.
     #[inline(always)]
     pub(super) fn waits_for_all(&mut self, pc: Pc) -> bool {
         !self.warp.others.is_empty() && self.has_to_wait(pc)
@@ -171,7 +171,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         true
     }
 
-    /// No part can go on by itself. The one that does.
+    /// No subwarp can go on by itself: picks the one that goes on without those it waits for.
     pub(super) fn pick_blocked(&mut self) -> usize {
         if self.complete()
             && let Some(index) = self.warp.next_ready()

@@ -22,8 +22,8 @@ fn reduce(op: Redux, a: u32, b: u32) -> u32 {
 }
 
 impl<M: Monitor> Machine<'_, '_, M> {
-    /// Finds with whom each lane of `mask` joins in its next operation, and tells of masks that are wrong. False if all lanes
-    /// that run wait for others.
+    /// Finds which lanes each lane of `mask` joins in the next operation, and reports invalid member masks. False if all running
+    /// lanes have to wait for others.
     pub(super) fn members(&mut self, pc: Pc, mut mask: u32, register: Reg32) -> bool {
         if mask == 0 {
             return true;
@@ -70,7 +70,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         true
     }
 
-    /// Lanes that are not active do not take part, whatever the member mask says.
+    /// Executes a warp operation. Inactive lanes do not take part, whatever the member mask says.
     pub(super) fn warp_operation(&mut self, mask: u32, op: &Op) {
         if mask == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Runs arithmetic: everything that touches registers alone.
+//! Executes arithmetic: every instruction that touches registers alone.
 
 use crate::isa::ir::{Alu, Carry, Instr, Logic, Op, alu};
 use crate::isa::names::{Pred, Reg32, Reg64};

@@ -1,4 +1,4 @@
-//! Where the lanes of a load find single words: the usual case, in which all of them are in one buffer.
+//! Indices of the words that the lanes of a load access, in the usual case where all of them lie in one buffer.
 
 use crate::machine::simd::sets::for_each_set;
 

@@ -1,4 +1,4 @@
-//! What is compiled for several sets of vector instructions, and the choice of one at run time.
+//! Code that is compiled for several SIMD instruction sets, and the choice of one at run time.
 
 pub(crate) mod arith;
 pub(crate) mod dispatch;

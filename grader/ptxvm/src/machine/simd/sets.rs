@@ -2,13 +2,13 @@
 //!
 //! There is none for AVX-512: it made whole kernels 3 to 4 % faster than AVX2 and was a third of the crate's code.
 
-/// Items with the attributes of a set.
+/// Adds the attributes of an instruction set to an item.
 macro_rules! with_features {
     ([$($attribute:tt)*] $($item:tt)*) => { $($attribute)* $($item)* };
 }
 pub(crate) use with_features;
 
-/// Calls a macro for each set, with what stands behind its name, the set's name, and in brackets the set's attributes.
+/// Calls a macro for each instruction set, with the tokens behind its name, the set's name, and the set's attributes in brackets.
 macro_rules! for_each_set {
     ($define:ident $($first:ident)*) => {
         $define!($($first)* baseline []);

@@ -1,13 +1,13 @@
-//! The entries of words of shared memory, and what is done with those of many words at once.
+//! The shadow words of shared memory, and what is done to many of them at once.
 
 use crate::machine::simd::sets::for_each_set;
 
-/// Bits of a mark: an event and a lane.
+/// Bits of a [`ShortAccessId`]: an epoch and a lane.
 pub(crate) const MARK_BITS: u32 = 21;
 /// Bits of a lane.
 pub(crate) const LANE_BITS: u32 = 5;
 
-/// A lane of an event; 0: nobody's.
+/// The number of an epoch, and the lane that made the access; 0 if nobody did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShortAccessId(u32);
 
@@ -29,19 +29,19 @@ impl ShortAccessId {
     }
 }
 
-/// The last accesses of a word: writer, first and latest reader from the lowest bit on.
+/// The last accesses of a word of shared memory: writer, first and latest reader from the lowest bit on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ShadowWord(pub(crate) u64);
 
 impl ShadowWord {
     pub(crate) const WRITER: u32 = 0;
     pub(crate) const READERS: [u32; 2] = [MARK_BITS, 2 * MARK_BITS];
-    /// Bytes of the word have cells of their own, ...
+    /// The bytes of the word have cells of their own, ...
     pub(crate) const SPLIT: u64 = 1 << (3 * MARK_BITS);
-    /// ... or even entries.
+    /// ... or even shadow words.
     pub(crate) const PART: u64 = Self::SPLIT >> 1;
 
-    /// Of a word that is not split.
+    /// A shadow word that is not split.
     #[inline(always)]
     pub fn new(writer: ShortAccessId, readers: [ShortAccessId; 2]) -> Self {
         let [first, second] = readers.map(|access_id| u64::from(access_id.0));
@@ -64,7 +64,7 @@ impl ShadowWord {
         self.0 & Self::SPLIT != 0
     }
 
-    /// Whether nothing happened after the first event but reads of two threads after the second one, as which a third one tells
+    /// Whether nothing has happened after epoch `floor` but reads of two threads after epoch `since`: a third reader tells
     /// nothing new.
     #[inline(always)]
     pub fn is_read(self, floor: u32, since: u32) -> bool {
@@ -72,17 +72,17 @@ impl ShadowWord {
         self.is_unwritten(floor) & (first.min(second) > since)
     }
 
-    /// Whether nobody has written after an event.
+    /// Whether nobody has written after epoch `floor`.
     #[inline(always)]
     fn is_unwritten(self, floor: u32) -> bool {
         !self.is_split() & (self.get(Self::WRITER).epoch() <= floor)
     }
 }
 
-/// Words that are accessed by as many lanes in turn.
+/// Words of a row, which as many consecutive lanes access.
 pub(crate) const ROW: usize = 16;
 
-/// Gives an accessor of each entry to the lanes from that of a mark on.
+/// Sets an accessor of each word to consecutive lanes, the first of which is given.
 #[inline(always)]
 fn note(row: &mut [ShadowWord; ROW], accessor: u32, ShortAccessId(first): ShortAccessId) {
     for (entry, access_id) in row.iter_mut().zip(first..) {
@@ -97,7 +97,7 @@ macro_rules! define_rows {
             use crate::machine::simd::sets::with_features;
 
             with_features!{ $features
-                /// Whether all are as [`ShadowWord::is_read`] asks.
+                /// Whether [`ShadowWord::is_read`] holds for all of them.
                 pub(crate) fn all_read(entries: &[ShadowWord], floor: u32, since: u32) -> bool {
                     // No short cut out of the loop, so that it vectorises.
                     entries.iter().fold(true, |all, entry| all & entry.is_read(floor, since))
@@ -105,8 +105,8 @@ macro_rules! define_rows {
             }
 
             with_features!{ $features
-                /// Notes that the lanes from that of a mark on read a word each. False, and nothing done, if others than lanes of
-                /// the same event have accessed one after `floor`, or more than one has.
+                /// Notes that consecutive lanes read a word each. False, and nothing done, if others than lanes of the same epoch
+                /// have accessed one after `floor`, or more than one has.
                 pub(crate) fn note_reads(row: &mut [ShadowWord; ROW], floor: u32, access_id: ShortAccessId) -> bool {
                     let (mut are_first, mut are_second) = (true, true);
                     for (entry, own) in row.iter().zip(access_id.0..) {
@@ -124,8 +124,8 @@ macro_rules! define_rows {
             }
 
             with_features!{ $features
-                /// Notes that the lanes from that of a mark on write a word each. False, and nothing done, if anybody has accessed
-                /// one after `floor`.
+                /// Notes that consecutive lanes write a word each. False, and nothing done, if any of the words was accessed
+                /// after `floor`.
                 pub(crate) fn note_writes(row: &mut [ShadowWord; ROW], floor: u32, access_id: ShortAccessId) -> bool {
                     let mut free = true;
                     for entry in &*row {

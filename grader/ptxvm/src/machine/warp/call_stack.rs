@@ -1,7 +1,7 @@
-//! The call stack of the lanes of a warp, for functions that may be active more than once in a thread.
+//! The call stack of the lanes of a warp, for functions that may have several activations in a thread.
 //!
-//! A frame of local memory holds the function's parameters, results and variables. The registers of a caller that the call may
-//! lead back to are kept here until it returns. All lanes of a split came through the same calls.
+//! A frame of local memory holds the function's parameters, results and variables. The registers of a caller that the call
+//! may lead back to are saved here until it returns. All lanes of a stack entry came through the same calls.
 
 use crate::lanes::lanes;
 use crate::machine::registers::Registers;

@@ -1,4 +1,4 @@
-//! A warp: its lanes, their divergence, calls, and how they wait for each other.
+//! A warp: its lanes, their divergence and reconvergence, their calls, and how they wait for each other.
 
 pub(crate) mod call_stack;
 pub(crate) mod poison;

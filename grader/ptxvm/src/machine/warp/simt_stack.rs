@@ -1,21 +1,23 @@
-//! The splits of a warp: lanes that run together.
+//! The SIMT reconvergence stack of a warp (Fung and others, "Dynamic Warp Formation and Scheduling for Efficient GPU Control
+//! Flow", 2007): each entry is a set of lanes that run together, with the instruction where they reconverge with others.
 
 use crate::isa::names::Pc;
 
-/// Lanes that run together, up to where they meet others.
+/// An entry of the SIMT stack: lanes that run together until they reconverge with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StackEntry {
     pub pc: Pc,
-    /// Where these lanes stop and the split below goes on; `NO_PC` if they run to the end of their function.
+    /// The reconvergence point, where these lanes stop and the entry below goes on; `NO_PC` if they run to the end of their
+    /// function.
     pub join: Pc,
     pub mask: u32,
 }
 
-/// Why a warp does not run.
+/// Whether a warp can run, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpStatus {
     Ready,
-    /// At the barrier of this number.
+    /// It waits at the barrier with this number.
     Waiting(u32),
     Done,
 }

@@ -1,8 +1,9 @@
-//! Tells whether the lanes that run spin: whether they go around a loop with nothing changing, so that they wait for somebody else.
+//! Detects spinning lanes: lanes that go around a loop without changing anything, so that they wait for another thread.
 //!
-//! Once in a while the registers are kept, and what lies where the lanes then write. If they come back to the same
-//! instruction with the same values in registers and memory, they will do so again until another thread changes what they look at.
-//! Loops that count, or look at a clock, never come back to the same values. They spin if all that they look at with volatile,
+//! From time to time a probe saves the registers, and the old contents of whatever memory the lanes then write. If they
+//! return to the same instruction with the same registers and memory, they will repeat this until another thread changes what
+//! they read: a cycle in the sense of Brent ("An Improved Monte Carlo Factorization Algorithm", 1980), whose algorithm finds
+//! it. Loops that count, or read a clock, never return to the same state. They spin if all that they read by volatile,
 //! relaxed or atomic accesses stays the same for a long time.
 
 use std::collections::HashMap;
@@ -14,47 +15,47 @@ use crate::machine::registers::Registers;
 use crate::machine::warp::simt_stack::StackEntry;
 use crate::program::code::Program;
 
-/// Instructions before the first look at a program that has loops which may wait for others, and at any other.
+/// Instructions before the first probe: of a program with loops that may wait for others, and of any other.
 pub(super) const FIRST_PROBE: (u64, u64) = (1 << 9, 1 << 14);
-/// Instructions between two looks at most.
+/// Instructions between two probes at most.
 const LONGEST_INTERVAL: u64 = 1 << 17;
-/// Instructions between two looks at a warp in which lanes have been found to spin.
+/// Instructions between two probes of a warp in which lanes have been found to spin.
 pub(super) const SHORT_INTERVAL: u64 = 1 << 6;
-/// Instructions that one look may take.
+/// Instructions that one probe may take.
 const PROBE_LENGTH: u64 = 1 << 11;
-/// Instructions of one part of a warp before another gets its turn.
+/// Instructions of one subwarp before another one runs.
 const SUBWARP_SLICE: u64 = 1 << 9;
-/// Turns in which a warp does nothing but spin before its lanes part, though other warps of the block have something to do.
+/// Time slices in which a warp does nothing but spin before it may be split, though other warps of the block can run.
 const IDLE_ROUNDS: u32 = 8;
-/// Instructions after which lanes spin that have seen nothing new, though their registers change.
+/// Instructions after which lanes count as spinning that have read nothing new, though their registers change.
 pub(super) const UNCHANGED_LIMIT: u64 = 1 << 13;
 
-/// When to look, and what is kept.
+/// When a warp is probed next, and the probe that is under way.
 #[derive(Clone, Debug)]
 pub(crate) struct SpinDetector {
     pub(super) first: u64,
     pub(super) interval: u64,
-    /// Instructions of the warp when the next look begins.
+    /// The instruction count of the warp at which the next probe begins.
     pub next_probe: u64,
-    /// Instructions of the warp when the turn of the running part ends.
+    /// The instruction count of the warp at which the slice of the running subwarp ends.
     pub subwarp_slice_end: u64,
-    /// Instructions of the warp when, at the next branch, any of this is due.
+    /// The instruction count of the warp from which on the next branch checks any of this.
     pub next_check: u64,
     pub probe: Option<Box<SpinProbe>>,
-    /// Turns in a row in which parts did nothing but spin.
+    /// How many slices in a row the subwarps did nothing but spin.
     pub idle: usize,
-    /// Lanes that wait may part from those that spin.
+    /// Whether waiting lanes may be split off from those that spin.
     pub may_split: bool,
     /// How often in a row the warp has done nothing but spin.
     pub(super) idle_rounds: u32,
-    /// Lanes that have seen nothing new since so many instructions of the warp.
+    /// Lanes that have read nothing new, and the instruction count of the warp since which that is so.
     pub(super) unchanged_since: Option<(u32, u64)>,
 }
 
-/// A byte of memory: window, lane (in local memory), address.
+/// A byte of memory: its window, the lane (in local memory), and its address.
 pub(super) type Byte = (Window, u8, u64);
 
-/// What a lane found with an access by which it may wait for others.
+/// A value that a lane has read by an access that may wait for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PolledValue {
     /// Index in the block.
@@ -62,42 +63,42 @@ pub(crate) struct PolledValue {
     pub lane: u8,
     pub window: Window,
     pub address: u64,
-    /// Bytes.
+    /// Size of the access in bytes.
     pub size: u32,
     pub value: u64,
 }
 
-/// What is kept for one look.
+/// One probe: a saved state of the running lanes, to which they may return.
 #[derive(Clone, Debug)]
 pub(crate) struct SpinProbe {
     current: StackEntry,
     stack: Vec<StackEntry>,
     registers: Registers,
-    /// What lay where something was written since.
+    /// The old values of all bytes that were written since the state was saved.
     pub bytes: HashMap<Byte, u8>,
-    /// Lanes that ran since, and those that ran in the whole look.
+    /// Lanes that have run since the state was saved, and those that have run in the whole probe.
     pub(super) ran: u32,
     pub(super) ran_at_all: u32,
-    /// Branches in the whole look.
+    /// Branches executed during the probe.
     pub(super) branches: u32,
     pub(super) end: u64,
-    /// What volatile accesses and atomics found, by instruction, each time the same.
+    /// What volatile accesses and atomics have read, by instruction, as long as it stays the same.
     pub polled: HashMap<Pc, Vec<PolledValue>>,
-    /// One of them found something else than before, or something happened that nobody keeps track of.
+    /// One of them has read another value than before.
     pub news: bool,
-    /// Each of `polled` was found again at least once.
+    /// One of them has read the same values again.
     pub again: bool,
     pub lost: bool,
 }
 
-/// What a look has shown.
+/// What a probe has shown so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SpinVerdict {
-    /// Nothing yet.
+    /// The probe goes on.
     Undecided,
-    /// These lanes spin, and this is what they look at.
+    /// These lanes spin, and these are the values that they poll.
     Spinning(u32, Vec<PolledValue>),
-    /// They do not.
+    /// The lanes make progress.
     Busy,
 }
 
@@ -125,7 +126,7 @@ impl SpinDetector {
         spin
     }
 
-    /// A warp begins.
+    /// Forgets everything, for the warp of a new block.
     pub fn restart(&mut self) {
         self.interval = self.first;
         self.next_probe = self.first;
@@ -137,13 +138,13 @@ impl SpinDetector {
         self.unchanged_since = None;
     }
 
-    /// The warp has done nothing but spin, and others get their turn. When that has not helped for a while, it must help itself.
+    /// Notes that the warp has done nothing but spin in its slice. If others have not helped for a while, it may be split.
     pub fn note_idle_round(&mut self) {
         self.idle_rounds += 1;
         self.may_split |= self.idle_rounds >= IDLE_ROUNDS;
     }
 
-    /// Another part runs.
+    /// Ends the probe, because another subwarp runs from here on.
     pub fn switch_subwarp(&mut self, executed: u64) {
         self.probe = None;
         self.subwarp_slice_end = executed + SUBWARP_SLICE;
@@ -151,7 +152,7 @@ impl SpinDetector {
         self.next_check = 0;
     }
 
-    /// After a look that showed lanes at work.
+    /// Ends a probe that has shown progress: the next one comes later.
     pub(super) fn note_progress(&mut self, executed: u64) {
         self.probe = None;
         self.idle_rounds = 0;
@@ -159,7 +160,7 @@ impl SpinDetector {
         self.next_probe = executed + self.interval;
     }
 
-    /// After a look that showed lanes that spin.
+    /// Ends a probe that has shown spinning lanes: the next one comes soon.
     pub fn note_spinning(&mut self, executed: u64) {
         self.probe = None;
         self.interval = SHORT_INTERVAL;
@@ -169,7 +170,7 @@ impl SpinDetector {
 }
 
 impl SpinProbe {
-    /// Keeps how the running lanes are when a warp has executed so many instructions.
+    /// Saves the state of the running lanes when a warp has executed so many instructions.
     pub(super) fn new(
         current: StackEntry,
         stack: &[StackEntry],
@@ -192,7 +193,7 @@ impl SpinProbe {
         }
     }
 
-    /// Whether registers and places are those that were kept.
+    /// Whether the lanes have returned to the saved state, memory aside.
     pub(super) fn is_back(
         &self,
         current: StackEntry,
@@ -208,7 +209,7 @@ impl SpinProbe {
             && kept.q == registers.q
     }
 
-    /// Keeps how things are now.
+    /// Saves the state again.
     pub(super) fn keep(
         &mut self,
         current: StackEntry,

@@ -1,4 +1,4 @@
-//! How a warp looks, once in a while, whether its lanes spin.
+//! Probes of a warp: from time to time it checks whether its lanes spin.
 
 use super::spin_detector::{
     Byte, FIRST_PROBE, SHORT_INTERVAL, SpinProbe, SpinVerdict, UNCHANGED_LIMIT,
@@ -6,12 +6,12 @@ use super::spin_detector::{
 use super::state::Warp;
 
 impl Warp {
-    /// Whether a look may show anything: it is worth it where lanes wait, or where the program has loops that may wait.
+    /// Whether a probe may find anything: only where lanes wait, or the program has loops that may wait.
     pub fn should_probe(&self) -> bool {
         self.current.mask != self.live || self.spin.first == FIRST_PROBE.0
     }
 
-    /// Begins a look.
+    /// Saves the state of the running lanes, to compare it with later ones.
     pub fn begin_probe(&mut self) {
         self.spin.probe = Some(Box::new(SpinProbe::new(
             self.current,
@@ -21,12 +21,12 @@ impl Warp {
         )));
     }
 
-    /// Does without a look for now.
+    /// Postpones the next probe.
     pub fn skip_probe(&mut self) {
         self.spin.next_probe = self.executed + self.spin.interval;
     }
 
-    /// After a branch while a look is under way. `unchanged` tells whether a byte of memory holds this value.
+    /// Continues a probe after a branch. `unchanged` tells whether a byte of memory holds a value.
     pub fn probe(&mut self, unchanged: impl Fn(&Self, Byte, u8) -> bool) -> SpinVerdict {
         let Some(mut probe) = self.spin.probe.take() else { return SpinVerdict::Undecided };
         probe.ran |= self.current.mask;

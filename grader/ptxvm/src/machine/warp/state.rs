@@ -1,4 +1,4 @@
-//! A warp: registers, lanes and the stack of splits that wait to meet again.
+//! A warp: its registers, its lanes, and the SIMT stack of the lanes that wait to reconverge.
 
 use super::simt_stack::{StackEntry, WarpStatus};
 use crate::isa::names::{NO_PC, Pc};
@@ -10,35 +10,35 @@ use crate::machine::warp::subwarp::Subwarp;
 use crate::memory::local::Local;
 use crate::program::code::Program;
 
-/// 32 threads in lockstep.
+/// A warp: 32 threads in lockstep.
 #[derive(Clone, Debug)]
 pub(crate) struct Warp {
     pub registers: Registers,
     pub local: Local,
     pub calls: CallStack,
-    /// The split that runs.
+    /// The stack entry that runs.
     pub current: StackEntry,
-    /// Those that wait, the next to run last.
+    /// The entries that wait, the next to run last.
     pub stack: Vec<StackEntry>,
-    /// Parts of the warp that go their own way; `current` and `stack` are those of the one that runs.
+    /// The subwarps that do not run; `current` and `stack` belong to the running one.
     pub others: Vec<Subwarp>,
-    /// The running part has waited in vain at the instruction that comes next: it goes on without the lanes that are missing.
+    /// The running subwarp has waited in vain at the next instruction, and executes it without the missing lanes.
     pub alone: bool,
-    /// Lanes of other parts that the instruction which comes next is for as well.
+    /// Lanes of other subwarps that take part in the next instruction.
     pub guests: u32,
-    /// Looks for lanes that wait for others in a loop.
+    /// Detects lanes that wait for others in a loop.
     pub spin: SpinDetector,
-    /// Lanes that have not ended.
+    /// Lanes that have not exited.
     pub live: u32,
     pub status: WarpStatus,
-    /// For each lane those that its next warp operation joins: its member mask, as far as these lanes are here and name the
-    /// same one.
+    /// For each lane the lanes that its next warp operation joins: its member mask, restricted to lanes that are active and name
+    /// the same mask.
     pub members: [u32; 32],
     /// Registers that hold uninitialised values on their way to another place.
     pub poisoned: Vec<PoisonedRegister>,
-    /// Instructions so far.
+    /// Instructions that the warp has executed in this block.
     pub executed: u64,
-    /// Index in the block.
+    /// Index of the warp in its block.
     pub index: u32,
 }
 
@@ -63,7 +63,7 @@ impl Warp {
         }
     }
 
-    /// Back to the kernel's first instruction with the given lanes.
+    /// Resets the warp to the kernel's first instruction, with the given lanes live.
     pub fn restart(&mut self, registers: &Registers, index: u32, live: u32) {
         self.registers.reset_from(registers);
         self.local.clear();
@@ -81,7 +81,7 @@ impl Warp {
         self.index = index;
     }
 
-    /// Goes on with the next split that has lanes; false if there is none, or its lanes wait for another part.
+    /// Pops the next stack entry with lanes; false if there is none, or its lanes wait for another subwarp.
     pub fn pop(&mut self) -> bool {
         while let Some(split) = self.stack.pop() {
             if split.mask != 0 {
@@ -96,7 +96,7 @@ impl Warp {
         false
     }
 
-    /// Lanes that do not run end.
+    /// Retires lanes that do not run.
     pub fn retire(&mut self, mask: u32) {
         self.live &= !mask;
         for split in &mut self.stack {
@@ -104,14 +104,14 @@ impl Warp {
         }
     }
 
-    /// The lanes of a mask end; false if no others are left.
+    /// Retires the lanes of a mask; false if no other lanes can run.
     pub fn exit(&mut self, mask: u32) -> bool {
         self.retire(mask);
         self.current.mask &= !mask;
         self.current.mask != 0 || self.pop()
     }
 
-    /// Lanes of `taken` go to `target`, the others of the split to the next instruction; both meet at `join`.
+    /// Diverges: lanes of `taken` go to `target`, the others to the next instruction; both reconverge at `join`.
     pub fn diverge(&mut self, taken: u32, target: Pc, join: Pc) {
         let StackEntry { pc, join: outer, mask } = self.current;
         if join != NO_PC && join != outer {
@@ -127,7 +127,7 @@ impl Warp {
         self.pop();
     }
 
-    /// Where lanes are that do not belong to the running split.
+    /// The place of lanes that do not belong to the running entry.
     pub fn other_pc(&self) -> Option<Pc> {
         let others = self.live & !self.current.mask;
         // The topmost split with a lane is the one that the lane really is in.

@@ -1,8 +1,8 @@
-//! A part of a warp with a stack of its own.
+//! One subwarp: lanes of a warp with a SIMT stack of their own.
 
 use super::simt_stack::StackEntry;
 
-/// Lanes with a stack of their own.
+/// Lanes of a warp with a SIMT stack of their own.
 #[derive(Clone, Debug)]
 pub(crate) struct Subwarp {
     pub current: StackEntry,
@@ -10,28 +10,28 @@ pub(crate) struct Subwarp {
     pub state: SubwarpState,
 }
 
-/// Why a part does not run.
+/// Why a subwarp does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SubwarpState {
-    /// It is another one's turn.
+    /// It could run; another subwarp does.
     Ready,
-    /// At the start of a block where others will come as well.
+    /// It waits at a reconvergence point that other lanes will reach.
     AtJoin,
-    /// At a warp operation, for the other lanes of a member mask.
+    /// It waits at a warp operation for the other lanes of this member mask.
     AtMembers(u32),
-    /// At an operation of the whole warp or block, for all lanes.
+    /// It waits for all lanes at an operation of the whole warp or block.
     AtBarrier,
 }
 
 impl SubwarpState {
-    /// It need not wait for others.
+    /// Whether it can run without further lanes.
     pub fn is_runnable(self) -> bool {
         matches!(self, Self::Ready | Self::AtJoin)
     }
 }
 
 impl Subwarp {
-    /// All lanes that belong to it.
+    /// All lanes of the subwarp, on every level of its stack.
     pub fn lanes(&self) -> u32 {
         lanes_of(self.current, &self.stack)
     }
@@ -41,7 +41,7 @@ pub(super) fn lanes_of(current: StackEntry, stack: &[StackEntry]) -> u32 {
     stack.iter().fold(current.mask, |all, split| all | split.mask)
 }
 
-/// Lanes take in another part, which is at the same place with the same way before it.
+/// Merges another subwarp, which is at the same position with the same stack.
 pub(super) fn merge(current: &mut StackEntry, stack: &mut [StackEntry], other: &Subwarp) {
     current.mask |= other.current.mask;
     for (own, other) in stack.iter_mut().zip(&other.stack) {
@@ -49,7 +49,7 @@ pub(super) fn merge(current: &mut StackEntry, stack: &mut [StackEntry], other: &
     }
 }
 
-/// Whether lanes at the same instruction can go on as one.
+/// Whether lanes and a subwarp can go on as one: they are at the same instruction with the same stack.
 pub(super) fn same_position(current: StackEntry, stack: &[StackEntry], subwarp: &Subwarp) -> bool {
     (current.pc, current.join) == (subwarp.current.pc, subwarp.current.join)
         && same_stack(stack, &subwarp.stack)
@@ -60,7 +60,7 @@ pub(super) fn same_stack(a: &[StackEntry], b: &[StackEntry]) -> bool {
     a.len() == b.len() && a.iter().map(way).eq(b.iter().map(way))
 }
 
-/// Whether a part comes to the place where another one is, because its lanes meet there.
+/// Whether a subwarp will reach the place where another one waits, because it is on the subwarp's stack.
 pub(super) fn will_reach(subwarp: &Subwarp, there: StackEntry, way: &[StackEntry]) -> bool {
     subwarp.stack.get(way.len()).is_some_and(|split| {
         split.mask != 0

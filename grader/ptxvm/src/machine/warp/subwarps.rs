@@ -1,10 +1,10 @@
-//! Parts of a warp that go their own way ("Independent Thread Scheduling", CUDA C++ Programming Guide).
+//! Subwarps: parts of a warp that are scheduled independently ("Independent Thread Scheduling", CUDA C++ Programming Guide).
 //!
-//! Most warps have one part: lanes wait where branches meet until all of them have come. That is not enough where lanes wait for
-//! each other: a lane that spins until another one has left a lock keeps that one from going on to leave it. Then the warp falls
-//! apart: those that spin and those that waited for them are parts with stacks of their own, which take turns. A part that comes
-//! to a place where another one will come waits there, and both are one again; so are parts that meet at the same
-//! instruction.
+//! Most warps are one subwarp: after a branch, lanes wait at its reconvergence point until all of them have arrived. That is
+//! not enough where lanes wait for each other: a lane that spins on a lock keeps the lane that holds it from going on to
+//! release it. Then the warp is split: the lanes that spin and those that waited for them become subwarps with SIMT stacks of
+//! their own, which take turns. A subwarp that arrives at a reconvergence point which another one will reach waits there, and
+//! the two are merged; so are subwarps that arrive at the same instruction.
 
 use super::subwarp::{Subwarp, SubwarpState, lanes_of, merge, same_position, will_reach};
 use crate::isa::names::Pc;
@@ -12,13 +12,13 @@ use crate::machine::warp::simt_stack::{StackEntry, WarpStatus};
 use crate::machine::warp::state::Warp;
 
 impl Warp {
-    /// Lanes of the running part.
+    /// The lanes of the running subwarp.
     pub fn subwarp(&self) -> u32 {
         lanes_of(self.current, &self.stack)
     }
 
-    /// After all lanes of the running part have come to a place where branches meet: true if they go on, and false if they wait
-    /// for another part that will come there.
+    /// All lanes of the running subwarp have arrived at a reconvergence point: true if they go on, false if they wait for another
+    /// subwarp that will reach it.
     pub fn arrive(&mut self) -> bool {
         let (current, stack) = (self.current, &self.stack);
         let here = |subwarp: &Subwarp| {
@@ -35,13 +35,13 @@ impl Warp {
         !comes
     }
 
-    /// The running part takes in another one.
+    /// Merges another subwarp into the running one.
     fn merge(&mut self, index: usize) {
         let subwarp = self.others.remove(index);
         merge(&mut self.current, &mut self.stack, &subwarp);
     }
 
-    /// The running part stops; another one, or the same again, has to be taken up.
+    /// Suspends the running subwarp; another one, or the same, has to be resumed.
     pub fn suspend(&mut self, state: SubwarpState) {
         let subwarp =
             Subwarp { current: self.current, stack: std::mem::take(&mut self.stack), state };
@@ -49,7 +49,7 @@ impl Warp {
         self.add_subwarp(subwarp);
     }
 
-    /// Adds a part that does not run; one that is at the same place takes it in.
+    /// Adds a suspended subwarp, or merges it into one at the same position.
     pub fn add_subwarp(&mut self, subwarp: Subwarp) {
         let same = |other: &&mut Subwarp| {
             other.state == subwarp.state && same_position(subwarp.current, &subwarp.stack, other)
@@ -60,7 +60,7 @@ impl Warp {
         }
     }
 
-    /// Takes lanes out of the running part. None of them has a place above the running split.
+    /// Splits lanes off the running subwarp. None of them may be above the running stack entry.
     pub fn split_off(&mut self, mask: u32) -> Subwarp {
         let take = |split: &mut StackEntry| {
             let taken = StackEntry { mask: split.mask & mask, ..*split };
@@ -72,7 +72,7 @@ impl Warp {
         Subwarp { current, stack, state: SubwarpState::Ready }
     }
 
-    /// Lanes of the running part that wait become a part of their own, which goes on from where they wait.
+    /// Makes waiting lanes of the running subwarp a subwarp of their own, which goes on from where they wait.
     pub fn split_off_waiting(&mut self, waiting: u32) {
         let mut subwarp = self.split_off(waiting);
         while subwarp.current.mask == 0 {
@@ -82,14 +82,14 @@ impl Warp {
         self.add_subwarp(subwarp);
     }
 
-    /// Takes up a part, after the running one was put aside or has ended.
+    /// Resumes a subwarp, after the running one was suspended or has exited.
     pub fn resume_subwarp(&mut self, index: usize) {
         let subwarp = self.others.remove(index);
         (self.current, self.stack) = (subwarp.current, subwarp.stack);
         self.status = WarpStatus::Ready;
     }
 
-    /// The first part that can go on. Parts that wait where branches meet can if nobody else comes there any more.
+    /// The first subwarp that can run. One that waits at a reconvergence point can, if no other will reach that point.
     pub fn next_ready(&self) -> Option<usize> {
         self.others.iter().position(|subwarp| match subwarp.state {
             SubwarpState::Ready => true,
@@ -100,7 +100,7 @@ impl Warp {
         })
     }
 
-    /// Lets the parts that wait for others where branches meet go on without them. False if there is none.
+    /// Lets the subwarps that wait at reconvergence points go on without the others. False if there is none.
     pub fn release_joins(&mut self) -> bool {
         let mut any = false;
         for subwarp in &mut self.others {
@@ -112,8 +112,8 @@ impl Warp {
         any
     }
 
-    /// Whether some of these lanes are on a way of their own, so that they may come to where the running part is: in another part,
-    /// or in the other side of a branch.
+    /// Whether some of these lanes may still arrive where the running subwarp is: they are in another subwarp, or on the other
+    /// side of a branch.
     pub fn may_arrive(&self, lanes: u32) -> bool {
         if self.others.iter().any(|subwarp| subwarp.lanes() & lanes != 0) {
             return true;
@@ -130,7 +130,7 @@ impl Warp {
         false
     }
 
-    /// Lanes that wait at an operation for all lanes, the same one.
+    /// The lanes that wait at the operation at `pc`, which is for all lanes.
     pub fn at_barrier(&self, pc: Pc) -> u32 {
         let there = |subwarp: &&Subwarp| {
             subwarp.state == SubwarpState::AtBarrier && subwarp.current.pc == pc
@@ -138,7 +138,7 @@ impl Warp {
         self.others.iter().filter(there).fold(0, |all, subwarp| all | subwarp.current.mask)
     }
 
-    /// All lanes have come to the operation at `pc`, where the running part is. Parts with another way before them go on from the
+    /// All lanes have arrived at the operation at `pc`, where the running subwarp is. Subwarps with another stack go on from the
     /// next instruction by themselves.
     pub fn converge(&mut self, pc: Pc) {
         let mut index = 0;

@@ -18,7 +18,7 @@ struct Emitter {
     locks: bool,
 }
 
-/// Writes a line.
+/// Appends a formatted line to the text of the kernel.
 macro_rules! line {
     ($emitter:expr, $($words:tt)*) => {
         writeln!($emitter.text, $($words)*).expect("a string takes everything")

@@ -15,7 +15,7 @@ enum Flow {
     Break,
     Continue,
     Return,
-    /// For the others.
+    /// The lane waits for others at an operation of the warp.
     Wait(Meeting),
 }
 

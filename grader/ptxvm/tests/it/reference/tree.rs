@@ -29,7 +29,7 @@ pub enum Operation {
     MulHigh,
     AddFloat,
     MulFloat,
-    /// Of 16-bit halves.
+    /// Adds the two 16-bit halves of a word separately.
     AddPairs,
     MinPairsSigned,
     /// All ones where a half float is less.
@@ -120,7 +120,7 @@ struct Place {
 
 struct Generator {
     state: u64,
-    /// Numbers given out.
+    /// How many numbers have been given out.
     numbers: u32,
     /// The function is made, and may be called.
     has_function: bool,

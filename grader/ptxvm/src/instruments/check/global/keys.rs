@@ -1,4 +1,4 @@
-//! The numbers by which pages of global memory are found.
+//! The keys by which pages of shadow memory are found.
 
 use crate::instruments::check::global::pages::PAGE;
 

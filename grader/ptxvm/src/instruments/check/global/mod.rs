@@ -1,4 +1,4 @@
-//! What is known of global memory.
+//! The checks of races in global memory, with their shadow memory.
 
 pub(crate) mod keys;
 pub(crate) mod packed;

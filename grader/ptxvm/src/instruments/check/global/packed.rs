@@ -1,8 +1,8 @@
-//! Pages that were put aside, in as few bytes as they can be written with.
+//! Compression of pages that are not in use.
 //!
-//! Neighbouring threads have neighbouring stamps, so a column of them is mostly made of runs, in which each number is as far from the
-//! one before as that is from its own predecessor. Where it is not, each number gets as many bits as the range of all of them needs,
-//! or as the lane and a number among the events of the page need.
+//! Neighbouring threads have neighbouring access ids, so a column of them consists mostly of arithmetic progressions, which
+//! are stored as runs. Elsewhere each number gets as many bits as the range of all numbers needs, or as the lane and a number
+//! among the epochs of the page need.
 
 #[cfg(test)]
 mod tests;
@@ -11,16 +11,16 @@ use crate::instruments::check::epochs::{AccessId, LANE_BITS};
 use crate::instruments::check::global::pages::PageColumn;
 use crate::instruments::check::global::pages::{AccessIds, PAGE, Page, Values};
 
-/// Says that runs follow, where otherwise the bits of a number (at most 32) are said ...
+/// Marks a column of runs, where otherwise the bits of a number (at most 32) stand ...
 const RUNS: u8 = 33;
-/// ... or that a list of events does.
+/// ... or a column with a list of epochs.
 const EVENTS: u8 = 34;
-/// Bytes of a column for which no shorter way is looked for.
+/// A column of so few bytes is not compressed further.
 const SHORT: usize = 32;
-/// Bit of a page's first byte that says whether there are atomic writers; the unit's size lies below.
+/// The bit of a page's first byte that says whether there are strong writers; the unit's size lies below.
 const STRONG: u8 = 8;
 
-/// The stamps and values of a page in bytes.
+/// Compresses the access ids and values of a page.
 pub(crate) fn pack(page: &Page) -> Box<[u8]> {
     let Page { writers, values, strong_writers, readers } = page;
     let strong = strong_writers.as_deref();
@@ -36,7 +36,7 @@ pub(crate) fn pack(page: &Page) -> Box<[u8]> {
     out.into()
 }
 
-/// What [`pack`] was given.
+/// Restores the page that [`pack`] compressed.
 pub(crate) fn unpack(bytes: &[u8]) -> Page {
     let mut from = bytes;
     let head = byte(&mut from);
@@ -54,7 +54,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> Page {
     Page { writers: AccessIds::from_column(&writers), values, strong_writers, readers }
 }
 
-/// Gives the stamps of a packed page other events.
+/// Changes the access ids of a packed page.
 pub(crate) fn change(bytes: &mut Box<[u8]>, change: &mut dyn FnMut(&mut AccessId)) {
     let mut page = unpack(bytes);
     let mut changed = false;
@@ -68,7 +68,7 @@ pub(crate) fn change(bytes: &mut Box<[u8]>, change: &mut dyn FnMut(&mut AccessId
     }
 }
 
-/// Writes a column by itself or by its distance from another one, whichever is shorter: who writes a unit has often read it.
+/// Writes a column, or its difference from another one if that is shorter: who writes a unit has often read it.
 fn write_beside(column: &PageColumn, other: &PageColumn, out: &mut Vec<u8>) {
     let start = out.len();
     out.push(0);
@@ -90,7 +90,7 @@ fn read_beside(other: &PageColumn, from: &mut &[u8]) -> PageColumn {
     if is_distance { std::array::from_fn(|at| column[at].wrapping_add(other[at])) } else { column }
 }
 
-/// Writes a column in the shortest way.
+/// Writes a column with the shortest of the encodings.
 fn write(column: &PageColumn, out: &mut Vec<u8>) {
     let start = out.len();
     write_runs(column, out);
@@ -147,7 +147,7 @@ fn by_events(column: &PageColumn) -> Vec<u8> {
     out
 }
 
-/// Bits that tell so many things apart.
+/// How many bits tell so many things apart.
 fn bits_of(count: usize) -> u32 {
     usize::BITS - count.saturating_sub(1).leading_zeros()
 }

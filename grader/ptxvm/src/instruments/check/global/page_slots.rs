@@ -1,4 +1,4 @@
-//! Pages of the shadow of global memory, as they are accessed or put aside.
+//! The slots of the page table of shadow memory: each holds a page that is open for accesses, or a packed one.
 
 use crate::instruments::check::epochs::{AccessId, EpochTable};
 use crate::instruments::check::global::packed;
@@ -6,7 +6,7 @@ use crate::instruments::check::global::pages::Page;
 use crate::instruments::check::table::HEADER;
 use crate::instruments::check::table::Table;
 
-/// A page, as it is accessed or put aside.
+/// A page, open for accesses or packed.
 #[derive(Debug)]
 pub(crate) enum PageSlot {
     Open(Box<Page>),
@@ -22,7 +22,7 @@ impl PageSlot {
         }
     }
 
-    /// The page, ready for an access. `held` counts bytes.
+    /// The page, open for an access. `held` counts bytes.
     fn open(&mut self, held: &mut usize) -> &mut Page {
         if let Self::Packed(bytes) = self {
             let page = packed::unpack(bytes);
@@ -35,7 +35,7 @@ impl PageSlot {
         }
     }
 
-    /// Puts the page aside, if that makes it smaller.
+    /// Packs the page, if that makes it smaller.
     pub fn pack(&mut self) {
         if let Self::Open(page) = self {
             let packed = packed::pack(page);
@@ -64,7 +64,7 @@ impl PageSlot {
         }
     }
 
-    /// Gives the stamps other events.
+    /// Changes the access ids of the page.
     pub fn change(&mut self, change: &mut dyn FnMut(&mut AccessId)) {
         match self {
             Self::Open(page) => page.access_ids().for_each(change),
@@ -73,10 +73,10 @@ impl PageSlot {
     }
 }
 
-/// Pages by their keys.
+/// The page table: pages by their keys.
 pub(crate) type Pages = Table<PageSlot>;
 
-/// The page of a key, ready for an access. `held` counts bytes.
+/// The page of a key, open for an access. `held` counts bytes.
 pub(crate) fn open<'p>(pages: &'p mut Pages, key: u64, held: &mut usize) -> &'p mut Page {
     let slot = pages.entry(key).or_insert_with(|| {
         let page = Box::<Page>::default();

@@ -1,8 +1,9 @@
-//! What is known of a stretch of global memory: who read and wrote each unit of it last.
+//! A page of shadow memory for global memory: who read and wrote each unit of it last.
 //!
-//! A page begins with one stamp for each 16 units, which says that they belong to lanes of one warp in turn: so it is
-//! where neighbouring threads access neighbouring elements, be it in tiles. Where that does not hold, a unit gets a byte that names a lane
-//! and one of seven events, and where these do not suffice, a stamp of its own.
+//! A page begins with one access id for each row of 16 units, which says that the units belong to consecutive lanes of one
+//! warp: that is so where neighbouring threads access neighbouring elements, also in tiles. Where it is not, the page is
+//! encoded with a dictionary: a unit gets a byte that names a lane and one of seven epochs. Where these do not suffice, each
+//! unit gets an access id of its own.
 
 use crate::instruments::check::epochs::AccessId;
 use crate::instruments::check::table::HEADER;
@@ -12,14 +13,14 @@ pub(crate) const PAGE: usize = 128;
 /// A number for each unit of a page.
 pub(crate) type PageColumn = [u32; PAGE];
 
-/// Units of a row: one for each of so many lanes. Tiles are often 16 threads wide.
+/// Units of a row, one for each of as many lanes. Tiles are often 16 threads wide.
 pub(crate) const ROW: usize = 16;
 /// Lanes of a warp.
 const LANES: u32 = 32;
-/// Events that a byte can name beside a lane; the first is nobody.
+/// Epochs in the dictionary of a page; the first is nobody.
 const DICTIONARY: usize = 8;
 
-/// Bytes that name one of a few events, and a lane.
+/// Access ids by a dictionary: for each unit a byte that names an epoch of the dictionary and a lane.
 #[derive(Debug)]
 struct DictionaryIds {
     epochs: [AccessId; DICTIONARY],
@@ -42,7 +43,7 @@ impl DictionaryIds {
         self.epochs[usize::from(code >> 5)].with_lane(u32::from(code & 31))
     }
 
-    /// Gives up events that no unit has any more.
+    /// Drops epochs that no unit has any more.
     fn drop_unused(&mut self) {
         let used = self.codes.iter().fold(1u8, |used, code| used | 1 << (code >> 5));
         for (epoch, access_id) in self.epochs.iter_mut().enumerate() {
@@ -53,13 +54,13 @@ impl DictionaryIds {
     }
 }
 
-/// A stamp for each unit of a page.
+/// An access id for each unit of a page.
 #[derive(Debug)]
 pub(crate) struct AccessIds(IdEncoding);
 
 #[derive(Debug)]
 enum IdEncoding {
-    /// The stamp of each row's first unit; the lanes of the others follow, round in a circle. Or nobody's.
+    /// The id of each row's first unit; the lanes of the other units follow, modulo 32. Or nobody's.
     Rows([AccessId; PAGE / ROW]),
     DictionaryIds(Box<DictionaryIds>),
     Plain(Box<[AccessId; PAGE]>),
@@ -80,7 +81,7 @@ impl AccessIds {
         }
     }
 
-    /// Sets the stamp of one unit; the bytes that this took.
+    /// Sets the id of one unit; returns the bytes that this took.
     pub fn set(&mut self, at: usize, access_id: AccessId) -> usize {
         let before = self.heap();
         self.put(at, access_id);
@@ -121,7 +122,7 @@ impl AccessIds {
         }
     }
 
-    /// The stamp of a row's first unit, which tells the others; None if they have stamps of their own.
+    /// The id of a row's first unit, from which the others follow; None if they have ids of their own.
     pub fn row(&self, row: usize) -> Option<AccessId> {
         match &self.0 {
             IdEncoding::Rows(rows) => Some(rows[row]),
@@ -129,19 +130,19 @@ impl AccessIds {
         }
     }
 
-    /// Sets a whole row by the stamp of its first unit. Only where `row` is known.
+    /// Sets a whole row by the id of its first unit. Only if `row` is known.
     pub fn set_row(&mut self, row: usize, access_id: AccessId) {
         if let IdEncoding::Rows(rows) = &mut self.0 {
             rows[row] = access_id;
         }
     }
 
-    /// The bits of all stamps.
+    /// The bits of all ids.
     pub fn column(&self) -> PageColumn {
         std::array::from_fn(|at| self.get(at).bits())
     }
 
-    /// The stamps with these bits.
+    /// The ids with these bits.
     pub fn from_column(column: &PageColumn) -> Self {
         let rows = std::array::from_fn(|row| AccessId::from_bits(column[row * ROW]));
         let access_ids = Self(IdEncoding::Rows(rows));
@@ -155,14 +156,14 @@ impl AccessIds {
         access_ids
     }
 
-    /// Takes as little room as it can, with stamps that are changed so where units have their own.
+    /// Re-encodes the ids in as little memory as possible, after changing them if units have their own.
     pub fn compact(&mut self, change: impl Fn(AccessId) -> AccessId) {
         if self.heap() != 0 {
             *self = Self::from_column(&std::array::from_fn(|at| change(self.get(at)).bits()));
         }
     }
 
-    /// All stamps, or what stands for them, to be given other events.
+    /// All ids, or what stands for them, to be renumbered.
     pub fn all(&mut self) -> impl Iterator<Item = &mut AccessId> {
         match &mut self.0 {
             IdEncoding::Rows(rows) => rows.iter_mut(),
@@ -181,12 +182,12 @@ impl AccessIds {
     }
 }
 
-/// A unit's stamp by that of its row.
+/// The id of a unit, by that of its row.
 fn unit_of_row(row: AccessId, at: usize) -> AccessId {
     if row.is_nobody() { row } else { row.with_lane((row.lane() + (at % ROW) as u32) % LANES) }
 }
 
-/// What lies in each unit of a page, in as many bytes as a unit has.
+/// The value of each unit of a page, in as many bytes as a unit has.
 #[derive(Debug, Default)]
 pub(crate) enum Values {
     #[default]
@@ -206,7 +207,7 @@ impl Values {
         }
     }
 
-    /// Sets the value of one unit; the bytes that this took. `unit` is the size in bytes, the same for all of a page.
+    /// Sets the value of one unit; returns the bytes that this took. `unit` is its size in bytes, the same for all of a page.
     pub fn set(&mut self, at: usize, unit: u32, value: u32) -> usize {
         let grown = self.make_room(unit);
         match self {
@@ -218,7 +219,7 @@ impl Values {
         grown
     }
 
-    /// Sets the values of a row, likewise.
+    /// Sets the values of a row; returns the bytes that this took.
     pub fn set_row(&mut self, row: usize, unit: u32, value: impl Fn(usize) -> u32) -> usize {
         let grown = self.make_room(unit);
         let new: [u32; ROW] = std::array::from_fn(value);
@@ -232,7 +233,7 @@ impl Values {
         grown
     }
 
-    /// The bytes that this took.
+    /// Allocates the values if there are none; returns the bytes that this took.
     fn make_room(&mut self, unit: u32) -> usize {
         if !matches!(self, Self::None) {
             return 0;
@@ -245,7 +246,7 @@ impl Values {
         self.heap()
     }
 
-    /// All values.
+    /// The values of all units of the page.
     pub fn column(&self) -> PageColumn {
         std::array::from_fn(|at| self.get(at))
     }
@@ -266,7 +267,7 @@ impl Values {
     }
 }
 
-/// What is known of the units of a page.
+/// The last accesses of the units of a page.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     /// The last plain write, and what it wrote.
@@ -274,7 +275,7 @@ pub(crate) struct Page {
     pub values: Values,
     /// The last atomic or volatile writer: it does not hide a plain one before it.
     pub strong_writers: Option<Box<AccessIds>>,
-    /// Of the readers the first and one of another thread: a writer is at most one of them.
+    /// The first reader, and one of another thread: a writer is at most one of them.
     pub readers: [AccessIds; 2],
 }
 
@@ -292,7 +293,7 @@ impl Page {
         size_of::<Self>() + HEADER + self.writers.heap() + self.values.heap() + strong + readers
     }
 
-    /// All of them.
+    /// All access ids of the page, or what stands for them, to be renumbered.
     pub fn access_ids(&mut self) -> impl Iterator<Item = &mut AccessId> {
         let Self { writers, values: _, strong_writers, readers } = self;
         let strong_writers = strong_writers.iter_mut().flat_map(|access_ids| access_ids.all());

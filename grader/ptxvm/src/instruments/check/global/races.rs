@@ -1,7 +1,8 @@
-//! Races in global memory: between the warps of a block with no barrier between, and between blocks, which only grid barriers and fences order.
+//! Races in global memory: within a block, where no barrier lies between two accesses, and between blocks, which only grid
+//! barriers and fences order.
 //!
-//! Atomics and volatile accesses do not race among themselves, and a plain read beside an atomic is let pass: loops around
-//! `atomicCAS` begin with one. Where a program has fences, `super::sync` knows what they order.
+//! Atomic and volatile accesses do not race among themselves, and a plain read beside an atomic is accepted, because loops
+//! around `atomicCAS` begin with one. Where a program has fences, [`super::super::order`] knows what they order.
 
 #[cfg(test)]
 mod tests;
@@ -24,27 +25,27 @@ use crate::memory::global::Memory;
 use crate::memory::grid_workspace;
 use crate::program::code::Program;
 
-/// Bytes that the shadow may have in any case. One access takes up to 60,000 more where its lanes hit pages far apart.
+/// Bytes that the shadow memory may take in any case. One access takes up to 60,000 more if its lanes hit pages far apart.
 const FIXED: usize = 1 << 14;
-/// Beyond that, halves of a byte for each byte of the buffers that the launch may write. Flags of what is defined take
-/// a quarter, and growing tables need some room. Where several blocks run in parallel, a quarter of a byte must do for theirs.
+/// Beyond that, half bytes for each byte of the buffers that the launch may write. Flags of what is defined take a quarter of a
+/// byte, and growing tables need some room. If several blocks run in parallel, a quarter of a byte is left for each shadow.
 const HALVES: usize = 7;
 
-/// Pages are put aside in vain so often before all is forgotten.
+/// How often pages may be packed in vain before everything is forgotten.
 const MAX_IN_VAIN: u32 = 32;
 
-/// The blocks that a shadow sees.
+/// How the blocks run that a shadow memory sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockExecution {
-    /// One: what earlier ones did is forgotten.
+    /// Each by itself: what earlier blocks did is forgotten.
     Single,
-    /// One after another. What they did is kept, to be compared with later ones.
+    /// One after another. What they did is remembered, to be compared with later ones.
     Sequential,
-    /// The same, but an earlier one may go on.
+    /// Interleaved: an earlier one may go on after a later one has begun.
     Interleaved,
 }
 
-/// What is known of the global memory that kernels may write.
+/// The check of races in the global memory that kernels may write.
 #[derive(Debug)]
 pub(crate) struct GlobalRaces {
     pages: Pages,
@@ -53,24 +54,24 @@ pub(crate) struct GlobalRaces {
     /// Index of the running block from 1.
     block: u32,
     pub(crate) blocks: BlockExecution,
-    /// Words by which blocks order each other.
+    /// The words that blocks synchronise by.
     sync_variables: SyncVariables,
     /// The topmost bit of the barrier of a cooperative grid.
     phase: bool,
-    /// Bytes of the pages.
+    /// Bytes that the pages take.
     held: usize,
-    /// Most bytes of the shadow so far.
+    /// The most bytes that the shadow memory has taken.
     most: usize,
-    /// Bytes of the shadow from which on pages are put aside.
+    /// Size in bytes from which on pages are packed.
     limit: usize,
-    /// Accesses since that was done last.
+    /// Accesses since the shadow memory last shrank.
     accesses: usize,
-    /// How often that was of no use.
+    /// How often that was in vain.
     in_vain: u32,
 }
 
 impl GlobalRaces {
-    /// A shadow that compares blocks with one another only if this host thread runs them all.
+    /// A check that compares blocks with one another only if this host thread runs them all.
     pub fn new(grid: [u32; 3], across_blocks: bool) -> Self {
         Self {
             pages: Pages::default(),
@@ -88,7 +89,7 @@ impl GlobalRaces {
         }
     }
 
-    /// The next accesses are those of block `index`.
+    /// The next accesses belong to block `index`.
     pub fn resume(&mut self, index: u64) {
         self.block = index as u32 + 1;
     }
@@ -103,12 +104,12 @@ impl GlobalRaces {
         self.block
     }
 
-    /// The words by which blocks order each other.
+    /// The words that blocks synchronise by.
     pub(crate) fn sync_variables(&mut self) -> &mut SyncVariables {
         &mut self.sync_variables
     }
 
-    /// A block begins.
+    /// Prepares for a new block.
     pub fn block_start(&mut self) {
         if self.blocks == BlockExecution::Single {
             self.forget();
@@ -116,8 +117,8 @@ impl GlobalRaces {
         }
     }
 
-    /// A block has arrived at the barrier of the grid. With the last one the topmost bit changes: all that came before lies
-    /// before all that follows.
+    /// A block has arrived at the barrier of the grid. With the last block the topmost bit of the word changes: everything before
+    /// happened before everything that follows.
     fn grid_arrival(&mut self, event: &Event, address: u64) {
         let Some((id, offset)) = event.memory.locate(address) else { return };
         let value = event.memory.value(id, offset as u64, 4).unwrap_or(0);
@@ -134,17 +135,17 @@ impl GlobalRaces {
         self.held = 0;
     }
 
-    /// Bytes of the shadow, with what the allocator and the table of pages add.
+    /// Bytes that the shadow memory takes, with the overhead of the allocator and the page table.
     pub fn bytes(&self) -> usize {
         self.held + table_bytes(&self.pages) + self.epochs.bytes()
     }
 
-    /// The most bytes that it had so far, and those of the words by which blocks order each other.
+    /// The most bytes that it has taken, with those of the synchronisation variables.
     pub fn most_bytes(&self) -> usize {
         self.most.max(self.bytes()) + self.sync_variables.bytes(&mut CountedNodes::default())
     }
 
-    /// Gives up events that nobody refers to. Where a block is given, of other blocks only the instructions are kept.
+    /// Drops unused epochs. If a block is given, only the instructions of other blocks' epochs are kept.
     fn compact_epochs(&mut self, block: Option<u32>) {
         let pages = &mut self.pages;
         let fit = self.epochs.keep_used(block, |each| {
@@ -159,7 +160,7 @@ impl GlobalRaces {
         self.count();
     }
 
-    /// Puts pages aside where the shadow has become large for what it is the shadow of.
+    /// Packs pages if the shadow memory has become large in relation to the buffers.
     fn shrink(&mut self, event: &Event) {
         let written: usize = event.memory.written_sizes().flatten().sum();
         let own = written.saturating_add(event.memory.heap_use().bytes as usize);
@@ -205,7 +206,7 @@ impl GlobalRaces {
         }
     }
 
-    /// Puts all pages aside.
+    /// Packs all pages.
     fn pack_pages(&mut self) {
         self.most = self.most.max(self.bytes());
         for page in self.pages.values_mut() {
@@ -214,15 +215,15 @@ impl GlobalRaces {
         self.count();
     }
 
-    /// Puts pages aside before others run in parallel, if there are many. It must not depend on how many others, for on this
-    /// depends what is forgotten later.
+    /// Packs pages, if there are many, before other host threads run blocks in parallel. It must not depend on the number of host
+    /// threads, because it decides what is forgotten later.
     pub fn make_room(&mut self, memory: &Memory) {
         if self.bytes() > memory.written_sizes().flatten().sum::<usize>() {
             self.pack_pages();
         }
     }
 
-    /// Whatever an earlier block did races with what comes. Which of its threads it was is forgotten.
+    /// Forgets the threads of earlier blocks: whatever those did races with what follows, but not which thread it was.
     fn forget_threads(&mut self) {
         self.compact_epochs(Some(self.block));
         for page in self.pages.values_mut() {
@@ -235,7 +236,7 @@ impl GlobalRaces {
         self.held = self.pages.values().map(PageSlot::bytes).sum();
     }
 
-    /// Tells buffer, byte offset, block (from 1) of every plain access so far, and whether it was a write.
+    /// Calls `tell` with buffer, byte offset and block (from 1) of every plain access so far, and whether it was a write.
     pub fn touched(&self, mut tell: impl FnMut(usize, u64, u32, bool)) {
         for (&key, slot) in &self.pages {
             let (buffer, start, unit) = page_place(key);
@@ -364,8 +365,8 @@ impl GlobalRaces {
 }
 
 impl GlobalRaces {
-    /// Sees to the lanes that access the units of whole rows in turn, as lanes usually do, where that conflicts with no earlier
-    /// access. The others.
+    /// Checks and records the lanes that access whole rows of units one after another, as lanes usually do, if they conflict with
+    /// no earlier access. Returns the other lanes.
     fn rows(&mut self, event: &Event, unit: u32, new: &RowAccess) -> u32 {
         let mut left = event.done;
         if event.size != unit || event.strong {
@@ -390,8 +391,8 @@ impl GlobalRaces {
         left
     }
 
-    /// Sees to the row that begins with the unit of a lane. False, and nothing done, where the units are no row, or conflict
-    /// with an earlier access.
+    /// Checks and records the row that begins with the unit of a lane. False, and nothing done, if the units are not a row, or
+    /// conflict with an earlier access.
     fn row(&mut self, event: &Event, unit: u32, begin: usize, new: &RowAccess) -> bool {
         let RowAccess { epoch: current, number, prior } = new;
         let (size, address) = (u64::from(unit), event.addresses[begin]);
@@ -457,33 +458,33 @@ impl GlobalRaces {
     }
 }
 
-/// An access whose lanes may take whole rows.
+/// An access whose lanes may cover whole rows.
 struct RowAccess<'p> {
     epoch: epochs::Epoch,
     number: u32,
     prior: PriorOrder<'p>,
 }
 
-/// What lies before an access.
+/// What happened before an access.
 struct PriorOrder<'p> {
-    /// In its own block.
+    /// The clocks of its own block.
     clocks: &'p Clocks,
     order: &'p HappensBefore,
     program: &'p Program,
 }
 
-/// One access of one unit.
+/// The access of one unit.
 struct UnitAccess {
     access_id: AccessId,
     access: Access,
     kind: AccessKind,
-    /// Bytes.
+    /// Size of a unit of the page in bytes.
     unit: u32,
-    /// What lies there after it.
+    /// The value of the unit after the access.
     value: u32,
 }
 
-/// The conflict of an access with an earlier one, if there is one. Updates the page, and says how many bytes that took.
+/// The race of an access with an earlier one, if there is one. Records the access, and returns how many bytes that took.
 fn visit(
     page: &mut Page,
     at: usize,

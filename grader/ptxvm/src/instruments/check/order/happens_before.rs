@@ -1,15 +1,15 @@
-//! Which accesses lie before which, where threads order themselves by fences, releases and acquires and not only by barriers
-//! (PTX ISA 8.8 and 8.9).
+//! The happens-before order of threads that synchronise by fences, releases and acquires, and not only by barriers (PTX ISA
+//! 8.8 and 8.9).
 //!
-//! What a thread did before a fence lies before what another does after it has read, by a strong access, a strong write that
-//! followed the fence; so does what a thread did before a release of that word. Fences and accesses of block scope order the
-//! threads of their block only. All this is passed on by barriers: a fence before `__syncthreads()` serves a write behind
-//! it, whichever thread writes.
+//! What a thread did before a fence happens before what another does after it has read, by a strong access, a strong write
+//! that followed the fence. The same holds for what a thread did before a release of that word. Fences and accesses of block
+//! scope order the threads of their block only. Barriers pass all this on: after a fence before `__syncthreads()`, a write
+//! behind the barrier releases, whichever thread writes.
 //!
-//! Two things are let pass that the model asks for, because NVIDIA's own code does without them, and GPUs give what it counts
-//! on. Who reads by `volatile` or `atomicAdd` needs no fence: `threadFenceReduction` has none between the count and the
-//! sums of the others. (Reads that are called relaxed need one, or a later acquire.) And what a block learnt from
-//! another's fence it passes on without one of its own, as block 0 does in `cub/grid/grid_barrier.cuh`.
+//! Two things are accepted although the memory model forbids them, because NVIDIA's own code relies on them and GPUs behave
+//! as it expects. A read by `volatile` or `atomicAdd` needs no fence: `threadFenceReduction` has none between the count and
+//! the sums of the others. (Reads that are explicitly relaxed need one, or a later acquire.) And a block passes on what it
+//! learnt from another block's fence without one of its own, as block 0 does in `cub/grid/grid_barrier.cuh`.
 
 use crate::finding::AccessKind;
 use crate::instruments::check::clocks::{Clocks, WARPS};
@@ -27,12 +27,12 @@ use crate::lanes::lanes;
 use crate::machine::monitor::Event;
 use crate::memory::grid_workspace;
 
-/// Bytes that the words of global memory by which threads order each other may take, beside half of the buffers.
+/// Bytes that the synchronisation variables of global memory may take, beside half of the size of the buffers.
 const WORDS: usize = 1 << 20;
-/// Bytes that those of the shared memory of a block may take.
+/// Bytes that the synchronisation variables of a block's shared memory may take.
 const SHARED_WORDS: usize = 1 << 16;
 
-/// What lanes knew at their last fence.
+/// The clocks of lanes at their last fence, each with a mask of lanes.
 #[derive(Debug, Default)]
 struct FenceClocks(Vec<(u32, VectorClock)>);
 
@@ -54,7 +54,7 @@ impl FenceClocks {
         self.0.capacity() * size_of::<(u32, VectorClock)>() + known
     }
 
-    /// What any lane knew.
+    /// The join of all lanes' clocks.
     fn all(&self) -> VectorClock {
         let mut all = VectorClock::default();
         for (_, clock) in &self.0 {
@@ -63,7 +63,7 @@ impl FenceClocks {
         all
     }
 
-    /// What another has fenced already, all lanes may pass on.
+    /// Adds what another thread has fenced already: all lanes may pass it on.
     fn learn(&mut self, clock: &VectorClock) {
         let mut others = u32::MAX;
         for (lanes, own) in &mut self.0 {
@@ -75,7 +75,7 @@ impl FenceClocks {
         }
     }
 
-    /// The lanes have met.
+    /// The lanes have converged: all take the join of their clocks.
     fn meet(&mut self) {
         if self.0.len() > 1 {
             self.set(u32::MAX, self.all());
@@ -85,22 +85,22 @@ impl FenceClocks {
     }
 }
 
-/// One warp.
+/// What orders a warp of the running block after others.
 #[derive(Debug, Default)]
 struct WarpOrder {
-    /// What it knows, of its own block too.
+    /// What it knows of other warps, those of its own block included.
     clock: VectorClock,
-    /// By fences for all blocks, and by any.
+    /// The clocks of its last fences: of device scope, and of any scope.
     wide: FenceClocks,
     near: FenceClocks,
-    /// What it will know at the next fence, by relaxed reads: of all blocks, and of its own.
+    /// What it will know after the next fence, from relaxed reads: of all blocks, and of its own.
     relaxed: [VectorClock; 2],
-    /// The last word that it read, the version, and whether that was an acquire.
+    /// The last word that it polled, its version, and whether the read was an acquire.
     polled: Option<(u64, u32, bool)>,
 }
 
 impl WarpOrder {
-    /// Reads what a word tells. True if there was news.
+    /// Reads a synchronisation variable. True if the warp has learnt something.
     fn read(&mut self, word: &SyncVariable, here: SyncAccess, acquires: bool) -> bool {
         let known = word.read(here);
         if acquires {
@@ -112,7 +112,7 @@ impl WarpOrder {
         false
     }
 
-    /// Learns what was fenced for all, and for its own block. True if there was news.
+    /// Acquires what was released to all blocks, and to its own. True if the warp has learnt something.
     fn learn(&mut self, [wide, near]: [Option<&VectorClock>; 2]) -> bool {
         if let Some(wide) = wide {
             self.wide.learn(wide);
@@ -125,7 +125,7 @@ impl WarpOrder {
         news
     }
 
-    /// A fence, behind which relaxed reads count. True if there was news.
+    /// Executes a fence, after which earlier relaxed reads acquire. True if the warp has learnt something.
     fn settle(&mut self, wide: bool) -> bool {
         let [of_all, of_block] = std::mem::take(&mut self.relaxed);
         let news = self.learn([Some(&of_all).filter(|_| wide), Some(&of_block)]);
@@ -136,17 +136,17 @@ impl WarpOrder {
     }
 }
 
-/// How the warps of one block stand to those of others.
+/// The happens-before order between the warps of one block and everything else.
 #[derive(Debug)]
 pub(crate) struct HappensBefore {
-    /// The program has fences, releases or acquires.
+    /// Whether the program has fences, releases or acquires.
     tracks: bool,
     levels: u32,
     block: u32,
     warps: Vec<WarpOrder>,
-    /// The clock of each warp when its lanes met last: what was before lies before all of them.
+    /// The clock of each warp when its lanes last converged: what it did before happened before all of them.
     met: [u32; WARPS],
-    /// What the lanes of each warp know of each other by what some released and some read since.
+    /// What the lanes of each warp have released to each other since then.
     own: [WarpClock; WARPS],
     shared: SyncVariables,
 }
@@ -165,7 +165,7 @@ impl HappensBefore {
         }
     }
 
-    /// Bytes.
+    /// Memory that the clocks and synchronisation variables take, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let mut counted = CountedNodes::default();
         let warps = self.warps.iter().map(|warp| {
@@ -178,25 +178,25 @@ impl HappensBefore {
         warps + self.shared.bytes(&mut counted)
     }
 
-    /// Whether there is anything to do.
+    /// Whether the program synchronises otherwise than by barriers.
     #[inline(always)]
     pub(crate) fn tracks(&self) -> bool {
         self.tracks
     }
 
-    /// The clock of a warp when its lanes met last.
+    /// The clock of a warp when its lanes last converged.
     #[inline(always)]
     pub(crate) fn met(&self, warp: usize) -> u32 {
         self.met[warp % WARPS]
     }
 
-    /// What lanes of a warp have released to others of it: a lock that goes from lane to lane, say.
+    /// What lanes of a warp have released to others of it: a lock that passes from lane to lane, for example.
     #[inline(always)]
     pub(crate) fn own(&self, warp: usize) -> WarpClock {
         self.own[warp % WARPS]
     }
 
-    /// A block begins, with the clocks of its warps as they are.
+    /// Prepares for a block, whose warps have these clocks.
     pub(crate) fn begin(&mut self, block: u32, warps: usize, clocks: &Clocks) {
         self.met = std::array::from_fn(|warp| clocks[warp][warp]);
         if !self.tracks {
@@ -209,7 +209,7 @@ impl HappensBefore {
         self.warps.resize_with(warps.min(WARPS), WarpOrder::default);
     }
 
-    /// What the lanes of a mask have done so far, and all that they know.
+    /// The vector clock of the lanes of a mask: what they have done so far, and all that they know.
     fn clock_of(&self, warp: usize, lanes: u32, clocks: &Clocks) -> VectorClock {
         let seen = |other: usize| {
             let clock = clocks[warp][other];
@@ -225,7 +225,7 @@ impl HappensBefore {
         clock
     }
 
-    /// A fence. What follows must be later than what was before.
+    /// Executes a fence. The caller advances the clock of the warp.
     pub(crate) fn fence(&mut self, warp: usize, lanes: u32, fence: Ordering, clocks: &mut Clocks) {
         if warp >= self.warps.len() {
             return;
@@ -242,8 +242,8 @@ impl HappensBefore {
         }
     }
 
-    /// A strong access, or one with an order of its own. True if its warp has released something, so that what follows must
-    /// be later, and true if it has learnt something of its own block.
+    /// Follows a strong access, or one with a memory order of its own. Returns whether its warp has released something, so that
+    /// its clock must advance, and whether it has learnt something of its own block.
     pub(crate) fn access(
         &mut self,
         event: &Event,
@@ -341,7 +341,7 @@ impl HappensBefore {
         (released.is_some() && event.done != 0, news)
     }
 
-    /// What a warp knows of its own block stands in the clocks as well.
+    /// Copies what a warp knows of its own block into the clocks.
     fn learn_own(&mut self, warp: usize, clocks: &mut Clocks) {
         let seen = self.warps[warp].clock.block(self.block);
         for (other, seen) in seen.iter().enumerate() {
@@ -354,8 +354,8 @@ impl HappensBefore {
         }
     }
 
-    /// A warp has seen the end of a phase of a barrier object, and its lanes have met if they are among those who arrived. It
-    /// is taken to learn all that its block knows of others.
+    /// A warp has seen the end of a phase of a barrier object, and its lanes have converged if they are among those that arrived.
+    /// It is assumed to learn all that its block knows of other blocks.
     pub(crate) fn acquire_phase(&mut self, warp: usize, met: bool, clocks: &Clocks) {
         if met {
             self.met[warp] = clocks[warp][warp];
@@ -376,7 +376,7 @@ impl HappensBefore {
         }
     }
 
-    /// Warps have met, and their clocks moved on.
+    /// Warps have passed a barrier, and their clocks have advanced.
     pub(crate) fn barrier(&mut self, members: u32, clocks: &Clocks) {
         for warp in lanes(members) {
             self.met[warp] = clocks[warp][warp];
@@ -410,7 +410,7 @@ impl HappensBefore {
         }
     }
 
-    /// The lanes of a warp have met, and its clock moved on.
+    /// The lanes of a warp have converged, and its clock has advanced.
     pub(crate) fn warp_barrier(&mut self, warp: usize, clocks: &Clocks) {
         self.met[warp] = clocks[warp][warp];
         if let Some(state) = self.warps.get_mut(warp) {
@@ -419,7 +419,7 @@ impl HappensBefore {
         }
     }
 
-    /// Whether what another block did lies before what this warp does now.
+    /// Whether what a thread of another block did happened before what this warp does now.
     #[inline(always)]
     pub(crate) fn knows(&self, warp: u8, old: &Access) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
@@ -429,7 +429,7 @@ impl HappensBefore {
         warp.clock.warp(old.epoch.block, old.epoch.warp).covers(old.epoch.clock, old.thread % 32)
     }
 
-    /// The same of what all lanes of a warp did.
+    /// The same for what all lanes of a warp did.
     pub(crate) fn knows_lanes(&self, warp: u8, old: epochs::Epoch) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
         let seen = warp.clock.warp(old.block, old.warp);

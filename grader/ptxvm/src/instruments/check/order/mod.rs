@@ -1,4 +1,5 @@
-//! What lies before what: the clocks of warps, and all that threads learn from each other.
+//! The happens-before order (Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", 1978): the clocks
+//! of warps, and what synchronisation adds to them.
 
 pub(crate) mod happens_before;
 pub(crate) mod phases;

@@ -1,34 +1,34 @@
-//! What the phases of barrier objects (`mbarrier`) order inside a block: what a warp did before it arrived lies before what
-//! another does after it has seen the end of that phase (PTX ISA 9.7.13.15: `arrive` releases, `test_wait` acquires).
+//! What the phases of barrier objects (`mbarrier`) order inside a block: what a warp did before it arrived happens before
+//! what another does after it has seen the end of that phase (PTX ISA 9.7.13.15: `arrive` releases, `test_wait` acquires).
 
 use std::collections::HashMap;
 
 use crate::instruments::check::clocks::Clocks;
 use crate::machine::monitor::MbarrierEvent;
 
-/// What is released at one object.
+/// The clocks that one object releases.
 #[derive(Debug)]
 struct ReleasedClocks {
-    /// By the arrivals of the phase that runs.
+    /// Released by the arrivals of the current phase.
     now: Vec<u32>,
-    /// By those of all phases that are over.
+    /// Released by the arrivals of all completed phases.
     before: Vec<u32>,
 }
 
-/// The objects of a block, by address.
+/// The barrier objects of a block, by address.
 #[derive(Debug, Default)]
 pub(crate) struct Phases(HashMap<u64, ReleasedClocks>);
 
-/// What a warp's clocks must learn from a step.
+/// How an operation on an object changes what its warp knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MbarrierOrder {
-    /// What follows is later than what was released.
+    /// Whether the warp has released something, so that its clock must advance.
     pub released: bool,
-    /// Lanes have seen what others of their warp released up to this clock.
+    /// The clock up to which lanes have acquired what others of their warp released.
     pub own: u32,
 }
 
-/// The later ones of two rows of clocks.
+/// The join of two clocks: the later ones.
 fn join(to: &mut [u32], from: &[u32]) {
     for (to, &from) in to.iter_mut().zip(from) {
         *to = from.max(*to);
@@ -36,12 +36,12 @@ fn join(to: &mut [u32], from: &[u32]) {
 }
 
 impl Phases {
-    /// A new block: there are no objects.
+    /// Prepares for a new block, which has no objects.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Bytes.
+    /// Memory that the clocks take, in bytes.
     pub fn bytes(&self) -> usize {
         let rows = |ReleasedClocks { now, before }: &ReleasedClocks| {
             size_of_val(&**now) + size_of_val(&**before)
@@ -50,7 +50,7 @@ impl Phases {
         table + self.0.values().map(rows).sum::<usize>()
     }
 
-    /// Takes in what a warp did at an object.
+    /// Follows an operation of a warp on an object.
     pub fn step(&mut self, step: MbarrierEvent, warp: usize, clocks: &mut Clocks) -> MbarrierOrder {
         let mut learnt = MbarrierOrder::default();
         match step {

@@ -1,25 +1,27 @@
-//! Words by which threads tell each other how far they are: what who reads one of them may take for done.
+//! Synchronisation variables: words that threads order each other by, and what a thread that reads one of them knows to have
+//! happened.
 //!
-//! A word carries what its last strong store released, and on top of that what every read-modify-write since then did:
-//! observation goes through those (PTX ISA 8.9, "Observation Order").
+//! A word carries what its last strong store released, and what every read-modify-write since then released: observation
+//! passes through those (PTX ISA 8.9, "Observation Order").
 //!
-//! Flags of one or two bytes are told apart: each byte is a cell of its own, beside that of its word.
+//! Flags of one or two bytes are told apart: each byte has a cell of its own, beside that of its word.
 
 use crate::instruments::check::epochs::Access;
 use crate::instruments::check::order::vector_clock::{CountedNodes, JoinCache, VectorClock};
 use crate::instruments::check::table::HEADER;
 use crate::instruments::check::table::{Table, table_bytes};
 
-/// Words that are not told apart share one of so many cells, so that what was released by one of them counts for all: that may hide a
-/// race, but finds none.
+/// Words without a cell of their own share so many cells, and what is released by one of them counts for all: that may hide a
+/// race, but never reports a false one.
 const SHARED: u64 = 1 << 10;
-/// Marks a cell that words share; no word has such a number.
+/// Marks the number of a cell that words share; no word has such a number.
 const MANY: u64 = 1 << 63;
 
-/// Marks the cell of a byte; no word has such a number.
+/// Marks the number of the cell of a byte; no word has such a number.
 const BYTE: u64 = 1 << 62;
 
-/// The cells of words and bytes that an access concerns, and whether each is of its own size. `bytes`: there are cells of bytes.
+/// The cells of words and bytes that an access touches, and whether each is of the access's size. `bytes`: whether there are
+/// cells of bytes.
 pub(crate) fn cells(address: u64, size: u32, bytes: bool) -> impl Iterator<Item = (u64, bool)> {
     let end = address.saturating_add(size.into());
     let (words, small) = (address / 4..end.div_ceil(4), size < 4);
@@ -31,16 +33,16 @@ pub(crate) fn cells(address: u64, size: u32, bytes: bool) -> impl Iterator<Item 
     words.map(move |word| (word, !small)).chain(parts.map(move |byte| (byte | BYTE, small)))
 }
 
-/// One access of one word.
+/// Who accesses a word, and with which scope.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SyncAccess {
     pub block: u32,
     pub warp: u8,
-    /// Its scope takes in other blocks.
+    /// Whether its scope includes other blocks.
     pub wide: bool,
 }
 
-/// What a word tells.
+/// One synchronisation variable: what its value releases to readers.
 #[derive(Debug, Default)]
 pub(crate) struct SyncVariable {
     /// Released to all blocks.
@@ -51,21 +53,21 @@ pub(crate) struct SyncVariable {
     /// Block and warp that wrote it last.
     last_block: u32,
     last_warp: u8,
-    /// Stands for several words.
+    /// Whether it stands for several words.
     many: bool,
 }
 
-/// What few words have.
+/// State that few words have.
 #[derive(Debug, Default)]
 struct ColdState {
     /// Released to the threads of one block only.
     near: Vec<(u32, VectorClock)>,
-    /// Who has read it since the last write, once for each warp.
+    /// Its readers since the last write, one for each warp.
     readers: Vec<Access>,
 }
 
 impl SyncVariable {
-    /// A write: what it releases to all, and what to its own block.
+    /// Notes a write: what it releases to all blocks, and what to its own.
     pub fn write(
         &mut self,
         here: SyncAccess,
@@ -104,7 +106,7 @@ impl SyncVariable {
         }
     }
 
-    /// What a reader learns: what was released to all, and what to its own block.
+    /// What a reader acquires: what was released to all blocks, and what to its own.
     pub fn read(&self, here: SyncAccess) -> [Option<&VectorClock>; 2] {
         let near = self.rest.iter().flat_map(|rest| &rest.near);
         let near = near.filter(|(block, _)| *block == here.block).map(|(_, near)| near).next();
@@ -116,7 +118,7 @@ impl SyncVariable {
         self.version
     }
 
-    /// Keeps who has read the last write.
+    /// Remembers a reader of the last write.
     pub fn note_reader(&mut self, reader: Access) {
         let same = |old: &Access| {
             (old.epoch.block, old.epoch.warp) == (reader.epoch.block, reader.epoch.warp)
@@ -127,7 +129,8 @@ impl SyncVariable {
         }
     }
 
-    /// Who has read the last write. The write lies before all that these lie before (PTX ISA 8.9, "Causality Order").
+    /// The readers of the last write. The write happened before everything that those happened before (PTX ISA 8.9, "Causality
+    /// Order").
     pub fn readers(&self) -> &[Access] {
         self.rest.as_ref().map_or(&[], |rest| &rest.readers)
     }
@@ -137,7 +140,7 @@ impl SyncVariable {
         self.many
     }
 
-    /// Stands for another word too.
+    /// Lets it stand for another word too.
     fn absorb(&mut self, other: &Self) {
         self.wide.join(&other.wide);
         for (block, near) in other.rest.iter().flat_map(|rest| &rest.near) {
@@ -157,7 +160,7 @@ impl SyncVariable {
     }
 }
 
-/// Adds to a list that mostly stays short.
+/// Appends to a list that usually stays short.
 fn push<T>(list: &mut Vec<T>, item: T) {
     if list.is_empty() {
         list.reserve_exact(1);
@@ -165,17 +168,17 @@ fn push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-/// All words of a kind of memory, by number.
+/// All synchronisation variables of a memory, by number.
 #[derive(Debug, Default)]
 pub(crate) struct SyncVariables {
     cells: Table<SyncVariable>,
-    /// Numbers that were written strongly, 64 of them to a place.
+    /// A bit for each number that was written strongly, 64 to an entry.
     written: Table<u64>,
-    /// There are cells of bytes.
+    /// Whether there are cells of bytes.
     bytes: bool,
-    /// Numbers without a cell share so many; none as long as there is room.
+    /// How many cells the numbers without one of their own share; None as long as there is room.
     shared: Option<u64>,
-    /// Writes since somebody looked how much room there is.
+    /// Writes since the size was last checked.
     writes: usize,
 }
 
@@ -191,19 +194,19 @@ impl SyncVariables {
         self.bytes
     }
 
-    /// Bytes, with what the tables add.
+    /// Bytes that they take, with the overhead of the tables.
     pub fn bytes(&self, counted: &mut CountedNodes) -> usize {
         let cells: usize = self.cells.values().map(|word| word.bytes(counted)).sum();
         table_bytes(&self.cells) + table_bytes(&self.written) + cells
     }
 
-    /// Whether so many writes have come that somebody should look how much room there is.
+    /// Whether the size should be checked again, after so many writes.
     pub fn are_many(&self) -> bool {
         self.writes > self.cells.len() / 2 + (1 << 8)
     }
 
-    /// Keeps them within so many bytes, if possible: from half of that on, further words share cells, and where that does not suffice,
-    /// all words share one.
+    /// Keeps the size within so many bytes, if possible: from half of that on, further words share cells, and if that is not
+    /// enough, all words share one.
     pub fn keep_within(&mut self, limit: usize) {
         self.writes = 0;
         let bytes = self.bytes(&mut CountedNodes::default());
@@ -234,14 +237,14 @@ impl SyncVariables {
         self.cells.get_mut(&place)
     }
 
-    /// The word for a strong read: None if it was never written strongly, for then nothing can be learnt.
+    /// The variable for a strong read; None if it was never written strongly, because then nothing can be acquired.
     pub fn strongly_read(&mut self, number: u64) -> Option<&mut SyncVariable> {
         let written =
             self.written.get(&(number / 64)).is_some_and(|all| all >> (number % 64) & 1 == 1);
         if written { Some(self.entry(number)) } else { self.get_mut(number) }
     }
 
-    /// Takes note of a strong write.
+    /// Notes a strong write.
     pub fn note_strong(&mut self, number: u64) {
         self.writes += 1;
         *self.written.entry(number / 64).or_default() |= 1 << (number % 64);

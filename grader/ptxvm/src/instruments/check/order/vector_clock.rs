@@ -1,7 +1,7 @@
-//! What a warp knows of other blocks: up to which of its clocks each of their warps lies in the past.
+//! Vector clocks (Fidge 1988, Mattern 1989): for every warp of every block, up to which of its clocks it lies in the past.
 //!
-//! A tree over the blocks whose parts are shared by all who know the same, so that a counter which thousands of blocks
-//! add to costs each of them a path, not a copy. A part that is about one block only has no branches.
+//! A clock is a tree over the blocks. Warps that know the same share its nodes, so that a counter which thousands of blocks
+//! increment costs each of them a path and not a copy. A subtree for one block has no branches.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -12,12 +12,12 @@ use crate::instruments::check::table::HEADER;
 const BRANCH_BITS: u32 = 4;
 const BRANCHES: usize = 1 << BRANCH_BITS;
 
-/// What is known of a warp.
+/// What a vector clock says of one warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WarpClock {
-    /// Clock up to which all of its lanes lie in the past.
+    /// The clock up to which all its lanes lie in the past.
     pub all: u32,
-    /// Lanes of which more is known, and up to which clock.
+    /// Lanes that lie in the past up to a later clock, and that clock.
     pub lanes: u32,
     pub upto: u32,
 }
@@ -28,7 +28,8 @@ impl WarpClock {
         clock <= self.all || clock <= self.upto && self.lanes >> (lane % 32) & 1 == 1
     }
 
-    /// What both know. Of lanes with clocks of their own the later one counts for all: that may hide a race, but finds none.
+    /// The join of both. If both know lanes with clocks of their own, the later clock counts for all of them: that may hide a
+    /// race, but never reports a false one.
     fn join(self, other: Self) -> Self {
         let all = self.all.max(other.all);
         let more = [self, other].into_iter().filter(|seen| seen.upto > all && seen.lanes != 0);
@@ -42,25 +43,25 @@ impl WarpClock {
 
 #[derive(Debug)]
 enum Node {
-    /// By the digit of this level of the block's number.
+    /// A node whose branches are the digits of block numbers at this level.
     Inner(u32, [Option<Rc<Node>>; BRANCHES]),
-    /// One block.
+    /// A leaf: the clocks of one block's warps.
     Block(Block),
 }
 
 #[derive(Debug)]
 struct Block {
     number: u32,
-    /// Of the whole tree.
+    /// Levels of the whole tree.
     levels: u32,
     warps: Box<[WarpClock]>,
 }
 
-/// Knowledge of other blocks; the default is none.
+/// A vector clock over the warps of all blocks; the default knows of none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VectorClock(Option<Rc<Node>>);
 
-/// Parts of trees that were counted already.
+/// The nodes whose memory has been counted already.
 #[derive(Debug, Default)]
 pub(crate) struct CountedNodes(HashSet<*const Node>);
 
@@ -74,7 +75,7 @@ fn branch(block: u32, level: u32) -> usize {
 }
 
 impl VectorClock {
-    /// Knowledge of one block's warps.
+    /// The clock that knows the warps of one block.
     pub fn of(number: u32, warps: Box<[WarpClock]>, levels: u32) -> Self {
         Self(Some(Rc::new(Node::Block(Block { number, levels, warps }))))
     }
@@ -85,12 +86,12 @@ impl VectorClock {
         self.0.is_none()
     }
 
-    /// Bytes of the parts that are not counted yet, with what the allocator adds.
+    /// Bytes of the nodes that are not counted yet, with the overhead of the allocator.
     pub fn bytes(&self, counted: &mut CountedNodes) -> usize {
         self.0.as_ref().map_or(0, |node| bytes(node, counted))
     }
 
-    /// What is known of a block's warps.
+    /// What it says of a block's warps; empty if it knows nothing of them.
     pub fn block(&self, number: u32) -> &[WarpClock] {
         let mut node = self.0.as_deref();
         loop {
@@ -104,12 +105,12 @@ impl VectorClock {
         }
     }
 
-    /// What is known of one warp.
+    /// What it says of one warp.
     pub fn warp(&self, block: u32, warp: u8) -> WarpClock {
         self.block(block).get(usize::from(warp)).copied().unwrap_or_default()
     }
 
-    /// Learns what another knows. True if that was news.
+    /// Joins another clock into this one. True if that was news.
     pub fn join(&mut self, other: &Self) -> bool {
         let Some(theirs) = &other.0 else { return false };
         let Some(own) = &self.0 else {
@@ -126,7 +127,7 @@ impl VectorClock {
     }
 }
 
-/// The last union that was made, for those who learn the same after each other to share it.
+/// The last join and its result, shared by those who make the same join one after another.
 #[derive(Debug, Default)]
 pub(crate) struct JoinCache {
     of: [VectorClock; 2],
@@ -134,7 +135,7 @@ pub(crate) struct JoinCache {
 }
 
 impl JoinCache {
-    /// As [`VectorClock::join`].
+    /// Joins `other` into `own`, as [`VectorClock::join`] does; a repeated union is shared.
     pub fn join(&mut self, own: &mut VectorClock, other: &VectorClock) {
         let [first, second] = &self.of;
         if !(first.is_same(own) && second.is_same(other)) {
@@ -170,7 +171,7 @@ fn bytes(node: &Rc<Node>, counted: &mut CountedNodes) -> usize {
     }
 }
 
-/// The branches of a node that has some, or would have some at a level.
+/// The branches of a node; a leaf counts as a node with one branch at `level`.
 fn branches(node: &Rc<Node>, level: u32) -> [Option<&Rc<Node>>; BRANCHES] {
     match &**node {
         Node::Inner(_, branches) => branches.each_ref().map(Option::as_ref),
@@ -182,7 +183,8 @@ fn branches(node: &Rc<Node>, level: u32) -> [Option<&Rc<Node>>; BRANCHES] {
     }
 }
 
-/// What both know, and whether each of them alone knows as much: then it is that one itself. `level`: where the blocks may differ.
+/// The join of two nodes, and whether each of them equals it: then it is that node itself. `level`: where their blocks may
+/// differ.
 fn join(a: &Rc<Node>, b: &Rc<Node>, level: u32) -> (Rc<Node>, bool, bool) {
     if Rc::ptr_eq(a, b) {
         return (Rc::clone(a), true, true);

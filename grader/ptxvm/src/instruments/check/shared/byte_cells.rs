@@ -1,8 +1,8 @@
 //! What threads did to single bytes of shared memory, in 29 bits for each byte.
 //!
-//! A byte names two threads, or three lanes of one warp, and a class, which says what these did: read or write, by which
-//! instruction, and at which clock. Bytes that were treated alike, by whichever threads, are of one class, so there are few.
-//! Classes have rising numbers: those before the last barrier of all warps stand for nobody.
+//! A cell names two threads, or three lanes of one warp, and a class, which says what they did: read or write, by which
+//! instruction, and at which clock. Bytes that were treated alike, by whichever threads, share a class, so there are few
+//! classes. Classes have ascending numbers: those before the last barrier of all warps stand for nobody.
 
 use crate::instruments::check::shared::epochs::{Access, Epoch};
 use crate::instruments::check::shared::last_accesses::LastAccesses;
@@ -16,27 +16,27 @@ const WHO_BITS: u32 = 2 * THREAD_BITS;
 const THREAD_BITS: u32 = 10;
 const LANE_BITS: u32 = 5;
 const CLASS_BITS: u32 = 9;
-/// Numbers of classes, with 0 for nobody.
+/// How many numbers of classes there are; 0 stands for nobody.
 pub(crate) const NUMBERS: usize = 1 << CLASS_BITS;
-/// Actions at a time.
+/// Most actions at a time.
 const MAX_ACTIONS: usize = 255;
-/// Of a number that stands for any instruction, the lowest bit being whether these are of cooperative groups. Programs have fewer
-/// instructions.
+/// Marks a number that stands for several instructions; its lowest bit says whether they belong to cooperative groups. Programs
+/// have fewer instructions.
 const AMBIGUOUS: Pc = 1 << 23;
-/// Classes, and actions, that a new one is compared with first.
+/// Slots of the caches of recent classes and actions.
 const RECENT: usize = 32;
 
-/// Whether an instruction, or each that a number stands for, is one of the headers of cooperative groups.
+/// Whether an instruction, or each that a number stands for, belongs to the headers of cooperative groups.
 pub(crate) fn in_groups(program: &Program, pc: Pc) -> bool {
     if pc & AMBIGUOUS == 0 { program.in_groups(pc) } else { pc & 1 == 1 }
 }
 
-/// The number that stands for an instruction and others.
+/// The number that stands for an instruction and others like it.
 pub(crate) fn ambiguous(program: Option<&Program>, pc: Pc) -> Pc {
     AMBIGUOUS | Pc::from(program.is_some_and(|program| in_groups(program, pc)))
 }
 
-/// What is known of a byte; the default is nobody.
+/// The last accesses of a byte, packed; the default is nobody.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ByteCell(u32);
 
@@ -57,16 +57,16 @@ impl ByteCell {
         self.0 & ((1 << WHO_BITS) - 1)
     }
 
-    /// The same threads in a class of another number; nobody for 0.
+    /// The cell with its class renumbered; nobody for 0.
     pub fn with_class(self, class: u16) -> Self {
         if class == 0 { Self(0) } else { Self(self.who() | u32::from(class) << WHO_BITS) }
     }
 }
 
-/// A thread, and the number of what it did; the default is nobody.
+/// A thread, and the number of its action; the default is nobody.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Accessor {
-    /// Index in the block.
+    /// Index of the thread in its block.
     pub thread: u16,
     pub action: u8,
 }
@@ -85,35 +85,35 @@ impl Accessor {
     }
 }
 
-/// Readers beside the first one that are known only as such.
+/// Which other readers there were, of whom no more is remembered.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum OtherReaders {
     #[default]
     None,
-    /// Another lane of its warp, at the same clock.
+    /// Another lane of the reader's warp, at the same clock.
     Lanes,
     /// A thread of another warp.
     Warps,
 }
 
-/// What is known of a byte, in full.
+/// The last accesses of a byte, unpacked.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ByteHistory {
     pub last: LastAccesses<Accessor>,
     pub other_readers: OtherReaders,
 }
 
-/// What the threads of a cell are.
+/// Which accesses the threads of a cell made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum CellForm {
-    /// Writer and reader; perhaps only one of them.
+    /// A writer and a reader; one of them may be missing.
     Pair(OtherReaders),
     Readers,
-    /// Lanes of one warp: writer and two readers.
+    /// A writer and two readers, all lanes of one warp.
     OneWarp,
 }
 
-/// A form, and the actions of writer and readers, from the highest byte down.
+/// A form, and the actions of the writer and the readers, from the highest byte down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ByteClass(u32);
 
@@ -146,7 +146,7 @@ impl ByteClass {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Action {
     clock: u32,
-    /// Instruction, strength and whether it writes, from the highest bit down.
+    /// The instruction, whether the access is strong, and whether it writes, from the highest bit down.
     rest: u32,
 }
 
@@ -162,23 +162,23 @@ impl Action {
     }
 }
 
-/// Why something cannot be kept in a cell.
+/// Why a history does not fit into a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PackError {
-    /// There are no numbers left, unless those without cells are given up.
+    /// There are no numbers left, unless unused classes are dropped.
     Full,
-    /// Threads of two warps, or of three.
+    /// The accessors are of too many warps.
     Unfit,
 }
 
-/// All classes that cells refer to, and what their numbers are.
+/// The classes and actions that cells refer to.
 #[derive(Debug)]
 pub(crate) struct ByteClasses {
     all: Vec<ByteClass>,
-    /// The number of the first of them.
+    /// The number of the first class.
     base: usize,
     recent: [u16; RECENT],
-    /// From number 1 on.
+    /// The actions, from number 1 on.
     actions: Vec<Action>,
     recent_actions: [u8; RECENT],
 }
@@ -190,7 +190,7 @@ impl Default for ByteClasses {
     }
 }
 
-/// Tells numbers that are close to each other apart.
+/// A hash that tells close numbers apart.
 fn spread(number: u32) -> usize {
     (number.wrapping_mul(0x9E37_79B9) >> 24) as usize
 }
@@ -204,7 +204,7 @@ fn push<T>(list: &mut Vec<T>, item: T) {
 }
 
 impl ByteClasses {
-    /// The number of what threads do at an event; None: there are none left.
+    /// The number of the action of an epoch; None if there are none left.
     pub fn action(&mut self, epoch: Epoch) -> Option<u8> {
         let action = Action::new(epoch);
         let recent = spread(action.rest ^ action.clock) % RECENT;
@@ -224,7 +224,7 @@ impl ByteClasses {
         Some(at as u8 + 1)
     }
 
-    /// What somebody did; None for nobody.
+    /// The access of an accessor; None for nobody.
     #[inline]
     pub fn access(&self, accessor: Accessor) -> Option<Access> {
         let action = self.actions.get(usize::from(accessor.action).checked_sub(1)?)?;
@@ -234,13 +234,13 @@ impl ByteClasses {
         })
     }
 
-    /// Whether a cell's accesses all lie before everything that comes.
+    /// Whether all accesses of a cell happened before everything that follows.
     #[inline]
     pub fn is_over(&self, cell: ByteCell) -> bool {
         cell.class() < self.base
     }
 
-    /// What a cell says.
+    /// The history that a cell holds.
     pub fn unpack(&self, cell: ByteCell) -> ByteHistory {
         let class = cell.class().checked_sub(self.base).and_then(|at| self.all.get(at));
         let Some(class) = class else { return ByteHistory::default() };
@@ -267,7 +267,7 @@ impl ByteClasses {
         ByteHistory { last: LastAccesses { writer, readers }, other_readers }
     }
 
-    /// The cell that says so.
+    /// The cell of a history.
     pub fn pack(&mut self, known: &ByteHistory) -> Result<ByteCell, PackError> {
         let LastAccesses { writer, readers: [first, second] } = known.last;
         let two =
@@ -313,8 +313,8 @@ impl ByteClasses {
         Some(number)
     }
 
-    /// A shorter form of what does not fit into a cell, where every later race is found by it as well, up to the next barrier
-    /// of all warps: whatever warps know of each other then comes from barriers of all.
+    /// A shorter history that finds the same races until the next barrier of all warps, because all synchronisation until then
+    /// comes from barriers of all. None if there is no such history.
     pub fn shorten(&self, known: &ByteHistory) -> Option<ByteHistory> {
         let ByteHistory {
             last: LastAccesses { writer, readers: [first, second] },
@@ -344,15 +344,14 @@ impl ByteClasses {
         }
     }
 
-    /// Everything so far lies before everything that comes.
+    /// Everything so far happened before everything that follows.
     pub fn pass(&mut self) {
         self.base += self.all.len();
         self.all.clear();
         self.actions.clear();
     }
 
-    /// Gives up classes that are not in use, and actions without classes; the new number of each class, 0 for those that are
-    /// no more.
+    /// Drops unused classes, and actions without classes; the new number of each class, 0 for those that are dropped.
     pub fn keep(&mut self, used: &[bool; NUMBERS]) -> [u16; NUMBERS] {
         let mut numbers = [0; NUMBERS];
         let old = std::mem::take(&mut self.all);
@@ -383,7 +382,7 @@ impl ByteClasses {
         numbers
     }
 
-    /// A cell of another table that says the same, but for the events, which are changed. None where that has no room.
+    /// Imports a cell of another table, with its epochs changed. None if there is no room for it.
     pub fn take(
         &mut self,
         from: &Self,
@@ -402,12 +401,12 @@ impl ByteClasses {
         self.pack(&known).ok()
     }
 
-    /// Whether there is hardly room for others.
+    /// Whether nearly all classes or actions are in use.
     pub fn is_nearly_full(&self) -> bool {
         self.base + self.all.len() > NUMBERS / 8 * 7 || self.actions.len() > MAX_ACTIONS / 8 * 7
     }
 
-    /// Bytes.
+    /// Memory that the tables take, in bytes.
     pub fn bytes(&self) -> usize {
         let lists = self.all.capacity() * size_of::<ByteClass>()
             + self.actions.capacity() * size_of::<Action>();

@@ -1,7 +1,8 @@
-//! The accesses that words of shared memory refer to: an event is one instruction of one warp between two of its barriers.
+//! The epochs that shadow words of shared memory refer to: an epoch is one instruction of one warp between two of its
+//! barriers, `FastTrack`'s pair of thread and clock with the instruction.
 //!
-//! Events have rising numbers, so one comparison tells those before the last barrier of all warps, about which nothing more
-//! need be known.
+//! Epochs have ascending numbers, so that one comparison recognises those before the last barrier of all warps, about which
+//! nothing more need be known.
 
 use std::collections::HashMap;
 
@@ -9,38 +10,38 @@ use crate::instruments::check::clocks::WARPS;
 use crate::isa::names::Pc;
 use crate::machine::simd::shadow_words::{LANE_BITS, MARK_BITS, ShadowWord, ShortAccessId};
 
-/// Events that have numbers, from 1 on.
+/// Largest number of an epoch; the first is 1.
 const MAX_EVENT: usize = (1 << (MARK_BITS - LANE_BITS)) - 1;
-/// More than get numbers during one access: lanes, words of each, bytes of these, and what is known of each.
+/// More epochs than one access can number: lanes, words of each, bytes of these, and accesses known of each.
 const ROOM: usize = 32 * 4 * 4 * 3 + 1;
-/// So many may be kept however few words there are.
+/// Epochs that may be kept however few words there are.
 const ROOM_ANYWAY: usize = 1 << 14;
-/// Events that a new one is compared with, by instruction and warp.
+/// Slots of the cache of recent epochs, by instruction and warp.
 const RECENT: usize = 256;
 
-/// What the lanes of one warp have in common when they access memory.
+/// What the accesses of one warp by one instruction have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Epoch {
-    /// Of the warp.
+    /// The clock of the warp at the access.
     pub clock: u32,
     pub pc: Pc,
     pub warp: u8,
-    /// Atomic or volatile: such accesses do not race among themselves.
+    /// A strong access, atomic or volatile: strong accesses do not race among themselves.
     pub strong: bool,
     pub writes: bool,
-    /// A store of single words, whose values are known.
+    /// Whether it is a store of single words, whose values are known.
     pub valued: bool,
 }
 
-/// An access in full.
+/// One access: an epoch and a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Access {
     pub epoch: Epoch,
-    /// Index in the block.
+    /// Index of the thread in its block.
     pub thread: u32,
 }
 
-/// An event in eight bytes.
+/// An epoch in eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Packed {
     clock: u32,
@@ -74,24 +75,24 @@ impl Packed {
     }
 }
 
-/// Events since the last barrier of all warps.
+/// The epochs since the last barrier of all warps.
 #[derive(Debug)]
 pub(crate) struct EpochTable {
     all: Vec<Packed>,
-    /// The number of the first of them.
+    /// The number of the first epoch.
     base: u32,
     recent: [u16; RECENT],
-    /// For each warp, the event up to which everything is ordered before it.
+    /// For each warp, the epoch up to which everything happened before it.
     pub floors: [u32; WARPS],
-    /// For each warp, the latest event when it learnt last what lies before it: later ones do not.
+    /// For each warp, the latest epoch at the time when it last synchronised: later ones did not happen before it.
     pub since: [u32; WARPS],
-    /// The highest clock of each warp's accesses, those of bytes too.
+    /// The highest clock of each warp's accesses, those of bytes included.
     latest: [u32; WARPS],
-    /// The clock of each warp when its lanes met last, as far as that is known.
+    /// The clock of each warp when its lanes last converged, as far as that is known.
     met: [u32; WARPS],
-    /// Warps that have all accesses before them.
+    /// A mask of the warps that all accesses happened before.
     passed: u32,
-    /// So many are kept without asking whether somebody still refers to them.
+    /// Epochs that are kept before unused ones are dropped.
     limit: usize,
 }
 
@@ -112,18 +113,18 @@ impl Default for EpochTable {
 }
 
 impl EpochTable {
-    /// The number of the latest event.
+    /// The number of the latest epoch.
     pub fn last(&self) -> u32 {
         self.base + self.all.len() as u32 - 1
     }
 
-    /// Whether those that nobody refers to should be given up before there are more.
+    /// Whether unused epochs should be dropped before there are more.
     #[inline(always)]
     pub fn is_full(&self) -> bool {
         self.last() as usize + ROOM > MAX_EVENT || self.all.len() >= self.limit
     }
 
-    /// The number of an event; equal ones share it where they follow each other.
+    /// The number of an epoch; equal ones share it where they follow each other.
     #[inline]
     pub fn number(&mut self, epoch: Epoch) -> u32 {
         let recent = (epoch.pc as usize * 8 + usize::from(epoch.warp)) % RECENT;
@@ -147,20 +148,20 @@ impl EpochTable {
         self.see(epoch);
     }
 
-    /// Something happened, which need not get a number.
+    /// Notes an access that needs no number.
     pub fn see(&mut self, epoch: Epoch) {
         let latest = &mut self.latest[usize::from(epoch.warp) % WARPS];
         *latest = epoch.clock.max(*latest);
         self.passed = 0;
     }
 
-    /// Whether a mark is of one of them.
+    /// Whether an id belongs to one of these epochs.
     #[inline(always)]
     pub fn has(&self, access_id: ShortAccessId) -> bool {
         access_id.epoch() >= self.base
     }
 
-    /// What an event after the base stands for.
+    /// The access of an id, unless it lies before the first epoch.
     #[inline(always)]
     pub fn get(&self, access_id: ShortAccessId) -> Option<Access> {
         let at = access_id.epoch().checked_sub(self.base)?;
@@ -168,7 +169,7 @@ impl EpochTable {
         Some(Access { epoch, thread: u32::from(epoch.warp) * 32 + access_id.lane() })
     }
 
-    /// Those so far lie before everything that comes. From `limit` on those without marks are given up.
+    /// Everything so far happened before everything that follows. From `limit` epochs on, unused ones are dropped.
     pub fn pass(&mut self, limit: usize) {
         self.base = self.last() + 1;
         self.floors = [self.base - 1; WARPS];
@@ -179,7 +180,8 @@ impl EpochTable {
         self.limit = limit;
     }
 
-    /// A warp of a block of so many knows of these clocks now, and its lanes have met at its clock `met`.
+    /// Raises the floor of a warp that has synchronised: it knows these clocks, and its lanes last converged at its clock `met`.
+    /// `warps`: how many the block has.
     pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], met: u32, warps: usize) {
         self.since[warp] = self.last();
         self.met[warp] = met;
@@ -197,14 +199,14 @@ impl EpochTable {
         self.floors[warp] = next - 1 + passed.count() as u32;
     }
 
-    /// Whether all of so many warps have everything before them.
+    /// Whether everything happened before all of so many warps.
     pub fn all_passed(&self, warps: usize) -> bool {
         self.passed.trailing_ones() as usize >= warps.min(WARPS)
     }
 
-    /// Gives up events that no entry refers to and numbers the others anew. `each` shows all entries. At least `limit` may
-    /// be there until the next time. `merge_equal`: what a warp did before its lanes met last nobody can tell from what it did before
-    /// that.
+    /// Drops epochs that no shadow word refers to, and renumbers the others. `each` visits all shadow words. At least `limit`
+    /// epochs fit until the next time. `merge_equal`: nobody can tell what a warp did before its lanes last converged from what
+    /// it did before that, so these epochs become equal.
     pub fn renumber(
         &mut self,
         limit: usize,
@@ -266,7 +268,7 @@ impl EpochTable {
         }
     }
 
-    /// Lets the last of some equal events stand for the others. How many these are.
+    /// Merges equal epochs into the last of them, and returns how many were dropped.
     fn merge(&mut self, used: &mut [bool], stands: &mut [u16]) -> usize {
         let mut last = HashMap::new();
         let mut merged = 0;
@@ -285,18 +287,18 @@ impl EpochTable {
         merged
     }
 
-    /// How many there may be before those without entries are given up.
+    /// How many epochs there may be before unused ones are dropped.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// How many there are.
+    /// How many epochs there are.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// Bytes.
+    /// Memory that the table takes, in bytes.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.all.capacity() * size_of::<Packed>()
     }

@@ -1,4 +1,4 @@
-//! The last accesses of a place in shared memory.
+//! The last accesses of a place in shared memory: a writer and two readers.
 
 use crate::machine::simd::shadow_words::{ShadowWord, ShortAccessId};
 
@@ -27,7 +27,7 @@ impl ShadowWord {
         LastAccesses { writer: self.get(Self::WRITER), readers }
     }
 
-    /// Of a word that is not split.
+    /// The shadow word of a word that is not split.
     #[inline(always)]
     pub(crate) fn of(last: LastAccesses<ShortAccessId>) -> Self {
         Self::new(last.writer, last.readers)

@@ -1,4 +1,4 @@
-//! What is known of the shared memory of a block.
+//! The checks of races in shared memory: shadow memory in the sense of Eraser and `ThreadSanitizer`.
 
 pub(crate) mod byte_cells;
 pub(crate) mod epochs;

@@ -1,4 +1,4 @@
-//! How a new access of a place in shared memory stands to the last ones.
+//! Whether a new access of a place in shared memory races with the last ones, and what is remembered of it.
 
 use crate::finding::{AccessKind, RaceKind};
 use crate::instruments::check::clocks::{Clocks, WARPS};
@@ -11,29 +11,29 @@ use crate::instruments::check::shared::last_accesses::LastAccesses;
 use crate::machine::simd::shadow_words::ShortAccessId;
 use crate::program::code::Program;
 
-/// One access, and what its warp knows.
+/// An access that happens now, and what its warp knows of others.
 pub(crate) struct CurrentAccess<'c> {
-    /// Of accesses to whole words.
+    /// The id of the access, if it accesses whole words.
     pub access_id: ShortAccessId,
     pub access: Access,
     pub clocks: &'c Clocks,
-    /// The warp's clock when its lanes met last.
+    /// The clock of the warp when its lanes last converged.
     pub met: u32,
-    /// What its lanes know of each other since.
+    /// What its lanes have released to each other since then.
     pub own: WarpClock,
     pub kind: AccessKind,
-    /// The word that is stored, where it is a single one.
+    /// The word that is stored, if it is a single one.
     pub value: Option<u32>,
-    /// A part of a word is stored, and holds the same already.
+    /// Whether a part of a word is stored that holds the same value already.
     pub unchanged: bool,
     pub program: Option<&'c Program>,
 }
 
-/// What an access races with.
+/// A race of an access with an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Race {
     pub kind: RaceKind,
-    /// None: a reader that was not remembered.
+    /// The earlier access; None for a reader that was not remembered.
     pub other: Option<Access>,
     pub same_warp: bool,
 }
@@ -44,7 +44,7 @@ impl CurrentAccess<'_> {
         usize::from(self.access.epoch.warp) % WARPS
     }
 
-    /// Whether what a lane did lies before this access.
+    /// Whether what a lane did happened before this access.
     #[inline(always)]
     fn follows(&self, epoch: &Epoch, lane: u32) -> bool {
         let (warp, by) = (self.warp(), usize::from(epoch.warp) % WARPS);
@@ -55,7 +55,7 @@ impl CurrentAccess<'_> {
         }
     }
 
-    /// An access, unless it lies before this one.
+    /// The access of an id, unless it happened before this one.
     #[inline(always)]
     pub(crate) fn unordered(&self, epochs: &EpochTable, old: ShortAccessId) -> Option<Access> {
         if old.epoch() <= epochs.floors[self.warp()] {
@@ -73,15 +73,15 @@ impl CurrentAccess<'_> {
         Race { kind, other: Some(other), same_warp }
     }
 
-    /// What this access conflicts with, of what does not lie before it.
+    /// The access, if this one conflicts with it.
     #[inline(always)]
     fn conflict(&self, old: Option<Access>) -> Option<Access> {
         let both_strong = |old: &Access| old.epoch.strong && self.access.epoch.strong;
         old.filter(|old| old.thread != self.access.thread && !both_strong(old))
     }
 
-    /// The conflict of this access with an earlier one, if there is one. Takes note of it. `word`: of a whole word, whether it
-    /// writes what the last write did.
+    /// The race of this access with an earlier one, if there is one; then records the access. `word`: for a whole word, whether
+    /// it writes the same value as the last write.
     #[inline(always)]
     pub(crate) fn check<M: Copy>(
         &self,
@@ -132,8 +132,8 @@ impl CurrentAccess<'_> {
         writer.or(reader.map(|old| self.race(kind(&old), old)))
     }
 
-    /// The same for a byte of which there were more readers than are remembered.
-    /// Only as long as all that warps know of each other comes from barriers of all of them.
+    /// Like [`Self::check_byte`], for a byte with more readers than are remembered. Valid only as long as all synchronisation is
+    /// by barriers of all warps.
     pub(crate) fn check_shortened(
         &self,
         classes: &ByteClasses,
@@ -183,7 +183,7 @@ impl CurrentAccess<'_> {
         Ok((forgotten && !both_strong).then_some(race))
     }
 
-    /// As [`Self::check`] for a byte.
+    /// Like [`Self::check`], for a byte.
     pub(crate) fn check_byte(
         &self,
         classes: &ByteClasses,

@@ -1,8 +1,8 @@
-//! What is known of the shared memory of a block: for each word who wrote it last and two who read it, in 12 bytes; for the
-//! bytes of words that are accessed in parts, in 15.
+//! The shadow memory of a block's shared memory: for each word the last writer and two readers, in 12 bytes; for the bytes of
+//! words that are accessed in parts, in 15.
 //!
-//! The accesses of words are named by [`super::epochs`], those of bytes by [`super::byte_cells`]. Where a byte's do not fit there, its word gets
-//! entries for each byte elsewhere, up to the next barrier of all warps.
+//! The accesses of words are named by [`super::epochs`], those of bytes by [`super::byte_cells`]. Where the accesses of a
+//! byte do not fit there, its word gets a shadow word for each byte elsewhere, until the next barrier of all warps.
 
 #[cfg(test)]
 mod tests;
@@ -23,13 +23,14 @@ use crate::instruments::check::clocks::WARPS;
 use crate::machine::monitor::WordReads;
 use crate::machine::simd::dispatch::Simd;
 
-/// Events that are kept in any case, where bytes have no cells and where they have.
+/// Epochs that are kept in any case: where bytes have no cells, and where they have.
 const MIN_EVENTS: [usize; 2] = [384, 160];
-/// Bits of the last cell of a word that lie in a list of their own. The others are in the entry and the value.
+/// Bits of the last cell of a word that lie in a list of their own. The others are in the shadow word and the value.
 const REST_BITS: u32 = 24;
-/// Words that may have entries elsewhere although that could be avoided, for then all is known of who raced.
+/// Words that may have shadow words for their bytes although that could be avoided: then everybody who raced is known.
 const SPARE_SPLIT_WORDS: usize = 16;
-/// Words that may have entries elsewhere in any case. What others do not fit into is forgotten: that may hide a race, but finds none.
+/// Words that may have shadow words for their bytes at all. Of further ones some accesses are forgotten: that may hide a race,
+/// but never reports a false one.
 const MAX_SPLIT_WORDS: usize = 1 << 11;
 
 impl ShadowWord {
@@ -47,35 +48,35 @@ impl ShadowWord {
     }
 }
 
-/// Entries of the bytes of a word.
+/// The shadow words of the four bytes of a word.
 #[derive(Debug)]
 struct SplitWord {
     word: u32,
     bytes: [ShadowWord; 4],
 }
 
-/// The entries of shared memory.
+/// The shadow memory of a block's shared memory.
 #[derive(Debug, Default)]
 pub(crate) struct SharedMemoryShadow {
     simd: &'static Simd,
     words: Vec<ShadowWord>,
-    /// What was stored last in each word; of a split word, a part of its cells, or where its entries are.
+    /// The value that each word holds; of a split word, a part of its cells, or the index of its [`SplitWord`].
     values: Vec<u32>,
-    /// What does not fit there of the cells of split words: of all words up to the last one of these.
+    /// The rest of the cells of split words, for all words up to the last of these.
     rest: Vec<[u8; 3]>,
     split_words: Vec<SplitWord>,
     epochs: EpochTable,
     classes: ByteClasses,
-    /// Classes are nearly used up by those that cells refer to.
+    /// Nearly all classes are in use by cells.
     nearly_full: bool,
-    /// Instructions are no longer told apart by classes.
+    /// Classes no longer tell instructions apart.
     instructions_merged: bool,
-    /// Warps have learnt of others otherwise than by a barrier of all of them.
+    /// Some warps have synchronised otherwise than by a barrier of all of them.
     partially_synchronised: bool,
 }
 
 impl SharedMemoryShadow {
-    /// A block with so many words begins.
+    /// Prepares for a block with so many words of shared memory.
     pub fn begin(&mut self, words: usize) {
         if self.words.len() != words {
             self.words = vec![ShadowWord::default(); words];
@@ -86,7 +87,7 @@ impl SharedMemoryShadow {
         self.pass();
     }
 
-    /// The number of an event; equal ones share it where they follow each other.
+    /// The number of an epoch; equal ones share it where they follow each other.
     pub fn number(&mut self, epoch: Epoch) -> u32 {
         if self.epochs.is_full() {
             self.renumber();
@@ -94,24 +95,24 @@ impl SharedMemoryShadow {
         self.epochs.number(epoch)
     }
 
-    /// A warp of a block of so many knows of these clocks now, and its lanes have met at its clock `met`.
+    /// Raises the floor of a warp that has synchronised: see [`EpochTable::raise_floor`].
     pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], met: u32, warps: usize) {
         self.epochs.raise_floor(warp, clocks, met, warps);
     }
 
-    /// Some warps have learnt of each other.
+    /// Notes that some warps, not all, have synchronised.
     pub fn note_partial_sync(&mut self) {
         self.partially_synchronised = true;
     }
 
-    /// Warps have met. If these are all, what they have done need not be known any more.
+    /// Warps have synchronised. If all have, what they did before need not be known any more.
     pub fn settle(&mut self, warps: usize) {
         if self.epochs.all_passed(warps) {
             self.pass();
         }
     }
 
-    /// Everything so far lies before everything that comes.
+    /// Everything so far happened before everything that follows.
     fn pass(&mut self) {
         self.epochs.pass(self.event_limit());
         self.classes.pass();
@@ -122,7 +123,7 @@ impl SharedMemoryShadow {
             (false, false, false);
     }
 
-    /// So many events cost no more than cells of all words would.
+    /// So many epochs take no more memory than cells of all words would.
     fn event_limit(&self) -> usize {
         let min = MIN_EVENTS[usize::from(!self.rest.is_empty())];
         min.max((self.words.len() - self.rest.len()) / 8)
@@ -137,7 +138,8 @@ impl SharedMemoryShadow {
         });
     }
 
-    /// The usual access to a whole word, which nothing before it can race with; false, and nothing done, where it is another.
+    /// The fast path for a whole word: an access that races with nothing before it. False, and nothing done, for any other
+    /// access.
     #[inline(always)]
     pub fn check_fast_path(&mut self, word: usize, current: &CurrentAccess) -> bool {
         let (floor, since) =
@@ -173,8 +175,8 @@ impl SharedMemoryShadow {
         true
     }
 
-    /// The usual plain access to a row of words, one by each lane in turn from that of the mark on, if no lane has released
-    /// anything to another. `values`: what is stored, if that is known. False, and nothing done, where it is another.
+    /// The fast path for a row of words that consecutive lanes access, from the lane of the access id on, if no lane has released
+    /// anything to another. `values`: what is stored, if that is known. False, and nothing done, for any other access.
     #[inline(always)]
     pub fn check_row(
         &mut self,
@@ -196,7 +198,7 @@ impl SharedMemoryShadow {
         quiet
     }
 
-    /// Whether reads of words tell nothing new.
+    /// Whether these reads would change nothing in the shadow.
     #[inline(always)]
     pub fn knows_words(&self, reads: &WordReads) -> bool {
         let warp = reads.warp as usize % WARPS;
@@ -212,7 +214,7 @@ impl SharedMemoryShadow {
         reads.words.all(reads.mask, is_read)
     }
 
-    /// Visits the entries of one lane's access: one for each word, or for each byte of split words. The first race, and where.
+    /// Checks and records one lane's access, word by word, or byte by byte in split words. The first race, and its byte offset.
     pub fn check(
         &mut self,
         address: u32,
@@ -252,7 +254,7 @@ impl SharedMemoryShadow {
         self.words[word].check(&self.epochs, current, Some(same_value))
     }
 
-    /// The cells of a split word, or where its entries are.
+    /// The cells of a split word, or the index of its [`SplitWord`].
     fn cells_or_split_word(&self, word: usize) -> Result<[ByteCell; 4], usize> {
         let entry = self.words[word].0;
         if entry & ShadowWord::PART != 0 {
@@ -294,13 +296,13 @@ impl SharedMemoryShadow {
         }
     }
 
-    /// Whether all that is known of the bytes of a split word lies before everything that comes.
+    /// Whether all known accesses of the bytes of a split word happened before everything that follows.
     fn is_over(&self, word: usize) -> bool {
         let cells = self.cells_or_split_word(word);
         cells.is_ok_and(|cells| cells.iter().all(|&cell| self.classes.is_over(cell)))
     }
 
-    /// A word about which nothing need be known is whole.
+    /// Makes a word whole again, about which nothing need be known.
     fn join(&mut self, word: usize) {
         self.words[word] = ShadowWord::default();
         self.values[word] = 0;
@@ -309,7 +311,7 @@ impl SharedMemoryShadow {
         }
     }
 
-    /// The bytes of a word are told apart.
+    /// Splits a word into cells of its bytes.
     fn split(&mut self, word: usize, current: &CurrentAccess) {
         let entry = self.words[word];
         for _ in 0..2 {
@@ -326,7 +328,7 @@ impl SharedMemoryShadow {
         }
     }
 
-    /// The cell of a byte of a word.
+    /// The cell of each byte of a word that is whole.
     fn pack_entry(&mut self, entry: ShadowWord) -> Result<ByteCell, PackError> {
         let mut accessors = [Accessor::default(); 3];
         for (accessor, access_id) in accessors.iter_mut().zip(entry.last().all()) {
@@ -343,7 +345,7 @@ impl SharedMemoryShadow {
         self.pack(&ByteHistory { last, other_readers: OtherReaders::None })
     }
 
-    /// The cell for what is known, in a shorter form if need be and if that tells enough.
+    /// The cell for a history; in a shorter form if necessary, and if that is precise enough.
     fn pack(&mut self, known: &ByteHistory) -> Result<ByteCell, PackError> {
         let packed = self.classes.pack(known);
         let spare = if self.partially_synchronised { MAX_SPLIT_WORDS } else { SPARE_SPLIT_WORDS };
@@ -367,7 +369,7 @@ impl SharedMemoryShadow {
         self.classes.pack(&shorter)
     }
 
-    /// Visits some bytes of a split word. The first race, and at which byte.
+    /// Checks and records an access of some bytes of a split word. The first race, and at which byte.
     fn check_bytes(
         &mut self,
         word: usize,
@@ -409,7 +411,7 @@ impl SharedMemoryShadow {
         race
     }
 
-    /// Visits cells as long as what is known then fits into them.
+    /// Checks and records an access of cells, as long as their new histories fit into them.
     fn check_cells(
         &mut self,
         cells: &mut [ByteCell; 4],
@@ -487,7 +489,7 @@ impl SharedMemoryShadow {
         split_word.bytes[byte].check(&self.epochs, &current, None)
     }
 
-    /// Gives the bytes of a word that has cells entries.
+    /// Replaces the cells of a word by shadow words of its bytes.
     fn move_to_split_word(&mut self, word: usize, cells: [ByteCell; 4], current: &CurrentAccess) {
         // The marks of an access to whole words must stay what they are.
         if current.access_id == ShortAccessId::NONE && self.epochs.is_full() {
@@ -518,8 +520,8 @@ impl SharedMemoryShadow {
         self.split_words.push(SplitWord { word: word as u32, bytes });
     }
 
-    /// Gives up classes that no cell is of, or that need not be told apart. False, and nothing done, where that was of little
-    /// use the last time.
+    /// Drops classes that no cell uses, and merges those that need not be told apart. False, and nothing done, if that was of
+    /// little use the last time.
     fn collect(&mut self, current: &CurrentAccess) -> bool {
         if self.nearly_full {
             return false;
@@ -550,7 +552,7 @@ impl SharedMemoryShadow {
         true
     }
 
-    /// Changes the events of all cells, if there is room for that.
+    /// Changes the epochs of all cells, if there is room for the result.
     fn rewrite_epochs(&mut self, change: impl Fn(Epoch) -> Epoch) {
         let (old, mut new) = (std::mem::take(&mut self.classes), ByteClasses::default());
         let fits = self.each_cell(|cell| new.take(&old, cell, &change).map(|_| cell));
@@ -562,7 +564,7 @@ impl SharedMemoryShadow {
         self.classes = new;
     }
 
-    /// Changes the cells of all split words, as long as that gives any. Words of which nothing is known are whole then.
+    /// Changes the cells of all split words until `change` gives None. Words of which nothing is known become whole.
     fn each_cell(&mut self, mut change: impl FnMut(ByteCell) -> Option<ByteCell>) -> bool {
         for word in 0..self.rest.len() {
             if !self.words[word].is_split() {
@@ -583,7 +585,7 @@ impl SharedMemoryShadow {
         true
     }
 
-    /// Bytes.
+    /// Memory that the shadow takes, in bytes.
     pub fn bytes(&self) -> usize {
         let words = self.words.len() * (size_of::<ShadowWord>() + size_of::<u32>());
         let cells = self.rest.capacity() * size_of::<[u8; 3]>();

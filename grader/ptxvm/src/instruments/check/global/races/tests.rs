@@ -98,7 +98,7 @@ fn block_of(thread: u64) -> u64 {
     thread / THREADS * THREADS
 }
 
-/// Any place.
+/// A unit that has nothing to do with the thread's index.
 fn anywhere(thread: u64) -> u64 {
     thread.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40
 }

@@ -1,4 +1,4 @@
-//! Where some warps are ordered and not all, for which there may not be room enough.
+//! Tests of blocks in which some warps are ordered and not all, for which there may not be enough room.
 
 use super::*;
 
