@@ -3,6 +3,7 @@
 //! Each variant stands in a namespace of its own in one file; the headers are included once, before all of them.
 
 use crate::grade::{self, Program};
+use cpptext::directives::{definition, directive};
 use device::host;
 use diagnostic::{Failure, FailureKind};
 use puzzle::spec::Spec;
@@ -160,10 +161,7 @@ impl Unit {
                     Some(rest)
                         if rest.starts_with("include") || rest.starts_with("pragma once") => {}
                     Some(rest) => {
-                        let name = rest.strip_prefix("define").map(str::trim_start);
-                        defined.extend(name.and_then(|n| {
-                            n.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()
-                        }));
+                        defined.extend(definition(rest).map(|(name, _)| name));
                         text.push_str(line);
                     }
                     None => text.push_str(line),
@@ -181,11 +179,6 @@ impl Unit {
     fn variant_at(&self, line: u32) -> Option<usize> {
         self.starts.iter().rev().find(|(start, _)| *start <= line).map(|(_, variant)| *variant)
     }
-}
-
-/// What follows the `#` of a preprocessor line.
-fn directive(line: &str) -> Option<&str> {
-    line.trim_start().strip_prefix('#').map(str::trim_start)
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use super::number::{list, number};
 use super::style::{Style, Tone};
+use cpptext::statements::statement;
 use device::finding::SourceLine;
 use device::provenance::Factor;
-use judge::expansion::{ElementTerms, Row, RowKind, statement};
+use judge::expansion::{ElementTerms, Row, RowKind};
 
 /// Products that are wrong, and then those that are right, at most.
 #[derive(Clone, Copy, Debug)]

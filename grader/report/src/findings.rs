@@ -8,6 +8,7 @@ mod warp;
 use super::number::{count, list, pair};
 use super::style::Style;
 use super::terms::thread_text;
+use cpptext::statements;
 use device::finding::{Access, Finding, FindingKind, Place, SourceLine, Space};
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use puzzle::tensor::{DType, Tensor};
@@ -419,7 +420,7 @@ fn span(source: &str, place: &SourceLine) -> Option<Range<usize>> {
     let index = (place.line as usize).checked_sub(1)?;
     let line = source.split_inclusive('\n').nth(index)?;
     let start: usize = source.split_inclusive('\n').take(index).map(str::len).sum();
-    let code = line.split("//").next().unwrap_or(line).trim_end().trim_end_matches(';');
+    let code = statements::without_comment(line).trim_end().trim_end_matches(';');
     let column = (place.column as usize)
         .checked_sub(1)
         .filter(|&column| code.is_char_boundary(column) && column < code.len());
@@ -428,26 +429,7 @@ fn span(source: &str, place: &SourceLine) -> Option<Range<usize>> {
         let indent = text.len() - text.trim_start().len();
         return Some(start + indent..start + text.len());
     };
-    Some(start + column..start + column + expression(&code[column..]))
-}
-
-/// Length of a name and the brackets after it; of a statement, all of it.
-fn expression(code: &str) -> usize {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let name = code.find(|c| !is_name(c)).unwrap_or(code.len());
-    let mut depth = 0usize;
-    for (at, c) in code[name..].char_indices() {
-        match c {
-            '[' | '(' => depth += 1,
-            ']' | ')' if depth > 0 => depth -= 1,
-            _ if depth == 0 => break,
-            _ => continue,
-        }
-        if depth == 0 {
-            return name + at + 1;
-        }
-    }
-    code.len()
+    Some(start + column..start + column + statements::expression(&code[column..]))
 }
 
 #[cfg(test)]

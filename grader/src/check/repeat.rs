@@ -4,6 +4,7 @@ use super::bench::{Bench, Loaded};
 use super::item::Item;
 use diagnostic::{Failure, FailureKind};
 use judge::grade;
+use toolchain::ptx;
 
 /// Adds to `solution` what its launches leave unsaid.
 pub fn stated(bench: &Bench<'_>, loaded: &Loaded<'_>, mut solution: Item) -> Result<Item, Failure> {
@@ -29,23 +30,13 @@ pub fn stated(bench: &Bench<'_>, loaded: &Loaded<'_>, mut solution: Item) -> Res
 
 /// Has the kernel an atomic addition of floats?
 fn adds_floats(ptx: &str, symbol: &str) -> bool {
-    let mut inside = false;
-    for line in ptx.lines() {
-        if let Some((_, entry)) = line.split_once(".entry") {
-            inside = entry.trim_start().split('(').next().is_some_and(|n| n.trim() == symbol);
-        }
-        let mut words = line.split_whitespace();
-        let adds = |word: &str| {
-            let mut parts = word.split('.');
-            matches!(parts.next(), Some("atom" | "red"))
-                && parts.clone().any(|part| part == "add")
-                && parts.any(|part| part.starts_with('f') || part.starts_with("bf"))
-        };
-        if inside && words.any(adds) {
-            return true;
-        }
-    }
-    false
+    let adds = |word: &str| {
+        let mut parts = word.split('.');
+        matches!(parts.next(), Some("atom" | "red"))
+            && parts.clone().any(|part| part == "add")
+            && parts.any(|part| part.starts_with('f') || part.starts_with("bf"))
+    };
+    ptx::kernel(ptx, symbol).is_some_and(|text| text.split_whitespace().any(adds))
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use super::bench::{Loaded, read};
 use super::item::Item;
+use cpptext::functions::{Function, functions};
 use diagnostic::Failure;
 use puzzle::workbook::Workbook;
-use toolchain::source::{Function, functions};
 
 pub fn check(workbook: &Workbook, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     let stub = read(workbook, &loaded.puzzle.stub)?;

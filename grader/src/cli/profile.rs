@@ -3,6 +3,7 @@
 use super::args::{PageFormat, ProfileArgs};
 use super::console;
 use super::grading;
+use cudart::fatbin::target;
 use device::vm::VmBackend;
 use diagnostic::Failure;
 use judge::grade;
@@ -90,13 +91,6 @@ pub(super) fn resources(
     possible.map(|sm| Ok((sm, toolchain.resources(ptx, sm)?))).collect()
 }
 
-/// 80 of `.target sm_80`.
-fn target(ptx: &str) -> Option<u32> {
-    let line = ptx.lines().find_map(|line| line.trim().strip_prefix(".target"))?;
-    let digits = line.trim().strip_prefix("sm_")?;
-    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-}
-
 /// How a kernel fits that is launched with so many threads of a block and bytes of dynamic shared memory.
 pub(super) fn fit(name: &str, of: &Resources, shape: (u32, u32), sm: u32) -> Option<Fit> {
     let (threads, dynamic) = shape;
@@ -104,16 +98,4 @@ pub(super) fn fit(name: &str, of: &Resources, shape: (u32, u32), sm: u32) -> Opt
     let needs = Needs { registers: of.registers, shared, threads, barriers: of.barriers };
     let occupancy = Occupancy::of(needs, sm)?;
     Some(Fit { kernel: name.to_owned(), sm, needs, spilled: of.spilled, occupancy })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::target;
-
-    #[test]
-    fn the_target_is_read() {
-        assert_eq!(target("//\n.version 9.0\n.target sm_80\n"), Some(80));
-        assert_eq!(target(".target sm_90a, debug"), Some(90));
-        assert_eq!(target(".version 9.0"), None);
-    }
 }

@@ -2,8 +2,8 @@
 
 use super::body::{Body, Edit};
 use super::lexemes::Lexeme;
+use cpptext::tokens::Kind;
 use std::collections::BTreeSet;
-use toolchain::tokens::Kind;
 
 /// What may stand in place of an operator. Binary ones only between operands.
 fn alternatives(operator: &str) -> &'static [&'static str] {

@@ -1,7 +1,8 @@
 //! A source cut into what the operators of mutation look at.
 
+use cpptext::directives::directive;
+use cpptext::tokens::{Kind, tokens};
 use std::ops::Range;
-use toolchain::tokens::{Kind, tokens};
 
 /// Operators of more than one sign, longest first.
 const LONG: [&str; 24] = [
@@ -96,7 +97,7 @@ pub fn lexemes(source: &str) -> Vec<Lexeme<'_>> {
             i += 1;
         }
         let line = source[..start].rfind('\n').map_or(0, |end| end + 1);
-        let directive = source[line..].trim_start().starts_with('#');
+        let directive = directive(&source[line..]).is_some();
         found.push(Lexeme { kind: token.kind, text: &source[span.clone()], span, directive });
     }
     found

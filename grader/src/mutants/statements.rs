@@ -2,8 +2,8 @@
 
 use super::body::{Body, Edit};
 use super::lexemes::{Lexeme, closing, opening};
+use cpptext::tokens::Kind;
 use std::ops::Range;
-use toolchain::tokens::Kind;
 
 /// Assignments, calls of functions for what they do (barriers, stores, atomics), `break` and `continue`.
 pub fn removals(body: &Body<'_, '_>) -> Vec<Edit> {

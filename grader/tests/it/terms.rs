@@ -1,7 +1,8 @@
 //! Does the report name the line that is wrong? On the wrong kernels that the puzzles ship.
 
+use cpptext::statements::statement;
 use grader::check;
-use judge::expansion::{RowKind, statement};
+use judge::expansion::RowKind;
 use judge::grade::{self, Machine};
 use puzzle::case::Case;
 use puzzle::workbook::Workbook;

@@ -4,9 +4,11 @@ use super::messages::{Level, Message};
 use super::place::{line_span, place, quoted};
 use super::rules::{BUILT_IN, help, known_name};
 use super::similar::nearest;
-use super::source::functions;
 use super::source_file::{SourceFile, shown};
-use super::tokens::{Kind, Token, closing, split_at_commas, tokens};
+use cpptext::directives::{definition, directive};
+use cpptext::functions::functions;
+use cpptext::statements::without_comment;
+use cpptext::tokens::{Kind, Token, closing, split_at_commas, tokens};
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 use std::collections::HashMap;
@@ -305,12 +307,9 @@ fn explain_directive(title: &str) -> Option<String> {
 
 /// A word of this line that is defined with a semicolon at its end.
 fn macro_with_semicolon<'t>(text: &'t str, line: &str) -> Option<&'t str> {
-    let defines = text
-        .lines()
-        .filter_map(|l| l.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define "));
-    let ends =
-        defines.filter(|d| d.split("//").next().is_some_and(|d| d.trim_end().ends_with(';')));
-    let mut names = ends.filter_map(|d| tokens(d).first().map(|t| t.text));
+    let defines = text.lines().filter_map(|line| definition(directive(without_comment(line))?));
+    let mut names =
+        defines.filter(|(_, rest)| rest.trim_end().ends_with(';')).map(|(name, _)| name);
     names.find(|name| tokens(line).iter().any(|t| t.kind == Kind::Word && t.text == *name))
 }
 

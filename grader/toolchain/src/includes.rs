@@ -8,6 +8,7 @@
 
 use super::cache::Key;
 use super::usage::Usage;
+use cpptext::directives::{includes, splice};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs;
@@ -54,7 +55,7 @@ impl Inputs {
             known &= ![&b"__DATE__"[..], b"__TIME__", b"__TIMESTAMP__", b"__has_include"]
                 .iter()
                 .any(|word| contains(&text, word));
-            for directive in directives(&text) {
+            for directive in includes(&text) {
                 let Some(name) = directive else {
                     known = false;
                     usage.include_unknown();
@@ -114,70 +115,8 @@ fn relative(path: &Path, roots: &[PathBuf]) -> String {
     path.display().to_string()
 }
 
-/// Joins lines that end in a backslash, as the compiler does before anything else.
-fn splice(text: &[u8]) -> Vec<u8> {
-    let mut joined = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((&byte, after)) = rest.split_first() {
-        let line_end = after.strip_prefix(b"\r\n").or_else(|| after.strip_prefix(b"\n"));
-        match line_end {
-            Some(next_line) if byte == b'\\' => rest = next_line,
-            _ => {
-                joined.push(byte);
-                rest = after;
-            }
-        }
-    }
-    joined
-}
-
 fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|w| w == word)
-}
-
-/// The names in all include directives; `None` for one whose name is not written out.
-fn directives(text: &[u8]) -> Vec<Option<&Path>> {
-    let mut names = Vec::new();
-    for word in [&b"include"[..], b"import", b"embed"] {
-        let mut from = 0;
-        while let Some(at) = text[from..].windows(word.len()).position(|w| w == word) {
-            let start = from + at;
-            from = start + word.len();
-            if is_directive(&text[..start]) {
-                let after = &text[from..];
-                names.push(name(after.strip_prefix(b"_next").unwrap_or(after)));
-            }
-        }
-    }
-    names
-}
-
-/// Is there a `#` (or `%:`) before this, with nothing but blanks and comments between?
-fn is_directive(before: &[u8]) -> bool {
-    let mut before = before.trim_ascii_end();
-    while let Some(comment) = before.strip_suffix(b"*/") {
-        let Some(start) = comment.windows(2).rposition(|w| w == b"/*") else { break };
-        before = comment[..start].trim_ascii_end();
-    }
-    before.ends_with(b"#") || before.ends_with(b"%:")
-}
-
-/// The `name` of `"name"` or `<name>`.
-fn name(after: &[u8]) -> Option<&Path> {
-    let mut after = after.trim_ascii_start();
-    while let Some(comment) = after.strip_prefix(b"/*") {
-        let end = comment.windows(2).position(|w| w == b"*/")?;
-        after = comment[end + 2..].trim_ascii_start();
-    }
-    let (&open, rest) = after.split_first()?;
-    let close = match open {
-        b'"' => b'"',
-        b'<' => b'>',
-        _ => return None,
-    };
-    let end =
-        rest.iter().position(|&b| b == close || b == b'\n').filter(|&end| rest[end] == close)?;
-    Some(Path::new(std::str::from_utf8(&rest[..end]).ok()?))
 }
 
 #[cfg(test)]
@@ -203,26 +142,6 @@ mod tests {
 
     fn key(dir: &Path, text: &str) -> Key {
         scan(dir, text).key.expect("its includes are known")
-    }
-
-    #[test]
-    fn directives_are_seen_in_all_their_forms() {
-        let text = br#"
-            #include "a.h"
-            # include<b.h>
-            #/* c */include /* d */ <c.h>
-            %:include "d.h"
-            // #include "e.h"
-            #include_next "f.h"
-            #import "g.h"
-            int include = 1; include("x.h"); "include <y.h>"
-        "#;
-        let names: Vec<_> =
-            directives(text).into_iter().map(|n| n.unwrap().to_str().unwrap()).collect();
-        assert_eq!(names, ["a.h", "b.h", "c.h", "d.h", "e.h", "f.h", "g.h"]);
-        assert_eq!(directives(b"#include TILE_HEADER\n"), [None]);
-        assert_eq!(directives(b"#include \"open\n"), [None]);
-        assert_eq!(directives(&splice(b"#inc\\\nlude \\\r\n\"a.h\"")), [Some(Path::new("a.h"))]);
     }
 
     #[test]

@@ -28,10 +28,8 @@ pub mod ptx;
 mod resources;
 mod rules;
 pub mod similar;
-pub mod source;
 mod source_file;
 pub mod spinner;
-pub mod tokens;
 mod usage;
 pub mod wheels;
 

@@ -5,7 +5,7 @@
 //! under the caret is looked for in the student's line by its neighbours.
 
 use super::messages::{Message, Shown};
-use super::tokens::{Kind, Token, tokens};
+use cpptext::tokens::{Kind, Token, tokens};
 use std::ops::Range;
 
 /// The bytes that a message speaks of; never empty unless the text is.

@@ -13,29 +13,42 @@ pub struct Entry {
 
 /// The kernels of a PTX text in its order (PTX ISA 5.3.1 and 11.2.1: `.entry name ( .param ... )`).
 pub fn entries(ptx: &str) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut rest = ptx;
-    while let Some((before, after)) = rest.split_once(".entry") {
-        // Static shared memory stands inside the body of its kernel, or before all of them if several use it.
-        if let Some(entry) = entries.last_mut() {
-            entry.shared += shared_bytes(before);
-        }
-        rest = after;
-        let end = after.find('{').unwrap_or(after.len());
-        let head = &after[..end];
-        let (symbol, list) = head.split_once('(').unwrap_or((head, ""));
-        let symbol = symbol.split_whitespace().next().unwrap_or_default().to_owned();
+    let entry = |(symbol, text): (&str, &str)| {
+        let head = text.split('{').next().unwrap_or_default();
+        let list = head.split_once('(').map_or("", |(_, list)| list);
         let list = list.split_once(')').map_or("", |(list, _)| list);
-        entries.push(Entry {
-            symbol,
+        // Static shared memory stands inside the body of its kernel, or before all of them if several use it.
+        let shared = shared_bytes(text);
+        Entry {
+            symbol: symbol.to_owned(),
             params: list.split(',').filter_map(param_size).collect(),
-            shared: 0,
-        });
-    }
-    if let Some(entry) = entries.last_mut() {
-        entry.shared += shared_bytes(rest);
-    }
-    entries
+            shared,
+        }
+    };
+    kernels(ptx).map(entry).collect()
+}
+
+/// The text of a kernel behind its `.entry`, with what stands between it and the next kernel.
+pub fn kernel<'p>(ptx: &'p str, symbol: &str) -> Option<&'p str> {
+    kernels(ptx).find(|(name, _)| *name == symbol).map(|(_, text)| text)
+}
+
+/// Name and text of each kernel, the text as in [`kernel`].
+fn kernels(ptx: &str) -> impl Iterator<Item = (&str, &str)> {
+    let name_end = |text: &str| {
+        let start = text.len() - text.trim_start().len();
+        start
+            + text[start..]
+                .find(|c: char| c.is_whitespace() || "({".contains(c))
+                .unwrap_or(text.len() - start)
+    };
+    ptx.split(".entry").skip(1).map(move |text| (text[..name_end(text)].trim_start(), text))
+}
+
+/// The first operands of a directive that stands at the beginning of a line: `sm_80` of `.target sm_80`.
+fn directive<'l>(line: &'l str, name: &str) -> Option<&'l str> {
+    let rest = line.trim_start().strip_prefix(name)?;
+    rest.starts_with(|c: char| c.is_whitespace()).then(|| rest.trim())
 }
 
 /// Bytes of `.param .u64 name` or `.param .align 4 .b8 name[12]`.
@@ -61,7 +74,7 @@ fn type_size(word: &str) -> Option<u64> {
 
 /// Bytes of all static `.shared` declarations in a text.
 fn shared_bytes(text: &str) -> u64 {
-    let declarations = text.lines().map(str::trim).filter_map(|l| l.strip_prefix(".shared"));
+    let declarations = text.lines().filter_map(|line| directive(line, ".shared"));
     declarations
         .filter_map(|line| {
             let mut words = line.trim_end_matches(';').split_whitespace();
@@ -75,12 +88,12 @@ fn shared_bytes(text: &str) -> u64 {
 /// names is inlined (PTX ISA 11.5.6, `.loc file line column, function_name label, inlined_at file line column`).
 pub fn source_line(ptx: &str, line: usize) -> Option<(String, u32)> {
     let before: Vec<&str> = ptx.lines().take(line.saturating_sub(1)).collect();
-    let loc = before.iter().rev().find_map(|line| line.trim_start().strip_prefix(".loc"))?;
+    let loc = before.iter().rev().find_map(|line| directive(line, ".loc"))?;
     let place = loc.rsplit_once("inlined_at").map_or(loc, |(_, caller)| caller);
     let mut numbers = place.split_whitespace();
     let (file, line) = (numbers.next()?, numbers.next()?.parse().ok()?);
     let named = |line: &str| {
-        let (number, name) = line.trim_start().strip_prefix(".file")?.split_once('"')?;
+        let (number, name) = directive(line, ".file")?.split_once('"')?;
         (number.trim() == file).then(|| name.split('"').next().unwrap_or_default().to_owned())
     };
     Some((ptx.lines().find_map(named)?, line))
@@ -90,19 +103,12 @@ pub fn source_line(ptx: &str, line: usize) -> Option<(String, u32)> {
 pub fn rename_files(ptx: &str, change: impl Fn(&str) -> String) -> String {
     let mut changed = String::with_capacity(ptx.len());
     for line in ptx.split_inclusive('\n') {
-        let name = line.trim_start().strip_prefix(".file").and_then(|rest| {
-            let (before, rest) = rest.split_once('"')?;
-            let (name, after) = rest.rsplit_once('"')?;
-            Some((before, name, after))
-        });
-        match name {
-            Some((before, name, after)) => {
-                changed.push_str("\t.file");
-                changed.push_str(before);
-                changed.push('"');
-                changed.push_str(&change(name));
-                changed.push('"');
-                changed.push_str(after);
+        let quotes = directive(line, ".file").and(line.find('"').zip(line.rfind('"')));
+        match quotes.filter(|(open, close)| open < close) {
+            Some((open, close)) => {
+                changed.push_str(&line[..=open]);
+                changed.push_str(&change(&line[open + 1..close]));
+                changed.push_str(&line[close..]);
             }
             None => changed.push_str(line),
         }
@@ -117,7 +123,7 @@ pub fn without_names(ptx: &str, own: &str) -> String {
     let mut inside = false;
     for line in ptx.lines() {
         let line = line.trim();
-        if line.starts_with(".loc") || line.starts_with("//") || line.is_empty() {
+        if directive(line, ".loc").is_some() || line.starts_with("//") || line.is_empty() {
             continue;
         }
         if line.starts_with('.')
@@ -163,5 +169,39 @@ mod tests {
         assert_eq!(without_names(&both, "variant0000"), without_names(&both, "variant0001"));
         assert!(without_names(&both, "variant0000").contains("bra $L__BB_2;"));
         assert_eq!(without_names(&both, "variant0002"), "");
+    }
+
+    #[test]
+    fn kernels_have_parameters_shared_memory_and_a_text() {
+        let ptx = ".shared .b8 before[4];\n.visible .entry a(\n\t.param .u64 a_0,\n\t.param .align 4 .b8 a_1[12]\n)\n\
+                   {\n\t.shared .align 4 .f32 tile[8];\n\tret;\n}\n.entry b\n{\n\ttrap;\n}\n";
+        let entry = |symbol: &str, params: &[u64], shared| Entry {
+            symbol: symbol.to_owned(),
+            params: params.to_vec(),
+            shared,
+        };
+        assert_eq!(entries(ptx), [entry("a", &[8, 12], 32), entry("b", &[], 0)]);
+        assert!(kernel(ptx, "b").unwrap().contains("trap"));
+        assert!(!kernel(ptx, "a").unwrap().contains("trap"));
+        assert_eq!(kernel(ptx, "c"), None);
+    }
+
+    #[test]
+    fn files_are_renamed_where_they_are_named() {
+        let ptx = "\t.file\t1 \"/a/k.cu\"\n .filed \"x\"\n\t.file\t2 \"open\n";
+        let renamed = rename_files(ptx, |name| name.replace("/a/", ""));
+        assert_eq!(renamed, ptx.replace("/a/", ""));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(text in "([.]entry|[.]shared|[.]file|[.]loc|[ \\n\"(){},\\[\\]0-9]|\\PC)*", line in 0..9_usize) {
+            for entry in entries(&text) {
+                assert!(kernel(&text, &entry.symbol).is_some());
+            }
+            assert_eq!(rename_files(&text, str::to_owned), text);
+            source_line(&text, line);
+            without_names(&text, "x");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What a source uses of CUDA and C++, as far as its words and includes tell: what it cannot use need not be compiled.
 
+use cpptext::tokens::words;
 use std::path::Path;
 
 /// Headers that do not bring any of the C++ standard library's namespace into a kernel's text.
@@ -23,32 +24,26 @@ const PLAIN_HEADERS: [&str; 16] = [
 ];
 
 /// How the names of libstdc++'s special functions start (`std::beta`, `std::sph_bessel`, `__gnu_cxx::hyperg`).
-const SPECIAL_FUNCTIONS: [&[u8]; 14] = [
-    b"airy_",
-    b"assoc_",
-    b"beta",
-    b"comp_ellint_",
-    b"conf_hyperg",
-    b"cyl_",
-    b"ellint_",
-    b"expint",
-    b"hermite",
-    b"hyperg",
-    b"laguerre",
-    b"legendre",
-    b"riemann_zeta",
-    b"sph_",
+const SPECIAL_FUNCTIONS: [&str; 14] = [
+    "airy_",
+    "assoc_",
+    "beta",
+    "comp_ellint_",
+    "conf_hyperg",
+    "cyl_",
+    "ellint_",
+    "expint",
+    "hermite",
+    "hyperg",
+    "laguerre",
+    "legendre",
+    "riemann_zeta",
+    "sph_",
 ];
 
 /// Words without which nothing is compiled for the device, or otherwise than for the host. `##` can make any word.
-const DEVICE_WORDS: [&[u8]; 6] = [
-    b"__global__",
-    b"__device__",
-    b"__constant__",
-    b"__shared__",
-    b"__managed__",
-    b"__CUDA_ARCH__",
-];
+const DEVICE_WORDS: [&str; 6] =
+    ["__global__", "__device__", "__constant__", "__shared__", "__managed__", "__CUDA_ARCH__"];
 
 /// What a source can name of the C++ standard library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +69,13 @@ pub struct Usage {
 impl Usage {
     /// Reads a text, in which lines are joined that end in a backslash.
     pub fn read(&mut self, text: &[u8]) {
-        for word in text.split(|b| !b.is_ascii_alphanumeric() && *b != b'_') {
-            self.standard |= word == b"std" || word.windows(5).any(|w| w == b"__gnu");
+        let text = String::from_utf8_lossy(text);
+        for word in words(&text) {
+            self.standard |= word == "std" || word.contains("__gnu");
             self.special |= SPECIAL_FUNCTIONS.iter().any(|start| word.starts_with(start));
             self.device |= DEVICE_WORDS.contains(&word);
         }
-        self.device |= text.windows(2).any(|w| w == b"##");
+        self.device |= text.contains("##");
     }
 
     /// Sees that a header of CUDA or of the host compiler is included.

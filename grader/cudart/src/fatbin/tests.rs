@@ -121,6 +121,6 @@ fn the_target_of_ptx_is_a_number() {
     let target = |line: &str| target(&format!(".version 9.0\n{line}\n.address_size 64\n"));
     assert_eq!(target(".target sm_75"), Some(75));
     assert_eq!(target(".target\tsm_90a, debug"), Some(90));
-    assert_eq!(target(".target sm_120"), Some(120));
+    assert_eq!(target("//\n.target sm_120"), Some(120));
     assert_eq!([".target", ".target x", ""].map(target), [None; 3]);
 }

@@ -1,6 +1,7 @@
 //! Compiles the host functions of a puzzle to a library.
 
 use super::glue;
+use cpptext::functions::functions;
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 use puzzle::spec::{Launch, Spec};
@@ -8,7 +9,6 @@ use puzzle::workbook::Workbook;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toolchain::source::functions;
 use toolchain::{Library, LibraryRequest, SourceFile, Target, Toolchain, VirtualArch};
 
 /// Host code that is compiled and has the functions of its spec.

@@ -2,6 +2,7 @@
 
 use super::source::{Declared, Kernel, evaluate};
 use super::terms::{ElementTerms, RowKind};
+use cpptext::tokens::words;
 use device::finding::SourceLine;
 use device::provenance::{Factor, KernelSum};
 use indexmath::{Dims, Term};
@@ -161,8 +162,7 @@ fn are(declared: &[&Declared], coords: &[usize]) -> bool {
 fn stores_at(kernel: &Kernel, stored: u32, declared: &[&Declared]) -> bool {
     let text = kernel.statement(stored);
     let target = text.split_once('=').map_or(text.as_str(), |(left, _)| left);
-    let mut words = target.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    words.any(|word| declared.iter().any(|d| d.name == word))
+    words(target).any(|word| declared.iter().any(|d| d.name == word))
 }
 
 /// One of them is not that of the element, though the store goes there by the number that they come from.

@@ -5,10 +5,8 @@ mod element;
 mod formula;
 mod locate;
 mod source;
-mod statement;
 mod terms;
 
 pub use element::{element_terms, formula_is_general, name_line};
 pub use formula::formula_terms;
-pub use statement::statement;
 pub use terms::{ElementTerms, Row, RowKind};

@@ -2,7 +2,7 @@
 //!
 //! This only ranks lines that the report suggests; no verdict rests on it.
 
-use super::statement;
+use cpptext::statements::{code, last_word, statement};
 use device::finding::ThreadId;
 use indexmath::{DimExpr, Dims};
 
@@ -110,11 +110,11 @@ impl<'a> Kernel<'a> {
     pub fn first_value(&self, line: u32) -> Option<u32> {
         let text = self.statement(line);
         let sum = if let Some((left, _)) = text.split_once("+=") {
-            word(left.trim_end())
+            last_word(left.trim_end())
         } else {
             // The store of a sum: output[i] = sum;
             let stored = text.split_once('=')?.1.trim().trim_end_matches(';').trim_end();
-            word(stored).filter(|sum| *sum == stored)
+            last_word(stored).filter(|sum| *sum == stored)
         }?;
         let sets = |text: &str| {
             let code = code(text);
@@ -132,7 +132,7 @@ impl<'a> Kernel<'a> {
     pub fn set_again(&self, line: u32) -> Option<u32> {
         let first = self.first_value(line)?;
         let text = self.line(first).split(['=', ';']).next()?.trim_end();
-        let sum = word(text)?;
+        let sum = last_word(text)?;
         let sets = |text: &str| {
             text.match_indices(sum).any(|(at, _)| {
                 let before = text[..at].chars().next_back();
@@ -152,16 +152,6 @@ impl<'a> Kernel<'a> {
         let is = |text: &&str| code(text).starts_with("if") && wanted(code(text));
         lines[head..].iter().rposition(is).map(|index| (head + index) as u32 + 1)
     }
-}
-
-fn code(line: &str) -> &str {
-    line.split("//").next().unwrap_or_default().trim()
-}
-
-/// The identifier at the end of a text.
-fn word(text: &str) -> Option<&str> {
-    let start = text.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |i| i + 1);
-    text.get(start..).filter(|word| !word.is_empty())
 }
 
 pub(super) fn evaluate(text: &str, known: &Dims) -> Option<i64> {

@@ -1,5 +1,6 @@
 //! The C++ of a `[[call]]`: which tensors it names, and how.
 
+use cpptext::tokens::{Kind, tokens};
 use std::ops::Range;
 
 /// Words that wrap the name of a tensor.
@@ -28,33 +29,25 @@ pub(crate) fn speaks_of(code: &str, tensor: &str) -> bool {
 
 /// All identifiers of the code but for members, `p.x`, `p->x` and `n::x`, each with the words around it.
 pub(crate) fn mentions(code: &str) -> Vec<Mention<'_>> {
-    let tokens = tokens(code);
+    let mut tokens = tokens(code);
+    tokens.retain(|token| token.kind != Kind::Text);
+    let is = |i: usize, text: &str| tokens.get(i).is_some_and(|token| token.is(text));
+    let is_word = |i: usize| tokens.get(i).is_some_and(|token| token.kind == Kind::Word);
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        let is = |i: usize, text: &str| tokens.get(i).is_some_and(|t| &code[t.clone()] == text);
-        let is_word = |i: usize| {
-            let starts = |t: &Range<usize>| {
-                code[t.clone()].starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            };
-            tokens.get(i).is_some_and(starts)
-        };
         let member = at > 0
             && (is(at - 1, ".")
                 || at > 1 && is(at - 2, "-") && is(at - 1, ">")
-                || is(at - 1, ":") && at > 1 && is(at - 2, ":"));
+                || is(at - 1, "::"));
         if !is_word(at) || member {
             at += 1;
             continue;
         }
-        let start = tokens[at].start;
         let mut words = Vec::new();
         let mut inner = at;
-        while WRAPPERS.contains(&&code[tokens[inner].clone()])
-            && is(inner + 1, "(")
-            && is_word(inner + 2)
-        {
-            words.push(&code[tokens[inner].clone()]);
+        while WRAPPERS.contains(&tokens[inner].text) && is(inner + 1, "(") && is_word(inner + 2) {
+            words.push(tokens[inner].text);
             inner += 2;
         }
         let closed = (1..=words.len()).all(|i| is(inner + i, ")"));
@@ -64,52 +57,11 @@ pub(crate) fn mentions(code: &str) -> Vec<Mention<'_>> {
             continue;
         }
         let last = inner + words.len();
-        found.push(Mention {
-            span: start..tokens[last].end,
-            words,
-            tensor: &code[tokens[inner].clone()],
-        });
+        let span = tokens[at].span.start..tokens[last].span.end;
+        found.push(Mention { span, words, tensor: tokens[inner].text });
         at = last + 1;
     }
     found
-}
-
-/// Identifiers and numbers, and single other characters; no blanks, comments, texts.
-fn tokens(code: &str) -> Vec<Range<usize>> {
-    let bytes = code.as_bytes();
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    let find = |from: usize, what: &str| code[from..].find(what).map(|i| from + i);
-    while at < bytes.len() {
-        let start = at;
-        match bytes[at] {
-            b'/' if bytes.get(at + 1) == Some(&b'/') => at = find(at, "\n").unwrap_or(bytes.len()),
-            b'/' if bytes.get(at + 1) == Some(&b'*') => {
-                at = find(at + 2, "*/").map_or(bytes.len(), |end| end + 2);
-            }
-            quote @ (b'"' | b'\'') => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != quote {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                at += 1;
-            }
-            c if c.is_ascii_alphanumeric() || c == b'_' => {
-                while bytes.get(at).is_some_and(|c| c.is_ascii_alphanumeric() || *c == b'_') {
-                    at += 1;
-                }
-                tokens.push(start..at);
-            }
-            c if c.is_ascii_whitespace() => at += 1,
-            c if c.is_ascii() => {
-                at += 1;
-                tokens.push(start..at);
-            }
-            // A character of several bytes is nothing that matters here.
-            _ => at += 1,
-        }
-    }
-    tokens
 }
 
 #[cfg(test)]

@@ -329,17 +329,6 @@ fn a_line_of_another_file_or_past_the_end_is_named() {
 }
 
 #[test]
-fn an_expression_ends_with_its_brackets() {
-    let marked = |text: &'static str| &text[..expression(text)];
-    assert_eq!(marked("g[(a + b[i]) * 2] * w[0];"), "g[(a + b[i]) * 2]");
-    assert_eq!(marked("m[i][j] = 1;"), "m[i]");
-    assert_eq!(marked("x += y[i] * 2"), "x += y[i] * 2");
-    assert_eq!(marked("= y"), "= y");
-    assert_eq!(marked("f[i"), "f[i");
-    assert_eq!(marked("é"), "é");
-}
-
-#[test]
 fn a_column_outside_the_line_marks_the_line() {
     for column in [0, 200] {
         let span = span(SOURCE, &line(5, column)).unwrap();

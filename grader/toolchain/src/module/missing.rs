@@ -3,7 +3,7 @@
 use super::declaration::{KernelDecl, without_arguments, without_namespaces};
 use crate::SourceFile;
 use crate::similar::nearest;
-use crate::source::{Function, functions};
+use cpptext::functions::{Function, functions};
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 

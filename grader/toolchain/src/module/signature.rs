@@ -2,7 +2,7 @@
 
 use super::declaration::{KernelDecl, Param, without_arguments, without_namespaces};
 use crate::SourceFile;
-use crate::source::{Function, functions};
+use cpptext::functions::{Function, functions};
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 

@@ -2,9 +2,13 @@
 
 use std::ops::Range;
 
-/// Kinds of tokens.
+/// Kinds of pieces of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Spaces and line ends; not a token.
+    Blank,
+    /// A comment without the line end after it; not a token.
+    Comment,
     /// A name or a keyword.
     Word,
     /// A number with its suffix.
@@ -15,7 +19,7 @@ pub enum Kind {
     Sign,
 }
 
-/// A token and where it stands.
+/// A token, or what stands between tokens, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
     /// What it is.
@@ -33,39 +37,51 @@ impl Token<'_> {
     }
 }
 
-/// The tokens of a text, without blanks and comments. Total: any text has tokens.
+/// The tokens of a text, without blanks and comments. Every text has tokens.
 pub fn tokens(text: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
+    pieces(text).filter(|piece| !matches!(piece.kind, Kind::Blank | Kind::Comment)).collect()
+}
+
+/// The names and keywords of a text, wherever they stand: also in comments and strings.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !is_word(c)).filter(|word| !word.is_empty())
+}
+
+/// A text cut into pieces, one behind the other, none of them empty.
+pub fn pieces(text: &str) -> impl Iterator<Item = Token<'_>> {
     let mut at = 0;
-    while let Some(first) = text[at..].chars().next() {
+    std::iter::from_fn(move || {
         let rest = &text[at..];
-        if first.is_whitespace() {
-            at += first.len_utf8();
-            continue;
-        }
-        if rest.starts_with("//") {
-            at += rest.find('\n').unwrap_or(rest.len());
-            continue;
-        }
-        if let Some(comment) = rest.strip_prefix("/*") {
-            at += comment.find("*/").map_or(rest.len(), |end| end + 4);
-            continue;
-        }
-        let (kind, length) = if first.is_ascii_digit() {
-            (Kind::Number, number(rest))
-        } else if is_word(first) {
-            (Kind::Word, rest.find(|c| !is_word(c)).unwrap_or(rest.len()))
-        } else if first == '"' || first == '\'' {
-            (Kind::Text, quoted(rest, first))
-        } else if rest.starts_with("::") {
-            (Kind::Sign, 2)
-        } else {
-            (Kind::Sign, first.len_utf8())
-        };
-        tokens.push(Token { kind, text: &rest[..length], span: at..at + length });
+        let (kind, length) = piece(rest)?;
+        let start = at;
         at += length;
-    }
-    tokens
+        Some(Token { kind, text: &rest[..length], span: start..at })
+    })
+}
+
+/// Kind and length of the piece that a text starts with.
+fn piece(rest: &str) -> Option<(Kind, usize)> {
+    let first = rest.chars().next()?;
+    let until = |end: Option<usize>| end.unwrap_or(rest.len());
+    Some(if first.is_whitespace() {
+        (Kind::Blank, until(rest.find(|c: char| !c.is_whitespace())))
+    } else if rest.starts_with("//") {
+        (Kind::Comment, line_comment(rest))
+    } else if let Some(comment) = rest.strip_prefix("/*") {
+        (Kind::Comment, until(comment.find("*/").map(|end| end + 4)))
+    } else if let Some(length) = raw_string(rest) {
+        (Kind::Text, length)
+    } else if first.is_ascii_digit() {
+        (Kind::Number, number(rest))
+    } else if is_word(first) {
+        (Kind::Word, until(rest.find(|c| !is_word(c))))
+    } else if first == '"' || first == '\'' {
+        (Kind::Text, quoted(rest, first))
+    } else if rest.starts_with("::") {
+        (Kind::Sign, 2)
+    } else {
+        (Kind::Sign, first.len_utf8())
+    })
 }
 
 /// Index of the bracket that closes the one at `open`; `None` if it is never closed.
@@ -108,8 +124,29 @@ pub fn split_at_commas<'t, 'a>(inner: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
     parts
 }
 
-fn is_word(c: char) -> bool {
+/// Can it stand in a name?
+pub fn is_word(c: char) -> bool {
     c == '_' || c == '$' || c.is_alphanumeric()
+}
+
+/// To the end of the line, or of the last line where lines end in a backslash.
+fn line_comment(rest: &str) -> usize {
+    let ends = |at: &usize| !rest[..*at].trim_end_matches('\r').ends_with('\\');
+    rest.match_indices('\n').map(|(at, _)| at).find(ends).unwrap_or(rest.len())
+}
+
+/// Length of `R"x(...)x"`, if the text starts with one that is closed.
+fn raw_string(rest: &str) -> Option<usize> {
+    let prefix = ["R", "LR", "uR", "UR", "u8R"]
+        .into_iter()
+        .find(|prefix| rest.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('"')))?;
+    let (delimiter, inside) = rest[prefix.len() + 1..].split_once('(')?;
+    if delimiter.len() > 16 || delimiter.contains([' ', ')', '\\', '\n', '"']) {
+        return None;
+    }
+    let close = format!("){delimiter}\"");
+    let end = inside.find(&close)?;
+    Some(rest.len() - inside.len() + end + close.len())
 }
 
 fn number(rest: &str) -> usize {
@@ -144,7 +181,7 @@ fn quoted(rest: &str, quote: char) -> usize {
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<&str> {
+    fn words_of(text: &str) -> Vec<&str> {
         tokens(text).into_iter().map(|t| t.text).collect()
     }
 
@@ -170,8 +207,8 @@ mod tests {
             "größe",
             ";",
         ];
-        assert_eq!(words(text), expected);
-        assert_eq!(words("\"open\nx"), ["\"open", "x"]);
+        assert_eq!(words_of(text), expected);
+        assert_eq!(words_of("\"open\nx"), ["\"open", "x"]);
     }
 
     #[test]
@@ -185,14 +222,31 @@ mod tests {
         assert_eq!(closing(&tokens("f(("), 1), None);
     }
 
+    #[test]
+    fn raw_strings_and_long_comments_are_one_piece() {
+        assert_eq!(words_of("R\"x(a \" )\" )x\" b"), ["R\"x(a \" )\" )x\"", "b"]);
+        assert_eq!(words_of("u8R\"(\n)\" R\"open R"), ["u8R\"(\n)\"", "R", "\"open R"]);
+        assert_eq!(words_of("// a \\\n b\nc"), ["c"]);
+        assert_eq!(words("a+b2 // c").collect::<Vec<_>>(), ["a", "b2", "c"]);
+    }
+
     proptest::proptest! {
         #[test]
-        fn any_text_has_tokens_in_order(text in "\\PC*") {
+        fn pieces_are_the_whole_text(text in "(\\PC|[\\n\\\\\"'/*R()#])*") {
             let mut end = 0;
-            for token in tokens(&text) {
-                assert!(token.span.start >= end && token.text == &text[token.span.clone()]);
-                end = token.span.end;
+            for piece in pieces(&text) {
+                assert!(piece.span.start == end && !piece.text.is_empty());
+                assert_eq!(piece.text, &text[piece.span.clone()]);
+                end = piece.span.end;
             }
+            assert_eq!(end, text.len());
+        }
+
+        #[test]
+        fn blanks_between_tokens_change_nothing(text in "(\\PC|[\"'/*()])*") {
+            let apart = |text: &str| tokens(text).iter().map(|t| t.text.to_owned()).collect::<Vec<_>>();
+            let spaced = format!("\n {text}\n");
+            assert_eq!(apart(&text), apart(&spaced));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Functions and parameters in C++ text, found by their look. Not a parser: macros and unusual declarations are missed,
 //! so what is found here serves messages only.
 
-use super::tokens::{Kind, Token, closing, split_at_commas, tokens};
+use crate::tokens::{Kind, Token, closing, split_at_commas, tokens};
 use std::ops::Range;
 
 /// A function as written.
