@@ -7,7 +7,7 @@ use std::ops::Range;
 /// A function as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function<'a> {
-    /// Without namespaces.
+    /// Its name without namespaces.
     pub name: &'a str,
     /// Where the name stands.
     pub name_span: Range<usize>,
@@ -17,7 +17,7 @@ pub struct Function<'a> {
     pub is_template: bool,
     /// Is followed by `{ ... }` rather than by a semicolon.
     pub has_body: bool,
-    /// In order.
+    /// Its parameters, in order.
     pub params: Vec<Parameter<'a>>,
 }
 
@@ -33,9 +33,9 @@ impl Function<'_> {
 pub struct Parameter<'a> {
     /// Its name, if it has one.
     pub name: Option<&'a str>,
-    /// Type and name.
+    /// Its type and name as written.
     pub text: &'a str,
-    /// Where it stands.
+    /// The bytes of the text where it stands.
     pub span: Range<usize>,
 }
 

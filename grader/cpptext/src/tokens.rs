@@ -22,9 +22,9 @@ pub enum Kind {
 /// A token, or what stands between tokens, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// What it is.
+    /// Which of the kinds of pieces it is.
     pub kind: Kind,
-    /// As written.
+    /// The part of the text, as written.
     pub text: &'a str,
     /// Bytes of the whole text.
     pub span: Range<usize>,

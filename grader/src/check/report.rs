@@ -8,7 +8,7 @@ use report::junit::document::{self, Case, Outcome, Reason, Suite};
 use report::style::{Style, Tone};
 use serde_json::{Value, json as value};
 use std::path::Path;
-use toolchain::spinner::Late;
+use toolchain::spinner::DelayedSpinner;
 
 /// What was found about one puzzle.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ impl Checked {
         };
         match super::load(bench.workbook, puzzle) {
             Ok(loaded) => {
-                let progress = Late::new(&format!("checking {}", puzzle.stem));
+                let progress = DelayedSpinner::new(&format!("checking {}", puzzle.stem));
                 checked.items = super::all(bench, &loaded)?;
                 drop(progress);
                 if mutants {

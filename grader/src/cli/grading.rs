@@ -17,7 +17,7 @@ use report::{Compile, Reporter, RunInfo, Summary};
 use std::path::Path;
 use std::time::Duration;
 use toolchain::Toolchain;
-use toolchain::spinner::Late;
+use toolchain::spinner::DelayedSpinner;
 
 /// After a test that ran longer than this without an end, the others do not run.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -67,7 +67,8 @@ pub(super) fn grade(
     let Job { workbook, puzzle, spec, .. } = *job;
     // The data are drawn while the compiler runs.
     let (program, cases) = std::thread::scope(|scope| {
-        let _late = Late::new(&format!("compiling {}", workbook.relative(job.source).display()));
+        let _late =
+            DelayedSpinner::new(&format!("compiling {}", workbook.relative(job.source).display()));
         let cases = scope.spawn(|| grade::cases(spec, job.tests, job.seed));
         let program = grade::compile(toolchain, workbook, spec, job.source, gpu.as_ref());
         (program, cases.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -100,7 +101,8 @@ pub(super) fn grade(
             continue;
         }
         // Host code may have a line of its own.
-        let late = case.watched.is_empty().then(|| Late::new(&format!("running {}", case.test)));
+        let late =
+            case.watched.is_empty().then(|| DelayedSpinner::new(&format!("running {}", case.test)));
         let (run, mut verdict) = grade::judge_case(&machine, &program, case)?;
         drop(late);
         verdict.notes.extend(draw(job, case, &run));

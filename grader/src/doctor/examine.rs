@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 use toolchain::cache::Cache;
 use toolchain::env::Env;
-use toolchain::find::{Nvcc, Rejected};
+use toolchain::find::{Nvcc, UnusableNvcc};
 use toolchain::process::{Limits, run};
 use toolchain::wheels::{self, folder_size};
 use toolchain::{Request, Toolchain, VirtualArch};
@@ -48,13 +48,13 @@ fn missing(name: &'static str, failure: &Failure) -> Check {
     Check { name, state: State::Missing, found, help }
 }
 
-fn compiler(found: &Result<(Option<Toolchain>, Vec<Rejected>), Failure>) -> Check {
+fn compiler(found: &Result<(Option<Toolchain>, Vec<UnusableNvcc>), Failure>) -> Check {
     let name = "compiler";
     let (toolchain, rejected) = match found {
         Ok(found) => found,
         Err(failure) => return missing(name, failure),
     };
-    let passed_over = |r: &Rejected| format!("passed over {}: {}", r.path.display(), r.reason);
+    let passed_over = |r: &UnusableNvcc| format!("passed over {}: {}", r.path.display(), r.reason);
     let help: Vec<String> = rejected.iter().map(passed_over).collect();
     let (state, found) = match toolchain {
         Some(toolchain) => {

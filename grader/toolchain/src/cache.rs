@@ -44,7 +44,7 @@ impl Key {
     }
 }
 
-/// The store.
+/// Byte strings on disk, each under its key.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
@@ -98,7 +98,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Bytes on disk.
+    /// The bytes that all entries take on disk.
     pub fn size(&self) -> u64 {
         self.entries().iter().map(|e| e.bytes).sum()
     }

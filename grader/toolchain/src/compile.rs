@@ -7,7 +7,7 @@ mod tests;
 use super::cache::{Cache, Key};
 use super::env::Env;
 use super::explain::{self, Sources};
-use super::find::{Finder, Nvcc, Rejected};
+use super::find::{Finder, Nvcc, UnusableNvcc};
 use super::front_end::{FrontEnd, Job, Output, VirtualArch};
 use super::includes::{Inputs, SearchPath};
 use super::messages::{Level, Message};
@@ -24,10 +24,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What to compile.
+/// A kernel file to compile to PTX.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The `.cu` file.
+    /// The path of the `.cu` file.
     pub source: &'a Path,
     /// Folders for `#include`, in order.
     pub include_dirs: &'a [PathBuf],
@@ -58,7 +58,7 @@ pub struct Compiled {
     pub time: Duration,
 }
 
-/// A compiler and the memory of what it gave.
+/// A compiler and the cache of its output.
 #[derive(Debug)]
 pub struct Toolchain {
     front_end: Box<dyn FrontEnd>,
@@ -70,7 +70,7 @@ pub struct Toolchain {
 
 /// What the cache keeps of a compilation. Paths in it are relative to numbered folders, see [`Roots`].
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CachedPtx {
     ptx: String,
     messages: Vec<Message>,
 }
@@ -101,10 +101,10 @@ impl Toolchain {
     pub fn find(
         env: &Env,
         explicit: Option<&Path>,
-    ) -> Result<(Option<Self>, Vec<Rejected>), Failure> {
+    ) -> Result<(Option<Self>, Vec<UnusableNvcc>), Failure> {
         let cache = Cache::new(cache_folder(env)?.join("compiled"));
         let search = Finder { env, explicit, root: Path::new("/"), cache: &cache }.search()?;
-        Ok((search.nvcc.map(|nvcc| Self::new(nvcc, env, cache)), search.rejected))
+        Ok((search.nvcc.map(|nvcc| Self::new(nvcc, env, cache)), search.unusable))
     }
 
     /// A toolchain around a known nvcc.
@@ -121,7 +121,7 @@ impl Toolchain {
         &self.nvcc
     }
 
-    /// "nvcc 13.0.88".
+    /// Name and version of the compiler, as in "nvcc 13.0.88".
     pub fn describe(&self) -> String {
         self.front_end.describe()
     }
@@ -171,7 +171,7 @@ impl Toolchain {
             .and_then(|key| self.cache.get(&key))
             .and_then(|entry| serde_json::from_slice(&entry).ok());
         let from_cache = kept.is_some();
-        let mut kept: Kept = if let Some(kept) = kept {
+        let mut kept: CachedPtx = if let Some(kept) = kept {
             kept
         } else {
             let Output { ptx, mut messages } = self.front_end.ptx(&job)?;
@@ -183,7 +183,7 @@ impl Toolchain {
                 message.file = roots.hide(Path::new(&message.file));
             }
             let kept =
-                Kept { ptx: rename_files(&ptx, |file| roots.hide(Path::new(file))), messages };
+                CachedPtx { ptx: rename_files(&ptx, |file| roots.hide(Path::new(file))), messages };
             if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
                 warnings.extend(self.keep(&key, &entry));
             }

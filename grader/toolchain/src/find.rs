@@ -17,11 +17,11 @@ pub const OLDEST: Version = Version { major: 11, minor: 0, patch: 0 };
 /// A compiler's version, as in "V13.0.88".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// CUDA's major version.
+    /// The major version of CUDA: 13 of 13.0.88.
     pub major: u32,
-    /// CUDA's minor version.
+    /// The minor version of CUDA: 0 of 13.0.88.
     pub minor: u32,
-    /// The build.
+    /// The build number: 88 of 13.0.88.
     pub patch: u32,
 }
 
@@ -42,14 +42,14 @@ impl Version {
     }
 }
 
-/// Who named an nvcc.
+/// Where the path of an nvcc came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// `--nvcc`.
+    /// The option `--nvcc` of the command line.
     Option,
     /// An environment variable: `NVCC`, `CUDA_HOME` or `CUDA_PATH`.
     Variable(&'static str),
-    /// `PATH`.
+    /// A folder in the variable `PATH`.
     Path,
     /// A folder where CUDA is usually installed.
     UsualFolder,
@@ -76,41 +76,41 @@ impl Origin {
     }
 }
 
-/// An nvcc that answers.
+/// An nvcc that runs and whose version is supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nvcc {
-    /// The program.
+    /// The path of the executable.
     pub path: PathBuf,
-    /// What it says of itself.
+    /// The version that `nvcc --version` prints.
     pub version: Version,
-    /// Who named it.
+    /// Where its path came from.
     pub origin: Origin,
 }
 
-/// An nvcc that was passed over.
+/// An nvcc that was found and cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejected {
-    /// The program.
+pub struct UnusableNvcc {
+    /// The path of the executable.
     pub path: PathBuf,
-    /// Who named it.
+    /// Where its path came from.
     pub origin: Origin,
     /// What is wrong with it.
     pub reason: String,
 }
 
-/// What a search gave.
+/// The result of a search for nvcc.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
-    /// The first one that will do.
+    /// The first usable one in the order of the search.
     pub nvcc: Option<Nvcc>,
-    /// Those before it that will not.
-    pub rejected: Vec<Rejected>,
+    /// Those before it that cannot be used.
+    pub unusable: Vec<UnusableNvcc>,
 }
 
-/// Where to look.
+/// Where nvcc is searched.
 #[derive(Clone, Debug)]
 pub struct Finder<'a> {
-    /// Variables.
+    /// The environment variables, which name compilers and folders.
     pub env: &'a Env,
     /// The value of `--nvcc`.
     pub explicit: Option<&'a Path>,
@@ -126,11 +126,11 @@ impl Finder<'_> {
     /// # Errors
     /// What `--nvcc` or `NVCC` names will not do.
     pub fn search(&self) -> Result<Search, Failure> {
-        let mut rejected = Vec::new();
+        let mut unusable = Vec::new();
         for (path, origin) in self.candidates() {
             match self.inspect(&path) {
                 Ok(version) => {
-                    return Ok(Search { nvcc: Some(Nvcc { path, version, origin }), rejected });
+                    return Ok(Search { nvcc: Some(Nvcc { path, version, origin }), unusable });
                 }
                 Err(reason) if origin.is_explicit() => {
                     let title = format!("{origin} names {}, but {reason}", path.display());
@@ -144,10 +144,10 @@ impl Finder<'_> {
                     };
                     return Err(Failure::new(FailureKind::Environment, title, help));
                 }
-                Err(reason) => rejected.push(Rejected { path, origin, reason }),
+                Err(reason) => unusable.push(UnusableNvcc { path, origin, reason }),
             }
         }
-        Ok(Search { nvcc: None, rejected })
+        Ok(Search { nvcc: None, unusable })
     }
 
     /// What may be an nvcc; those that nobody named explicitly exist.
@@ -364,9 +364,9 @@ mod tests {
         let good = machine.nvcc("usr/local/cuda/bin", "12.4");
         let search = machine.search(None).unwrap();
         assert_eq!(search.nvcc.unwrap().path, good);
-        assert_eq!(search.rejected.len(), 1);
-        assert_eq!(search.rejected[0].path, old);
-        assert!(search.rejected[0].reason.contains("version 10.1.88"));
+        assert_eq!(search.unusable.len(), 1);
+        assert_eq!(search.unusable[0].path, old);
+        assert!(search.unusable[0].reason.contains("version 10.1.88"));
     }
 
     #[test]

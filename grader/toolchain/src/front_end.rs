@@ -25,13 +25,13 @@ impl Default for VirtualArch {
 
 /// A compiler. nvcc is the one there is; NVRTC and clang give the same PTX and can stand beside it.
 pub(crate) trait FrontEnd: std::fmt::Debug + Send + Sync {
-    /// Name and version.
+    /// Name and version of the compiler, as in "nvcc 13.0.88".
     fn describe(&self) -> String;
     /// Everything about the compiler itself that its output depends on; `None` if that cannot be known.
     fn identity(&self) -> Option<Vec<u8>>;
     /// The options that its output depends on.
     fn flags(&self, job: &Job<'_>) -> Vec<OsString>;
-    /// Compiles to PTX.
+    /// Compiles the kernels of a source to PTX.
     fn ptx(&self, job: &Job<'_>) -> Result<Output, Failure>;
     /// The options that host code depends on, besides [`FrontEnd::flags`].
     fn host_flags(&self, target: Target) -> Vec<OsString>;
@@ -58,7 +58,7 @@ pub enum Target {
     },
     /// A program for a GPU of this architecture (90 for `sm_90`), with NVIDIA's runtime.
     Program {
-        /// The architecture.
+        /// The number of the architecture.
         sm: u32,
     },
 }
@@ -70,11 +70,11 @@ pub(crate) struct Job<'a> {
     pub(crate) folder: &'a Path,
     /// The source's name in it.
     pub(crate) file: &'a OsStr,
-    /// Absolute.
+    /// The folders for `#include`, in order, as absolute paths.
     pub(crate) include_dirs: &'a [PathBuf],
     /// The source, and all headers that are not the compiler's.
     pub(crate) students: &'a [PathBuf],
-    /// Virtual architecture.
+    /// The virtual architecture of the PTX.
     pub(crate) arch: VirtualArch,
     /// What the source and its headers can name of it.
     pub(crate) library: StandardLibrary,
@@ -85,7 +85,7 @@ pub(crate) struct Job<'a> {
 /// C++ that calls host code, and is linked with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Glue<'a> {
-    /// The text.
+    /// The C++ text itself.
     pub(crate) text: &'a str,
     /// Hash of the text and of what it includes. `None`: do not cache.
     pub(crate) inputs: Option<Key>,
@@ -110,17 +110,17 @@ impl Job<'_> {
 pub(crate) struct LibraryOutput {
     /// The library or program; `None` if there are errors.
     pub(crate) library: Option<Vec<u8>>,
-    /// Errors and warnings.
+    /// The compiler's errors and warnings, in its order.
     pub(crate) messages: Vec<Message>,
     /// What is called and is not in the library, as C++ writes it: `f(int)`.
     pub(crate) undefined: Vec<String>,
 }
 
-/// What a front end gives.
+/// What a front end makes of kernels.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     /// `None` if there are errors.
     pub(crate) ptx: Option<String>,
-    /// Errors and warnings.
+    /// The compiler's errors and warnings, in its order.
     pub(crate) messages: Vec<Message>,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// One message of the compiler.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// How bad.
+    /// Whether the file compiles in spite of it.
     pub level: Level,
     /// As printed; empty if the message names no file.
     pub file: String,
@@ -19,7 +19,7 @@ pub struct Message {
     /// What it says, on one line.
     pub text: String,
     /// The source line as printed (macros expanded, comments and tabs replaced by a blank), and the caret's place in it.
-    pub shown: Option<Shown>,
+    pub shown: Option<SourceExcerpt>,
     /// True if it stands in code that was instantiated or included from elsewhere.
     pub from_elsewhere: bool,
     /// Notes that belong to it.
@@ -35,20 +35,20 @@ impl Message {
 
 /// A printed source line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct SourceExcerpt {
     /// Without the two blanks that the compiler puts in front.
     pub line: String,
     /// 0-based character of `line` under which the caret stands; may be its length.
     pub caret: usize,
 }
 
-/// How bad a message is.
+/// The severity of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Level {
     /// The file does not compile.
     #[default]
     Error,
-    /// It does.
+    /// The file compiles, but probably does something else than it should.
     Warning,
     /// More to know about the message before.
     Note,
@@ -169,7 +169,7 @@ fn read_front_end(message: &mut Message, body: &[&str]) {
         message.text.push_str(more.trim());
     }
     let column = body[caret].chars().count() - 1;
-    message.shown = Some(Shown {
+    message.shown = Some(SourceExcerpt {
         line: body[source].strip_prefix("  ").unwrap_or(body[source]).to_owned(),
         caret: column.saturating_sub(2),
     });
@@ -189,7 +189,10 @@ mod tests {
         assert_eq!(messages.len(), 1);
         assert_eq!((messages[0].file.as_str(), messages[0].line), ("a b.cu", 4));
         assert_eq!(messages[0].text, "identifier \"ix\" is undefined");
-        assert_eq!(messages[0].shown, Some(Shown { line: "    x[ix] = 1;".into(), caret: 6 }));
+        assert_eq!(
+            messages[0].shown,
+            Some(SourceExcerpt { line: "    x[ix] = 1;".into(), caret: 6 })
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Target};
 use super::messages::{Level, Message, parse};
 use super::resources::{self, Resources};
 use super::usage::StandardLibrary;
-use crate::process::{Ending, Finished, Limits, run_until};
+use crate::process::{Finished, Limits, Termination, run_until};
 use diagnostic::{Failure, FailureKind};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -126,7 +126,7 @@ impl NvccFrontEnd {
         job: &Job<'_>,
         scratch: &Path,
     ) -> Result<(), Failure> {
-        if done.ending == Ending::TimedOut {
+        if done.ending == Termination::TimedOut {
             let seconds = self.time_out.as_secs();
             let title = format!("nvcc was still compiling after {seconds} s and was stopped");
             let help = "templates that instantiate each other without end, or a huge unrolled loop, can do that";

@@ -4,7 +4,7 @@
 //! `__global__` has become `__attribute__((global))`, macros are expanded, comments and tabs are one blank. The token
 //! under the caret is looked for in the student's line by its neighbours.
 
-use super::messages::{Message, Shown};
+use super::messages::{Message, SourceExcerpt};
 use cpptext::tokens::{Kind, Token, tokens};
 use std::ops::Range;
 
@@ -41,7 +41,7 @@ pub fn quoted(text: &str) -> impl Iterator<Item = &str> {
         .map(|name| name.split_once('(').map_or(name, |(name, _)| name))
 }
 
-fn under_caret(source: &str, shown: &Shown) -> Option<Range<usize>> {
+fn under_caret(source: &str, shown: &SourceExcerpt) -> Option<Range<usize>> {
     let (line, caret) = restore_specifiers(&shown.line, shown.caret);
     let (printed, written) = (tokens(&line), tokens(source));
     // The token at the caret, or the first after it; past the last one the end of the line is meant.
@@ -130,7 +130,7 @@ mod tests {
     /// Places the caret of `shown` (marked by `^` in front of a character) in `source`; returns the text there.
     fn find<'a>(source: &'a str, shown: &str) -> &'a str {
         let caret = shown.chars().position(|c| c == '^').unwrap();
-        let shown = Shown { line: shown.replace('^', ""), caret };
+        let shown = SourceExcerpt { line: shown.replace('^', ""), caret };
         let message = Message { line: 1, shown: Some(shown), ..Message::default() };
         &source[place(source, &message)]
     }
@@ -188,7 +188,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_place_lies_in_the_text(text in "\\PC*", line in 0..4_u32, column in 0..30_u32, caret in 0..30_usize, printed in "\\PC*") {
-            let shown = (column % 2 == 0).then_some(Shown { line: printed, caret });
+            let shown = (column % 2 == 0).then_some(SourceExcerpt { line: printed, caret });
             let message = Message { line, column, shown, ..Message::default() };
             let _ = &text[place(&text, &message)];
         }

@@ -33,20 +33,20 @@ pub struct Limits {
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum Termination {
     /// By itself, with this exit code.
     Code(i32),
     /// By a signal, sent by itself or by the system.
     Signal(i32),
-    /// Killed at [`Limits::timeout`].
+    /// By the grader, which killed its group at [`Limits::timeout`].
     TimedOut,
 }
 
 /// What a child left.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// How it ended.
-    pub ending: Ending,
+    /// By itself, by a signal or by the time limit.
+    pub ending: Termination,
     /// At most [`Limits::output`] bytes.
     pub stdout: Vec<u8>,
     /// At most [`Limits::output`] bytes.
@@ -60,7 +60,7 @@ pub struct Finished {
 impl Finished {
     /// Ended by itself with exit code 0.
     pub fn success(&self) -> bool {
-        self.ending == Ending::Code(0)
+        self.ending == Termination::Code(0)
     }
 
     /// Stderr as text, with anything that is not UTF-8 replaced.
@@ -77,7 +77,7 @@ impl Finished {
 /// Runs a command to its end and collects what it prints. `input` becomes its stdin (empty: `/dev/null`).
 ///
 /// # Errors
-/// The command cannot be started. Everything after that is an [`Ending`].
+/// The command cannot be started. Everything after that is an [`Termination`].
 pub fn run(command: Command, input: Vec<u8>, limits: &Limits) -> io::Result<Finished> {
     run_with_tick(command, input, limits, &mut |_| ())
 }
@@ -154,7 +154,7 @@ fn supervise(
     mut command: Command,
     input: Vec<u8>,
     limits: &Limits,
-    enough: &mut dyn FnMut(Pid, &Seen) -> bool,
+    enough: &mut dyn FnMut(Pid, &Observed) -> bool,
 ) -> io::Result<Finished> {
     command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     let start = Instant::now();
@@ -162,25 +162,26 @@ fn supervise(
     // The command holds ends of pipes and sockets, which only the child shall have now.
     drop(command);
     let events = listen(&mut child, group, input, limits.output)?;
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
 
-    let in_time =
-        seen.until(&events, start + limits.timeout, Seen::ended, &mut |seen| enough(group, seen));
+    let in_time = seen
+        .until(&events, start + limits.timeout, Observed::ended, &mut |seen| enough(group, seen));
     // Sent before the child is reaped, so the group's number cannot belong to anyone else yet. When the child has
     // ended by itself, this removes what it left running, which would keep the pipes open.
     kill(group);
-    let gone = in_time || seen.until(&events, Instant::now() + GRACE, Seen::ended, &mut |_| false);
+    let gone =
+        in_time || seen.until(&events, Instant::now() + GRACE, Observed::ended, &mut |_| false);
     let time = start.elapsed();
-    seen.until(&events, Instant::now() + GRACE, Seen::complete, &mut |_| false);
+    seen.until(&events, Instant::now() + GRACE, Observed::complete, &mut |_| false);
     let status = if gone { Some(child.wait()?) } else { None };
     registry().groups.retain(|&g| g != group);
 
     let ending = match status {
         Some(status) if in_time => match (status.code(), status.signal()) {
-            (Some(code), _) => Ending::Code(code),
-            (None, signal) => Ending::Signal(signal.unwrap_or_default()),
+            (Some(code), _) => Termination::Code(code),
+            (None, signal) => Termination::Signal(signal.unwrap_or_default()),
         },
-        _ => Ending::TimedOut,
+        _ => Termination::TimedOut,
     };
     let (stdout, more_out) = seen.stdout.unwrap_or_default();
     let (stderr, more_err) = seen.stderr.unwrap_or_default();
@@ -223,14 +224,14 @@ enum Event {
 
 /// The reports so far.
 #[derive(Default)]
-struct Seen {
+struct Observed {
     stdout: Option<(Vec<u8>, bool)>,
     stderr: Option<(Vec<u8>, bool)>,
     flooded: bool,
     ended: bool,
 }
 
-impl Seen {
+impl Observed {
     fn ended(&self) -> bool {
         self.ended
     }
@@ -386,7 +387,7 @@ mod tests {
     fn collects_output_and_exit_code() {
         let done =
             run(shell("echo out; echo err >&2; exit 7"), Vec::new(), &limits(60.0, 1000)).unwrap();
-        assert_eq!(done.ending, Ending::Code(7));
+        assert_eq!(done.ending, Termination::Code(7));
         assert_eq!((done.stdout_text().as_str(), done.stderr_text().as_str()), ("out\n", "err\n"));
         assert!(!done.truncated && !done.success());
     }
@@ -394,7 +395,7 @@ mod tests {
     #[test]
     fn a_signal_is_told_from_an_exit_code() {
         let done = run(shell("kill -SEGV $$"), Vec::new(), &limits(60.0, 1000)).unwrap();
-        assert_eq!(done.ending, Ending::Signal(11));
+        assert_eq!(done.ending, Termination::Signal(11));
     }
 
     #[test]
@@ -426,7 +427,7 @@ mod tests {
         // On a busy machine the grandchild may not have started when a short time is out.
         let started = [0.5, 2.0, 8.0, 30.0].into_iter().any(|seconds| {
             let done = run(shell(&script), Vec::new(), &limits(seconds, 1000)).unwrap();
-            assert_eq!(done.ending, Ending::TimedOut);
+            assert_eq!(done.ending, Termination::TimedOut);
             file.exists()
         });
         assert!(started, "the grandchild never started");
@@ -501,12 +502,12 @@ mod tests {
     #[test]
     fn a_guarded_flood_and_a_guarded_wait_end_at_once() {
         let flood = run_guarded(shell("yes"), &limits(60.0, 1000), &mut |_| false).unwrap();
-        assert_eq!(flood.ending, Ending::TimedOut);
+        assert_eq!(flood.ending, Termination::TimedOut);
         assert!(flood.truncated && flood.stdout.len() == 1000);
         let wait =
             run_guarded(shell("sleep 60"), &limits(60.0, 10), &mut |child| child.time > TICK)
                 .unwrap();
-        assert!(wait.ending == Ending::TimedOut && !wait.truncated);
+        assert!(wait.ending == Termination::TimedOut && !wait.truncated);
         assert!(flood.time + wait.time < Duration::from_secs(50));
     }
 

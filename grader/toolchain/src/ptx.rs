@@ -3,7 +3,7 @@
 /// A kernel as its `.entry` declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// Its name in the PTX, mangled for C++.
     pub symbol: String,
     /// Bytes of each parameter.
     pub params: Vec<u64>,
@@ -61,7 +61,7 @@ fn param_size(param: &str) -> Option<u64> {
     Some(size * words.next_back().and_then(length).unwrap_or(1))
 }
 
-/// 12 of `name[12]`.
+/// The number of elements of a declarator: 12 of `name[12]`.
 fn length(declarator: &str) -> Option<u64> {
     declarator.split_once('[')?.1.split_once(']')?.0.parse().ok()
 }

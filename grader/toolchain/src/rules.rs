@@ -6,7 +6,7 @@ struct Rule {
     message: &'static [&'static str],
     /// Fragments of the student's line.
     line: &'static [&'static str],
-    /// What to do.
+    /// The advice to the student, one sentence.
     help: &'static str,
 }
 

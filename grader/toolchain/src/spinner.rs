@@ -6,8 +6,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What is done sooner needs no line.
-const LATE: Duration = Duration::from_secs(1);
+/// What takes less time than this shows no line.
+const DELAY: Duration = Duration::from_secs(1);
 
 /// A line on stderr while something long runs. On a terminal it moves; elsewhere there is one line at the start and
 /// one at the end, so that a log shows what happened.
@@ -50,7 +50,7 @@ impl Progress {
         Self { bar: Some(bar), start, done: false }
     }
 
-    /// Changes the message.
+    /// Replaces the message on a terminal; elsewhere the first line stays.
     pub fn message(&self, message: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(message.to_owned());
@@ -97,12 +97,12 @@ impl Drop for Progress {
 /// A moving line that appears only if something takes long, and only on a terminal: most of the time there is none.
 /// It is gone when this is dropped.
 #[derive(Debug)]
-pub struct Late {
+pub struct DelayedSpinner {
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Late {
-    /// Shows `message` after [`LATE`].
+impl DelayedSpinner {
+    /// Shows `message` after [`DELAY`].
     pub fn new(message: &str) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self { thread: None };
@@ -110,7 +110,7 @@ impl Late {
         let (stop, stopped) = channel();
         let message = message.to_owned();
         let wait = move || {
-            if stopped.recv_timeout(LATE) == Err(RecvTimeoutError::Timeout) {
+            if stopped.recv_timeout(DELAY) == Err(RecvTimeoutError::Timeout) {
                 let _progress = Progress::spinner(&message);
                 // Until the sender is dropped.
                 stopped.recv().ok();
@@ -121,7 +121,7 @@ impl Late {
     }
 }
 
-impl Drop for Late {
+impl Drop for DelayedSpinner {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.thread.take() {
             drop(stop);

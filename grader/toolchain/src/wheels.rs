@@ -4,7 +4,7 @@
 //! and finished downloads are pip's job; the pinned hashes are in `wheels.txt`.
 
 use super::env::{Env, is_program};
-use crate::process::{Ending, Finished, Limits, run, run_with_tick};
+use crate::process::{Finished, Limits, Termination, run, run_with_tick};
 use crate::spinner::Progress;
 use diagnostic::{Failure, FailureKind};
 use std::fs::{self, File, TryLockError};
@@ -168,7 +168,7 @@ fn explain(finished: &Finished, staging: &Path) -> Failure {
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let title = |what: &str| format!("NVIDIA's CUDA compiler could not be installed: {what}");
     let fail = |what: &str, help: &str| Failure::new(FailureKind::Environment, title(what), help);
-    if finished.ending == Ending::TimedOut {
+    if finished.ending == Termination::TimedOut {
         return fail("pip was not done after an hour", RETRY);
     }
     if says(&["No space left", "Disk quota exceeded"]) {

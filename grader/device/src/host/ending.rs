@@ -3,7 +3,7 @@
 use super::job::{Bounds, Line, lines};
 use crate::finding::HostFault;
 use rustix::process::Signal;
-use toolchain::process::{Ending, Finished};
+use toolchain::process::{Finished, Termination};
 
 /// How host code ended.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,15 +42,15 @@ pub fn end(finished: &Finished, report: &str, bounds: &Bounds, output: usize) ->
     let signal = |signal: Signal| signal.as_raw();
     let ended = match finished.ending {
         _ if finished.truncated => Some(HostFault::Flood { limit: output }),
-        Ending::TimedOut => Some(HostFault::TooLong { seconds }),
-        Ending::Signal(n) if n == signal(Signal::SYS) => Some(HostFault::Forbidden),
-        Ending::Signal(n) if n == signal(Signal::XCPU) => Some(HostFault::TooLong { seconds }),
-        Ending::Signal(n) if n == signal(Signal::KILL) && too_long => {
+        Termination::TimedOut => Some(HostFault::TooLong { seconds }),
+        Termination::Signal(n) if n == signal(Signal::SYS) => Some(HostFault::Forbidden),
+        Termination::Signal(n) if n == signal(Signal::XCPU) => Some(HostFault::TooLong { seconds }),
+        Termination::Signal(n) if n == signal(Signal::KILL) && too_long => {
             Some(HostFault::TooLong { seconds })
         }
-        Ending::Signal(signal) => Some(HostFault::Crash { signal }),
-        Ending::Code(0) if done || !said.is_empty() => None,
-        Ending::Code(code) => Some(HostFault::Exit { code }),
+        Termination::Signal(signal) => Some(HostFault::Crash { signal }),
+        Termination::Code(0) if done || !said.is_empty() => None,
+        Termination::Code(code) => Some(HostFault::Exit { code }),
     };
     end.faults = ended.into_iter().chain(said).collect();
     end
@@ -63,7 +63,7 @@ mod tests {
 
     const BOUNDS: Bounds = Bounds { cpu_seconds: 7, memory: 64 << 20, file_size: 1, open_files: 1 };
 
-    fn faults(ending: Ending, truncated: bool, report: &str) -> Vec<HostFault> {
+    fn faults(ending: Termination, truncated: bool, report: &str) -> Vec<HostFault> {
         let finished = Finished {
             ending,
             stdout: Vec::new(),
@@ -77,25 +77,29 @@ mod tests {
     #[test]
     fn only_a_program_that_returned_and_ended_by_itself_is_without_fault() {
         let done = "{\"Calling\":0}\n{\"Returned\":0}\n\"Done\"\n";
-        assert_eq!(faults(Ending::Code(0), false, done), []);
+        assert_eq!(faults(Termination::Code(0), false, done), []);
         assert_eq!(
-            faults(Ending::Code(0), false, "{\"Calling\":0}\n"),
+            faults(Termination::Code(0), false, "{\"Calling\":0}\n"),
             [HostFault::Exit { code: 0 }]
         );
-        assert_eq!(faults(Ending::Code(0), false, ""), [HostFault::Exit { code: 0 }]);
-        assert_eq!(faults(Ending::Code(1), false, done), [HostFault::Exit { code: 1 }]);
-        assert_eq!(faults(Ending::Signal(11), false, done), [HostFault::Crash { signal: 11 }]);
-        assert_eq!(faults(Ending::Signal(31), false, done), [HostFault::Forbidden]);
-        assert_eq!(faults(Ending::Signal(24), false, done), [HostFault::TooLong { seconds: 7 }]);
-        assert_eq!(faults(Ending::TimedOut, false, done), [HostFault::TooLong { seconds: 7 }]);
-        assert_eq!(faults(Ending::TimedOut, true, done), [HostFault::Flood { limit: 1000 }]);
-        assert_eq!(faults(Ending::Code(0), true, done), [HostFault::Flood { limit: 1000 }]);
+        assert_eq!(faults(Termination::Code(0), false, ""), [HostFault::Exit { code: 0 }]);
+        assert_eq!(faults(Termination::Code(1), false, done), [HostFault::Exit { code: 1 }]);
+        assert_eq!(faults(Termination::Signal(11), false, done), [HostFault::Crash { signal: 11 }]);
+        assert_eq!(faults(Termination::Signal(31), false, done), [HostFault::Forbidden]);
+        assert_eq!(
+            faults(Termination::Signal(24), false, done),
+            [HostFault::TooLong { seconds: 7 }]
+        );
+        assert_eq!(faults(Termination::TimedOut, false, done), [HostFault::TooLong { seconds: 7 }]);
+        assert_eq!(faults(Termination::TimedOut, true, done), [HostFault::Flood { limit: 1000 }]);
+        assert_eq!(faults(Termination::Code(0), true, done), [HostFault::Flood { limit: 1000 }]);
     }
 
     #[test]
     fn the_words_of_exceptions_are_kept() {
-        let threw =
-            |words: &str| faults(Ending::Code(0), false, &format!("{{\"Threw\":{words:?}}}\n"));
+        let threw = |words: &str| {
+            faults(Termination::Code(0), false, &format!("{{\"Threw\":{words:?}}}\n"))
+        };
         assert_eq!(threw("oops"), [HostFault::Exception { message: "oops".into() }]);
         assert_eq!(threw("std::bad_alloc"), [HostFault::OutOfMemory { limit: 64 << 20 }]);
     }
@@ -103,6 +107,6 @@ mod tests {
     #[test]
     fn what_is_not_a_line_of_the_report_is_left_out() {
         let report = "hello\n{\"Calling\":0\n\u{0}\n{\"Returned\":0}\n\"Dome\"\n";
-        assert_eq!(faults(Ending::Code(0), false, report), [HostFault::Exit { code: 0 }]);
+        assert_eq!(faults(Termination::Code(0), false, report), [HostFault::Exit { code: 0 }]);
     }
 }

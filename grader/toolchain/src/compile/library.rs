@@ -18,19 +18,19 @@ use std::time::{Duration, Instant};
 /// Host code to compile.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryRequest<'a> {
-    /// The `.cu` file.
+    /// The path of the `.cu` file.
     pub source: &'a Path,
     /// C++ that calls its functions, linked with it.
     pub glue: &'a str,
     /// Folders for `#include`, in order.
     pub include_dirs: &'a [PathBuf],
-    /// What it becomes.
+    /// Whether to make a shared library or a program.
     pub target: Target,
     /// Paths in messages and line information are relative to this folder where they are inside it.
     pub base: &'a Path,
 }
 
-/// Compiled host code.
+/// Host code as a shared library or program, with what the compiler said of it.
 #[derive(Clone, Debug)]
 pub struct Library {
     /// The shared library or program (ELF).
@@ -49,9 +49,9 @@ pub struct Library {
     pub time: Duration,
 }
 
-/// What the cache keeps beside the library itself.
+/// What the cache holds beside the library itself.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct LibraryNotes {
     undefined: Vec<String>,
     messages: Vec<Message>,
 }
@@ -102,7 +102,7 @@ impl Toolchain {
         let target = request.target;
         let key = self.library_key(&job, inputs.key, glue_inputs.key, target);
         let cached = key.and_then(|(code, notes)| {
-            let notes: Kept = serde_json::from_slice(&self.cache.get(&notes)?).ok()?;
+            let notes: LibraryNotes = serde_json::from_slice(&self.cache.get(&notes)?).ok()?;
             Some((self.cache.get(&code)?, notes))
         });
         let from_cache = cached.is_some();
@@ -127,7 +127,7 @@ impl Toolchain {
             for message in &mut messages {
                 message.file = roots.hide(Path::new(&message.file));
             }
-            let kept = Kept { undefined, messages };
+            let kept = LibraryNotes { undefined, messages };
             if let (Some((code, notes)), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
                 warnings.extend(self.keep(&code, &library).or_else(|| self.keep(&notes, &entry)));
             }

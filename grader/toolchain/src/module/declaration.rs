@@ -2,6 +2,7 @@
 
 use crate::ptx::{Entry, entries};
 use cpp_demangle::{DemangleOptions, Symbol};
+use cpptext::tokens::{Token, split_at_commas, tokens};
 
 /// A kernel of a compiled file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub struct KernelDecl {
     pub symbol: String,
     /// Name in the source, with namespaces and template arguments: `net::scale<float>`.
     pub name: String,
-    /// In order.
+    /// Its parameters, in order.
     pub params: Vec<Param>,
     /// Static shared memory in bytes.
     pub shared: u64,
@@ -19,7 +20,7 @@ pub struct KernelDecl {
 /// A parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
-    /// Bytes.
+    /// The size of its type in bytes.
     pub size: u64,
     /// The C++ type, `float const*`; `None` for `extern "C"` kernels, whose symbols do not tell.
     pub cpp_type: Option<String>,
@@ -63,26 +64,13 @@ fn name_types(kernel: &mut KernelDecl) {
 
 /// Cuts a list of types at the commas outside brackets.
 fn split_types(list: &str) -> Vec<String> {
-    let mut types = Vec::new();
-    let mut depth = 0;
-    let mut start = 0;
-    for (at, c) in list.char_indices() {
-        match c {
-            '(' | '<' | '[' => depth += 1,
-            ')' | '>' | ']' => depth -= 1,
-            ',' if depth == 0 => {
-                types.push(list[start..at].trim().to_owned());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    types.push(list[start..].trim().to_owned());
-    types.retain(|t| !t.is_empty() && t != "void");
-    types
+    let all = tokens(list);
+    let text = |ty: &[Token<'_>]| Some(&list[ty.first()?.span.start..ty.last()?.span.end]);
+    let types = split_at_commas(&all).into_iter().filter_map(text);
+    types.filter(|ty| *ty != "void").map(str::to_owned).collect()
 }
 
-/// `scale<net::T>` of `net::scale<net::T>`.
+/// A name without the namespaces around it: `scale<net::T>` of `net::scale<net::T>`.
 pub(super) fn without_namespaces(name: &str) -> &str {
     let mut depth = 0;
     let mut start = 0;
@@ -97,7 +85,7 @@ pub(super) fn without_namespaces(name: &str) -> &str {
     &name[start..]
 }
 
-/// `net::scale` of `net::scale<float>`.
+/// A name without its template arguments: `net::scale` of `net::scale<float>`.
 pub(super) fn without_arguments(name: &str) -> &str {
     name.strip_suffix('>').and_then(|_| name.find('<')).map_or(name, |at| &name[..at])
 }

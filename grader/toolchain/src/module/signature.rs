@@ -11,7 +11,7 @@ use diagnostic::{Failure, FailureKind};
 pub struct ArgDecl {
     /// As in the spec: `grad(output)`, `batch`.
     pub name: String,
-    /// What it is.
+    /// Whether it is an address or a number, and of which type.
     pub kind: ArgKind,
 }
 
@@ -20,11 +20,11 @@ pub struct ArgDecl {
 pub struct Scalar {
     /// As it is written: `float`, `__half`.
     pub name: &'static str,
-    /// `sizeof`.
+    /// Its size in bytes, as `sizeof` gives it.
     pub bytes: u64,
 }
 
-/// Kinds of arguments.
+/// How an argument is passed to a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgKind {
     /// The address of a tensor.
@@ -39,7 +39,7 @@ pub enum ArgKind {
 }
 
 impl ArgKind {
-    /// As C++ text.
+    /// The type as C++ writes it: `const float*`.
     fn cpp(self) -> String {
         match self {
             Self::Pointer { element, constant } => {
@@ -246,7 +246,7 @@ fn actual(kernel: &KernelDecl, name: &str, written: Option<&Function<'_>>) -> St
     format!("__global__ void {name}({})", params.join(", "))
 }
 
-/// `grad_output` for `grad(output)`.
+/// A spec's name as a C++ identifier: `grad_output` for `grad(output)`.
 fn identifier(name: &str) -> String {
     let words = name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty());
     words.collect::<Vec<_>>().join("_")

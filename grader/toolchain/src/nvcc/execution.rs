@@ -5,7 +5,7 @@ use super::glue::GlueObject;
 use super::plan::Plan;
 use super::{NvccFrontEnd, no_scratch, precompiled_header};
 use crate::front_end::{Glue, Job};
-use crate::process::{Ending, Finished};
+use crate::process::{Finished, Termination};
 use diagnostic::Failure;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -81,7 +81,8 @@ impl Execution<'_> {
         let surprising = failed.is_some_and(|(&i, _)| i >= plan.host_compiler);
         let done = self.as_one(results);
         // What a command says that crashed is little; nvcc says more.
-        let readable = matches!(done.ending, Ending::Code(..SIGNALLED) | Ending::TimedOut);
+        let readable =
+            matches!(done.ending, Termination::Code(..SIGNALLED) | Termination::TimedOut);
         Ok((readable && (self.job.device_code || !surprising)).then_some(done))
     }
 
@@ -200,7 +201,7 @@ impl Execution<'_> {
     /// As if nvcc had run the commands one after another, up to the first that fails.
     fn as_one(&self, results: Results) -> Finished {
         let mut one = Finished {
-            ending: Ending::Code(0),
+            ending: Termination::Code(0),
             stdout: Vec::new(),
             stderr: Vec::new(),
             truncated: false,
@@ -211,7 +212,7 @@ impl Execution<'_> {
             one.stdout.extend(done.stdout);
             one.stderr.extend(done.stderr);
             one.truncated |= done.truncated;
-            if one.ending != Ending::Code(0) {
+            if one.ending != Termination::Code(0) {
                 break;
             }
         }

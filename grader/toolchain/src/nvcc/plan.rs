@@ -15,21 +15,21 @@ pub struct Plan {
     pub variables: Vec<(String, String)>,
     /// Command lines for a shell.
     pub commands: Vec<String>,
-    /// Preprocess the source for the host, and take the kernels out of it.
+    /// The commands that preprocess the source for the host, and take the kernels out of it.
     pub host: Vec<usize>,
-    /// Preprocess the source for the device, and compile its kernels.
+    /// The commands that preprocess the source for the device, and compile its kernels.
     pub device: Vec<usize>,
     /// What the host compiler includes of the device's part: how the kernels are launched, and the kernels.
     pub device_part: [PathBuf; 2],
-    /// Compiles the host's part, and with it the device's.
+    /// The command that compiles the host's part, and with it the device's.
     pub host_compiler: usize,
     /// What the host compiler reads and what it writes.
     pub host_files: Files,
-    /// Compiles the glue.
+    /// The command that compiles the glue.
     pub glue: usize,
     /// What the compiler of the glue reads and what it writes.
     pub glue_files: Files,
-    /// Link both.
+    /// The commands that link the source's object with that of the glue.
     pub linker: Vec<usize>,
     /// To be written before anything runs: a name of the source that both front ends build into the names of what only
     /// this source can see. nvcc lets the first front end write it, and the second one wait for that.
@@ -39,9 +39,9 @@ pub struct Plan {
 /// The files of a compiler's command, as they stand in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
-    /// The C++ text.
+    /// The file of C++ text that it reads.
     pub source: PathBuf,
-    /// The object file.
+    /// The object file that it writes.
     pub object: PathBuf,
 }
 

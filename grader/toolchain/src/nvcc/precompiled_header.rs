@@ -11,7 +11,7 @@ use super::NvccFrontEnd;
 use super::plan::{Files, options};
 use crate::cache::Key;
 use crate::front_end::FrontEnd;
-use crate::process::{Ending, Finished};
+use crate::process::{Finished, Termination};
 use diagnostic::Failure;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -153,13 +153,13 @@ fn parse(
     let command = files.replace(command, &other).replace(" -c -x c++ ", " -x c++-header ");
     let Ok(done) = run(&command) else { return Ok(()) };
     match done.ending {
-        Ending::Code(0) => object.persist(parsed)?,
+        Termination::Code(0) => object.persist(parsed)?,
         // An empty file says not to try again: the compiler then reads the header's text.
-        Ending::Code(_) => {
+        Termination::Code(_) => {
             fs::write(&object, "")?;
             object.persist(parsed)?;
         }
-        Ending::Signal(_) | Ending::TimedOut => {}
+        Termination::Signal(_) | Termination::TimedOut => {}
     }
     Ok(())
 }

@@ -169,7 +169,7 @@ fn the_first_failure_in_nvccs_order_counts() {
     bench.write("cudafe++.", "sleep 0.3; echo host error >&2; exit 2");
     bench.write("cicc.k.ptx", "echo device error >&2; exit 3");
     let (done, _) = bench.run().unwrap();
-    assert_eq!((done.ending, done.stderr_text()), (Ending::Code(2), "host error\n".into()));
+    assert_eq!((done.ending, done.stderr_text()), (Termination::Code(2), "host error\n".into()));
     assert_eq!(bench.ran("gcc k.o") + bench.ran("g++ out"), 0);
 }
 
@@ -180,7 +180,7 @@ fn what_is_in_vain_is_stopped() {
     bench.write("cicc.k.ptx", "sleep 60");
     bench.write("gcc.glue.o", "sleep 60");
     let (done, _) = bench.run().unwrap();
-    assert_eq!((done.ending, done.stderr_text()), (Ending::Code(2), "host error\n".into()));
+    assert_eq!((done.ending, done.stderr_text()), (Termination::Code(2), "host error\n".into()));
     assert!(done.time < Duration::from_secs(30), "{:?}", done.time);
 }
 
@@ -219,7 +219,7 @@ fn the_time_is_that_of_one_compilation() {
     bench.nvcc.time_out = Duration::from_millis(700);
     bench.write("cicc.k.ptx", "sleep 60");
     let (done, _) = bench.run().unwrap();
-    assert_eq!(done.ending, Ending::TimedOut);
+    assert_eq!(done.ending, Termination::TimedOut);
     assert!(done.time < Duration::from_secs(30), "{:?}", done.time);
 }
 

@@ -43,7 +43,7 @@ impl Bench {
     }
 
     /// Compiles, with these endings of the compiler where the command has the word; what it was asked, in short.
-    fn compile(&self, answers: &[(&str, Ending, &str)]) -> Vec<&'static str> {
+    fn compile(&self, answers: &[(&str, Termination, &str)]) -> Vec<&'static str> {
         let run = |command: &str| {
             let kind = if command.contains("-x c++-header") {
                 "header"
@@ -53,7 +53,7 @@ impl Bench {
                 "whole"
             };
             let answer = answers.iter().find(|(word, ..)| *word == kind);
-            let (ending, stderr) = answer.map_or((Ending::Code(0), ""), |a| (a.1, a.2));
+            let (ending, stderr) = answer.map_or((Termination::Code(0), ""), |a| (a.1, a.2));
             self.calls.lock().unwrap().push(command.to_owned());
             let stderr = stderr.as_bytes().to_vec();
             let time = Duration::ZERO;
@@ -108,9 +108,9 @@ fn messages_are_those_of_the_whole_text() {
     let bench = Bench::new();
     bench.compile(&[]);
     bench.compile(&[]);
-    let error = ("own", Ending::Code(1), "/cache/x.h:1: error");
+    let error = ("own", Termination::Code(1), "/cache/x.h:1: error");
     assert_eq!(bench.compile(&[error]), ["own", "whole"]);
-    let warning = ("own", Ending::Code(0), "/cache/x.h:1: warning");
+    let warning = ("own", Termination::Code(0), "/cache/x.h:1: warning");
     assert_eq!(bench.compile(&[warning]), ["own", "whole"]);
     assert_eq!(bench.compile(&[]), ["own"]);
 }
@@ -132,8 +132,8 @@ fn a_header_that_cannot_be_parsed_is_not_tried_again() {
     let bench = Bench::new();
     bench.compile(&[]);
     // Stopped from outside, as by the end of the time: the next time is worth another try.
-    assert_eq!(bench.compile(&[("header", Ending::TimedOut, "")]), ["header", "whole"]);
-    assert_eq!(bench.compile(&[("header", Ending::Code(1), "")]), ["header", "whole"]);
+    assert_eq!(bench.compile(&[("header", Termination::TimedOut, "")]), ["header", "whole"]);
+    assert_eq!(bench.compile(&[("header", Termination::Code(1), "")]), ["header", "whole"]);
     assert_eq!(bench.compile(&[]), ["own"]);
 }
 
