@@ -6,10 +6,11 @@
 use super::NvccFrontEnd;
 use super::plan::{Files, Plan, options};
 use crate::cache::Key;
-use crate::front_end::FrontEnd;
+use crate::front_end::{FrontEnd, Job};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The files' texts, in the order of [`Plan::device_part`].
@@ -34,14 +35,14 @@ impl DevicePart {
         Ok(Self([text(launches)?, text(kernels)?]))
     }
 
-    /// That of the last source of this name, compiled with these options.
-    pub fn previous(nvcc: &NvccFrontEnd, plan: &Plan) -> Option<Self> {
-        serde_json::from_slice(&nvcc.cache.get(&key(nvcc, plan)?)?).ok()
+    /// That of this file when it was compiled the last time with these options.
+    pub fn previous(nvcc: &NvccFrontEnd, plan: &Plan, job: &Job<'_>) -> Option<Self> {
+        serde_json::from_slice(&nvcc.cache.get(&key(nvcc, plan, job)?)?).ok()
     }
 
     /// Keeps it for the next time. Without it, the host compiler waits the next time.
-    pub fn keep(&self, nvcc: &NvccFrontEnd, plan: &Plan) {
-        if let (Some(key), Ok(entry)) = (key(nvcc, plan), serde_json::to_vec(self)) {
+    pub fn keep(&self, nvcc: &NvccFrontEnd, plan: &Plan, job: &Job<'_>) {
+        if let (Some(key), Ok(entry)) = (key(nvcc, plan, job), serde_json::to_vec(self)) {
             let _ = nvcc.cache.put(&key, &entry);
         }
     }
@@ -74,10 +75,9 @@ fn folder(plan: &Plan) -> &Path {
     plan.module_id.parent().unwrap_or(Path::new("/"))
 }
 
-fn key(nvcc: &NvccFrontEnd, plan: &Plan) -> Option<Key> {
+fn key(nvcc: &NvccFrontEnd, plan: &Plan, job: &Job<'_>) -> Option<Key> {
     let identity = nvcc.identity()?;
-    let name = plan.module_name();
     let options = options(&plan.commands[plan.host_compiler], folder(plan));
-    let parts = [identity.as_slice(), name.as_bytes()];
+    let parts = [identity.as_slice(), job.folder.as_os_str().as_bytes(), job.file.as_bytes()];
     Some(Key::of("device part", parts.into_iter().chain(options.map(str::as_bytes))))
 }

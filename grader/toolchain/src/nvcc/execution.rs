@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
@@ -36,8 +36,9 @@ impl NvccFrontEnd {
         if let Some(plan) = plan.filter(|_| answer.success()) {
             let glue = GlueObject::new(self, &plan, glue);
             let first_failure = AtomicUsize::new(usize::MAX);
+            let outdated = AtomicBool::new(false);
             let execution =
-                Execution { nvcc: self, job, scratch, plan, glue, start, first_failure };
+                Execution { nvcc: self, job, scratch, plan, glue, start, first_failure, outdated };
             if let Some(done) = execution.run()? {
                 return Ok(done);
             }
@@ -59,6 +60,8 @@ struct Execution<'a> {
     start: Instant,
     /// The command that failed, the first one in nvcc's order: nothing after it matters.
     first_failure: AtomicUsize,
+    /// The device part is another one than that of the last time.
+    outdated: AtomicBool,
 }
 
 impl Execution<'_> {
@@ -101,7 +104,7 @@ impl Execution<'_> {
     /// Compiles the host's part and the device's part.
     fn both_parts(&self) -> Result<Results, Failure> {
         let plan = &self.plan;
-        let previous = DevicePart::previous(self.nvcc, plan);
+        let previous = DevicePart::previous(self.nvcc, plan, self.job);
         let (mut results, early) = thread::scope(|scope| {
             let host = scope.spawn(|| {
                 let results = self.lane(&plan.host)?;
@@ -110,20 +113,25 @@ impl Execution<'_> {
                 Ok((results, early))
             });
             let device = self.lane(&plan.device);
+            let current = DevicePart::of(plan).ok();
+            if current != previous {
+                self.outdated.store(true, Ordering::Relaxed);
+            }
             let (mut results, early) = join(host)?;
             results.extend(device?);
+            if current != previous
+                && succeeded(&results)
+                && let Some(current) = current
+            {
+                current.keep(self.nvcc, plan, self.job);
+            }
             Ok((results, early))
         })?;
         if !succeeded(&results) {
             return Ok(results);
         }
-        let current = DevicePart::of(plan).ok();
-        if current != previous
-            && let Some(current) = &current
-        {
-            current.keep(self.nvcc, plan);
-        }
-        let early = early.filter(|(early, _)| current == previous && early.accept(plan).is_ok());
+        let is_current = !self.outdated.load(Ordering::Relaxed);
+        let early = early.filter(|(early, _)| is_current && early.accept(plan).is_ok());
         let compiled = match early {
             Some((_, compiled)) => compiled,
             None => self.compile_host()?,
@@ -155,7 +163,8 @@ impl Execution<'_> {
         let Some(early) = previous.and_then(|previous| previous.prepare(plan).ok()) else {
             return Ok(None);
         };
-        let run = |command: &str| self.shell(plan.host_compiler, command);
+        let outdated = || self.outdated.load(Ordering::Relaxed);
+        let run = |command: &str| self.shell_until(plan.host_compiler, command, &outdated);
         let compiled = precompiled_header::compile(self.nvcc, &early.command, &early.files, &run)?;
         Ok(compiled.success().then_some((early, compiled)))
     }
@@ -183,10 +192,20 @@ impl Execution<'_> {
 
     /// Runs a command, which stands in the plan under this number, until one before it fails.
     fn shell(&self, number: usize, command: &str) -> Result<Finished, Failure> {
+        self.shell_until(number, command, &|| false)
+    }
+
+    /// As [`Execution::shell`], and also until `in_vain` says so.
+    fn shell_until(
+        &self,
+        number: usize,
+        command: &str,
+        in_vain: &dyn Fn() -> bool,
+    ) -> Result<Finished, Failure> {
         let mut shell = self.nvcc.env.command("/bin/sh");
         // `exec` spares a process.
         shell.args(["-c", &format!("exec {command}")]).envs(self.plan.variables.iter().cloned());
-        let in_vain = || self.first_failure.load(Ordering::Relaxed) < number;
+        let in_vain = || self.first_failure.load(Ordering::Relaxed) < number || in_vain();
         self.nvcc.run_command(shell, self.start, self.job.folder, self.scratch, &in_vain)
     }
 

@@ -106,9 +106,9 @@ fn behind_header(
     text: &str,
     own: &str,
 ) -> io::Result<String> {
-    // What is switched off at the top stays so in the rest, which a precompiled header does not remember.
-    let switched_off = text.lines().take_while(|line| line.is_empty() || line.starts_with('#'));
-    let pragmas = switched_off.filter(|line| line.starts_with("#pragma"));
+    // Which warnings are on at the end of the headers, which a precompiled header does not remember.
+    let headers = text[..text.len() - own.len()].lines();
+    let pragmas = headers.filter(|line| line.starts_with("#pragma GCC diagnostic"));
     let pragmas: String = pragmas.flat_map(|line| [line, "\n"]).collect();
     let source = files.source.with_extension("own.cpp");
     fs::write(&source, format!("#include \"{}\"\n{pragmas}{own}", header.display()))?;

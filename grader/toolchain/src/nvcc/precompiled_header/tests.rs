@@ -32,7 +32,7 @@ impl Bench {
     fn write(&self, header: &str, own: &str) {
         let long = " ".repeat(SHORT);
         let text = format!(
-            "# 1 \"k.cu\"\n#pragma GCC diagnostic ignored \"-Wx\"\n# 1 \"h.h\"\n{header}{long}\n# 3 \"k.cu\"\n{own}\n"
+            "# 1 \"k.cu\"\n#pragma GCC diagnostic ignored \"-Wx\"\n# 1 \"h.h\"\n#pragma GCC diagnostic pop\n{header}{long}\n# 3 \"k.cu\"\n{own}\n"
         );
         fs::write(&self.files.source, text).unwrap();
     }
@@ -91,7 +91,10 @@ fn a_header_is_parsed_when_it_comes_again() {
     let own = fs::read_to_string(bench.dir.path().join("work/k.cudafe1.own.cpp")).unwrap();
     let (include, rest) = own.split_once('\n').unwrap();
     assert!(include.starts_with("#include \"") && include.ends_with(".h\""), "{include}");
-    assert_eq!(rest, "#pragma GCC diagnostic ignored \"-Wx\"\n# 3 \"k.cu\"\nint third;\n");
+    assert_eq!(
+        rest,
+        "#pragma GCC diagnostic ignored \"-Wx\"\n#pragma GCC diagnostic pop\n# 3 \"k.cu\"\nint third;\n"
+    );
     // Another header, compiler or option is another first time.
     bench.write("int changed;", "int third;");
     assert_eq!(bench.compile(&[]), ["whole"]);
