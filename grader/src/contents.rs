@@ -1,20 +1,20 @@
-//! The workbook as a reader sees it: the title of each puzzle, and the part of the book that it belongs to.
+//! The workbook's table of contents: the title of each puzzle, and the part of the book that it belongs to.
 
 use puzzle::workbook::{Puzzle, Workbook};
 use serde::Deserialize;
 
-/// What a list shows of a puzzle.
+/// An entry of the table of contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// Which.
+    /// The puzzle.
     pub puzzle: &'a Puzzle,
-    /// Its title; the stem where the spec cannot be read, for a list must not fail over one bad spec.
+    /// Its title. If the spec cannot be read, the stem: a list must not fail because of one bad spec.
     pub title: String,
-    /// The part of the book, if its summary names one.
+    /// The part of the book, if the book's summary names one.
     pub part: Option<String>,
 }
 
-/// All puzzles of a workbook, by number.
+/// The entries of all puzzles of a workbook, sorted by number.
 pub fn entries(workbook: &Workbook) -> Vec<Entry<'_>> {
     let summary = workbook.root().join("book").join("src").join("SUMMARY.md");
     let summary = std::fs::read_to_string(summary).unwrap_or_default();
@@ -22,7 +22,7 @@ pub fn entries(workbook: &Workbook) -> Vec<Entry<'_>> {
     workbook.puzzles().iter().map(entry).collect()
 }
 
-/// The title in the puzzle's spec, else its stem.
+/// The title in the puzzle's spec; the stem if the spec cannot be read.
 pub fn title(puzzle: &Puzzle) -> String {
     #[derive(Deserialize)]
     struct Head {
@@ -34,7 +34,8 @@ pub fn title(puzzle: &Puzzle) -> String {
     title.unwrap_or_else(|| puzzle.stem.clone())
 }
 
-/// The heading above the puzzle's chapter in the book's summary. The first heading is that of the summary itself.
+/// The heading above the puzzle's chapter in the book's summary. The summary's own heading, the first one, does not
+/// count.
 fn part(summary: &str, puzzle: &Puzzle) -> Option<String> {
     let link = format!("({}.md)", puzzle.stem);
     let mut part = None;

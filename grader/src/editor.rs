@@ -1,8 +1,8 @@
-//! Files that let clangd, and with it most editors, understand the workbook's CUDA on this machine.
+//! Files that let clangd, and most editors through it, understand the workbook's CUDA on this machine.
 //!
-//! clangd knows CUDA's language, but clang's own way to NVIDIA's headers breaks with each new CUDA. So clang's wrapper
-//! headers are left out (`-nocudainc`), NVIDIA's are read as the host compiler reads them, and a small header before
-//! them mends what remains. Seen to show nothing false with clangd 14, 19 and 22 and the headers of CUDA 13.
+//! clangd knows CUDA's language, but clang's own support for NVIDIA's headers breaks with each new CUDA version. So
+//! clang's wrapper headers are disabled (`-nocudainc`), NVIDIA's are read as the host compiler reads them, and a small
+//! header before them fixes the rest. Tested with clangd 14, 19 and 22 and the headers of CUDA 13: no false errors.
 
 use diagnostic::{Failure, FailureKind};
 use puzzle::workbook::Workbook;
@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 use toolchain::VirtualArch;
 use toolchain::find::{Nvcc, Version};
 
-/// The compilation database.
+/// The name of the compilation database.
 pub const DATABASE: &str = "compile_commands.json";
-/// Settings of clangd.
+/// The name of clangd's settings file.
 pub const SETTINGS: &str = ".clangd";
-/// Included before every file.
+/// The name of the header that is included before every file.
 pub const PRELUDE: &str = ".clangd_cuda.h";
 
-/// Stands in each of the files, so that another tool's file of the same name is never overwritten.
+/// A text in each of the files, so that another tool's file with the same name is never overwritten.
 const MARK: &str = "grader editor-setup";
 
 /// A file to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetupFile {
-    /// In the workbook's folder.
+    /// Its path in the workbook's folder.
     pub path: PathBuf,
     /// Its contents.
     pub text: String,
@@ -38,22 +38,22 @@ struct CompileCommand<'a> {
     arguments: Vec<String>,
 }
 
-/// The folders of the headers that belong to an nvcc; the first has `cuda_runtime.h`.
+/// The include folders that belong to an nvcc; the first one has `cuda_runtime.h`.
 ///
 /// # Errors
-/// They are nowhere near it.
+/// No such folder is near the compiler.
 pub fn include_folders(nvcc: &Nvcc) -> Result<Vec<PathBuf>, Failure> {
     let program = nvcc.path.canonicalize().unwrap_or_else(|_| nvcc.path.clone());
     let home = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
     let platform = format!("targets/{}-linux/include", std::env::consts::ARCH);
-    // Of NVIDIA's installers and wheels; of NVIDIA's .deb and .rpm; of Debian, which splits the toolkit up.
+    // The layouts of NVIDIA's installers and wheels, of NVIDIA's .deb and .rpm, and of Debian, which splits the toolkit.
     let candidates = [home.join("include"), home.join(platform), "/usr/include".into()];
     let Some(folder) = candidates.into_iter().find(|f| f.join("cuda_runtime.h").exists()) else {
         let title = format!("cuda_runtime.h was not found beside {}", program.display());
-        let help = "install the whole CUDA toolkit, or name another nvcc with --nvcc";
+        let help = "install the complete CUDA toolkit, or choose another nvcc with --nvcc";
         return Err(Failure::new(FailureKind::Environment, title, help));
     };
-    // CUDA 13 keeps libcu++, Thrust and CUB apart.
+    // CUDA 13 has a separate folder for libcu++, Thrust and CUB.
     let cccl = folder.join("cccl");
     Ok(if cccl.is_dir() { vec![folder, cccl] } else { vec![folder] })
 }
@@ -61,7 +61,7 @@ pub fn include_folders(nvcc: &Nvcc) -> Result<Vec<PathBuf>, Failure> {
 /// The files to write for this compiler.
 ///
 /// # Errors
-/// The compiler's headers are not found, or another tool's file has one of the names.
+/// The compiler's headers are not found, or a file with one of the names was written by another tool.
 pub fn files(workbook: &Workbook, nvcc: &Nvcc) -> Result<Vec<SetupFile>, Failure> {
     let root = workbook.root();
     let folders = include_folders(nvcc)?;
@@ -85,14 +85,14 @@ pub fn files(workbook: &Workbook, nvcc: &Nvcc) -> Result<Vec<SetupFile>, Failure
         None => Ok(files),
         Some(foreign) => {
             let name = workbook.relative(&foreign.path).display();
-            let title = format!("`{name}` is there, and not by `grader editor-setup`");
+            let title = format!("`{name}` exists, and was not written by `grader editor-setup`");
             let help = format!("move it away if you do not need it: `mv {name} {name}.old`");
             Err(Failure::new(FailureKind::Usage, title, help))
         }
     }
 }
 
-/// Is there a file of this name that another tool wrote?
+/// Whether another tool wrote a file with this name.
 fn is_foreign(path: &Path) -> bool {
     std::fs::read_to_string(path)
         .is_ok_and(|text| !text.is_empty() && !text.contains(MARK) && !text.contains(PRELUDE))
@@ -102,7 +102,7 @@ fn flags(workbook: &Workbook, version: Version, folders: &[PathBuf]) -> Vec<Stri
     let path = |path: &Path| path.display().to_string();
     let mut flags: Vec<String> = vec![
         "clang++".into(),
-        // The host's half of a CUDA file: it holds the kernels too, and needs no NVIDIA libraries.
+        // Compiles the host's half of a CUDA file, which includes the kernels and needs no NVIDIA libraries.
         "-xcuda".into(),
         "--cuda-host-only".into(),
         format!("--cuda-gpu-arch=sm_{}", VirtualArch::default().0),
@@ -115,14 +115,14 @@ fn flags(workbook: &Workbook, version: Version, folders: &[PathBuf]) -> Vec<Stri
         format!("-D__CUDACC_VER_MAJOR__={}", version.major),
         format!("-D__CUDACC_VER_MINOR__={}", version.minor),
         format!("-D__CUDACC_VER_BUILD__={}", version.patch),
-        // NVIDIA's headers refuse a clang that is newer than they are.
+        // NVIDIA's headers reject a clang that is newer than they are.
         "-D__NV_NO_HOST_COMPILER_CHECK=1".into(),
-        // Makes `<<<...>>>` call what headers since CUDA 9.2 declare.
+        // Makes `<<<...>>>` call the function that headers since CUDA 9.2 declare.
         "-Xclang".into(),
         "-target-sdk-version=11.0".into(),
         "-Xclang".into(),
         "-fcuda-allow-variadic-functions".into(),
-        // Clang objects to some declarations of NVIDIA's that it reads all the same; that is not the student's concern.
+        // Clang warns about some of NVIDIA's declarations that it accepts; these warnings do not concern the student.
         "-ferror-limit=0".into(),
     ];
     for folder in folders {
@@ -138,7 +138,7 @@ fn prelude(arch: VirtualArch) -> String {
         "// Written by `{MARK}` for clangd; no compiler reads it.
 #pragma once
 #include <cuda_runtime.h>
-// Only now: with it, cuda_runtime.h declares operators that clang has declared itself.
+// Defined only here: with it, cuda_runtime.h would declare operators that clang declares itself.
 #define __CUDA_ARCH__ {}0
 extern \"C\" {{
 __device__ int printf(const char*, ...);

@@ -1,4 +1,4 @@
-//! The `grader` command: the tools of the student (puzzle, watch, hint, explain, profile, run) and of the instructor (check,
+//! The `grader` command: the student's tools (puzzle, watch, hint, explain, profile, run) and the instructor's (check,
 //! new), on top of the crates that do the work.
 //!
 //! ```text
@@ -6,8 +6,8 @@
 //! toolchain ─► module ────┴► device ─► run ─► judge ─► verdict ─► report
 //! ```
 //!
-//! This crate wires them together, and knows the terminal, the workbook's folder and what the student did before. What a
-//! puzzle is, how it is compiled, where it runs, whether it is right and how that is said are matters of the others.
+//! This crate connects them. It handles the terminal, the workbook's folder and the student's progress. The other
+//! crates define what a puzzle is, compile it, run it, judge it and report the verdict.
 
 pub mod chapter;
 pub mod check;

@@ -1,4 +1,4 @@
-//! The `.npy` files of `numpy` (format 1.0, C order), so that a student can look at a test with `np.load`.
+//! Writes `.npy` files of `numpy` (format 1.0, C order), so that a student can inspect a test with `np.load`.
 //!
 //! Format: `numpy.lib.format` in the documentation of `numpy`.
 
@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// Magic, version 1.0; the header's length follows in two bytes.
+/// The magic string with version 1.0; two bytes with the header's length follow.
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
 
-/// The data starts at a multiple of this.
+/// The alignment of the data in bytes.
 const ALIGN: usize = 64;
 
 /// The bytes of a `.npy` file: `values` rounded to `dtype`, row-major. `numpy` has no bf16, so bf16 is stored as f32,
@@ -45,8 +45,8 @@ pub fn to_bytes(dtype: DType, shape: &[usize], values: &[f64]) -> Vec<u8> {
 }
 
 /// Writes all tensors of a case into the folder `dir/<test>`: `<tensor>.npy` for inputs, `<tensor>.expected.npy` and
-/// `<tensor>.got.npy` for outputs, all three for what is changed in place. Expected floats are f64, so that they keep what the tensor's type would round off.
-/// Returns how many files were written.
+/// `<tensor>.got.npy` for outputs, and all three for tensors that are changed in place. Expected floats are f64, so
+/// that they keep what rounding to the tensor's type would lose. Returns the number of files.
 ///
 /// # Errors
 /// A folder or file cannot be written.
@@ -95,7 +95,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     file.and_then(|mut f| f.write_all(bytes)).map_err(|e| cannot_write(path, &e))
 }
 
-/// `grad(input)` becomes `grad_input`.
+/// A file name for a tensor: `grad(input)` becomes `grad_input`.
 fn file_name(name: &str) -> String {
     let safe = |c: char| if c.is_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = name.chars().map(safe).collect();
@@ -109,10 +109,10 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
             "the disk is full: free some space or choose another folder with --dump"
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "you may not write there: choose another folder with --dump"
+            "you have no permission to write there: choose another folder with --dump"
         }
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
-            "a file stands where a folder is needed: choose another folder with --dump"
+            "a file exists where a folder is needed: choose another folder with --dump"
         }
         _ => "choose another folder with --dump",
     };
@@ -243,7 +243,7 @@ mod tests {
         let failure = dump_tensors(&file, &tensors, &got).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Environment);
         assert!(
-            failure.diagnostics[0].help[0].contains("stands where a folder is needed"),
+            failure.diagnostics[0].help[0].contains("exists where a folder is needed"),
             "{failure:?}"
         );
     }

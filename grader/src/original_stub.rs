@@ -1,7 +1,7 @@
-//! Gives a stub back as the workbook came with it, and keeps what the student wrote.
+//! Restores the original stub and keeps what the student wrote.
 //!
-//! The pristine text comes from git: it is the newest committed version that still has all the `TODO`s of the first one,
-//! so that work that the student committed is passed over, while a stub that its author mended is not.
+//! The original comes from git: it is the newest committed version that still has all the `TODO`s of the first one.
+//! This skips work that the student committed, but not a stub that its author fixed.
 
 use diagnostic::{Failure, FailureKind};
 use puzzle::workbook::{Puzzle, Workbook};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use toolchain::env::Env;
 use toolchain::process::{Finished, Limits, run};
 
-/// Versions of a stub that are looked at, newest first.
+/// The number of versions of a stub that are examined, newest first.
 const MAX_VERSIONS: usize = 200;
 
 const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 8 << 20 };
@@ -20,25 +20,25 @@ const LIMITS: Limits = Limits { timeout: Duration::from_secs(20), output: 8 << 2
 /// A committed version of a stub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// "1f3a5c7, 2026-11-20: Add puzzle 10".
+    /// The commit, such as "1f3a5c7, 2026-11-20: Add puzzle 10".
     pub commit: String,
-    /// The file.
+    /// The contents of the stub.
     pub text: Vec<u8>,
 }
 
-/// What a reset did.
+/// The outcome of a reset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reset {
-    /// The stub was as the workbook came with it.
+    /// The stub was the original already.
     Unchanged,
-    /// The stub is restored; what was there before is in the backup (`None`: the file was missing).
+    /// The stub is restored; the backup holds its previous contents (`None` if the file was missing).
     Restored(Option<PathBuf>),
 }
 
-/// The stub of `puzzle` as the workbook came with it.
+/// The original stub of `puzzle`.
 ///
 /// # Errors
-/// The workbook is no git clone, git does not know the stub, or git is missing: an environment failure.
+/// The workbook is not a git clone, git does not track the stub, or git is missing: an environment failure.
 pub fn find(env: &Env, workbook: &Workbook, puzzle: &Puzzle) -> Result<Version, Failure> {
     let git = Git { env, root: workbook.root() };
     let path = workbook.relative(&puzzle.stub);
@@ -46,8 +46,8 @@ pub fn find(env: &Env, workbook: &Workbook, puzzle: &Puzzle) -> Result<Version, 
     if !inside.success() {
         let said = inside.stderr_text();
         let said = said.lines().next().unwrap_or_default().trim_start_matches("fatal: ");
-        let title = format!("there is no pristine copy of `{}`: {said}", path.display());
-        let help = "the grader takes it from git: use a clone of the workbook's repository";
+        let title = format!("cannot find the original of `{}`: {said}", path.display());
+        let help = "the grader restores stubs from git: use a clone of the workbook's repository";
         return Err(Failure::new(FailureKind::Environment, title, help));
     }
     let name = path.to_string_lossy();
@@ -64,8 +64,8 @@ pub fn find(env: &Env, workbook: &Workbook, puzzle: &Puzzle) -> Result<Version, 
     }
     choose(versions).ok_or_else(|| {
         let title =
-            format!("there is no pristine copy of `{}`: git does not know it", path.display());
-        let help = "the grader takes it from git, where the workbook's author has to commit it";
+            format!("cannot find the original of `{}`: git does not track it", path.display());
+        let help = "the grader restores stubs from git: the workbook's author must commit it";
         Failure::new(FailureKind::Environment, title, help)
     })
 }
@@ -77,27 +77,23 @@ fn choose(versions: Vec<Version>) -> Option<Version> {
     versions.into_iter().find(|version| todos(version) >= first)
 }
 
-/// Writes `pristine` into the stub, after copying what is there to `NN_name.cu.bak1` (or the next free number).
+/// Writes `original` into the stub, after copying its previous contents to `NN_name.cu.bak1` (or the next free number).
 ///
 /// # Errors
 /// A file cannot be read or written; the stub is untouched unless its backup is complete.
-pub fn reset(workbook: &Workbook, puzzle: &Puzzle, pristine: &[u8]) -> Result<Reset, Failure> {
+pub fn reset(workbook: &Workbook, puzzle: &Puzzle, original: &[u8]) -> Result<Reset, Failure> {
     let stub = &puzzle.stub;
     let cannot = |what: &str, path: &Path, e: &io::Error| {
         let title = format!("cannot {what} `{}`: {e}", workbook.relative(path).display());
-        Failure::new(
-            FailureKind::Environment,
-            title,
-            "nothing was changed; see to it and try again",
-        )
+        Failure::new(FailureKind::Environment, title, "nothing was changed; fix this and try again")
     };
     let backup = match fs::read(stub) {
-        Ok(text) if text == pristine => return Ok(Reset::Unchanged),
+        Ok(text) if text == original => return Ok(Reset::Unchanged),
         Ok(text) => Some(back_up(stub, &text).map_err(|e| cannot("back up", stub, &e))?),
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         Err(e) => return Err(cannot("read", stub, &e)),
     };
-    fs::write(stub, pristine).map_err(|e| cannot("write", stub, &e))?;
+    fs::write(stub, original).map_err(|e| cannot("write", stub, &e))?;
     Ok(Reset::Restored(backup))
 }
 
@@ -114,7 +110,7 @@ fn back_up(stub: &Path, text: &[u8]) -> io::Result<PathBuf> {
         };
         file.write_all(text)?;
         file.sync_all()?;
-        // A full disk may show only now.
+        // A full disk may cause an error only now.
         let mut kept = Vec::new();
         File::open(&path)?.read_to_end(&mut kept)?;
         if kept != text {
@@ -134,10 +130,10 @@ impl Git<'_> {
     fn run(&self, arguments: &[&str]) -> Result<Finished, Failure> {
         let mut command = self.env.command("git");
         command.arg("-C").arg(self.root).args(arguments).env("LC_ALL", "C");
-        // A literal path, whatever signs it has; and no question that nobody answers.
+        // A literal path, whatever characters it has; and no prompt, which nobody would answer.
         command.env("GIT_LITERAL_PATHSPECS", "1").env("GIT_TERMINAL_PROMPT", "0");
         run(command, Vec::new(), &LIMITS).map_err(|e| {
-            let title = format!("git, which has the pristine stubs, cannot be started: {e}");
+            let title = format!("cannot start git, which holds the original stubs: {e}");
             Failure::new(FailureKind::Environment, title, "install git")
         })
     }
@@ -198,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pristine_stub_is_the_newest_with_all_todos() {
+    fn the_original_stub_is_the_newest_with_all_todos() {
         let bench = Bench::new();
         bench.git(&["init", "-q"]);
         bench.commit(STUB, "first");
@@ -218,7 +214,7 @@ mod tests {
         assert_eq!(failure.kind, FailureKind::Environment);
         assert!(failure.diagnostics[0].title.contains("not a git repository"));
         bench.git(&["init", "-q"]);
-        assert!(bench.find().unwrap_err().diagnostics[0].title.contains("git does not know it"));
+        assert!(bench.find().unwrap_err().diagnostics[0].title.contains("git does not track it"));
         let mut no_git = Bench::new();
         no_git.env = Env::default().with("PATH", "/nonexistent");
         assert!(no_git.find().unwrap_err().diagnostics[0].title.contains("cannot be started"));

@@ -1,4 +1,4 @@
-//! What the grader keeps on this machine, how large it is, and how it goes away.
+//! The files that the grader keeps on this machine: their purpose, their size, and their removal.
 
 use crate::student_progress;
 use diagnostic::{Failure, FailureKind};
@@ -7,19 +7,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use toolchain::wheels::folder_size;
 
-/// One folder in the cache folder.
+/// A folder or file in the cache folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// What is in it.
+    /// Its purpose, for the student.
     pub what: &'static str,
-    /// On disk.
+    /// Its size on disk in bytes.
     pub bytes: u64,
 }
 
-/// What lies in `cache` by the grader's own doing, largest first. Other things there are none of its business: the
-/// folder may be one that the user shares with others (`GRADER_CACHE`).
+/// The grader's own folders and files in `cache`, largest first. Other files are ignored: the user may share the folder
+/// with other programs (`GRADER_CACHE`).
 pub fn kept(cache: &Path) -> Vec<Kept> {
     let mut found = Vec::new();
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
@@ -45,7 +45,7 @@ fn meaning(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Held by a grader that installs the compiler.
+/// The lock file of a grader that installs the compiler.
 const LOCK: &str = "install.lock";
 
 /// Removes what [`kept`] found in `cache`, and the folder itself if nothing else is in it.
@@ -57,8 +57,8 @@ pub fn remove(cache: &Path, kept: &[Kept]) -> Result<(), Failure> {
     if let Ok(lock) = &lock
         && let Err(TryLockError::WouldBlock) = lock.try_lock()
     {
-        let title = "another grader is installing the compiler just now";
-        return Err(Failure::new(FailureKind::Environment, title, "wait until it is done"));
+        let title = "another grader is installing the compiler";
+        return Err(Failure::new(FailureKind::Environment, title, "wait until it has finished"));
     }
     for item in kept {
         let removed = match fs::remove_dir_all(&item.path) {
@@ -73,12 +73,12 @@ pub fn remove(cache: &Path, kept: &[Kept]) -> Result<(), Failure> {
             _ => {}
         }
     }
-    // Stays if something of someone else's is in it.
+    // The folder stays if it holds other files.
     fs::remove_dir(cache).ok();
     Ok(())
 }
 
-/// Bytes of a file, or of all files in a folder.
+/// The size in bytes of a file, or of all files in a folder.
 fn size(path: &Path) -> u64 {
     match path.symlink_metadata() {
         Ok(meta) if meta.is_dir() => folder_size(path),
@@ -87,7 +87,7 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-/// "271 MB"; powers of 1000, as in file managers.
+/// A size for people, such as "271 MB"; in powers of 1000, as file managers show it.
 pub fn in_words(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),

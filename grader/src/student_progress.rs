@@ -1,8 +1,8 @@
-//! Where a student is: what came of each puzzle's last grading, and whether that still holds.
+//! The student's progress: the outcome of each puzzle's last grading, and whether it still holds.
 //!
-//! There is no list of solved puzzles that could get lost or out of step. A verdict is kept in the cache folder under
-//! a hash of all that it depends on: the stub, its headers, the spec and the grader's version. The stub that is in the
-//! folder now is solved if the verdict under its hash says so; going back to an earlier text brings its verdict back.
+//! There is no list of solved puzzles that could get lost or out of date. A verdict is kept in the cache folder under a
+//! hash of everything that it depends on: the stub, its headers, the spec and the grader's version. A puzzle is solved
+//! if the verdict under the hash of its current stub says so; restoring an earlier text restores its verdict.
 
 use puzzle::workbook::{Puzzle, Workbook};
 use serde::de::DeserializeOwned;
@@ -12,46 +12,46 @@ use toolchain::cache::{Cache, Key};
 use toolchain::env::Env;
 use toolchain::includes::{Inputs, SearchPath};
 
-/// The folder in the grader's cache folder.
+/// The name of the folder with the verdicts in the grader's cache folder.
 pub const FOLDER: &str = "verdicts";
 
-/// What came of a grading.
+/// The outcome of a grading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Every test of the puzzle passed.
     Solved,
-    /// All tests ran, and not every one passed.
+    /// All tests ran, and at least one failed.
     Fails {
-        /// Tests that passed.
+        /// The number of tests that passed.
         passed: usize,
-        /// Tests that there are.
+        /// The number of tests.
         total: usize,
     },
-    /// Some tests ran, and not every one passed.
+    /// Only some tests ran, and at least one of them failed.
     SomeFail,
-    /// There is no kernel to run: it does not compile, or lacks its name or signature.
+    /// There is no kernel to run: the file does not compile, or the kernel has another name or signature.
     NoKernel,
 }
 
-/// How a puzzle stands.
+/// The student's progress in one puzzle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Never graded.
+    /// It was never graded.
     NotTried,
-    /// Graded as it is now.
+    /// It was graded in its current form.
     Graded(Outcome),
-    /// Graded before the stub, a header, the spec or the grader changed; what came of it then.
+    /// It was graded, with this outcome, before the stub, a header, the spec or the grader changed.
     ChangedSince(Outcome),
 }
 
 impl State {
-    /// Is there nothing left to do?
+    /// Whether the current stub passes every test.
     pub fn is_solved(self) -> bool {
         self == Self::Graded(Outcome::Solved)
     }
 
-    /// One of "solved", "fails", "not tried" and "changed since".
+    /// The state in words: "solved", "fails", "not tried" or "changed since".
     pub fn name(self) -> &'static str {
         match self {
             Self::NotTried => "not tried",
@@ -61,7 +61,7 @@ impl State {
         }
     }
 
-    /// What there is to add to the name; may be empty.
+    /// Details to show after the name; may be empty.
     pub fn detail(self) -> String {
         match self {
             Self::NotTried | Self::Graded(Outcome::Solved) => String::new(),
@@ -87,18 +87,18 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub struct StudentProgress<'a> {
     workbook: &'a Workbook,
-    /// `None` where there is no place for a cache: then nothing is remembered, and nothing fails.
+    /// `None` if there is no cache folder: then no verdict is kept.
     store: Option<Cache>,
 }
 
 impl<'a> StudentProgress<'a> {
-    /// What the cache folder of this environment knows of `workbook`.
+    /// The progress in `workbook` that the cache folder of this environment records.
     pub fn of(workbook: &'a Workbook, env: &Env) -> Self {
         let store = env.cache_folder().map(|folder| Cache::new(folder.join(FOLDER)));
         Self { workbook, store }
     }
 
-    /// The hash of all that a verdict on the stub depends on; `None` while the stub or the spec cannot be read.
+    /// The hash of everything that a verdict on the stub depends on; `None` if the stub or the spec cannot be read.
     pub fn fingerprint(&self, puzzle: &Puzzle) -> Option<Key> {
         let text = std::fs::read(&puzzle.stub).ok()?;
         let spec = std::fs::read(&puzzle.spec).ok()?;
@@ -113,7 +113,7 @@ impl<'a> StudentProgress<'a> {
         Some(Key::of("verdict", parts.iter().map(Vec::as_slice)))
     }
 
-    /// How a puzzle stands.
+    /// The student's progress in `puzzle`.
     pub fn state(&self, puzzle: &Puzzle) -> State {
         let now = self.fingerprint(puzzle).and_then(|key| self.read(&key));
         match (now, self.read(&self.key("tried", puzzle))) {
@@ -123,7 +123,7 @@ impl<'a> StudentProgress<'a> {
         }
     }
 
-    /// Keeps what came of grading the stub with this fingerprint.
+    /// Records the outcome of grading the stub with this fingerprint.
     pub fn record(&self, puzzle: &Puzzle, fingerprint: &Key, outcome: Outcome) {
         self.write(fingerprint, &outcome);
         self.write(&self.key("tried", puzzle), &outcome);
@@ -136,7 +136,7 @@ impl<'a> StudentProgress<'a> {
         self.workbook.puzzles().iter().find(|puzzle| puzzle.stem == stem)
     }
 
-    /// The puzzle to go on with: the one that was graded last, else the next one.
+    /// The puzzle to continue with: the one that was graded last, else the next one.
     pub fn current(&self) -> Option<&'a Puzzle> {
         self.last().filter(|puzzle| !self.state(puzzle).is_solved()).or_else(|| self.next())
     }
@@ -146,7 +146,7 @@ impl<'a> StudentProgress<'a> {
         self.workbook.puzzles().iter().find(|puzzle| !self.state(puzzle).is_solved())
     }
 
-    /// The first puzzle behind `puzzle` that is not solved, else the first of all.
+    /// The first puzzle after `puzzle` that is not solved, else the first unsolved one of all.
     pub fn next_after(&self, puzzle: &Puzzle) -> Option<&'a Puzzle> {
         let behind = |other: &&Puzzle| other.number > puzzle.number;
         let unsolved = |other: &&Puzzle| !self.state(other).is_solved();
@@ -176,7 +176,7 @@ impl<'a> StudentProgress<'a> {
         serde_json::from_slice(&entry).ok()
     }
 
-    /// A verdict that cannot be kept costs a grading, no more.
+    /// Writes an entry. If that fails, the student only has to grade again.
     fn write<T: Serialize>(&self, key: &Key, value: &T) {
         if let (Some(store), Ok(entry)) = (&self.store, serde_json::to_vec(value)) {
             store.put(key, &entry).ok();

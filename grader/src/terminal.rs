@@ -1,4 +1,4 @@
-//! The terminal: its size, and keys that count without Enter. The only file that changes its mode.
+//! The terminal: its size, and input of single keys without Enter. The only file that changes the terminal's mode.
 
 use rustix::termios::{
     LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr,
@@ -7,16 +7,16 @@ use std::io::{IsTerminal, stdin, stdout};
 use std::sync::{Mutex, PoisonError};
 use toolchain::process;
 
-/// The mode that the terminal had, while it is changed.
+/// The terminal's original mode, while it is changed.
 static ORIGINAL: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// While this lives, a key is read as it is typed and not shown. Ctrl-C still ends the grader, and the terminal is put
-/// right however it ends, but for SIGKILL.
+/// While this value lives, each key is read as it is typed, and not echoed. Ctrl-C still ends the grader. The original
+/// mode is restored however the grader ends, except by SIGKILL.
 #[derive(Debug)]
 pub struct SingleKeys(());
 
 impl SingleKeys {
-    /// `None` if stdin or stdout is no terminal, or the terminal refuses.
+    /// Changes the mode. `None` if stdin or stdout is not a terminal, or the terminal refuses.
     pub fn start() -> Option<Self> {
         if !isatty(stdin()) || !isatty(stdout()) {
             return None;
@@ -29,12 +29,12 @@ impl SingleKeys {
         Some(keys)
     }
 
-    /// Sets the mode once more: a shell that stopped the grader (Ctrl-Z) has set its own meanwhile.
+    /// Sets the mode again, because a shell that stopped the grader (Ctrl-Z) has set its own.
     pub fn set_again(&self) {
         let original = ORIGINAL.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mut mode) = original.clone() {
             mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-            // A terminal that refuses waits for Enter, no more.
+            // If the terminal refuses, keys need Enter, but nothing else breaks.
             tcsetattr(stdin(), OptionalActions::Now, &mode).ok();
         }
     }
@@ -53,7 +53,7 @@ fn restore() {
     }
 }
 
-/// Rows and columns of the terminal behind stdout; `None` where there is none.
+/// The rows and columns of the terminal at stdout; `None` if stdout is not a terminal.
 pub fn size() -> Option<(usize, usize)> {
     if !stdout().is_terminal() {
         return None;
@@ -62,7 +62,7 @@ pub fn size() -> Option<(usize, usize)> {
     (size.ws_row > 0 && size.ws_col > 0).then(|| (size.ws_row.into(), size.ws_col.into()))
 }
 
-/// The first lines of `text` that fit into `rows` rows of `columns` characters, and how many lines are left out.
+/// The first lines of `text` that fit into `rows` rows of `columns` characters, and the number of omitted lines.
 pub fn fit(text: &str, rows: usize, columns: usize) -> (String, usize) {
     let lines: Vec<&str> = text.lines().collect();
     let height = |line: &&str| visible_length(line).div_ceil(columns.max(1)).max(1);
@@ -77,7 +77,7 @@ pub fn fit(text: &str, rows: usize, columns: usize) -> (String, usize) {
     (shown, lines.len() - count)
 }
 
-/// Characters of a line without its escape codes for colours (`ESC [ ... m`).
+/// The number of characters of a line without its escape codes for colours (`ESC [ ... m`).
 pub fn visible_length(line: &str) -> usize {
     let mut length = 0;
     let mut chars = line.chars();

@@ -1,5 +1,5 @@
-//! The wrong kernels of a puzzle: replacements in its solution, each with the test or finding that must catch it; and those
-//! changes of the solution that its author has found to change nothing.
+//! The wrong kernels of a puzzle: replacements in its solution, each with the test or finding that must catch it; and
+//! changes of the solution that its author has found to be equivalent to it.
 
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
@@ -9,19 +9,19 @@ use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 
-/// A mistake that a student could make.
+/// A kernel with a mistake that a student could make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongKernel {
-    /// What is wrong, in a few words.
+    /// The mistake, in a few words.
     pub name: String,
     /// The test that must fail, or the finding ([`device::finding::FindingKind::name`]) that must be reported.
     pub caught_by: String,
-    /// The whole source.
+    /// The complete source.
     pub source: String,
 }
 
 impl WrongKernel {
-    /// Did what must catch this kernel catch it?
+    /// Whether the test or finding that must catch this kernel did so.
     pub fn is_caught(&self, verdicts: &[TestVerdict]) -> bool {
         verdicts.iter().any(|verdict| {
             (verdict.test == self.caught_by && !verdict.passed())
@@ -32,21 +32,21 @@ impl WrongKernel {
     }
 }
 
-/// A change of the solution that does the same, for the survivors of mutation testing.
+/// A change of the solution without effect, which mutation testing must not report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Equivalent {
-    /// Why it does the same.
+    /// Why it has no effect.
     pub reason: String,
-    /// The whole source.
+    /// The complete source.
     pub source: String,
 }
 
-/// What `solutions/NN_name.toml` holds.
+/// The contents of `solutions/NN_name.toml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wrongs {
-    /// Each must be caught.
+    /// The wrong kernels, each of which must be caught.
     pub kernels: Vec<WrongKernel>,
-    /// None of them can be.
+    /// The equivalent changes, which no test can catch.
     pub equivalents: Vec<Equivalent>,
 }
 
@@ -83,8 +83,8 @@ struct RawReplace {
 /// Reads `text` (the contents of `solutions/NN_name.toml`, shown as `path`) and applies it to `solution`.
 ///
 /// # Errors
-/// The file is not of the form described in the book, a name occurs twice, a reason is missing, or a `from` does not occur
-/// exactly once in the solution.
+/// The file does not have the form described in the book, a name occurs twice, a reason is missing, or a `from` does
+/// not occur exactly once in the solution.
 pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Wrongs, Failure> {
     let error = |span: Range<usize>, title: String, help: &str| {
         Failure::at(
@@ -113,7 +113,7 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Wrongs, Failure>
             n => Err(error(
                 replace.from.span(),
                 format!("this text occurs {n} times in the solution"),
-                "write enough of the line that it occurs exactly once",
+                "write more of the line, so that it occurs exactly once",
             )),
         }
     };
@@ -134,7 +134,7 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Wrongs, Failure>
             return Err(error(
                 raw.name.span(),
                 "this kernel is the solution itself".into(),
-                "replace something by something else",
+                "replace at least one thing",
             ));
         }
         kernels.push(WrongKernel { name: raw.name.into_inner(), caught_by: raw.caught_by, source });
@@ -142,7 +142,7 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Wrongs, Failure>
     let mut equivalents = Vec::new();
     for raw in file.equivalent {
         if raw.reason.get_ref().trim().is_empty() {
-            let help = "say why no input can tell these kernels from the solution";
+            let help = "say why no input distinguishes these kernels from the solution";
             return Err(error(raw.reason.span(), "a reason is missing".into(), help));
         }
         for replace in &raw.mutants {

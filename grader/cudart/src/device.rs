@@ -1,8 +1,8 @@
-//! What a device does for a program: one table of operations, and the values that they take and give.
+//! The operations of a device: one table of them, and the types of their arguments and results.
 //!
-//! The table makes the trait [`Device`], the [`Request`] by which a caller elsewhere asks for each operation, and the code
-//! between the two: [`answer`] lets a device do what is asked, and every [`Caller`] is a device itself. So a new operation is
-//! written down here and in the devices that do it; the compiler names those that lack it.
+//! The table generates the trait [`Device`], the [`Request`] that a remote caller sends for each operation, and the
+//! code between the two: [`answer`] executes a request on a device, and every [`Caller`] is a device itself. A new
+//! operation is added here and in the devices that implement it; the compiler names those that lack it.
 
 use crate::error::CudaError;
 use crate::frame::{self, Bytes};
@@ -10,15 +10,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-/// What a device says: a value, or a CUDA error.
+/// The result of an operation: a value, or a CUDA error.
 pub type Answer<T> = Result<T, CudaError>;
 
-/// Sends requests to a device elsewhere, and waits for the answers.
+/// Sends requests to a remote device, and waits for the answers.
 pub trait Caller {
-    /// The device's answer to one request.
+    /// Sends one request and returns the device's answer.
     ///
     /// # Errors
-    /// What the device says, or the caller's own error where there is no answer.
+    /// The device's error, or the caller's own if there is no answer.
     fn call<T: DeserializeOwned>(&mut self, request: &Request<'_>) -> Answer<T>;
 }
 
@@ -30,8 +30,8 @@ macro_rules! operations {
             $($(#[$serde:meta])? $argument:ident: $type:ty),*
         ) -> $reply:ty;
     )*) => {
-        /// A device: memory, modules, launches. Addresses and module numbers are its own. No function has a default body, so
-        /// that the compiler names what a device lacks.
+        /// A device: memory, modules, launches. Addresses and module numbers are its own. No function has a default
+        /// body, so the compiler names what a device lacks.
         #[expect(clippy::missing_errors_doc, reason = "each fails with the error that CUDA names for it")]
         #[allow(clippy::needless_lifetimes, reason = "the requests need a name for them")]
         pub trait Device {
@@ -51,10 +51,10 @@ macro_rules! operations {
             )*
         }
 
-        /// Lets the device do what is asked, and writes its answer.
+        /// Executes a request on the device, and writes the answer.
         ///
         /// # Errors
-        /// Who asked is gone.
+        /// The answer cannot be written, because the caller has ended.
         pub fn answer(device: &mut impl Device, request: Request, to: &mut impl Write) -> io::Result<()> {
             match request {
                 $(Request::$request { $($argument),* } => frame::write(to, &device.$name($($argument),*)),)*
@@ -73,35 +73,35 @@ macro_rules! operations {
 }
 
 operations! {
-    /// Which device it is.
+    /// The device's name, compute capability and size.
     Properties: fn properties() -> Properties;
-    /// Loads a module; its number.
+    /// Loads a module and returns its number.
     Load: fn load<'a>(#[serde(borrow)] code: Code<'a>) -> u64;
-    /// Forgets a module, with its kernels and variables.
+    /// Removes a module, with its kernels and variables.
     Unload: fn unload(module: u64) -> ();
-    /// Memory of so many bytes; its address.
+    /// Allocates this many bytes and returns their address.
     Alloc: fn alloc(bytes: u64) -> u64;
-    /// Memory of so many bytes, at an address that a process can have for its own pages.
+    /// Allocates this many bytes at an address that a process can also map for its own pages.
     AllocManaged: fn alloc_managed(bytes: u64) -> u64;
-    /// Gives memory back.
+    /// Frees the memory that was allocated at this address.
     Free: fn free(address: u64) -> ();
-    /// Writes to memory.
+    /// Writes these bytes to memory.
     Write: fn write<'a>(address: u64, #[serde(borrow)] bytes: Bytes<&'a [u8]>) -> ();
-    /// Reads memory.
+    /// Reads this many bytes from memory.
     Read: fn read(address: u64, bytes: u64) -> Bytes<Vec<u8>>;
     /// Fills memory with a byte.
     Fill: fn fill(address: u64, bytes: u64, value: u8) -> ();
     /// Copies within the device.
     Copy: fn copy(to: u64, from: u64, bytes: u64) -> ();
-    /// A variable of a module, by its name in the PTX.
+    /// The address and the size of a module's variable, by its name in the PTX.
     Symbol: fn symbol<'a>(module: u64, name: &'a str) -> Symbol;
-    /// Writes into a variable, from this byte of it on.
+    /// Writes into a variable, from the byte at `offset` on.
     WriteSymbol: fn write_symbol<'a>(
         module: u64, name: &'a str, offset: u64, #[serde(borrow)] bytes: Bytes<&'a [u8]>
     ) -> ();
-    /// Reads a variable, from this byte of it on.
+    /// Reads a variable, from the byte at `offset` on.
     ReadSymbol: fn read_symbol<'a>(module: u64, name: &'a str, offset: u64, bytes: u64) -> Bytes<Vec<u8>>;
-    /// What is known about a kernel, by its name in the PTX.
+    /// The properties of a kernel, by its name in the PTX.
     Kernel: fn kernel<'a>(module: u64, name: &'a str) -> KernelInfo;
     /// Runs a kernel to its end.
     Launch: fn launch(launch: Launch) -> Launched;
@@ -109,9 +109,9 @@ operations! {
     SetLimit: fn set_limit(limit: Limit, value: u64) -> ();
     /// The value of a limit.
     Limit: fn limit(limit: Limit) -> u64;
-    /// Free and total memory.
+    /// The free and the total memory.
     MemoryInfo: fn memory_info() -> MemoryInfo;
-    /// What the device's driver calls an error that it has just answered.
+    /// The driver's name and text for an error that the device has just returned.
     ErrorText: fn error_text(error: CudaError) -> ErrorText;
 }
 
@@ -120,138 +120,138 @@ operations! {
 pub struct Code<'a> {
     /// The PTX, which declares the kernels.
     pub ptx: &'a str,
-    /// The same for just this device, as the assembler made it (a cubin), where there is such.
+    /// The machine code for exactly this device, as the assembler generated it (a cubin), if there is any.
     #[serde(borrow)]
     pub machine: Option<Bytes<&'a [u8]>>,
 }
 
 impl<'a> Code<'a> {
-    /// Code that the device translates itself.
+    /// Code that the device compiles itself.
     pub fn ptx(ptx: &'a str) -> Self {
         Self { ptx, machine: None }
     }
 }
 
-/// Where a variable is.
+/// The address and the size of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
-    /// Its address in global memory; `None` for a constant that has none which the host could use.
+    /// Its address in global memory; `None` for a constant, which has no address that the host could use.
     pub address: Option<u64>,
     /// Its size in bytes.
     pub bytes: u64,
 }
 
-/// A kernel launch.
+/// A kernel launch: the kernel, its numbers of blocks and threads, and its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
-    /// Number of the module.
+    /// The number of the module.
     pub module: u64,
-    /// Name of the kernel in the PTX.
+    /// The name of the kernel in the PTX.
     pub kernel: String,
-    /// Blocks in x, y, z.
+    /// The number of blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
+    /// The number of threads of a block in x, y and z.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// The dynamic shared memory of a block, in bytes.
     pub shared: u32,
-    /// All blocks run at once, so that they may wait for each other.
+    /// True if all blocks run at once and may wait for each other.
     pub cooperative: bool,
     /// The bytes of each parameter.
     pub params: Vec<Vec<u8>>,
 }
 
-/// How a launch ended.
+/// The outcome of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launched {
     /// The device's clock afterwards, in nanoseconds.
     pub clock: u64,
-    /// What the kernel did wrong, in the eyes of a GPU: from now on every call of the program fails with it.
+    /// The error that a GPU would return, if any. Every further call of the program fails with it.
     pub fault: Option<CudaError>,
-    /// The kernel ran to its end; else memory holds what it left half-way.
+    /// True if the kernel ran to its end; otherwise memory holds its partial results.
     pub complete: bool,
-    /// What the kernel printed; empty where the device prints it itself.
+    /// The output of the kernel; empty if the device prints it itself.
     pub printed: String,
 }
 
-/// A kernel, as far as the host asks.
+/// The properties of a kernel that the host can query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelInfo {
-    /// Bytes of each parameter.
+    /// The size of each parameter in bytes.
     pub params: Vec<u32>,
-    /// Bytes of static shared memory.
+    /// The static shared memory in bytes.
     pub shared: u32,
-    /// Registers of a thread, where known.
+    /// The registers of a thread, if known.
     pub registers: u32,
-    /// The architecture that its PTX is for: 75 for `.target sm_75`.
+    /// The architecture of its PTX: 75 for `.target sm_75`.
     pub ptx_version: u32,
-    /// Why the device cannot run it.
+    /// Why the device cannot run it, if it cannot.
     pub refusal: Option<String>,
 }
 
-/// A device, as far as the host asks.
+/// The properties of a device that the host can query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Properties {
-    /// Its name, for instance `NVIDIA H200`.
+    /// Its name, such as `NVIDIA H200`.
     pub name: String,
-    /// Major and minor compute capability.
+    /// The major and minor compute capability.
     pub capability: (u32, u32),
-    /// The newest CUDA version that its driver knows, as the driver counts: 13000 is 13.0.
+    /// The newest CUDA version that its driver supports, as the driver encodes it: 13000 is 13.0.
     pub driver_version: u32,
-    /// Bytes of global memory.
+    /// The size of global memory in bytes.
     pub memory: u64,
-    /// How many streaming multiprocessors it has.
+    /// The number of streaming multiprocessors.
     pub multiprocessors: u32,
-    /// Event times are measured; else they are simulated.
+    /// True if event times are measured; otherwise they are simulated.
     pub real_time: bool,
 }
 
-/// Bytes of global memory.
+/// The free and the total global memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryInfo {
-    /// What can still be allocated.
+    /// The bytes that can still be allocated.
     pub free: u64,
-    /// All of it.
+    /// The size of global memory in bytes.
     pub total: u64,
 }
 
-/// An error in the words of a driver.
+/// The name and the text of an error, as a driver gives them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorText {
-    /// Its name, for instance `CUDA_ERROR_ILLEGAL_ADDRESS`.
+    /// The name, such as `CUDA_ERROR_ILLEGAL_ADDRESS`.
     pub name: String,
-    /// A sentence.
+    /// The text, a sentence.
     pub text: String,
 }
 
 impl From<CudaError> for ErrorText {
-    /// In the words of the runtime.
+    /// The name and the text that the CUDA runtime gives.
     fn from(error: CudaError) -> Self {
         let name = error.name().map_or_else(|| format!("CUDA error {}", error.0), str::to_owned);
         Self { name, text: error.text().unwrap_or_default().to_owned() }
     }
 }
 
-/// What a program can set a limit for (`cudaLimit`).
+/// A limit that a program can set (`cudaLimit`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Limit {
-    /// Bytes of each thread's stack.
+    /// The size of each thread's stack in bytes.
     StackSize,
-    /// Bytes of the buffer of `printf`.
+    /// The size of the buffer of `printf` in bytes.
     PrintfFifoSize,
-    /// Bytes of the heap of `malloc` in kernels; it can be set until a kernel has allocated there.
+    /// The size of the heap of `malloc` in kernels in bytes; it can be set until a kernel has allocated there.
     MallocHeapSize,
-    /// Depth of synchronisation in dynamic parallelism.
+    /// The depth of synchronisation in dynamic parallelism.
     DevRuntimeSyncDepth,
-    /// Launches of dynamic parallelism that wait for their turn.
+    /// The number of pending launches in dynamic parallelism.
     DevRuntimePendingLaunchCount,
-    /// Bytes that the L2 cache fetches at once.
+    /// The number of bytes that the L2 cache fetches at once.
     MaxL2FetchGranularity,
-    /// Bytes of the L2 cache that persist.
+    /// The number of bytes of the L2 cache that persist.
     PersistingL2CacheSize,
 }
 
 impl Limit {
-    /// All of them, in the order of CUDA's codes from 0 on.
+    /// All limits, in the order of CUDA's codes from 0 on.
     pub const ALL: [Self; 7] = [
         Self::StackSize,
         Self::PrintfFifoSize,

@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CudaError(pub u32);
 
-/// `cudaSuccess`.
+/// The code `cudaSuccess`.
 pub const SUCCESS: u32 = 0;
 
 macro_rules! errors {
@@ -16,12 +16,13 @@ macro_rules! errors {
             $(#[doc = concat!("`", $name, "`: ", $text, ".")]
             pub const $constant: Self = Self($code);)*
 
-            /// Name, such as `cudaErrorInvalidValue`; None for a code that CUDA does not have or this crate never returns.
+            /// The name, such as `cudaErrorInvalidValue`; `None` for a code that CUDA does not have or this crate never
+            /// returns.
             pub fn name(self) -> Option<&'static str> {
                 match self.0 { $($code => Some($name),)* _ => None }
             }
 
-            /// What `cudaGetErrorString` says.
+            /// The text that `cudaGetErrorString` returns.
             pub fn text(self) -> Option<&'static str> {
                 match self.0 { $($code => Some($text),)* _ => None }
             }

@@ -1,30 +1,30 @@
-//! The PTX in a fat binary.
+//! Extracts the PTX from a fat binary.
 //!
-//! nvcc embeds, for each file, a container: a header of 16 bytes (magic, version, size of the header, size of what follows),
-//! then entries of a header and a payload each. The layout is not documented; these fields were read off the output of nvcc
-//! 13.0 with every `--compress-mode`, and are checked against it in the tests.
+//! For each file, nvcc embeds a container: a header of 16 bytes (magic, version, size of the header, size of the rest),
+//! then entries, each with a header and a payload. The layout is not documented; these fields come from the output of
+//! nvcc 13.0 with every `--compress-mode`, and the tests check them against it.
 
 #[cfg(test)]
 pub(crate) mod tests;
 
 use std::io::Read;
 
-/// First four bytes of the container.
+/// The first four bytes of the container.
 const MAGIC: u32 = 0xBA55_ED50;
-/// Kind of an entry that holds PTX.
+/// The kind of an entry that holds PTX.
 const PTX: u16 = 1;
-/// Flags of an entry.
+/// A flag of an entry whose payload is compressed.
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// Bytes that a byte of LZ4 stands for at most.
+/// The largest number of bytes that one byte of LZ4 can decompress to.
 const MAX_LZ4_RATIO: usize = 255;
-/// Longest PTX, in bytes.
+/// The largest PTX in bytes.
 const MAX_PTX: u64 = 256 << 20;
 
-/// Why there is no PTX.
+/// Why no PTX can be extracted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FatbinError {
-    /// Not a fat binary, or cut off.
+    /// The data are not a fat binary, or are truncated.
     #[error("the embedded device code is not a fat binary")]
     Malformed,
     /// Only machine code inside.
@@ -32,22 +32,22 @@ pub enum FatbinError {
         "the embedded device code has no PTX: compile with -gencode arch=compute_75,code=compute_75"
     )]
     NoPtx,
-    /// The payload cannot be unpacked.
+    /// The payload cannot be decompressed.
     #[error("the embedded PTX cannot be unpacked: {0}")]
     Packed(String),
 }
 
-/// Bytes of the container that starts here: its header says how many. `None` if the start is no header.
+/// The length in bytes of the container that starts here, according to its header. `None` if the start is not a header.
 pub fn length(start: &[u8; 16]) -> Option<usize> {
     (u32_at(start, 0)? == MAGIC).then_some(())?;
     let (header, rest) = (u16_at(start, 6)?, u64_at(start, 8)?);
     usize::try_from(rest).ok()?.checked_add(header.into())
 }
 
-/// The PTX of the newest architecture that is at most `newest` (90 for `compute_90`), or of the oldest one.
+/// The PTX of the newest architecture up to `newest` (90 for `compute_90`), or else of the oldest one.
 ///
 /// # Errors
-/// There is none, or the container is broken.
+/// The container has no PTX, or is invalid.
 pub fn ptx(container: &[u8], newest: u32) -> Result<String, FatbinError> {
     let malformed = || FatbinError::Malformed;
     let header: &[u8; 16] = container.first_chunk().ok_or_else(malformed)?;
@@ -69,7 +69,7 @@ pub fn ptx(container: &[u8], newest: u32) -> Result<String, FatbinError> {
     best.ok_or(FatbinError::NoPtx)?.text()
 }
 
-/// The architecture that a PTX text is for: 75 for `.target sm_75`, 90 for `sm_90a` (PTX ISA 11.1.2).
+/// The architecture of a PTX text: 75 for `.target sm_75`, 90 for `sm_90a` (PTX ISA 11.1.2).
 pub fn target(ptx: &str) -> Option<u32> {
     let (_, rest) = ptx.split_once(".target")?;
     let digits = rest.trim_start().strip_prefix("sm_")?;
@@ -77,16 +77,16 @@ pub fn target(ptx: &str) -> Option<u32> {
     digits[..end].parse().ok()
 }
 
-/// One entry.
+/// An entry of the container.
 struct Entry<'a> {
     kind: u16,
-    /// 75 for `compute_75`.
+    /// The architecture: 75 for `compute_75`.
     arch: u32,
     flags: u64,
-    /// Unpacked size in bytes; 0 where not packed.
+    /// The decompressed size in bytes; 0 if it is not compressed.
     unpacked: u64,
     payload: &'a [u8],
-    /// Bytes of header and payload.
+    /// The length of header and payload in bytes.
     whole: usize,
 }
 
@@ -113,29 +113,29 @@ impl<'a> Entry<'a> {
     fn text(&self) -> Result<String, FatbinError> {
         let packed = |what: &dyn std::fmt::Display| FatbinError::Packed(what.to_string());
         if self.unpacked > MAX_PTX {
-            return Err(packed(&"it claims to be larger than 256 MiB"));
+            return Err(packed(&"its header declares more than 256 MiB"));
         }
         let size = self.unpacked as usize;
         let bytes = if self.flags & ZSTD != 0 {
             let stream =
                 ruzstd::decoding::StreamingDecoder::new(self.payload).map_err(|e| packed(&e))?;
             let mut bytes = Vec::new();
-            // One more than it shall be, to notice it.
+            // One byte more than expected, to detect a longer one.
             stream.take(self.unpacked + 1).read_to_end(&mut bytes).map_err(|e| packed(&e))?;
             bytes
         } else if self.flags & LZ4 != 0 {
             if size / MAX_LZ4_RATIO > self.payload.len() {
-                return Err(packed(&"it claims to hold more than it can"));
+                return Err(packed(&"its header declares more data than it contains"));
             }
             lz4_flex::block::decompress(self.payload, size).map_err(|e| packed(&e))?
         } else {
             self.payload.to_vec()
         };
         if self.flags & (ZSTD | LZ4) != 0 && bytes.len() != size {
-            return Err(packed(&"it is not as long as it claims to be"));
+            return Err(packed(&"its length differs from the one in its header"));
         }
         let text = String::from_utf8(bytes).map_err(|e| packed(&e))?;
-        // nvcc fills the payload up with zeros.
+        // nvcc pads the payload with zeros.
         Ok(text.trim_end_matches('\0').to_owned())
     }
 }

@@ -1,20 +1,20 @@
-//! How values go over a stream: frames of a length (u64, little-endian) and a value in postcard's format.
+//! Sends values over a stream in frames: a length (u64, little-endian) and a value in postcard's format.
 
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 use std::io::{Error, ErrorKind, Read, Result, Write};
 
-/// Longest value in bytes. A program that claims more may not fill the memory of who reads it.
+/// The largest value in bytes. A program that sends a larger length must not fill the reader's memory.
 const MAX_LENGTH: u64 = 1 << 30;
 
-/// Bytes of the length at the start of a frame.
+/// The size in bytes of the length at the start of a frame.
 const START: usize = size_of::<u64>();
 
 /// Writes a value.
 ///
 /// # Errors
-/// The other side is gone, or does not read in time.
+/// The other side has ended, or does not read in time.
 pub fn write(to: &mut impl Write, value: &impl Serialize) -> Result<()> {
     let mut frame = postcard::to_extend(value, vec![0; START]).map_err(|e| invalid_data(&e))?;
     let length = (frame.len() - START) as u64;
@@ -22,7 +22,7 @@ pub fn write(to: &mut impl Write, value: &impl Serialize) -> Result<()> {
     to.write_all(&frame)
 }
 
-/// Reads a value that keeps nothing of the frame.
+/// Reads a value that does not borrow from the frame.
 ///
 /// # Errors
 /// As [`Frame::read`] and [`Frame::value`].
@@ -30,7 +30,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T> {
     Frame::read(from)?.value()
 }
 
-/// What came in a frame.
+/// The payload of a frame.
 #[derive(Debug)]
 pub struct Frame(Vec<u8>);
 
@@ -38,15 +38,15 @@ impl Frame {
     /// Reads a frame.
     ///
     /// # Errors
-    /// [`ErrorKind::UnexpectedEof`] where the other side ended, [`ErrorKind::InvalidData`] where it wrote something else.
+    /// [`ErrorKind::UnexpectedEof`] if the other side ended, [`ErrorKind::InvalidData`] if it did not write a frame.
     pub fn read(from: &mut impl Read) -> Result<Self> {
         let mut length = [0; START];
         from.read_exact(&mut length)?;
         let length = u64::from_le_bytes(length);
         if length > MAX_LENGTH {
-            return Err(invalid_data(&format_args!("it claims {length} bytes")));
+            return Err(invalid_data(&format_args!("its length field says {length} bytes")));
         }
-        // Grows with what comes, so that a wrong length costs no memory.
+        // Grows with the data, so that a wrong length costs no memory.
         let mut bytes = Vec::new();
         from.take(length).read_to_end(&mut bytes)?;
         if (bytes.len() as u64) < length {
@@ -55,24 +55,24 @@ impl Frame {
         Ok(Self(bytes))
     }
 
-    /// The value, which may borrow from the frame.
+    /// Decodes the value, which may borrow from the frame.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidData`] if it is not such a value.
+    /// [`ErrorKind::InvalidData`] if the payload is not such a value.
     pub fn value<'a, T: Deserialize<'a>>(&'a self) -> Result<T> {
         match postcard::take_from_bytes(&self.0) {
             Ok((value, [])) => Ok(value),
-            Ok(_) => Err(invalid_data(&"something follows the value")),
+            Ok(_) => Err(invalid_data(&"extra bytes follow the value")),
             Err(e) => Err(invalid_data(&e)),
         }
     }
 }
 
 fn invalid_data(what: &dyn Display) -> Error {
-    Error::new(ErrorKind::InvalidData, format!("not a frame: {what}"))
+    Error::new(ErrorKind::InvalidData, format!("malformed frame: {what}"))
 }
 
-/// Bytes that go over a stream in one run; serde would take a slice or vector apart, byte by byte.
+/// Bytes that are sent as one block; serde would serialise a slice or vector element by element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes<T>(pub T);
 
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for Bytes<Vec<u8>> {
     }
 }
 
-/// Takes bytes where they lie.
+/// Deserialises bytes without copying them.
 struct BytesVisitor;
 
 impl<'de> Visitor<'de> for BytesVisitor {

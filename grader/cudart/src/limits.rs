@@ -42,15 +42,15 @@ const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 
 /// What is possible, in words.
-pub const POSSIBLE: &str = "1 to 1024 threads are possible, at most 64 of them in z, and at least 1 block, at most 65535 of \
-                            them in y and in z";
+pub const POSSIBLE: &str = "a block has 1 to 1024 threads, at most 64 of them in z; a grid has at \
+    least 1 block, at most 65535 of them in y and in z";
 
 /// Are a grid and a block of these sizes possible?
 pub fn possible(grid: [u32; 3], block: [u32; 3]) -> bool {
     let inside = |sizes: [u32; 3], most: [u32; 3]| {
         sizes.iter().zip(most).all(|(&size, most)| (1..=most).contains(&size))
     };
-    // What is inside cannot overflow.
+    // Numbers within the limits cannot overflow.
     let all = inside(grid, MAX_GRID) && inside(block, MAX_BLOCK);
     all && block.iter().product::<u32>() <= ptxvm::MAX_THREADS
 }

@@ -1,14 +1,14 @@
-//! What kernels and variables are called in the source, from their names in the PTX (Itanium C++ ABI, "Mangling").
+//! The source names of kernels and variables, from their mangled names in the PTX (Itanium C++ ABI, "Mangling").
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// With namespaces and template arguments: `net::scale<float>` of `_ZN3net5scaleIfEEvPT_`. A name that is not mangled
-/// stays as it is.
+/// The source name with namespaces and template arguments: `net::scale<float>` for `_ZN3net5scaleIfEEvPT_`. A name that
+/// is not mangled is returned unchanged.
 pub fn source_name(symbol: &str) -> String {
     demangled(symbol, DemangleOptions::new().no_return_type().no_params())
 }
 
-/// As [`source_name`], with the types of the parameters: `net::scale<float>(float*)`.
+/// Like [`source_name`], with the types of the parameters: `net::scale<float>(float*)`.
 pub fn signature(symbol: &str) -> String {
     demangled(symbol, DemangleOptions::new().no_return_type())
 }

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read, Result, Write};
 /// Serves one program until it ends or closes its connection.
 ///
 /// # Errors
-/// The program wrote something that is no request.
+/// The program sent something that is not a request.
 pub fn serve(stream: impl Read + Write, device: &mut impl Device) -> Result<()> {
     let mut stream = stream;
     loop {

@@ -20,34 +20,34 @@ use ptxvm::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the device claims to be unless it is told otherwise: the newest architecture whose PTX the machine runs.
+/// The compute capability that the device reports by default: the newest one whose PTX the machine runs.
 const CAPABILITY: (u32, u32) = (9, 0);
-/// Bytes of global memory.
+/// The size of global memory in bytes.
 const TOTAL: u64 = 8 << 30;
-/// Nanoseconds that a launch takes on the simulated clock, besides its instructions.
+/// The time of a launch on the simulated clock in nanoseconds, in addition to its instructions.
 const LAUNCH_NANOSECONDS: u64 = 2_000;
-/// Instructions of lanes in a simulated nanosecond: of the order of a middle-class GPU.
+/// The instructions of lanes per simulated nanosecond, about those of a mid-range GPU.
 const LANE_INSTRUCTIONS_PER_NANOSECOND: u64 = 1_000;
-/// Findings that are kept; a program with more has the same mistake everywhere.
+/// The largest number of findings that are kept; a program with more repeats the same mistake.
 const MAX_FINDINGS: usize = 256;
-/// The version of CUDA that the machine follows.
+/// The version of CUDA that the machine implements: 13.0.
 const CUDA_VERSION: u32 = 13_000;
-/// Limits unless a program sets them (CUDA C++ Programming Guide). The others are of dynamic parallelism and of the L2 cache,
-/// which the machine has not.
+/// The default limits (CUDA C++ Programming Guide). The others are for dynamic parallelism and for the L2 cache, which
+/// the machine does not have.
 const LIMITS: [(Limit, u64); 3] = [
     (Limit::StackSize, 1 << 10),
     (Limit::PrintfFifoSize, 1 << 20),
     (Limit::MallocHeapSize, ptxvm::HEAP_SIZE),
 ];
 
-/// What a launch did wrong.
+/// A finding of the checks in one launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchFinding {
-    /// Number of the launch, from 0.
+    /// The number of the launch, from 0.
     pub launch: usize,
-    /// Name of the kernel in the PTX.
+    /// The name of the kernel in the PTX.
     pub kernel: String,
-    /// What, where, who.
+    /// The finding: what is wrong, where, and in which thread.
     pub finding: Finding,
 }
 
@@ -55,14 +55,14 @@ pub struct LaunchFinding {
 #[derive(Debug, Default)]
 pub struct VmDevice {
     memory: Memory,
-    /// By number; `None` for one that was unloaded.
+    /// The modules by number; `None` for one that was unloaded.
     modules: Vec<Option<Loaded>>,
     profiles: Option<Profiles>,
-    /// Limits that a program has set.
+    /// The limits that a program has set.
     limits: BTreeMap<Limit, u64>,
-    /// What it claims to be; None: [`CAPABILITY`].
+    /// The compute capability that it reports; `None` means [`CAPABILITY`].
     capability: Option<(u32, u32)>,
-    /// What to do about a kernel that it cannot run.
+    /// What the user can do about a kernel that it cannot run.
     advice: Option<String>,
     options: Options,
     used: u64,
@@ -73,29 +73,29 @@ pub struct VmDevice {
     refused: Option<LaunchError>,
 }
 
-/// A module of the device.
+/// A module on the device.
 #[derive(Debug)]
 struct Loaded {
     module: Arc<Module>,
-    /// The architecture that its PTX is for.
+    /// The architecture of its PTX.
     target: u32,
-    /// Its PTX, where launches are counted.
+    /// Its PTX, if launches are counted.
     ptx: String,
 }
 
 impl VmDevice {
-    /// A device whose launches have these limits.
+    /// A device whose launches have these options.
     pub fn new(options: Options) -> Self {
         Self { options, ..Self::default() }
     }
 
-    /// From now on it claims to be of this compute capability: a program looks at it to choose its kernels, so it must be
-    /// that for which the program was compiled.
+    /// Sets the compute capability that it reports. A program chooses its kernels by it, so it must be the one for
+    /// which the program was compiled.
     pub fn claim(&mut self, capability: (u32, u32)) {
         self.capability = Some(capability);
     }
 
-    /// From now on this is added to what is said of a kernel that it cannot run.
+    /// Sets the advice that is added to the message about a kernel that it cannot run.
     pub fn advise(&mut self, advice: impl Into<String>) {
         self.advice = Some(advice.into());
     }
@@ -104,12 +104,12 @@ impl VmDevice {
         self.capability.unwrap_or(CAPABILITY)
     }
 
-    /// From now on launches are counted; they do and find the same, more slowly.
+    /// Makes it count launches, which are slower but otherwise the same.
     pub fn profile(&mut self) {
         self.profiles = Some(Profiles::default());
     }
 
-    /// What each kernel cost, in the order of first launches; empty unless launches [are counted](Self::profile).
+    /// The costs of each kernel, in the order of first launches; empty unless launches [are counted](Self::profile).
     pub fn profiles(&self) -> &[KernelProfile] {
         self.profiles.as_ref().map_or(&[], |profiles| &profiles.0)
     }
@@ -119,17 +119,17 @@ impl VmDevice {
         self.loaded(module).ok().map(|loaded| loaded.ptx.as_str())
     }
 
-    /// Adds a module that is loaded already; its number.
+    /// Adds a module that is already loaded, and returns its number.
     pub fn add(&mut self, module: Arc<Module>) -> u64 {
         let (major, minor) = self.capability();
         self.modules.push(Some(Loaded { module, target: major * 10 + minor, ptx: String::new() }));
         self.modules.len() as u64 - 1
     }
 
-    /// Runs a launch as `run` does it, which gets the module, its kernel, the launch, the device's memory and the options.
+    /// Runs a launch with `run`, which takes the module, its kernel, the launch, the device's memory and the options.
     ///
     /// # Errors
-    /// There is no such kernel; the inner one is that of `run`.
+    /// There is no such kernel; the inner error is that of `run`.
     pub fn launch_by<T>(
         &mut self,
         launch: Launch,
@@ -149,22 +149,22 @@ impl VmDevice {
         self.refused.as_ref()
     }
 
-    /// What the launches did wrong, in their order.
+    /// The findings of all launches, in their order.
     pub fn launch_findings(&self) -> &[LaunchFinding] {
         &self.findings
     }
 
-    /// The device's memory, for the names of buffers and for results.
+    /// The device's memory, from which to read names of buffers and results.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// The same, to put inputs there before a program runs.
+    /// The device's memory, into which inputs can be written before a program runs.
     pub fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
     }
 
-    /// Launches so far.
+    /// The number of launches so far.
     pub fn launches(&self) -> usize {
         self.launches
     }
@@ -199,7 +199,7 @@ impl VmDevice {
         Ok((loaded, kernel))
     }
 
-    /// Do so many bytes lie inside one buffer?
+    /// Checks that the range is inside one buffer.
     fn check(&self, address: u64, bytes: u64) -> Answer<()> {
         let inside = self.memory.locate(address).is_some_and(|(id, offset)| {
             let end = u64::try_from(offset).ok().and_then(|start| start.checked_add(bytes));
@@ -208,7 +208,7 @@ impl VmDevice {
         if inside { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
     }
 
-    /// The address of `bytes` bytes from `offset` on of a variable; `None` for a constant.
+    /// The address of the `bytes` bytes at `offset` of a variable; `None` for a constant.
     fn part_of(&mut self, module: u64, name: &str, offset: u64, bytes: u64) -> Answer<Option<u64>> {
         let symbol = self.symbol(module, name)?;
         let end = offset.checked_add(bytes);
@@ -223,22 +223,22 @@ fn outside(fault: HostFault) -> CudaError {
     }
 }
 
-/// What a GPU would say of a launch that cannot start.
+/// The error that a GPU returns for a launch that cannot start.
 fn refusal(error: &LaunchError, launch: &Launch) -> CudaError {
     match error {
-        // What else could be wrong with it?
+        // No other reason is possible.
         LaunchError::Configuration(_)
             if launch.cooperative && limits::possible(launch.grid, launch.block) =>
         {
             CudaError::COOPERATIVE_LAUNCH_TOO_LARGE
         }
-        // CUDA 13 on an H200; older runtimes had a code of its own for a wrong configuration.
+        // As CUDA 13 on an H200; older runtimes had a separate code for an invalid configuration.
         LaunchError::Configuration(_) | LaunchError::Parameters(_) => CudaError::INVALID_VALUE,
         LaunchError::Refused(_) => CudaError::NOT_SUPPORTED,
     }
 }
 
-/// What a GPU would say of a finding: `None` for what it does not notice.
+/// The error that a GPU returns for a finding; `None` if a GPU does not detect it.
 fn fault(kind: &FindingKind) -> Option<CudaError> {
     match kind {
         FindingKind::OutOfBounds { .. }
@@ -267,7 +267,7 @@ fn fault(kind: &FindingKind) -> Option<CudaError> {
     }
 }
 
-/// After these a kernel has not run to its end.
+/// Whether a finding of this kind stops the kernel before its end.
 pub fn ends_the_launch(kind: &FindingKind) -> bool {
     matches!(
         kind,
@@ -314,7 +314,7 @@ impl Device for VmDevice {
     fn alloc_managed(&mut self, bytes: u64) -> Answer<u64> {
         self.allocate(bytes, |memory, init| {
             let shared = memory.alloc_shared(init.clone(), Access::ReadWrite);
-            // Few are too large for that; the first ones of all get a low address as well.
+            // Few are too large for that; the first allocations of all get a low address too.
             shared.unwrap_or_else(|| memory.alloc(init, Access::ReadWrite))
         })
     }
@@ -336,7 +336,7 @@ impl Device for VmDevice {
     }
 
     fn fill(&mut self, address: u64, bytes: u64, value: u8) -> Answer<()> {
-        // Looks at the range before it makes the bytes, which a wrong count could make too many.
+        // Checks the range before it allocates the bytes, because a wrong count could be huge.
         self.check(address, bytes)?;
         self.memory.write(address, &vec![value; bytes as usize]).map_err(outside)
     }
@@ -366,7 +366,7 @@ impl Device for VmDevice {
         if let Some(address) = self.part_of(module, name, offset, bytes.0.len() as u64)? {
             return self.write(address, bytes);
         }
-        // Nobody else holds the module while no launch runs.
+        // Only a running launch holds another reference to the module.
         let loaded = self.loaded_mut(module)?.as_mut();
         let module = loaded.and_then(|loaded| Arc::get_mut(&mut loaded.module));
         let written = module.is_some_and(|m| m.write_constant(name, offset as usize, bytes.0));
@@ -437,7 +437,7 @@ impl Device for VmDevice {
         Ok(Launched { clock: self.clock, fault, complete, printed: outcome.printed })
     }
 
-    /// Only the heap's size changes what kernels can do; the machine has bounds of its own for the rest.
+    /// Sets a limit. Only the heap's size affects kernels; the machine has its own bounds for the rest.
     fn set_limit(&mut self, limit: Limit, value: u64) -> Answer<()> {
         if limit == Limit::MallocHeapSize {
             if value > TOTAL {
@@ -465,5 +465,5 @@ impl Device for VmDevice {
     }
 }
 
-/// Registers of a thread: ptxas would know, the machine has none. Enough for 2048 threads of a multiprocessor.
+/// The registers of a thread, which only ptxas knows: enough for 2048 threads of a multiprocessor.
 const REGISTERS: u32 = 32;

@@ -42,7 +42,7 @@ pub fn without_kernel(explanation: Explanation) -> Failure {
     explanation.map_or_else(
         |failure| failure,
         |kind| {
-            let title = format!("the device answered a question with {kind:?}");
+            let title = format!("the device answered a query with {kind:?}");
             Failure::new(FailureKind::Environment, title, "try again, or run with --backend vm")
         },
     )

@@ -1,4 +1,4 @@
-//! Why a command could not go on, and the exit code that tells a script.
+//! Why a command cannot continue, and the exit code that a script sees.
 
 use crate::message::{Diagnostic, Severity};
 
@@ -11,23 +11,23 @@ pub const EXIT_USAGE: u8 = 2;
 /// Exit code: the environment lacks something (compiler, network, disk, GPU).
 pub const EXIT_ENVIRONMENT: u8 = 3;
 
-/// One clear message with what to do next, and who has to do it.
+/// A message that says what is wrong and what to do next, with the kind of failure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// Whose turn it is.
+    /// The kind of failure, which determines the exit code.
     pub kind: FailureKind,
-    /// What happened, where and what would be right.
+    /// The messages: what is wrong, where, and how to fix it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Whose turn it is after a [`Failure`].
+/// The kind of a failure: who can fix it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The student's: the kernel does not compile, or has the wrong name or signature.
+    /// The student: the kernel does not compile, or has the wrong name or signature.
     Kernel,
-    /// The author's of the spec or of the command line.
+    /// Whoever wrote the spec or the command line.
     Usage,
-    /// The machine's.
+    /// Whoever maintains the machine, which lacks something.
     Environment,
 }
 
@@ -61,7 +61,7 @@ impl Failure {
         Self { kind, diagnostics: vec![diagnostic] }
     }
 
-    /// All messages in the look of rustc, with an empty line between two.
+    /// All messages in the style of rustc, separated by empty lines.
     pub fn render(&self, color: bool) -> String {
         let shown: Vec<String> = self.diagnostics.iter().map(|d| d.render(color)).collect();
         shown.join("\n\n")

@@ -1,8 +1,8 @@
-//! Messages for people: one that points into a text file ([`Diagnostic`]), and why a command could not go on ([`Failure`]),
-//! with the exit code that tells a script whose turn it is.
+//! Messages for people: [`Diagnostic`] points into a text file, and [`Failure`] says why a command cannot continue,
+//! with the exit code that a script sees.
 //!
-//! Specs, kernels and command lines all fail with these types. This crate knows none of them: it is given a text, byte
-//! ranges and words, and renders them in the look of rustc.
+//! Specs, kernels and command lines all fail with these types. This crate does not know them: it takes a text, byte
+//! ranges and labels, and renders them in the style of rustc.
 
 mod failure;
 mod message;

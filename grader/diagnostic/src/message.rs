@@ -1,54 +1,54 @@
-//! A message that points into a text file: specs, kernels, findings. The only file that knows the renderer.
+//! A message that points into a text file: a spec, a kernel. The only file that uses the renderer.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// One message with the place it speaks of.
+/// A message with the place that it is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// Colour and first word: `error`, `warning`.
+    /// The severity, shown by the first word and its colour.
     pub severity: Severity,
-    /// One line, without a full stop.
+    /// What is wrong: one line, without a full stop.
     pub title: String,
-    /// The text it points into, if any.
+    /// The text that the message points into, if any.
     pub source: Option<Source>,
-    /// What would be right, or more to know; each a line.
+    /// How to fix it, or further facts; one line each.
     pub help: Vec<String>,
 }
 
-/// How bad.
+/// How serious a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Makes the command fail.
+    /// The command fails.
     Error,
-    /// Does not.
+    /// The command continues.
     Warning,
 }
 
 /// A text and the places in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// Shown as it is: make it relative to the workbook.
+    /// The path as it is shown; make it relative to the workbook.
     pub path: PathBuf,
-    /// The whole text.
+    /// The complete text.
     pub text: String,
-    /// At least one; the first is the primary one.
+    /// The places; at least one, and the first is the primary one.
     pub marks: Vec<Mark>,
 }
 
-/// A place and what to say there.
+/// A place in a text, with a label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Bytes of the text.
+    /// The range of bytes of the text.
     pub span: Range<usize>,
-    /// May be empty.
+    /// The text at the place; may be empty.
     pub label: String,
 }
 
 impl Diagnostic {
-    /// The message in the look of rustc, several lines without a line break at the end.
-    /// Spans that lie outside the text or inside a character are moved to the nearest place that exists.
+    /// The message in the style of rustc: several lines without a line break at the end. A span outside the text or
+    /// inside a character is moved to the nearest valid place.
     pub fn render(&self, color: bool) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,

@@ -33,7 +33,7 @@ pub fn write_labels(to: &mut impl Write, digits: &[Digit]) -> io::Result<()> {
     digits.iter().try_for_each(|digit| to.write_all(&[digit.label]))
 }
 
-/// Why two files do not hold digits.
+/// The reason why two files do not hold digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdxError {
     /// The file is shorter than its header says, or than a header.
@@ -68,7 +68,7 @@ pub enum IdxError {
     Label {
         /// The position of the label in the file.
         index: usize,
-        /// The label.
+        /// The label that was found.
         label: u8,
     },
 }
@@ -101,7 +101,7 @@ impl std::error::Error for IdxError {}
 /// Reads a file of images and one of their labels: what [`write_images`] and [`write_labels`] wrote, or MNIST's own, unpacked.
 ///
 /// # Errors
-/// A file that is broken, and files that do not belong together. Bytes after the end are ignored.
+/// A file that is invalid, or files that do not belong together. Bytes after the end are ignored.
 pub fn read(images: &[u8], labels: &[u8]) -> Result<Vec<Digit>, IdxError> {
     let ([count, rows, columns], pixels) = header::<3>(images, IMAGES)?;
     if (rows as usize, columns as usize) != (SIDE, SIDE) {
@@ -190,7 +190,7 @@ mod tests {
         let mut wrong = images.clone();
         wrong[11] = 27;
         assert_eq!(read(&wrong, &labels), Err(IdxError::Size { rows: 27, columns: 28 }));
-        // A header that claims more than memory can hold.
+        // A header that declares more than memory can hold.
         let mut wrong = images;
         wrong[4..8].fill(255);
         let mut many = labels;

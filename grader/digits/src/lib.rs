@@ -1,6 +1,6 @@
-//! Handwriting-like digits, drawn from a seed: training data for those who have no MNIST at hand.
+//! Handwriting-like digits, drawn from a seed: training data for machines without MNIST.
 //!
-//! A digit starts as the strokes of one of a few ways to write it, is bent, slanted and turned, and is drawn by a pen of
+//! A digit starts as the strokes of one of its allographs, is bent, slanted and rotated, and is drawn by a pen of
 //! varying width. As in MNIST (`LeCun` et al., "Gradient-based learning applied to document recognition", 1998), an image has
 //! 28 x 28 pixels, bright ink on black, and the ink's centre of mass lies near the middle.
 //!
@@ -21,7 +21,7 @@
 //!
 //! - `random`: the stream of random numbers;
 //! - `allographs`: the strokes of the ways to write each digit, in the unit square;
-//! - `image`: what is drawn;
+//! - `image`: an image of a digit;
 //! - `pen`: from strokes to pixels;
 //! - `writer`: digit after digit;
 //! - [`idx`]: MNIST's files.

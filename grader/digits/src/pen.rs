@@ -16,7 +16,7 @@ struct Piece {
     radius: f64,
 }
 
-/// Draws a digit, each time in another hand: [`SIDE`] x [`SIDE`] pixels, rows from the top.
+/// Draws a digit, each time in a different hand: [`SIDE`] x [`SIDE`] pixels, rows from the top.
 pub(crate) fn draw(allograph: Allograph, random: &mut RandomStream) -> Vec<u8> {
     let hand = Hand::new(random);
     let curves: Vec<Vec<Point>> = allograph
@@ -54,7 +54,7 @@ pub(crate) fn draw(allograph: Allograph, random: &mut RandomStream) -> Vec<u8> {
         .collect()
 }
 
-/// A hand: what is the same in all strokes of a digit.
+/// A hand: the parameters that all strokes of a digit share.
 struct Hand {
     /// How far the top leans to the right, per unit of height.
     slant: f64,

@@ -23,7 +23,7 @@ impl RandomStream {
         low + (high - low) * (f64::from(self.0.next_u32()) / 4_294_967_296.0)
     }
 
-    /// A number that is about normal, with the mean 0 and this standard deviation, at most 3.5 of them off: the sum of four
+    /// An approximately normal number with mean 0 and this standard deviation, within 3.5 of them: the sum of four
     /// uniform numbers (an Irwin-Hall distribution). Unlike a normal one it needs no logarithm.
     pub(crate) fn about_normal(&mut self, deviation: f64) -> f64 {
         let sum: f64 = (0..4).map(|_| self.uniform(-1.0, 1.0)).sum();

@@ -1,11 +1,11 @@
-//! The writer: digits without end, from a seed.
+//! The writer: an endless sequence of digits from a seed.
 
 use crate::allographs::allographs;
 use crate::image::Digit;
 use crate::pen::draw;
 use crate::random::RandomStream;
 
-/// Writes digits without end; each of the ten is as likely as the others.
+/// Writes an endless sequence of digits; all ten classes are equally likely.
 #[derive(Clone, Debug)]
 pub struct Writer(RandomStream);
 

@@ -6,15 +6,15 @@ use std::fmt::{self, Display, Formatter};
 /// `rounding::format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DType {
-    /// IEEE 754 binary32.
+    /// 32-bit floating point: IEEE 754 binary32.
     F32,
-    /// IEEE 754 binary64.
+    /// 64-bit floating point: IEEE 754 binary64.
     F64,
-    /// IEEE 754 binary16.
+    /// 16-bit floating point: IEEE 754 binary16.
     F16,
     /// bfloat16: the upper half of a binary32.
     BF16,
-    /// 32-bit signed integer.
+    /// A 32-bit signed integer.
     I32,
 }
 

@@ -1,4 +1,4 @@
-//! The crate's one error type: where the mistake is, what is wrong, and what would be right.
+//! The crate's one error type: where the mistake is, what is wrong, and how to fix it.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use crate::span::Span;
 /// A mistake in a formula, a shape, a size expression, or the data that a formula is evaluated with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The place in the text that was parsed; the empty range at 0 where no text is to blame, as for a missing value.
+    /// The place in the text that was parsed; the empty range at 0 if no text is at fault, as for a missing value.
     pub span: Span,
     /// What is wrong: a lower-case fragment of a sentence.
     pub message: String,
-    /// What would be right, where that can be said.
+    /// How to fix it, if known.
     pub help: Option<String>,
     /// Whether rounding decides the result.
     pub(crate) ambiguous: bool,
@@ -30,7 +30,7 @@ impl Error {
 
     /// The error of data for which rounding decides the result; `detail` says where.
     pub(crate) fn ambiguous(detail: impl fmt::Display) -> Self {
-        let message = format!("the data leave the result open: {detail}");
+        let message = format!("the result is ambiguous for these data: {detail}");
         Self { ambiguous: true, ..Self::unplaced(message) }
     }
 
@@ -40,7 +40,7 @@ impl Error {
         self.ambiguous
     }
 
-    /// Adds what would be right.
+    /// Adds how to fix it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

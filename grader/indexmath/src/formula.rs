@@ -1,4 +1,4 @@
-//! A formula: parsed, asked about, differentiated, printed, and brought to fixed sizes.
+//! A formula: parse, query, differentiate and print it, and fix its sizes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
@@ -30,7 +30,7 @@ impl Formula {
         Self::parse_with(text, tensors, &[])
     }
 
-    /// As [`Self::parse`], with further sizes that stand in no shape: a stride, for example.
+    /// As [`Self::parse`], with further sizes that no shape contains: a stride, for example.
     ///
     /// # Errors
     /// The first mistake in the text, with its place.
@@ -72,17 +72,17 @@ impl Formula {
         self.assigned().into_iter().filter(|name| !read.contains(name)).collect()
     }
 
-    /// The inputs that `tensor` is made of, by way of whatever stands between; an input is made of itself.
+    /// The inputs that `tensor` depends on, directly or indirectly; an input depends on itself.
     pub fn sources(&self, tensor: &str) -> BTreeSet<String> {
         self.needs(tensor).1
     }
 
-    /// The assigned tensors that `tensor` is made of, in order, itself the last; none for an input.
+    /// The assigned tensors that `tensor` depends on, in order, with itself as the last; none for an input.
     pub fn steps(&self, tensor: &str) -> Vec<String> {
         self.needs(tensor).0
     }
 
-    /// The assigned tensors that `tensor` is made of, in order, and the inputs.
+    /// The assigned tensors that `tensor` depends on, in order, and the inputs.
     fn needs(&self, tensor: &str) -> (Vec<String>, BTreeSet<String>) {
         let mut open = BTreeSet::from([tensor.to_owned()]);
         let mut steps = Vec::new();

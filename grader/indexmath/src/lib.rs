@@ -1,8 +1,8 @@
-//! Index notation for tensors: parse it, evaluate it in f64, differentiate it, bound what rounding
-//! may do to it, and list the terms of one element.
+//! Index notation for tensors: parse it, evaluate it in f64, differentiate it, bound the effect
+//! of rounding, and list the terms of one element.
 //!
-//! The crate knows no files, no CUDA and no puzzles. Its types are, in the order of use, [`TensorType`] and [`DimExpr`] (what
-//! is declared), [`Formula`] (statements at any sizes), [`SizedFormula`] (at fixed ones), and what that gives:
+//! The crate does not depend on files, CUDA or puzzles. Its types are, in the order of use, [`TensorType`] and [`DimExpr`] (what
+//! is declared), [`Formula`] (statements at any sizes), [`SizedFormula`] (at fixed ones), and their results:
 //! [`Approx`], [`Term`] and [`Cost`].
 //!
 //! # A worked example
@@ -38,7 +38,7 @@
 //! let results = sized.evaluate(&known, &["C", "grad(A)"])?;
 //! assert_eq!(results["C"][0].value, 1.0 * 3.0 + 2.0 * 5.0);
 //! assert_eq!(results["grad(A)"][1].value, 1.0 * 5.0 + 10.0 * 6.0);
-//! // Products of small integers: every summation order gives the same bits, so a right kernel has no error.
+//! // Products of small integers: every summation order gives the same bits, so a correct kernel has no error.
 //! assert_eq!(results["grad(A)"][1].bound, 0.0);
 //!
 //! // The products that an element is the sum of.
@@ -108,7 +108,7 @@
 //!
 //! - **affine form**: `constant + Σ coefficient · index`; a subscript of this form has an exact interval and a stride.
 //! - **ambiguous** data: rounding decides the result, because it can turn a comparison or change the position of an extremum.
-//! - **bound**: how far a right kernel's value may be from the exact one. See [`Approx::bound`].
+//! - **bound**: how far a correct kernel's value may be from the exact one. See [`Approx::bound`].
 //! - **contribution**: `target[subscripts] += body` for all values of some loops. A statement is a sum of contributions.
 //! - **cotangent** `grad(x)`: the derivative of `Σ output · grad(output)` with respect to `x`, of the shape of `x` (the
 //!   adjoint of Griewank and Walther, "Evaluating Derivatives", 2008).

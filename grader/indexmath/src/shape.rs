@@ -57,7 +57,7 @@ impl Display for DimExpr {
 /// The type of a tensor: its element type and its shape, row-major. `f32[batch, C_in, H, W]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorType {
-    /// The element type.
+    /// The type of the elements.
     pub dtype: DType,
     /// One size for each axis; empty for a scalar.
     pub shape: Vec<DimExpr>,

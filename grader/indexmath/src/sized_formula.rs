@@ -1,4 +1,4 @@
-//! A formula at fixed sizes, and what can be asked of it.
+//! A formula at fixed sizes, and the queries on it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

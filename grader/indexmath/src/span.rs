@@ -4,14 +4,14 @@
 /// can point at the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Span {
-    /// The first byte.
+    /// The position of the first byte.
     pub start: usize,
-    /// One past the last byte.
+    /// The position after the last byte.
     pub end: usize,
 }
 
 impl Span {
-    /// The range `start..end`.
+    /// The span of the bytes `start..end`.
     pub(crate) fn new(start: usize, end: usize) -> Self {
         Self { start, end }
     }

@@ -189,11 +189,11 @@ fn errors_of_names() {
     );
     assert_eq!(
         error("y[i] = sum[i] v[i]"),
-        "i: the index `i` is bound twice | each index needs a name of its own here"
+        "i: the index `i` is bound twice | give each index its own name"
     );
     assert_eq!(
         error("x[i,i] = v[i]"),
-        "i: the index `i` is bound twice | each index needs a name of its own here"
+        "i: the index `i` is bound twice | give each index its own name"
     );
     assert_eq!(
         error("y[N] = v[N]"),
@@ -205,7 +205,7 @@ fn errors_of_names() {
     );
     assert_eq!(
         error("y[sum] = v[0]"),
-        "sum: `sum` in a size or subscript | integer expressions know + - * / %, div, mod, ceil_div, min and max"
+        "sum: `sum` in a size or subscript | integer expressions can use + - * / %, div, mod, ceil_div, min and max"
     );
     assert_eq!(
         error("y[i] = div(v[i], 2)"),
@@ -217,7 +217,7 @@ fn errors_of_names() {
 fn errors_of_statements() {
     assert_eq!(
         error("y[i] = v[i]; y[i] = v[i]"),
-        "y: `y` is assigned twice | a tensor has one statement; give the second result another name"
+        "y: `y` is assigned twice | a tensor is assigned only once; give the second result another name"
     );
     assert_eq!(
         error("y[i] = y[i] + 1"),
@@ -229,7 +229,8 @@ fn errors_of_statements() {
     );
     assert_eq!(
         error("y[i+1] = v[i]"),
-        "i+1: the left side needs plain indices | write `y[i,j] = ...`, and the arithmetic in the subscripts it reads"
+        "i+1: the left side needs plain indices | write `y[i,j] = ...`, and do the arithmetic in \
+         the subscripts on the right side"
     );
     assert_eq!(error("y[i,j] = v[i]"), "y: `y` has 1 axis, but 2 subscripts | write 1 subscript");
     assert_eq!(error("y[i] = x[i]"), "x[i]: `x` has 2 axes, but 1 subscript | write 2 subscripts");
@@ -293,7 +294,7 @@ fn errors_of_syntax() {
     );
     assert_eq!(
         error("y[i] = v[i] % 2"),
-        "%: `%` outside a subscript | only subscripts and sizes are integers and have a remainder"
+        "%: `%` outside a subscript | `%` is for integers, which only subscripts and sizes are"
     );
     assert_eq!(error("y[i] = v[i] · 2"), "·: unexpected character `·` | write products with `*`");
     assert_eq!(
@@ -302,7 +303,7 @@ fn errors_of_syntax() {
     );
     assert_eq!(
         error("y[i] = v[v[i]]"),
-        "v[i]: `v` has elements of type f32 | only elements of an i32 tensor are subscripts"
+        "v[i]: `v` has elements of type f32 | only elements of an i32 tensor can be subscripts"
     );
     assert_eq!(error("y[i] = 1e999"), "1e999: `1e999` is not a finite number");
     assert_eq!(
@@ -390,15 +391,15 @@ fn errors_of_bounds() {
     );
     assert_eq!(
         at("y[i] = v?[9223372036854775807 * i]"),
-        "9223372036854775807 * i: this subscript is too large | subscripts stay below 2^40"
+        "9223372036854775807 * i: this subscript is too large | subscripts must be below 2^40"
     );
     assert_eq!(
         at("y[i] = v?[9223372036854775807 + 1]"),
-        "9223372036854775807 + 1: this does not fit 64 bits"
+        "9223372036854775807 + 1: this does not fit into 64 bits"
     );
     assert_eq!(
         at("y[i] = v?[i*4611686018427387904 + i*4611686018427387904]"),
-        "i*4611686018427387904 + i*4611686018427387904: this subscript does not fit 64 bits"
+        "i*4611686018427387904 + i*4611686018427387904: this subscript does not fit into 64 bits"
     );
 }
 
@@ -408,7 +409,7 @@ fn errors_of_sizes() {
     let message = |sizes: [i64; 6]| formula.at(&conv_dims(sizes)).unwrap_err().to_string();
     assert_eq!(
         message([1, 1, 2, 5, 1, 3]),
-        "axis 2 of `output` (H - F + 1) has size 0 (every size is at least 1)"
+        "axis 2 of `output` (H - F + 1) has size 0 (every size must be at least 1)"
     );
     assert_eq!(
         message([1 << 20, 1 << 11, 1, 1, 1, 1]),
@@ -416,7 +417,7 @@ fn errors_of_sizes() {
     );
     assert_eq!(
         message([1, 1, i64::MIN, 5, 1, 3]),
-        "axis 2 of `input` (H) has size -9223372036854775808 (every size is at least 1)"
+        "axis 2 of `input` (H) has size -9223372036854775808 (every size must be at least 1)"
     );
     let missing = formula.at(&dims(&[("batch", 1)])).unwrap_err();
     assert_eq!(missing.message, "axis 0 of `bias` (C_out): the size `C_out` has no value");
@@ -464,7 +465,7 @@ fn sizes() {
     assert_eq!(failure("H + W"), "W: the size `W` has no value | sizes with a value: `F` and `H`");
     assert_eq!(
         failure("9223372036854775807 + H"),
-        "9223372036854775807 + H: this does not fit 64 bits"
+        "9223372036854775807 + H: this does not fit into 64 bits"
     );
     let names = DimExpr::parse("H*(W - H)").unwrap().names();
     assert_eq!(
@@ -480,7 +481,7 @@ fn sizes() {
     assert_eq!(failure("H W"), "W: expected an operator or the end of the size, found `W`");
     assert_eq!(
         failure("ceil(H)"),
-        "ceil: `ceil` is not a function | integer expressions know div, mod, ceil_div, min and max"
+        "ceil: `ceil` is not a function | the functions of integer expressions are div, mod, ceil_div, min and max"
     );
     assert_eq!(
         failure("99999999999999999999"),

@@ -102,7 +102,7 @@ fn compiled(
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let title = format!("cannot write {}: {error}", path.display());
-    Failure::new(FailureKind::Environment, title, "TMPDIR names another folder for temporary files")
+    Failure::new(FailureKind::Environment, title, "set TMPDIR to another folder")
 }
 
 /// The program of a variant, if its kernels are those of the spec.

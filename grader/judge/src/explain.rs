@@ -193,7 +193,7 @@ pub fn place(case: &Case, text: &str) -> Result<Place, Failure> {
     let (name, coords) =
         text.trim().strip_suffix(']').and_then(|text| text.split_once('[')).ok_or_else(|| {
             let help = format!("write it as in \"{outputs}[0, 1]\"");
-            usage(format!("`{text}` is no element"), help)
+            usage(format!("`{text}` is not an element"), help)
         })?;
     // In a kernel the cotangent grad(x) is called grad_x.
     let plain = |name: &str| name.replace('(', "_").replace([')', ' ', '\''], "");

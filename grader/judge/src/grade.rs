@@ -94,9 +94,8 @@ pub fn needs_kernels(spec: &Spec, command: &str) -> Result<(), Failure> {
     if !spec.is_host() {
         return Ok(());
     }
-    let title =
-        format!("`grader {command}` looks into kernels, and this puzzle is about host code");
-    let help = "`grader puzzle` tells which buffer is wrong first; the kernels are those of earlier puzzles";
+    let title = format!("`grader {command}` inspects kernels, but this puzzle is about host code");
+    let help = "`grader puzzle` says which buffer is wrong first; the kernels are those of earlier puzzles";
     Err(Failure::new(FailureKind::Usage, title, help))
 }
 
@@ -207,7 +206,7 @@ pub fn judge_case(
     let verdict = match machine {
         Machine::Host(host) => match host.interpreted() {
             Some(_) if verdict.passed() && run.threads > SECOND_LOOK => {
-                let note = "the longest tests ran on the GPU only; --backend vm checks them, too";
+                let note = "the longest tests ran on the GPU only; --backend vm checks them too";
                 verdict.notes.push(note.to_owned());
                 verdict
             }

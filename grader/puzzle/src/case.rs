@@ -10,43 +10,44 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A test of a spec with its sizes fixed, its inputs drawn and its outputs known.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Name of the test.
+    /// The name of the test.
     pub test: String,
-    /// One sentence for the student, shown when it fails.
+    /// One sentence for the student, shown when the test fails.
     pub about: Option<String>,
-    /// All sizes, free and derived.
+    /// The values of all sizes, free and derived, by name.
     pub dims: Dims,
-    /// The names of those that the launches or their tensors have, in the order of the spec.
+    /// The names of the sizes that the launches or their tensors use, in the order of the spec.
     pub used_dims: Vec<String>,
-    /// Seed of the random data.
+    /// The seed of the random data.
     pub seed: u64,
-    /// What the launches take. A tensor that one kernel computes and another is given stands here twice.
+    /// The tensors that the launches take. A tensor that one kernel computes and another is given is listed twice.
     pub tensors: Vec<CaseTensor>,
-    /// In order.
+    /// The launches, in the order in which they run.
     pub launches: Vec<CaseLaunch>,
-    /// The differentiated formula at these sizes and its inputs, for the terms of an element.
+    /// The differentiated formula at these sizes, from which the terms of an element can be computed.
     pub formula: SizedFormula,
-    /// Inputs of `formula`, and what it computes and kernels are given: rounded to the tensors' types.
+    /// The values of the inputs of `formula`, and of the computed tensors that kernels are given, rounded to the
+    /// tensors' types.
     pub known: Values,
-    /// For what a kernel computes from another kernel's result, these results, though `known` has them for a third
-    /// kernel. By the names of the formula.
+    /// For each tensor that is computed from results of other kernels, the names (of the formula) of those results.
+    /// `known` may hold them too, for a third kernel.
     pub chained: BTreeMap<String, BTreeSet<String>>,
-    /// Indices in `tensors` of those that must hold the same bits after every run.
+    /// The indices in `tensors` of those that must hold the same bits after every run.
     pub bit_equal: Vec<usize>,
-    /// Bounds on what the launches cost.
+    /// The bounds on what the launches cost.
     pub gates: Vec<CaseGate>,
-    /// What must hold of results.
+    /// The bounds on results that the formula does not fix.
     pub requirements: Vec<CaseRequirement>,
-    /// The report has a line for each output.
+    /// True if the report shows the largest difference of each output.
     pub differences: bool,
-    /// What is drawn of them.
+    /// The pictures that the report draws of the results.
     pub pictures: Vec<CasePicture>,
-    /// What is shown of them while they are written: indices in `tensors`, and what they are called.
+    /// The results that are displayed while the host code writes them: indices in `tensors`, and a label for each.
     pub watched: Vec<(usize, String)>,
 }
 
 impl Case {
-    /// What the kernels that compute `tensor` (a name of the formula) are given.
+    /// The values that the kernels which compute `tensor` (a name of the formula) are given.
     pub fn known_for(&self, tensor: &str) -> Cow<'_, Values> {
         match self.chained.get(tensor) {
             None => Cow::Borrowed(&self.known),
@@ -59,18 +60,18 @@ impl Case {
     }
 }
 
-/// A tensor that a launch takes.
+/// A tensor that a launch takes, with its contents before or after the run.
 #[derive(Clone, Debug)]
 pub struct CaseTensor {
-    /// Name, type, shape.
+    /// Its name, element type and shape.
     pub tensor: Tensor,
-    /// Given or wanted.
+    /// How the kernels use it, with the values that go with that.
     pub role: Role,
 }
 
 impl CaseTensor {
-    /// What must be in it at the end, by its name in the formula: `weights'` for a tensor that is changed in place.
-    /// `None` for an input.
+    /// The expected final contents, with the tensor's name in the formula: `weights'` for a tensor that is changed in
+    /// place. `None` for an input and for a result that the formula does not fix.
     pub fn wanted(&self) -> Option<(Tensor, &[Approx])> {
         match &self.role {
             Role::Input(_) | Role::Result => None,
@@ -82,7 +83,7 @@ impl CaseTensor {
         }
     }
 
-    /// What is in it at the start; `None` for an output.
+    /// The contents before the first launch; `None` for an output.
     pub fn start(&self) -> Option<&[f64]> {
         match &self.role {
             Role::Input(values) | Role::InPlace { start: values, .. } => Some(values),
@@ -91,27 +92,27 @@ impl CaseTensor {
     }
 }
 
-/// Is a tensor given to the kernel, or computed by it?
+/// How the kernels use a tensor.
 #[derive(Clone, Debug)]
 pub enum Role {
-    /// Given: values already rounded to the tensor's type, row-major.
+    /// It is read: its values, row-major and already rounded to the tensor's type.
     Input(Vec<f64>),
-    /// Computed: what is right, and how far off a right kernel may be.
+    /// It is computed: the expected values with the error bounds of a correct kernel.
     Output(Vec<Approx>),
-    /// Changed in place.
+    /// It is changed in place.
     InPlace {
-        /// Before: as for an input.
+        /// The values before the run, as for an input.
         start: Vec<f64>,
         /// After: as for an output.
         right: Vec<Approx>,
     },
-    /// Written by the function as it likes; the requirements tell whether it is good.
+    /// It is written without an expected value; the requirements decide whether it is good.
     Result,
 }
 
-/// Is `got` as near to what is right as a right kernel comes?
+/// Whether `got` is within the error bound of a correct kernel.
 ///
-/// Written so that NaN fails: every comparison with NaN is false. A bound that is not finite allows nothing.
+/// Every comparison with NaN is false, so NaN fails unless it is expected. A bound that is not finite allows nothing.
 pub fn is_right(got: f64, right: &Approx) -> bool {
     if right.value.is_nan() {
         return got.is_nan();
@@ -122,103 +123,104 @@ pub fn is_right(got: f64, right: &Approx) -> bool {
     got.is_finite() && right.bound.is_finite() && (got - right.value).abs() <= right.bound
 }
 
-/// A kernel launch with everything evaluated.
+/// A kernel launch, or the call of a host function, at the sizes of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseLaunch {
-    /// Source name of the kernel.
+    /// The name of the kernel in the source.
     pub kernel: String,
-    /// Blocks in x, y, z.
+    /// The number of blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads in x, y, z.
+    /// The number of threads of a block in x, y and z.
     pub block: [u32; 3],
-    /// Dynamic shared memory in bytes.
+    /// The dynamic shared memory of a block, in bytes.
     pub shared: u32,
-    /// The blocks may wait for each other (`this_grid().sync()`).
+    /// True if all blocks run at once and may wait for each other (`this_grid().sync()`).
     pub cooperative: bool,
-    /// In the order of the signature.
+    /// The arguments, in the order of the signature.
     pub args: Vec<CaseArg>,
 }
 
-/// A bound on what a launch costs.
+/// A bound on what a launch costs, at the sizes of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseGate {
-    /// Index in `Case::launches`.
+    /// The index of the launch in `Case::launches`.
     pub launch: usize,
-    /// What is bounded.
+    /// The counter that is bounded.
     pub counter: Counter,
-    /// It must be equal to the bound; else it may be below.
+    /// True if the counter must equal the bound; otherwise it may be lower.
     pub exact: bool,
     /// The bound at the sizes of the test.
     pub bound: u64,
-    /// One sentence for the student.
+    /// One sentence for the student, shown when the bound is exceeded.
     pub about: Option<String>,
 }
 
-/// A tensor that is a result, or that the formula makes of results.
+/// A result, or a tensor that the formula computes from results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Name, type, shape.
+    /// Its name, element type and shape.
     pub tensor: Tensor,
-    /// What of the formula must be computed for it, in order; it stands last. Empty for a result itself.
+    /// The tensors of the formula that must be computed to get it, in order and with itself as the last. Empty for a
+    /// result itself.
     pub steps: Vec<String>,
 }
 
-/// A picture to be drawn after the run.
+/// A picture that the report draws after the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CasePicture {
-    /// What it shows.
+    /// The tensor that the picture shows.
     pub of: Measured,
-    /// How.
+    /// The kind of picture and its labels.
     pub style: PictureStyle,
 }
 
-/// How a picture looks, and its words.
+/// The kind of a picture and its labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PictureStyle {
-    /// What is drawn.
+    /// The kind of picture.
     pub kind: PictureKind,
-    /// Above it.
+    /// The title above the picture.
     pub title: String,
-    /// Of the horizontal axis.
+    /// The label of the horizontal axis.
     pub x: String,
-    /// Of the vertical axis.
+    /// The label of the vertical axis.
     pub y: String,
 }
 
-/// What is drawn.
+/// How a tensor is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureKind {
-    /// A line for each row, over the place in the row.
+    /// One line for each row: the elements over their positions in the row.
     Curve,
-    /// A field for each element, darker for larger ones, with its value.
+    /// One field for each element, with its value; larger values are darker.
     Matrix,
 }
 
-/// A bound on each element of what the formula makes of results.
+/// A bound on each element of a tensor that depends on results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseRequirement {
-    /// What is bounded.
+    /// The tensor that is bounded.
     pub of: Measured,
-    /// How it must stand to the bound.
+    /// The comparison that must hold between each element and the bound.
     pub relation: Relation,
-    /// The bound.
+    /// The number that each element is compared with.
     pub bound: f64,
-    /// One sentence for the student.
+    /// One sentence for the student, shown when the requirement is not met.
     pub about: Option<String>,
 }
 
 /// An argument of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CaseArg {
-    /// Address of `Case::tensors[i]`.
+    /// The address of `Case::tensors[i]`.
     Tensor(usize),
-    /// An `int`.
+    /// A 32-bit integer, passed by value.
     Int(i32),
-    /// A number of this type: an input without axes, rounded to it.
+    /// An input without axes, passed by value: its type, and its value rounded to that type.
     Value(DType, f64),
 }
 
-/// The last of the launches that takes the tensor of this index.
+/// The last launch that takes the tensor with index `tensor`.
 pub fn last_launch_with(launches: &[CaseLaunch], tensor: usize) -> Option<&CaseLaunch> {
     launches.iter().rev().find(|l| l.args.contains(&CaseArg::Tensor(tensor)))
 }

@@ -1,37 +1,37 @@
-//! What a gate can bound: numbers that the virtual machine counts exactly.
+//! The counters that a gate can bound: numbers that the virtual machine counts exactly.
 
-/// A number that a launch costs; the same at every run.
+/// A cost of a launch; the same in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
-    /// PTX instructions of warps.
+    /// Executed PTX instructions, counted once per warp.
     Instructions,
-    /// Branches at which a warp divides.
+    /// Branches at which the lanes of a warp take different paths.
     DivergentBranches,
-    /// Loads of warps from global memory.
+    /// Load instructions from global memory, counted once per warp.
     GlobalLoadRequests,
-    /// Sectors of 32 bytes that they touch.
+    /// The sectors of 32 bytes that those loads touch.
     GlobalLoadSectors,
-    /// Stores of warps to global memory.
+    /// Store instructions to global memory, counted once per warp.
     GlobalStoreRequests,
-    /// Sectors of 32 bytes that they touch.
+    /// The sectors of 32 bytes that those stores touch.
     GlobalStoreSectors,
     /// Passes through the banks of shared memory.
     SharedWavefronts,
-    /// Those of them that conflicts cost.
+    /// The passes that are due to bank conflicts.
     SharedBankConflicts,
-    /// Atomic operations of threads.
+    /// Atomic operations, counted once per thread.
     AtomicOperations,
-    /// Barriers that warps come to.
+    /// Barrier instructions, counted once per warp.
     Barriers,
-    /// Bytes of threads' own memory, read and written.
+    /// Bytes of local memory that threads read and write.
     LocalBytes,
 }
 
 impl Counter {
-    /// All, with their names in a spec and what a report calls them.
+    /// All counters, with their names in a spec and in a report.
     const NAMES: [(&str, Self, &str); 11] = [
         ("instructions", Self::Instructions, "PTX instructions of warps"),
-        ("divergent_branches", Self::DivergentBranches, "branches that divide a warp"),
+        ("divergent_branches", Self::DivergentBranches, "divergent branches of warps"),
         ("global_load_requests", Self::GlobalLoadRequests, "loads of warps from global memory"),
         ("global_load_sectors", Self::GlobalLoadSectors, "sectors loaded from global memory"),
         ("global_store_requests", Self::GlobalStoreRequests, "stores of warps to global memory"),
@@ -39,8 +39,8 @@ impl Counter {
         ("shared_wavefronts", Self::SharedWavefronts, "passes through the banks of shared memory"),
         ("shared_bank_conflicts", Self::SharedBankConflicts, "bank conflicts in shared memory"),
         ("atomic_operations", Self::AtomicOperations, "atomic operations of threads"),
-        ("barriers", Self::Barriers, "barriers that warps come to"),
-        ("local_bytes", Self::LocalBytes, "bytes of threads' own memory"),
+        ("barriers", Self::Barriers, "barriers that warps reach"),
+        ("local_bytes", Self::LocalBytes, "bytes of local memory"),
     ];
 
     /// The counter that a spec calls `name`.
@@ -48,12 +48,12 @@ impl Counter {
         Self::NAMES.iter().find(|(known, ..)| *known == name).map(|&(_, counter, _)| counter)
     }
 
-    /// All names.
+    /// The names of all counters in a spec.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::NAMES.iter().map(|&(name, ..)| name)
     }
 
-    /// For reports: "sectors loaded from global memory".
+    /// The counter's name in a report, such as "sectors loaded from global memory".
     pub fn text(self) -> &'static str {
         Self::NAMES.iter().find(|(_, counter, _)| *counter == self).map_or("", |&(.., text)| text)
     }

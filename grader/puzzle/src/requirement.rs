@@ -1,6 +1,6 @@
-//! How what is made of a function's results is bounded: `accuracy >= 0.95`.
+//! The comparisons of a requirement, such as `accuracy >= 0.95`.
 
-/// How a value must stand to a bound. NaN never does.
+/// A comparison of a value with a bound. NaN meets none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `>=`
@@ -12,23 +12,23 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// All, as they are written, and as a report says them.
+    /// All relations, with their operators in a spec and their words in a report.
     const SIGNS: [(&str, Self, &str); 3] = [
         (">=", Self::AtLeast, "at least"),
         ("<=", Self::AtMost, "at most"),
         ("==", Self::Equal, "exactly"),
     ];
 
-    /// The first sign in `text`: where it starts, and what it means.
+    /// Finds the first operator in `text`: its byte offset and its meaning.
     pub fn find(text: &str) -> Option<(usize, Self)> {
         let found = Self::SIGNS.iter().filter_map(|&(sign, own, _)| Some((text.find(sign)?, own)));
         found.min_by_key(|&(at, _)| at)
     }
 
-    /// Bytes of a sign.
+    /// The length of an operator in bytes.
     pub const SIGN: usize = 2;
 
-    /// Does `value` stand so to `bound`?
+    /// Whether `value` meets `bound`.
     pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Self::AtLeast => value >= bound,
@@ -37,7 +37,7 @@ impl Relation {
         }
     }
 
-    /// "at least"
+    /// The relation in words, such as "at least".
     pub fn words(self) -> &'static str {
         Self::SIGNS.iter().find(|(_, own, _)| *own == self).map_or("", |&(.., words)| words)
     }

@@ -1,20 +1,20 @@
-//! Random data that is the same on every machine and in every version: `ChaCha8` for the bits, and an own mapping from
-//! bits to values that needs nothing but exact arithmetic.
+//! Random data that is the same on every machine and in every version: `ChaCha8` generates the bits, and this module
+//! maps them to values with exact arithmetic only.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// The random values of one tensor of one test.
+/// The stream of random values of one tensor in one test.
 #[derive(Clone, Debug)]
 pub struct Stream(ChaCha8Rng);
 
 impl Stream {
-    /// The stream of `tensor` in `test`. Other tests and tensors do not change it.
+    /// The stream of `tensor` in `test`. It does not depend on other tests and tensors.
     pub fn new(seed: u64, test: &str, tensor: &str) -> Self {
         let mut hash = blake3::Hasher::new();
         hash.update(&seed.to_le_bytes());
         for name in [test, tensor] {
-            // With its length, so that two names cannot be cut in two ways.
+            // Hashed with its length, so that two names cannot be split in two ways.
             hash.update(&(name.len() as u64).to_le_bytes());
             hash.update(name.as_bytes());
         }
@@ -23,7 +23,7 @@ impl Stream {
 
     /// Uniform in `0..n`, without the bias of a remainder. `n` must not be 0.
     pub fn below(&mut self, n: u32) -> u32 {
-        // The first 2^32 mod n of 2^32 values would come up once too often.
+        // The first 2^32 mod n of 2^32 values would be too frequent by one.
         let surplus = n.wrapping_neg() % n;
         loop {
             let wide = u64::from(self.0.next_u32()) * u64::from(n);
@@ -45,15 +45,15 @@ impl Stream {
         (min + i64::from(self.below(count))) as f64
     }
 
-    /// Nearly standard normal, within ±6: the sum of twelve uniform values, less 6 (Irwin and Hall). Its mean is 0, its
-    /// variance 1. Box and Muller would need a logarithm, whose last bit differs between systems.
+    /// Approximately standard normal within ±6: the sum of twelve uniform values, minus 6 (Irwin and Hall). Its mean is
+    /// 0, its variance 1. The method of Box and Muller would need a logarithm, whose last bit differs between systems.
     pub fn normal(&mut self) -> f64 {
         let sum: u64 = (0..12).map(|_| u64::from(self.0.next_u32())).sum();
         // The middle of each of the 2^32 cells, so that the mean is 0 exactly.
         (sum as f64 + 6.0) / 4_294_967_296.0 - 6.0
     }
 
-    /// A permutation of 0..`n` (Fisher and Yates).
+    /// A random permutation of 0..`n` (Fisher and Yates).
     pub fn permutation(&mut self, n: u32) -> Vec<f64> {
         let mut values: Vec<f64> = (0..n).map(f64::from).collect();
         for i in (1..n).rev() {

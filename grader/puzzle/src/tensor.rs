@@ -1,4 +1,4 @@
-//! A tensor's name, element type and shape, and the way between values, bytes and coordinates.
+//! A tensor's name, element type and shape, and the conversion between values, bytes and coordinates.
 
 use half::{bf16, f16};
 pub use indexmath::DType;
@@ -6,31 +6,31 @@ pub use indexmath::DType;
 /// Name, element type and sizes of a row-major tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// As in the spec: `filters`, `grad(input)`.
+    /// The name as in the spec, such as `filters` or `grad(input)`.
     pub name: String,
-    /// Element type.
+    /// The type of the elements.
     pub dtype: DType,
-    /// Sizes, outermost axis first.
+    /// The sizes of the axes, outermost first.
     pub shape: Vec<usize>,
 }
 
 impl Tensor {
-    /// Number of elements.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// True if it has no element.
+    /// Whether the tensor has no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Size in bytes.
+    /// The size of all elements in bytes.
     pub fn bytes(&self) -> usize {
         self.len() * size_of(self.dtype)
     }
 
-    /// Coordinates of the element at `flat` in row-major order.
+    /// The coordinates of the element with row-major index `flat`.
     pub fn coords(&self, flat: usize) -> Vec<usize> {
         let mut rest = flat;
         let mut coords = vec![0; self.shape.len()];
@@ -41,7 +41,7 @@ impl Tensor {
         coords
     }
 
-    /// Position of an element in row-major order; `None` if a coordinate is outside.
+    /// The row-major index of the element at `coords`; `None` if a coordinate is out of range.
     pub fn flat(&self, coords: &[i64]) -> Option<usize> {
         if coords.len() != self.shape.len() {
             return None;
@@ -54,14 +54,14 @@ impl Tensor {
         Some(flat)
     }
 
-    /// `grad(input)[0, 0, 2, 1]`.
+    /// The element with row-major index `flat` as reports write it, such as `grad(input)[0, 0, 2, 1]`.
     pub fn element_name(&self, flat: usize) -> String {
         let coords: Vec<String> = self.coords(flat).iter().map(ToString::to_string).collect();
         format!("{}[{}]", self.name, coords.join(", "))
     }
 }
 
-/// Bytes of one element.
+/// The size of one element in bytes.
 pub fn size_of(dtype: DType) -> usize {
     match dtype {
         DType::F64 => 8,
@@ -85,8 +85,9 @@ pub fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
     bytes
 }
 
-/// Rounds to a float whose last bit tells whether anything was lost, so that rounding it again to fewer bits is as good as
-/// rounding once ("round to odd"; Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+/// Rounds to a float whose last bit records whether anything was lost, so that rounding it again to fewer bits gives
+/// the same as rounding once ("round to odd"; Boldo and Melquiond, "Emulation of FMA and correctly rounded sums",
+/// 2008).
 fn to_odd(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) == value || !near.is_finite() {

@@ -1,10 +1,10 @@
-//! The workbook's folder: where it is and which puzzles it holds.
+//! The workbook's folder and the puzzles that it holds.
 
 use diagnostic::{Failure, FailureKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A folder with `puzzles/` and `solutions/`.
+/// The workbook: a folder with `puzzles/` and `solutions/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workbook {
     root: PathBuf,
@@ -14,27 +14,27 @@ pub struct Workbook {
 /// A puzzle and the files that share its stem. Only the spec is known to exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Puzzle {
-    /// The `NN` of the stem.
+    /// The number of the puzzle, which starts the stem.
     pub number: u32,
-    /// `NN_name`.
+    /// The name that its files share, such as `07_conv_forward`.
     pub stem: String,
     /// The file that the student edits.
     pub stub: PathBuf,
-    /// What the kernel must compute.
+    /// The spec: what the kernel must compute.
     pub spec: PathBuf,
-    /// A right kernel.
+    /// A correct kernel.
     pub solution: PathBuf,
-    /// Mistakes that the spec must catch.
+    /// The wrong kernels that the tests must catch.
     pub wrong: PathBuf,
-    /// The page of the book.
+    /// The chapter of the book.
     pub chapter: PathBuf,
 }
 
 impl Workbook {
-    /// The workbook around `start`: the folder itself or the nearest one above it.
+    /// The workbook that contains `start`: the folder itself or the nearest one above it.
     ///
     /// # Errors
-    /// There is none, or it is not in order (see [`Workbook::open`]).
+    /// `start` is not inside a workbook, or the workbook is invalid (see [`Workbook::open`]).
     pub fn find(start: &Path) -> Result<Self, Failure> {
         let start = start.canonicalize().map_err(|e| unreadable(start, &e))?;
         for root in start.ancestors() {
@@ -44,16 +44,16 @@ impl Workbook {
         }
         Err(Failure::new(
             FailureKind::Usage,
-            format!("there is no workbook around `{}`", start.display()),
-            "go into the folder of the workbook, or name it with --workbook DIR; \
-             it holds puzzles/NN_name.toml and solutions/",
+            format!("`{}` is not inside a workbook", start.display()),
+            "change to the workbook's folder, or pass it with --workbook DIR; it holds \
+             puzzles/NN_name.toml and solutions/",
         ))
     }
 
-    /// The workbook at `root`, which must be the folder itself.
+    /// The workbook whose folder is `root`.
     ///
     /// # Errors
-    /// It is no workbook, cannot be read, or has two puzzles of one number.
+    /// `root` is not a workbook, cannot be read, or has two puzzles with the same number.
     pub fn open(root: &Path) -> Result<Self, Failure> {
         let root = root.canonicalize().map_err(|e| unreadable(root, &e))?;
         if is_workbook(&root) {
@@ -80,7 +80,7 @@ impl Workbook {
             };
             if let Some(other) = by_number.insert(number, puzzle.clone()) {
                 let title = format!(
-                    "puzzle {number} is there twice: `puzzles/{}.toml` and `puzzles/{}.toml`",
+                    "puzzle {number} exists twice: `puzzles/{}.toml` and `puzzles/{}.toml`",
                     other.stem, puzzle.stem
                 );
                 let help = "give one of them another number";
@@ -90,36 +90,36 @@ impl Workbook {
         Ok(Self { root: root.to_path_buf(), puzzles: by_number.into_values().collect() })
     }
 
-    /// The folder.
+    /// The workbook's folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// All puzzles, by number.
+    /// All puzzles, sorted by number.
     pub fn puzzles(&self) -> &[Puzzle] {
         &self.puzzles
     }
 
-    /// One puzzle.
+    /// The puzzle with this number.
     ///
     /// # Errors
-    /// There is none of this number.
+    /// The workbook has no puzzle with this number.
     pub fn puzzle(&self, number: u32) -> Result<&Puzzle, Failure> {
         self.puzzles.iter().find(|p| p.number == number).ok_or_else(|| {
             Failure::new(
                 FailureKind::Usage,
                 format!("there is no puzzle {number}"),
-                format!("there are {}; `grader list` names them", runs(&self.puzzles)),
+                format!("there are {}; `grader list` shows them", runs(&self.puzzles)),
             )
         })
     }
 
-    /// Headers that a kernel may include.
+    /// The folder of the headers that a kernel may include.
     pub fn include_dir(&self) -> PathBuf {
         self.root.join("kernels").join("include")
     }
 
-    /// `path` as messages show it: from the workbook's folder where it lies inside.
+    /// `path` as messages show it: relative to the workbook's folder if it is inside.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.root).unwrap_or(path)
     }
@@ -134,7 +134,7 @@ fn is_workbook(root: &Path) -> bool {
     root.join("solutions").is_dir() && stems(root).is_ok_and(|stems| !stems.is_empty())
 }
 
-/// Numbers and stems of the specs in `puzzles/`, sorted.
+/// The numbers and stems of the specs in `puzzles/`, sorted.
 fn stems(root: &Path) -> std::io::Result<Vec<(u32, String)>> {
     let mut stems = Vec::new();
     for entry in std::fs::read_dir(root.join("puzzles"))? {
@@ -150,14 +150,14 @@ fn stems(root: &Path) -> std::io::Result<Vec<(u32, String)>> {
     Ok(stems)
 }
 
-/// 7 for `07_conv_forward`; nothing for what is not of this form.
+/// The number in a stem: 7 for `07_conv_forward`; `None` if the stem does not have this form.
 pub fn number_of(stem: &str) -> Option<u32> {
     let (digits, name) = stem.split_once('_')?;
     let all_digits = digits.len() >= 2 && digits.bytes().all(|b| b.is_ascii_digit());
     if all_digits && !name.is_empty() { digits.parse().ok() } else { None }
 }
 
-/// Their numbers: `1 to 19, 23 to 25, 29`.
+/// The numbers of the puzzles in words, such as `1 to 19, 23 to 25, 29`.
 fn runs(puzzles: &[Puzzle]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for puzzle in puzzles {
@@ -214,7 +214,7 @@ mod tests {
         insta::assert_snapshot!(failure.render(false), @r"
         error: there is no puzzle 8
          |
-         = help: there are 3, 4, 7, 10 to 12; `grader list` names them
+         = help: there are 3, 4, 7, 10 to 12; `grader list` shows them
         ");
     }
 
@@ -222,7 +222,7 @@ mod tests {
     fn a_number_must_be_unique() {
         let dir = workbook(&["puzzles/10_b.toml", "puzzles/010_a.toml"]);
         let failure = Workbook::open(dir.path()).unwrap_err();
-        assert!(failure.diagnostics[0].title.starts_with("puzzle 10 is there twice"));
+        assert!(failure.diagnostics[0].title.starts_with("puzzle 10 exists twice"));
     }
 
     #[test]

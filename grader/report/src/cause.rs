@@ -12,16 +12,24 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
     let axis = |axis: usize| axis_name(tensor, axis);
     match cause {
         Cause::NothingWritten if source.contains("TODO") => {
-            format!("{who} wrote nothing to {name}, and its TODOs are still there: start with the first.")
+            format!(
+                "{who} wrote nothing to {name}, and its TODOs are still there: start with the first."
+            )
         }
         Cause::NothingWritten => {
-            format!("{who} wrote nothing to {name}: does every thread return early, or store elsewhere?")
+            format!(
+                "{who} wrote nothing to {name}: does every thread return early, or store elsewhere?"
+            )
         }
         Cause::Unchanged if source.contains("TODO") => {
-            format!("{who} changed nothing in {name}, and its TODOs are still there: start with the first.")
+            format!(
+                "{who} changed nothing in {name}, and its TODOs are still there: start with the first."
+            )
         }
         Cause::Unchanged => {
-            format!("{who} changed nothing in {name}: does every thread return early, or store elsewhere?")
+            format!(
+                "{who} changed nothing in {name}: does every thread return early, or store elsewhere?"
+            )
         }
         Cause::OnlyStartWritten { count: n, block } => only_start(tensor, *n, *block),
         Cause::AllNan => "every element is NaN: is the sum set to 0 before the loop?".into(),
@@ -38,18 +46,21 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         ),
         Cause::Offset { by } => {
             let by = signed(*by);
-            format!("every element is off by {by}: looks like a wrong start of the sum, or a wrong constant.")
+            format!(
+                "every element is off by {by}: looks like a wrong initial value of the sum, or a wrong constant."
+            )
         }
         Cause::OffsetAlong { axis: a } => format!(
             "each element is off by an amount that depends on its {} only: looks like a wrong bias.",
             axis(*a)
         ),
         Cause::Transposed => format!(
-            "looks like the last two axes are swapped: {} hold the right values, stored column by column.",
+            "looks like the last two axes are swapped: {} hold the expected values, stored column by column.",
             slices(tensor)
         ),
         Cause::Mirrored { axes } if axes.len() == 2 => {
-            "looks like each slice is rotated by 180 degrees: the right values, in reverse along both axes.".into()
+            "looks like each slice is rotated by 180 degrees: the expected values, in reverse along both axes."
+                .into()
         }
         Cause::Mirrored { axes } => {
             let along = axes.first().map(|&a| axis(a)).unwrap_or_default();
@@ -57,22 +68,27 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         }
         Cause::Shifted { rows, columns } => {
             let step = |by: i64, noun: &str| (by != 0).then(|| format!("{by:+} {noun}"));
-            let steps: Vec<String> =
-                [step(*rows, "along the last axis but one"), step(*columns, "along the last axis")]
-                    .into_iter()
-                    .flatten()
-                    .collect();
-            format!("looks like the right values, moved by {}: is an offset left out?", steps.join(" and "))
+            let steps: Vec<String> = [
+                step(*rows, "along the second-to-last axis"),
+                step(*columns, "along the last axis"),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+            format!(
+                "looks like the expected values, shifted by {}: is an offset missing?",
+                steps.join(" and ")
+            )
         }
         Cause::OnlyFirstRight { axis: a } => format!(
-            "{} is right, all that follows has errors: looks like an index that leaves the {} \
-             out, or multiplies it by a wrong size.",
+            "{} is correct, everything after it has errors: looks like an index that omits the {}, \
+             or multiplies it by a wrong size.",
             pattern(tensor, |i| (i == *a).then_some((0, 0))),
             axis(*a)
         ),
         Cause::Region { ranges } => region(tensor, ranges),
         Cause::Border { width } => format!(
-            "all errors lie within {} of the edges, the inside is right: looks like a bounds check.",
+            "all errors lie within {} of the edges, the interior is correct: looks like a bounds check.",
             count(*width, "element")
         ),
     }
@@ -91,7 +107,7 @@ fn only_start(tensor: &Tensor, n: usize, block: usize) -> String {
     }
     if block > 0 && n.is_multiple_of(block) && rest < block {
         return format!(
-            "{written}, whole blocks of {block}: looks like the last block, which is not full, does nothing."
+            "{written}, whole blocks of {block}: looks like the last, partial block does nothing."
         );
     }
     format!("{written}: nothing from {} on.", tensor.element_name(n))
@@ -106,20 +122,21 @@ fn addend(vector: &str, times: i64) -> String {
         n => format!("{vector} is added with the factor {}", n + 1),
     };
     format!(
-        "every element is off by {times} times the element of {vector} that belongs to it: looks like {guess}."
+        "every element is off by {times} times the corresponding element of {vector}: looks like {guess}."
     )
 }
 
 fn factor_words(factor: f64, size: Option<&str>) -> String {
-    let times = format!("every element is {} times what is right", number(factor));
+    let times = format!("every element is {} times the expected value", number(factor));
     match size {
         Some(size) if factor > 1.0 => format!("{times}: looks like a multiplication by {size}."),
         Some(size) => format!("{times}: looks like a division by {size}."),
         None if factor == 2.0 => {
-            "every element is twice what is right: looks like each term is added twice.".into()
+            "every element is twice the expected value: looks like each term is added twice.".into()
         }
         None if factor == -1.0 => {
-            "every element has the wrong sign: looks like one minus too many or too few.".into()
+            "every element has the wrong sign: looks like one minus sign too many or too few."
+                .into()
         }
         None => format!("{times}: looks like a constant factor."),
     }
@@ -241,33 +258,33 @@ mod tests {
         insta::assert_snapshot!(text, @r#"
         the kernel wrote nothing to grad(input): does every thread return early, or store elsewhere?
         only the first 128 elements are written, as many as a block has threads: is blockIdx.x part of the thread's number?
-        only the first 192 elements are written, whole blocks of 64: looks like the last block, which is not full, does nothing.
+        only the first 192 elements are written, whole blocks of 64: looks like the last, partial block does nothing.
         only the first 105 elements are written: nothing from grad(input)[1, 0, 0, 0] on.
         every element is NaN: is the sum set to 0 before the loop?
         every element is 0: is anything ever added to the sum?
-        every element is 0.125 times what is right: looks like a division by batch.
-        every element is 8 times what is right: looks like a multiplication by batch.
-        every element is twice what is right: looks like each term is added twice.
-        every element has the wrong sign: looks like one minus too many or too few.
-        every element is 1.5 times what is right: looks like a constant factor.
-        every element is off by -1 times the element of bias that belongs to it: looks like bias is never added.
-        every element is off by 1 times the element of bias that belongs to it: looks like bias is added twice.
-        every element is off by 3 times the element of bias that belongs to it: looks like bias is added 4 times.
-        every element is off by -4 times the element of bias that belongs to it: looks like bias is added with the factor -3.
-        every element is off by +1.5: looks like a wrong start of the sum, or a wrong constant.
+        every element is 0.125 times the expected value: looks like a division by batch.
+        every element is 8 times the expected value: looks like a multiplication by batch.
+        every element is twice the expected value: looks like each term is added twice.
+        every element has the wrong sign: looks like one minus sign too many or too few.
+        every element is 1.5 times the expected value: looks like a constant factor.
+        every element is off by -1 times the corresponding element of bias: looks like bias is never added.
+        every element is off by 1 times the corresponding element of bias: looks like bias is added twice.
+        every element is off by 3 times the corresponding element of bias: looks like bias is added 4 times.
+        every element is off by -4 times the corresponding element of bias: looks like bias is added with the factor -3.
+        every element is off by +1.5: looks like a wrong initial value of the sum, or a wrong constant.
         all errors are small, at most 0.09 % of the absolute values of the terms: looks like a product, a sum or a variable in half precision.
         each element is off by an amount that depends on its second coordinate only: looks like a wrong bias.
-        looks like the last two axes are swapped: the slices hold the right values, stored column by column.
-        looks like each slice is rotated by 180 degrees: the right values, in reverse along both axes.
+        looks like the last two axes are swapped: the slices hold the expected values, stored column by column.
+        looks like each slice is rotated by 180 degrees: the expected values, in reverse along both axes.
         looks like the values are stored in reverse along the last coordinate.
-        looks like the right values, moved by -1 along the last axis but one and +2 along the last axis: is an offset left out?
-        looks like the right values, moved by +1 along the last axis: is an offset left out?
-        grad(input)[0, *, *, *] is right, all that follows has errors: looks like an index that leaves the first coordinate out, or multiplies it by a wrong size.
+        looks like the expected values, shifted by -1 along the second-to-last axis and +2 along the last axis: is an offset missing?
+        looks like the expected values, shifted by +1 along the last axis: is an offset missing?
+        grad(input)[0, *, *, *] is correct, everything after it has errors: looks like an index that omits the first coordinate, or multiplies it by a wrong size.
         all errors lie in the last column, grad(input)[*, *, *, 4]: looks like a bounds check.
         all errors lie in the first 2 rows, grad(input)[*, *, 0..1, *]: looks like a bounds check.
         all errors lie in grad(input)[*, *, 2..3, *].
         all errors lie in grad(input)[*, 2, *, *].
-        all errors lie within 2 elements of the edges, the inside is right: looks like a bounds check.
+        all errors lie within 2 elements of the edges, the interior is correct: looks like a bounds check.
         "#);
     }
 }

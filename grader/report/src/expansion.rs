@@ -53,10 +53,10 @@ pub(super) fn lines(terms: &ElementTerms, source: &str, style: Style, most: Most
     let more_right = right.count().saturating_sub(most.right);
     let more = match (more_wrong, more_right) {
         (0, 0) => None,
-        (0, n) if most.right == 0 => Some(format!("and {n} that {} right", are(n))),
-        (0, n) => Some(format!("and {n} more that {} right", are(n))),
+        (0, n) if most.right == 0 => Some(format!("and {n} that {} correct", are(n))),
+        (0, n) => Some(format!("and {n} more that {} correct", are(n))),
         (n, 0) => Some(format!("and {n} more that {} wrong", are(n))),
-        (w, r) => Some(format!("and {w} more that {} wrong, {r} that {} right", are(w), are(r))),
+        (w, r) => Some(format!("and {w} more that {} wrong, {r} that {} correct", are(w), are(r))),
     };
     lines.extend(more.map(|text| style.paint(Tone::Faint, &format!("      {text}"))));
     lines.extend(terms.line.iter().flat_map(|line| look(line, source, style)));

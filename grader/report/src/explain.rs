@@ -51,8 +51,11 @@ fn element_lines(subject: Subject, explanation: &Explanation, style: Style) -> V
         ),
         Some(got) if explanation.right => {
             let chance = explanation.terms.as_ref().is_some_and(|terms| !terms.equal());
-            let right =
-                if chance { "the right value, but of other products" } else { "which is right" };
+            let right = if chance {
+                "the expected value, but from other products"
+            } else {
+                "which is correct"
+            };
             format!("{element} is {}, {right}", number(got))
         }
         Some(got) => {
@@ -62,8 +65,11 @@ fn element_lines(subject: Subject, explanation: &Explanation, style: Style) -> V
     };
     let Some(terms) = &explanation.terms else {
         let why = if explanation.got.is_some() {
-            vec!["    what it is made of cannot be told: it is no sum of products, it has too many of them,".into(),
-                 "    or the kernel does something that is not followed".into()]
+            vec![
+                "    its terms are unknown: it is not a sum of products, it has too many of them,"
+                    .into(),
+                "    or the kernel does something that the grader cannot follow".into(),
+            ]
         } else {
             Vec::new()
         };
@@ -85,14 +91,16 @@ fn whole(all: &Comparison, style: Style) -> String {
             _ => format!("all {total} elements of this test are"),
         };
         let text = format!(
-            "{which} equal as polynomials to the formula:\nright for every input of these sizes, but for rounding"
+            "{which} equal as polynomials to the formula:\n\
+             correct for every input of these sizes, up to rounding"
         );
         return style.paint(Tone::Good, &text);
     }
     if different == 0 && unknown == 0 {
         debug_assert!(!general);
         return format!(
-            "{} equal the formula for these inputs; other values may lead the kernel or the formula elsewhere",
+            "{} equal to the formula for these inputs; with other values, the kernel or the \
+             formula may take another path",
             count(total, "element")
         );
     }

@@ -159,7 +159,7 @@ fn title(
     if shades.len() > 1 {
         for kind in &mut kinds {
             if let (Cell::Off(_), text) = kind {
-                *text = "wrong, near to far off";
+                *text = "wrong, from small to large errors";
             }
         }
     }
@@ -220,14 +220,14 @@ mod tests {
             Off(f64::INFINITY),
         ];
         insta::assert_snapshot!(picture(&[3, 3], &errors, UNICODE), @r#"
-        t[*, *]:  · right  ░▒▓█ wrong, near to far off  ? never written  ! NaN
+        t[*, *]:  · right  ░▒▓█ wrong, from small to large errors  ? never written  ! NaN
           0
         0 ░░▒▒▓▓
         1 ██· ·
         2 ? ! ██
         "#);
         insta::assert_snapshot!(picture(&[3, 3], &errors, Style::PLAIN), @r#"
-        t[*, *]:  . right  -+*# wrong, near to far off  ? never written  ! NaN
+        t[*, *]:  . right  -+*# wrong, from small to large errors  ? never written  ! NaN
           0
         0 - + *
         1 # . .

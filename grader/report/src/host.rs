@@ -10,30 +10,28 @@ pub(super) fn words(fault: &HostFault) -> (String, String, Vec<String>) {
             format!("the code ended the program with exit code {code} instead of returning"),
             "return from the function; the tests go on from there",
         ),
-        HostFault::Exception { message } => (
-            format!("the function threw an exception: {message}"),
-            "catch it, or mend what it complains of",
-        ),
+        HostFault::Exception { message } => {
+            (format!("the function threw an exception: {message}"), "catch it, or fix its cause")
+        }
         HostFault::OutOfMemory { limit } => (
-            format!("the code asked for more memory than the {} MiB it may have", limit >> 20),
-            "is a size wrong, or is memory taken in a loop and never given back?",
+            format!("the code asked for more memory than its limit of {} MiB", limit >> 20),
+            "is a size wrong, or does a loop allocate memory that is never freed?",
         ),
         HostFault::TooLong { seconds } => (
             format!("the host code was still running after {seconds} s"),
-            "does a loop ever end? does it wait for something that never comes?",
+            "does every loop end? does the code wait for something that never happens?",
         ),
         HostFault::Flood { limit } => (
             format!("the code printed more than {} KiB and was stopped", limit >> 10),
-            "leave out prints in loops",
+            "remove prints from loops",
         ),
         HostFault::Forbidden => (
-            "the code asked the system for something that is not allowed here, and was stopped"
-                .into(),
-            "it may not start processes or programs, open network connections, or touch other processes",
+            "the code made a system call that is not allowed here, and was stopped".into(),
+            "host code may not start processes or programs, open network connections, or touch other processes",
         ),
         HostFault::NotLoaded { message } => (
             format!("the compiled code cannot be loaded: {message}"),
-            "does it call a function that is nowhere defined?",
+            "does it call a function that is never defined?",
         ),
         HostFault::CudaError { name, message } => (
             format!("a CUDA call failed: {name} ({message})"),
@@ -41,11 +39,11 @@ pub(super) fn words(fault: &HostFault) -> (String, String, Vec<String>) {
         ),
         HostFault::TooManyThreads { kernel, threads } => (
             format!("{kernel} was launched with {threads} threads, and was stopped"),
-            "that is far more than there are elements: the grid has blocks, not threads",
+            "that is far more than the number of elements: a grid is a number of blocks, not of threads",
         ),
         HostFault::Disconnected => (
             "the code broke the connection to the device".into(),
-            "it closes or writes to files that it did not open",
+            "it closed or wrote to a file that it did not open",
         ),
     };
     (title, String::new(), vec![help.to_owned()])
@@ -66,19 +64,19 @@ fn crash(signal: i32) -> (String, &'static str) {
         ),
         7 => (
             "SIGBUS",
-            "an access to memory that is not there",
+            "an access to memory that does not exist",
             "is the index or the pointer wrong?",
         ),
         8 => ("SIGFPE", "an integer division by zero", "which size or count is 0?"),
         9 => ("SIGKILL", "the system killed it", "it may have used up the machine's memory"),
         11 => (
             "SIGSEGV",
-            "an access to memory that is not the program's",
+            "an access to memory that the program does not own",
             "device memory cannot be read or written on the host: copy it with cudaMemcpy; \
              or an index is out of range, or a pointer was never set",
         ),
         25 => ("SIGXFSZ", "a file grew too large", "does a loop write without end?"),
-        _ => ("", "a signal ended it", "the program ended in the middle"),
+        _ => ("", "a signal ended it", "the program ended early"),
     };
     let name = if name.is_empty() { format!("signal {signal}") } else { name.to_owned() };
     (format!("the host code crashed: {words} ({name})"), help)

@@ -70,7 +70,7 @@ fn a_filter_that_is_not_flipped() {
         [0, 0, 0, 4]         3    7          +4
         and 19 more; these values are exact: they must be equal
 
-        grad(input)[0, 0, *, *]:  · right  ▓█ wrong, near to far off
+        grad(input)[0, 0, *, *]:  · right  ▓█ wrong, from small to large errors
           0
         0 ▓▓██████▓▓
         1 ██████▓▓▓▓
@@ -84,7 +84,7 @@ fn a_filter_that_is_not_flipped() {
           also read:    filters[0, 0, 2, 2] (line 4)
           never read:   filters[0, 0, 0, 0]
 
-    likely cause: looks like each slice is rotated by 180 degrees: the right values, in reverse
+    likely cause: looks like each slice is rotated by 180 degrees: the expected values, in reverse
         along both axes.
 
     0 of 2 tests passed
@@ -116,7 +116,7 @@ fn the_batch_left_out() {
         [1, 0, 0, 4]      -104  121        +225
         and 79 more; these values are exact: they must be equal
 
-        grad(input)[1, 0, *, *]:  +*# wrong, near to far off
+        grad(input)[1, 0, *, *]:  +*# wrong, from small to large errors
           0         5
         0 * + * # * *
         1 * * * # * +
@@ -135,8 +135,8 @@ fn the_batch_left_out() {
           also read:    grad(output)[0, 0, 0, 0], grad(output)[0, 1, 0, 0] and 1 more (line 4)
           never read:   grad(output)[1, 0, 0, 0], grad(output)[1, 1, 0, 0] and 1 more
 
-    likely cause: grad(input)[0, *, *, *] is right, all that follows has errors: looks like an index
-        that leaves the first coordinate out, or multiplies it by a wrong size.
+    likely cause: grad(input)[0, *, *, *] is correct, everything after it has errors: looks like an
+        index that omits the first coordinate, or multiplies it by a wrong size.
 
     1 of 2 tests passed
     to repeat:  grader puzzle 10 --test asymmetric --seed 42
@@ -166,7 +166,7 @@ fn a_bound_off_by_one_on_real_data() {
         [0, 0, 25, 4]   1.26296   1.04781   -0.215158   1.7014e-5
         and 343 more
 
-        grad(input)[0, 0, *, *]; a cell is the worst of 2x1:  · right  ░▒▓█ wrong, near to far off
+        grad(input)[0, 0, *, *]; a cell is the worst of 2x1:  · right  ░▒▓█ wrong, from small to large errors
            0         10        20
          0 ·····························
          2 ·····························
@@ -373,7 +373,7 @@ fn in_colour() {
         [0, 0, 3, 1]␛[32m        24␛[0m␛[31m             72␛[0m         +48
     ␛[2m    and 8 more; these values are exact: they must be equal␛[0m
 
-        grad(input)[0, 0, *, *]:  ␛[2m·␛[0m right  ␛[31m▓█␛[0m wrong, near to far off  ␛[35m?␛[0m never written
+        grad(input)[0, 0, *, *]:  ␛[2m·␛[0m right  ␛[31m▓█␛[0m wrong, from small to large errors  ␛[35m?␛[0m never written
     ␛[2m      0␛[0m
         ␛[2m0␛[0m ␛[2m· · · · ␛[0m␛[35m? ␛[0m
         ␛[2m1␛[0m ␛[2m· · · · ␛[0m␛[35m? ␛[0m
@@ -449,7 +449,7 @@ fn warnings_prints_and_tests_that_do_not_run() {
     let mut reporter = TextReporter::new(&mut out, Style::PLAIN);
     reporter.start(&run).unwrap();
     reporter.test_finished(&verdict).unwrap();
-    reporter.not_run("asymmetric", "the kernel does not end").unwrap();
+    reporter.not_run("asymmetric", "the kernel does not terminate").unwrap();
     reporter.finish(&Summary { total: 2, passed: 1 }).unwrap();
     assert_snapshot!(String::from_utf8(out).unwrap(), @r"
     Puzzle 10: Conv2D backward: input gradient
@@ -462,7 +462,7 @@ fn warnings_prints_and_tests_that_do_not_run() {
       |                  ^^^^^^ no effect
 
       pass tiny                               3.2 ms
-           asymmetric                                  not run: the kernel does not end
+           asymmetric                                  not run: the kernel does not terminate
 
     printed by the kernel:
         x[0] is 1

@@ -1,8 +1,8 @@
-//! `{{#include FILE}}` as mdBook resolves it: a whole file, a range of lines, or what stands between two anchors.
+//! Resolves `{{#include FILE}}` as mdBook does: a whole file, a range of lines, or the text between two anchors.
 
 use std::path::Path;
 
-/// `text` with the contents of the files that it includes. What cannot be read stays as it is written.
+/// `text` with its includes replaced by the contents of the files. An include that cannot be read stays as it is.
 pub fn resolve(text: &str, folder: &Path) -> String {
     let mut resolved = String::new();
     let mut rest = text;
@@ -23,7 +23,7 @@ pub fn resolve(text: &str, folder: &Path) -> String {
     resolved
 }
 
-/// What the includes of a text name.
+/// The targets of the includes in a text.
 pub fn targets(text: &str) -> impl Iterator<Item = &str> {
     text.split("{{#include ").skip(1).filter_map(|rest| Some(rest.split_once("}}")?.0.trim()))
 }
@@ -42,7 +42,7 @@ pub fn included(target: &str, folder: &Path) -> Option<String> {
         None => &lines[..],
         Some(part) => match number(Some(part), 1) {
             Some(start) => {
-                // One number alone is one line.
+                // A single number means one line.
                 let end = if second.is_none() { start } else { number(second, lines.len())? };
                 lines.get(start.saturating_sub(1)..end.min(lines.len()))?
             }

@@ -1,20 +1,20 @@
-//! Markdown as one reads it in a terminal: wrapped paragraphs, code as it is, formulas as text.
+//! Renders Markdown for a terminal: wrapped paragraphs, unchanged code, formulas as text.
 
 use super::math;
 use report::style::{Style, Tone};
 
-/// What lines belong to.
+/// The block that a line belongs to.
 #[derive(PartialEq)]
 enum Block {
-    /// Wrapped.
+    /// A paragraph, which is wrapped.
     Paragraph,
-    /// Between fences, as it is; true for formulas.
+    /// A fenced block, which is not wrapped; `math` is true for formulas.
     Fence { math: bool },
     /// HTML up to this closing tag: a picture, which a terminal cannot show.
     Skipped(&'static str),
 }
 
-/// `markdown` in lines of at most `width` characters, but for code and tables.
+/// Renders `markdown` in lines of at most `width` characters, except for code and tables.
 pub fn render(markdown: &str, style: Style, width: usize) -> String {
     let mut page = Page { style, width, ..Page::default() };
     let mut block = Block::Paragraph;
@@ -57,7 +57,7 @@ pub fn render(markdown: &str, style: Style, width: usize) -> String {
     text
 }
 
-/// Lines of code without the blanks that all of them begin with.
+/// The lines of code without their common indentation.
 fn dedent<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let indent = |line: &&str| line.len() - line.trim_start().len();
     let written = lines.iter().filter(|line| !line.trim().is_empty());
@@ -71,7 +71,7 @@ struct Page {
     lines: Vec<String>,
     /// The paragraph so far.
     text: String,
-    /// By how much its further lines are indented.
+    /// The indentation of the paragraph's further lines.
     hang: usize,
     /// The rows of the table so far.
     table: Vec<Vec<String>>,
@@ -150,7 +150,7 @@ impl Page {
 impl Page {
     fn flush_table(&mut self) {
         let mut rows = std::mem::take(&mut self.table);
-        // The line below the head has only dashes and colons.
+        // The line below the header has only dashes and colons.
         rows.retain(|row| !row.iter().all(|cell| cell.chars().all(|c| "-: ".contains(c))));
         let length = |row: &Vec<String>, i: usize| row.get(i).map_or(0, |c| c.chars().count());
         for row in &rows {
@@ -164,7 +164,7 @@ impl Page {
     }
 }
 
-/// Length of "- " or "12. " at the start of a list item; 0 for other text.
+/// The length of "- " or "12. " at the start of a list item; 0 for other text.
 fn marker(line: &str) -> usize {
     if line.starts_with("- ") || line.starts_with("* ") {
         return 2;
@@ -173,18 +173,18 @@ fn marker(line: &str) -> usize {
     if (1..=3).contains(&digits) && line[digits..].starts_with(". ") { digits + 2 } else { 0 }
 }
 
-/// What is never broken, with and without its colours.
+/// A text that is never broken, with and without its colours.
 struct Word {
     shown: String,
     length: usize,
 }
 
-/// Words of a paragraph, with its marks for code, formulas, links and stress taken off.
+/// The words of a paragraph without the markup for code, formulas, links and emphasis.
 fn words(text: &str, style: Style) -> Vec<Word> {
     let mut words = Vec::new();
     let mut strong = false;
     for word in plain(text, style.unicode).split(' ').filter(|word| !word.is_empty()) {
-        // Stress may begin and end inside a word, beside its punctuation.
+        // Emphasis may begin and end inside a word, next to punctuation.
         let (mut shown, mut length) = (String::new(), 0);
         for (number, piece) in word.split(STRONG).enumerate() {
             if number > 0 {
@@ -199,9 +199,9 @@ fn words(text: &str, style: Style) -> Vec<Word> {
     words
 }
 
-/// Stands for a blank that no line may be broken at, while a paragraph is worked on.
+/// Marks a blank at which no line may be broken, while a paragraph is processed.
 const NO_BREAK: char = '\u{1}';
-/// Stands for the beginning and end of stress.
+/// Marks the start and the end of emphasis.
 const STRONG: char = '\u{2}';
 
 /// The paragraph as text, with [`NO_BREAK`] and [`STRONG`] in it.
@@ -235,18 +235,18 @@ fn plain(text: &str, unicode: bool) -> String {
     out
 }
 
-/// `*this*`, and what follows it.
+/// The text in `*this*`, and the rest of the line.
 fn stressed(text: &str) -> Option<(&str, &str)> {
     let (inner, after) = text.strip_prefix('*')?.split_once('*')?;
     let tight = !inner.is_empty() && !inner.starts_with(' ') && !inner.ends_with(' ');
     tight.then_some((inner, after))
 }
 
-/// `[label](target)`, and what follows it.
+/// The label and the target of `[label](target)`, and the rest of the line.
 fn link(text: &str) -> Option<(&str, &str, &str)> {
     let (label, rest) = text.strip_prefix('[')?.split_once("](")?;
     let (target, after) = rest.split_once(')')?;
-    // `x[i] = f(y)` is no link, nor is anything with a bracket inside.
+    // `x[i] = f(y)` is not a link, nor is anything with a bracket inside.
     (!label.contains(['[', ']'])).then_some((label, target, after))
 }
 

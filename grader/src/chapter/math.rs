@@ -1,11 +1,11 @@
-//! LaTeX as one reads it in a terminal: `\frac{\partial L}{\partial w}` becomes `∂L/∂w`.
+//! Renders LaTeX for a terminal: `\frac{\partial L}{\partial w}` becomes `∂L/∂w`.
 //!
-//! It knows what the book uses. Of a command that it does not know the name is shown.
+//! Supports what the book uses. An unknown command is shown by its name.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Commands and what stands for them, with and without characters beyond ASCII.
+/// Commands and the texts that replace them, with and without characters beyond ASCII.
 const SYMBOLS: [(&str, &str, &str); 58] = [
     ("cdot", "·", "*"),
     ("times", "×", "x"),
@@ -67,11 +67,11 @@ const SYMBOLS: [(&str, &str, &str); 58] = [
     ("lor", "∨", "or"),
 ];
 
-/// What stands close to the thing behind it, and what to the thing before it.
+/// Commands whose text has no blank after it.
 const OPENING: [&str; 5] = ["partial", "nabla", "langle", "lfloor", "lceil"];
 const CLOSING: [&str; 3] = ["rangle", "rfloor", "rceil"];
 
-/// Commands that only set type or spacing.
+/// Commands that only set type or spacing, and have no text.
 const SILENT: [&str; 17] = [
     "left",
     "right",
@@ -92,16 +92,16 @@ const SILENT: [&str; 17] = [
     "textstyle",
 ];
 
-/// `latex` as text; several rows where it has several.
+/// `latex` as text, with several rows if it has several.
 pub fn text(latex: &str, unicode: bool) -> String {
     let mut reader = Reader { chars: latex.chars().peekable(), unicode };
-    // `\partial\,x`: the narrow blank of print is too wide here.
+    // `\partial\,x`: the thin space of print is too wide here.
     let rows = reader.sequence(None).replace("∂ ", "∂");
     let rows = rows.lines().map(squeeze).filter(|row| !row.trim().is_empty());
     rows.collect::<Vec<_>>().join("\n")
 }
 
-/// Runs of blanks inside a row as one; those at its start stay, for they indent it.
+/// Shortens runs of blanks inside a row to one; those at its start stay, because they indent it.
 fn squeeze(row: &str) -> String {
     let indent = row.len() - row.trim_start().len();
     let words: Vec<&str> = row.split_whitespace().collect();
@@ -138,7 +138,7 @@ impl Reader<'_> {
         out
     }
 
-    /// What belongs to a command: `{...}`, another command, or one character.
+    /// The argument of a command: `{...}`, another command, or one character.
     fn argument(&mut self) -> String {
         while self.chars.peek().is_some_and(|c| c.is_whitespace()) {
             self.chars.next();
@@ -229,7 +229,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An index or a power; the limits of a sum stand in square brackets behind it.
+    /// Writes a subscript or superscript; the limits of a sum follow it in square brackets.
     fn script(&mut self, out: &mut String, kind: &str) {
         let argument = self.argument();
         if ["Σ", "Π", "sum", "prod", "max", "min"].iter().any(|big| out.ends_with(big))
@@ -253,7 +253,7 @@ impl Reader<'_> {
     }
 }
 
-/// In brackets, unless it is a single thing.
+/// Puts `text` in brackets, unless it is a single symbol.
 fn atom(text: &str) -> String {
     let single = text.chars().all(|c| c.is_alphanumeric() || "_∂[].²³₀₁₂".contains(c));
     let indexed = text.ends_with(']') && !text.contains(" + ") && !text.contains(" - ");

@@ -12,31 +12,31 @@ use puzzle::workbook::{Puzzle, Workbook};
 use report::style::Style;
 use std::path::Path;
 
-/// Hints of a chapter.
+/// The number of hints in a chapter.
 pub const LEVELS: u8 = 3;
 
-/// One hint.
+/// A hint of a chapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// 1 is mild, 3 gives nearly everything away.
+    /// Its strength: 1 is mild, 3 gives nearly everything away.
     pub level: u8,
-    /// "Hint 1 (mild): which loops there are".
+    /// Its summary, such as "Hint 1 (mild): which loops there are".
     pub title: String,
-    /// Markdown, with the included code in place.
+    /// Its text as Markdown, with the included code in place.
     body: String,
 }
 
 impl Hint {
-    /// The text, in lines of at most `width` characters but for code, with a line break at the end.
+    /// The text in lines of at most `width` characters except for code, with a line break at the end.
     pub fn render(&self, style: Style, width: usize) -> String {
         markdown::render(&self.body, style, width)
     }
 }
 
-/// The hint of this level.
+/// The hint with this level.
 ///
 /// # Errors
-/// There is no chapter, or it has no such hint.
+/// There is no chapter, or the chapter has no such hint.
 pub fn hint(workbook: &Workbook, puzzle: &Puzzle, level: u8) -> Result<Hint, Failure> {
     let shown = workbook.relative(&puzzle.chapter).display();
     let failure = |title, help: &str| Failure::new(FailureKind::Usage, title, help);
@@ -58,7 +58,7 @@ pub fn hint(workbook: &Workbook, puzzle: &Puzzle, level: u8) -> Result<Hint, Fai
     Ok(hint)
 }
 
-/// The targets of `{{#include ...}}` in a chapter's text that lead nowhere.
+/// The targets of `{{#include ...}}` in a chapter's text that cannot be read.
 pub fn broken_includes(text: &str, chapter: &Path) -> Vec<String> {
     let folder = chapter.parent().unwrap_or(Path::new(""));
     include::targets(text)
@@ -72,7 +72,7 @@ fn hints(chapter: &str) -> Vec<Hint> {
     blocks.filter_map(|block| read(block.split("</details>").next()?)).collect()
 }
 
-/// A hint from what stands between `<details` and `</details>`.
+/// Reads a hint from the text between `<details` and `</details>`.
 fn read(block: &str) -> Option<Hint> {
     let (_, rest) = block.split_once("<summary>")?;
     let (title, body) = rest.split_once("</summary>")?;

@@ -1,4 +1,4 @@
-//! All checks of a puzzle, in the order of the list.
+//! All checks of a puzzle, in the order in which they are reported.
 
 use super::bench::{Bench, Loaded};
 use super::item::Item;
@@ -6,10 +6,10 @@ use super::{chapter, kernels, repeat, signatures, sizes};
 use diagnostic::Failure;
 use puzzle::workbook::Workbook;
 
-/// All that is looked at without mutation testing.
+/// Runs all checks except mutation testing.
 ///
 /// # Errors
-/// The machine lacks what is needed for it: a compiler, room for temporary files.
+/// The machine lacks something: a compiler, space for temporary files.
 pub fn all(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Item>, Failure> {
     let count = loaded.spec.tests.len();
     let spec = format!("in order, {count} test{}", if count == 1 { "" } else { "s" });
@@ -24,7 +24,7 @@ pub fn all(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Item>, Failure>
     ])
 }
 
-/// Puzzles to be solved first that there are not, or that come later.
+/// Problems with the puzzles to be solved before this one: they do not exist, or come later.
 fn needs(workbook: &Workbook, loaded: &Loaded<'_>) -> Vec<String> {
     let own = loaded.puzzle.number;
     let known = |number: u32| workbook.puzzles().iter().any(|puzzle| puzzle.number == number);
@@ -32,7 +32,7 @@ fn needs(workbook: &Workbook, loaded: &Loaded<'_>) -> Vec<String> {
         later if later >= own => {
             Some(format!("needs {number}: only puzzles before {own} can be solved before it"))
         }
-        missing if !known(missing) => Some(format!("needs {number}: there is no such puzzle")),
+        missing if !known(missing) => Some(format!("needs {number}: that puzzle does not exist")),
         _ => None,
     };
     loaded.spec.needs.iter().filter_map(problem).collect()

@@ -1,4 +1,4 @@
-//! A puzzle with all that its checks need.
+//! A puzzle with everything that its checks need.
 
 use crate::wrong::{self, Wrongs};
 use diagnostic::{Failure, FailureKind};
@@ -10,24 +10,24 @@ use puzzle::workbook::{Puzzle, Workbook};
 use std::path::Path;
 use toolchain::Toolchain;
 
-/// The seed of the data. Any seed must do; a fixed one makes a problem repeatable.
+/// The seed of the data. Any seed must do; a fixed one makes a problem reproducible.
 pub const SEED: u64 = 1;
 
-/// What puzzles are checked with.
+/// The environment of the checks.
 #[derive(Debug)]
 pub struct Bench<'a> {
-    /// Where they are.
+    /// The workbook of the puzzles.
     pub workbook: &'a Workbook,
-    /// Compiles them.
+    /// The toolchain that compiles the kernels.
     pub toolchain: &'a Toolchain,
-    /// Solutions and stubs run on the GPU, too.
+    /// True if solutions and stubs also run on the GPU.
     pub on_gpu: bool,
 }
 
-/// A puzzle whose spec is in order, with the data of its tests.
+/// A puzzle whose spec is valid, with the data of its tests.
 #[derive(Debug)]
 pub struct Loaded<'a> {
-    /// Which.
+    /// The puzzle.
     pub puzzle: &'a Puzzle,
     /// Its spec.
     pub spec: Spec,
@@ -35,14 +35,14 @@ pub struct Loaded<'a> {
     pub cases: Vec<Case>,
     /// The text of its solution.
     pub solution: String,
-    /// What is known to be wrong, or to change nothing.
+    /// Its wrong kernels and equivalent changes.
     pub wrongs: Wrongs,
 }
 
 /// Reads the spec, the solution and the wrong kernels of a puzzle, and draws the data of its tests.
 ///
 /// # Errors
-/// One of these files cannot be read or is not in order: nothing else can be checked.
+/// One of these files cannot be read or is invalid, so that nothing else can be checked.
 pub fn load<'a>(workbook: &Workbook, puzzle: &'a Puzzle) -> Result<Loaded<'a>, Failure> {
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
     let tests: Vec<&Test> = spec.tests.iter().collect();

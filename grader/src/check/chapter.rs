@@ -1,4 +1,4 @@
-//! The chapter: there, in the summary, with its includes and its three hints.
+//! Checks the chapter: it exists, is in the book's summary, its includes resolve, and it has three hints.
 
 use super::item::Item;
 use crate::chapter;
@@ -16,7 +16,7 @@ pub fn check(workbook: &Workbook, puzzle: &Puzzle) -> Item {
                 }
             }
             for target in chapter::broken_includes(&text, &puzzle.chapter) {
-                problems.push(format!("{shown} includes {target}, which is not there"));
+                problems.push(format!("{shown} includes {target}, which does not exist"));
             }
         }
     }

@@ -1,13 +1,13 @@
-//! A line of the list that `grader check` prints.
+//! An entry in the output of `grader check`.
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What: `stub`, `solution` ...
+    /// The subject of the check: `stub`, `solution` ...
     pub name: &'static str,
-    /// What was found to be right, in a few words.
+    /// What the check found to be correct, in a few words.
     pub summary: String,
-    /// What is not right, each a sentence or a rendered message.
+    /// The problems that it found, each a sentence or a rendered message.
     pub problems: Vec<String>,
 }
 
@@ -16,7 +16,7 @@ impl Item {
         Self { name, summary, problems }
     }
 
-    /// Nothing is wrong.
+    /// Whether it found no problem.
     pub fn is_good(&self) -> bool {
         self.problems.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The kernels of a puzzle: the stub fails, the solution passes, each wrong kernel is caught.
+//! Checks the kernels of a puzzle: the stub fails, the solution passes, each wrong kernel is caught.
 
 use super::bench::{Bench, Loaded};
 use super::item::Item;
@@ -11,13 +11,13 @@ use judge::verdict::TestVerdict;
 use rayon::prelude::*;
 use std::path::Path;
 
-/// The machines that programs run on: what they are called, and is it the GPU?
+/// The names of the machines that run programs, and whether each is the GPU.
 fn machines(bench: &Bench<'_>) -> &'static [(&'static str, bool)] {
     const ALL: [(&str, bool); 2] = [("the virtual machine", false), ("the GPU", true)];
     if bench.on_gpu { &ALL } else { &ALL[..1] }
 }
 
-/// A failure that is the kernel's is a problem of the puzzle; others end the check.
+/// A failure that the kernel causes is a problem of the puzzle; any other failure ends the check.
 fn problem<T>(result: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match result {
         Ok(value) => Ok(Ok(value)),
@@ -48,7 +48,7 @@ fn judge_all(
     loaded.cases.iter().map(judge).collect()
 }
 
-/// The stub compiles and fails every test.
+/// Checks that the stub compiles and fails every test.
 pub fn stub(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     let mut problems = Vec::new();
     for &(name, on_gpu) in machines(bench) {
@@ -63,7 +63,7 @@ pub fn stub(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     Ok(Item::new("stub", "compiles and fails every test".to_owned(), problems))
 }
 
-/// The solution passes every test, without a finding, on each machine.
+/// Checks that the solution passes every test, without a finding, on each machine.
 pub fn solution(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     let mut problems = Vec::new();
     let mut on = Vec::new();
@@ -80,7 +80,7 @@ pub fn solution(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure>
     Ok(Item::new("solution", format!("passes every test on {}", on.join(" and ")), problems))
 }
 
-/// Each wrong kernel is caught by what it names, on the virtual machine.
+/// Checks on the virtual machine that each wrong kernel is caught by the test or finding that it names.
 pub fn wrong(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     let kernels = &loaded.wrongs.kernels;
     let units: Vec<Result<Vec<String>, Failure>> = kernels
@@ -93,7 +93,7 @@ pub fn wrong(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     }
     if kernels.is_empty() {
         problems.push(format!(
-            "{} has no wrong kernel: write down the mistakes that the tests must catch",
+            "{} has no wrong kernel: list the mistakes that the tests must catch",
             bench.workbook.relative(&loaded.puzzle.wrong).display()
         ));
     }

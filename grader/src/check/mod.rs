@@ -1,4 +1,4 @@
-//! Is a puzzle in order? What an instructor wants to know before students see it, and what the project's own tests ask.
+//! Checks whether a puzzle is ready for students. The project's own tests run the same checks.
 
 mod all;
 mod bench;

@@ -1,4 +1,4 @@
-//! Mutation testing of a puzzle: which changes of the solution do its tests let pass?
+//! Mutation testing of a puzzle: finds the changes of the solution that its tests do not notice.
 
 use super::bench::{Bench, Loaded};
 use crate::mutants::{Mutant, mutants};
@@ -9,33 +9,34 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use toolchain::spinner::Progress;
 
-/// What became of all mutants of a solution.
+/// The outcome for all mutants of a solution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mutation {
-    /// How many there are.
+    /// The number of mutants.
     pub total: usize,
-    /// Do not compile.
+    /// The number of mutants that do not compile.
     pub rejected: usize,
-    /// Compile to the same instructions as the solution: no test could tell them from it.
+    /// The number of mutants that compile to the same instructions as the solution, so that no test can distinguish
+    /// them.
     pub same_code: usize,
-    /// Fail a test.
+    /// The number of mutants that fail a test.
     pub killed: usize,
-    /// Pass every test, and are listed as equivalent, with a reason.
+    /// The number of mutants that pass every test, and are listed as equivalent, with a reason.
     pub explained: usize,
-    /// Pass every test.
+    /// The mutants that pass every test and are not explained.
     pub survivors: Vec<Survivor>,
-    /// Reasons of listed equivalents that are none: a test fails, or there is no such mutant.
+    /// The reasons of listed equivalents that are wrong: a test fails, or there is no such mutant.
     pub stale: Vec<String>,
 }
 
-/// A mutant that every test lets pass.
+/// A mutant that passes every test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survivor {
-    /// Line of the change in the solution, from 1.
+    /// The line of the change in the solution, from 1.
     pub line: u32,
-    /// Text of the solution that occurs once in it ...
+    /// A text of the solution that occurs in it exactly once.
     pub from: String,
-    /// ... and what stands in its place.
+    /// The text that replaces it.
     pub to: String,
 }
 
@@ -47,10 +48,10 @@ enum Fate {
     Alive,
 }
 
-/// Makes the mutants of the solution, compiles and runs them on the virtual machine.
+/// Generates the mutants of the solution, compiles them and runs them on the virtual machine.
 ///
 /// # Errors
-/// The compiler cannot work.
+/// The compiler does not work.
 pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Failure> {
     let mutants = mutants(&loaded.solution);
     let progress =
@@ -68,7 +69,7 @@ pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Fail
         match fate {
             Fate::Rejected => report.rejected += 1,
             Fate::SameCode => {
-                // Another version of the compiler may see less.
+                // Another version of the compiler may find fewer equal kernels.
                 unused.remove(mutant.source.as_str());
                 report.same_code += 1;
             }
@@ -116,7 +117,7 @@ fn fates(
 }
 
 impl Survivor {
-    /// Whole lines around the change, as few as occur only once.
+    /// The whole lines around the change, as few as occur only once.
     fn of(mutant: &Mutant, solution: &str) -> Self {
         let line_start = |at: usize| solution[..at].rfind('\n').map_or(0, |end| end + 1);
         let line_end = |at: usize| solution[at..].find('\n').map_or(solution.len(), |end| at + end);

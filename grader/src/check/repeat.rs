@@ -1,4 +1,4 @@
-//! Where the order of additions is left to chance, the spec must say whether results may differ.
+//! Checks that a spec says whether results may differ between runs, if the order of additions is not fixed.
 
 use super::bench::{Bench, Loaded};
 use super::item::Item;
@@ -6,21 +6,22 @@ use diagnostic::{Failure, FailureKind};
 use judge::grade;
 use toolchain::ptx;
 
-/// Adds to `solution` what its launches leave unsaid.
+/// Adds to `solution` a problem for each launch whose spec does not say so.
 pub fn stated(bench: &Bench<'_>, loaded: &Loaded<'_>, mut solution: Item) -> Result<Item, Failure> {
     let file = &loaded.puzzle.solution;
     let program = grade::compile(bench.toolchain, bench.workbook, &loaded.spec, file, None);
     let program = match program {
         Ok(program) => program,
         Err(failure) if failure.kind == FailureKind::Environment => return Err(failure),
-        // That it does not compile is told already.
+        // Another check has already reported that it does not compile.
         Err(_) => return Ok(solution),
     };
     for launch in loaded.spec.launches.iter().filter(|launch| launch.repeat.is_none()) {
         let symbol = program.kernels.get(&launch.kernel);
         if symbol.is_some_and(|symbol| adds_floats(&program.compiled.ptx, symbol)) {
             solution.problems.push(format!(
-                "`{}` adds floats by atomic operations, and their order is chance: write repeat = \"last-bits\" into its launch",
+                "`{}` adds floats with atomic operations, whose order varies between runs: add \
+                 repeat = \"last-bits\" to its launch",
                 launch.kernel
             ));
         }
@@ -28,7 +29,7 @@ pub fn stated(bench: &Bench<'_>, loaded: &Loaded<'_>, mut solution: Item) -> Res
     Ok(solution)
 }
 
-/// Has the kernel an atomic addition of floats?
+/// Whether the kernel has an atomic addition of floats.
 fn adds_floats(ptx: &str, symbol: &str) -> bool {
     let adds = |word: &str| {
         let mut parts = word.split('.');

@@ -1,4 +1,4 @@
-//! What `grader check` prints.
+//! The output of `grader check`.
 
 use super::{Bench, Item, Mutation, Survivor};
 use crate::contents;
@@ -10,28 +10,28 @@ use serde_json::{Value, json as value};
 use std::path::Path;
 use toolchain::spinner::DelayedSpinner;
 
-/// What was found about one puzzle.
+/// The results of the checks of one puzzle.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// Of the puzzle.
+    /// The number of the puzzle.
     pub number: u32,
-    /// Of the puzzle.
+    /// The title of the puzzle.
     pub title: String,
-    /// What was looked at.
+    /// The results of the checks.
     pub items: Vec<Item>,
-    /// Path of the list of wrong kernels.
+    /// The path of the list of wrong kernels.
     pub wrong: String,
-    /// Path of the solution.
+    /// The path of the solution.
     pub solution: String,
-    /// If it was asked for.
+    /// The result of mutation testing, if it was requested.
     pub mutation: Option<Mutation>,
 }
 
 impl Checked {
-    /// Looks at a puzzle, and with `mutants` at what its tests let pass.
+    /// Checks a puzzle; with `mutants`, also by mutation testing.
     ///
     /// # Errors
-    /// The machine lacks what is needed for it: a compiler, room for temporary files.
+    /// The machine lacks something: a compiler, space for temporary files.
     pub fn of(bench: &Bench<'_>, puzzle: &Puzzle, mutants: bool) -> Result<Self, Failure> {
         let shown = |path: &Path| bench.workbook.relative(path).display().to_string();
         let mut checked = Self {
@@ -60,14 +60,14 @@ impl Checked {
         Ok(checked)
     }
 
-    /// Nothing is left to do.
+    /// Whether no check found a problem.
     pub fn is_good(&self) -> bool {
         let mutation = self.mutation.as_ref();
         self.items.iter().all(Item::is_good)
             && mutation.is_none_or(|m| m.survivors.is_empty() && m.stale.is_empty())
     }
 
-    /// All problems, by what was looked at.
+    /// All problems, grouped by check.
     fn problems(&self) -> Vec<(&'static str, Vec<String>)> {
         let mut all: Vec<_> =
             self.items.iter().map(|item| (item.name, item.problems.clone())).collect();
@@ -81,7 +81,7 @@ impl Checked {
     }
 }
 
-/// For people.
+/// The output as text for people.
 pub fn page(checked: &Checked, style: Style) -> String {
     let title = format!("{:02} {}", checked.number, checked.title);
     let mut lines = vec![style.paint(Tone::Strong, &title)];
@@ -111,7 +111,7 @@ pub fn page(checked: &Checked, style: Style) -> String {
         if !mutation.survivors.is_empty() {
             lines.push(String::new());
             lines.extend(indented(&format!(
-                "Kill each with a test that tells it from the solution, or explain it in {}:\n\n{}",
+                "Kill each with a test that distinguishes it from the solution, or explain it in {}:\n\n{}",
                 checked.wrong,
                 entry(&mutation.survivors)
             )));
@@ -143,7 +143,7 @@ fn counts(mutation: &Mutation) -> String {
 
 fn stale(reason: &str) -> String {
     format!(
-        "explained, but a test fails it, or it is no mutant: {reason:?}; remove the explanation"
+        "explained, but a test kills it, or it is not a mutant: {reason:?}; remove the explanation"
     )
 }
 
@@ -162,7 +162,7 @@ fn diff(survivor: &Survivor, solution: &str) -> Vec<String> {
     lines
 }
 
-/// What to paste into the list of wrong kernels.
+/// The text to paste into the list of wrong kernels.
 fn entry(survivors: &[Survivor]) -> String {
     let quoted = |text: &str| {
         if text.contains('\'') || text.contains('\n') {
@@ -177,7 +177,7 @@ fn entry(survivors: &[Survivor]) -> String {
     format!("[[equivalent]]\nreason = \"\"\nmutants = [\n{mutants}]")
 }
 
-/// For machines.
+/// The output as one JSON document.
 pub fn json(all: &[Checked]) -> String {
     let puzzle = |checked: &Checked| {
         let items: Vec<Value> = checked
@@ -198,7 +198,7 @@ pub fn json(all: &[Checked]) -> String {
     format!("{document:#}\n")
 }
 
-/// For CI systems: a suite for each puzzle, a case for each thing that was looked at.
+/// The output as JUnit XML for CI systems: a suite for each puzzle, a case for each check.
 pub fn junit(all: &[Checked]) -> String {
     let case = |(name, problems): (&str, Vec<String>)| Case {
         name: name.to_owned(),
@@ -220,7 +220,7 @@ pub fn junit(all: &[Checked]) -> String {
     };
     let suites: Vec<Suite> = all.iter().map(suite).collect();
     let mut document = Vec::new();
-    // Writing into memory cannot fail.
+    // Writing to memory cannot fail.
     document::write(&mut document, "grader check", &suites).ok();
     String::from_utf8_lossy(&document).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Stub and solution must agree: a student who compares them must not find another kernel.
+//! Checks that stub and solution have the same signature: a student who compares them must find the same kernel.
 
 use super::bench::{Loaded, read};
 use super::item::Item;
@@ -31,7 +31,7 @@ fn written<'f, 'a>(functions: &'f [Function<'a>], name: &str) -> Option<&'f Func
     functions.iter().find(|f| f.name == name && f.has_body)
 }
 
-/// Types and names, with single blanks.
+/// The types and names of the parameters, with single blanks.
 fn parameters(function: &Function<'_>) -> Vec<String> {
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     function.params.iter().map(|p| squeezed(p.text)).collect()

@@ -1,6 +1,6 @@
-//! Sizes that let mistakes pass: a batch of one, an image as high as it is wide.
+//! Finds sizes that let mistakes pass, such as a batch of one, or an image as high as it is wide.
 //!
-//! That some size must not divide its block is a rule of the spec itself.
+//! A rule of the spec itself requires that some size is not divisible by its block.
 
 use super::item::Item;
 use puzzle::spec::Spec;
@@ -30,14 +30,15 @@ pub fn check(spec: &Spec) -> Item {
             if values(a) == values(b) {
                 complain(
                     format!("{a} = {b}"),
-                    "add one where they differ, for a kernel may mix them up".to_owned(),
+                    "add one where they differ, because a kernel may mix them up".to_owned(),
                 );
             }
         }
     }
     if let Some(unused) = spec.untested.len().checked_sub(excused).filter(|&n| n > 0) {
-        problems
-            .push(format!("[untested] has {unused} lines for what the tests do have: remove them"));
+        problems.push(format!(
+            "[untested] has {unused} lines for cases that the tests cover: remove them"
+        ));
     }
     let summary = match excused {
         0 => "each above 1, no two always equal".to_owned(),

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line: commands, arguments and options.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cudart::limits::Limits;
@@ -10,73 +10,73 @@ use toolchain::VirtualArch;
 #[derive(Debug, Parser)]
 #[command(name = "grader", version, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// What to do [default: say where you are and what is next]
+    /// The command to run [default: show your progress and the next puzzle]
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// The workbook's folder [default: the one around the current folder]
+    /// The workbook's folder [default: the one that contains the current folder]
     #[arg(long, global = true, value_name = "DIR")]
     pub workbook: Option<PathBuf>,
 
-    /// The CUDA compiler [default: searched, else NVIDIA's own is installed]
+    /// The CUDA compiler [default: an installed nvcc; if there is none, NVIDIA's is downloaded]
     #[arg(long, global = true, value_name = "PATH")]
     pub nvcc: Option<PathBuf>,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 all tests pass, 1 a test fails or the kernel does not compile, \
-2 bad usage or a bad spec, 3 the machine lacks something.";
+2 the command line or a spec is invalid, 3 something is missing on this machine.";
 
-/// The commands.
+/// The commands of the grader; their doc comments are the help that a student reads.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Grade a puzzle: compile the kernel, run its tests, show what is wrong
+    /// Grade a puzzle: compile the kernel, run the tests, show what is wrong and why
     Puzzle(PuzzleArgs),
-    /// Show what an element is made of, the kernel's terms beside the formula's
+    /// Compare the terms that the kernel added up for an element with those of the formula
     Explain(ExplainArgs),
-    /// Count what the kernel costs, line by line
+    /// Count the instructions and memory accesses of the kernel, line by line
     Profile(ProfileArgs),
-    /// Grade a puzzle again at every save
+    /// Grade a puzzle each time you save it
     Watch(WatchArgs),
-    /// List the puzzles and how they stand
+    /// List all puzzles with your progress
     List,
-    /// Name the next puzzle
+    /// Show the next puzzle
     Next,
-    /// Show a hint; each time it is asked, the next stronger one
+    /// Show a hint; each call shows a stronger one
     Hint(HintArgs),
     /// Open the stub in your editor ($VISUAL, $EDITOR) and the chapter in the browser
     Open(NumberArgs),
-    /// Put the stub back as it was; your version is kept beside it
+    /// Restore the original stub; your version is kept beside it
     Reset(NumberArgs),
-    /// Set up clangd for this machine, so that editors understand CUDA
+    /// Set up clangd on this machine, so that editors understand CUDA
     EditorSetup,
-    /// Show what the grader finds on this machine, and how to mend what is missing
+    /// Check what the grader needs on this machine, and show how to fix what is missing
     Doctor,
-    /// Show what the grader keeps on this machine, and remove it
+    /// Show the files that the grader keeps on this machine, or remove them
     Clean(CleanArgs),
     /// For instructors: write the files of a new puzzle
     New(NewArgs),
-    /// For instructors: check that puzzles are in order
+    /// For instructors: check that puzzles are complete and that their tests catch mistakes
     Check(CheckArgs),
-    /// Look at PTX with the virtual machine's eyes
+    /// Check PTX files against the virtual machine
     #[command(subcommand)]
     Ptx(PtxCommand),
-    /// Print a script that completes commands in a shell
+    /// Print a script that makes your shell complete the grader's commands
     Completions {
-        /// Of this shell
+        /// The shell for which to print the script
         shell: clap_complete::Shell,
     },
     /// Print the manual page
     Man(ManArgs),
-    /// Draw handwriting-like digits, as files like MNIST's
+    /// Draw handwriting-like digits, in MNIST's file format
     Digits(DigitsArgs),
     /// Compile and run a whole CUDA program, with or without a GPU
     Run(RunArgs),
 }
 
-/// What to grade and how.
+/// Arguments of `grader puzzle`.
 #[derive(Args, Debug)]
 pub struct PuzzleArgs {
-    /// Number of the puzzle, such as 10
+    /// The puzzle's number, such as 10
     #[arg(value_parser = number)]
     pub number: u32,
 
@@ -84,149 +84,149 @@ pub struct PuzzleArgs {
     #[arg(long, conflicts_with = "file")]
     pub solution: bool,
 
-    /// Grade another file
+    /// Grade this file instead of the workbook's
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// Run only this test
+    /// Run this test only
     #[arg(long, value_name = "NAME")]
     pub test: Option<String>,
 
-    /// Seed of the random data [default: a new one at every run]
+    /// The seed of the random data [default: a new one in each run]
     #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
 
-    /// Where to run the kernel
+    /// The backend that runs the kernel
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub backend: BackendChoice,
 
-    /// How to print the verdict
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 
-    /// Write each test's inputs, expected and computed tensors as .npy files into this folder
+    /// Write the inputs, the expected and the computed tensors of each test into this folder, as .npy files
     #[arg(long, value_name = "DIR")]
     pub dump: Option<PathBuf>,
 }
 
-/// What a new puzzle is called.
+/// Arguments of `grader new`.
 #[derive(Args, Debug)]
 pub struct NewArgs {
-    /// Number and name, such as `51_my_puzzle`
+    /// The puzzle's number and name, such as `51_my_puzzle`
     #[arg(value_name = "NN_NAME")]
     pub stem: String,
 
-    /// Title of spec and chapter [default: asked for, or made from the name]
+    /// The title of the spec and the chapter [default: a question asks for it, or the name is used]
     #[arg(long)]
     pub title: Option<String>,
 
-    /// Name of the `__global__` function [default: asked for, or the name]
+    /// The name of the `__global__` function [default: a question asks for it, or the name is used]
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
 }
 
-/// What to do with PTX.
+/// The commands of `grader ptx`.
 #[derive(Debug, Subcommand)]
 pub enum PtxCommand {
-    /// Say, entry by entry, whether the virtual machine can run it, and if not, why
+    /// For each entry point, show whether the virtual machine can run it, and if not, why
     Check(PtxCheckArgs),
 }
 
-/// Which files.
+/// Arguments of `grader ptx check`.
 #[derive(Args, Debug)]
 pub struct PtxCheckArgs {
-    /// PTX, as `nvcc -ptx` writes it
+    /// PTX files, as `nvcc -ptx` writes them
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
 
-    /// How to print what was found
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = PageFormat::Text)]
     pub format: PageFormat,
 }
 
-/// What to check.
+/// Arguments of `grader check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// Numbers of the puzzles [default: all]
+    /// The numbers of the puzzles [default: all]
     #[arg(value_parser = number)]
     pub numbers: Vec<u32>,
 
-    /// Where stubs and solutions run, besides the virtual machine
+    /// The backend that runs stubs and solutions, in addition to the virtual machine
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub backend: BackendChoice,
 
-    /// Change the solution in many small ways, and list the changes that no test notices
+    /// Make many small changes to the solution, and list those that no test notices
     #[arg(long)]
     pub mutants: bool,
 
-    /// How to print what was found
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
 
-/// What to watch.
+/// Arguments of `grader watch`.
 #[derive(Args, Debug)]
 pub struct WatchArgs {
-    /// Number of the puzzle [default: the last one, or the next if it is solved]
+    /// The puzzle's number [default: the last one that you graded, or the next one if that is solved]
     #[arg(value_parser = number)]
     pub number: Option<u32>,
 
-    /// Where to run the kernel
+    /// The backend that runs the kernel
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub backend: BackendChoice,
 }
 
-/// Which hint.
+/// Arguments of `grader hint`.
 #[derive(Args, Debug)]
 pub struct HintArgs {
-    /// Number of the puzzle
+    /// The puzzle's number
     #[arg(value_parser = number)]
     pub number: u32,
 
-    /// 1 is mild, 2 medium, 3 strong [default: one more than last time]
+    /// How strong the hint is, from 1 to 3 [default: one more than last time]
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..=3))]
     pub level: Option<u8>,
 }
 
-/// A puzzle.
+/// The argument of commands that take a puzzle only.
 #[derive(Args, Debug)]
 pub struct NumberArgs {
-    /// Number of the puzzle
+    /// The puzzle's number
     #[arg(value_parser = number)]
     pub number: u32,
 }
 
-/// What to remove.
+/// Arguments of `grader clean`.
 #[derive(Args, Debug)]
 pub struct CleanArgs {
-    /// Remove it
+    /// Remove the files
     #[arg(long)]
     pub yes: bool,
 }
 
-/// Which program, and where it runs.
+/// Arguments of `grader run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// The program's source
+    /// The program's source file
     pub file: PathBuf,
 
-    /// Where to run it: the GPU, or the virtual machine
+    /// The backend that runs the program
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub backend: BackendChoice,
 
-    /// Compile for an older architecture, such as 75 for a T4; the virtual machine then claims to be that
+    /// Compile for an older architecture, such as 75 for a T4, which the virtual machine then reports as its own
     #[arg(long, value_name = "ARCH", value_parser = arch)]
     pub arch: Option<VirtualArch>,
 
-    /// Show what its kernels do wrong (on the virtual machine); exit code 1 if they do
+    /// Check what the kernels do (virtual machine only); exit with code 1 if there are findings
     #[arg(long)]
     pub check: bool,
 
-    /// Count what its kernels cost, line by line (on the virtual machine)
+    /// Count the instructions and memory accesses of the kernels, line by line (virtual machine only)
     #[arg(long)]
     pub profile: bool,
 
-    /// Write these counters into a file, as JSON
+    /// Write the counters of --profile into this file, as JSON
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub json: Option<PathBuf>,
 
@@ -235,41 +235,41 @@ pub struct RunArgs {
     pub args: Vec<OsString>,
 }
 
-/// How many digits, and where they go.
+/// Arguments of `grader digits`.
 #[derive(Args, Debug)]
 pub struct DigitsArgs {
     /// The folder for the four files
     pub dir: PathBuf,
 
-    /// Digits to learn from
+    /// The number of training digits
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub train: u32,
 
-    /// Digits to test with
+    /// The number of test digits
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub test: u32,
 
-    /// Draw other digits: the same number gives the same
+    /// The seed: each number gives other digits, the same number the same digits
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Write a picture of the first thousand too, as PNG
+    /// Also write a picture of the first thousand digits into this file, as PNG
     #[arg(long, value_name = "FILE")]
     pub sheet: Option<PathBuf>,
 }
 
-/// Where manual pages go.
+/// Arguments of `grader man`.
 #[derive(Args, Debug)]
 pub struct ManArgs {
-    /// Write a page for each command into this folder
+    /// Write one page for each command into this folder
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
 
-/// Which element to explain.
+/// Arguments of `grader explain`.
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// Number of the puzzle, such as 10
+    /// The puzzle's number, such as 10
     #[arg(value_parser = number)]
     pub number: u32,
 
@@ -286,55 +286,55 @@ pub struct ExplainArgs {
     #[arg(long, conflicts_with = "file")]
     pub solution: bool,
 
-    /// Explain another file
+    /// Explain this file instead of the workbook's
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// In this test [default: the first that fails, else the smallest]
+    /// The test to run [default: the first one that fails, else the smallest one]
     #[arg(long, value_name = "NAME")]
     pub test: Option<String>,
 
-    /// Seed of the random data [default: a new one at every run]
+    /// The seed of the random data [default: a new one in each run]
     #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
 
-    /// How to print it
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = PageFormat::Text)]
     pub format: PageFormat,
 }
 
-/// What to count.
+/// Arguments of `grader profile`.
 #[derive(Args, Debug)]
 pub struct ProfileArgs {
-    /// Number of the puzzle, such as 10
+    /// The puzzle's number, such as 10
     #[arg(value_parser = number)]
     pub number: u32,
 
-    /// Count the solution instead of your file
+    /// Profile the solution instead of your file
     #[arg(long, conflicts_with = "file")]
     pub solution: bool,
 
-    /// Count this file instead of the workbook's
+    /// Profile this file instead of the workbook's
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// In this test [default: the one with most data]
+    /// The test to run [default: the one with most data]
     #[arg(long, value_name = "NAME")]
     pub test: Option<String>,
 
-    /// Seed of the random data [default: a new one at every run]
+    /// The seed of the random data [default: a new one in each run]
     #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
 
-    /// How to print it
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = PageFormat::Text)]
     pub format: PageFormat,
 }
 
-/// Backends by name.
+/// The backend that runs kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendChoice {
-    /// The GPU where a driver answers, else the virtual machine
+    /// The GPU if there is one, else the virtual machine
     Auto,
     /// An NVIDIA GPU
     Gpu,
@@ -342,42 +342,42 @@ pub enum BackendChoice {
     Vm,
 }
 
-/// How a command prints that runs no tests: `JUnit` has no words for what it shows.
+/// The output formats of a command that runs no tests, which `JUnit` cannot express.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PageFormat {
-    /// For people
+    /// Text for people
     Text,
     /// One JSON document
     Json,
 }
 
-/// How a command prints that runs tests.
+/// The output formats of a command that runs tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Text for people
     Text,
     /// One JSON document
     Json,
-    /// XML as of `JUnit`, for CI systems
+    /// `JUnit` XML, for CI systems
     Junit,
 }
 
-/// A puzzle's number.
+/// Parses the number of a puzzle.
 fn number(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| "a puzzle is named by its number, such as 10".into())
+    text.parse().map_err(|_| "give the number of a puzzle, such as 10".into())
 }
 
 fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "a seed is a whole number, 0 or more".into())
+    text.parse().map_err(|_| "a seed is an integer, 0 or more".into())
 }
 
-/// `sm_80`, `compute_80` or `80`, of those that the virtual machine can be.
+/// Parses `sm_80`, `compute_80` or `80`, if the virtual machine supports that architecture.
 fn arch(text: &str) -> Result<VirtualArch, String> {
     let number = ["sm_", "compute_"].iter().find_map(|start| text.strip_prefix(start));
     let number = number.unwrap_or(text).parse::<u32>().ok();
     let known: Vec<u32> = Limits::known().map(|(major, minor)| major * 10 + minor).collect();
     number.filter(|number| known.contains(number)).map(VirtualArch).ok_or_else(|| {
         let names: Vec<String> = known.iter().map(|number| format!("sm_{number}")).collect();
-        format!("the virtual machine can be {}", names.join(", "))
+        format!("the virtual machine supports {}", names.join(", "))
     })
 }

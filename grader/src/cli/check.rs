@@ -1,4 +1,4 @@
-//! `grader check`.
+//! The command `grader check`.
 
 use super::args::{BackendChoice, CheckArgs, Format};
 use super::console;

@@ -1,4 +1,4 @@
-//! `grader clean`.
+//! The command `grader clean`.
 
 use super::args::CleanArgs;
 use super::console;
@@ -39,8 +39,9 @@ fn page(cache: &Path, kept: &[Kept]) -> String {
     let sum = line(total(kept), "in all");
     format!(
         "In {} the grader keeps\n\n{lines}{sum}\n\
-         `grader clean --yes` removes all of it. Your kernels are in the workbook and stay; verdicts come back\n\
-         when you grade them again. The grader itself goes with `cargo uninstall grader`.\n",
+         `grader clean --yes` removes all of it. Your kernels are in the workbook and stay there;\n\
+         your verdicts return when you grade them again. To remove the grader itself, run\n\
+         `cargo uninstall grader`.\n",
         cache.display(),
     )
 }

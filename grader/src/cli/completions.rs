@@ -1,4 +1,4 @@
-//! `grader completions SHELL`.
+//! The command `grader completions SHELL`.
 
 use super::args::Cli;
 use super::console;

@@ -1,4 +1,4 @@
-//! What every command needs of the terminal and of the current folder.
+//! Functions that every command needs: output, exit codes, and the workbook around the current folder.
 
 use ::puzzle::workbook::Workbook;
 use diagnostic::{Failure, FailureKind};
@@ -15,7 +15,7 @@ pub fn code(result: Result<u8, Failure>) -> ExitCode {
     }
 }
 
-/// The exit code of a command that judges nothing; its failure is printed on stderr.
+/// The exit code of a command that judges nothing; prints its failure on stderr.
 pub fn finish(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -28,28 +28,28 @@ pub fn finish(result: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Prints a page on stdout. A reader that has gone (`grader list | head`) is no error.
+/// Prints a page on stdout. A closed pipe (`grader list | head`) is not an error.
 pub fn print(page: &str) {
     let mut stdout = io::stdout().lock();
     stdout.write_all(page.as_bytes()).and_then(|()| stdout.flush()).ok();
 }
 
-/// What stdout can show.
+/// The colours and characters that stdout can show.
 pub fn style() -> Style {
     Style::detect(&io::stdout())
 }
 
-/// The workbook that was named, or the one around the current folder.
+/// The workbook in the folder `named`, or else the one that contains the current folder.
 pub fn workbook(named: Option<&Path>) -> Result<Workbook, Failure> {
     if let Some(dir) = named {
         return Workbook::open(dir);
     }
     let current = std::env::current_dir().map_err(|e| {
-        let title = format!("the current folder cannot be read: {e}");
+        let title = format!("cannot read the current folder: {e}");
         Failure::new(
             FailureKind::Environment,
             title,
-            "go into the workbook's folder, or use --workbook DIR",
+            "change to the workbook's folder, or use --workbook DIR",
         )
     })?;
     Workbook::find(&current)

@@ -1,4 +1,4 @@
-//! `grader digits`.
+//! The command `grader digits`.
 
 use super::args::DigitsArgs;
 use super::console;
@@ -8,9 +8,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Images in a row of the contact sheet.
+/// The number of images in a row of the contact sheet.
 const COLUMNS: usize = 40;
-/// Rows of the contact sheet at most.
+/// The largest number of rows of the contact sheet.
 const ROWS: usize = 25;
 
 pub(super) fn run(args: &DigitsArgs) -> Result<(), Failure> {
@@ -34,7 +34,8 @@ pub(super) fn run(args: &DigitsArgs) -> Result<(), Failure> {
         write_sheet(path, &digits).map_err(|e| cannot_write(path, &e))?;
     }
     console::print(&format!(
-        "{} digits to learn from and {} to test with are in {}, in MNIST's format and under its file names.\n",
+        "Wrote {} training digits and {} test digits to {}, in MNIST's format and with its file \
+         names.\n",
         args.train,
         args.test,
         args.dir.display()
@@ -46,11 +47,11 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::new(
         FailureKind::Environment,
         format!("cannot write {}: {error}", path.display()),
-        "name a folder that can be written, on a disk with room",
+        "choose a writable folder on a disk with free space",
     )
 }
 
-/// The first digits side by side.
+/// Writes a contact sheet: the first digits side by side, as PNG.
 fn write_sheet(path: &Path, digits: &[Digit]) -> io::Result<()> {
     let shown = &digits[..digits.len().min(COLUMNS * ROWS)];
     let rows = shown.len().div_ceil(COLUMNS).max(1);

@@ -1,4 +1,4 @@
-//! `grader doctor`.
+//! The command `grader doctor`.
 
 use crate::doctor;
 use device::gpu::{self, RemoteGpu};
@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use toolchain::env::Env;
 
-/// Looks at the machine and returns the exit code.
+/// Examines the machine and returns the exit code.
 pub(super) fn run(nvcc: Option<&Path>) -> u8 {
     let gpu = gpu::detect();
     let checks = doctor::examine(&Env::current(), nvcc, gpu.as_ref().map(RemoteGpu::info));

@@ -1,4 +1,4 @@
-//! `grader editor-setup`.
+//! The command `grader editor-setup`.
 
 use super::console;
 use crate::editor;
@@ -14,14 +14,15 @@ pub(super) fn run(workbook: Option<&Path>, nvcc: Option<&Path>) -> Result<(), Fa
     for file in &files {
         std::fs::write(&file.path, &file.text).map_err(|e| {
             let title = format!("cannot write {}: {e}", file.path.display());
-            Failure::new(FailureKind::Environment, title, "the workbook's folder must be writable")
+            Failure::new(FailureKind::Environment, title, "make the workbook's folder writable")
         })?;
     }
     let names = files.iter().map(|file| workbook.relative(&file.path).to_string_lossy());
     console::print(&format!(
-        "Written into the workbook, for this machine: {}.\n\
-         They tell clangd, and editors that use it, about {} ({}).\n\
-         In VS Code, install the extension \"clangd\"; other editors need the program clangd. Restart it if it runs.\n",
+        "Wrote {} into the workbook, for this machine.\n\
+         They tell clangd, and the editors that use it, about {} ({}).\n\
+         In VS Code, install the extension \"clangd\"; other editors need the program clangd. \
+         If clangd is running, restart it.\n",
         names.collect::<Vec<_>>().join(", "),
         toolchain.describe(),
         toolchain.nvcc().path.display(),

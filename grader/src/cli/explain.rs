@@ -1,4 +1,4 @@
-//! `grader explain`.
+//! The command `grader explain`.
 
 use super::args::{ExplainArgs, PageFormat};
 use super::console;
@@ -27,7 +27,7 @@ pub(super) fn run(args: &ExplainArgs, workbook: Option<&Path>, nvcc: Option<&Pat
     }
 }
 
-/// Whether everything is right.
+/// Explains the element and returns whether everything is correct.
 fn explained(
     args: &ExplainArgs,
     workbook: Option<&Path>,

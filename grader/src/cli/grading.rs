@@ -1,4 +1,4 @@
-//! What `grader puzzle` and `grader watch` share: grading one kernel file, with its events reported as they come.
+//! The common part of `grader puzzle` and `grader watch`: grades one kernel file and reports each event as it happens.
 
 use super::args::BackendChoice;
 use crate::npy;
@@ -19,13 +19,13 @@ use std::time::Duration;
 use toolchain::Toolchain;
 use toolchain::spinner::DelayedSpinner;
 
-/// After a test that ran longer than this without an end, the others do not run.
+/// If a test runs longer than this and does not terminate, the remaining tests are skipped.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// In the workbook: where pictures go.
+/// The folder for pictures in the workbook.
 const PICTURES: &str = "pictures";
 
-/// What to grade and how.
+/// The kernel file to grade, its tests and how to run them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job<'a> {
     pub workbook: &'a Workbook,
@@ -36,13 +36,13 @@ pub(super) struct Job<'a> {
     /// The kernel file.
     pub source: &'a Path,
     pub seed: u64,
-    /// Where to write the tensors.
+    /// The folder for `.npy` files, if there is one.
     pub dump: Option<&'a Path>,
-    /// What repeats this run, but for test and seed.
+    /// The command that repeats this run, without test and seed.
     pub command: &'a str,
 }
 
-/// The GPU that a choice of backend names; `None`: the virtual machine.
+/// The GPU for this choice of backend; `None` for the virtual machine.
 pub(super) fn choose(backend: BackendChoice) -> Result<Option<RemoteGpu>, Failure> {
     match backend {
         BackendChoice::Vm => Ok(None),
@@ -51,13 +51,13 @@ pub(super) fn choose(backend: BackendChoice) -> Result<Option<RemoteGpu>, Failur
     }
 }
 
-/// Six digits, new at every run: short enough to type again.
+/// A new seed of six digits, short enough to type.
 pub(super) fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id()) % 1_000_000
 }
 
-/// Grades the job and reports its events, up to `finish` or `failed`, which are the caller's.
+/// Grades the job and reports its events, except `finish` and `failed`, which the caller reports.
 pub(super) fn grade(
     job: &Job<'_>,
     toolchain: &Toolchain,
@@ -65,7 +65,7 @@ pub(super) fn grade(
     reporter: &mut dyn Reporter,
 ) -> Result<Summary, Failure> {
     let Job { workbook, puzzle, spec, .. } = *job;
-    // The data are drawn while the compiler runs.
+    // Draws the data while the compiler runs.
     let (program, cases) = std::thread::scope(|scope| {
         let _late =
             DelayedSpinner::new(&format!("compiling {}", workbook.relative(job.source).display()));
@@ -76,7 +76,7 @@ pub(super) fn grade(
     let (program, cases) = (program?, cases?);
     let machine = Machine::new(&program, gpu)?.with_progress();
     let backend = machine.backend();
-    // The stream's errors are dealt with where the exit code is made.
+    // The caller handles the stream's errors, with the exit code.
     reporter
         .start(&RunInfo {
             puzzle: puzzle.number,
@@ -97,7 +97,7 @@ pub(super) fn grade(
     let mut hung = false;
     for case in &cases {
         if hung {
-            reporter.not_run(&case.test, "the kernel does not end").ok();
+            reporter.not_run(&case.test, "the kernel does not terminate").ok();
             continue;
         }
         // Host code may have a line of its own.
@@ -109,7 +109,7 @@ pub(super) fn grade(
         if let Some(dir) = job.dump {
             npy::dump(dir, case, &run)?;
         }
-        // Each further test would take as long again.
+        // Each further test would take as long.
         hung = run.time > PATIENCE
             && run.findings.iter().any(|finding| {
                 let kind = &finding.kind;
@@ -121,19 +121,19 @@ pub(super) fn grade(
     Ok(Summary { total: cases.len(), passed })
 }
 
-/// Draws the pictures of a run, and tells where they are.
+/// Draws the pictures of a run, and returns notes that say where they are.
 fn draw(job: &Job<'_>, case: &Case, run: &Run) -> Vec<String> {
     let folder = job.workbook.root().join(PICTURES);
     let stem = format!("{:02}_{}", job.puzzle.number, case.test);
     let drawn = |drawing: &Picture| match picture::write(drawing, &folder, &stem) {
         Ok(path) => format!("{}: {}", drawing.style.title, job.workbook.relative(&path).display()),
-        // A folder that cannot be written changes nothing about the verdict.
+        // A folder that cannot be written does not change the verdict.
         Err(error) => format!("{}: no picture, {error}", drawing.style.title),
     };
     judgement::pictures(case, run).iter().map(drawn).collect()
 }
 
-/// As [`grade()`], and keeps the verdict if it is one on the student's own file.
+/// Like [`grade()`], but also records the verdict if it is on the student's own file.
 pub(super) fn grade_and_record(
     job: &Job<'_>,
     toolchain: &Toolchain,
@@ -145,7 +145,7 @@ pub(super) fn grade_and_record(
     let all_tests = job.tests.len() == job.spec.tests.len();
     let before = progress.fingerprint(job.puzzle).filter(|_| is_stub);
     let result = grade(job, toolchain, gpu, reporter);
-    // A file that was saved meanwhile may be neither what was compiled nor what is there now.
+    // If the file was saved during the grading, the verdict may belong to neither version.
     if let Some(key) = before.filter(|key| progress.fingerprint(job.puzzle) == Some(*key))
         && let Some(outcome) = outcome(&result, all_tests)
     {
@@ -154,7 +154,7 @@ pub(super) fn grade_and_record(
     result
 }
 
-/// What a run says of the kernel; nothing if the grader could not work, or if it passed only some of the tests.
+/// The outcome to record; `None` if the grader could not work, or if only some of the tests ran and all of them passed.
 fn outcome(result: &Result<Summary, Failure>, all_tests: bool) -> Option<Outcome> {
     match result {
         Ok(Summary { total, passed }) if passed < total => Some(if all_tests {

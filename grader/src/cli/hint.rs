@@ -1,4 +1,4 @@
-//! `grader hint N`.
+//! The command `grader hint N`.
 
 use super::args::HintArgs;
 use super::console;
@@ -11,7 +11,7 @@ use report::style::{Style, Tone};
 use std::path::Path;
 use toolchain::env::Env;
 
-/// Lines are no longer than this on a wide terminal, and where there is none.
+/// The largest width of lines, also the width if the output is not a terminal.
 const WIDTH: usize = 96;
 
 pub(super) fn run(args: &HintArgs, workbook: Option<&Path>) -> Result<(), Failure> {
@@ -22,7 +22,7 @@ pub(super) fn run(args: &HintArgs, workbook: Option<&Path>) -> Result<(), Failur
     Ok(())
 }
 
-/// The hint of `level`, or the next stronger one; it is remembered as shown.
+/// The hint of `level`, or the next stronger one, which is recorded as shown.
 pub(super) fn page(
     workbook: &Workbook,
     puzzle: &Puzzle,
@@ -37,7 +37,7 @@ pub(super) fn page(
     let title = style.paint(Tone::Strong, &hint.title);
     let text = hint.render(style, width);
     let more = if level < LEVELS {
-        format!("Stuck still? `grader hint {}` shows hint {}.", puzzle.number, level + 1)
+        format!("Still stuck? `grader hint {}` shows hint {}.", puzzle.number, level + 1)
     } else {
         let chapter = workbook.relative(&puzzle.chapter).display();
         format!("This is the strongest hint. The solution is at the end of {chapter}.")

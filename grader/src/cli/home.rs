@@ -1,4 +1,4 @@
-//! `grader` alone: where you are and how to go on.
+//! The command `grader` without arguments: the student's progress and the next step.
 
 use super::console;
 use super::next;
@@ -38,18 +38,18 @@ fn page(workbook: &Workbook, env: &Env, style: Style) -> String {
     )
 }
 
-/// For who has graded nothing yet.
+/// An introduction for a student who has not graded anything yet.
 fn welcome(env: &Env) -> String {
     let folder = env.cache_folder().map_or_else(
-        || "nowhere, for HOME is not set".to_owned(),
+        || "nowhere, because HOME is not set".to_owned(),
         |folder| format!("in {}", folder.display()),
     );
     format!(
         "
 Each puzzle is a CUDA kernel to write: a file with TODOs, a chapter that derives the maths, and tests.
-You need no GPU. What the grader keeps on this machine it keeps {folder}:
+You need no GPU. The grader keeps its data {folder}:
 NVIDIA's CUDA compiler (271 MB, only if you have none), compiled kernels, and your verdicts.
-`grader clean` shows what is there and removes it; `grader doctor` says whether all that is needed is here.
+`grader clean` shows what is there and removes it; `grader doctor` checks that nothing is missing.
 "
     )
 }

@@ -1,4 +1,4 @@
-//! `grader list`.
+//! The command `grader list`.
 
 use super::console;
 use crate::contents::{self, Entry};
@@ -15,7 +15,7 @@ pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The list, for a terminal.
+/// The list as text for a terminal.
 pub(super) fn page(progress: &StudentProgress<'_>, entries: &[Entry<'_>], style: Style) -> String {
     let width = entries.iter().map(|entry| entry.title.chars().count()).max().unwrap_or(0);
     let mut page = String::new();

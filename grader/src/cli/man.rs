@@ -1,4 +1,4 @@
-//! `grader man`.
+//! The command `grader man`.
 
 use super::args::{Cli, ManArgs};
 use super::console;
@@ -9,7 +9,7 @@ use diagnostic::{Failure, FailureKind};
 pub(super) fn run(args: &ManArgs) -> Result<(), Failure> {
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();
-        // Writing into memory cannot fail.
+        // Writing to memory cannot fail.
         Man::new(Cli::command()).render(&mut page).ok();
         console::print(&String::from_utf8_lossy(&page));
         return Ok(());
@@ -18,7 +18,7 @@ pub(super) fn run(args: &ManArgs) -> Result<(), Failure> {
         std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir));
     written.map_err(|e| {
         let title = format!("cannot write the manual pages to {}: {e}", dir.display());
-        Failure::new(FailureKind::Environment, title, "name a folder that can be written")
+        Failure::new(FailureKind::Environment, title, "choose a writable folder")
     })?;
     console::print(&format!(
         "The pages are in {}; `man {}` shows the first.\n",

@@ -1,4 +1,4 @@
-//! Wires the command line to the library. One file for each command.
+//! Connects the command line to the library, with one file for each command.
 
 pub mod args;
 mod check;
@@ -34,11 +34,11 @@ use diagnostic::EXIT_ENVIRONMENT;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Does what the command line says.
+/// Runs the command that the command line names.
 pub fn run() -> ExitCode {
-    // A panic is a mistake of the grader's: it must never look like a verdict.
+    // A panic is a bug in the grader: it must never look like a verdict.
     let work = std::panic::AssertUnwindSafe(|| {
-        // Runs kernels for another grader. Nobody types it, so help and completions do not know it.
+        // Runs kernels for another grader. It is not for users, so help and completions omit it.
         if std::env::args_os().nth(1).is_some_and(|word| word == gpu::CHILD_COMMAND) {
             return gpu::child_main();
         }
@@ -53,8 +53,9 @@ pub fn run() -> ExitCode {
         dispatch(&Cli::parse())
     });
     std::panic::catch_unwind(work).unwrap_or_else(|_| {
-        let help = "this is a mistake in the grader, not in your kernel; please report it with the text above";
-        writeln!(io::stderr(), "error: the grader broke off\n  = help: {help}").ok();
+        let help =
+            "this is a bug in the grader, not in your kernel; please report it with the text above";
+        writeln!(io::stderr(), "error: the grader crashed\n  = help: {help}").ok();
         ExitCode::from(EXIT_ENVIRONMENT)
     })
 }

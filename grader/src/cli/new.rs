@@ -1,4 +1,4 @@
-//! `grader new NN_name`.
+//! The command `grader new NN_name`.
 
 use super::args::NewArgs;
 use super::console;
@@ -21,15 +21,16 @@ pub(super) fn run(args: &NewArgs, workbook: Option<&Path>) -> Result<(), Failure
     let files = files.concat();
     let number = args.stem.split('_').next().unwrap_or_default().trim_start_matches('0');
     console::print(&format!(
-        "{files}\nThey are a small puzzle that is in order. Change it into yours step by step, and ask after each step:\n\n  \
-         grader check {number}             is the puzzle in order?\n  \
+        "{files}\nThey make up a small puzzle that passes every check. \
+         Change it into yours step by step, and after each step run:\n\n  \
+         grader check {number}             does the puzzle pass every check?\n  \
          grader check {number} --mutants   do its tests notice every small change of the solution?\n\n\
          book/src/adding_a_puzzle.md explains each file.\n"
     ));
     Ok(())
 }
 
-/// The answer to a question, or what is proposed.
+/// Asks a question; an empty answer means `proposed`.
 fn ask(what: &str, proposed: &str) -> String {
     let mut answer = String::new();
     write!(stdout(), "{what} [{proposed}]: ").and_then(|()| stdout().flush()).ok();

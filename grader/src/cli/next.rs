@@ -1,4 +1,4 @@
-//! `grader next`.
+//! The command `grader next`.
 
 use super::console;
 use crate::contents;
@@ -19,7 +19,7 @@ pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A puzzle and what to do with it.
+/// A puzzle and the commands for working on it.
 pub(super) fn page(
     workbook: &Workbook,
     progress: &StudentProgress<'_>,
@@ -42,7 +42,7 @@ pub(super) fn page(
     )
 }
 
-/// There is no next one.
+/// The page if there is no next puzzle.
 pub(super) fn all_solved(workbook: &Workbook) -> String {
     format!("All {} puzzles are solved.\n", workbook.puzzles().len())
 }

@@ -1,4 +1,4 @@
-//! `grader open N`: the chapter in the browser, and the stub in the editor.
+//! The command `grader open N`: opens the chapter in the browser and the stub in the editor.
 
 use super::args::NumberArgs;
 use super::console;
@@ -20,13 +20,13 @@ pub(super) fn run(args: &NumberArgs, workbook: Option<&Path>) -> Result<(), Fail
         console::print(&without_editor(&workbook, puzzle, &env));
         return Ok(());
     };
-    // Takes the grader's place, so that Ctrl-C is the editor's alone. The variable may hold options, as in "code -w".
+    // Replaces the grader's process, so that Ctrl-C goes to the editor only. The variable may hold options, as in "code -w".
     let error = Command::new("/bin/sh")
         .args(["-c", &format!("exec {editor} \"$1\""), "sh"])
         .arg(&puzzle.stub)
         .exec();
     let title = format!("cannot start the editor: {error}");
-    Err(Failure::new(FailureKind::Environment, title, "look at VISUAL and EDITOR"))
+    Err(Failure::new(FailureKind::Environment, title, "check the variables VISUAL and EDITOR"))
 }
 
 fn editor(env: &Env) -> Option<String> {
@@ -38,12 +38,12 @@ fn without_editor(workbook: &Workbook, puzzle: &Puzzle, env: &Env) -> String {
     let stub = workbook.relative(&puzzle.stub).display();
     let why = match editor(env) {
         Some(_) => "there is no terminal to start the editor in",
-        None => "no editor is named; `export EDITOR=nano`, say, names one",
+        None => "no editor is set; to set one, run for example `export EDITOR=nano`",
     };
     format!("file:    {stub} ({why})\n")
 }
 
-/// Shows the chapter, without waiting for the browser, and says where it is.
+/// Opens the chapter without waiting for the browser, and returns a line that says where it is.
 fn chapter(workbook: &Workbook, puzzle: &Puzzle, env: &Env) -> String {
     let page = workbook.root().join("book/book").join(format!("{}.html", puzzle.stem));
     let source = workbook.relative(&puzzle.chapter).display();
@@ -59,7 +59,7 @@ fn chapter(workbook: &Workbook, puzzle: &Puzzle, env: &Env) -> String {
     }
 }
 
-/// What opens a page: `BROWSER`, or the desktop's own program where there is a desktop.
+/// The program that opens a page: `BROWSER`, or the desktop's own program if there is a desktop.
 fn browser(env: &Env, find: impl Fn(&str) -> Option<PathBuf>) -> Option<String> {
     if let Some(named) = env.get("BROWSER") {
         return named.to_str().map(str::to_owned);
@@ -74,7 +74,7 @@ fn browser(env: &Env, find: impl Fn(&str) -> Option<PathBuf>) -> Option<String> 
     names.iter().find(|name| find(name).is_some()).map(|name| (*name).to_owned())
 }
 
-/// Starts a program in the background, with nothing of the terminal's.
+/// Starts a program in the background, detached from the terminal.
 fn start(env: &Env, program: &str, page: &Path) -> bool {
     let mut command = env.command("/bin/sh");
     command.args(["-c", &format!("exec {program} \"$1\""), "sh"]).arg(page);

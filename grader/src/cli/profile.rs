@@ -1,4 +1,4 @@
-//! `grader profile`.
+//! The command `grader profile`.
 
 use super::args::{PageFormat, ProfileArgs};
 use super::console;
@@ -17,7 +17,7 @@ use std::path::Path;
 use toolchain::env::Env;
 use toolchain::{Resources, Toolchain};
 
-/// A T4, a card of the 30 series, an H100.
+/// The architectures of a T4, of the GeForce 30 series, and of an H100.
 const ARCHITECTURES: [u32; 3] = [75, 86, 90];
 
 /// Prints what a kernel costs.
@@ -61,7 +61,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// How the kernels of a case fit on the architectures.
+/// The occupancy of the kernels of a case on each architecture.
 fn fits(toolchain: &Toolchain, program: &grade::Program, case: &Case) -> Result<Vec<Fit>, Failure> {
     let mut fits: Vec<Fit> = Vec::new();
     for (sm, resources) in resources(toolchain, &program.compiled.ptx)? {
@@ -81,7 +81,7 @@ fn fits(toolchain: &Toolchain, program: &grade::Program, case: &Case) -> Result<
     Ok(fits)
 }
 
-/// What kernels need on each architecture for which their PTX can be assembled.
+/// The resources that kernels need on each architecture for which their PTX can be assembled.
 pub(super) fn resources(
     toolchain: &Toolchain,
     ptx: &str,

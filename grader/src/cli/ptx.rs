@@ -1,4 +1,4 @@
-//! `grader ptx check FILE...`: can the virtual machine run these?
+//! The command `grader ptx check FILE...`: checks whether the virtual machine can run PTX files.
 
 use super::args::{PageFormat, PtxCheckArgs};
 use super::console;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use toolchain::module;
 
-/// An entry of a module, and why it cannot run.
+/// An entry point of a module, and why it cannot run, if it cannot.
 struct Entry {
     name: String,
     refusal: Option<String>,
@@ -40,7 +40,7 @@ fn entries(path: &Path) -> Result<Vec<Entry>, Failure> {
     })?;
     let module = Module::load(&text).map_err(|e| {
         usage(
-            format!("{shown} is no PTX that can be read: {e}"),
+            format!("cannot parse {shown} as PTX: {e}"),
             "make it with nvcc -ptx -lineinfo FILE.cu",
         )
     })?;

@@ -1,4 +1,4 @@
-//! `grader puzzle N`.
+//! The command `grader puzzle N`.
 
 use super::args::{BackendChoice, Format, PuzzleArgs};
 use super::console;
@@ -23,14 +23,14 @@ pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path
         Format::Json => Box::new(JsonReporter::new(stdout.lock())),
         Format::Junit => Box::new(JunitReporter::new(stdout.lock())),
     };
-    // A reader that has gone (`grader puzzle 10 | head`) changes nothing about the verdict: the exit code tells it.
+    // A closed pipe (`grader puzzle 10 | head`) does not change the verdict: the exit code reports it.
     match grade(args, workbook, nvcc, reporter.as_mut()) {
         Ok(summary) => {
             reporter.finish(&summary).ok();
             summary.exit_code()
         }
         Err(failure) => {
-            // A kernel that does not compile is a verdict; what keeps the grader from one is an error.
+            // A kernel that does not compile is a verdict; a failure of the grader to reach one is an error.
             if args.format == Format::Text && failure.kind != FailureKind::Kernel {
                 let stderr = io::stderr();
                 let style = Style::detect(&stderr);
@@ -82,7 +82,7 @@ fn source(args: &PuzzleArgs, puzzle: &Puzzle) -> PathBuf {
     }
 }
 
-/// What was typed, without the seed and the test: the report adds them.
+/// The command that repeats this run, without the seed and the test, which the report adds.
 fn command(args: &PuzzleArgs) -> String {
     let mut command = format!("grader puzzle {}", args.number);
     if args.solution {

@@ -1,4 +1,4 @@
-//! `grader reset N`.
+//! The command `grader reset N`.
 
 use super::args::NumberArgs;
 use super::console;
@@ -14,11 +14,11 @@ pub(super) fn run(args: &NumberArgs, workbook: Option<&Path>) -> Result<(), Fail
     let stub = workbook.relative(&puzzle.stub).display();
     let commit = &version.commit;
     console::print(&match original_stub::reset(&workbook, puzzle, &version.text)? {
-        Reset::Unchanged => format!("{stub} is as it was in commit {commit}\n"),
-        Reset::Restored(None) => format!("{stub} is back, from commit {commit}\n"),
+        Reset::Unchanged => format!("{stub} has not changed since commit {commit}\n"),
+        Reset::Restored(None) => format!("restored {stub} from commit {commit}\n"),
         Reset::Restored(Some(backup)) => {
             let backup = workbook.relative(&backup).display();
-            format!("{stub} is back, from commit {commit}\nyour version is in {backup}\n")
+            format!("restored {stub} from commit {commit}\nyour version is in {backup}\n")
         }
     });
     Ok(())

@@ -1,4 +1,4 @@
-//! `grader run`.
+//! The command `grader run`.
 
 use super::args::{BackendChoice, RunArgs};
 use super::console;
@@ -16,14 +16,15 @@ use std::path::Path;
 use toolchain::env::Env;
 use toolchain::{Library, Resources, Target, Toolchain, VirtualArch};
 
-/// Exit code of `--check` where there are findings.
+/// The exit code of `--check` if there are findings.
 const FOUND: u8 = 1;
-/// What the virtual machine is, unless it shall be older: programs then compile, and choose their kernels, as for an H100.
+/// The architecture of the virtual machine unless `--arch` names an older one: programs then compile, and choose their
+/// kernels, as for an H100.
 const NEWEST: VirtualArch = VirtualArch(90);
-/// Sizes of blocks whose occupancy is shown, for each kernel.
+/// The largest number of block sizes per kernel whose occupancy is shown.
 const MOST_SHAPES: usize = 4;
 
-/// Compiles and runs a program; its exit code.
+/// Compiles and runs a program and returns its exit code.
 pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Result<u8, Failure> {
     if args.backend == BackendChoice::Gpu {
         let clash = [
@@ -33,18 +34,18 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
         ];
         if let Some((_, option, other)) = clash.into_iter().find(|&(given, ..)| given) {
             let title = format!("{option} works on the virtual machine, not with --backend gpu");
-            let help = format!("leave out one of the two; {other}");
+            let help = format!("remove one of the two options; {other}");
             return Err(Failure::new(FailureKind::Usage, title, help));
         }
     }
-    // Programs need no workbook. Where there is one, they may include its headers.
+    // Programs need no workbook, but if there is one, they may include its headers.
     let headers = console::workbook(dir).ok().map(|workbook| workbook.include_dir());
     let headers = headers.as_deref();
     let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
     let gpu = match args.backend {
         BackendChoice::Gpu => Some(gpu::detect()?.info().clone()),
         BackendChoice::Vm => None,
-        // What only the virtual machine can do.
+        // Options that only the virtual machine supports.
         BackendChoice::Auto if args.check || args.profile || args.arch.is_some() => None,
         BackendChoice::Auto => gpu::detect().ok().map(|gpu| gpu.info().clone()),
     };
@@ -58,7 +59,7 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
     let library = compile(&toolchain, &args.file, headers, arch)?;
     let grader = std::env::current_exe().map_err(|e| {
         let title = format!("the grader cannot find its own program: {e}");
-        Failure::new(FailureKind::Environment, title, "start it by its full path")
+        Failure::new(FailureKind::Environment, title, "start it with its full path")
     })?;
     let emulated = Emulated { library: &library, arch, args: &args.args, count: args.profile };
     let ran = program::run(emulated, &grader)?;
@@ -69,7 +70,7 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
     Ok(code)
 }
 
-/// Compiles for the virtual machine. Where the code is at fault only because it is too new, the message says so.
+/// Compiles for the virtual machine. If the code fails only because the architecture is too old, the message says so.
 fn compile(
     toolchain: &Toolchain,
     file: &Path,
@@ -82,7 +83,7 @@ fn compile(
         if student && compile(NEWEST).is_ok() {
             let (VirtualArch(old), VirtualArch(new)) = (arch, NEWEST);
             let help = format!(
-                "this is not in CUDA for sm_{old}, but it compiles for sm_{new}: leave out --arch sm_{old}"
+                "CUDA for sm_{old} lacks this, but it compiles for sm_{new}: remove --arch sm_{old}"
             );
             if let Some(first) = failure.diagnostics.first_mut() {
                 first.help.insert(0, help);
@@ -92,7 +93,7 @@ fn compile(
     })
 }
 
-/// Says on standard error, and in a file if one is named, what the kernels cost.
+/// Reports what the kernels cost on stderr, and in a file if one is named.
 fn profile(
     args: &RunArgs,
     toolchain: &Toolchain,
@@ -123,13 +124,13 @@ fn profile(
     if let Some(path) = &args.json {
         std::fs::write(path, program_document(subject)).map_err(|e| {
             let title = format!("cannot write {}: {e}", path.display());
-            Failure::new(FailureKind::Usage, title, "name a file in a folder that can be written")
+            Failure::new(FailureKind::Usage, title, "choose a file in a writable folder")
         })?;
     }
     Ok(())
 }
 
-/// Says on standard error, for standard output is the program's, what the checks found.
+/// Reports the findings of the checks on stderr, because stdout is the program's.
 fn report(args: &RunArgs, library: &Library, ran: &Ran) -> u8 {
     let mut to = io::stderr();
     let program = program::exit_code(ran.status);

@@ -1,25 +1,25 @@
-//! One thing that `grader doctor` looked at.
+//! The result of one check of `grader doctor`.
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// A word or two: `compiler`.
+    /// The subject of the check in a word or two, such as `compiler`.
     pub name: &'static str,
-    /// How it is.
+    /// Whether the grader can work with it.
     pub state: State,
-    /// What was found.
+    /// What the check found.
     pub found: String,
-    /// How to mend it; empty if there is nothing to mend.
+    /// How to fix it; empty if nothing needs fixing.
     pub help: String,
 }
 
-/// How bad it is.
+/// Whether the grader can work with what a check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// As it should be.
+    /// It is as it should be.
     Good,
-    /// The grader works without it.
+    /// It is missing, but the grader works without it.
     Optional,
-    /// The grader cannot work.
+    /// It is missing, and the grader cannot work without it.
     Missing,
 }

@@ -1,4 +1,4 @@
-//! Looks at everything that the grader needs.
+//! Examines everything that the grader needs on a machine.
 
 use super::check::{Check, State};
 use cudart::device::Properties;
@@ -17,7 +17,8 @@ use toolchain::{Request, Toolchain, VirtualArch};
 /// code of its own major version and of older ones), as [`Properties::driver_version`] counts.
 const DRIVER_FOR_CUDA: u32 = 1000;
 
-/// Looks at everything, and installs nothing. `gpu` is what the driver said; an `Err` is why there is none.
+/// Examines the machine without installing anything. `gpu` is the GPU that the driver reports, or the reason why there
+/// is none.
 pub fn examine(
     env: &Env,
     explicit: Option<&Path>,
@@ -32,7 +33,7 @@ pub fn examine(
     checks
 }
 
-/// True if the grader can work.
+/// Whether the grader can work.
 pub fn healthy(checks: &[Check]) -> bool {
     checks.iter().all(|check| check.state != State::Missing)
 }
@@ -70,7 +71,7 @@ fn compiler(found: &Result<(Option<Toolchain>, Vec<UnusableNvcc>), Failure>) -> 
     Check { name, state, found, help: help.join("; ") }
 }
 
-/// Installs the compiler where there is none.
+/// Checks for pip, which installs the compiler if there is none.
 fn pip(env: &Env, nvcc: Option<&Nvcc>) -> Check {
     let name = "pip";
     match wheels::installer(env) {
@@ -79,13 +80,13 @@ fn pip(env: &Env, nvcc: Option<&Nvcc>) -> Check {
             name,
             state: State::Optional,
             found: "none".into(),
-            help: "none is needed: there is a compiler".into(),
+            help: "not needed: there is a compiler".into(),
         },
         Err(failure) => missing(name, &failure),
     }
 }
 
-/// nvcc calls gcc to preprocess.
+/// Checks for gcc, which nvcc calls to preprocess.
 fn host_compiler(env: &Env) -> Check {
     let name = "host compiler";
     let named = env.get("NVCC_CCBIN").and_then(OsStr::to_str);
@@ -103,16 +104,20 @@ fn host_compiler(env: &Env) -> Check {
     command.arg("--version").env("LC_ALL", "C");
     let limits = Limits { timeout: Duration::from_secs(10), output: 10_000 };
     let text = run(command, Vec::new(), &limits).map(|done| done.stdout_text()).unwrap_or_default();
-    let version = text.lines().next().unwrap_or("it does not tell its version").to_owned();
+    let version = text.lines().next().unwrap_or("it does not report its version").to_owned();
     good(name, format!("{version}, {}", path.display()))
 }
 
-/// Compiles a kernel, past the cache, so that what only shows when compiling shows here.
+/// Compiles a kernel, bypassing the cache, to find problems that appear only during compilation.
 fn trial(nvcc: &Nvcc, env: &Env) -> Check {
     let compile = || -> Result<Duration, Failure> {
         let trouble = |e: std::io::Error| {
             let title = format!("cannot write a temporary file: {e}");
-            Failure::new(diagnostic::FailureKind::Environment, title, "make room, or set TMPDIR")
+            Failure::new(
+                diagnostic::FailureKind::Environment,
+                title,
+                "free some space, or set TMPDIR to another folder",
+            )
         };
         let folder = tempfile::tempdir().map_err(trouble)?;
         let source = folder.path().join("trial.cu");
@@ -145,7 +150,7 @@ fn gpu(gpu: Result<&Properties, &Failure>, nvcc: Option<&Nvcc>) -> Check {
                 name,
                 state: State::Optional,
                 found: format!("none: {why}"),
-                help: "none is needed: kernels run on the virtual machine".into(),
+                help: "not needed: kernels run on the virtual machine".into(),
             };
         }
     };
@@ -161,8 +166,9 @@ fn gpu(gpu: Result<&Properties, &Failure>, nvcc: Option<&Nvcc>) -> Check {
             name,
             state: State::Optional,
             help: format!(
-                "this driver is older than the compiler (CUDA {}) and cannot load what it makes: update the driver \
-                 (CUDA 13 needs 580 or newer), name an older compiler with --nvcc, or use --backend vm",
+                "this driver is older than the compiler (CUDA {}) and cannot load its output: \
+                 update the driver (CUDA 13 needs 580 or newer), choose an older compiler with \
+                 --nvcc, or use --backend vm",
                 nvcc.version.major
             ),
             found,
@@ -178,7 +184,7 @@ fn cache(env: &Env) -> Check {
             name,
             state: State::Missing,
             found: "there is no place for it: HOME is not set".into(),
-            help: "set GRADER_CACHE to a folder that can be written".into(),
+            help: "set GRADER_CACHE to a writable folder".into(),
         };
     };
     let writable = std::fs::create_dir_all(&folder).and_then(|()| tempfile::tempfile_in(&folder));
@@ -194,8 +200,8 @@ fn cache(env: &Env) -> Check {
         Err(e) => Check {
             name,
             state: State::Optional,
-            found: format!("{} cannot be written: {e}", folder.display()),
-            help: "set GRADER_CACHE to another folder; until then every run compiles anew".into(),
+            found: format!("cannot write to {}: {e}", folder.display()),
+            help: "set GRADER_CACHE to another folder; until then every run compiles again".into(),
         },
     }
 }

@@ -1,4 +1,4 @@
-//! What the grader finds on this machine, and how to mend what is missing.
+//! Checks what the grader needs on this machine, and says how to fix what is missing.
 
 mod check;
 mod examine;

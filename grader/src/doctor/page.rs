@@ -3,7 +3,7 @@
 use super::check::{Check, State};
 use report::style::{Style, Tone};
 
-/// One line for each check, with the help under what can be mended.
+/// One line for each check, followed by help if it can be fixed.
 pub fn page(checks: &[Check], style: Style) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let mut lines: Vec<String> = Vec::new();
@@ -38,14 +38,14 @@ mod tests {
         let checks = [
             check("compiler", State::Good, "nvcc 13.0.88", ""),
             check("host compiler", State::Missing, "there is no g++ in PATH", "install one"),
-            check("GPU", State::Optional, "none: no driver", "none is needed"),
+            check("GPU", State::Optional, "none: no driver", "not needed"),
         ];
         insta::assert_snapshot!(page(&checks, Style::PLAIN), @r"
         ok      compiler       nvcc 13.0.88
         MISSING host compiler  there is no g++ in PATH
                                install one
         none    GPU            none: no driver
-                               none is needed
+                               not needed
         ");
     }
 }

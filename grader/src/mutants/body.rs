@@ -1,18 +1,18 @@
-//! What a mutation operator is given, and what it proposes.
+//! The input and output of mutation operators.
 
 use super::lexemes::Lexeme;
 use std::ops::Range;
 
-/// A change that an operator proposes.
+/// A change that an operator proposes: the bytes of the source and their replacement.
 pub(super) type Edit = (Range<usize>, String);
 
 /// A function of the source.
 pub(super) struct Body<'t, 'a> {
     /// All lexemes of the source.
     pub(super) all: &'t [Lexeme<'a>],
-    /// From its first word to the bracket that ends the parameters.
+    /// The lexemes from its first word to the bracket that closes the parameters.
     pub(super) head: Range<usize>,
-    /// Between its braces.
+    /// The lexemes between its braces.
     pub(super) inner: Range<usize>,
 }
 

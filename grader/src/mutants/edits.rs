@@ -1,11 +1,11 @@
-//! Operators that replace one lexeme by another.
+//! Operators that replace one lexeme with another.
 
 use super::body::{Body, Edit};
 use super::lexemes::Lexeme;
 use cpptext::tokens::Kind;
 use std::collections::BTreeSet;
 
-/// What may stand in place of an operator. Binary ones only between operands.
+/// The operators that may replace an operator; binary ones only between operands.
 fn alternatives(operator: &str) -> &'static [&'static str] {
     match operator {
         "+" => &["-", "*"],
@@ -55,12 +55,12 @@ pub fn operators(body: &Body<'_, '_>) -> Vec<Edit> {
     edits
 }
 
-/// Constants off by one, or of another size.
+/// Replaces constants by those one larger and smaller, and by other sizes.
 pub fn numbers(body: &Body<'_, '_>) -> Vec<Edit> {
     body.lexemes().flat_map(|(_, lexeme)| number(lexeme)).collect()
 }
 
-/// `#define TILE 16` and constants outside functions.
+/// Replaces numbers in `#define TILE 16` and in constants outside functions.
 pub fn constants_of_the_file(all: &[Lexeme<'_>]) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (i, window) in all.windows(3).enumerate() {
@@ -106,8 +106,8 @@ fn number(lexeme: &Lexeme<'_>) -> Vec<Edit> {
 
 const BUILT_IN: [&str; 4] = ["threadIdx", "blockIdx", "blockDim", "gridDim"];
 
-/// One name in place of another: those of the same statement, the other sizes and arrays of the parameters, and the other
-/// built-in variables and axes.
+/// Replaces a name with another: those of the same statement, the other sizes and arrays of the parameters, and the
+/// other built-in variables and axes.
 pub fn names(body: &Body<'_, '_>) -> Vec<Edit> {
     let mut edits = Vec::new();
     let head = &body.all[body.head.clone()];
@@ -146,7 +146,7 @@ pub fn names(body: &Body<'_, '_>) -> Vec<Edit> {
     edits
 }
 
-/// Runs of lexemes between `;` and braces. The head of a `for` is cut at its semicolons, too.
+/// The runs of lexemes between `;` and braces. The head of a `for` is split at its semicolons too.
 fn statements(body: &Body<'_, '_>) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut start = body.inner.start;
@@ -160,7 +160,7 @@ fn statements(body: &Body<'_, '_>) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// A variable that is no array, no function and no member.
+/// Whether the lexeme is a variable, not an array, a function or a member.
 fn is_value(body: &Body<'_, '_>, i: usize) -> bool {
     let next = body.all.get(i + 1);
     body.all[i].is_name()
@@ -171,7 +171,7 @@ fn is_value(body: &Body<'_, '_>, i: usize) -> bool {
         })
 }
 
-/// The name of a new variable: a type stands before it.
+/// Whether the lexeme is the name of a new variable, that is, follows a type.
 fn is_declared(body: &Body<'_, '_>, i: usize) -> bool {
     body.before(i).kind == Kind::Word && !body.before(i).is("return")
 }

@@ -1,16 +1,16 @@
-//! A source cut into what the operators of mutation look at.
+//! Splits a source into the lexemes that mutation operators work on.
 
 use cpptext::directives::directive;
 use cpptext::tokens::{Kind, tokens};
 use std::ops::Range;
 
-/// Operators of more than one sign, longest first.
+/// Operators of more than one character, longest first.
 const LONG: [&str; 24] = [
     "<<=", ">>=", "...", "->*", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "*=",
     "/=", "%=", "&=", "|=", "^=", "++", "--", "->", "##",
 ];
 
-/// Words that are no values.
+/// Words that are not values.
 const KEYWORDS: [&str; 33] = [
     "if",
     "else",
@@ -47,13 +47,13 @@ const KEYWORDS: [&str; 33] = [
     "using",
 ];
 
-/// A token, with operators of several signs as one.
+/// A token, with operators of several characters as one.
 #[derive(Clone, Debug)]
 pub struct Lexeme<'a> {
     pub kind: Kind,
     pub text: &'a str,
     pub span: Range<usize>,
-    /// It stands in a line that begins with `#`.
+    /// True if it is on a line that begins with `#`.
     pub directive: bool,
 }
 
@@ -70,12 +70,12 @@ impl Lexeme<'_> {
         self.kind == Kind::Word && KEYWORDS.contains(&self.text)
     }
 
-    /// A name that is no keyword: of a variable, a function or a type.
+    /// Whether it is a name of a variable, a function or a type, not a keyword.
     pub fn is_name(&self) -> bool {
         self.kind == Kind::Word && !self.is_keyword()
     }
 
-    /// An operand may end here, so that what follows is a binary operator.
+    /// Whether an operand may end here, so that a binary operator follows.
     pub fn ends_operand(&self) -> bool {
         self.is_name() || self.kind == Kind::Number || self.is(")") || self.is("]")
     }
@@ -103,8 +103,8 @@ pub fn lexemes(source: &str) -> Vec<Lexeme<'_>> {
     found
 }
 
-/// Head and inside of each function that has a body. Braces that follow no bracket (namespaces, `extern "C"`, structs) are
-/// looked into.
+/// The head and the inside of each function that has a body. Braces that do not follow a bracket (namespaces, `extern
+/// "C"`, structs) are searched too.
 pub fn bodies(all: &[Lexeme<'_>]) -> Vec<(Range<usize>, Range<usize>)> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -123,7 +123,7 @@ pub fn bodies(all: &[Lexeme<'_>]) -> Vec<(Range<usize>, Range<usize>)> {
     found
 }
 
-/// Index of the bracket that closes the one at `open`.
+/// The index of the bracket that closes the one at `open`.
 pub fn closing(all: &[Lexeme<'_>], open: usize) -> Option<usize> {
     let mut depth = 0;
     for (i, lexeme) in all.iter().enumerate().skip(open) {
@@ -139,7 +139,7 @@ pub fn closing(all: &[Lexeme<'_>], open: usize) -> Option<usize> {
     None
 }
 
-/// Index of the bracket that is closed by the one at `close`.
+/// The index of the bracket that the one at `close` closes.
 pub fn opening(all: &[Lexeme<'_>], close: usize) -> Option<usize> {
     let mut depth = 0;
     for i in (0..=close).rev() {

@@ -1,8 +1,8 @@
-//! Mutation testing: small changes of a right kernel, each of which the tests must notice.
+//! Mutation testing: small changes of a correct kernel, each of which the tests must notice.
 //!
-//! The operators are those of Offutt et al., "An experimental determination of sufficient mutant operators" (TOSEM 5(2), 1996),
-//! as far as kernels need them (arithmetic, relations, connectors, constants, removed statements), and what goes wrong in CUDA:
-//! names swapped in an index, guards and barriers left out, another built-in variable.
+//! The operators are those of Offutt et al., "An experimental determination of sufficient mutant operators" (TOSEM
+//! 5(2), 1996), as far as kernels need them (arithmetic, relations, connectors, constants, removed statements), and
+//! typical mistakes in CUDA: swapped names in an index, missing guards and barriers, another built-in variable.
 
 mod body;
 mod edits;
@@ -17,17 +17,17 @@ use std::ops::Range;
 /// One small change of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutant {
-    /// Where the text was changed, in bytes of the original.
+    /// The place of the change, in bytes of the original.
     pub span: Range<usize>,
-    /// What stands there instead.
+    /// The text that replaces it.
     pub replacement: String,
-    /// Line of the change, from 1.
+    /// The line of the change, from 1.
     pub line: u32,
-    /// The whole changed source.
+    /// The complete changed source.
     pub source: String,
 }
 
-/// All mutants of a CUDA source, in the order of the text. Not all of them compile, and not all of them differ in what they do.
+/// All mutants of a CUDA source, in the order of the text. Some do not compile, and some behave like the original.
 pub fn mutants(source: &str) -> Vec<Mutant> {
     let all = lexemes(source);
     let mut proposed: Vec<Edit> = edits::constants_of_the_file(&all);

@@ -1,11 +1,11 @@
-//! Operators that take something away: statements, conditions, terms.
+//! Operators that remove something: statements, conditions, terms.
 
 use super::body::{Body, Edit};
 use super::lexemes::{Lexeme, closing, opening};
 use cpptext::tokens::Kind;
 use std::ops::Range;
 
-/// Assignments, calls of functions for what they do (barriers, stores, atomics), `break` and `continue`.
+/// Removes assignments, calls of functions for their effects (barriers, stores, atomics), `break` and `continue`.
 pub fn removals(body: &Body<'_, '_>) -> Vec<Edit> {
     let all = body.all;
     let mut edits = Vec::new();
@@ -43,7 +43,7 @@ fn is_removable(statement: &[Lexeme<'_>]) -> bool {
     !declares && (first.is_name() || first.is("*")) && (stores || calls) || first.is("*")
 }
 
-/// `if (c)` becomes `if (true)` and `if (false)`; `c ? a : b` becomes `a` and `b`.
+/// Replaces `if (c)` with `if (true)` and `if (false)`, and `c ? a : b` with `a` and `b`.
 pub fn conditions(body: &Body<'_, '_>) -> Vec<Edit> {
     let all = body.all;
     let mut edits = Vec::new();
@@ -67,7 +67,7 @@ pub fn conditions(body: &Body<'_, '_>) -> Vec<Edit> {
     edits
 }
 
-/// `a + b` becomes `a` and `b`, and so for `*`, `&&`, `||`; `a - b`, `a / b` and `a % b` become `a`.
+/// Replaces `a + b` with `a` and `b`, likewise for `*`, `&&` and `||`; and `a - b`, `a / b` and `a % b` with `a`.
 pub fn dropped_terms(body: &Body<'_, '_>) -> Vec<Edit> {
     let all = body.all;
     let mut edits = Vec::new();
@@ -101,13 +101,13 @@ pub fn dropped_terms(body: &Body<'_, '_>) -> Vec<Edit> {
     edits
 }
 
-/// What binds less than a product, or as much as a sum.
+/// Operators that bind less tightly than a product, or as tightly as a sum.
 const AROUND_A_TERM: [&str; 29] = [
     "+", "-", "(", ")", "[", "]", "{", "}", ";", ",", "?", ":", "=", "+=", "-=", "*=", "/=", "<",
     "<=", ">", ">=", "==", "!=", "&&", "||", "<<", ">>", "&", "return",
 ];
 
-/// The first of `signs` after `from` that stands in no bracket opened after it.
+/// The first of `signs` after `from` that is not inside a bracket opened after it.
 fn forward(body: &Body<'_, '_>, from: usize, signs: &[&str]) -> Option<usize> {
     let mut i = from + 1;
     while i < body.inner.end {
@@ -123,7 +123,7 @@ fn forward(body: &Body<'_, '_>, from: usize, signs: &[&str]) -> Option<usize> {
     None
 }
 
-/// One past the last of `signs` before `from` that stands in no bracket closed before it.
+/// One past the last of `signs` before `from` that is not inside a bracket closed before it.
 fn backward(body: &Body<'_, '_>, from: usize, signs: &[&str]) -> usize {
     let mut i = from;
     while i > body.inner.start {
@@ -142,7 +142,7 @@ fn backward(body: &Body<'_, '_>, from: usize, signs: &[&str]) -> usize {
     i
 }
 
-/// One past the operand that begins at `start`: a name or a number or brackets, with what is called or indexed after it.
+/// One past the operand that begins at `start`: a name, a number or brackets, with the calls and subscripts after it.
 fn operand_after(body: &Body<'_, '_>, start: usize) -> Option<usize> {
     let all = body.all;
     let mut i = start;

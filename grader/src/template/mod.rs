@@ -1,4 +1,4 @@
-//! The files of a new puzzle. They are a small puzzle that is in order, to be changed step by step into the one meant.
+//! The files of a new puzzle. They make up a small puzzle that passes every check, to be changed step by step.
 
 use diagnostic::{Failure, FailureKind};
 use puzzle::workbook::{Workbook, number_of};
@@ -6,44 +6,44 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What a new puzzle is called.
+/// The names of a new puzzle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// `51_my_puzzle`.
+    /// The name of its files, such as `51_my_puzzle`.
     pub stem: String,
-    /// "My puzzle".
+    /// The title, such as "My puzzle".
     pub title: String,
-    /// Of the `__global__` function.
+    /// The name of the `__global__` function.
     pub kernel: String,
 }
 
 impl Names {
-    /// The names of a puzzle; title and kernel follow from the stem where they are not given.
+    /// The names of a puzzle. If title or kernel is `None`, it is derived from the stem.
     ///
     /// # Errors
-    /// The stem is not of the form `NN_name`, or a name is not one that CUDA and TOML can take.
+    /// The stem does not have the form `NN_name`, or a name is not valid in CUDA and TOML.
     pub fn new(stem: &str, title: Option<&str>, kernel: Option<&str>) -> Result<Self, Failure> {
         let name = stem.split_once('_').map_or("", |(_, name)| name);
         let is_word = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if number_of(stem).is_none() || !is_word(name) {
             return Err(usage(
-                format!("`{stem}` is no name for a puzzle"),
-                "a number of two digits or more, and a name: 51_my_puzzle",
+                format!("`{stem}` is not a valid name for a puzzle"),
+                "a name is a number of two or more digits and a word, such as 51_my_puzzle",
             ));
         }
         let kernel = kernel.unwrap_or(name);
         if !is_word(kernel) || kernel.is_empty() || kernel.starts_with(|c: char| c.is_ascii_digit())
         {
             return Err(usage(
-                format!("`{kernel}` is no name for a kernel"),
-                "letters, digits and underscores, such as --kernel my_kernel",
+                format!("`{kernel}` is not a valid name for a kernel"),
+                "use letters, digits and underscores, as in --kernel my_kernel",
             ));
         }
         let title = title.map_or_else(|| title_of(name), |title| title.trim().to_owned());
         if title.is_empty() || title.contains(['"', '\\', '\n']) {
             return Err(usage(
-                format!("`{title}` is no title"),
-                "a few words, without quotes and backslashes",
+                format!("`{title}` is not a valid title"),
+                "use a few words, without quotes and backslashes",
             ));
         }
         Ok(Self { stem: stem.to_owned(), title, kernel: kernel.to_owned() })
@@ -61,7 +61,7 @@ impl Names {
     }
 }
 
-/// "My puzzle" of `my_puzzle`.
+/// The title for a name: "My puzzle" for `my_puzzle`.
 fn title_of(name: &str) -> String {
     let words = name.replace('_', " ");
     let mut letters = words.chars();
@@ -70,16 +70,16 @@ fn title_of(name: &str) -> String {
     })
 }
 
-/// Writes the five files of a puzzle, and its line in the book's summary; gives their paths. Never overwrites a file.
+/// Writes the five files of a puzzle, and its line in the book's summary; returns their paths. Never overwrites a file.
 ///
 /// # Errors
-/// The number is taken, one of the files is there already, or cannot be written.
+/// The number is taken, or one of the files exists already or cannot be written.
 pub fn write(workbook: &Workbook, names: &Names) -> Result<Vec<PathBuf>, Failure> {
     let number = number_of(&names.stem);
     if let Some(other) = workbook.puzzles().iter().find(|p| Some(p.number) == number) {
         let highest = workbook.puzzles().iter().map(|p| p.number).max().unwrap_or(0);
         return Err(usage(
-            format!("puzzle {} is there already: {}", other.number, other.stem),
+            format!("puzzle {} exists already: {}", other.number, other.stem),
             &format!("choose another number; {} is free", highest + 1),
         ));
     }
@@ -93,7 +93,7 @@ pub fn write(workbook: &Workbook, names: &Names) -> Result<Vec<PathBuf>, Failure
     ];
     if let Some((taken, _)) = files.iter().find(|(path, _)| workbook.root().join(path).exists()) {
         return Err(usage(
-            format!("{taken} is there already"),
+            format!("{taken} exists already"),
             "move it away, or choose another name",
         ));
     }
@@ -119,7 +119,7 @@ fn create(path: &Path, text: &str) -> std::io::Result<()> {
     OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
 }
 
-/// Writes a file anew, all of it or nothing.
+/// Replaces a file atomically.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let mut new = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
     new.write_all(text.as_bytes())?;
@@ -155,7 +155,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(
         FailureKind::Environment,
         title,
-        "the workbook's folders must be writable, with room on the disk",
+        "make the workbook's folders writable, and free some disk space",
     )
 }
 

@@ -291,11 +291,7 @@ impl Toolchain {
 pub fn cache_folder(env: &Env) -> Result<PathBuf, Failure> {
     env.cache_folder().ok_or_else(|| {
         let title = "there is no place for the grader's cache: HOME is not set";
-        Failure::new(
-            FailureKind::Environment,
-            title,
-            "set GRADER_CACHE to a folder that can be written",
-        )
+        Failure::new(FailureKind::Environment, title, "set GRADER_CACHE to a writable folder")
     })
 }
 

@@ -98,7 +98,7 @@ pub fn failure(messages: &[Message], main: &str, sources: &mut Sources<'_>) -> F
             severity: Severity::Error,
             title: format!("and {more} more error{}", if more == 1 { "" } else { "s" }),
             source: None,
-            help: vec!["mend the first one first: others often follow from it".into()],
+            help: vec!["fix the first one first: it often causes the others".into()],
         });
     }
     diagnostics.extend(warnings(messages, main, sources));
@@ -151,17 +151,17 @@ fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagn
     if title == "expected a \";\"" {
         // It is missed when the next line begins; the place to mend is the end of the line before.
         if let Some(before) = end_of_line_before(text, &all, &span) {
-            marks.push(Mark { span: span.clone(), label: "noticed here".into() });
+            marks.push(Mark { span: span.clone(), label: "detected here".into() });
             (span, label) = (before, "a semicolon is missing after this".into());
         }
     }
     if message.number == Some(174)
         && let Some((brackets, last)) = comma_subscript(&all, &span)
     {
-        label = format!("of these indices only the last one, `{}`, counts", &text[last]);
+        label = format!("only the last of these indices, `{}`, is used", &text[last]);
         span = brackets;
         advice.push(
-            "C++ has no index with commas: compute one index, as in `x[(b * H + h) * W + w]`"
+            "C++ has no multidimensional index: compute one index, as in `x[(b * H + h) * W + w]`"
                 .into(),
         );
     } else if let Some(name) = undefined(&title) {
@@ -238,7 +238,8 @@ fn explain_undefined(
         let line = text[..all[declared].span.start].matches('\n').count() + 1;
         return if all[declared].span.start < span.start {
             format!(
-                "the `{name}` of line {line} lives only in its own loop, block or function: declare it before that block"
+                "the `{name}` of line {line} exists only in its own loop, block or function: \
+                 declare it before that block"
             )
         } else {
             format!(
@@ -251,7 +252,7 @@ fn explain_undefined(
     match nearest(name, words.chain(BUILT_IN.iter().copied())) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!(
-            "declare it before it is used, as in `int {name} = ...;`, or is there another name for it?"
+            "declare it before you use it, as in `int {name} = ...;`, or check the spelling"
         ),
     }
 }
@@ -291,7 +292,7 @@ fn explain_missing_header(title: &str, headers: &[String]) -> Vec<String> {
     let meant = nearest(name, headers.iter().map(String::as_str));
     let found = meant.map(|meant| format!("did you mean `{meant}`?"));
     let where_from =
-        "headers are looked for beside the file and in kernels/include; CUDA's need no folder"
+        "the compiler looks for headers beside the file and in kernels/include; CUDA's headers need no folder"
             .to_owned();
     found.into_iter().chain([where_from]).collect()
 }
@@ -316,7 +317,7 @@ fn macro_with_semicolon<'t>(text: &'t str, line: &str) -> Option<&'t str> {
 fn explain_assignment(all: &[Token<'_>], span: &Range<usize>) -> String {
     let name = all.iter().find(|t| t.span.start == span.start).map_or("", |t| t.text);
     if matches!(name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim") {
-        return format!("`{name}` is given by the launch: a kernel can only read it");
+        return format!("`{name}` is set by the launch: a kernel can only read it");
     }
     let constant = declaration(all, name).is_some_and(|at| {
         let start = all[..at]
@@ -335,7 +336,8 @@ fn explain_assignment(all: &[Token<'_>], span: &Range<usize>) -> String {
 /// What to do about an array whose size is a variable.
 fn constant_size(title: &str, line: &str) -> Option<String> {
     let advice = if line.contains("__shared__") {
-        "use a constant, `constexpr int TILE = 16;`; memory whose size the launch gives is `extern __shared__ float tile[];`"
+        "use a constant, `constexpr int TILE = 16;`; for a size that the launch sets, write \
+         `extern __shared__ float tile[];`"
     } else {
         "use a constant, as in `constexpr int N = 16;`"
     };

@@ -136,10 +136,10 @@ impl Finder<'_> {
                     let title = format!("{origin} names {}, but {reason}", path.display());
                     let help = match origin {
                         Origin::Option => {
-                            "give the path of nvcc itself, or leave --nvcc out to let the grader look"
+                            "give the path of nvcc itself, or omit --nvcc to let the grader search"
                         }
                         _ => {
-                            "set NVCC to the path of nvcc itself, or unset it to let the grader look"
+                            "set NVCC to the path of nvcc itself, or unset it to let the grader search"
                         }
                     };
                     return Err(Failure::new(FailureKind::Environment, title, help));
@@ -204,7 +204,7 @@ impl Finder<'_> {
             return Err("there is no such file".into());
         }
         if !is_program(path) {
-            return Err("it is no program that can be run".into());
+            return Err("it is not an executable program".into());
         }
         let key = Key::of("nvcc version", [identity(path).as_slice()]);
         let known =
@@ -215,7 +215,7 @@ impl Finder<'_> {
         };
         if version < OLDEST {
             return Err(format!(
-                "it is version {version}; the oldest that does is {}.{}",
+                "it is version {version}; the oldest supported version is {}.{}",
                 OLDEST.major, OLDEST.minor
             ));
         }
@@ -337,11 +337,11 @@ mod tests {
         machine.nvcc("bin", "13.0"); // never fallen back to
         let other = program(&machine.dir.path().join("other"), "#!/bin/sh\necho gcc 12\n");
         let text = machine.dir.path().join("text");
-        fs::write(&text, "no program").unwrap();
+        fs::write(&text, "not an executable").unwrap();
         let old = machine.nvcc("old", "10.2");
         for (path, says) in [
             (machine.dir.path().join("nothing"), "no such file"),
-            (text, "no program"),
+            (text, "not an executable"),
             (other, "does not answer"),
             (old, "10.2.88; the oldest that does is 11.0"),
         ] {

@@ -148,7 +148,7 @@ impl NvccFrontEnd {
             let said = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("nothing").trim();
             (
                 format!("nvcc does not work here; it says: {said}"),
-                "`grader doctor` shows what is installed; another nvcc can be named with --nvcc"
+                "`grader doctor` shows what is installed; to use another nvcc, pass --nvcc"
                     .to_owned(),
             )
         };
@@ -287,7 +287,8 @@ impl NvccFrontEnd {
                 "nvcc {} cannot make machine code for this GPU (sm_{sm})",
                 self.nvcc.version
             );
-            let help = "run on the virtual machine (--backend vm), or name an nvcc that knows this GPU with --nvcc";
+            let help = "run on the virtual machine (--backend vm), or choose an nvcc that supports \
+                this GPU with --nvcc";
             return Err(Failure::new(FailureKind::Environment, title, help));
         }
         match parse(&text)
@@ -313,14 +314,14 @@ fn no_scratch(error: &std::io::Error) -> Failure {
     Failure::new(
         FailureKind::Environment,
         title,
-        "free some room there, or set TMPDIR to another folder",
+        "free some space there, or set TMPDIR to another folder",
     )
 }
 
 /// What stops nvcc on any file, and what to do then.
 fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
     let no_host = (
-        "nvcc needs a C++ compiler on this machine, and there is none",
+        "nvcc needs a C++ compiler, and this machine has none",
         "install one: `sudo apt install g++` (Debian, Ubuntu), `sudo dnf install gcc-c++` (Fedora), \
          `sudo pacman -S gcc` (Arch)",
     );
@@ -329,7 +330,7 @@ fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
             "No space left on device",
             (
                 "the disk is full",
-                "free some room in the folder for temporary files, or set TMPDIR to another folder",
+                "free some space in the folder for temporary files, or set TMPDIR to another folder",
             ),
         ),
         ("Failed to preprocess host compiler properties", no_host),
@@ -340,22 +341,22 @@ fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
         (
             "cicc: not found",
             (
-                "this nvcc is not complete: its compiler proper (cicc) is missing",
-                "install the whole CUDA toolkit, or name another nvcc with --nvcc",
+                "this nvcc is incomplete: its compiler, cicc, is missing",
+                "install the complete CUDA toolkit, or choose another nvcc with --nvcc",
             ),
         ),
         (
             " cuda_runtime.h: No such file",
             (
-                "this nvcc is not complete: cuda_runtime.h is missing",
-                "install the whole CUDA toolkit, or name another nvcc with --nvcc",
+                "this nvcc is incomplete: cuda_runtime.h is missing",
+                "install the complete CUDA toolkit, or choose another nvcc with --nvcc",
             ),
         ),
         (
             "Unsupported gpu architecture",
             (
                 "this nvcc cannot compile for the architecture that the grader uses",
-                "install CUDA 11 to 13, or name another nvcc with --nvcc",
+                "install CUDA 11 to 13, or choose another nvcc with --nvcc",
             ),
         ),
         (
@@ -473,10 +474,10 @@ mod tests {
                 "<built-in>: fatal error: when writing output to /t/x.ii: No space left on device",
                 "disk is full",
             ),
-            ("sh: 1: cicc: not found", "not complete"),
+            ("sh: 1: cicc: not found", "incomplete"),
             (
                 "<command-line>: fatal error: cuda_runtime.h: No such file or directory",
-                "not complete",
+                "incomplete",
             ),
             ("nvcc fatal   : Unsupported gpu architecture 'sm_75'", "architecture"),
             ("k.cu(1): catastrophic error: out of memory", "out of memory"),

@@ -52,17 +52,11 @@ const RULES: &[Rule] = &[
     rule_for_line(
         &["expected a statement"],
         &["else"],
-        "several statements between `if` and `else` need { } around them",
+        "put { } around several statements between `if` and `else`",
     ),
-    rule(&["expected a \"}\""], "a { is opened that is never closed: add the missing }"),
-    rule(
-        &["expected a \")\""],
-        "a ( is opened that is not closed: count the brackets of this expression",
-    ),
-    rule(
-        &["expected a \"]\""],
-        "a [ is opened that is not closed: count the brackets of this expression",
-    ),
+    rule(&["expected a \"}\""], "a { is never closed: add the missing }"),
+    rule(&["expected a \")\""], "a ( is never closed: count the brackets of this expression"),
+    rule(&["expected a \"]\""], "a [ is never closed: count the brackets of this expression"),
     rule_for_line(
         &["expected a declaration"],
         &["}"],
@@ -90,18 +84,19 @@ const RULES: &[Rule] = &[
         &["operand of \"*\" must be a pointer"],
         "C++ has no operator ** for powers: multiply, or call powf(x, y)",
     ),
-    rule(&["multicharacter character literal"], "text stands in double quotes: \"ab\""),
+    rule(&["multicharacter character literal"], "write text in double quotes: \"ab\""),
     // Characters and the preprocessor.
     rule(
         &["extended character"],
-        "this sign only looks like the right one (text copied from a web page or a PDF has such signs): type it again",
+        "this character only looks like the one that C++ needs (text copied from a web page or a \
+         PDF has such characters): type it again",
     ),
     rule(&["unterminated #if"], "every #if needs an #endif"),
     rule(
         &["user-defined literal operator not found"],
-        "a float is written `1.0f`, a double `1.0`, a whole number `1`",
+        "write a float as `1.0f`, a double as `1.0` and an integer as `1`",
     ),
-    rule(&["extra text after expected end of number"], "a number has one point: `1.0f`"),
+    rule(&["extra text after expected end of number"], "a number has one decimal point: `1.0f`"),
     // Types.
     rule(
         &["argument of type \"const ", "is incompatible with parameter of type"],
@@ -113,11 +108,11 @@ const RULES: &[Rule] = &[
     ),
     rule(
         &["a value of type", "(*)", "cannot be"],
-        "an array of arrays is no plain pointer: write `&t[0][0]` for its first element",
+        "an array of arrays is not a plain pointer: write `&t[0][0]` for its first element",
     ),
     rule(
         &["a value of type", "*\"", "cannot be"],
-        "an address and a value are mixed up, or two kinds of addresses: write `p[i]` for the element",
+        "this mixes an address and a value, or two kinds of addresses: write `p[i]` for the element",
     ),
     rule(
         &["too few arguments in function call"],
@@ -146,11 +141,12 @@ const RULES: &[Rule] = &[
     ),
     rule(
         &["expression must have pointer-to-object type"],
-        "only arrays and pointers can be indexed, and this is a single value already: a tensor is passed as one flat array with one index",
+        "only arrays and pointers can be indexed, and this is a single value already: a tensor is \
+         one flat array with one index",
     ),
     rule(
         &["expression must have integral or unscoped enum type"],
-        "indices and the operators % & | ^ << >> need whole numbers: this is a float or a pointer",
+        "indices and the operators % & | ^ << >> need integers: this is a float or a pointer",
     ),
     rule(
         &["has already been declared in the current scope"],
@@ -160,9 +156,9 @@ const RULES: &[Rule] = &[
         &["has already been defined"],
         "there are two definitions of the same name: remove or rename one",
     ),
-    rule(&["class \"dim3\" has no member"], "the members are called x, y and z, in small letters"),
-    rule(&["class \"uint3\" has no member"], "the members are called x, y and z, in small letters"),
-    rule(&["operator -> or ->* applied to"], "use `.` instead of `->`: this is no pointer"),
+    rule(&["class \"dim3\" has no member"], "the members are called x, y and z, in lower case"),
+    rule(&["class \"uint3\" has no member"], "the members are called x, y and z, in lower case"),
+    rule(&["operator -> or ->* applied to"], "use `.` instead of `->`: this is not a pointer"),
     rule(
         &["expression must have class type but it has type", "*\""],
         "a pointer has no members: index it first, `p[i]`",
@@ -185,11 +181,11 @@ const RULES: &[Rule] = &[
     ),
     rule(
         &["explicit type is missing"],
-        "write the type of the result in front of the name: `void` for a kernel",
+        "write the return type in front of the name: `void` for a kernel",
     ),
     rule(
         &["a __global__ function call must be configured"],
-        "a kernel cannot be called like a function: what kernels call is declared `__device__`",
+        "a kernel cannot be called like a function: declare a function that kernels call as `__device__`",
     ),
     rule(
         &["kernel launch from __device__ or __global__ functions"],
@@ -209,7 +205,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         &["address of a host variable"],
-        "this lives in the CPU's memory: a kernel sees only what it is passed",
+        "this is in the CPU's memory: a kernel can access only its arguments and GPU memory",
     ),
     rule(
         &["__device__ annotation on lambda requires"],
@@ -222,7 +218,7 @@ const RULES: &[Rule] = &[
     ),
     rule(
         &["excessive recursion at instantiation"],
-        "the template needs itself without end: give it a specialisation that stops",
+        "the template instantiates itself without end: add a specialisation that ends the recursion",
     ),
     // The C++ library.
     rule(
@@ -240,7 +236,7 @@ const RULES: &[Rule] = &[
     // Warnings.
     rule(
         &["missing return statement at end of non-void function"],
-        "add the `return`: what the caller gets is anything",
+        "add the `return`: without it, the caller gets an undefined value",
     ),
     rule(
         &["is used before its value is set"],
@@ -250,14 +246,14 @@ const RULES: &[Rule] = &[
         &["pointless comparison of unsigned integer with zero"],
         "an unsigned number is never negative: use `int` for indices that may go below 0",
     ),
-    rule(&["division by zero"], "whole numbers divided by 0 give anything"),
+    rule(&["division by zero"], "an integer division by 0 has no defined result"),
     rule_for_line(
         &["expression has no effect"],
         &["__syncthreads"],
         "a call needs brackets: `__syncthreads();`",
     ),
     rule_for_line(&["expression has no effect"], &["=="], "`==` compares; `=` assigns"),
-    rule(&["expression has no effect"], "its value is computed and thrown away"),
+    rule(&["expression has no effect"], "its value is computed and discarded"),
 ];
 
 /// Headers and advice for names that are known, but not to the compiler.
@@ -287,8 +283,8 @@ pub fn known_name(name: &str) -> Option<&'static str> {
             "the barrier is called __syncthreads()"
         }
         _ if name.starts_with("__reduce_") && name.ends_with("_sync") => {
-            "only GPUs from compute capability 8.0 on have it, and puzzles are compiled for all from 7.5 on: \
-             five steps of `__shfl_xor_sync` do the same"
+            "only GPUs of compute capability 8.0 or higher have it, and puzzles are compiled for \
+             7.5: five steps of `__shfl_xor_sync` do the same"
         }
         _ => return None,
     };

@@ -77,7 +77,7 @@ fn check_platform(os: &str, arch: &str) -> Result<(), Failure> {
     Err(Failure::new(
         FailureKind::Environment,
         format!("no nvcc was found, and there is none to download for {os} on {arch}"),
-        "use Linux on x86-64 or 64-bit Arm (WSL and containers will do), or name an nvcc with --nvcc",
+        "use Linux on x86-64 or 64-bit Arm (WSL and containers work), or choose an nvcc with --nvcc",
     ))
 }
 
@@ -90,7 +90,7 @@ fn lock(path: &Path) -> Result<File, Failure> {
             let wait =
                 Progress::spinner("another grader is installing the compiler: waiting for it");
             file.lock().map_err(|e| cannot_write(path, &e))?;
-            wait.finish("the other grader is done");
+            wait.finish("the other grader has finished");
             Ok(file)
         }
         Err(TryLockError::Error(e)) => Err(cannot_write(path, &e)),
@@ -102,9 +102,10 @@ fn find_pip(env: &Env) -> Result<PathBuf, Failure> {
     let Some(python) = ["python3", "python"].iter().find_map(|name| env.find_program(name)) else {
         return Err(Failure::new(
             FailureKind::Environment,
-            "no nvcc was found, and to download it the grader needs Python 3 with pip: there is no python3",
-            "install both (Debian, Ubuntu: `sudo apt install python3-pip`; Fedora: `sudo dnf install python3-pip`), \
-             or name an nvcc with --nvcc",
+            "no nvcc was found, and the grader cannot download it: it needs Python 3 with pip, and \
+             there is no python3",
+            "install both (Debian, Ubuntu: `sudo apt install python3-pip`; Fedora: `sudo dnf \
+             install python3-pip`), or choose an nvcc with --nvcc",
         ));
     };
     let mut command = env.command(&python);
@@ -114,11 +115,11 @@ fn find_pip(env: &Env) -> Result<PathBuf, Failure> {
         _ => Err(Failure::new(
             FailureKind::Environment,
             format!(
-                "no nvcc was found, and to download it the grader needs pip, which {} lacks",
+                "no nvcc was found, and the grader cannot download it: it needs pip, which {} lacks",
                 python.display()
             ),
-            "install it (Debian, Ubuntu: `sudo apt install python3-pip`; Fedora: `sudo dnf install python3-pip`; \
-             elsewhere: `python3 -m ensurepip`), or name an nvcc with --nvcc",
+            "install it (Debian, Ubuntu: `sudo apt install python3-pip`; Fedora: `sudo dnf install \
+             python3-pip`; elsewhere: `python3 -m ensurepip`), or choose an nvcc with --nvcc",
         )),
     }
 }
@@ -160,7 +161,7 @@ fn pip(env: &Env, python: &Path, staging: &Path) -> Result<(), Failure> {
 }
 
 const RETRY: &str =
-    "run the command again: what was downloaded is kept; or name an nvcc with --nvcc";
+    "run the command again: what was downloaded is kept; or choose an nvcc with --nvcc";
 
 /// What pip's last words mean, with the help that fits.
 fn explain(finished: &Finished, staging: &Path) -> Failure {
@@ -174,19 +175,19 @@ fn explain(finished: &Finished, staging: &Path) -> Failure {
     if says(&["No space left", "Disk quota exceeded"]) {
         let what = format!("the disk is full at {}", staging.display());
         let help = format!(
-            "make {} MB of room, or set GRADER_CACHE to a folder on another disk",
+            "free {} MB, or set GRADER_CACHE to a folder on another disk",
             DOWNLOAD_MB + INSTALLED_MB
         );
         return fail(&what, &help);
     }
     if says(&["Permission denied", "Read-only file system"]) {
-        let what = format!("{} cannot be written", staging.display());
+        let what = format!("cannot write to {}", staging.display());
         return fail(&what, "set GRADER_CACHE to a folder that you can write");
     }
     if says(&["HASHES", "hashes"]) {
         return fail(
-            "a download is not the file that the grader expects",
-            "try again; if that does not help, a proxy or mirror between you and PyPI changes files: use another",
+            "a downloaded file is not the one that the grader expects",
+            "try again; if that does not help, a proxy or mirror between you and PyPI changes files: use another one",
         );
     }
     if says(&[
@@ -204,15 +205,15 @@ fn explain(finished: &Finished, staging: &Path) -> Failure {
     ]) {
         return fail(
             "PyPI cannot be reached",
-            "check the network (behind a proxy: set https_proxy) and run the command again: what was downloaded is \
-             kept; or name an nvcc with --nvcc",
+            "check the network (behind a proxy: set https_proxy) and run the command again: what \
+             was downloaded is kept; or choose an nvcc with --nvcc",
         );
     }
     if says(&["No matching distribution", "Could not find a version"]) {
         return fail(
             "pip finds no such wheel",
-            "without a network this is what pip says of everything: check it; else a newer pip may help: \
-             `python3 -m pip install --upgrade pip`",
+            "pip also says this when there is no network: check the network first; then try a \
+             newer pip: `python3 -m pip install --upgrade pip`",
         );
     }
     let last =
@@ -224,7 +225,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::new(
         FailureKind::Environment,
         format!("cannot write {}: {error}", path.display()),
-        "set GRADER_CACHE to a folder that you can write, on a disk with 400 MB of room",
+        "set GRADER_CACHE to a folder that you can write, on a disk with 400 MB of free space",
     )
 }
 
@@ -322,7 +323,7 @@ mod tests {
             say("NewConnectionError(...): Temporary failure in name resolution")
                 .contains("cannot be reached")
         );
-        assert!(say("THESE PACKAGES DO NOT MATCH THE HASHES").contains("not the file"));
+        assert!(say("THESE PACKAGES DO NOT MATCH THE HASHES").contains("not the one"));
         assert!(say("No matching distribution found for nvidia-nvvm").contains("no such wheel"));
         assert!(say("something new").ends_with("ERROR: something new"));
     }

@@ -1,9 +1,9 @@
-//! What the functions take and give, as C has it.
+//! The C types of arguments and results.
 
 use crate::error::CudaError;
 use std::ffi::{c_char, c_int};
 
-/// Blocks or threads in x, y, z.
+/// The numbers of blocks or threads in x, y and z.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dim3 {
@@ -12,7 +12,10 @@ pub struct Dim3 {
     pub z: u32,
 }
 
-/// Stores a result through a pointer of the program's.
+/// Stores a result through a pointer of the program.
+///
+/// # Safety
+/// `to` is null or valid for writes.
 ///
 /// # Safety
 /// `to` is null or may be written.
@@ -37,7 +40,7 @@ pub unsafe fn string(text: *const c_char) -> String {
     unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// A stream or an event.
+/// The handle of a stream or an event.
 pub type HandleValue = u64;
-/// `cudaMemcpyKind`.
+/// The C type `cudaMemcpyKind`.
 pub type Kind = c_int;

@@ -1,4 +1,4 @@
-//! The device: which one it is, what it can do, waiting for it.
+//! Functions about the device: its choice, its properties, waiting for it.
 
 use super::c::put;
 use super::table::table;
@@ -31,7 +31,7 @@ table![
     cudaProfilerStop,
 ];
 
-/// The CUDA version that this library follows: 13.0.
+/// The CUDA version that this library implements: 13.0.
 const VERSION: c_int = 13_000;
 
 /// # Safety
@@ -111,7 +111,7 @@ struct DeviceProp {
     multi_processor_count: c_int,
     integrated: c_int,
     can_map_host_memory: c_int,
-    /// From `maxTexture1D` to `maxSurfaceCubemapLayered`.
+    /// The fields from `maxTexture1D` to `maxSurfaceCubemapLayered`.
     textures: [c_int; 39],
     surface_alignment: usize,
     concurrent_kernels: c_int,
@@ -143,7 +143,7 @@ struct DeviceProp {
     max_blocks_per_multiprocessor: c_int,
     access_policy: c_int,
     reserved_shared: usize,
-    /// From `hostRegisterSupported` to `hostNumaMultinodeIpcSupported`, then `reserved`.
+    /// The fields from `hostRegisterSupported` to `hostNumaMultinodeIpcSupported`, then `reserved`.
     rest: [c_int; 20 + 56],
 }
 
@@ -205,7 +205,8 @@ unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: c_int)
     })
 }
 
-/// The value of a `cudaDeviceAttr`; 0 for what the virtual device has not; None for what CUDA does not know.
+/// The value of a `cudaDeviceAttr`; 0 for a feature that the virtual device lacks; `None` for a code that CUDA does not
+/// have.
 fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
     let limits = Limits::of(known.capability);
     Some(match which {

@@ -1,4 +1,4 @@
-//! Error handling.
+//! Functions about errors.
 
 use super::table::table;
 use crate::client::{last_error, take_last_error};
@@ -27,7 +27,7 @@ extern "C" fn cudaGetErrorName(code: u32) -> *const c_char {
     text(code, "cudaSuccess", CudaError(code).name())
 }
 
-/// A C string that lives for ever. CUDA has some hundred codes, so what is leaked is little and bounded.
+/// The name or text as a C string with static lifetime. CUDA has about a hundred codes, so little memory is leaked.
 fn text(code: u32, success: &str, known: Option<&str>) -> *const c_char {
     use std::collections::BTreeMap;
     use std::ffi::CString;

@@ -1,4 +1,4 @@
-//! Launches, and what a program may ask and say about kernels.
+//! Launches, and functions about kernels.
 
 use super::c::{Dim3, put};
 use super::table::table;
@@ -22,11 +22,11 @@ table![
     cudaOccupancyAvailableDynamicSMemPerBlock,
 ];
 
-/// Dynamic shared memory that a kernel gets without asking for more.
+/// The dynamic shared memory in bytes that a kernel can use without opting in to more.
 const WITHOUT_OPT_IN: u64 = 48 << 10;
 const MAX_THREADS: u32 = ptxvm::MAX_THREADS;
 
-/// A kernel that the program names by the address of its host side.
+/// A kernel that the program names by the address of its host function.
 struct Named {
     module: u64,
     name: String,
@@ -69,7 +69,7 @@ unsafe fn launch(
             return Err(CudaError::NOT_SUPPORTED);
         }
         if !limits::possible([grid.x, grid.y, grid.z], [block.x, block.y, block.z]) {
-            // "invalid argument" alone would not tell which.
+            // "invalid argument" alone would not say which one.
             complain(&format!(
                 "a launch of {} x {} x {} blocks of {} x {} x {} threads cannot start: {}",
                 grid.x,
@@ -117,7 +117,7 @@ unsafe fn launch(
         client.clock = launched.clock;
         client.print_later(launched.printed.as_bytes());
         match launched.fault {
-            // A GPU tells at the next call that waits for it, and at every call after that.
+            // A GPU reports it at the next call that waits for it, and at every call after that.
             Some(fault) => client.fail_later(fault),
             None => client.fetch_managed()?,
         }
@@ -164,7 +164,7 @@ unsafe extern "C" fn cudaLaunchCooperativeKernel(
     unsafe { launch(host, grid, block, args, shared, true) }
 }
 
-/// `cudaLaunchConfig_t`.
+/// The C type `cudaLaunchConfig_t`.
 #[repr(C)]
 struct Config {
     grid: Dim3,
@@ -175,7 +175,7 @@ struct Config {
     count: c_uint,
 }
 
-/// `cudaLaunchAttribute`: 64 bytes of value, after an identifier padded to 8.
+/// The C type `cudaLaunchAttribute`: a value of 64 bytes, after an identifier padded to 8.
 #[repr(C)]
 struct Attribute {
     id: c_uint,
@@ -202,7 +202,7 @@ unsafe extern "C" fn cudaLaunchKernelExC(
             let attribute = &*attributes.add(index);
             match attribute.id {
                 ATTRIBUTE_COOPERATIVE => cooperative = attribute.value[0] != 0,
-                // What only asks for more speed changes no result; clusters would.
+                // Attributes that only affect speed change no result, but clusters would.
                 4 | 5 => {
                     complain("launches with thread block clusters are not supported");
                     return enter(|_| Err(CudaError::NOT_SUPPORTED));
@@ -239,7 +239,7 @@ extern "C" fn cudaFuncSetAttribute(host: *const c_void, attribute: c_int, value:
     })
 }
 
-/// `cudaFuncAttributes` of CUDA 13.
+/// The C type `cudaFuncAttributes` of CUDA 13.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {

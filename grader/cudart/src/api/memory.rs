@@ -1,4 +1,4 @@
-//! Memory of the device and memory that both sides use; copies and fills.
+//! Device memory, and memory that host and device share; copies and fills.
 
 use super::c::{Kind, put};
 use super::table::table;
@@ -36,7 +36,7 @@ table![
     cudaMemAdvise,
 ];
 
-/// Rows of `cudaMallocPitch` begin at multiples of this.
+/// The rows of `cudaMallocPitch` begin at multiples of this.
 const PITCH: u64 = 512;
 
 fn alloc(client: &mut Client, bytes: u64) -> Result<u64, CudaError> {
@@ -53,7 +53,7 @@ fn free(client: &mut Client, address: u64) -> Result<(), CudaError> {
         return Ok(());
     }
     if client.allocations.contains_key(&address) {
-        // The device knows which of them are variables, and keeps those.
+        // The device knows which of them are variables, and does not free those.
         Device::free(client, address)?;
         client.allocations.remove(&address);
         return Ok(());
@@ -73,7 +73,7 @@ unsafe extern "C" fn cudaMalloc(to: *mut u64, bytes: usize) -> u32 {
     })
 }
 
-/// Waits for the device, as CUDA does.
+/// Frees device memory, after waiting for the device as CUDA does.
 #[unsafe(no_mangle)]
 extern "C" fn cudaFree(address: u64) -> u32 {
     enter(|client| {
@@ -113,7 +113,7 @@ unsafe extern "C" fn cudaMallocPitch(
     })
 }
 
-/// `cudaMemAttachGlobal` and `cudaMemAttachHost`: one of them must be chosen.
+/// The flags `cudaMemAttachGlobal` and `cudaMemAttachHost`, exactly one of which must be set.
 const ATTACH: [c_uint; 2] = [1, 2];
 
 #[unsafe(no_mangle)]
@@ -138,7 +138,7 @@ unsafe extern "C" fn cudaMallocHost(to: *mut u64, bytes: usize) -> u32 {
     unsafe { cudaHostAlloc(to, bytes, 0) }
 }
 
-/// All of `cudaHostAllocPortable`, `...Mapped` and `...WriteCombined`.
+/// All of the flags `cudaHostAllocPortable`, `...Mapped` and `...WriteCombined`.
 const HOST_ALLOC_FLAGS: c_uint = 7;
 
 #[unsafe(no_mangle)]
@@ -189,7 +189,7 @@ unsafe extern "C" fn cudaHostGetFlags(to: *mut c_uint, host: u64) -> u32 {
 
 const REGISTER_MAPPED: c_uint = 2;
 
-/// Pages that are pinned for faster copies need nothing here. To map them for kernels is not supported.
+/// Pins pages for faster copies, which needs nothing here. Mapping them for kernels is not supported.
 #[unsafe(no_mangle)]
 extern "C" fn cudaHostRegister(_host: u64, _bytes: usize, flags: c_uint) -> u32 {
     if flags & REGISTER_MAPPED != 0 {
@@ -203,14 +203,17 @@ extern "C" fn cudaHostUnregister(_host: u64) -> u32 {
     enter(|_| Ok(()))
 }
 
-/// `cudaMemcpyKind`s that name both sides.
+/// Values of `cudaMemcpyKind` that name both sides.
 const HOST_TO_HOST: Kind = 0;
 pub(super) const HOST_TO_DEVICE: Kind = 1;
 pub(super) const DEVICE_TO_HOST: Kind = 2;
 pub(super) const DEVICE_TO_DEVICE: Kind = 3;
 pub(super) const DEFAULT: Kind = 4;
 
-/// Copies `bytes` bytes between any two places.
+/// Copies `bytes` bytes between any two addresses.
+///
+/// # Safety
+/// An address that is not in device memory is valid for this many bytes of the program.
 ///
 /// # Safety
 /// What is not device memory is valid for so many bytes of the program's.
@@ -221,7 +224,7 @@ pub(super) unsafe fn copy(
     bytes: u64,
     kind: Kind,
 ) -> Result<(), CudaError> {
-    // An H200 does not look at the rest of it.
+    // An H200 does not check the other arguments.
     if bytes == 0 {
         return Ok(());
     }
@@ -235,7 +238,7 @@ pub(super) unsafe fn copy(
         HOST_TO_DEVICE => fits(sides.0, true) && fits(sides.1, false),
         DEVICE_TO_HOST => fits(sides.0, false) && fits(sides.1, true),
         DEVICE_TO_DEVICE => fits(sides.0, true) && fits(sides.1, true),
-        // An H200 takes device memory for a copy between hosts as well: with unified addressing the addresses tell.
+        // An H200 also accepts device memory for a copy between hosts: with unified addressing, the addresses show where it is.
         HOST_TO_HOST | DEFAULT => true,
         _ => return Err(CudaError::INVALID_MEMCPY_DIRECTION),
     };
@@ -260,7 +263,10 @@ pub(super) unsafe fn copy(
     })
 }
 
-/// `devices`: does `to`, does `from` lie on the device?
+/// Copies a piece. `devices` says whether `to` and `from` are in device memory.
+///
+/// # Safety
+/// As for `copy`.
 ///
 /// # Safety
 /// As for `copy`.
@@ -386,6 +392,8 @@ unsafe extern "C" fn cudaMemcpy2DAsync(
 }
 
 /// # Safety
+/// An address that is not in device memory is valid for this many bytes of the program.
+/// # Safety
 /// What is not device memory is valid for so many bytes of the program's.
 unsafe fn fill(
     client: &mut Client,
@@ -463,10 +471,10 @@ unsafe extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> u32 
     })
 }
 
-/// `cudaPointerAttributes` of CUDA 13.
+/// The C type `cudaPointerAttributes` of CUDA 13.
 #[repr(C)]
 struct PointerAttributes {
-    /// `cudaMemoryType`: 0 unregistered, 1 host, 2 device, 3 managed.
+    /// The `cudaMemoryType`: 0 unregistered, 1 host, 2 device, 3 managed.
     kind: c_int,
     device: c_int,
     device_pointer: u64,
@@ -496,7 +504,7 @@ unsafe extern "C" fn cudaPointerGetAttributes(
     })
 }
 
-/// Advice about where pages shall lie changes no result.
+/// Accepts advice about the place of pages, which changes no result.
 #[unsafe(no_mangle)]
 extern "C" fn cudaMemPrefetchAsync() -> u32 {
     enter(|_| Ok(()))

@@ -1,7 +1,7 @@
-//! The functions that programs call. Each does what the CUDA Runtime API says of it; all return a `cudaError_t`.
+//! The functions that programs call. Each does what the CUDA Runtime API specifies; all return a `cudaError_t`.
 //!
-//! These files speak C: they read and write through the program's pointers. A pointer that is wrong there crashes the
-//! program, as it would with NVIDIA's library.
+//! These files have a C interface: they read and write through the program's pointers. An invalid pointer there crashes
+//! the program, as it would with NVIDIA's library.
 #![allow(unsafe_code)]
 #![allow(non_snake_case, reason = "the names are CUDA's")]
 #![allow(clippy::missing_safety_doc, reason = "as in the CUDA Runtime API")]
@@ -19,7 +19,7 @@ mod table;
 mod tests;
 mod unsupported;
 
-/// Addresses of all functions, so that the linker keeps them for the programs that will ask for them by name.
+/// The addresses of all functions, so that the linker keeps them for programs that look them up by name.
 pub fn exported() -> usize {
     let all = [
         device::TABLE,

@@ -1,4 +1,4 @@
-//! What the code that nvcc adds to a program calls before `main`, and around each `<<<>>>`.
+//! The functions that nvcc's code calls before `main`, and around each `<<<>>>`.
 
 use super::c::{Dim3, put, string};
 use super::table::table;
@@ -21,7 +21,7 @@ table![
     __cudaGetKernel,
 ];
 
-/// What nvcc puts into the section `.nvFatBinSegment`.
+/// The contents of the section `.nvFatBinSegment` that nvcc generates.
 #[repr(C)]
 struct Wrapper {
     magic: u32,
@@ -32,7 +32,7 @@ struct Wrapper {
 
 const WRAPPER_MAGIC: u32 = 0x4662_43B1;
 
-/// Registers a fat binary. The handle is 1 + its number.
+/// Registers a fat binary. The handle is its number plus 1.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cudaRegisterFatBinary(wrapper: *const Wrapper) -> usize {
     // SAFETY: nvcc's code passes the address of such a wrapper, whose container begins with a header that has its length.
@@ -99,14 +99,14 @@ unsafe extern "C" fn __cudaRegisterManagedVar(
     registry().add_managed(pointer as usize, handle.wrapping_sub(1), name, size);
 }
 
-/// Makes the `__managed__` variables of a module usable; nvcc's code calls it before their first use.
+/// Initialises the `__managed__` variables of a module; nvcc's code calls it before their first use.
 #[unsafe(no_mangle)]
 extern "C" fn __cudaInitModule(handle: usize) -> c_char {
     let code = enter(|client| client.module(handle.wrapping_sub(1)).map(|_| ()));
     c_char::from(code == SUCCESS)
 }
 
-/// Grid, block, dynamic shared memory in bytes, stream.
+/// The grid, the block, the dynamic shared memory in bytes and the stream of a launch.
 type Configuration = (Dim3, Dim3, usize, u64);
 
 thread_local! {
@@ -144,7 +144,7 @@ unsafe extern "C" fn __cudaPopCallConfiguration(
     stored.err().map_or(SUCCESS, |error| error.0)
 }
 
-/// The handle of a kernel is the address of its host side.
+/// The handle of a kernel, which is the address of its host function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cudaGetKernel(handle: *mut usize, host: *const c_void) -> u32 {
     // SAFETY: nvcc's code passes the address of a variable.

@@ -1,4 +1,4 @@
-//! Streams and events. Work is done when it is issued, so there is nothing to wait for; only order and errors are kept.
+//! Streams and events. Work is done when it is issued, so nothing ever waits; only order and errors are kept.
 
 use super::c::{HandleValue, put};
 use super::table::table;
@@ -28,7 +28,7 @@ table![
     cudaEventDestroy,
 ];
 
-/// Stream handles that CUDA defines itself: the default stream, and its two kinds by name.
+/// The stream handles that CUDA defines itself: the default stream, and its two kinds by name.
 const OWN_STREAMS: HandleValue = 2;
 
 fn stream(client: &Client, handle: HandleValue) -> Result<(u32, i32), CudaError> {
@@ -125,9 +125,9 @@ unsafe extern "C" fn cudaStreamGetPriority(handle: HandleValue, to: *mut c_int) 
     })
 }
 
-/// `cudaStreamCallback_t`.
+/// The C type `cudaStreamCallback_t`.
 type Callback = extern "C" fn(stream: HandleValue, status: u32, data: *mut c_void);
-/// `cudaHostFn_t`.
+/// The C type `cudaHostFn_t`.
 type HostFunction = extern "C" fn(data: *mut c_void);
 
 #[unsafe(no_mangle)]
@@ -139,7 +139,7 @@ extern "C" fn cudaStreamAddCallback(
 ) -> u32 {
     let code = cudaStreamSynchronize(handle);
     let Some(callback) = callback else { return enter(|_| Err(CudaError::INVALID_VALUE)) };
-    // All work before it is done.
+    // All earlier work is done.
     callback(handle, code, data);
     code
 }
@@ -225,7 +225,7 @@ unsafe extern "C" fn cudaEventElapsedTime(
         };
         if !client.time_noted && !client.known_properties()?.real_time {
             client.time_noted = true;
-            complain("times of events are simulated: they tell nothing of a real GPU");
+            complain("event times are simulated: they say nothing about a real GPU");
         }
         let milliseconds = (end as f64 - start as f64) / 1e6;
         // SAFETY: null is refused; else the program says it is a float.

@@ -18,7 +18,7 @@ table![
     cudaGetSymbolSize,
 ];
 
-/// Module and name of a variable that the program names by the address of its host side.
+/// The module and the name of a variable that the program names by the address of its host variable.
 fn find(client: &mut Client, symbol: *const c_void) -> Result<(u64, String), CudaError> {
     let variable = registry().variables.get(&(symbol as usize)).cloned();
     let variable = variable.ok_or(CudaError::INVALID_SYMBOL)?;
@@ -29,7 +29,10 @@ fn one_of(kind: Kind, possible: [Kind; 3]) -> Result<(), CudaError> {
     if possible.contains(&kind) { Ok(()) } else { Err(CudaError::INVALID_MEMCPY_DIRECTION) }
 }
 
-/// The bytes at an address of either side.
+/// The bytes at an address of the host or the device.
+///
+/// # Safety
+/// An address that is not in device memory is valid for this many bytes of the program.
 ///
 /// # Safety
 /// What is not device memory is valid for so many bytes of the program's.
@@ -110,7 +113,7 @@ unsafe extern "C" fn cudaGetSymbolAddress(to: *mut u64, symbol: *const c_void) -
             complain("the address of a __constant__ variable is not supported");
             return Err(CudaError::NOT_SUPPORTED);
         };
-        // From now on copies may name it.
+        // From now on copies may use this address.
         client.allocations.insert(address, symbol.bytes);
         // SAFETY: null is refused; else the program says it is a pointer to a pointer.
         unsafe { put(to, address) }

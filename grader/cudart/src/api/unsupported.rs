@@ -1,10 +1,11 @@
-//! The functions of CUDA 13's runtime that this one does not have: they exist, so that every program can be loaded, and refuse.
+//! Functions of CUDA 13's runtime that this crate does not support. They exist so that every program can be loaded, and
+//! return an error.
 
 use super::table::table;
 use crate::client::{complain, enter};
 use crate::error::CudaError;
 
-/// Says so, and returns `cudaErrorNotSupported`.
+/// Prints that the function is not supported, and returns `cudaErrorNotSupported`.
 pub(super) fn refuse(name: &str) -> u32 {
     complain(&format!("{name} is not supported on the virtual device"));
     enter(|_| Err(CudaError::NOT_SUPPORTED))
@@ -13,7 +14,7 @@ pub(super) fn refuse(name: &str) -> u32 {
 macro_rules! unsupported {
     ($($name:ident),* $(,)?) => {
         table![$($name),*];
-        // Whatever the arguments are: callers of C functions clean up themselves.
+        // The arguments do not matter, because callers of C functions clean up the stack.
         $(#[unsafe(no_mangle)]
         extern "C" fn $name() -> u32 {
             refuse(stringify!($name))

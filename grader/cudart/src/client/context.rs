@@ -11,57 +11,57 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 
-/// Requests that are under way at once: so few that either all of them or all answers fit into a socket's buffer, if they
-/// are short, and then nobody waits for the other for ever.
+/// The largest number of requests in flight. If they are short, either all requests or all answers fit into a socket's
+/// buffer, so that the two sides cannot deadlock.
 const BATCH: usize = 64;
 
-/// Where a pointer of the program points.
+/// The kind of memory that a pointer of the program points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Ordinary memory of the program.
     Host,
-    /// Pages that the program and its kernels both use.
+    /// Pages that host and device share.
     Managed,
-    /// Device memory.
+    /// Memory of the device.
     Device,
 }
 
 /// The state of the program's only context.
 pub(crate) struct Client {
     stream: UnixStream,
-    /// From now on every call fails with it.
+    /// The error that every further call returns, if there is one.
     pub sticky: Option<CudaError>,
-    /// What a kernel did wrong, which the program learns when it next waits for the device.
+    /// The error of a kernel, which the program gets when it next waits for the device.
     pending: Option<CudaError>,
-    /// What kernels printed since the program last waited for the device.
+    /// The output of kernels since the program last waited for the device.
     printed: Vec<u8>,
     /// The device's clock, in nanoseconds.
     pub clock: u64,
-    /// The note that times are simulated has been shown.
+    /// True if the note that times are simulated has been printed.
     pub time_noted: bool,
-    /// Device memory: address and bytes.
+    /// Device memory: addresses and sizes in bytes.
     pub allocations: BTreeMap<u64, u64>,
-    /// More of it, that is not the program's to free.
+    /// Device memory that the program must not free: addresses and sizes in bytes.
     given: BTreeMap<u64, u64>,
     pub managed: Managed,
-    /// What the limits were that the program has set.
+    /// The previous values of the limits that the program has set.
     limits: BTreeMap<Limit, u64>,
     properties: Option<Properties>,
-    /// Modules that the server has, by number in the registry.
+    /// The server's numbers of modules, by their index in the registry.
     modules: BTreeMap<usize, u64>,
-    /// Handles given out: streams, events.
+    /// The streams and events that exist, by handle.
     pub handles: BTreeMap<u64, Handle>,
     next_handle: u64,
 }
 
-/// What a handle stands for.
+/// The object that a handle refers to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Handle {
     Stream {
         flags: u32,
         priority: i32,
     },
-    /// With the device's time at which it was recorded.
+    /// An event, with the device's time at which it was recorded.
     Event {
         recorded: Option<u64>,
         timed: bool,
@@ -69,7 +69,7 @@ pub(crate) enum Handle {
 }
 
 impl Client {
-    /// The context of a program that is `given` device memory, by address and bytes.
+    /// The context of a program that is `given` device memory (addresses and sizes in bytes).
     pub fn new(stream: UnixStream, given: BTreeMap<u64, u64>) -> Self {
         Self {
             stream,
@@ -85,19 +85,19 @@ impl Client {
             properties: None,
             modules: BTreeMap::new(),
             handles: BTreeMap::new(),
-            // No small number, so that a handle is never taken for one of CUDA's own (1 and 2 are streams).
+            // Not a small number, so that no handle equals one of CUDA's own (1 and 2 are streams).
             next_handle: 0x1000,
         }
     }
 
-    /// Asks the device; what it answers comes in the frame.
+    /// Sends a request to the device; the frame holds the answer.
     pub fn ask(&mut self, request: &Request<'_>) -> Answer<Frame> {
         let asked = frame::write(&mut self.stream, request);
         asked.and_then(|()| Frame::read(&mut self.stream)).map_err(|_| self.lost())
     }
 
-    /// Asks for several things before it waits for the answers; `take` gets the number of each and the frame of its answer.
-    /// The first error is returned; what was asked is asked all the same.
+    /// Sends several requests before it waits for the answers; `take` gets the number of each and the frame of its
+    /// answer. Returns the first error, but all requests are executed.
     pub fn ask_each(
         &mut self,
         asked: &[Request<'_>],
@@ -116,14 +116,14 @@ impl Client {
         first
     }
 
-    /// Without a device no call can do anything any more.
+    /// Records that the device has ended, so that no call can succeed any more.
     fn lost(&mut self) -> CudaError {
         self.sticky = Some(CudaError::UNKNOWN);
         complain("the virtual device has ended; all further CUDA calls fail");
         CudaError::UNKNOWN
     }
 
-    /// Which device it is, asked once.
+    /// The device's properties, requested once.
     pub fn known_properties(&mut self) -> Answer<&Properties> {
         if self.properties.is_none() {
             self.properties = Some(self.properties()?);
@@ -131,7 +131,7 @@ impl Client {
         self.properties.as_ref().ok_or(CudaError::UNKNOWN)
     }
 
-    /// The device's number of a registered module, which it gets now if it has not yet.
+    /// The device's number of a registered module, which is loaded if necessary.
     pub fn module(&mut self, index: usize) -> Answer<u64> {
         if let Some(&number) = self.modules.get(&index) {
             return Ok(number);
@@ -156,18 +156,18 @@ impl Client {
         Ok(())
     }
 
-    /// A kernel did what ends a context on a GPU. The program learns it when it next waits for the device; launches until
-    /// then do nothing.
+    /// Records an error that ends a context on a GPU. The program gets it when it next waits for the device; launches
+    /// until then do nothing.
     pub fn fail_later(&mut self, error: CudaError) {
         self.pending = Some(error);
     }
 
-    /// Has a kernel done so?
+    /// Whether a kernel has caused such an error.
     pub fn has_failed(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// The program waits for the device: shows what its kernels have printed, and says what they did wrong.
+    /// Waits for the device: prints the output of its kernels, and returns their error.
     pub fn synchronise(&mut self) -> Answer<()> {
         self.flush();
         match self.pending {
@@ -179,7 +179,7 @@ impl Client {
         }
     }
 
-    /// Gives everything back and begins anew, as `cudaDeviceReset` does.
+    /// Frees everything and starts again, as `cudaDeviceReset` does.
     pub fn reset(&mut self) -> Answer<()> {
         self.flush();
         for address in std::mem::take(&mut self.allocations).into_keys() {
@@ -190,7 +190,7 @@ impl Client {
             self.unload(module).ok();
         }
         for (limit, value) in std::mem::take(&mut self.limits) {
-            // Kernels may use the heap already, which then keeps its size.
+            // Kernels may already use the heap, which then keeps its size.
             self.set_limit(limit, value).ok();
         }
         self.handles.clear();
@@ -198,26 +198,26 @@ impl Client {
         Ok(())
     }
 
-    /// Keeps what a kernel printed until the program waits for the device.
+    /// Keeps the output of a kernel until the program waits for the device.
     pub fn print_later(&mut self, text: &[u8]) {
         self.printed.extend_from_slice(text);
     }
 
-    /// Shows what kernels have printed.
+    /// Prints the output of kernels.
     pub fn flush(&mut self) {
         if !self.printed.is_empty() {
             print(&std::mem::take(&mut self.printed));
         }
     }
 
-    /// A new handle.
+    /// Creates a handle for a stream or an event.
     pub fn new_handle(&mut self, handle: Handle) -> u64 {
         self.next_handle += 16;
         self.handles.insert(self.next_handle, handle);
         self.next_handle
     }
 
-    /// Where a pointer points.
+    /// The kind of memory that a pointer points to.
     pub fn place(&self, address: u64) -> Place {
         let holds = |all: &BTreeMap<u64, u64>| {
             let below = all.range(..=address).next_back();

@@ -1,4 +1,4 @@
-//! What the context does with pages that the program and its kernels both use.
+//! What the context does with pages that host and device share.
 #![allow(unsafe_code)]
 
 use super::context::Client;
@@ -9,10 +9,10 @@ use crate::error::CudaError;
 use crate::frame::Bytes;
 
 impl Client {
-    /// Pages of so many bytes at one address on both sides, all zero.
+    /// Allocates zeroed pages of this size at the same address on both sides.
     pub fn alloc_managed(&mut self, bytes: u64, kind: Kind) -> Answer<u64> {
         let address = Device::alloc_managed(self, bytes)?;
-        // Something of the program's may lie there already, or the address be beyond those of processes.
+        // The program may already use this address, or it may be outside the range of processes.
         if map(address, bytes) != Some(address) {
             self.free(address)?;
             return Err(CudaError::MEMORY_ALLOCATION);
@@ -21,7 +21,7 @@ impl Client {
         Ok(address)
     }
 
-    /// Gives back pages of this kind.
+    /// Frees pages of this kind.
     pub fn free_managed(&mut self, address: u64, kind: Kind) -> Answer<()> {
         match self.managed.0.get(&address) {
             Some(pages) if pages.kind == kind => self.unmap(address),
@@ -35,14 +35,14 @@ impl Client {
         };
         // SAFETY: the pages were mapped by `map` with this length, and nothing here refers to them any more.
         unsafe { libc::munmap(address as *mut libc::c_void, bytes.max(1) as usize) };
-        // What a variable has on the device belongs to its module.
+        // A variable's memory on the device belongs to its module.
         match kind {
             Kind::Variable => Ok(()),
             Kind::Managed | Kind::Pinned => self.free(device),
         }
     }
 
-    /// Gives all of them back.
+    /// Frees all pages.
     pub fn unmap_all(&mut self) -> Answer<()> {
         let all: Vec<u64> = self.managed.0.keys().copied().collect();
         for address in all {
@@ -51,7 +51,7 @@ impl Client {
         Ok(())
     }
 
-    /// Sends all of them to the device.
+    /// Sends all pages to the device.
     pub fn send_managed(&mut self) -> Answer<()> {
         let pieces: Vec<Piece> = self.managed.pieces().collect();
         let write = |piece: &Piece| {
@@ -65,7 +65,7 @@ impl Client {
         self.ask_each(&asked, |_, answer| answer.value().unwrap_or(Err(CudaError::UNKNOWN)))
     }
 
-    /// Fetches all of them from the device.
+    /// Fetches all pages from the device.
     pub fn fetch_managed(&mut self) -> Answer<()> {
         let pieces: Vec<Piece> = self.managed.pieces().collect();
         let read =
@@ -87,7 +87,7 @@ impl Client {
         })
     }
 
-    /// Gives each `__managed__` variable of a module its pages, and the program's pointer their address.
+    /// Allocates pages for each `__managed__` variable of a module, and stores their address in the program's pointer.
     pub fn place_managed_variables(&mut self, index: usize, module: u64) -> Answer<()> {
         let all: Vec<_> =
             registry().managed.iter().filter(|v| v.module == index).cloned().collect();

@@ -1,4 +1,4 @@
-//! The program's end: what it has registered and allocated, and the connection to the server.
+//! The program's end of the socket: what it has registered and allocated, and the connection to the server.
 
 mod context;
 mod managed;
@@ -18,23 +18,23 @@ pub use registry::Function;
 pub(crate) use registry::registry;
 pub(crate) use stdio::complain;
 
-/// The connection and all that belongs to it. One for the process, as CUDA has one context for it.
+/// The connection and its state. A process has one, as it has one CUDA context.
 static CLIENT: Mutex<Option<Client>> = Mutex::new(None);
 
 thread_local! {
     static LAST_ERROR: Cell<u32> = const { Cell::new(SUCCESS) };
 }
 
-/// From now on the CUDA functions of this process ask the server at the other end. `given` is device memory, by address
-/// and bytes, that the program gets without asking for it: it may use it, and not free it.
+/// Connects the CUDA functions of this process to the server at the other end. `given` is device memory (addresses and
+/// sizes in bytes) that the program may use but not free.
 pub fn connect(stream: UnixStream, given: &[(u64, u64)]) {
     *client() = Some(Client::new(stream, given.iter().copied().collect()));
 }
 
-/// Waits for the device, and shows what its kernels have printed.
+/// Waits for the device, and prints the output of its kernels.
 ///
 /// # Errors
-/// What a kernel did wrong, or another error of this thread that the program has not looked at.
+/// The error of a kernel, or another error of this thread that the program has not read.
 pub fn synchronise() -> Answer<()> {
     enter(Client::synchronise);
     match take_last_error() {
@@ -43,7 +43,7 @@ pub fn synchronise() -> Answer<()> {
     }
 }
 
-/// Shows what the program's kernels printed last: it has come to its end.
+/// Prints the last output of the program's kernels when it ends.
 pub fn finish() {
     if let Some(client) = client().as_mut() {
         client.flush();
@@ -54,7 +54,7 @@ fn client() -> MutexGuard<'static, Option<Client>> {
     CLIENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs the work of a CUDA function: its error code, which is also remembered for `cudaGetLastError`.
+/// Runs the work of a CUDA function and returns its error code, which is also stored for `cudaGetLastError`.
 pub(crate) fn enter(work: impl FnOnce(&mut Client) -> Answer<()>) -> u32 {
     let code = match client().as_mut() {
         None => CudaError::INITIALIZATION.0,
@@ -69,7 +69,7 @@ pub(crate) fn enter(work: impl FnOnce(&mut Client) -> Answer<()>) -> u32 {
     code
 }
 
-/// As [`enter`], but also when the device is beyond help, which it is not any more if the work succeeds.
+/// Like [`enter`], but also runs if the context is in a sticky error, which successful work clears.
 pub(crate) fn revive(work: impl FnOnce(&mut Client) -> Answer<()>) -> u32 {
     if let Some(client) = client().as_mut() {
         client.sticky = None;
@@ -77,7 +77,7 @@ pub(crate) fn revive(work: impl FnOnce(&mut Client) -> Answer<()>) -> u32 {
     enter(work)
 }
 
-/// The last error of this thread; it is forgotten, though every further call fails where the device is beyond help.
+/// Returns and clears the last error of this thread. A sticky error is not cleared.
 pub(crate) fn take_last_error() -> u32 {
     LAST_ERROR.replace(SUCCESS)
 }

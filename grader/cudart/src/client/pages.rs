@@ -1,44 +1,44 @@
-//! Pages that the program and its kernels both use: managed memory, `__managed__` variables, pinned host memory.
+//! Pages that host and device share: managed memory, `__managed__` variables, pinned host memory.
 //!
-//! What a program allocates lies at the same address on both sides. A `__managed__` variable does not: kernels know it by its
-//! name, the program by a pointer of its own. The program's pages hold the truth while no kernel runs: they are sent to the
-//! device before each launch and fetched after it.
+//! Memory that a program allocates is at the same address on both sides. A `__managed__` variable is not: kernels refer
+//! to it by name, the program through a pointer of its own. While no kernel runs, the program's pages are the valid
+//! ones: they are sent to the device before each launch and fetched after it.
 #![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
 
-/// Bytes that go over the socket at once; more go in pieces.
+/// The largest number of bytes that are sent at once; more are sent in pieces.
 pub const MAX_PIECE: u64 = if cfg!(test) { 1 << 10 } else { 64 << 20 };
 
-/// By the address of the program's pages.
+/// The shared pages by their address in the program.
 #[derive(Debug, Default)]
 pub struct Managed(pub BTreeMap<u64, Pages>);
 
-/// Whose they are.
+/// The kind of allocation that pages belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Of `cudaMallocManaged`.
+    /// Memory from `cudaMallocManaged`.
     Managed,
-    /// Host memory: of `cudaMallocHost` and `cudaHostAlloc`.
+    /// Host memory from `cudaMallocHost` and `cudaHostAlloc`.
     Pinned,
-    /// Of a `__managed__` variable.
+    /// A `__managed__` variable.
     Variable,
 }
 
-/// Pages in one run.
+/// Consecutive pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
     pub kind: Kind,
     pub bytes: u64,
-    /// Address on the device.
+    /// Their address on the device.
     pub device: u64,
 }
 
-/// Pages that go over the socket at once.
+/// Pages that are sent at once.
 pub struct Piece {
-    /// Address in the program.
+    /// Their address in the program.
     pub host: u64,
-    /// Address on the device.
+    /// Their address on the device.
     pub device: u64,
     pub bytes: usize,
 }
@@ -54,14 +54,14 @@ impl Managed {
         })
     }
 
-    /// Whose pages an address lies in.
+    /// The kind of the pages that contain an address.
     pub fn kind(&self, address: u64) -> Option<Kind> {
         let (&start, pages) = self.0.range(..=address).next_back()?;
         (address - start < pages.bytes.max(1)).then_some(pages.kind)
     }
 }
 
-/// New pages, all zero: at this address or nowhere; at any for 0.
+/// Maps new zeroed pages: at this address or not at all; for 0, at any address.
 pub fn map(address: u64, bytes: u64) -> Option<u64> {
     let fixed = if address == 0 { 0 } else { libc::MAP_FIXED_NOREPLACE };
     // SAFETY: new pages at an address where nothing is mapped: FIXED_NOREPLACE fails rather than replace anything.

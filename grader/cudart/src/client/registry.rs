@@ -3,49 +3,49 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a program registers before it has called anything: constructors run while its library is loaded.
+/// The registrations of the program, made before it calls any function: constructors run while its library is loaded.
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
 
-/// What the program has registered.
+/// The registrations of the program.
 pub fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A registered kernel.
+/// A kernel that the program has registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Number of its fat binary in the registry.
+    /// The number of its fat binary in the registry.
     pub module: usize,
-    /// Name in the PTX.
+    /// Its name in the PTX.
     pub name: String,
-    /// Bytes of dynamic shared memory that the program has asked for beyond 48 KiB
+    /// The dynamic shared memory beyond 48 KiB, in bytes, that the program has opted in to
     /// (`cudaFuncAttributeMaxDynamicSharedMemorySize`).
     pub opted_in: u32,
 }
 
-/// A registered variable.
+/// A variable that the program has registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Number of its fat binary in the registry.
+    /// The number of its fat binary in the registry.
     pub module: usize,
-    /// Name in the PTX.
+    /// Its name in the PTX.
     pub name: String,
 }
 
 /// A `__managed__` variable: the program reads it through a pointer that is filled in once the module is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManagedVariable {
-    /// Address of the program's pointer.
+    /// The address of the program's pointer.
     pub pointer: usize,
-    /// Name in the PTX.
+    /// Its name in the PTX.
     pub name: String,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: usize,
-    /// Number of its fat binary in the registry.
+    /// The number of its fat binary in the registry.
     pub module: usize,
 }
 
-/// All of it. Kernels and variables are known by the addresses of their host side.
+/// All registrations. Kernels and variables are identified by the addresses of their host side.
 #[derive(Debug)]
 pub struct Registry {
     images: Vec<Option<Vec<u8>>>,
@@ -64,13 +64,13 @@ impl Registry {
         }
     }
 
-    /// Adds a fat binary, `None` for one that is broken; its number.
+    /// Adds a fat binary, `None` for an invalid one, and returns its number.
     pub fn add(&mut self, image: Option<Vec<u8>>) -> usize {
         self.images.push(image);
         self.images.len() - 1
     }
 
-    /// Adds a variable, known by the address of its host side.
+    /// Adds a variable, identified by the address of its host side.
     pub fn add_variable(&mut self, host: usize, module: usize, name: String) {
         self.variables.insert(host, Variable { module, name });
     }

@@ -1,4 +1,4 @@
-//! What the program shows: lines of this library on standard error, and what kernels print on standard output.
+//! Output: messages of this library on standard error, and the output of kernels on standard output.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -9,8 +9,8 @@ unsafe extern "C" {
     fn fwrite(bytes: *const c_void, size: usize, count: usize, file: *mut c_void) -> usize;
 }
 
-/// Writes to the program's own standard output, through the C library's buffer, so that it keeps its place among what the
-/// program prints.
+/// Writes to the program's standard output through the C library's buffer, so that it stays in order with the program's
+/// own output.
 pub fn print(text: &[u8]) {
     // SAFETY: `stdout` is the C library's stream, open since the start of the process; `text` is valid for its length.
     unsafe { fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };

@@ -1,4 +1,4 @@
-//! What nvcc 13.0 writes, whole and broken (`fixtures/build.sh`).
+//! Tests with the output of nvcc 13.0, valid and corrupted (`fixtures/build.sh`).
 
 use super::*;
 

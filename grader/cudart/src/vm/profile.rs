@@ -1,4 +1,4 @@
-//! What the kernels of a program cost, over all their launches.
+//! The costs of a program's kernels over all their launches.
 
 use crate::device::Launch;
 use ptxvm::Counters;
@@ -7,19 +7,19 @@ use std::collections::BTreeSet;
 /// All launches of one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct KernelProfile {
-    /// Number of its module, in the order of loading.
+    /// The number of its module, in the order of loading.
     pub module: u64,
-    /// Name in the PTX.
+    /// Its name in the PTX.
     pub kernel: String,
-    /// How often it was launched.
+    /// The number of launches.
     pub launches: u64,
-    /// Threads of a block and bytes of dynamic shared memory, as it was launched.
+    /// The threads of a block and the bytes of dynamic shared memory of its launches.
     pub shapes: BTreeSet<(u32, u32)>,
-    /// The launches together.
+    /// The sum of the counters over its launches.
     pub counters: Counters,
 }
 
-/// By kernel, in the order of their first launches.
+/// The profiles of all kernels, in the order of their first launches.
 #[derive(Debug, Default)]
 pub(super) struct Profiles(pub Vec<KernelProfile>);
 

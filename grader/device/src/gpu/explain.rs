@@ -17,26 +17,29 @@ const SEE_MORE: &str = "run with --backend vm to see the line, the tensor and th
 fn of_a_kernel(code: &str) -> Option<&'static str> {
     Some(match code {
         "CUDA_ERROR_ILLEGAL_ADDRESS" => {
-            "illegal address: a thread read or wrote memory outside every allocation, as a wrong index or an unset pointer does"
+            "illegal address: a thread accessed memory outside every allocation; a wrong index or \
+             an unset pointer does this"
         }
         "CUDA_ERROR_MISALIGNED_ADDRESS" => {
-            "misaligned address: a thread accessed memory at an address that is not a multiple of the access size, \
-             as a cast to float4* at an odd offset does"
+            "misaligned address: a thread accessed memory at an address that is not a multiple of \
+             the access size; a cast to float4* at an odd offset does this"
         }
         "CUDA_ERROR_INVALID_ADDRESS_SPACE" => {
             "wrong address space: an instruction for shared, local or global memory got the address of another kind of memory"
         }
         "CUDA_ERROR_HARDWARE_STACK_ERROR" => {
-            "stack error: a thread's stack is damaged or full, as endless recursion or a wrong index into a local array does"
+            "stack error: a thread's stack is corrupt or full; endless recursion or a wrong index \
+             into a local array does this"
         }
         "CUDA_ERROR_ILLEGAL_INSTRUCTION" | "CUDA_ERROR_INVALID_PC" => {
-            "illegal instruction: a thread ran something that is no instruction, as after a wild jump or a trap"
+            "illegal instruction: a thread executed an invalid instruction; a wild jump or a trap does this"
         }
         "CUDA_ERROR_LAUNCH_FAILED" => {
             "the kernel was stopped while it ran: a wrong access to shared or local memory, or a trap, does this"
         }
         "CUDA_ERROR_LAUNCH_TIMEOUT" => {
-            "the kernel ran longer than the driver allows on a GPU that also draws a screen: is there a loop that does not end?"
+            "the kernel ran longer than the driver allows on a GPU that also drives a display: is \
+             there a loop that does not end?"
         }
         "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" => {
             "the kernel needs more registers for each thread than this GPU has for a block of this size: \
@@ -55,12 +58,12 @@ fn of_a_machine(code: &str) -> Option<(&'static str, &'static str)> {
         ),
         "CUDA_ERROR_NO_DEVICE" | "CUDA_ERROR_INVALID_DEVICE" => (
             "the NVIDIA driver finds no GPU",
-            "is a GPU visible? look at `nvidia-smi` and at the variable CUDA_VISIBLE_DEVICES; a container must be \
-             started with access to GPUs. Or run with --backend vm",
+            "check with `nvidia-smi` and the variable CUDA_VISIBLE_DEVICES that a GPU is visible; \
+             start a container with access to GPUs; or run with --backend vm",
         ),
         "CUDA_ERROR_STUB_LIBRARY" => (
             "the libcuda.so.1 that was found is a stub for linking, not a driver",
-            "take the folder `stubs` out of LD_LIBRARY_PATH, or install the NVIDIA driver; or run with --backend vm",
+            "remove the folder `stubs` from LD_LIBRARY_PATH, or install the NVIDIA driver; or run with --backend vm",
         ),
         "CUDA_ERROR_NO_BINARY_FOR_GPU"
         | "CUDA_ERROR_INVALID_IMAGE"
@@ -68,25 +71,26 @@ fn of_a_machine(code: &str) -> Option<(&'static str, &'static str)> {
         | "CUDA_ERROR_INVALID_PTX"
         | "CUDA_ERROR_INVALID_SOURCE" => (
             "the NVIDIA driver (CUDA {driver}) cannot load the compiler's code for this GPU",
-            "the driver must be as new as the compiler: update the NVIDIA driver, or choose an older compiler with \
-             --nvcc; `grader doctor` shows both versions. Or run with --backend vm",
+            "the driver must be as new as the compiler: update the NVIDIA driver, or choose an \
+             older compiler with --nvcc (`grader doctor` shows both versions); or run with --backend vm",
         ),
         "CUDA_ERROR_JIT_COMPILER_NOT_FOUND" | "CUDA_ERROR_JIT_COMPILATION_DISABLED" => (
             "the NVIDIA driver cannot compile PTX for this GPU",
-            "install the whole driver (libnvidia-ptxjitcompiler is missing), or unset CUDA_DISABLE_PTX_JIT; \
-             or run with --backend vm",
+            "install the complete driver (libnvidia-ptxjitcompiler is missing), or unset \
+             CUDA_DISABLE_PTX_JIT; or run with --backend vm",
         ),
         "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" => (
             "the driver's library and its kernel module have different versions",
-            "restart the machine: the driver was updated since it started. Or run with --backend vm",
+            "restart the machine, because the driver was updated since it started; or run with --backend vm",
         ),
         "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE" => (
-            "a CUDA compatibility library stands before the driver's own, and this GPU does not support it",
-            "take the folder `compat` out of LD_LIBRARY_PATH, or run with --backend vm",
+            "a CUDA compatibility library is found before the driver's own, and this GPU does not support it",
+            "remove the folder `compat` from LD_LIBRARY_PATH, or run with --backend vm",
         ),
         "CUDA_ERROR_SYSTEM_NOT_READY" => (
             "the GPU's system is not ready",
-            "is the fabric manager running (`systemctl status nvidia-fabricmanager`)? Or run with --backend vm",
+            "check that the fabric manager is running (`systemctl status nvidia-fabricmanager`); \
+             or run with --backend vm",
         ),
         "CUDA_ERROR_OUT_OF_MEMORY" => (
             "the GPU has not enough free memory",
@@ -103,20 +107,20 @@ fn of_a_machine(code: &str) -> Option<(&'static str, &'static str)> {
         | "CUDA_ERROR_MPS_SERVER_NOT_READY"
         | "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED"
         | "CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED" => (
-            "the CUDA MPS server does not take this program",
+            "the CUDA MPS server does not accept this program",
             "look at the server's log, unset CUDA_MPS_PIPE_DIRECTORY, or run with --backend vm",
         ),
         "CUDA_ERROR_DEVICE_NOT_LICENSED" => (
             "the GPU has no licence for compute work",
-            "a virtual GPU needs a licence for compute; or run with --backend vm",
+            "get a licence for compute, which a virtual GPU needs; or run with --backend vm",
         ),
         "CUDA_ERROR_ECC_UNCORRECTABLE" | "CUDA_ERROR_NVLINK_UNCORRECTABLE" => (
             "the GPU's hardware reports an error in its memory or links",
             "reset the GPU or use another one; or run with --backend vm",
         ),
         "CUDA_ERROR_OPERATING_SYSTEM" | "CUDA_ERROR_NOT_PERMITTED" => (
-            "the operating system refused the driver a call",
-            "may this user open /dev/nvidia*? or run with --backend vm",
+            "the operating system refused a call of the driver",
+            "check that you have permission to open /dev/nvidia*; or run with --backend vm",
         ),
         _ => return None,
     })
@@ -171,7 +175,7 @@ pub fn driver(
     Err(Failure::new(
         FailureKind::Environment,
         format!("the NVIDIA driver failed while {doing}: {code}, {text}"),
-        "try again; `grader doctor` shows the driver's state. Or run with --backend vm",
+        "try again; `grader doctor` shows the driver's state; or run with --backend vm",
     ))
 }
 
@@ -197,7 +201,8 @@ pub fn broken(broken: &Broken, waited_for: &str) -> Explanation {
                 "the NVIDIA driver did not answer within {:.0} s ({waited_for})",
                 limit.as_secs_f64()
             ),
-            "does `nvidia-smi` answer? if not, the driver hangs and the machine needs a restart. Or run with --backend vm",
+            "run `nvidia-smi`: if it does not answer either, the driver hangs, so restart the \
+             machine; or run with --backend vm",
         ),
         (NoAnswer::Ended { status, .. }, true) => Ok(FindingKind::Driver {
             code: status.clone(),
@@ -207,17 +212,17 @@ pub fn broken(broken: &Broken, waited_for: &str) -> Explanation {
         }),
         (NoAnswer::Ended { status, log }, false) => {
             let last = log.lines().rev().find(|l| !l.starts_with("note:") && !l.trim().is_empty());
-            let said = last.map_or(String::new(), |l| format!("; its last words: {}", l.trim()));
+            let said = last.map_or(String::new(), |l| format!("; its last output: {}", l.trim()));
             environment(
                 format!(
                     "the process that drives the GPU ended before it answered ({waited_for}): {status}{said}"
                 ),
-                "try again; `grader doctor` shows the driver's state. Or run with --backend vm",
+                "try again; `grader doctor` shows the driver's state; or run with --backend vm",
             )
         }
         (NoAnswer::Invalid(what), _) => environment(
             format!("the process that drives the GPU sent a damaged answer: {what}"),
-            "nothing in it is believed, so the kernel is not judged: run with --backend vm, which finds wild writes",
+            "the grader discards it and does not judge the kernel: run with --backend vm, which finds wild writes",
         ),
     }
 }
@@ -354,7 +359,7 @@ mod tests {
             machine(meaning(ended("panicked at\nMissing symbol cuX\nnote: run with"), false));
         assert_eq!(kind, FailureKind::Environment);
         assert!(title.contains("SIGSEGV") && title.ends_with("Missing symbol cuX"), "{title}");
-        assert!(machine(meaning(NoAnswer::Invalid("x".into()), true)).2.contains("not judged"));
+        assert!(machine(meaning(NoAnswer::Invalid("x".into()), true)).2.contains("does not judge"));
         let missing = not_started(&io::ErrorKind::NotFound.into());
         assert_eq!(missing.kind, FailureKind::Environment);
     }

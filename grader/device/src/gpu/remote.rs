@@ -50,7 +50,7 @@ impl RemoteGpu {
     /// # Errors
     /// It cannot be started, or its driver has no device.
     pub fn start(command: &mut Command) -> Result<Self, Failure> {
-        let doing = "asking which GPU there is";
+        let doing = "querying the GPU";
         let mut child = Child::spawn(command).map_err(|error| explain::not_started(&error))?;
         let hello = child.listen(PROBE).and_then(|frame| {
             let hello: Result<Properties, ErrorText> =

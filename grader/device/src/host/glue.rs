@@ -110,7 +110,7 @@ fn entry(symbol: &str, call: &str) -> String {
     }} catch (const std::exception& e) {{
         strncpy(message, e.what(), length - 1);
     }} catch (...) {{
-        strncpy(message, \"an exception that is no std::exception\", length - 1);
+        strncpy(message, \"an exception that is not a std::exception\", length - 1);
     }}
     return 1;
 }}

@@ -129,7 +129,7 @@ fn write(library: &[u8]) -> Result<(tempfile::TempDir, PathBuf), Failure> {
 /// The folder for temporary files cannot be written.
 pub(super) fn no_room(error: &std::io::Error) -> Failure {
     let title = format!("cannot write to the folder for temporary files: {error}");
-    let help = "free some room there, or set TMPDIR to another folder";
+    let help = "free some space there, or set TMPDIR to another folder";
     Failure::new(FailureKind::Environment, title, help)
 }
 
@@ -157,12 +157,9 @@ fn missing(launch: &Launch, source: &SourceFile) -> Failure {
         return failure;
     };
     let (title, label) = if found.has("static") {
-        (
-            format!("`{name}` is `static`: nothing outside this file can call it"),
-            "leave out `static`",
-        )
+        (format!("`{name}` is `static`: code outside this file cannot call it"), "remove `static`")
     } else if found.has("__global__") {
-        (format!("`{name}` is a kernel, and must be a host function"), "leave out `__global__`")
+        (format!("`{name}` is a kernel, but must be a host function"), "remove `__global__`")
     } else if found.is_template {
         (format!("`{name}` is a template"), "make it a plain function")
     } else {
@@ -175,7 +172,7 @@ fn missing(launch: &Launch, source: &SourceFile) -> Failure {
     let shown = Source { path: source.path.clone(), text: source.text.clone(), marks: vec![mark] };
     let help = vec![
         help,
-        "types, `const` and `&` count, names do not; so does a namespace around it".into(),
+        "types, `const`, `&` and a namespace around it must match; names need not".into(),
     ];
     Failure::at(
         FailureKind::Kernel,
@@ -184,7 +181,7 @@ fn missing(launch: &Launch, source: &SourceFile) -> Failure {
 }
 
 fn unknown(name: &str) -> Failure {
-    let title = format!("`{name}` is declared and called, but nowhere defined");
-    let help = "define it in your file; only CUDA's runtime and the C++ library are linked";
+    let title = format!("`{name}` is declared and called, but never defined");
+    let help = "define it in your file: the grader links only CUDA's runtime and the C++ library";
     Failure::new(FailureKind::Kernel, title, help)
 }

@@ -287,7 +287,7 @@ fn start(
         Failure::new(
             FailureKind::Environment,
             title,
-            "the grader starts itself a second time for it",
+            "the grader runs host code in a second process of its own program",
         )
     };
     let (own, childs) = UnixStream::pair().map_err(broken)?;

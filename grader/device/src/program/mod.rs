@@ -71,8 +71,9 @@ pub fn compile(
     let library = toolchain.library(&request)?;
     let defined = |name: &&String| !(name.starts_with("cuda") || name.starts_with("__cuda"));
     if let Some(name) = library.undefined.iter().find(defined) {
-        let title = format!("`{name}` is declared and called, but nowhere defined");
-        let help = "one file is compiled, and linked with CUDA's runtime and the C++ library";
+        let title = format!("`{name}` is declared and called, but never defined");
+        let help = "define it in this file: the grader compiles one file and links only CUDA's \
+            runtime and the C++ library";
         return Err(Failure::new(FailureKind::Kernel, title, help));
     }
     Ok(library)
@@ -128,7 +129,7 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     if arch != VirtualArch::default() {
         let oldest = VirtualArch::default().0;
         device.advise(format!(
-            "compiled for an older architecture it may do without: try --arch sm_{oldest}"
+            "code for an older architecture may not need it: try --arch sm_{oldest}"
         ));
     }
     if count {
@@ -166,7 +167,7 @@ fn profiles(device: &VmDevice) -> Vec<Profile> {
 
 fn cannot_start(error: &io::Error) -> Failure {
     let title = format!("the program's process cannot be started: {error}");
-    let help = "free some room in the folder for temporary files, or set TMPDIR to another";
+    let help = "free some space in the folder for temporary files, or set TMPDIR to another one";
     Failure::new(FailureKind::Environment, title, help)
 }
 

@@ -18,7 +18,7 @@ pub fn cannot_run(error: CudaError) -> Failure {
     Failure::new(
         FailureKind::Environment,
         format!("the virtual machine cannot run the test: {error}"),
-        "this is a mistake in the grader, not in your kernel",
+        "this is a bug in the grader, not in your kernel",
     )
 }
 

@@ -12,8 +12,9 @@ pub fn cannot_load(error: &LoadError) -> Failure {
         (
             format!("the virtual machine cannot run this kernel yet: {message}"),
             vec![
-                "this is a gap of the virtual machine, most likely no mistake of yours".to_owned(),
-                "with an NVIDIA GPU, run with --backend gpu; else write the line in another way"
+                "this is a gap in the virtual machine, most likely not a mistake in your kernel"
+                    .to_owned(),
+                "if you have an NVIDIA GPU, run with --backend gpu; otherwise rewrite the line"
                     .to_owned(),
             ],
         )
@@ -21,8 +22,10 @@ pub fn cannot_load(error: &LoadError) -> Failure {
         (
             format!("the virtual machine does not understand the compiler's output: {message}"),
             vec![
-                "this is most likely no mistake of yours".to_owned(),
-                "is it the compiler that `grader doctor` shows? with an NVIDIA GPU, run with --backend gpu".to_owned(),
+                "this is most likely not a mistake in your kernel".to_owned(),
+                "check with `grader doctor` that this is the compiler you expect; if you have an \
+                 NVIDIA GPU, run with --backend gpu"
+                    .to_owned(),
             ],
         )
     };

@@ -1,4 +1,4 @@
-//! From subscripts to flat addresses, along the rows of a walk.
+//! Computes flat addresses from subscripts, along the rows of a walk.
 
 use crate::evaluate::data::TensorData;
 use crate::evaluate::iteration_space::{IterationSpace, Row};
@@ -87,11 +87,11 @@ pub(crate) fn loop_positions(space: &IterationSpace, indices: usize) -> Vec<usiz
 /// Up to [`LANES`](crate::evaluate::lanes::LANES) consecutive iterations of a row; a lane is one of them.
 pub(crate) struct Chunk<'a> {
     pub row: &'a Row<'a>,
-    /// The first iteration.
+    /// The number of the first iteration.
     pub first: usize,
     /// The number of iterations.
     pub count: usize,
-    /// See [`loop_positions`].
+    /// The position of each index among the loops, see [`loop_positions`].
     pub positions: &'a [usize],
     pub tensors: &'a [Option<TensorData<'a>>],
 }

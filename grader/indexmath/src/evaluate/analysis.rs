@@ -1,4 +1,4 @@
-//! What is known of a nest's values before they are computed: its code, run over profiles in the place of values.
+//! Analyses a nest's values before they are computed: its code runs on profiles instead of values.
 
 use crate::dtype::DType;
 use crate::evaluate::data::Accumulators;

@@ -1,8 +1,8 @@
-//! How much an evaluation takes, before it is done.
+//! Estimates the work of an evaluation before it starts.
 
 use crate::lower::nest::LoweredProgram;
 
-/// What an evaluation takes, at most. Both numbers saturate.
+/// An upper bound on the work of an evaluation. Both numbers saturate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// The number of iterations of all loops.

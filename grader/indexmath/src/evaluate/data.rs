@@ -13,7 +13,7 @@ use crate::rounding::profile::RoundingProfile;
 /// The values of tensors by their names: dense, row-major, in f64, and already rounded to the tensor's element type.
 pub type Values = BTreeMap<String, Vec<f64>>;
 
-/// A tensor's values, and how far those of a right kernel may be from them.
+/// A tensor's values, and how far those of a correct kernel may be from them.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorData<'a> {
     pub values: Cow<'a, [f64]>,
@@ -39,7 +39,7 @@ impl<'a> TensorData<'a> {
         Self { values: Cow::Owned(values), errors, profile }
     }
 
-    /// Whether a right kernel has exactly these values.
+    /// Whether a correct kernel has exactly these values.
     pub(crate) fn is_exact(&self) -> bool {
         self.errors.is_empty()
     }
@@ -81,7 +81,7 @@ pub(crate) struct TemporaryAxis {
 }
 
 impl Accumulators {
-    /// `len` empty sums.
+    /// Creates `len` empty sums.
     pub(crate) fn new(len: usize, axes: Vec<TemporaryAxis>, compute_type: DType) -> Self {
         let zero = vec![0.0; len];
         Self {

@@ -1,4 +1,4 @@
-//! The general way through a loop nest: its code runs on chunks of a row, with the error analysis.
+//! The general path for a loop nest: its code runs on chunks of a row, with the error analysis.
 
 use std::ops::ControlFlow;
 
@@ -232,28 +232,29 @@ impl Interpreter<'_> {
         };
         let found = elements.iter().map(describe).collect::<Vec<_>>().join(" and ");
         if let Some(unfit) = elements.iter().find(|element| !is_integer(element.value)) {
-            let message = format!("{}, and so not a subscript of `{name}`", describe(unfit));
+            let message = format!("{}, which cannot be a subscript of `{name}`", describe(unfit));
             return Error::unplaced(message).help(INTEGER_DATA);
         }
         if let Some(inexact) = elements.iter().find(|element| element.error > 0.0) {
             let element = describe(inexact);
-            let detail =
-                format!("{element}, but rounding may change it, and it is a subscript of `{name}`");
-            return Error::ambiguous(detail).help("subscripts come from exact data");
+            let detail = format!(
+                "{element}, but rounding may change it, so it cannot be a subscript of `{name}`"
+            );
+            return Error::ambiguous(detail).help("a subscript must come from exact data");
         }
         let Some(at) = subscript else {
-            return Error::unplaced(format!("{found}: not a subscript of `{name}`"));
+            return Error::unplaced(format!("{found}: this cannot be a subscript of `{name}`"));
         };
         let message = format!(
             "{found}: this is subscript {at} on axis {axis} of `{name}`, which has size {size}"
         );
         Error::unplaced(message).help(format!(
-            "give data that stay in 0 .. {size}, or fix the subscript; if it should be left out, write `{name}?[...]`"
+            "give data in the range 0 .. {size}, or fix the subscript; to skip elements outside, write `{name}?[...]`"
         ))
     }
 }
 
-const INTEGER_DATA: &str = "the data of a tensor of type i32 are 32-bit integers";
+const INTEGER_DATA: &str = "a tensor of type i32 holds 32-bit integers";
 
 fn not_an_integer() -> Error {
     Error::unplaced("an element in an `index(...)` is not exact, or not a 32-bit integer")

@@ -64,7 +64,7 @@ impl Row<'_> {
     }
 
     /// The value of a tracked form, `iteration` after the first. Forms are kept modulo 2^64: an address may wrap on the way,
-    /// and is right where a constraint holds its subscripts inside.
+    /// and is correct where a constraint keeps its subscripts inside.
     #[inline]
     pub(crate) fn value(&self, form: usize, iteration: usize) -> i64 {
         self.values[form].wrapping_add(self.steps[form].wrapping_mul(iteration as i64))

@@ -200,7 +200,7 @@ impl LaneStack {
     }
 
     /// Compares two enclosures. The result is 1 where the comparison holds and 0 where it does not; its error is how far the
-    /// errors of the two reach where they can turn it, else 0.
+    /// errors of the two reach where they can change it, else 0.
     pub(crate) fn compare(&mut self, comparison: Comparison, count: usize) {
         let Some((a, b)) = self.operands() else { return };
         for lane in 0..count {

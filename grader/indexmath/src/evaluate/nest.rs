@@ -1,4 +1,4 @@
-//! Runs one loop nest: in what order of the loops, and which way.
+//! Runs one loop nest: chooses the order of its loops, and the fast or the general path.
 
 use crate::error::Result;
 use crate::evaluate::address::Address;
@@ -11,7 +11,7 @@ use crate::evaluate::products::{add_products, constant_factor};
 use crate::integer::affine::Affine;
 use crate::lower::nest::{Array, Subscript};
 
-/// What starting a row costs, in iterations.
+/// The cost of starting a row, in iterations.
 const ROW_COST: f64 = 30.0;
 
 /// Runs a nest, and adds its values to `target`.

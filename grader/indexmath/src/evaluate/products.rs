@@ -1,4 +1,4 @@
-//! The quick way through a loop nest: sums of products of exact data.
+//! The fast path for a loop nest: sums of products of exact data.
 
 use std::ops::ControlFlow;
 

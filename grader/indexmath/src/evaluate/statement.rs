@@ -44,9 +44,9 @@ pub(crate) fn run_statement(
 
 fn ambiguous(name: &str, Ambiguity { doubt }: Ambiguity) -> Error {
     Error::ambiguous(format!(
-        "for `{name}`, values are compared that are nearer to each other than rounding may move them ({doubt:.1e})"
+        "`{name}` compares values that are closer to each other than their rounding error ({doubt:.1e})"
     ))
-    .help("draw other data, or compare values that are exact: given ones, or small integers")
+    .help("use other data, or compare exact values: inputs, or small integers")
 }
 
 fn run_contribution(

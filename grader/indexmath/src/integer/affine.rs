@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
 
-/// `constant + Σ coefficient · index`. Each index stands in it once at most, and no coefficient is 0.
+/// `constant + Σ coefficient · index`. Each index occurs in it at most once, and no coefficient is 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Affine {
     pub constant: i64,
@@ -23,7 +23,7 @@ impl Affine {
     /// The affine form of an expression over constants and indices; `None` where it has none.
     ///
     /// # Errors
-    /// A coefficient that does not fit 64 bits.
+    /// A coefficient that does not fit into 64 bits.
     pub(crate) fn of(int: &IntExpr) -> Result<Option<Self>> {
         let zero = Self::default();
         Ok(match &int.kind {
@@ -50,7 +50,7 @@ impl Affine {
         })
     }
 
-    /// The coefficient of an index, 0 where it does not stand in the form.
+    /// The coefficient of an index, 0 if the form does not contain it.
     pub(crate) fn coefficient(&self, index: usize) -> i64 {
         self.terms.iter().find(|(id, _)| *id == index).map_or(0, |(_, coefficient)| *coefficient)
     }
@@ -90,5 +90,5 @@ impl Affine {
 
 /// The error of a subscript whose value is too large to be computed.
 pub(crate) fn overflow(int: &IntExpr) -> Error {
-    Error::new(int.span, "this subscript does not fit 64 bits")
+    Error::new(int.span, "this subscript does not fit into 64 bits")
 }

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::span::Span;
 use crate::syntax::int_expr::IntOp;
 
-/// Why an integer operation has no result.
+/// The reason why an integer operation has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArithmeticError {
     Overflow,
@@ -12,10 +12,10 @@ pub(crate) enum ArithmeticError {
 }
 
 impl ArithmeticError {
-    /// The error for a reader: the operation stands at `whole`, its right operand at `divisor`.
+    /// The error message: the operation is at `whole`, its right operand at `divisor`.
     pub(crate) fn at(self, whole: Span, divisor: Span) -> Error {
         match self {
-            Self::Overflow => Error::new(whole, "this does not fit 64 bits"),
+            Self::Overflow => Error::new(whole, "this does not fit into 64 bits"),
             Self::ZeroDivisor => Error::new(divisor, "the divisor is 0"),
         }
     }

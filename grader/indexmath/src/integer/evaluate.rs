@@ -22,11 +22,10 @@ pub(crate) fn evaluate(
     match &int.kind {
         IntKind::Const(value) => Ok(*value),
         IntKind::Name(name) => dims.get(name).copied().ok_or_else(|| unbound(name, int.span, dims)),
-        IntKind::Index(id) => {
-            index(*id).ok_or_else(|| Error::new(int.span, "an index where a size must stand"))
-        }
+        IntKind::Index(id) => index(*id)
+            .ok_or_else(|| Error::new(int.span, "found an index where a size is expected")),
         IntKind::Element(_) => {
-            Err(Error::new(int.span, "a tensor element where a size must stand"))
+            Err(Error::new(int.span, "found a tensor element where a size is expected"))
         }
         IntKind::Neg(inner) => {
             let value = evaluate(inner, dims, index)?;
@@ -47,7 +46,7 @@ pub(crate) fn evaluate_size(int: &IntExpr, dims: &Dims) -> Result<i64> {
     evaluate(int, dims, &|_| None)
 }
 
-/// The value of the size `name`, which stands at `span`.
+/// The value of the size `name`, which is at `span`.
 ///
 /// # Errors
 /// A size without a value.

@@ -27,7 +27,7 @@ impl Interval {
     /// `int` is affine.
     ///
     /// # Errors
-    /// A divisor that can be 0, and bounds that do not fit 64 bits.
+    /// A divisor that can be 0, and bounds that do not fit into 64 bits.
     pub(crate) fn of(int: &IntExpr, ranges: &impl Fn(usize) -> Self) -> Result<Self> {
         if let Some(affine) = Affine::of(int)? {
             return Self::of_affine(&affine, ranges).ok_or_else(|| overflow(int));

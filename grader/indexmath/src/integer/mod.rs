@@ -1,4 +1,4 @@
-//! What integer expressions mean: their values, and what is known of them before there are values.
+//! The meaning of integer expressions: their values, and analyses that need no values.
 //!
 //! - [`arithmetic`]: the operators on 64-bit integers;
 //! - [`evaluate`]: the value of an expression, given the sizes and the indices;

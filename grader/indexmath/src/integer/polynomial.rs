@@ -97,7 +97,7 @@ impl Polynomial {
         Some(product)
     }
 
-    /// An expression of this normal form. What is not a polynomial stands in it as a name: fine for comparing and
+    /// An expression of this normal form. A subexpression that is not a polynomial is represented by a name: suitable for comparing and
     /// printing, not for evaluating.
     fn to_int(&self) -> IntExpr {
         let mut sum: Option<IntExpr> = None;

@@ -12,7 +12,7 @@ use crate::syntax::printer::IntText;
 /// The number of iterations up to which a subscript is tried at every one, where its interval is too wide.
 const MAX_ITERATIONS: i64 = 1 << 20;
 
-/// Beyond this no subscript can be meant. It keeps all later arithmetic inside 64 bits.
+/// The largest subscript that is accepted. It keeps all later arithmetic within 64 bits.
 const MAX_SUBSCRIPT: i64 = 1 << 40;
 
 /// The same for indirect subscripts, which are checked against their axis when they are computed.
@@ -96,7 +96,7 @@ fn has_large_part(affine: &Affine) -> bool {
 }
 
 fn too_large(span: Span) -> Error {
-    Error::new(span, "this subscript is too large").help("subscripts stay below 2^40")
+    Error::new(span, "this subscript is too large").help("subscripts must be below 2^40")
 }
 
 /// The least and the greatest value, found by trying all iterations; `None` if these are too many.

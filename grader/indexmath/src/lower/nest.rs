@@ -214,7 +214,7 @@ impl Subscript {
     /// The subscript of an expression without tensor elements, at the sizes `dims`.
     ///
     /// # Errors
-    /// Sizes without a value, division by zero, and values that do not fit 64 bits.
+    /// Sizes without a value, division by zero, and values that do not fit into 64 bits.
     pub(crate) fn new(int: &IntExpr, dims: &Dims) -> Result<Self> {
         let int = fold_constants(int, dims)?;
         Ok(match Affine::of(&int)? {

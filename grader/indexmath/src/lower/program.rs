@@ -31,7 +31,7 @@ pub(crate) fn lower(program: &Program, dims: &Dims) -> Result<LoweredProgram> {
         let range = evaluate_size(&index.range, dims)?;
         if !(1..MAX_ELEMENTS).contains(&range) {
             let message = format!("the range of the index `{}` is {range}", index.name);
-            return Err(Error::new(index.range.span, message).help("ranges are at least 1"));
+            return Err(Error::new(index.range.span, message).help("a range must be at least 1"));
         }
         ranges.push(range);
     }
@@ -62,7 +62,7 @@ fn layout(name: &str, tensor: &TensorType, dims: &Dims) -> Result<Layout> {
         })?;
         if value < 1 {
             let message = format!("axis {axis} of `{name}` ({size}) has size {value}");
-            return Err(Error::unplaced(message).help("every size is at least 1"));
+            return Err(Error::unplaced(message).help("every size must be at least 1"));
         }
         len = len.checked_mul(value).filter(|len| *len < MAX_ELEMENTS).ok_or_else(|| {
             Error::unplaced(format!("`{name}` would have 2^31 elements or more"))

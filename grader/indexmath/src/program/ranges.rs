@@ -25,9 +25,10 @@ pub(crate) fn infer_range(
     let mut axes = lone_axes(id, body, tensors).into_iter();
     let Some(first) = axes.next() else {
         let name = &bound.name;
-        let message = format!("the range of `{name}` is unknown: it never stands alone");
+        let message =
+            format!("the range of `{name}` is unknown: it is never a subscript by itself");
         return Err(Error::new(bound.span, message).help(format!(
-            "write its range, `sum[{name} < SIZE]`, or use it as a subscript of its own"
+            "write its range, `sum[{name} < SIZE]`, or use it alone as a subscript"
         )));
     };
     let mut equalities = Vec::new();
@@ -86,5 +87,5 @@ pub(crate) fn different_sizes(
         side(first, values.map(|v| v.0)),
         side(second, values.map(|v| v.1)),
     );
-    Error::new(span, message).help(format!("write the range that is meant, `sum[{name} < SIZE]`"))
+    Error::new(span, message).help(format!("write the range that you mean, `sum[{name} < SIZE]`"))
 }

@@ -67,15 +67,16 @@ impl Resolver {
         if self.assigned.get(&statement.target) != Some(&self.current) {
             let message = format!("`{}` is assigned twice", statement.target);
             return Err(Error::new(span, message)
-                .help("a tensor has one statement; give the second result another name"));
+                .help("a tensor is assigned only once; give the second result another name"));
         }
         check_rank(&statement.target, span, statement.subscripts.len(), shape.len())?;
         self.scope.clear();
         let mut loops = Vec::new();
         for (subscript, size) in statement.subscripts.iter().zip(&shape) {
             let IntKind::Name(name) = &subscript.kind else {
-                return Err(Error::new(subscript.span, "the left side needs plain indices")
-                    .help("write `y[i,j] = ...`, and the arithmetic in the subscripts it reads"));
+                return Err(Error::new(subscript.span, "the left side needs plain indices").help(
+                    "write `y[i,j] = ...`, and do the arithmetic in the subscripts on the right side",
+                ));
             };
             let id = self.bind(name, subscript.span, size.int.clone())?;
             loops.push(id);
@@ -110,8 +111,9 @@ impl Resolver {
     fn unknown_tensor(&self, name: &str, span: Span) -> Error {
         let error = Error::new(span, format!("unknown tensor `{name}`"));
         if self.scope.iter().any(|(index, _)| index == name) {
-            return error
-                .help(format!("`{name}` is an index; as a number it is written `index({name})`"));
+            return error.help(format!(
+                "`{name}` is an index; to use it as a number, write `index({name})`"
+            ));
         }
         let known = list(self.program.tensors.keys().map(String::as_str));
         error.help(format!("declared tensors: {known}"))
@@ -121,7 +123,7 @@ impl Resolver {
     fn bind(&mut self, name: &str, span: Span, range: IntExpr) -> Result<IndexId> {
         if self.scope.iter().any(|(other, _)| other == name) {
             return Err(Error::new(span, format!("the index `{name}` is bound twice"))
-                .help("each index needs a name of its own here"));
+                .help("give each index its own name"));
         }
         if self.program.sizes.contains(name) {
             return Err(Error::new(
@@ -165,8 +167,11 @@ impl Resolver {
             return Ok(Node::Size(name.to_owned(), span));
         }
         if is_index && !self.program.tensors.contains_key(name) {
-            return Err(Error::new(span, format!("the index `{name}` stands outside a subscript"))
-                .help(format!("as a number it is written `index({name})`")));
+            return Err(Error::new(
+                span,
+                format!("the index `{name}` is used outside a subscript"),
+            )
+            .help(format!("to use it as a number, write `index({name})`")));
         }
         let read = Read { tensor: name.to_owned(), subscripts: Vec::new(), padded: false, span };
         Ok(Node::Read(self.read(&read)?))
@@ -198,7 +203,7 @@ impl Resolver {
         if read.tensor.ends_with('\'') && !self.assigned.contains_key(&read.tensor) {
             let message = format!("no statement assigns `{}`", read.tensor);
             return Err(Error::new(name_span, message)
-                .help("a primed name is the value that the formula gives a tensor"));
+                .help("a primed name is the value that the formula assigns to a tensor"));
         }
         check_rank(&read.tensor, read.span, read.subscripts.len(), rank)?;
         let subscripts =
@@ -240,7 +245,8 @@ impl Resolver {
             return Ok(element);
         }
         let message = format!("`{}` has elements of type {dtype}", element.tensor);
-        Err(Error::new(element.span, message).help("only elements of an i32 tensor are subscripts"))
+        Err(Error::new(element.span, message)
+            .help("only elements of an i32 tensor can be subscripts"))
     }
 
     fn unbound_index(&self, name: &str, span: Span) -> Error {
@@ -288,7 +294,7 @@ impl Resolver {
             IntKind::Name(name) if !self.program.sizes.contains(name) => {
                 let sizes = list(self.program.sizes.iter().map(String::as_str));
                 Err(Error::new(leaf.span, format!("`{name}` is not a size"))
-                    .help(format!("the range of an index is made of sizes: {sizes}")))
+                    .help(format!("the range of an index is an expression of sizes: {sizes}")))
             }
             _ => Ok(leaf.clone()),
         })

@@ -1,4 +1,4 @@
-//! Running error analysis: how far a right kernel may be from the exact value, found while the value is computed (Higham
+//! Running error analysis: how far a correct kernel may be from the exact value, found while the value is computed (Higham
 //! 2002, section 3.3).
 //!
 //! A value is a sum of `n` terms with magnitude `m = Σ|term|`. Computed in any order with unit
@@ -22,12 +22,12 @@ const LAMBDA: f64 = 4.0;
 /// The number of terms up to which the deterministic bound is the smaller one anyway.
 pub(crate) const FEW_TERMS: f64 = 16.0;
 
-/// The value of a tensor's element, and what rounding may do to it in a right kernel.
+/// The value of a tensor's element, and how much rounding may change it in a correct kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Approx {
     /// The value, computed in f64.
     pub value: f64,
-    /// The greatest absolute difference between `value` and a right kernel's result. 0 means that they must be equal. It is
+    /// The greatest absolute difference between `value` and a correct kernel's result. 0 means that they must be equal. It is
     /// infinite where the element type may overflow, and where the value is not finite, unless it was only copied.
     pub bound: f64,
     /// The sum of the absolute values of the terms.

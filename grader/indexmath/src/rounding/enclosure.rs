@@ -1,6 +1,6 @@
 //! Enclosures: values with a bound of their error.
 
-/// A value, and how far that of a right kernel may be from it: an interval in midpoint-radius form (Rump, "Fast and Parallel
+/// A value, and how far that of a correct kernel may be from it: an interval in midpoint-radius form (Rump, "Fast and Parallel
 /// Interval Arithmetic", BIT 39, 1999).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Enclosure {

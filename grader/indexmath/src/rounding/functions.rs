@@ -1,4 +1,4 @@
-//! Functions: their values, and how far a right kernel's values may be off.
+//! Functions: their values, and how far a correct kernel's values may be from them.
 //!
 //! The CUDA C++ Programming Guide (appendix "Mathematical Functions", table "Maximum ULP error" of single precision) gives the
 //! error of each function in units in the last place (ulp), against the correctly rounded result; [`Function::ulps`] repeats

@@ -1,4 +1,4 @@
-//! How far a right kernel may be from the exact value: rounding error analysis.
+//! How far a correct kernel may be from the exact value: rounding error analysis.
 //!
 //! - [`format`](mod@format): number formats, and what storing and accumulating in them does to a value;
 //! - [`enclosure`]: a value with a bound of its error;

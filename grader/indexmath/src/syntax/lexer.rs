@@ -158,14 +158,14 @@ fn unexpected_character(text: &str, at: usize) -> Error {
     let found = text[at..].chars().next().unwrap_or(' ');
     let help = match found {
         '·' | '×' | '⋅' => "write products with `*`",
-        '−' | '–' => "write the minus sign of the keyboard, `-`",
+        '−' | '–' => "use the minus sign of the keyboard, `-`",
         'Σ' | '∑' => "write sums as `sum[i] body`",
         '^' => "write powers as `pow(a, b)`, or as products",
         '≤' | '≥' | '≠' => "write comparisons as `<=`, `>=` and `!=`",
-        '&' | '|' | '!' => "conditions know `and`, `or` and the six comparisons",
-        '\'' | '′' => "one prime, and after a name: `weights'`",
-        '{' | '}' => "subscripts stand in `[...]`, groups in `(...)`",
-        _ => "formulas are made of names, numbers and + - * / % = < > ? ( ) [ ] , ; #",
+        '&' | '|' | '!' => "conditions consist of comparisons, `and` and `or`",
+        '\'' | '′' => "write one prime, after a name: `weights'`",
+        '{' | '}' => "write subscripts in `[...]` and groups in `(...)`",
+        _ => "formulas consist of names, numbers and + - * / % = < > ? ( ) [ ] , ; #",
     };
     Error::new(Span::new(at, at + found.len_utf8()), format!("unexpected character `{found}`"))
         .help(help)

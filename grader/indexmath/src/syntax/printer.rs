@@ -415,7 +415,7 @@ mod tests {
         Expr { kind, span }
     }
 
-    /// Without spans.
+    /// A copy of the statement with empty spans.
     fn bare(statement: &Statement) -> Statement {
         Statement {
             target: statement.target.clone(),

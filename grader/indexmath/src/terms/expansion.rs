@@ -31,7 +31,7 @@ pub struct ElementRef {
 /// One product in the expansion of an element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// The constant factor.
+    /// The constant factor of the product.
     pub coefficient: f64,
     /// The tensor elements that are multiplied, sorted.
     pub factors: Vec<ElementRef>,

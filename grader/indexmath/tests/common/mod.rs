@@ -35,7 +35,7 @@ impl Random {
         (x ^ (x >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (x >> 29)
     }
 
-    /// In 0..1.
+    /// A uniform random number in 0..1.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -68,7 +68,7 @@ pub fn values(elements: &[Approx]) -> Vec<f64> {
     elements.iter().map(|element| element.value).collect()
 }
 
-/// Convolution with bias.
+/// A convolution with bias.
 pub const CONV: &str =
     "output[b,k,oh,ow] = bias[k] + sum[c,fh,fw] input[b,c,oh+fh,ow+fw] * filters[k,c,fh,fw]";
 

@@ -72,7 +72,11 @@ fn judge_tensors(
     if run.tensors.len() != tensors.len() {
         findings.push(contradiction(
             launches,
-            format!("{} tensors came back from the run of {}", run.tensors.len(), tensors.len()),
+            format!(
+                "the run returned {} tensors, but the case has {}",
+                run.tensors.len(),
+                tensors.len()
+            ),
         ));
     }
     let vectors: Vec<(&str, &[f64])> = tensors.iter().filter_map(vector).collect();

@@ -131,32 +131,32 @@ fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, Launc
         let name = ["x", "y", "z"][axis];
         if launch.grid[axis] == 0 || launch.grid[axis] > MAX_GRID[axis] {
             let (is, most) = (launch.grid[axis], MAX_GRID[axis]);
-            return error(format!("the grid has {is} blocks in {name}; 1 to {most} are possible"));
+            return error(format!("the grid has {is} blocks in {name}; 1 to {most} are allowed"));
         }
         if launch.block[axis] == 0 || launch.block[axis] > MAX_BLOCK[axis] {
             let (is, most) = (launch.block[axis], MAX_BLOCK[axis]);
-            return error(format!(
-                "the block has {is} threads in {name}; 1 to {most} are possible"
-            ));
+            return error(format!("the block has {is} threads in {name}; 1 to {most} are allowed"));
         }
     }
     let threads = launch.threads();
     if threads > MAX_THREADS {
-        return error(format!("the block has {threads} threads; {MAX_THREADS} are possible"));
+        return error(format!(
+            "the block has {threads} threads; at most {MAX_THREADS} are allowed"
+        ));
     }
     let mut shared = kernel.program.shared.clone();
     let placed = shared.place(launch.dynamic_shared.into(), kernel.program.dynamic_shared_align);
     let (fixed, dynamic) = (kernel.program.shared.packed, launch.dynamic_shared);
     if fixed > MAX_STATIC_SHARED {
         return error(format!(
-            "the kernel declares {fixed} bytes of shared memory; {MAX_STATIC_SHARED} are possible, \
-             more only as dynamic shared memory"
+            "the kernel declares {fixed} bytes of shared memory; at most {MAX_STATIC_SHARED} are \
+             allowed, more only as dynamic shared memory"
         ));
     }
     if placed.is_none() || shared.packed > MAX_SHARED {
         return error(format!(
-            "the block needs {fixed} bytes of static and {dynamic} of dynamic shared memory; \
-             {MAX_SHARED} are possible"
+            "the block needs {fixed} bytes of static and {dynamic} of dynamic shared memory; at \
+             most {MAX_SHARED} are allowed"
         ));
     }
     Ok(shared)

@@ -1,4 +1,4 @@
-//! A test of a spec becomes a case: its inputs are drawn, its outputs computed.
+//! Builds a case from a test of a spec: draws the inputs and computes the outputs.
 
 use super::expected::{self, Expected};
 use super::{given, inputs, numerical};
@@ -13,10 +13,10 @@ use crate::tensor::DType;
 use indexmath::{Approx, Values};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest absolute values of random integers to try, until all sums are exact.
+/// The largest absolute values of random integers, tried in this order until all sums are exact.
 const RANGES: [u32; 6] = [9, 7, 5, 3, 2, 1];
 
-/// The case of `test`, with the data of `seed`.
+/// Builds the case of `test` with the random data of `seed`.
 pub(super) fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
     let chained = given::chained(spec, test);
     let (inputs, known, mut expected) = exact_if_possible(spec, test, &chained, seed)?;
@@ -98,7 +98,7 @@ fn measured(spec: &Spec, test: &Test, tensor: &str) -> Checked<Measured> {
     Ok(Measured { tensor: spec.tensors.at(&spec.text, tensor, &test.dims)?, steps })
 }
 
-/// What the test's calls let see while they run.
+/// The results that the test's calls display while they run, as in [`Case::watched`].
 fn watched(spec: &Spec, test: &Test) -> Vec<(usize, String)> {
     let calls = test.calls.iter().filter_map(|call| spec.launches[call.launch].host.as_ref());
     let index = |(label, name): &(String, String)| {
@@ -108,7 +108,7 @@ fn watched(spec: &Spec, test: &Test) -> Vec<(usize, String)> {
     calls.flat_map(|call| &call.progress).filter_map(index).collect()
 }
 
-/// What launches write of which the spec says so.
+/// The indices of the tensors whose bits must be the same after every run, because the spec says so.
 fn bit_equal(spec: &Spec, test: &Test) -> Vec<usize> {
     let calls = test.calls.iter().filter(|c| spec.launches[c.launch].is_bit_equal());
     let taken: BTreeSet<usize> = calls
@@ -145,9 +145,9 @@ fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
 /// Inputs, these with what kernels are given, and outputs.
 type Drawn = (Values, Values, Expected);
 
-/// Draws the largest integers for which no right kernel can round. Where even the smallest do not make all outputs exact
-/// (a division, an exponential, normal values beside), as many outputs as they do are exact: large integers tell elements
-/// apart better, and the bounds tell how much a kernel may round.
+/// Draws the largest integers for which no correct kernel can round. If even the smallest do not make all outputs exact
+/// (because of a division, an exponential, or normal values), it keeps the largest range with as many exact outputs:
+/// large integers distinguish elements better, and the bounds allow for the rounding.
 fn exact_if_possible(
     spec: &Spec,
     test: &Test,

@@ -1,21 +1,21 @@
-//! The outputs of a case.
+//! The expected values of a case.
 
 use crate::spec::{Checked, Data, Fault, Spec, Test};
 use crate::tensor::{DType, Tensor};
 use indexmath::{Approx, Values};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Right values by tensor, row-major.
+/// The expected values of each computed tensor, row-major.
 pub(super) type Expected = BTreeMap<String, Vec<Approx>>;
 
-/// All that the test's launches compute. `known` and `chained` as in [`crate::case::Case`].
+/// Computes everything that the test's launches compute. `known` and `chained` are as in [`crate::case::Case`].
 pub(super) fn evaluate(
     spec: &Spec,
     test: &Test,
     known: &Values,
     chained: &BTreeMap<String, BTreeSet<String>>,
 ) -> Checked<Expected> {
-    // Together what needs the same values: usually everything.
+    // Evaluates tensors that need the same values together: usually all of them.
     let mut groups: BTreeMap<Option<&BTreeSet<String>>, Vec<String>> = BTreeMap::new();
     for name in test.outputs() {
         groups.entry(chained.get(&name)).or_default().push(name);
@@ -53,8 +53,8 @@ pub(super) fn evaluate(
     Ok(expected)
 }
 
-/// Refuses values that no kernel could be compared with. What is no finite number must be wanted: see [`is_wanted`];
-/// then it must be equal. So must integers.
+/// Refuses values that no kernel could be compared with. A value that is not finite must be intended (see
+/// [`is_wanted`]), and then a kernel must produce the same; integers must be equal too.
 pub(super) fn check(
     spec: &Spec,
     test: &Test,
@@ -71,9 +71,9 @@ pub(super) fn check(
         };
         if !approx.value.is_finite() && tensor.dtype != DType::I32 {
             if !is_wanted(test, &tensor.name, i) {
-                return Err(fault("which is no number").help("give the test other data").help(
+                return Err(fault("which is not a number").help("give the test other data").help(
                     format!(
-                        "if it is right so, say it by hand: expect = {{ \"{}\" = [...] }}",
+                        "if this is intended, state it: expect = {{ \"{}\" = [...] }}",
                         tensor.name
                     ),
                 ));
@@ -83,12 +83,12 @@ pub(super) fn check(
             let held = approx.value.fract() == 0.0 && approx.value.abs() <= f64::from(i32::MAX);
             if !held {
                 return Err(
-                    fault("which is no integer of 32 bits").help("mend the formula or the data")
+                    fault("which is not a 32-bit integer").help("fix the formula or the data")
                 );
             }
             if approx.bound != 0.0 {
-                return Err(fault("but a right kernel may round to another integer")
-                    .help("give the test data that are exact, such as \"integers\""));
+                return Err(fault("but a correct kernel may round to another integer")
+                    .help("give the test exact data, such as \"integers\""));
             }
         } else if approx.value.abs() > greatest(tensor.dtype) {
             return Err(out_of_range(fault));
@@ -97,7 +97,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Refuses values of which a right kernel may be off by any amount.
+/// Refuses values whose error bound is infinite.
 fn bounded(spec: &Spec, test: &Test, tensor: &Tensor, values: &[Approx]) -> Checked<()> {
     let Some(i) = values.iter().position(|approx| !approx.bound.is_finite()) else { return Ok(()) };
     let Approx { value, magnitude, .. } = values[i];
@@ -109,15 +109,16 @@ fn bounded(spec: &Spec, test: &Test, tensor: &Tensor, values: &[Approx]) -> Chec
         return Err(out_of_range(fault));
     }
     Err(fault("but rounding may change it by any amount")
-        .help("somewhere the rounding error is larger than what stands under a root, in a logarithm or below a fraction bar, or a float overflows")
+        .help("somewhere the rounding error exceeds the argument of a root or a logarithm, or a \
+            denominator; or a float overflows")
         .help("give the test other data; or, where a difference of nearly equal numbers is multiplied, make it a tensor of its own: d[i] = x[i] - mean"))
 }
 
 fn out_of_range(fault: impl Fn(&str) -> Fault) -> Fault {
-    fault("out of the range of its type").help("give the test smaller or other data")
+    fault("outside the range of its type").help("give the test smaller or other data")
 }
 
-/// The greatest finite number; `bf16` has that of `f32`, to three digits.
+/// The largest finite value of a type; `bf16` has that of `f32`, to three digits.
 fn greatest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 65_504.0,
@@ -127,7 +128,7 @@ fn greatest(dtype: DType) -> f64 {
     }
 }
 
-/// The first tensor of the formula that rounding may change by any amount.
+/// The first tensor of the formula with an infinite error bound.
 fn first_unbounded(spec: &Spec, test: &Test, known: &Values) -> Option<String> {
     let unbounded = |name: &&String| {
         let values = test.formula.evaluate(known, &[name]).ok();
@@ -138,7 +139,7 @@ fn first_unbounded(spec: &Spec, test: &Test, known: &Values) -> Option<String> {
     computed.find(unbounded).cloned()
 }
 
-/// NaN and infinities are accepted where the test's data have some, or where its author wrote one down.
+/// Whether NaN or infinity is accepted for an element: the test's data contain some, or the spec expects it there.
 fn is_wanted(test: &Test, name: &str, element: usize) -> bool {
     let odd = |value: &f64| !value.is_finite();
     let by_hand = test.expect.iter().filter(|e| e.tensor.name == name);

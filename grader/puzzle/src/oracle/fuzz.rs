@@ -1,4 +1,4 @@
-//! No text panics the loader, overflows its stack or keeps it busy.
+//! Random texts: none makes the loader panic, overflow its stack or run long.
 
 use super::verify;
 use crate::spec::Spec;
@@ -27,7 +27,7 @@ fn the_workbooks_specs_are_right() {
     }
 }
 
-/// Pieces that get a text past the first checks.
+/// Fragments that get a text past the first checks.
 const PIECES: [&str; 24] = [
     "0",
     "-1",
@@ -55,7 +55,7 @@ const PIECES: [&str; 24] = [
     "[[test]]\n",
 ];
 
-/// Loads and, where it is a spec, evaluates: anything but a panic is right.
+/// Loads the text and, if it is a spec, evaluates it. Any result is accepted, but not a panic.
 fn must_not_panic(text: &str) {
     match Spec::parse(text, Path::new("x.toml")) {
         Ok(spec) => drop(verify(&spec).map_err(|f| f.render(false))),

@@ -1,4 +1,4 @@
-//! Computed tensors that kernels are given, so that one wrong kernel does not spoil the next.
+//! Computed tensors that kernels are given, so that a wrong kernel does not corrupt the input of the next one.
 
 use super::expected::check;
 use crate::spec::{CallArg, Checked, Purpose, Spec, Test};
@@ -6,12 +6,12 @@ use crate::tensor::{decode, encode};
 use indexmath::Values;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// `inputs`, and the values of what the test's kernels are given: by the formula, each made from those before it, rounded
-/// to its type as a kernel would find it in memory.
+/// Adds to `inputs` the values that the test's kernels are given. The formula computes each from those before it,
+/// rounded to its type as a kernel would find it in memory.
 pub(super) fn add(spec: &Spec, test: &Test, inputs: &Values) -> Checked<Values> {
     let mut known = inputs.clone();
     let given = test.given(&spec.tensors);
-    // In the order of the formula, so that what is given stands before what is made from it.
+    // In the order of the formula, so that a given tensor comes before those computed from it.
     for name in spec.tensors.computed.iter().filter(|name| given.contains(&name.as_str())) {
         let mut values = test
             .formula
@@ -27,10 +27,10 @@ pub(super) fn add(spec: &Spec, test: &Test, inputs: &Values) -> Checked<Values> 
     Ok(known)
 }
 
-/// See [`crate::case::Case::chained`].
+/// For each tensor, the results of other kernels that it is computed from, as in [`crate::case::Case::chained`].
 pub(super) fn chained(spec: &Spec, test: &Test) -> BTreeMap<String, BTreeSet<String>> {
     let given = test.given(&spec.tensors);
-    // By buffer: the results that its contents were made from.
+    // By buffer: the results that its contents were computed from.
     let mut made_from: Vec<BTreeSet<String>> = vec![BTreeSet::new(); test.buffers.len()];
     for call in &test.calls {
         let taken: Vec<usize> = call

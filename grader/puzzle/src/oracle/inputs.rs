@@ -6,8 +6,8 @@ use crate::tensor::{DType, Tensor, decode, encode};
 use digits::{Digit, SIDE, Writer};
 use indexmath::Values;
 
-/// All inputs of the formula, rounded to their types. `range` is the largest absolute value of random integers whose
-/// range the spec leaves open.
+/// Draws all inputs of the formula, rounded to their types. `range` is the largest absolute value of random integers
+/// for which the spec gives no range.
 pub(super) fn draw(test: &Test, seed: u64, range: u32) -> Values {
     let one = |tensor: &Tensor| {
         let values = match &test.data[&tensor.name] {

@@ -1,4 +1,4 @@
-//! From a spec to cases: draws the inputs, evaluates the formula, and compares with what was computed by hand.
+//! From a spec to cases: draws the inputs, evaluates the formula, and compares it with values computed by hand.
 
 mod build;
 mod expected;
@@ -13,18 +13,18 @@ use build::build;
 use diagnostic::Failure;
 use std::path::Path;
 
-/// Reads the spec at `path`, called `shown_as` in messages, and checks it by evaluating it: see [`verify()`].
+/// Reads the spec at `path`, shown as `shown_as` in messages, and checks it by evaluating it: see [`verify()`].
 ///
 /// # Errors
-/// The first thing that is wrong with the spec, with its place.
+/// The first mistake in the spec, with its place.
 pub fn load(path: &Path, shown_as: &Path) -> Result<Spec, Failure> {
     let spec = Spec::load(path, shown_as)?;
     verify(&spec)?;
     Ok(spec)
 }
 
-/// Compares values given by hand with the formula's, and sees to it that each output tells its elements apart in at
-/// least one test.
+/// Compares values given by hand with the formula's, and checks that each output distinguishes its elements in at least
+/// one test.
 ///
 /// # Errors
 /// A value differs, or an output is trivial in every test.
@@ -32,7 +32,7 @@ pub fn verify(spec: &Spec) -> Result<(), Failure> {
     verify::verify(spec).map_err(|fault| spec.failure(fault))
 }
 
-/// A test of `spec` with the data of `seed`.
+/// Builds the case of a test of `spec` with the random data of `seed`.
 ///
 /// # Errors
 /// The formula cannot be evaluated with these data, or disagrees with its numerical gradient.

@@ -1,12 +1,12 @@
 //! Gradients by central differences, in f64.
 //!
-//! For L = Σ T ⊙ grad(T) over the outputs T of the forward formula, each element x of X is moved by ±ε:
-//! dL/dx ≈ (L(x + ε) − L(x − ε)) / 2ε. The derived gradient must agree within `rtol`, else the differentiation is
-//! wrong (or ε crosses a kink). The numerical value then becomes what is right.
+//! For L = Σ T ⊙ grad(T) over the outputs T of the forward formula, each element x of X is perturbed by ±ε: dL/dx ≈
+//! (L(x + ε) − L(x − ε)) / 2ε. The derived gradient must agree within `rtol`; otherwise the differentiation is wrong
+//! (or ε crosses a kink). The numerical value then becomes the expected one.
 //!
-//! How far off a kernel may be: a right one differs from the *derived* value by its rounding bound at most, so from the
-//! numerical one by |numerical − derived| + bound. Nothing is added to that: a loose `rtol` lets no wrong kernel pass,
-//! and where the differences are exact (integers, a function linear in X) the kernel must be equal.
+//! A correct kernel differs from the *derived* value by at most its rounding bound, so from the numerical one by at
+//! most |numerical − derived| + bound. Nothing is added to that: a loose `rtol` lets no wrong kernel pass, and where
+//! the differences are exact (integers, a function linear in X) the kernel must be equal.
 
 use super::expected::{Expected, at_formula, math};
 use crate::spec::{Buffer, Checked, Purpose, Spec, Test, grad_of};
@@ -31,7 +31,7 @@ pub(super) fn replace(
     Ok(())
 }
 
-/// dL/dx for each element x of the input `of`.
+/// The numerical derivative dL/dx for each element x of the input `of`.
 fn differences(
     spec: &Spec,
     test: &Test,
@@ -40,7 +40,7 @@ fn differences(
     len: usize,
     epsilon: f64,
 ) -> Checked<Vec<f64>> {
-    // Outputs of integers, positions of maxima for instance, have no cotangent.
+    // Integer outputs, such as positions of maxima, have no cotangent.
     let outputs: Vec<(&str, &Vec<f64>)> = spec
         .tensors
         .outputs
@@ -52,7 +52,7 @@ fn differences(
     let mut gradient = Vec::with_capacity(len);
     for i in 0..len {
         let Some(x) = known.get(of).and_then(|values| values.get(i)).copied() else {
-            return Err(at_formula(spec, test, format!("`{of}` is no input")));
+            return Err(at_formula(spec, test, format!("`{of}` is not an input")));
         };
         let mut sides = Vec::with_capacity(2);
         for moved in [x + epsilon, x - epsilon] {
@@ -73,7 +73,7 @@ fn differences(
     Ok(gradient)
 }
 
-/// Compares both gradients, and puts the numerical one in the place of the derived one.
+/// Compares both gradients, and replaces the derived one with the numerical one.
 fn join(
     spec: &Spec,
     test: &Test,
@@ -82,20 +82,20 @@ fn join(
     derived: &mut [Approx],
     numerical: &[f64],
 ) -> Checked<()> {
-    // Where terms cancel, the value says nothing of the size of the terms; their mean size does.
+    // If terms cancel, the value does not show the size of the terms, but their mean size does.
     let typical = derived.iter().map(|a| a.value.abs()).sum::<f64>() / derived.len().max(1) as f64;
     for (i, (approx, &value)) in derived.iter_mut().zip(numerical).enumerate() {
         let apart = (value - approx.value).abs();
         let scale = approx.value.abs().max(approx.magnitude).max(1e-3 * typical);
         if apart.is_nan() || apart > rtol * scale {
             let title = format!(
-                "{}: the derived gradient {} is not the numerical one, {value}",
+                "{}: the derived gradient {} differs from the numerical one, {value}",
                 tensor.element_name(i),
                 approx.value
             );
             return Err(at_formula(spec, test, title)
                 .help("take a smaller epsilon if the formula has kinks or is steep")
-                .help("else the grader differentiates it wrongly: please report the spec"));
+                .help("otherwise the grader differentiates it wrongly: please report the spec"));
         }
         approx.bound += apart;
         approx.value = value;
@@ -131,7 +131,10 @@ mod tests {
         assert!(joined(11.1).is_ok());
         let failure = joined(11.3).unwrap_err().in_file(Path::new("x.toml"), "");
         let title = &failure.diagnostics[0].title;
-        assert_eq!(title, "grad(x)[0]: the derived gradient 10 is not the numerical one, 11.3");
+        assert_eq!(
+            title,
+            "grad(x)[0]: the derived gradient 10 differs from the numerical one, 11.3"
+        );
         assert!(joined(f64::NAN).is_err());
     }
 }

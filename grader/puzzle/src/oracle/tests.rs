@@ -33,7 +33,7 @@ fn bounds(case: &Case, name: &str) -> Vec<f64> {
     }
 }
 
-/// `SPEC` as a backward puzzle, with a check by numerical gradient.
+/// Replacements that turn `SPEC` into a backward puzzle with a check by numerical gradient.
 const BACKWARD: [(&str, &str); 4] = [
     ("\"x\", \"w\", \"y\", \"B\"", "\"grad(y)\", \"w\", \"grad(x)\", \"B\""),
     ("B*N_out", "B*N"),
@@ -188,7 +188,7 @@ fn a_numerical_gradient_is_for_inputs() {
     ]);
     let failure = Spec::parse(&changed(&changes), Path::new("x.toml")).unwrap_err();
     let title = &failure.diagnostics[0].title;
-    assert_eq!(title, "`h` is computed, so it cannot be moved a little");
+    assert_eq!(title, "`h` is computed, so it cannot be perturbed");
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn outputs_must_tell_their_elements_apart() {
     13 | forward = "y[b,i] = sum[f] x[b,i+f] * w[f]"
        |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
        |
-       = help: a kernel that mixes them up would pass: give one test data that tell them apart
+       = help: a kernel that mixes them up would pass: give one test data that distinguish them
     "#);
 }
 
@@ -353,8 +353,8 @@ fn what_rounding_may_change_by_any_amount_is_no_test() {
     assert!(bounds(&case, "rstd")[1] < 2.0);
 }
 
-/// Puzzle 13 is too large for `check = "numerical-gradient"`, which moves every element. A few of each parameter tell
-/// whether a layer's gradient is derived rightly.
+/// Puzzle 13 is too large for `check = "numerical-gradient"`, which perturbs every element. A few elements of each
+/// parameter show whether a layer's gradient is derived correctly.
 #[test]
 fn the_gradients_of_lenet_are_those_of_its_loss() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../puzzles/13_lenet_backward.toml");

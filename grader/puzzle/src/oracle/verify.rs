@@ -1,4 +1,4 @@
-//! Checks of a spec that need its values.
+//! Checks of a spec that need the values of its tensors.
 
 use super::build::build;
 use crate::case::{Case, CaseTensor, Role, is_right};
@@ -6,7 +6,7 @@ use crate::spec::{Checked, Fault, Spec, Test};
 use crate::tensor::{DType, Tensor, decode, encode};
 use indexmath::Approx;
 
-/// Any seed does: hand-computed values must not depend on it.
+/// The seed of these checks. Any seed would do, because hand-computed values must not depend on it.
 const SEED: u64 = 0;
 
 pub(super) fn verify(spec: &Spec) -> Checked<()> {
@@ -29,15 +29,15 @@ pub(super) fn verify(spec: &Spec) -> Checked<()> {
     let Some(name) = undecided.first() else { return Ok(()) };
     let fault = |title: String| Fault::at(spec.tensors.place.clone(), title);
     Err(match name.strip_suffix('\'') {
-        Some(before) => fault(format!("in no test `{name}` differs enough from `{before}`"))
+        Some(before) => fault(format!("`{name}` differs too little from `{before}` in every test"))
             .help("a kernel that does nothing, or mixes the elements up, would pass: give one test other data"),
         None => fault(format!("in every test, all elements of `{name}` are equal")).help(
-            "a kernel that mixes them up would pass: give one test data that tell them apart",
+            "a kernel that mixes them up would pass: give one test data that distinguish them",
         ),
     })
 }
 
-/// What the case has of a computed tensor.
+/// The expected values of a computed tensor.
 fn output(case: &Case, name: &str) -> Vec<Approx> {
     let mut wanted = case.tensors.iter().filter_map(CaseTensor::wanted);
     wanted
@@ -46,7 +46,7 @@ fn output(case: &Case, name: &str) -> Vec<Approx> {
         .unwrap_or_default()
 }
 
-/// Would a kernel pass that mixes up the elements, writes a constant, or leaves a tensor as it is?
+/// Whether a kernel would pass that swaps elements, writes a constant, or leaves the tensor unchanged.
 fn is_trivial(case: &Case, name: &str) -> bool {
     let found = case.tensors.iter().find(|t| t.wanted().is_some_and(|(t, _)| t.name == name));
     match found.map(|t| &t.role) {
@@ -61,7 +61,7 @@ fn is_trivial(case: &Case, name: &str) -> bool {
     }
 }
 
-/// All elements are equal; a single one must not be 0.
+/// Whether all elements are equal; for a single element, whether it is 0.
 fn is_uniform(values: &[Approx]) -> bool {
     match values {
         [] => true,
@@ -74,7 +74,7 @@ fn compare(spec: &Spec, test: &Test, case: &Case) -> Checked<()> {
     for expect in &test.expect {
         let computed = output(case, &expect.tensor.name);
         for (i, (by_hand, right)) in expect.values.iter().zip(&computed).enumerate() {
-            // What is worked out by hand may need rounding to be what a kernel can store: 0.1.
+            // A value computed by hand, such as 0.1, may need rounding to the type that a kernel stores.
             let dtype = expect.tensor.dtype;
             let stored = || decode(dtype, &encode(dtype, &[*by_hand]))[0];
             if is_right(*by_hand, right) || (dtype != DType::I32 && stored() == right.value) {
@@ -85,7 +85,7 @@ fn compare(spec: &Spec, test: &Test, case: &Case) -> Checked<()> {
                 format!("{element} is expected to be {by_hand}, the formula gives {}", right.value);
             let place = expect.places.get(i).unwrap_or(&test.place).clone();
             let fault = Fault::at(place, title).also(spec.tensors.place.clone(), "the formula");
-            // Not every input matters to every output, so another seed tells.
+            // Not every input affects every output, so compare with another seed.
             let other = build(spec, test, SEED + 1)?;
             let other = output(&other, &expect.tensor.name).get(i).map(|v| v.value);
             return Err(if other == Some(right.value) {

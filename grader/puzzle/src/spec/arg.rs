@@ -1,4 +1,4 @@
-//! Arguments of a launch: what each word in `args` stands for.
+//! Arguments of a launch: what each entry of `args` means.
 
 use super::fault::{Checked, Fault};
 use super::sizes::Sizes;
@@ -6,7 +6,7 @@ use super::tensors::{Tensors, grad_of, prime};
 use indexmath::DimExpr;
 use toml::Spanned;
 
-/// An argument of a kernel.
+/// An argument of a kernel or of a host function.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arg {
     /// `X`: a pointer to an input, or to what the kernel computes.
@@ -19,27 +19,27 @@ pub enum Arg {
     Result(String),
     /// An input without axes, by value.
     Scalar(String),
-    /// An `int`.
+    /// An expression of sizes, passed by value as an `int`.
     Size(DimExpr),
 }
 
-/// What a launch does with a buffer.
+/// How a launch uses a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Reads an input of the formula.
+    /// It reads an input of the formula.
     Input,
-    /// Reads what the formula computes.
+    /// It reads a tensor that the formula computes.
     Given,
-    /// Computes it.
+    /// It computes a tensor of the formula.
     Output,
-    /// Changes X to X'.
+    /// It changes a tensor X in place to X'.
     InPlace,
-    /// Writes what only [`super::Requirement`]s judge: an input of the formula.
+    /// It writes an input of the formula, which only [`super::Requirement`]s judge.
     Result,
 }
 
 impl Arg {
-    /// The tensor whose address is passed, and what for.
+    /// The tensor whose address is passed, and how the launch uses it.
     pub fn buffer(&self, tensors: &Tensors) -> Option<(&str, Purpose)> {
         match self {
             Self::Tensor(name) if tensors.is_computed(name) => Some((name, Purpose::Output)),
@@ -77,14 +77,14 @@ impl Arg {
             && tensors.types.contains_key(of)
         {
             return Err(Fault::at(arg.span(), format!("`{of}` has no gradient"))
-                .help("only tensors of real numbers that the result depends on have one"));
+                .help("only real-valued tensors that the result depends on have a gradient"));
         }
         if let Some(of) = name.strip_suffix('\'')
             && tensors.types.contains_key(of)
         {
             return Err(never_changes(of, arg));
         }
-        // An expression of sizes only where it is more than one unknown word: `H_out * W_out`.
+        // It is an expression of sizes only if it is more than one unknown word: `H_out * W_out`.
         match DimExpr::parse(name) {
             Ok(expr) if expr.names().iter().all(|(n, _)| sizes.contains(n)) => Ok(Self::Size(expr)),
             Ok(expr) if !is_word(name) => {
@@ -137,11 +137,11 @@ fn result(name: &str, arg: &Spanned<String>, tensors: &Tensors) -> Checked<Arg> 
             .help(format!("write \"{name}\": it is compared with the formula's values")));
     }
     let inputs = tensors.inputs.iter().map(String::as_str);
-    Err(Fault::at(arg.span(), format!("`{name}` is no input of the formula"))
+    Err(Fault::at(arg.span(), format!("`{name}` is not an input of the formula"))
         .suggest(name, inputs, "input"))
 }
 
-/// `X` of `word(X)`.
+/// The `X` in `word(X)`.
 fn inside<'a>(name: &'a str, word: &str) -> Option<&'a str> {
     let inner = name.strip_prefix(word)?.trim_start().strip_prefix('(')?;
     inner.strip_suffix(')').map(str::trim)

@@ -1,4 +1,4 @@
-//! Whether launches that must give the same bits at every run can, and whether a test shows it.
+//! Checks whether launches that must give the same bits in every run can do so, and whether a test would show it.
 
 use super::arg::Arg;
 use super::data::Data;
@@ -8,7 +8,7 @@ use super::launch::Launch;
 use super::tensors::{Tensors, prime};
 use super::test::Test;
 
-/// What a bit-equal launch reads or writes must not come from one whose results may differ.
+/// Checks that no bit-equal launch reads or writes a tensor of a launch whose results may differ between runs.
 pub(crate) fn sources(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
     let loose = |name: &str| {
         let mut others = launches.iter().filter(|l| !l.is_bit_equal());
@@ -26,13 +26,14 @@ pub(crate) fn sources(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
                 format!("`{name}` may differ from run to run: `{}` computes it", other.kernel);
             return Err(Fault::at(launch.arg_place(i).clone(), title)
                 .also(other.place().clone(), "this launch is not bit-equal")
-                .help(format!("write \"given({name})\", or repeat = \"bit-equal\" there, too")));
+                .help(format!("write \"given({name})\", or repeat = \"bit-equal\" there too")));
         }
     }
     Ok(())
 }
 
-/// Exact data give the same bits in any order, so some test of a bit-equal launch must have others.
+/// Checks that each bit-equal launch has a test with inexact data: with exact data, any order of additions gives the
+/// same bits.
 pub(crate) fn tested(launches: &[Launch], tests: &[Test]) -> Checked<()> {
     let rounds = |test: &Test| {
         let kinds = test.data.values().filter_map(|data| match data {

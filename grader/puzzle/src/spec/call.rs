@@ -1,7 +1,7 @@
-//! Reads `[[call]]`: which host function is called, by which C++, with which tensors.
+//! Reads `[[call]]`: a host function, and the C++ code and the tensors with which it is called.
 //!
-//! The code names the tensors as `args` of a launch do: `x`, `grad(x)`, `given(x)`, `inplace(x)`. Each becomes a pointer
-//! of that name in C++: `grad(x)` becomes `grad_x`. What stands inside `host(..)` lies in the host's memory.
+//! The code names the tensors as `args` of a launch do: `x`, `grad(x)`, `given(x)`, `inplace(x)`. In C++ each becomes a
+//! pointer with that name: `grad(x)` becomes `grad_x`. A tensor inside `host(..)` is in the host's memory.
 
 use super::arg::Arg;
 use super::code::{Mention, mentions};
@@ -16,19 +16,19 @@ use indexmath::DimExpr;
 use std::ops::Range;
 use toml::Spanned;
 
-/// Seconds of a call that says nothing.
+/// The time limit in seconds of a call that sets none.
 const SECONDS: u64 = 10;
 
-/// Nobody waits longer for host code alone.
+/// The largest time limit in seconds that a spec can set.
 const MAX_SECONDS: u64 = 600;
 
-/// C++ has no identifiers with these meanings to spare.
+/// Keywords of C++ that a tensor's name must not be.
 const RESERVED: [&str; 12] = [
     "auto", "bool", "char", "const", "double", "float", "for", "if", "int", "long", "return",
     "void",
 ];
 
-/// No two calls are of one function: reports and tests name calls by it.
+/// Checks that no two calls are of the same function, because reports and tests identify a call by it.
 pub(crate) fn check_names(launches: &[Launch]) -> Checked<()> {
     for (i, next) in launches.iter().enumerate().filter(|(_, l)| l.host.is_some()) {
         if let Some(first) = launches[..i].iter().find(|l| l.kernel == next.kernel) {
@@ -46,7 +46,7 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
     for include in &raw.include {
         if include.get_ref().is_empty() || include.get_ref().contains(['"', '<', '>', '\n', '\\']) {
             return Err(Fault::at(include.span(), "this is not the name of a header")
-                .help("write it as it stands in kernels/include: include = [\"lenet.h\"]"));
+                .help("write the name of a file in kernels/include: include = [\"lenet.h\"]"));
         }
     }
     let code = raw.code.get_ref();
@@ -64,10 +64,12 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
         if let Some(i) = params.iter().position(|p| p.name == cpp) {
             let HostParam { home: first_home, .. } = params[i];
             if args[i] != arg || first_home != home {
-                let title = format!("`{tensor}` stands for two things in this code");
+                let title = format!("`{tensor}` is used in two ways in this code");
                 return Err(Fault::at(place, title)
-                    .also(Range::clone(&places[i]), "here it is another")
-                    .help("a tensor is an input, given, or computed, in one memory: write it in one way"));
+                    .also(Range::clone(&places[i]), "here in another way")
+                    .help(
+                        "a tensor is an input, given or computed, and in one memory: write it in one way",
+                    ));
             }
         } else {
             params.push(HostParam { name: cpp.clone(), home });
@@ -98,7 +100,7 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
         Some(seconds) if (1..=MAX_SECONDS).contains(seconds.get_ref()) => *seconds.get_ref(),
         Some(seconds) => {
             let title = format!("`seconds` cannot be {}", seconds.get_ref());
-            return Err(Fault::at(seconds.span(), title).help(format!("1 to {MAX_SECONDS}")));
+            return Err(Fault::at(seconds.span(), title).help(format!("use 1 to {MAX_SECONDS}")));
         }
     };
     let progress = progress(raw, &args, &params)?;
@@ -116,7 +118,7 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
     Ok(launch)
 }
 
-/// What is watched must be a result that the grader can see while it is written.
+/// Checks that each watched tensor is a result in the host's memory, where the grader sees it while it is written.
 fn progress(raw: &RawCall, args: &[Arg], params: &[HostParam]) -> Checked<Vec<(String, String)>> {
     let mut watched = Vec::new();
     for (label, name) in &raw.progress {
@@ -132,7 +134,7 @@ fn progress(raw: &RawCall, args: &[Arg], params: &[HostParam]) -> Checked<Vec<(S
     Ok(watched)
 }
 
-/// Name and declaration of the function.
+/// The name and the declaration of the function.
 fn function(raw: &Spanned<String>) -> Checked<(String, String)> {
     let signature = raw.get_ref().trim().trim_end_matches(';').trim_end();
     let fault = |title: &str| {
@@ -155,7 +157,7 @@ fn function(raw: &Spanned<String>) -> Checked<(String, String)> {
     Ok((name.to_owned(), signature.to_owned()))
 }
 
-/// Where the tensor lies, what it is for, and its name in C++.
+/// Where the tensor is, how the function uses it, and its name in C++.
 fn resolve(
     text: &str,
     mention: &Mention<'_>,
@@ -177,21 +179,23 @@ fn resolve(
     }
     let arg = Arg::read(text, &Spanned::new(place.clone(), written.clone()), sizes, tensors)?;
     if arg.buffer(tensors).is_none() && home == Home::Host {
-        return Err(Fault::at(place.clone(), format!("`{written}` is a number, it lies nowhere"))
-            .help(format!("write {written}: it is passed by value")));
+        return Err(Fault::at(
+            place.clone(),
+            format!("`{written}` is a number, so it has no address"),
+        )
+        .help(format!("write {written}: it is passed by value")));
     }
     if let Arg::Size(_) = arg {
         return Err(Fault::at(place.clone(), format!("`{}` is a size", mention.tensor))
-            .help("sizes are written as they are"));
+            .help("write it without a word around it"));
     }
     let cpp = match words.last() {
         Some(&"grad") => format!("grad_{}", mention.tensor),
         _ => mention.tensor.to_owned(),
     };
     if RESERVED.contains(&cpp.as_str()) {
-        return Err(
-            Fault::at(place.clone(), format!("`{cpp}` is a word of C++")).help("rename the tensor")
-        );
+        return Err(Fault::at(place.clone(), format!("`{cpp}` is a keyword of C++"))
+            .help("rename the tensor"));
     }
     Ok((home, arg, cpp))
 }

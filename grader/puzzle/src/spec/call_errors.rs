@@ -1,4 +1,4 @@
-//! What an author reads when a `[[call]]` is wrong.
+//! Tests of the messages for a wrong `[[call]]`.
 
 use super::errors::error_in;
 use super::{Home, Purpose, Spec};
@@ -66,7 +66,7 @@ fn gradients_and_given_tensors_have_names_in_cpp() {
     assert_eq!(call.code, "Buffers b{x, grad_x, y};\nscale(grad_y, b.y, s, n);\n");
 }
 
-/// For each test of a spec, the sizes that it has.
+/// For each test of a spec, the sizes that it uses.
 fn used_dims(text: &str) -> Vec<Vec<String>> {
     right(text).tests.into_iter().map(|test| test.used_dims).collect()
 }
@@ -108,7 +108,7 @@ fn a_test_of_kernels_has_the_sizes_of_their_arguments_tensors_and_threads() {
     assert_eq!(used_dims(&format!("{text}{scale}{fill}")), [vec!["n"], vec!["warps", "wide"]]);
 }
 
-/// Each change of the spec, and what its author reads then.
+/// Each change of the spec, and the message for it.
 #[test]
 fn every_mistake_is_told_with_its_place() {
     let launch =

@@ -1,32 +1,32 @@
-//! `check` and `tolerance` of a test: how right values are found, and how far off a kernel may be.
+//! `check` and `tolerance` of a test: where the expected values come from, and how far from them a kernel may be.
 
 use super::fault::{Checked, Fault};
 use super::raw::{RawCheck, RawTolerance};
 use super::tensors::{Tensors, grad_of};
 use toml::Spanned;
 
-/// How right values are found.
+/// Where the expected values come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Check {
-    /// By the formula.
+    /// The formula computes them.
     Formula,
-    /// `grad(X)` by central differences of the forward formula.
+    /// Central differences of the forward formula compute `grad(X)`.
     NumericalGradient {
-        /// Step to both sides.
+        /// The step to both sides.
         epsilon: f64,
-        /// How far the derived gradient may be from the numerical one, relative.
+        /// How far the derived gradient may be from the numerical one, relative to its size.
         rtol: f64,
     },
 }
 
-/// An explicit tolerance: `|got - right| <= atol + rtol * |right|`.
+/// An explicit tolerance: `|got - expected| <= atol + rtol * |expected|`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tolerance {
-    /// Relative.
+    /// The relative tolerance.
     pub rtol: f64,
-    /// Absolute.
+    /// The absolute tolerance.
     pub atol: f64,
-    /// Why the derived bound does not do.
+    /// Why the derived bound is not enough.
     pub reason: String,
 }
 
@@ -40,8 +40,8 @@ pub(crate) fn read_check(
     match kind.get_ref().as_str() {
         "formula" => match epsilon.as_ref().or(rtol.as_ref()) {
             None => Ok(Check::Formula),
-            Some(extra) => Err(Fault::at(extra.span(), "the formula needs no numbers")
-                .help("only kind = \"numerical-gradient\" has them")),
+            Some(extra) => Err(Fault::at(extra.span(), "this kind of check takes no numbers")
+                .help("only kind = \"numerical-gradient\" takes them")),
         },
         "numerical-gradient" => {
             let number = |value: &Option<Spanned<f64>>, name: &str, max: f64| match value {
@@ -50,7 +50,7 @@ pub(crate) fn read_check(
                 Some(v) => {
                     let title = format!("`{name}` cannot be {}", v.get_ref());
                     Err(Fault::at(v.span(), title)
-                        .help(format!("it lies above 0 and is at most {max}")))
+                        .help(format!("it must be above 0 and at most {max}")))
                 }
             };
             let check = Check::NumericalGradient {
@@ -63,7 +63,7 @@ pub(crate) fn read_check(
                     .help("check a `grad(..)`, or leave the check out"));
             }
             if let Some(between) = of.find(|of| !tensors.inputs.iter().any(|i| i == of)) {
-                let title = format!("`{between}` is computed, so it cannot be moved a little");
+                let title = format!("`{between}` is computed, so it cannot be perturbed");
                 return Err(Fault::at(kind.span(), title)
                     .help("check the gradients of inputs numerically, others by the formula"));
             }
@@ -79,16 +79,16 @@ pub(crate) fn read_tolerance(raw: &Spanned<RawTolerance>) -> Checked<Tolerance> 
     for (value, name) in [(rtol, "rtol"), (atol, "atol")] {
         if !(value.get_ref().is_finite() && *value.get_ref() >= 0.0) {
             return Err(Fault::at(value.span(), format!("`{name}` cannot be {}", value.get_ref()))
-                .help("a tolerance is a number, 0 or more"));
+                .help("a tolerance must be a number, 0 or more"));
         }
     }
     if *rtol.get_ref() >= 1.0 {
         return Err(Fault::at(rtol.span(), format!("`rtol` cannot be {}", rtol.get_ref()))
-            .help("from 1 on, 0 would do in the place of every value"));
+            .help("from 1 on, an output of zeros would pass"));
     }
     if reason.get_ref().trim().is_empty() {
         return Err(Fault::at(reason.span(), "the reason is empty")
-            .help("say why the bound that the grader derives does not do"));
+            .help("say why the bound that the grader derives is not enough"));
     }
     Ok(Tolerance { rtol: *rtol.get_ref(), atol: *atol.get_ref(), reason: reason.get_ref().clone() })
 }

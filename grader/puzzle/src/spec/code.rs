@@ -1,19 +1,19 @@
-//! The C++ of a `[[call]]`: which tensors it names, and how.
+//! The C++ code of a `[[call]]`: finds the tensors that it names.
 
 use cpptext::tokens::{Kind, tokens};
 use std::ops::Range;
 
-/// Words that wrap the name of a tensor.
+/// The words that can wrap the name of a tensor, as in `grad(x)`.
 const WRAPPERS: [&str; 5] = ["grad", "given", "inplace", "result", "host"];
 
 /// A word in the code that may be a tensor.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Mention<'a> {
-    /// In the code, wrappers included.
+    /// Its place in the code, including the wrappers.
     pub(crate) span: Range<usize>,
-    /// Wrappers from the outermost.
+    /// The words around the name, outermost first.
     pub(crate) words: Vec<&'a str>,
-    /// The name inside them.
+    /// The name inside the wrappers.
     pub(crate) tensor: &'a str,
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn speaks_of(code: &str, tensor: &str) -> bool {
     mentions(code).iter().any(|m| m.tensor == tensor)
 }
 
-/// All identifiers of the code but for members, `p.x`, `p->x` and `n::x`, each with the words around it.
+/// All identifiers of the code except members (`p.x`, `p->x` and `n::x`), each with the words that wrap it.
 pub(crate) fn mentions(code: &str) -> Vec<Mention<'_>> {
     let mut tokens = tokens(code);
     tokens.retain(|token| token.kind != Kind::Text);
@@ -52,7 +52,7 @@ pub(crate) fn mentions(code: &str) -> Vec<Mention<'_>> {
         }
         let closed = (1..=words.len()).all(|i| is(inner + i, ")"));
         if !closed {
-            // Not the spec's words: perhaps a function of C++ that is called so.
+            // Not a wrapper of the spec: perhaps a C++ function with this name.
             at += 1;
             continue;
         }

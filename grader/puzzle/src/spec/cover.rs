@@ -1,4 +1,4 @@
-//! Nothing that the formula computes, and no kernel, may be left out of the checks.
+//! Checks that the tests cover every tensor that the formula computes, and every kernel.
 
 use super::arg::{Arg, Purpose};
 use super::fault::{Checked, Fault};
@@ -6,8 +6,8 @@ use super::launch::Launch;
 use super::tensors::{Tensors, grad_of, prime};
 use super::test::Test;
 
-/// A forward puzzle must compute all that its formula does, but for what requirements and pictures look at (`seen`); a
-/// backward puzzle picks its gradients.
+/// Checks that a forward puzzle computes all tensors of its formula, except those of requirements and pictures
+/// (`seen`); a backward puzzle chooses its gradients.
 pub(crate) fn outputs<'a>(
     tensors: &Tensors,
     launches: &[Launch],
@@ -23,8 +23,8 @@ pub(crate) fn outputs<'a>(
                     format!("`{name}` is in the buffer that another argument changes in place");
                 let x = name.trim_end_matches('\'');
                 return Err(Fault::at(launch.arg_place(i).clone(), title)
-                    .help(format!("to go on with the kernel's values, write \"inplace({x})\""))
-                    .help(format!("to read the right ones, write \"given({name})\"")));
+                    .help(format!("to continue with the kernel's values, write \"inplace({x})\""))
+                    .help(format!("to read the expected values, write \"given({name})\"")));
             }
         }
     }
@@ -46,7 +46,8 @@ pub(crate) fn outputs<'a>(
             let mut results = launches.iter().flat_map(Launch::results);
             Err(if results.any(|result| sources.contains(result)) {
                 fault.help(format!(
-                    "bound it by a [[require]]: it is made of what functions give, holds = \"{missing} >= 0\""
+                    "bound it with a [[require]], because it depends on results of functions: \
+                     holds = \"{missing} >= 0\""
                 ))
             } else {
                 fault.help(format!("add \"{arg}\" to the args of the kernel that computes it"))
@@ -55,8 +56,8 @@ pub(crate) fn outputs<'a>(
     }
 }
 
-/// Each launch runs in at least one test. Since a test compares all that its launches compute, this checks each
-/// computed tensor, too.
+/// Checks that each launch runs in at least one test. A test compares everything that its launches compute, so this
+/// covers each computed tensor too.
 pub(crate) fn launches(launches: &[Launch], tests: &[Test]) -> Checked<()> {
     let runs = |i: usize| tests.iter().any(|test| test.calls.iter().any(|call| call.launch == i));
     match launches.iter().enumerate().find(|(i, _)| !runs(*i)) {

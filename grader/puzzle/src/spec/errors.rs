@@ -103,7 +103,7 @@ fn keys() {
        = help: did you mean `name`?
     "#);
     insta::assert_snapshot!(error("[[launch]]", "[launch]"), @r"
-    error: this is one table, here is a list of them
+    error: this is one table, but a list of tables is expected
       --> puzzles/01_x.toml:15:1
        |
     15 | [launch]
@@ -118,16 +118,16 @@ fn keys() {
     16 | kernel = 17
        |          ^^
        |
-       = help: it must be a text
+       = help: it must be a string
     ");
     insta::assert_snapshot!(error("title = \"Correlation\"", "title = Correlation"), @r"
-    error: this is not TOML: string values must be quoted
+    error: invalid TOML: string values must be quoted
      --> puzzles/01_x.toml:1:9
       |
     1 | title = Correlation
       |         ^^^^^^^^^^^
       |
-      = help: here may stand literal string
+      = help: expected literal string
     ");
 }
 
@@ -141,7 +141,7 @@ fn counts() {
     3 | [dims]
       | ^^^^^^
       |
-      = help: 256 at most: make two puzzles of it
+      = help: the limit is 256: split it into two puzzles
     ");
     let text = SPEC.split("[[test]]").next().unwrap();
     let none = Spec::parse(&text.replace("[dims]", "test = []\n[dims]"), Path::new("x.toml"));
@@ -175,17 +175,17 @@ fn sizes() {
     5 | N_out = "M + 1"
       |          ^
       |
-      = help: derive sizes from the free ones, in one direction
+      = help: derive each size from the free ones, or from sizes derived before
     "#);
     insta::assert_snapshot!(error("[\"B\", \"N\", \"F\"]", "[\"B\", \"N\", \"B\"]"), @r#"
-    error: `B` is named twice
+    error: `B` is listed twice
      --> puzzles/01_x.toml:4:20
       |
     4 | free  = ["B", "N", "B"]
       |                    ^^^
     "#);
     insta::assert_snapshot!(error("free  = [\"B\", \"N\", \"F\"]", "free = \"B\""), @r#"
-    error: `free` must be a list of names, this is a text
+    error: `free` must be a list of names, but this is a string
      --> puzzles/01_x.toml:4:8
       |
     4 | free = "B"
@@ -331,7 +331,7 @@ fn launches() {
     23 | dims   = { B = 1, N = 5, F = 3 }
        |          ----------------------- at these sizes
        |
-       = help: it needs 1 to 2147483647
+       = help: it must be 1 to 2147483647
     "#);
     insta::assert_snapshot!(error("ceil_div(B*N_out, 64)", "B*N_out*4000000000"), @r#"
     error: the grid in x would have 12000000000 blocks
@@ -343,7 +343,7 @@ fn launches() {
     23 | dims   = { B = 1, N = 5, F = 3 }
        |          ----------------------- at these sizes
        |
-       = help: it needs 1 to 2147483647
+       = help: it must be 1 to 2147483647
     "#);
     insta::assert_snapshot!(error("block  = 64", "block = 64\nshared = \"N * 1000000\""), @r#"
     error: shared memory would have 5000000 bytes
@@ -355,10 +355,10 @@ fn launches() {
     24 | dims   = { B = 1, N = 5, F = 3 }
        |          ----------------------- at these sizes
        |
-       = help: it needs 0 to 232448
+       = help: it must be 0 to 232448
     "#);
     insta::assert_snapshot!(error("ceil_div(B*N_out, 64)", "ceil_div(B*N, B)"), @r#"
-    error: the grid is rounded up, but in every test it divides without remainder
+    error: the grid size is rounded up, but it divides without remainder in every test
       --> puzzles/01_x.toml:19:11
        |
     19 | grid   = "ceil_div(B*N, B)"
@@ -400,7 +400,7 @@ fn integers_of_32_bits() {
     24 | data   = { x = [1, 2, 3, 4, 5], w = [1, 10.5, 100] }
        |                                         ^^^^
        |
-       = help: it holds integers of 32 bits
+       = help: it holds 32-bit integers
     ");
     insta::assert_snapshot!(with("[1, 10, 4e9]"), @r"
     error: 4000000000.0 does not fit into `w`
@@ -409,10 +409,10 @@ fn integers_of_32_bits() {
     24 | data   = { x = [1, 2, 3, 4, 5], w = [1, 10, 4e9] }
        |                                             ^^^
        |
-       = help: it holds integers of 32 bits
+       = help: it holds 32-bit integers
     ");
     insta::assert_snapshot!(with("\"normal\""), @r#"
-    error: `w` holds integers, normal values are none
+    error: `w` holds integers, but normal values are not integers
       --> puzzles/01_x.toml:24:37
        |
     24 | data   = { x = [1, 2, 3, 4, 5], w = "normal" }
@@ -449,10 +449,10 @@ fn tests() {
     29 | dims = { B = 0, N = 9, F = 2 }
        |              ^
        |
-       = help: a size is at least 1 and fits into an int
-       = help: for a padding or the like, [dims] needs may_be_zero = ["B"]
+       = help: a size must be at least 1 and fit into an int
+       = help: for a padding or similar, add may_be_zero = ["B"] to [dims]
     "#);
-    // An axis is never empty, whatever the sizes may be.
+    // An axis is never empty, whatever the sizes are.
     let empty = changed(&[
         ("[dims]", "[dims]\nmay_be_zero = [\"B\"]"),
         ("{ B = 3, N = 9, F = 2 }", "{ B = 0, N = 9, F = 2 }"),
@@ -460,7 +460,7 @@ fn tests() {
     let failure = Spec::parse(&empty, Path::new("puzzles/01_x.toml")).unwrap_err();
     assert!(failure.render(false).contains("has size 0 in this test"), "{}", failure.render(false));
     insta::assert_snapshot!(error("[dims]", "[dims]\nmay_be_zero = [\"L\"]"), @r#"
-    error: this is no free size
+    error: this is not a free size
      --> puzzles/01_x.toml:4:16
       |
     4 | may_be_zero = ["L"]
@@ -469,7 +469,7 @@ fn tests() {
       = help: a derived size is 0 where its expression is
     "#);
     insta::assert_snapshot!(error("[dims]", "[dims]\nmay_be_zero = \"B\""), @r#"
-    error: `may_be_zero` must be a list of names, this is a text
+    error: `may_be_zero` must be a list of names, but this is a string
      --> puzzles/01_x.toml:4:15
       |
     4 | may_be_zero = "B"
@@ -496,7 +496,7 @@ fn tests() {
     29 | dims = { B = 1000000, N = 9000, F = 2 }
        |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ these sizes
        |
-       = help: a test may have 8388608 at most; smaller sizes find the same mistakes
+       = help: a test may have at most 8388608; smaller sizes find the same mistakes
     ");
     insta::assert_snapshot!(error("{ B = 3, N = 9, F = 2 }", "{ B = 300, N = 9000, F = 4000 }"), @r"
     error: the formula takes 6001200000 multiplications and additions in this test
@@ -505,7 +505,7 @@ fn tests() {
     29 | dims = { B = 300, N = 9000, F = 4000 }
        |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ these sizes
        |
-       = help: 1073741824 at most; smaller sizes find the same mistakes
+       = help: the limit is 1073741824; smaller sizes find the same mistakes
     ");
     insta::assert_snapshot!(error("name = \"batch\"", "name = \"tiny\""), @r#"
     error: two tests are named `tiny`
@@ -520,7 +520,7 @@ fn tests() {
        = help: give each its own name
     "#);
     insta::assert_snapshot!(error("x = [1, 2, 3, 4, 5]", "x = [1, 2, 3, 4]"), @r"
-    error: `x` has 5 elements in this test, the list has 4
+    error: `x` has 5 elements in this test, but the list has 4
       --> puzzles/01_x.toml:24:16
        |
     24 | data   = { x = [1, 2, 3, 4], w = [1, 10, 100] }
@@ -553,7 +553,7 @@ fn tests() {
     24 | data   = { x = [1, 2, 3, 4, 5], w = [1, 1e39, 100] }
        |                                         ^^^^
        |
-       = help: its type ends at 3.4e38
+       = help: the largest value of its type is 3.4e38
     ");
     insta::assert_snapshot!(error("y = [321, 432, 543]", "\"grad(x)\" = [321, 432, 543]"), @r#"
     error: no kernel computes `grad(x)`
@@ -586,7 +586,7 @@ fn tests() {
     29 | tolerance = { rtol = 1e-3, atol = 0, reason = " " }
        |                                               ^^^
        |
-       = help: say why the bound that the grader derives does not do
+       = help: say why the bound that the grader derives is not enough
     "#);
     insta::assert_snapshot!(error(
         "name = \"batch\"",
@@ -598,6 +598,6 @@ fn tests() {
     29 | tolerance = { rtol = 1.0, atol = 0, reason = "a test" }
        |                      ^^^
        |
-       = help: from 1 on, 0 would do in the place of every value
+       = help: from 1 on, an output of zeros would pass
     "#);
 }

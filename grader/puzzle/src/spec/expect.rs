@@ -1,4 +1,4 @@
-//! `expect` of a test: values worked out by hand.
+//! `expect` of a test: values computed by hand.
 
 use super::data::numbers;
 use super::fault::{Checked, Fault};
@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 
-/// What a test expects of one tensor.
+/// The values that a test expects in one tensor.
 #[derive(Clone, Debug)]
 pub struct Expect {
-    /// The tensor, by its name in the formula: `weights'` for one that is changed in place.
+    /// The tensor with its name in the formula: `weights'` for one that is changed in place.
     pub tensor: Tensor,
-    /// Row-major.
+    /// The expected values, row-major.
     pub values: Vec<f64>,
-    /// Where each value stands.
+    /// The place of each value in the file.
     pub(crate) places: Vec<Range<usize>>,
 }
 
-/// The hand-computed outputs of a test. `outputs` are the computed tensors that its launches take.
+/// Reads the hand-computed outputs of a test. `outputs` are the computed tensors that its launches take.
 pub(crate) fn read_expect(
     raw: &BTreeMap<Spanned<String>, Spanned<Value>>,
     outputs: &[String],
@@ -37,7 +37,7 @@ pub(crate) fn read_expect(
         };
         let Value::List(list) = value.get_ref() else {
             let title =
-                format!("expected values must be a list, this is {}", value.get_ref().kind());
+                format!("expected values must be a list, but this is {}", value.get_ref().kind());
             return Err(
                 Fault::at(value.span(), title).help("write all elements in row-major order")
             );

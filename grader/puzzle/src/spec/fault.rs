@@ -1,4 +1,4 @@
-//! What is wrong with a spec and where, before the file's name is known.
+//! A mistake in a spec with its places, before the file's name is known.
 
 use super::quoted::inner_span;
 use diagnostic::{Diagnostic, Mark, Severity, Source};
@@ -6,26 +6,26 @@ use diagnostic::{Failure, FailureKind};
 use std::ops::Range;
 use std::path::Path;
 
-/// An error with its places in the text.
+/// A mistake in a spec with its places in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fault {
     title: String,
-    /// The first is the primary one.
+    /// The places; the first one is the primary one.
     marks: Vec<Mark>,
     help: Vec<String>,
 }
 
-/// A result of the loader's inner functions.
+/// The result of a function that reads a part of a spec.
 pub(crate) type Checked<T> = Result<T, Fault>;
 
 impl Fault {
-    /// What is wrong, a lower-case fragment, and where.
+    /// A mistake at `span`; `title` is a lower-case fragment that says what is wrong.
     pub(crate) fn at(span: Range<usize>, title: impl Into<String>) -> Self {
         let marks = vec![Mark { span, label: String::new() }];
         Self { title: title.into(), marks, help: Vec::new() }
     }
 
-    /// An error of `indexmath` inside the string value whose quotes span `value` in `text`.
+    /// An error of `indexmath` inside a string of the spec, whose literal with its quotes is at `value` in `text`.
     pub(crate) fn math(text: &str, value: &Range<usize>, error: indexmath::Error) -> Self {
         // An error without a place is about the whole text.
         let place = if error.span == indexmath::Span::default() {
@@ -37,12 +37,12 @@ impl Fault {
         error.help.into_iter().fold(fault, Self::help)
     }
 
-    /// The primary place.
+    /// The range of the primary place.
     pub(crate) fn place(&self) -> Option<&Range<usize>> {
         self.marks.first().map(|mark| &mark.span)
     }
 
-    /// Says something at the primary place.
+    /// Sets the text at the primary place.
     pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
         if let Some(mark) = self.marks.first_mut() {
             mark.label = label.into();
@@ -50,19 +50,19 @@ impl Fault {
         self
     }
 
-    /// Points at another place too.
+    /// Adds another place with its own text.
     pub(crate) fn also(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
         self.marks.push(Mark { span, label: label.into() });
         self
     }
 
-    /// Says what would be right.
+    /// Adds a line that says how to fix the mistake.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help.push(help.into());
         self
     }
 
-    /// Says which known name is nearest to `name`, or which names there are.
+    /// Suggests the known name nearest to `name`; if none is near, lists all.
     pub(crate) fn suggest<'a>(
         self,
         name: &str,
@@ -81,7 +81,7 @@ impl Fault {
         }
     }
 
-    /// The failure of the command. Places that go over several lines (a whole table) are cut to the first.
+    /// Converts the mistake into a failure. A place that spans several lines (a whole table) is cut to the first.
     pub(crate) fn in_file(mut self, path: &Path, text: &str) -> Failure {
         for mark in &mut self.marks {
             let end = mark.span.end.min(text.len());
@@ -102,7 +102,7 @@ impl Fault {
     }
 }
 
-/// The candidate that a typing mistake may have meant.
+/// The known name that `name` may be a misspelling of.
 pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let allowed = (name.chars().count() / 3).max(1);
     known
@@ -113,7 +113,7 @@ pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, k)| k)
 }
 
-/// Single-character edits, swaps of neighbours among them (optimal string alignment), between two short names.
+/// The number of single-character edits and swaps of neighbours (optimal string alignment) between two short names.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().max(b.len()) > 64 {

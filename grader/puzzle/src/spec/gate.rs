@@ -1,4 +1,4 @@
-//! `[[gate]]`: what a launch may cost, as a bound on a counter.
+//! `[[gate]]`: a bound on a counter of a launch.
 
 use super::fault::{Checked, Fault};
 use super::launch::Launch;
@@ -17,18 +17,18 @@ use toml::Spanned;
 pub struct Gate {
     /// Index of the launch in the spec.
     pub launch: usize,
-    /// Names of the tests in which it counts; empty: in all that have the launch.
+    /// The names of the tests to which it applies; if empty, all that have the launch.
     pub tests: Vec<String>,
     /// One sentence for the student.
     pub about: Option<String>,
     counter: Counter,
-    /// The counter must be equal to the bound, and not below it.
+    /// True if the counter must equal the bound; otherwise it may be lower.
     exact: bool,
     bound: DimExpr,
     place: Range<usize>,
 }
 
-/// How a bound is written.
+/// The help text that shows how to write a bound.
 const EXAMPLE: &str =
     "write bound = \"global_load_sectors <= 2 * N\" or bound = \"shared_bank_conflicts == 0\"";
 
@@ -58,7 +58,7 @@ impl Gate {
                 "counter",
             ));
         };
-        // Blanks in the place of what stands before keep the places of mistakes.
+        // Blanks replace the text before, so that the places of mistakes stay the same.
         let expression = " ".repeat(at + 2) + &written[at + 2..];
         let bound = DimExpr::parse(&expression).map_err(|e| Fault::math(text, &place, e))?;
         sizes.check_names(text, &bound, &place)?;
@@ -67,7 +67,7 @@ impl Gate {
         Ok(Self { launch, tests, about: raw.about.clone(), counter, exact, bound, place })
     }
 
-    /// The bound at the sizes of a test of `spec`, a file's text; none if the test is not meant.
+    /// The bound at the sizes of a test, or `None` if the gate does not apply to it. `spec` is the text of the file.
     pub(crate) fn at(&self, spec: &str, test: &Test) -> Checked<Option<CaseGate>> {
         let call = test.calls.iter().position(|call| call.launch == self.launch);
         let meant = self.tests.is_empty() || self.tests.contains(&test.name);
@@ -85,8 +85,11 @@ impl Gate {
 
 fn find_launch(raw: &RawGate, launches: &[Launch]) -> Checked<usize> {
     if launches.iter().any(|launch| launch.host.is_some()) {
-        return Err(Fault::at(raw.bound.span(), "what host code launches has no gates")
-            .help("bound the kernel in a puzzle of its own"));
+        return Err(Fault::at(
+            raw.bound.span(),
+            "a gate cannot bound kernels that host code launches",
+        )
+        .help("bound the kernel in a puzzle of its own"));
     }
     let names = || launches.iter().map(|launch| launch.kernel.as_str());
     match &raw.kernel {
@@ -101,7 +104,7 @@ fn find_launch(raw: &RawGate, launches: &[Launch]) -> Checked<usize> {
     }
 }
 
-/// Each gate counts in some test, and the tests that it names exist.
+/// Checks that each gate applies to some test, and that the tests which it names exist.
 pub(crate) fn check(text: &str, raw: &[RawGate], gates: &[Gate], tests: &[Test]) -> Checked<()> {
     for (raw, gate) in raw.iter().zip(gates) {
         let names = || tests.iter().map(|test| test.name.as_str());
@@ -115,7 +118,7 @@ pub(crate) fn check(text: &str, raw: &[RawGate], gates: &[Gate], tests: &[Test])
             counts |= gate.at(text, test)?.is_some();
         }
         if !counts {
-            return Err(Fault::at(gate.place.clone(), "this gate counts in no test")
+            return Err(Fault::at(gate.place.clone(), "this gate applies to no test")
                 .help("name a test in which its kernel runs"));
         }
     }

@@ -1,4 +1,4 @@
-//! Kinds of data that the oracle makes: `"integers"`, `{ kind = "normal", scale = 100.0 }`.
+//! Kinds of data that the oracle generates, such as `"integers"` or `{ kind = "normal", scale = 100.0 }`.
 
 use super::fault::{Checked, Fault};
 use super::raw::{Table, Value};
@@ -8,48 +8,48 @@ use indexmath::{DimExpr, Dims};
 use std::ops::Range;
 use toml::Spanned;
 
-/// Data that the oracle makes.
+/// A kind of data that the oracle generates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DataKind {
-    /// Small integers other than 0, drawn. How small, the oracle chooses, so that sums of products are exact.
+    /// Small random integers other than 0. The oracle chooses the range so that sums of products are exact.
     Integers,
-    /// Integers in a range, drawn.
+    /// Random integers in a range.
     IntegersIn {
-        /// The smallest.
+        /// The smallest integer.
         min: i64,
-        /// The largest; less than 2^32 - 1 above `min`.
+        /// The largest integer; less than 2^32 - 1 above `min`.
         max: i64,
     },
-    /// Real numbers of a normal distribution, drawn.
+    /// Random real numbers with a normal distribution.
     Normal {
-        /// Standard deviation.
+        /// The standard deviation.
         scale: f64,
-        /// Mean.
+        /// The mean.
         shift: f64,
     },
-    /// All 1.
+    /// Every element is 1.
     Ones,
-    /// All 0.
+    /// Every element is 0.
     Zeros,
-    /// 0, 1, 2, ...
+    /// The elements are 0, 1, 2, ... in row-major order.
     Arange,
-    /// 0, 1, 2, ... in a drawn order: no two are equal.
+    /// The elements are 0, 1, 2, ... in random order, so no two are equal.
     ShuffledArange,
-    /// Along the last axis one 1 at a drawn place, else 0.
+    /// Along the last axis, one random element is 1 and the others are 0.
     OneHot,
-    /// Written digits, drawn: 28 x 28 pixels each. Bytes for integers, else from 0 to 1.
+    /// Random handwriting-like digits of 28 x 28 pixels: bytes in an integer tensor, else values from 0 to 1.
     Digits {
-        /// The first so many are left out.
+        /// The number of digits that are skipped at the start.
         skip: u32,
     },
-    /// The classes of these digits: 0 to 9 for integers, else one 1 among ten.
+    /// The classes of these digits: 0 to 9 in an integer tensor, else one-hot vectors of length ten.
     DigitLabels {
-        /// As for the digits.
+        /// The number of labels that are skipped at the start, as for the digits.
         skip: u32,
     },
 }
 
-/// Largest absolute value of [`crate::rng::Stream::normal`].
+/// The largest absolute value of [`crate::rng::Stream::normal`].
 const NORMAL_REACH: f64 = 6.0;
 
 impl DataKind {
@@ -65,7 +65,7 @@ impl DataKind {
         ("digit-labels", Self::DigitLabels { skip: 0 }),
     ];
 
-    /// The kind that a word names.
+    /// The kind with this name.
     pub(crate) fn named(word: &str, place: &Range<usize>) -> Checked<Self> {
         let found = Self::WORDS.iter().find(|(name, _)| *name == word);
         found.map(|&(_, kind)| kind).ok_or_else(|| {
@@ -74,17 +74,17 @@ impl DataKind {
         })
     }
 
-    /// Does it differ from seed to seed?
+    /// Whether the data depend on the seed.
     pub fn is_random(self) -> bool {
         !matches!(self, Self::Ones | Self::Zeros | Self::Arange)
     }
 
-    /// Can `tensor` hold such data?
+    /// Checks whether `tensor` can hold such data.
     pub(crate) fn check(self, tensor: &Tensor, place: &Range<usize>) -> Checked<()> {
         let name = &tensor.name;
         match self {
             Self::Normal { .. } if tensor.dtype == DType::I32 => {
-                let title = format!("`{name}` holds integers, normal values are none");
+                let title = format!("`{name}` holds integers, but normal values are not integers");
                 Err(Fault::at(place.clone(), title).help("write \"integers\""))
             }
             Self::Normal { scale, shift } => {
@@ -94,7 +94,7 @@ impl DataKind {
                 }
                 let title = format!("`{name}` cannot hold values up to {farthest:?}");
                 Err(Fault::at(place.clone(), title).help(format!(
-                    "its type is {}; values reach {NORMAL_REACH} times `scale` to both sides of `shift`",
+                    "its type is {}; values reach {NORMAL_REACH} times `scale` on both sides of `shift`",
                     tensor.dtype
                 )))
             }
@@ -130,7 +130,8 @@ impl DataKind {
                     return Ok(());
                 }
                 let title = format!("`{name}` cannot hold the classes of digits");
-                let help = "its type must be i32, for classes 0 to 9, or its last axis 10 long";
+                let help =
+                    "its type must be i32, for classes 0 to 9, or its last axis must have size 10";
                 Err(Fault::at(place.clone(), title).help(help))
             }
             _ => Ok(()),
@@ -138,7 +139,7 @@ impl DataKind {
     }
 }
 
-/// All integers up to this are values of the type.
+/// The largest integer up to which the type holds all integers.
 fn whole(dtype: DType) -> u64 {
     match dtype {
         DType::F64 => 1 << 53,
@@ -149,9 +150,9 @@ fn whole(dtype: DType) -> u64 {
     }
 }
 
-/// The sizes of a test.
+/// The sizes of a test, with which expressions in a kind of data are evaluated.
 pub(crate) struct At<'a> {
-    /// Of the spec.
+    /// The text of the spec.
     pub text: &'a str,
     pub sizes: &'a Sizes,
     pub dims: &'a Dims,
@@ -160,7 +161,7 @@ pub(crate) struct At<'a> {
 }
 
 impl At<'_> {
-    /// `{ kind = ..., ... }`
+    /// Reads a kind of data with parameters, `{ kind = ..., ... }`.
     pub(crate) fn read_table(&self, table: &Table, place: &Range<usize>) -> Checked<DataKind> {
         let get = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
         let Some((_, kind)) = get("kind") else {
@@ -168,7 +169,7 @@ impl At<'_> {
                 .help("write { kind = \"integers\", min = 0, max = 9 }"));
         };
         let Value::Text(word) = kind.get_ref() else {
-            let title = format!("`kind` must be a word, this is {}", kind.get_ref().kind());
+            let title = format!("`kind` must be a word, but this is {}", kind.get_ref().kind());
             return Err(Fault::at(kind.span(), title).help("write kind = \"normal\""));
         };
         let named = DataKind::named(word, &kind.span())?;
@@ -210,7 +211,7 @@ impl At<'_> {
         let count = self.integer(value, "skip")?;
         u32::try_from(count).map_err(|_| {
             Fault::at(value.span(), format!("`skip` cannot be {count}"))
-                .help("it counts digits: a whole number from 0 on")
+                .help("it is a number of digits, 0 or more")
         })
     }
 
@@ -223,9 +224,12 @@ impl At<'_> {
         let (min, max) = (self.integer(min, "min")?, self.integer(max, "max")?);
         let values = i128::from(max) - i128::from(min) + 1;
         if values < 1 {
-            return Err(Fault::at(place.clone(), format!("no integer lies from {min} to {max}"))
-                .also(self.place.clone(), "at these sizes")
-                .help("`min` and `max` both belong to the range"));
+            return Err(Fault::at(
+                place.clone(),
+                format!("there is no integer from {min} to {max}"),
+            )
+            .also(self.place.clone(), "at these sizes")
+            .help("the range includes both `min` and `max`"));
         }
         if values > i128::from(u32::MAX) {
             return Err(Fault::at(place.clone(), format!("{values} integers are too many"))
@@ -234,7 +238,7 @@ impl At<'_> {
         Ok(DataKind::IntegersIn { min, max })
     }
 
-    /// A number, or an expression of sizes.
+    /// Reads a number, or an expression of sizes.
     fn integer(&self, value: &Spanned<Value>, key: &str) -> Checked<i64> {
         let place = value.span();
         match value.get_ref() {
@@ -247,7 +251,7 @@ impl At<'_> {
                 expr.eval(self.dims).map_err(at)
             }
             other => {
-                let title = format!("`{key}` must be a whole number, this is {}", other.kind());
+                let title = format!("`{key}` must be an integer, but this is {}", other.kind());
                 Err(Fault::at(place, title)
                     .help(format!("write {key} = 9 or an expression of sizes, {key} = \"N - 1\"")))
             }
@@ -266,7 +270,7 @@ fn real(
         Value::Int(v) => v as f64,
         Value::Float(v) => v,
         ref other => {
-            let title = format!("`{key}` must be a number, this is {}", other.kind());
+            let title = format!("`{key}` must be a number, but this is {}", other.kind());
             return Err(Fault::at(value.span(), title).help(format!("write {key} = 10.0")));
         }
     };
@@ -274,7 +278,7 @@ fn real(
         return Ok(number);
     }
     Err(Fault::at(value.span(), format!("`{key}` cannot be {number:?}"))
-        .help("`scale` is a number above 0, `shift` any number"))
+        .help("`scale` must be a number above 0, `shift` any number"))
 }
 
 #[cfg(test)]
@@ -282,7 +286,7 @@ mod tests {
     use crate::spec::Spec;
     use std::path::Path;
 
-    /// What an author reads who gives `images` these data; nothing if they are right.
+    /// The message for a spec that gives these data to `images`; empty if they are valid.
     fn message(dtype: &str, data: &str) -> String {
         let text = format!(
             r#"title = "Ink"

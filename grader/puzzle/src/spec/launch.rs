@@ -1,4 +1,4 @@
-//! `[[launch]]`: which kernel is called with what, on how many threads.
+//! `[[launch]]`: a kernel with its arguments and its numbers of threads and blocks.
 
 use super::arg::{Arg, Purpose};
 use super::code::speaks_of;
@@ -21,21 +21,22 @@ const MAX_BLOCK_AXES: [i64; 3] = [1024, 1024, 64];
 const MAX_GRID_AXES: [i64; 3] = [i32::MAX as i64, 65_535, 65_535];
 /// Shared memory of a block on compute capability 9.0, with opt-in; same table.
 const MAX_SHARED: i64 = 227 * 1024;
-/// Threads of a launch: no test needs more, and an interpreter would not come back.
+/// The threads of a launch: no test needs more, and the virtual machine would take too long.
 const MAX_THREADS: i64 = 1 << 28;
 
 /// A kernel launch of a spec, or a call of a host function.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// Source name of the kernel or of the function.
+    /// The name of the kernel or of the function in the source.
     pub kernel: String,
-    /// In the order of the signature; of a call: the tensors of its code in order of appearance, then all sizes.
+    /// The arguments in the order of the signature. For a call: the tensors of its code in order of appearance, then
+    /// all sizes.
     pub args: Vec<Arg>,
-    /// The rest of a call.
+    /// The other parts of a call; `None` for a kernel launch.
     pub host: Option<HostCall>,
-    /// The blocks may wait for each other (`this_grid().sync()`).
+    /// True if all blocks run at once and may wait for each other (`this_grid().sync()`).
     pub cooperative: bool,
-    /// What a second run of it may give, if the spec says so; else [`Repeat::default`].
+    /// What a second run of it may give, if the spec says so; otherwise [`Repeat::default`] applies.
     pub repeat: Option<Repeat>,
     block: Vec<Extent>,
     grid: Vec<Extent>,
@@ -47,26 +48,26 @@ pub struct Launch {
 /// A launch at the sizes of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Index of the launch in its spec.
+    /// The index of the launch in its spec.
     pub launch: usize,
-    /// Blocks in x, y, z.
+    /// The number of blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads in x, y, z.
+    /// The number of threads of a block in x, y and z.
     pub block: [u32; 3],
-    /// Dynamic shared memory in bytes.
+    /// The dynamic shared memory of a block, in bytes.
     pub shared: u32,
-    /// In the order of the signature.
+    /// The arguments, in the order of the signature.
     pub args: Vec<CallArg>,
 }
 
 /// An argument at the sizes of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallArg {
-    /// Address of the test's buffer of this index.
+    /// The address of the test's buffer with this index.
     Buffer(usize),
-    /// An input without axes, by value.
+    /// An input without axes, passed by value.
     Scalar(String),
-    /// An `int`.
+    /// A 32-bit integer, passed by value.
     Int(i32),
 }
 
@@ -121,7 +122,7 @@ impl Launch {
         Ok(launch)
     }
 
-    /// A call: it takes these arguments, which stand at `arg_places`.
+    /// A call with these arguments, which are at `arg_places` in the file.
     pub(crate) fn of_call(
         name: String,
         host: HostCall,
@@ -143,12 +144,12 @@ impl Launch {
         }
     }
 
-    /// The tensors whose addresses it takes, and what for.
+    /// The tensors whose addresses it takes, and how it uses them.
     pub fn buffers(&self, tensors: &Tensors) -> impl Iterator<Item = (&str, Purpose)> {
         self.args.iter().filter_map(move |arg| arg.buffer(tensors))
     }
 
-    /// What it computes, by the names of the formula: `probs`, `grad(input)`, `weights'`.
+    /// The names (of the formula) of the tensors that it computes: `probs`, `grad(input)`, `weights'`.
     pub fn computes(&self, tensors: &Tensors) -> impl Iterator<Item = String> {
         self.buffers(tensors).filter_map(|(name, purpose)| match purpose {
             Purpose::Output => Some(name.to_owned()),
@@ -165,8 +166,8 @@ impl Launch {
         })
     }
 
-    /// In a test with these results, it takes none of them, and nothing that the formula makes of them: what they will
-    /// be is not known before.
+    /// Checks that in a test with these results it takes none of them, nor anything that the formula computes from
+    /// them, because their values are not known before the run.
     pub(crate) fn check_results(&self, tensors: &Tensors, results: &BTreeSet<&str>) -> Checked<()> {
         for (i, arg) in self.args.iter().enumerate() {
             let name = match arg {
@@ -183,16 +184,17 @@ impl Launch {
                 let title = format!("`{name}` is both a result and an input in one test");
                 Fault::at(place, title).help("run the two functions in tests of their own")
             } else {
-                let title = format!("`{name}` is made of the result `{result}`");
+                let title = format!("`{name}` depends on the result `{result}`");
                 Fault::at(place, title).help(format!(
-                    "what it should be is not known before: take \"result(..)\", and compare it by a [[require]] with `{name}`"
+                    "its expected value is not known before the run: use \"result(..)\", and \
+                     compare it with `{name}` by a [[require]]"
                 ))
             });
         }
         Ok(())
     }
 
-    /// All that it writes and that is judged.
+    /// The names of everything that it writes and that the tests judge.
     pub fn gives(&self, tensors: &Tensors) -> impl Iterator<Item = String> {
         self.computes(tensors).chain(self.results().map(str::to_owned))
     }
@@ -208,7 +210,7 @@ impl Launch {
         let extents = self.block.iter().chain(&self.grid).chain(&self.shared);
         extents.map(|extent| &extent.expr).any(reads)
             || self.args.iter().any(|arg| match arg {
-                // A call is offered every size; its code says which it takes.
+                // A call is passed every size; its code determines which it uses.
                 Arg::Size(expr) => self.host.is_none() && reads(expr),
                 Arg::Scalar(_) => false,
                 Arg::Tensor(name) | Arg::InPlace(name) | Arg::Given(name) | Arg::Result(name) => {
@@ -217,17 +219,17 @@ impl Launch {
             })
     }
 
-    /// Must it give the same bits at every run?
+    /// Whether it must give the same bits in every run.
     pub fn is_bit_equal(&self) -> bool {
         self.repeat.unwrap_or_default() == Repeat::BitEqual
     }
 
-    /// Where the kernel is named.
+    /// Where the file names the kernel.
     pub(crate) fn place(&self) -> &Range<usize> {
         &self.place
     }
 
-    /// Where the argument of this index stands.
+    /// Where the file has the argument with this index.
     pub(crate) fn arg_place(&self, arg: usize) -> &Range<usize> {
         self.arg_places.get(arg).unwrap_or(&self.place)
     }
@@ -236,8 +238,8 @@ impl Launch {
         &self.grid
     }
 
-    /// Evaluates everything at the sizes of a test. `index` is this launch's in the spec, `position` finds a buffer of
-    /// the test, `sizes_at` is where the sizes are given.
+    /// Evaluates everything at the sizes of a test. `index` is this launch's index in the spec, `position` finds a
+    /// buffer of the test, `sizes_at` is where the file gives the sizes.
     pub(crate) fn at(
         &self,
         index: usize,
@@ -284,7 +286,7 @@ fn product(axes: [u32; 3]) -> i64 {
     axes.iter().fold(1_i64, |p, &a| p.saturating_mul(i64::from(a)))
 }
 
-/// The sizes of a test, and where they come from.
+/// The sizes of a test, and where the file gives them.
 struct Place<'a> {
     text: &'a str,
     dims: &'a Dims,
@@ -300,7 +302,7 @@ impl Place<'_> {
         fault.also(self.sizes_at.clone(), "at these sizes")
     }
 
-    /// A size as an argument.
+    /// Evaluates a size that is passed as an argument.
     fn int(&self, size: &DimExpr, span: &Range<usize>) -> Checked<i32> {
         let value = size.eval(self.dims).map_err(|e| Fault::math(self.text, span, e))?;
         i32::try_from(value).map_err(|_| {
@@ -314,7 +316,7 @@ impl Place<'_> {
             extent.expr.eval(self.dims).map_err(|e| Fault::math(self.text, &extent.place, e))?;
         if !(min..=max).contains(&value) {
             let title = format!("{what} would have {value} {unit}");
-            return Err(self.fault(extent, title).help(format!("it needs {min} to {max}")));
+            return Err(self.fault(extent, title).help(format!("it must be {min} to {max}")));
         }
         u32::try_from(value).map_err(|_| self.fault(extent, format!("{what} is too large")))
     }
@@ -330,7 +332,7 @@ impl Place<'_> {
     }
 }
 
-/// A block or a grid: one extent, or a list of one to three.
+/// Reads a block or a grid: one extent, or a list of one to three.
 fn read_extents(
     text: &str,
     value: &Spanned<Value>,
@@ -356,7 +358,7 @@ fn read_extent(text: &str, value: &Spanned<Value>, key: &str, sizes: &Sizes) -> 
             let written = number.to_string();
             let expr = DimExpr::parse(&written).map_err(|_| {
                 Fault::at(place.clone(), format!("`{key}` cannot be {number}"))
-                    .help("it needs a positive number")
+                    .help("it must be a positive number")
             })?;
             (expr, written)
         }
@@ -365,7 +367,8 @@ fn read_extent(text: &str, value: &Spanned<Value>, key: &str, sizes: &Sizes) -> 
             (expr, written.clone())
         }
         other => {
-            let title = format!("`{key}` must be numbers or expressions, this is {}", other.kind());
+            let title =
+                format!("`{key}` must be numbers or expressions, but this is {}", other.kind());
             return Err(Fault::at(place, title).help(format!(
                 "write {key} = 256, {key} = \"ceil_div(N, 256)\" or a list of up to three"
             )));

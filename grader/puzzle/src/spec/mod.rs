@@ -1,6 +1,6 @@
-//! Specs: what a puzzle's kernels must compute, read from TOML, and everything that can be wrong in one.
+//! Specs: what a puzzle's kernels must compute, read from TOML and checked.
 //!
-//! [`Spec::load`] checks all that can be seen without numbers; [`crate::oracle::load`] then evaluates it.
+//! [`Spec::load`] checks everything that needs no values; [`crate::oracle::load`] then evaluates the spec.
 
 mod arg;
 mod bit_equal;
@@ -54,48 +54,48 @@ use raw::RawSpec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A spec without errors.
+/// A spec without mistakes.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// As messages show it.
+    /// The path of the file, as messages show it.
     pub path: PathBuf,
-    /// The file.
+    /// The text of the file.
     pub text: String,
-    /// Of the puzzle.
+    /// The title of the puzzle.
     pub title: String,
-    /// Numbers of the puzzles to do before this one.
+    /// The numbers of the puzzles to solve before this one.
     pub needs: Vec<u32>,
-    /// The report has a line for each output of a test, with its largest difference from what is right.
+    /// True if the report shows, for each output of a test, its largest difference from the expected values.
     pub differences: bool,
-    /// Names of the sizes.
+    /// The names of the sizes, and how derived sizes are computed.
     pub sizes: Sizes,
-    /// Types and formula.
+    /// The types of the tensors, and the formula.
     pub tensors: Tensors,
-    /// In order: kernels, or host functions.
+    /// The launches of kernels, or the calls of host functions, in the order in which they run.
     pub launches: Vec<Launch>,
-    /// Bounds on what launches cost.
+    /// The bounds on what launches cost.
     pub gates: Vec<Gate>,
-    /// What must hold of results that the formula does not fix.
+    /// The bounds on results that the formula does not fix.
     pub requirements: Vec<Requirement>,
-    /// What is drawn of such results.
+    /// The pictures that the report draws of such results.
     pub pictures: Vec<Picture>,
-    /// In order; names are unique.
+    /// The tests in the order of the file; their names are unique.
     pub tests: Vec<Test>,
-    /// Weaknesses of the tests, such as `H = W`, each with the reason why they are none.
+    /// Weaknesses of the tests, such as `H = W`, each with the reason why it does not matter.
     pub untested: BTreeMap<String, String>,
 }
 
-/// Bytes of a spec. The reader of TOML is linear, but its trees are not small.
+/// The largest size of a spec in bytes. Reading TOML takes linear time, but its trees are not small.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Sizes, tensors, launches or tests of a spec. Some checks are quadratic in them.
+/// The largest number of sizes, tensors, launches or tests of a spec. Some checks take quadratic time.
 const MAX_ENTRIES: usize = 256;
 
-/// Mistakes that are told at once.
+/// The largest number of mistakes that are reported at once.
 const MAX_FAULTS: usize = 5;
 
 impl Spec {
-    /// Reads the spec at `path`, called `shown_as` in messages.
+    /// Reads and checks the spec at `path`, shown as `shown_as` in messages.
     ///
     /// # Errors
     /// The file cannot be read, or see [`Spec::parse`].
@@ -113,10 +113,10 @@ impl Spec {
         Self::parse(&text, shown_as)
     }
 
-    /// Understands and checks `text`, called `shown_as` in messages.
+    /// Reads and checks the spec `text`, shown as `shown_as` in messages.
     ///
     /// # Errors
-    /// What is wrong, with its places: all mistakes that do not hang together, at most [`MAX_FAULTS`].
+    /// All independent mistakes with their places, at most [`MAX_FAULTS`].
     pub fn parse(text: &str, shown_as: &Path) -> Result<Self, Failure> {
         read(text, shown_as).map_err(|faults| {
             let mut failures = faults.into_iter().map(|fault| fault.in_file(shown_as, text));
@@ -127,15 +127,15 @@ impl Spec {
         })
     }
 
-    /// Are the puzzle's functions host functions?
+    /// Whether the puzzle's functions are host functions.
     pub fn is_host(&self) -> bool {
         self.launches.iter().any(|launch| launch.host.is_some())
     }
 
-    /// The test of this name.
+    /// The test with this name.
     ///
     /// # Errors
-    /// There is none.
+    /// The spec has no test with this name.
     pub fn test(&self, name: &str) -> Result<&Test, Failure> {
         self.tests.iter().find(|t| t.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.tests.iter().map(|t| t.name.as_str()).collect();
@@ -145,7 +145,7 @@ impl Spec {
         })
     }
 
-    /// The failure of a command for `fault` in this spec.
+    /// Converts a mistake in this spec into a failure.
     pub(crate) fn failure(&self, fault: Fault) -> Failure {
         fault.in_file(&self.path, &self.text)
     }
@@ -194,11 +194,11 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     })
 }
 
-/// Everything that what follows speaks of.
+/// Reads everything that the rest of the spec refers to.
 fn read_names(text: &str) -> Checked<(RawSpec, Sizes, Tensors)> {
     if text.len() > MAX_BYTES {
         return Err(Fault::at(0..0, format!("a spec of {} bytes is too large", text.len()))
-            .help("let the grader draw large data: leave out the lists"));
+            .help("let the grader draw large data instead of listing them"));
     }
     let raw: RawSpec = toml::from_str(text).map_err(|e| wording::fault(text, &e))?;
     if raw.title.get_ref().trim().is_empty() {
@@ -210,7 +210,7 @@ fn read_names(text: &str) -> Checked<(RawSpec, Sizes, Tensors)> {
     Ok((raw, sizes, tensors))
 }
 
-/// All results, or all faults: one for each place, since several tests may show the same mistake.
+/// All results, or all mistakes: one for each place, since several tests may show the same mistake.
 fn all<T>(results: impl IntoIterator<Item = Checked<T>>) -> Result<Vec<T>, Vec<Fault>> {
     let mut faults: Vec<Fault> = Vec::new();
     let mut values = Vec::new();
@@ -255,12 +255,17 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
     ] {
         if count > MAX_ENTRIES {
             return Err(Fault::at(place, format!("this spec has {count} {what}"))
-                .help(format!("{MAX_ENTRIES} at most: make two puzzles of it")));
+                .help(format!("the limit is {MAX_ENTRIES}: split it into two puzzles")));
         }
     }
     if let (Some(_), Some(call)) = (raw.launch.first(), raw.call.first()) {
-        return Err(Fault::at(call.function.span(), "this spec has both a [[launch]] and a [[call]]")
-            .help("the functions of a puzzle are either kernels or host functions: make two puzzles of it"));
+        return Err(Fault::at(
+            call.function.span(),
+            "this spec has both a [[launch]] and a [[call]]",
+        )
+        .help(
+            "the functions of a puzzle are either kernels or host functions: split it into two puzzles",
+        ));
     }
     if raw.launch.is_empty() && raw.call.is_empty() {
         return Err(Fault::at(raw.title.span(), "this spec has no launch")

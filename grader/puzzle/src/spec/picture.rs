@@ -1,4 +1,4 @@
-//! `[[picture]]`: what is drawn of a function's results.
+//! `[[picture]]`: a picture that the report draws of a function's results.
 
 use super::fault::{Checked, Fault};
 use super::raw::RawPicture;
@@ -8,18 +8,18 @@ use super::test::Test;
 use crate::case::{PictureKind, PictureStyle};
 use std::ops::Range;
 
-/// A picture of a result, or of what the formula makes of results.
+/// A picture of a result, or of a tensor that the formula computes from results.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Name of the tensor.
+    /// The name of the tensor.
     pub tensor: String,
-    /// How it looks.
+    /// The kind of picture and its labels.
     pub style: PictureStyle,
     scope: Scope,
     place: Range<usize>,
 }
 
-/// Words of `kind`.
+/// The values of `kind`.
 const KINDS: [(&str, PictureKind); 2] =
     [("curve", PictureKind::Curve), ("matrix", PictureKind::Matrix)];
 
@@ -57,13 +57,13 @@ impl Picture {
         Ok(Self { tensor: tensor.clone(), style, scope, place })
     }
 
-    /// Is it drawn after `test`?
+    /// Whether it is drawn after `test`.
     pub fn counts_in(&self, test: &Test) -> bool {
         self.scope.holds(test)
     }
 }
 
-/// Each picture is drawn after some test.
+/// Checks that each picture is drawn after some test.
 pub(crate) fn check(raw: &[RawPicture], pictures: &[Picture], tests: &[Test]) -> Checked<()> {
     for (raw, picture) in raw.iter().zip(pictures) {
         picture.scope.check(

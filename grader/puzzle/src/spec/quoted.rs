@@ -1,9 +1,9 @@
-//! From a place inside a TOML string's value to the place in the file.
+//! Maps a place inside the value of a TOML string to its place in the file.
 
 use std::ops::Range;
 
-/// The file's bytes for `inner`, a range of the decoded value of the string whose literal, quotes included, spans
-/// `value` in `text`. The whole literal where the two cannot be matched.
+/// The range of the file for `inner`, a range of the decoded value of the string whose literal, with its quotes, is at
+/// `value` in `text`. If the two cannot be matched, the whole literal.
 pub(crate) fn inner_span(text: &str, value: &Range<usize>, inner: &Range<usize>) -> Range<usize> {
     let literal = text.get(value.clone()).unwrap_or_default();
     let Some(starts) = starts(literal) else { return value.clone() };
@@ -20,8 +20,8 @@ pub(crate) fn inner_span(text: &str, value: &Range<usize>, inner: &Range<usize>)
     }
 }
 
-/// For each byte of the decoded value, and for its end, where it starts in the literal.
-/// `None` if `literal` is no string literal.
+/// For each byte of the decoded value, and for its end, where it starts in the literal. `None` if `literal` is not a
+/// string literal.
 fn starts(literal: &str) -> Option<Vec<usize>> {
     for (quotes, escapes) in [("\"\"\"", true), ("'''", false), ("\"", true), ("'", false)] {
         let Some(body) = literal.strip_prefix(quotes).and_then(|b| b.strip_suffix(quotes)) else {
@@ -53,7 +53,7 @@ fn starts(literal: &str) -> Option<Vec<usize>> {
     None
 }
 
-/// Bytes of the escape at the start of `text`, and bytes of what it stands for.
+/// The length of the escape at the start of `text`, and the length of what it stands for, in bytes.
 fn escape(text: &str) -> Option<(usize, usize)> {
     let code = |digits: usize| {
         let value = u32::from_str_radix(text.get(2..2 + digits)?, 16).ok()?;
@@ -78,7 +78,7 @@ mod tests {
     use proptest::prelude::*;
     use toml::Spanned;
 
-    /// What the file shows at the place of `word` in the value of `k`.
+    /// The text of the file at the place of `word` in the value of `k`.
     fn shown(text: &str, word: &str) -> String {
         let table: std::collections::BTreeMap<String, Spanned<String>> =
             toml::from_str(text).unwrap();

@@ -1,4 +1,4 @@
-//! The spec as it stands in the file: keys, types and places, nothing understood yet.
+//! The spec as it is written in the file: keys, types and places, not yet checked.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -11,22 +11,22 @@ use toml::Spanned;
 #[serde(deny_unknown_fields)]
 pub struct RawSpec {
     pub title: Spanned<String>,
-    /// Numbers of the puzzles to do before this one.
+    /// The numbers of the puzzles to solve before this one.
     #[serde(default)]
     pub needs: Vec<u32>,
-    /// The report has a line for each output.
+    /// True if the report shows the largest difference of each output.
     #[serde(default)]
     pub differences: bool,
     pub dims: Spanned<Table>,
     pub tensors: Spanned<BTreeMap<Spanned<String>, Spanned<String>>>,
     pub math: RawMath,
-    /// Kernels; either these or `call`.
+    /// The kernel launches. A spec has either these or `call`.
     #[serde(default)]
     pub launch: Vec<RawLaunch>,
-    /// Host functions.
+    /// The calls of host functions.
     #[serde(default)]
     pub call: Vec<RawCall>,
-    /// Weaknesses of the tests, such as "H = W", each with the reason why they are none.
+    /// Weaknesses of the tests, such as "H = W", each with the reason why it does not matter.
     #[serde(default)]
     pub untested: BTreeMap<String, String>,
     #[serde(default)]
@@ -38,14 +38,14 @@ pub struct RawSpec {
     pub test: Vec<RawTest>,
 }
 
-/// `[math]`
+/// The table `[math]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawMath {
     pub forward: Spanned<String>,
 }
 
-/// `[[launch]]`
+/// A table `[[launch]]`: a kernel with its arguments and numbers of threads.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawLaunch {
@@ -59,47 +59,47 @@ pub struct RawLaunch {
     pub cooperative: bool,
 }
 
-/// `[[call]]`
+/// A table `[[call]]`: a host function and the C++ code that calls it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawCall {
-    /// Declaration of the function.
+    /// The declaration of the function.
     pub function: Spanned<String>,
-    /// Headers that the declaration and `code` need.
+    /// The headers that the declaration and `code` need.
     #[serde(default)]
     pub include: Vec<Spanned<String>>,
-    /// C++ that calls it.
+    /// The C++ code that calls it.
     pub code: Spanned<String>,
-    /// Time that the host code may take, without that of the device.
+    /// The time limit for the host code in seconds, without the time of the device.
     pub seconds: Option<Spanned<u64>>,
-    /// Results that are shown while they are written, by what they are called.
+    /// Results that are displayed while they are written, by label.
     #[serde(default)]
     pub progress: BTreeMap<Spanned<String>, Spanned<String>>,
 }
 
-/// `[[gate]]`
+/// A table `[[gate]]`: a bound on a counter.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawGate {
     pub bound: Spanned<String>,
-    /// May be left out where there is one launch.
+    /// The kernel. Optional if there is only one launch.
     pub kernel: Option<Spanned<String>>,
-    /// All if left out.
+    /// The tests to which it applies. If absent, all.
     pub tests: Option<Vec<Spanned<String>>>,
     pub about: Option<String>,
 }
 
-/// `[[require]]`
+/// A table `[[require]]`: a bound on a result.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawRequire {
     pub holds: Spanned<String>,
-    /// All that have its results if left out.
+    /// The tests to which it applies. If absent, all that have its results.
     pub tests: Option<Vec<Spanned<String>>>,
     pub about: Option<String>,
 }
 
-/// `[[picture]]`
+/// A table `[[picture]]`: a picture of a result.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawPicture {
@@ -108,17 +108,17 @@ pub struct RawPicture {
     pub title: Spanned<String>,
     pub x: String,
     pub y: String,
-    /// All that have its results if left out.
+    /// The tests to which it applies. If absent, all that have its results.
     pub tests: Option<Vec<Spanned<String>>>,
 }
 
-/// `[[test]]`
+/// A table `[[test]]`: sizes, kernels and data.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawTest {
     pub name: Spanned<String>,
     pub about: Option<String>,
-    /// Kernels to launch; all if left out.
+    /// The kernels to launch. If absent, all.
     pub kernels: Option<Spanned<Vec<Spanned<String>>>>,
     pub dims: Spanned<BTreeMap<Spanned<String>, Spanned<i64>>>,
     pub data: Option<Spanned<Value>>,
@@ -128,7 +128,7 @@ pub struct RawTest {
     pub tolerance: Option<Spanned<RawTolerance>>,
 }
 
-/// `check = { kind = "numerical-gradient", epsilon = 0.5, rtol = 1e-2 }`
+/// The value of `check`, such as `{ kind = "numerical-gradient", epsilon = 0.5, rtol = 1e-2 }`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawCheck {
@@ -137,7 +137,7 @@ pub struct RawCheck {
     pub rtol: Option<Spanned<f64>>,
 }
 
-/// `tolerance = { rtol = 1e-3, atol = 1e-6, reason = "..." }`
+/// The value of `tolerance`, such as `{ rtol = 1e-3, atol = 1e-6, reason = "..." }`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawTolerance {
@@ -149,7 +149,7 @@ pub struct RawTolerance {
 /// Keys and values with their places.
 pub type Table = BTreeMap<Spanned<String>, Spanned<Value>>;
 
-/// A value of a key that takes several forms.
+/// The value of a key that takes several forms.
 #[derive(Debug, PartialEq)]
 pub enum Value {
     Bool(bool),
@@ -161,13 +161,13 @@ pub enum Value {
 }
 
 impl Value {
-    /// For messages: "this is a list".
+    /// The type of the value for messages, such as "a list".
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Bool(_) => "true or false",
-            Self::Int(_) => "a whole number",
-            Self::Float(_) => "a number with a point",
-            Self::Text(_) => "a text",
+            Self::Int(_) => "an integer",
+            Self::Float(_) => "a floating-point number",
+            Self::Text(_) => "a string",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
         }
@@ -186,7 +186,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number, a text, a list or a table")
+        f.write_str("a number, a string, a list or a table")
     }
 
     fn visit_bool<E>(self, v: bool) -> Result<Value, E> {

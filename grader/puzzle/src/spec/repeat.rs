@@ -1,16 +1,16 @@
-//! `repeat`: must a launch give the same bits at every run?
+//! `repeat`: whether a launch must give the same bits in every run.
 
 use super::fault::{Checked, Fault};
 use toml::Spanned;
 
-/// What a second run of a launch, on the same data, may give.
+/// What a second run of a launch on the same data may give.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repeat {
-    /// Results that are right, but perhaps not the same: sums by atomic additions differ in their last bits, since the
-    /// order of the additions is left to chance.
+    /// Correct results that may differ in their last bits, as sums by atomic additions do: the order of the additions
+    /// varies.
     #[default]
     LastBits,
-    /// The same bits.
+    /// Exactly the same bits.
     BitEqual,
 }
 

@@ -1,4 +1,4 @@
-//! `[[require]]`: what must hold of a function's results, where the formula does not say what they are.
+//! `[[require]]`: a bound on a function's results where the formula does not fix them.
 
 use super::fault::{Checked, Fault};
 use super::quoted::inner_span;
@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use toml::Spanned;
 
-/// A bound on each element of a tensor that the formula makes of results.
+/// A bound on each element of a tensor that depends on results.
 #[derive(Clone, Debug)]
 pub struct Requirement {
-    /// Name of the tensor: computed by the formula, or a result itself.
+    /// The name of the tensor: a result itself, or computed by the formula.
     pub tensor: String,
-    /// How it must stand to the bound.
+    /// The comparison that must hold between each element and the bound.
     pub relation: Relation,
-    /// The bound.
+    /// The number that each element is compared with.
     pub bound: f64,
     /// One sentence for the student.
     pub about: Option<String>,
@@ -25,12 +25,12 @@ pub struct Requirement {
     place: Range<usize>,
 }
 
-/// Where something that is made of results counts.
+/// The tests to which a requirement or a picture applies.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
-    /// Names of the tests; empty: all that have its results.
+    /// The names of the tests; if empty, all that have its results.
     tests: Vec<String>,
-    /// Inputs of the formula that it is made of.
+    /// The inputs of the formula that it depends on.
     sources: BTreeSet<String>,
 }
 
@@ -40,13 +40,14 @@ impl Scope {
         Self { tests, sources }
     }
 
-    /// Does it count in `test`?
+    /// Whether it applies to `test`.
     pub(crate) fn holds(&self, test: &Test) -> bool {
         let made_of = test.results().any(|result| self.sources.contains(&result.name));
         made_of && (self.tests.is_empty() || self.tests.contains(&test.name))
     }
 
-    /// It counts in some test, and in those that are named, and `tensor` does not take too long there. `what` is at `place`.
+    /// Checks that it applies to some test and to those that it names, and that `tensor` does not take too long to
+    /// compute there. `what` is at `place`.
     pub(crate) fn check(
         &self,
         raw: Option<&Vec<Spanned<String>>>,
@@ -63,14 +64,15 @@ impl Scope {
         let idle = |test: &&Test| !self.holds(test);
         let meant = |test: &&Test| self.tests.contains(&test.name);
         if let Some(test) = tests.iter().filter(meant).find(idle) {
-            let title = format!("`{}` has no result that this is made of", test.name);
+            let title = format!("`{}` has no result that this depends on", test.name);
             return Err(Fault::at(place.clone(), title)
                 .also(test.place.clone(), "this test")
-                .help("what functions give beside the formula is written `result(..)`"));
+                .help("write `result(..)` for what functions compute beyond the formula"));
         }
         if tests.iter().all(|test| idle(&test)) {
-            return Err(Fault::at(place.clone(), format!("this {what} counts in no test"))
-                .help("it is about what functions give: `result(..)` in their arguments"));
+            return Err(Fault::at(place.clone(), format!("this {what} applies to no test")).help(
+                "it applies to results of functions: write `result(..)` in their arguments",
+            ));
         }
         for test in tests.iter().filter(|test| self.holds(test)) {
             test.check_work_of(&[tensor])
@@ -80,7 +82,7 @@ impl Scope {
     }
 }
 
-/// How a requirement is written.
+/// The help text that shows how to write a requirement.
 const EXAMPLE: &str = "write holds = \"accuracy >= 0.95\"";
 
 impl Requirement {
@@ -101,22 +103,22 @@ impl Requirement {
         let bound = written[number..].trim().parse().ok().filter(|bound: &f64| bound.is_finite());
         let Some(bound) = bound else {
             let span = inner_span(text, &place, &(number..written.len()));
-            return Err(Fault::at(span, "this is not a number").help(EXAMPLE).help(
-                "where the bound depends on something, let the formula compute the difference",
-            ));
+            return Err(Fault::at(span, "this is not a number")
+                .help(EXAMPLE)
+                .help("if the bound is not constant, let the formula compute the difference"));
         };
         let scope = Scope::new(raw.tests.as_ref(), tensors.formula.sources(tensor));
         let (tensor, about) = (tensor.to_owned(), raw.about.clone());
         Ok(Self { tensor, relation, bound, about, scope, place })
     }
 
-    /// Does it count in `test`?
+    /// Whether it applies to `test`.
     pub fn counts_in(&self, test: &Test) -> bool {
         self.scope.holds(test)
     }
 }
 
-/// Each requirement counts in some test, and each result of a test is judged by one.
+/// Checks that each requirement applies to some test, and that each result of a test is judged by one.
 pub(crate) fn check(
     raw: &[RawRequire],
     requirements: &[Requirement],
@@ -138,7 +140,7 @@ pub(crate) fn check(
         if let Some(result) = test.results().find(|result| !judged(&result.name)) {
             let title = format!("nothing is required of the result `{}`", result.name);
             return Err(Fault::at(test.place.clone(), title)
-                .help("any values would pass: add a [[require]] on something made of it"));
+                .help("any values would pass: add a [[require]] on something that depends on it"));
         }
     }
     Ok(())

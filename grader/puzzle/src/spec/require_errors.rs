@@ -1,4 +1,4 @@
-//! What an author reads when a `[[require]]` is wrong.
+//! Tests of the messages for a wrong `[[require]]`.
 
 use super::Spec;
 use super::errors::error_in;
@@ -60,7 +60,7 @@ fn a_result_is_no_input_of_its_test() {
     assert!(spec.requirements[0].counts_in(test));
 }
 
-/// Each change of the spec, and what its author reads then.
+/// Each change of the spec, and the message for it.
 #[test]
 fn every_mistake_is_told_with_its_place() {
     let changes = [

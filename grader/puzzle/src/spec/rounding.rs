@@ -1,5 +1,5 @@
-//! A launch with threads to spare needs a test in which a part of a block is idle: else a kernel without a bounds check
-//! would pass.
+//! A launch with more threads than elements needs a test in which a block is partly idle; otherwise a kernel without a
+//! bounds check would pass.
 
 use super::fault::{Checked, Fault};
 use super::launch::{Call, CallArg, Extent, Launch};
@@ -8,8 +8,9 @@ use super::test::Test;
 use indexmath::DimExpr;
 use std::ops::Range;
 
-/// Two rules. Each `ceil_div(a, b)` of a grid must be rounded up in some test: that tells for each axis of its own. And
-/// where a test has more threads than elements, whatever the grid's expression is, some test must need a part of a block.
+/// Applies two rules. Each `ceil_div(a, b)` of a grid must be rounded up in some test, which covers each axis
+/// separately. And if a test has more threads than elements, whatever the grid's expression is, some test must need a
+/// part of a block.
 pub(crate) fn check(text: &str, launches: &[Launch], tests: &[Test]) -> Checked<()> {
     for (index, launch) in launches.iter().enumerate() {
         let runs: Vec<Run> = tests.iter().filter_map(|test| Run::of(index, test)).collect();
@@ -33,18 +34,18 @@ pub(crate) fn check(text: &str, launches: &[Launch], tests: &[Test]) -> Checked<
 /// A launch in a test.
 struct Run<'a> {
     test: &'a Test,
-    /// Threads of all blocks.
+    /// The number of threads in all blocks.
     threads: u64,
-    /// Threads of a block.
+    /// The number of threads in a block.
     block: u64,
-    /// Elements of the largest tensor that the launch computes.
+    /// The number of elements of the largest tensor that the launch computes.
     elements: u64,
-    /// Blocks or their threads are counted along more than one axis.
+    /// True if blocks or threads are counted along more than one axis.
     has_axes: bool,
 }
 
 impl<'a> Run<'a> {
-    /// The launch of this index, if the test has it.
+    /// The launch with this index, if the test has it.
     fn of(launch: usize, test: &'a Test) -> Option<Self> {
         let call = test.calls.iter().find(|call| call.launch == launch)?;
         let Call { grid, block, args, .. } = call;
@@ -63,9 +64,9 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// If every block worked with all of its threads or with none, the elements would be a multiple of the block. Along
-    /// several axes they may be one all the same: two blocks that are half idle look like one idle block. There the
-    /// first rule must do.
+    /// Whether some block is partly idle: if every block used all of its threads or none, the number of elements would
+    /// be a multiple of the block. Along several axes it may be a multiple anyway, because two half-idle blocks look
+    /// like one idle block; there the first rule must be enough.
     fn has_partly_idle_block(&self) -> bool {
         self.threads > self.elements && (self.has_axes || !self.elements.is_multiple_of(self.block))
     }
@@ -81,7 +82,7 @@ fn leaves_remainder(test: &Test, a: &DimExpr, b: &DimExpr) -> bool {
 fn never_rounded(text: &str, extent: &Extent, span: &Range<usize>) -> Fault {
     Fault::at(
         inner_span(text, &extent.place, span),
-        "the grid is rounded up, but in every test it divides without remainder",
+        "the grid size is rounded up, but it divides without remainder in every test",
     )
     .label("never rounded")
     .help(
@@ -91,7 +92,7 @@ fn never_rounded(text: &str, extent: &Extent, span: &Range<usize>) -> Fault {
 
 fn only_whole_blocks(extent: &Extent, run: &Run<'_>) -> Fault {
     let Run { threads, elements, block, .. } = run;
-    Fault::at(extent.place.clone(), "there are threads to spare, but in no test a part of a block is idle")
+    Fault::at(extent.place.clone(), "there may be spare threads, but no block is partly idle in any test")
         .label("rounded up")
         .also(run.test.place.clone(), format!("{threads} threads for {elements} elements"))
         .help(format!(

@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 
-/// The names of all sizes and how the derived ones follow from the free ones.
+/// The names of all sizes, and how the derived ones are computed from the free ones.
 #[derive(Clone, Debug)]
 pub struct Sizes {
-    /// Names that each test gives a value, in the order of the file.
+    /// The names that each test gives a value, in the order of the file.
     pub free: Vec<String>,
     /// Free sizes that a test may set to 0, such as a padding.
     pub may_be_zero: Vec<String>,
-    /// Names with their expressions; each reads only free names and those before it.
+    /// The names and expressions of derived sizes; each reads only free sizes and those before it.
     pub derived: Vec<(String, DimExpr)>,
-    /// Where the derived expressions stand in the file.
+    /// Where the file has the derived expressions.
     places: BTreeMap<String, Range<usize>>,
 }
 
-/// A derived size before it is known in which order they can be computed.
+/// A derived size before the order of computation is known.
 struct Pending<'a> {
     name: &'a str,
     expr: DimExpr,
@@ -42,14 +42,17 @@ impl Sizes {
                 }
                 ("may_be_zero", Value::List(names)) => zero = names,
                 ("may_be_zero", other) => {
-                    let title =
-                        format!("`may_be_zero` must be a list of names, this is {}", other.kind());
+                    let title = format!(
+                        "`may_be_zero` must be a list of names, but this is {}",
+                        other.kind()
+                    );
                     return Err(
                         Fault::at(value.span(), title).help("write may_be_zero = [\"pad\"]")
                     );
                 }
                 ("free", other) => {
-                    let title = format!("`free` must be a list of names, this is {}", other.kind());
+                    let title =
+                        format!("`free` must be a list of names, but this is {}", other.kind());
                     return Err(
                         Fault::at(value.span(), title).help("write free = [\"batch\", \"N\"]")
                     );
@@ -68,7 +71,8 @@ impl Sizes {
                     pending.push(Pending { name, expr, place });
                 }
                 (_, other) => {
-                    let title = format!("a size must be an expression, this is {}", other.kind());
+                    let title =
+                        format!("a size must be an expression, but this is {}", other.kind());
                     return Err(Fault::at(value.span(), title).help("write H_out = \"H - F + 1\""));
                 }
             }
@@ -86,7 +90,7 @@ impl Sizes {
         let may_be_zero = free_names(zero)?;
         let is_free = |entry: &&Spanned<Value>| matches!(entry.get_ref(), Value::Text(name) if free.contains(name));
         if let Some(other) = zero.iter().find(|entry| !is_free(entry)) {
-            return Err(Fault::at(other.span(), "this is no free size")
+            return Err(Fault::at(other.span(), "this is not a free size")
                 .help("a derived size is 0 where its expression is"));
         }
         let places = pending.iter().map(|p| (p.name.to_owned(), p.place.clone())).collect();
@@ -99,7 +103,7 @@ impl Sizes {
         self.free.iter().chain(self.derived.iter().map(|(name, _)| name)).map(String::as_str)
     }
 
-    /// Is there a size of this name?
+    /// Whether there is a size with this name.
     pub fn contains(&self, name: &str) -> bool {
         self.names().any(|n| n == name)
     }
@@ -113,7 +117,7 @@ impl Sizes {
         Ok(dims)
     }
 
-    /// An error for each name that `expr`, standing in the string at `place`, reads and that is no size.
+    /// Checks that the name of a size or a tensor is one that formulas can read.
     pub(crate) fn check_names(
         &self,
         text: &str,
@@ -158,12 +162,12 @@ fn free_names(names: &[Spanned<Value>]) -> Checked<Vec<String>> {
     let mut free: Vec<String> = Vec::new();
     for entry in names {
         let Value::Text(name) = entry.get_ref() else {
-            let title = format!("a name is a text, this is {}", entry.get_ref().kind());
+            let title = format!("a name must be a string, but this is {}", entry.get_ref().kind());
             return Err(Fault::at(entry.span(), title).help("write free = [\"batch\", \"N\"]"));
         };
         check_name(name, &entry.span())?;
         if free.contains(name) {
-            return Err(Fault::at(entry.span(), format!("`{name}` is named twice")));
+            return Err(Fault::at(entry.span(), format!("`{name}` is listed twice")));
         }
         free.push(name.clone());
     }
@@ -180,7 +184,7 @@ pub(crate) fn check_name(name: &str, place: &Range<usize>) -> Checked<()> {
     Ok(())
 }
 
-/// Sorts by dependency: each expression reads only what comes before it.
+/// Sorts by dependency, so that each expression reads only sizes before it.
 fn in_order(
     text: &str,
     free: &[String],
@@ -212,7 +216,7 @@ fn in_order(
     Ok(sorted)
 }
 
-/// All of `pending` wait for each other: follows the first name that blocks until one comes again.
+/// The fault for a cycle: all of `pending` depend on each other. Follows the first name that blocks until one repeats.
 fn cycle(text: &str, pending: &[Pending]) -> Fault {
     let blocker = |at: usize| {
         pending[at]
@@ -230,7 +234,7 @@ fn cycle(text: &str, pending: &[Pending]) -> Fault {
             let message = format!("a size depends on itself: {}", names.join(" -> "));
             let error = indexmath::Error::new(span, message);
             return Fault::math(text, &pending[at].place, error)
-                .help("derive sizes from the free ones, in one direction");
+                .help("derive each size from the free ones, or from sizes derived before");
         }
         path.push(next);
     }

@@ -1,4 +1,4 @@
-//! `[tensors]` and `[math]`: element types, shapes and the formula, differentiated where the spec speaks of gradients.
+//! `[tensors]` and `[math]`: element types, shapes and the formula, differentiated if the spec uses gradients.
 
 use super::code::{speaks_of, speaks_of_gradients};
 use super::fault::{Checked, Fault, nearest};
@@ -9,20 +9,20 @@ use indexmath::{Dims, Formula, TensorType};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The tensors of a spec and the formula that ties them.
+/// The tensors of a spec and the formula that relates them.
 #[derive(Clone, Debug)]
 pub struct Tensors {
     /// Declared types by name; `grad(X)` and `X'` have the type of X.
     pub types: BTreeMap<String, TensorType>,
     /// The forward formula, and the reverse pass where a launch takes a `grad(..)`.
     pub formula: Formula,
-    /// Names of `formula`'s inputs, and of tensors of which only their new value X' is computed.
+    /// The names of the formula's inputs, and of tensors of which only the new value X' is computed.
     pub inputs: Vec<String>,
-    /// Names that `formula` assigns.
+    /// The names of the tensors that the formula assigns.
     pub computed: Vec<String>,
-    /// Computed names that nothing else reads, of the forward formula.
+    /// The tensors of the forward formula that it computes but does not read.
     pub outputs: Vec<String>,
-    /// The string of the formula.
+    /// Where the file has the string of the formula.
     pub(crate) place: Range<usize>,
     places: BTreeMap<String, (Range<usize>, Range<usize>)>,
 }
@@ -68,12 +68,12 @@ impl Tensors {
         let mut inputs = formula.inputs();
         let computed = formula.assigned();
         for (name, (key, _)) in &places {
-            // A kernel that sets a tensor to zero does not read it, but finds something in it.
+            // A kernel that sets a tensor to zero does not read it, but the tensor has contents before.
             let changed = computed.contains(&prime(name)) && !computed.contains(name);
             if changed && !inputs.contains(name) {
                 inputs.push(name.clone());
             }
-            // What a function learns from stands in no formula.
+            // The inputs of a function that learns are in no formula.
             let unread = !inputs.contains(name) && !computed.contains(name);
             if !raw.require.is_empty() && unread && is_taken(raw, name) {
                 inputs.push(name.clone());
@@ -88,22 +88,22 @@ impl Tensors {
         Ok(Self { types, formula, inputs, computed, outputs, place, places })
     }
 
-    /// All names that a launch or a test can speak of.
+    /// All names that a launch or a test can refer to.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.inputs.iter().chain(&self.computed).map(String::as_str)
     }
 
-    /// Does the kernel compute it?
+    /// Whether the formula computes it.
     pub fn is_computed(&self, name: &str) -> bool {
         self.computed.iter().any(|c| c == name)
     }
 
-    /// Declared type; of `grad(X)` and of `X'`, that of X.
+    /// The declared type; for `grad(X)` and `X'`, that of X.
     pub fn type_of(&self, name: &str) -> Option<&TensorType> {
         self.types.get(declared(name))
     }
 
-    /// The tensor at fixed sizes. All axes must have been checked by [`Tensors::check_shapes`].
+    /// The tensor at fixed sizes. [`Tensors::check_shapes`] must have checked all axes.
     pub(crate) fn at(&self, text: &str, name: &str, dims: &Dims) -> Checked<Tensor> {
         let Some(ty) = self.type_of(name) else {
             return Err(Fault::at(self.place.clone(), format!("`{name}` has no type")));
@@ -121,8 +121,8 @@ impl Tensors {
         Fault::math(text, place, error)
     }
 
-    /// Every axis has at least one element and all tensors together at most `limit`.
-    /// `sizes_at` is where the sizes are given.
+    /// Checks that every axis has at least one element, and that all tensors together have at most `limit`. `sizes_at`
+    /// is where the file gives the sizes.
     pub(crate) fn check_shapes(
         &self,
         text: &str,
@@ -150,14 +150,14 @@ impl Tensors {
         if total > limit {
             let title = format!("the tensors of this test have {} elements", readable(total));
             return Err(Fault::at(sizes_at.clone(), title).label("these sizes").help(format!(
-                "a test may have {limit} at most; smaller sizes find the same mistakes"
+                "a test may have at most {limit}; smaller sizes find the same mistakes"
             )));
         }
         Ok(())
     }
 }
 
-/// Does a launch or a call take this tensor?
+/// Whether a launch or a call takes this tensor.
 fn is_taken(raw: &RawSpec, name: &str) -> bool {
     let by_launch =
         raw.launch.iter().flat_map(|launch| &launch.args).any(|arg| arg.get_ref() == name);
@@ -168,23 +168,23 @@ fn readable(total: u64) -> String {
     if total == u64::MAX { "far too many".into() } else { total.to_string() }
 }
 
-/// `X` of `grad(X)`.
+/// The `X` in `grad(X)`.
 pub fn grad_of(name: &str) -> Option<&str> {
     name.strip_prefix("grad(")?.strip_suffix(')')
 }
 
-/// `X'`: the value of X after the launches.
+/// The name `X'`, the value of X after the launches.
 pub fn prime(name: &str) -> String {
     format!("{name}'")
 }
 
-/// The declared name that has the type of `name`: X for `grad(X)` and for `X'`.
+/// The declared name that gives `name` its type: X for `grad(X)` and for `X'`.
 fn declared(name: &str) -> &str {
     let name = grad_of(name).unwrap_or(name);
     name.strip_suffix('\'').unwrap_or(name)
 }
 
-/// The declared types, and those of all `X'` that `formula` speaks of.
+/// The declared types, and those of all `X'` in `formula`.
 fn with_primed(
     types: &BTreeMap<String, TensorType>,
     formula: &str,

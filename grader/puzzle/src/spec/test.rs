@@ -16,58 +16,59 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
 
-/// Elements of all tensors of a test together. Bounds the memory that a spec can ask for.
+/// The largest number of elements of all tensors of a test. It bounds the memory that a spec can ask for.
 const MAX_ELEMENTS: u64 = 1 << 23;
 
-/// Multiplications and additions of a test: about a second.
+/// The largest number of multiplications and additions of a test, about a second's worth.
 const MAX_STEPS: u64 = 1 << 30;
 
-/// Multiplications and additions of a numerical gradient.
+/// The largest number of multiplications and additions of a numerical gradient.
 const MAX_NUMERICAL_STEPS: u64 = 1 << 28;
 
 /// A test of a spec: everything but the random data.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// Unique in its spec.
+    /// The name, unique in its spec.
     pub name: String,
     /// One sentence for the student.
     pub about: Option<String>,
-    /// All sizes, free and derived.
+    /// The values of all sizes, free and derived, by name.
     pub dims: Dims,
-    /// The names of those that its launches or their tensors have, in the order of the file, free ones first.
+    /// The names of the sizes that its launches or their tensors use: in the order of the file, free ones first.
     pub used_dims: Vec<String>,
     /// The formula at these sizes.
     pub formula: SizedFormula,
-    /// What the launches take, in order of appearance. A tensor that one kernel computes and another is given has two.
+    /// The tensors that the launches take, in order of appearance. A tensor that one kernel computes and another is
+    /// given has two.
     pub buffers: Vec<Buffer>,
-    /// In order.
+    /// The launches at these sizes, in the order in which they run.
     pub calls: Vec<Call>,
-    /// For each input of the formula.
+    /// The data of each input of the formula.
     pub data: BTreeMap<String, Data>,
-    /// Every input of the formula with its type and shape, but for what its launches write themselves.
+    /// Every input of the formula with its type and shape, except those that its launches write themselves.
     pub inputs: Vec<Tensor>,
-    /// Values computed by hand.
+    /// The values computed by hand.
     pub expect: Vec<Expect>,
-    /// How right values are found.
+    /// Where the expected values come from.
     pub check: Check,
-    /// Replaces the derived bound.
+    /// A tolerance that replaces the derived bound.
     pub tolerance: Option<Tolerance>,
     pub(crate) place: Range<usize>,
-    /// Where the sizes are written in the file.
+    /// Where the file gives the sizes.
     pub(super) dims_place: Range<usize>,
 }
 
 /// A tensor in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
-    /// Name, type and shape.
+    /// Its name, element type and shape.
     pub tensor: Tensor,
-    /// What the launches that take it do with it.
+    /// How the launches use it.
     pub purpose: Purpose,
 }
 
 impl Buffer {
-    /// What is computed in it, by its name in the formula: `weights'` for one that is changed in place.
+    /// The name (of the formula) of the tensor that is computed in it: `weights'` for one that is changed in place.
     pub fn computed(&self) -> Option<String> {
         match self.purpose {
             Purpose::Output => Some(self.tensor.name.clone()),
@@ -78,7 +79,7 @@ impl Buffer {
 }
 
 impl Test {
-    /// What its launches compute, by the names of the formula.
+    /// The names (of the formula) of the tensors that its launches compute.
     pub fn outputs(&self) -> Vec<String> {
         self.buffers.iter().filter_map(Buffer::computed).collect()
     }
@@ -88,7 +89,7 @@ impl Test {
         self.buffers.iter().filter(|b| b.purpose == Purpose::Result).map(|b| &b.tensor)
     }
 
-    /// Computed tensors whose values kernels find in their buffers.
+    /// The computed tensors whose values kernels find in their buffers.
     pub fn given(&self, tensors: &Tensors) -> Vec<&str> {
         let found = self.buffers.iter().filter(|b| b.purpose != Purpose::Output);
         found.map(|b| b.tensor.name.as_str()).filter(|name| tensors.is_computed(name)).collect()
@@ -198,14 +199,14 @@ impl Test {
                 let title = format!("the formula takes {amount} {what} in this test");
                 return Err(Fault::at(self.dims_place.clone(), title)
                     .label("these sizes")
-                    .help(format!("{limit} at most; smaller sizes find the same mistakes")));
+                    .help(format!("the limit is {limit}; smaller sizes find the same mistakes")));
             }
         }
         Ok(())
     }
 }
 
-/// Indices of the launches of a test: all, or those of the kernels that it names.
+/// The indices of the launches of a test: all, or those of the kernels that it names.
 fn chosen(raw: &RawTest, launches: &[Launch]) -> Checked<Vec<usize>> {
     let Some(kernels) = &raw.kernels else { return Ok((0..launches.len()).collect()) };
     let names = || launches.iter().map(|l| l.kernel.as_str());
@@ -216,7 +217,7 @@ fn chosen(raw: &RawTest, launches: &[Launch]) -> Checked<Vec<usize>> {
             return Err(Fault::at(kernel.span(), title).suggest(name, names(), "kernel"));
         }
         if kernels.get_ref()[..i].iter().any(|k| k.get_ref() == name) {
-            return Err(Fault::at(kernel.span(), format!("`{name}` is named twice")));
+            return Err(Fault::at(kernel.span(), format!("`{name}` is listed twice")));
         }
     }
     if kernels.get_ref().is_empty() {
@@ -227,7 +228,8 @@ fn chosen(raw: &RawTest, launches: &[Launch]) -> Checked<Vec<usize>> {
     Ok((0..launches.len()).filter(|&i| wanted(&launches[i])).collect())
 }
 
-/// Each of the `elements` that are moved costs two evaluations of the forward formula.
+/// Bounds the work of a numerical gradient: each of the `elements` that are perturbed costs two evaluations of the
+/// forward formula.
 fn check_numerical_work(
     formula: &SizedFormula,
     tensors: &Tensors,
@@ -241,12 +243,12 @@ fn check_numerical_work(
         let title = format!("the numerical gradient takes {steps} multiplications and additions");
         return Err(Fault::at(dims_place.clone(), title)
             .label("these sizes")
-            .help(format!("{MAX_NUMERICAL_STEPS} at most: give this test smaller sizes")));
+            .help(format!("the limit is {MAX_NUMERICAL_STEPS}: give this test smaller sizes")));
     }
     Ok(())
 }
 
-/// The values of the free sizes: all of them, no others.
+/// The values of the free sizes, of which the test must give all and no others.
 fn free_dims(
     raw: &Spanned<BTreeMap<Spanned<String>, Spanned<i64>>>,
     sizes: &Sizes,
@@ -267,10 +269,10 @@ fn free_dims(
         let least = i64::from(!sizes.may_be_zero.contains(name));
         if !(least..=i64::from(i32::MAX)).contains(&size) {
             let mut fault = Fault::at(value.span(), format!("`{name}` cannot be {size}"))
-                .help("a size is at least 1 and fits into an int");
+                .help("a size must be at least 1 and fit into an int");
             if size == 0 {
                 fault = fault.help(format!(
-                    "for a padding or the like, [dims] needs may_be_zero = [\"{name}\"]"
+                    "for a padding or similar, add may_be_zero = [\"{name}\"] to [dims]"
                 ));
             }
             return Err(fault);

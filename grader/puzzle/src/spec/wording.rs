@@ -1,8 +1,8 @@
-//! Errors of the TOML reader in the words of specs.
+//! Translates errors of the TOML reader into the terms of specs.
 
 use super::fault::Fault;
 
-/// What a missing key should look like.
+/// An example of each key that a spec can lack.
 const EXAMPLES: [(&str, &str); 18] = [
     ("title", "title = \"Conv2D forward\""),
     ("dims", "[dims] with free = [\"N\"]"),
@@ -19,7 +19,7 @@ const EXAMPLES: [(&str, &str); 18] = [
     ("test", "[[test]] with name and dims"),
     ("name", "name = \"x_tiny\""),
     ("kind", "kind = \"numerical-gradient\""),
-    ("reason", "reason = \"why the derived bound does not do\""),
+    ("reason", "reason = \"why the derived bound is not enough\""),
     ("rtol", "rtol = 1e-3"),
     ("atol", "atol = 1e-6"),
 ];
@@ -39,7 +39,7 @@ pub(crate) fn fault(text: &str, error: &toml::de::Error) -> Fault {
         };
     }
     if message.starts_with("invalid type: map, expected a sequence") {
-        return Fault::at(span, "this is one table, here is a list of them")
+        return Fault::at(span, "this is one table, but a list of tables is expected")
             .help("write it with two brackets, such as [[launch]] and [[test]]");
     }
     if let Some((found, wanted)) =
@@ -55,8 +55,8 @@ pub(crate) fn fault(text: &str, error: &toml::de::Error) -> Fault {
             .help(format!("it must be {}", article(plain(wanted))));
     }
     let (what, wanted) = message.split_once(", expected ").unwrap_or((message, ""));
-    let fault = Fault::at(span, format!("this is not TOML: {what}"));
-    if wanted.is_empty() { fault } else { fault.help(format!("here may stand {wanted}")) }
+    let fault = Fault::at(span, format!("invalid TOML: {what}"));
+    if wanted.is_empty() { fault } else { fault.help(format!("expected {wanted}")) }
 }
 
 /// The word in backquotes after `start`, and the rest.
@@ -64,28 +64,25 @@ fn quoted_after<'a>(message: &'a str, start: &str) -> Option<(&'a str, &'a str)>
     message.strip_prefix(start)?.strip_prefix('`')?.split_once('`')
 }
 
-/// The words of serde without those of Rust.
+/// Replaces serde's names of types with those of TOML.
 fn plain(words: &str) -> &str {
     match words {
         "sequence" | "a sequence" => "list",
         "map" | "a map" => "table",
-        "u32" => "whole number, 0 or more",
-        "i64" => "whole number",
+        "u32" => "integer, 0 or more",
+        "i64" => "integer",
         "f64" => "number",
-        "a string" => "text",
         _ if words.starts_with("struct ") => "table",
         _ => words,
     }
 }
 
 fn article(words: &str) -> String {
-    let known = ["list", "table", "whole", "number", "text", "string"];
-    if known.iter().any(|k| words.starts_with(k)) {
+    let starts = |names: &[&str]| names.iter().any(|name| words.starts_with(name));
+    if starts(&["list", "table", "number", "string", "floating", "boolean"]) {
         format!("a {words}")
-    } else if words.starts_with("integer") {
+    } else if starts(&["integer"]) {
         format!("an {words}")
-    } else if words.starts_with("floating") || words.starts_with("boolean") {
-        format!("a {words}")
     } else {
         words.to_owned()
     }

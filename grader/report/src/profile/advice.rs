@@ -19,7 +19,7 @@ pub(super) fn causes(counts: &Counts, case: Option<&Case>, total: &Counts) -> Ve
             continue;
         }
         let [is, least] = [sectors, packed].map(|count| cell(ratio(count, requests)));
-        let mut text = format!("each warp touches {is} sectors where {least} would do");
+        let mut text = format!("each warp touches {is} sectors where {least} would be enough");
         let most = counts.global_strides.most_frequent();
         if let Some((bytes, seen)) = most
             && bytes != 0
@@ -52,7 +52,8 @@ pub(super) fn causes(counts: &Counts, case: Option<&Case>, total: &Counts) -> Ve
         let idle = 100 * counts.divergent_minority / counts.divergent_lanes.max(1);
         let (some, all) = (counts.divergent_branches, counts.branches);
         causes.push(format!(
-            "{some} of {all} branches part a warp,\n    with {idle} % of its lanes on the smaller side"
+            "{some} of {all} branches diverge,\n    \
+             with {idle} % of the warp's lanes on the smaller side"
         ));
     }
     causes

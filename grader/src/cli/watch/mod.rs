@@ -1,4 +1,4 @@
-//! `grader watch [N]`: grades again at every save.
+//! The command `grader watch [N]`: grades again at every save.
 
 mod screen;
 
@@ -28,14 +28,14 @@ use toolchain::Toolchain;
 use toolchain::cache::Key;
 use toolchain::env::Env;
 
-/// How often to look at the files. Asking works on network and virtual machines' file systems too, which often send no
-/// events; a look takes about 1 ms of processor time.
+/// The interval between two looks at the files. Polling also works on network file systems and those of virtual
+/// machines, which often send no events; a look takes about 1 ms of processor time.
 const POLL: Duration = Duration::from_millis(50);
 
-/// A save is over when nothing has changed for so long: editors write in several steps.
+/// A save is complete when nothing has changed for this long, because editors write in several steps.
 const QUIET: Duration = Duration::from_millis(15);
 
-/// After this a save is taken to be over although the files still change.
+/// After this time a save counts as complete, even if the files still change.
 const LONGEST_SAVE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(
@@ -71,7 +71,8 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Sends what is typed. A terminal without single keys may belong to a shell that this runs behind: it is left alone.
+/// Reads the keys that are typed and sends them. A terminal without single keys may belong to a shell that runs this in
+/// the background, so it is not read.
 fn read_keys(single: bool, sender: Sender<u8>) -> Result<(), Failure> {
     if !single && std::io::stdin().is_terminal() {
         return Ok(());
@@ -90,7 +91,7 @@ fn read_keys(single: bool, sender: Sender<u8>) -> Result<(), Failure> {
     })
 }
 
-/// Makes GPUs ready: the process that holds one serves one program, and the next one starts while the student edits.
+/// Prepares GPUs: the process that holds one serves one program, and the next process starts while the student edits.
 struct Gpus {
     choice: BackendChoice,
     next: Option<JoinHandle<Result<Option<RemoteGpu>, Failure>>>,
@@ -100,7 +101,7 @@ struct Gpus {
 impl Gpus {
     fn new(choice: BackendChoice) -> Result<Self, Failure> {
         let first = grading::choose(choice)?;
-        // Where there is none now, there will be none at the next save.
+        // If there is no GPU now, there will be none at the next save.
         let choice = if first.is_some() { choice } else { BackendChoice::Vm };
         Ok(Self { choice, next: None, first })
     }
@@ -136,9 +137,9 @@ struct Session<'a> {
     toolchain: &'a Toolchain,
     gpu: Gpus,
     puzzle: &'a Puzzle,
-    /// The fingerprint of what was graded last.
+    /// The fingerprint of the files that were graded last.
     graded: Option<Key>,
-    /// The test that failed first: it goes first until it passes.
+    /// The test that failed first. It runs first until it passes.
     failed: Option<String>,
     screen: Screen,
 }
@@ -146,7 +147,7 @@ struct Session<'a> {
 impl Session<'_> {
     fn run(mut self, keyboard: &Keyboard<'_>) {
         let resumed = Arc::new(AtomicBool::new(false));
-        // Without it, keys need Enter after Ctrl-Z and `fg`.
+        // Without this, keys need Enter after Ctrl-Z and `fg`.
         signal_hook::flag::register(SIGCONT, Arc::clone(&resumed)).ok();
         self.grade();
         loop {
@@ -154,7 +155,7 @@ impl Session<'_> {
                 Ok(b'q' | b'Q') => return,
                 Ok(key) => self.key(key),
                 Err(RecvTimeoutError::Timeout) => {}
-                // Where there is no keyboard, the receiver does not wait.
+                // Without a keyboard, the receiver does not wait.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(POLL),
             }
             if resumed.swap(false, Ordering::Relaxed)
@@ -203,7 +204,7 @@ impl Session<'_> {
         let mut text = Vec::new();
         let mut reporter = TextReporter::new(&mut text, self.screen.style).failure_first();
         let result = self.judge(&mut reporter);
-        // Writing into memory cannot fail.
+        // Writing to memory cannot fail.
         match &result {
             Ok(summary) => reporter.finish(summary).ok(),
             Err(failure) => reporter.failed(failure).ok(),
@@ -233,7 +234,7 @@ impl Session<'_> {
         grading::grade_and_record(&job, self.toolchain, gpu, reporter, self.progress)
     }
 
-    /// The report, and where to go on if the puzzle is solved.
+    /// The report and, if the puzzle is solved, what to do next.
     fn with_next(&self, report: &str) -> String {
         if !self.progress.state(self.puzzle).is_solved() {
             return report.to_owned();
@@ -248,7 +249,7 @@ impl Session<'_> {
     }
 }
 
-/// Waits until what `look` sees has not changed for [`QUIET`], at most for [`LONGEST_SAVE`]; the last that it saw.
+/// Waits until what `look` sees has not changed for [`QUIET`], at most for [`LONGEST_SAVE`]. Returns what it saw last.
 fn settled<T: PartialEq>(first: T, mut look: impl FnMut() -> T) -> T {
     let start = Instant::now();
     let mut seen = first;

@@ -1,22 +1,22 @@
-//! What `grader watch` shows: on a terminal a page at a time, elsewhere lines.
+//! The display of `grader watch`: one page at a time on a terminal, otherwise lines.
 
 use super::super::console;
 use crate::terminal;
 use puzzle::workbook::Puzzle;
 use report::style::{Style, Tone};
 
-/// Clears what is seen, not what was scrolled away, and goes to the top (ECMA-48: ED 2, CUP).
+/// Clears the screen, but not what was scrolled away, and moves to the top (ECMA-48: ED 2, CUP).
 const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
 
-/// Rows below a page: an empty one, the keys, and the one where the cursor stays.
+/// The rows below a page: an empty one, the keys, and the row of the cursor.
 const FOOTER: usize = 3;
 
 const KEYS: &str = "h hint   n next   l list   r again   q quit";
 
 pub(super) struct Screen {
-    /// Are there keys, and a page to clear?
+    /// True if the terminal sends single keys, and pages replace each other.
     single_keys: bool,
-    /// What stdout can show.
+    /// The colours and characters that stdout can show.
     pub style: Style,
     page: String,
     note: String,
@@ -27,7 +27,7 @@ impl Screen {
         Self { single_keys, style, page: String::new(), note: String::new() }
     }
 
-    /// Says that a verdict will come.
+    /// Says that grading has started.
     pub fn grading(&self, puzzle: &Puzzle) {
         if self.single_keys {
             console::print(&format!("\r\u{1b}[Kgrading puzzle {} ...", puzzle.number));
@@ -36,17 +36,17 @@ impl Screen {
         }
     }
 
-    /// Shows a page in place of the last one. `note` stands beside the keys.
+    /// Shows a page in place of the last one, with `note` beside the keys.
     pub fn show(&mut self, page: &str, note: &str) {
         page.clone_into(&mut self.page);
         note.clone_into(&mut self.note);
         self.again();
     }
 
-    /// Shows the page once more.
+    /// Shows the page again.
     pub fn again(&self) {
         console::print(&if self.single_keys {
-            // A terminal that does not tell its size shows all and scrolls.
+            // If the terminal's size is unknown, everything is shown and scrolls.
             let (rows, columns) = terminal::size().unwrap_or((usize::MAX, 80));
             self.sheet(rows, columns)
         } else if self.note.is_empty() {

@@ -72,7 +72,7 @@ fn elements_that_are_not_there_are_refused() {
     for (element, says) in [
         ("grad_input[0,0,9,9]", "its shape in this test is [1, 1, 5, 5]"),
         ("filters[0,0,0,0]", "its outputs: grad(input)"),
-        ("nonsense", "is no element"),
+        ("nonsense", "is not an element"),
     ] {
         let out = grader(&["explain", "10", "--solution", "--element", element]);
         assert_eq!(out.code, 2, "{element}");

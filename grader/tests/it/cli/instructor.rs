@@ -69,7 +69,7 @@ fn a_new_puzzle_is_in_order_and_its_tests_notice_every_mutant() {
     // A second time nothing is overwritten.
     let again = bench.grader(&["new", "51_other"]);
     assert_eq!(again.code, 2);
-    assert!(again.stderr.contains("puzzle 51 is there already: 51_my_puzzle"), "{}", again.stderr);
+    assert!(again.stderr.contains("puzzle 51 exists already: 51_my_puzzle"), "{}", again.stderr);
     assert!(!bench.path("puzzles/51_other.cu").exists());
 }
 

@@ -60,7 +60,7 @@ fn the_first_run_explains_itself() {
     Each puzzle is a CUDA kernel to write: a file with TODOs, a chapter that derives the maths, and tests.
     You need no GPU. What the grader keeps on this machine it keeps in [workbook]/cache:
     NVIDIA's CUDA compiler (271 MB, only if you have none), compiled kernels, and your verdicts.
-    `grader clean` shows what is there and removes it; `grader doctor` says whether all that is needed is here.
+    `grader clean` shows what is there and removes it; `grader doctor` checks that nothing is missing.
 
     Puzzle 2: Doubling
 
@@ -163,14 +163,14 @@ fn hints_grow_stronger_each_time() {
 
     Every thread has one element, number i ≥ 0.
 
-    Stuck still? `grader hint 2` shows hint 2.
+    Still stuck? `grader hint 2` shows hint 2.
     ");
     assert_snapshot!(hint(&[]), @"
     Hint 2 (medium): the number
 
         int i = blockIdx.x * blockDim.x + threadIdx.x;
 
-    Stuck still? `grader hint 2` shows hint 3.
+    Still stuck? `grader hint 2` shows hint 3.
     ");
     assert!(hint(&["--level", "1"]).starts_with("Hint 1"));
     assert_snapshot!(hint(&[]), @"
@@ -193,11 +193,11 @@ fn reset_keeps_the_student_s_version() {
     bench.commit();
     bench.write("puzzles/02_double.cu", "mine\n");
     let page = bench.page(&["reset", "2"]);
-    assert!(page.starts_with("puzzles/02_double.cu is back, from commit "), "{page}");
+    assert!(page.starts_with("restored puzzles/02_double.cu from commit "), "{page}");
     assert!(page.ends_with(": Begin\nyour version is in puzzles/02_double.cu.bak1\n"), "{page}");
     assert_eq!(bench.read("puzzles/02_double.cu"), STUB);
     assert_eq!(bench.read("puzzles/02_double.cu.bak1"), "mine\n");
-    assert!(bench.page(&["reset", "2"]).contains("is as it was in commit"));
+    assert!(bench.page(&["reset", "2"]).contains("has not changed since commit"));
     bench.write("puzzles/02_double.cu", "mine again\n");
     assert!(bench.page(&["reset", "2"]).contains("puzzles/02_double.cu.bak2"));
     assert_eq!(bench.read("puzzles/02_double.cu.bak1"), "mine\n");
@@ -209,7 +209,7 @@ fn reset_without_git_touches_nothing_and_says_why() {
     bench.write("puzzles/02_double.cu", "mine\n");
     let out = bench.run(&["reset", "2"]);
     assert_eq!((out.code, out.stdout.as_str()), (3, ""));
-    assert!(out.stderr.contains("there is no pristine copy of `puzzles/02_double.cu`"));
+    assert!(out.stderr.contains("cannot find the original of `puzzles/02_double.cu`"));
     assert!(out.stderr.contains("use a clone of the workbook's repository"), "{}", out.stderr);
     assert_eq!(bench.read("puzzles/02_double.cu"), "mine\n");
 }
@@ -219,7 +219,7 @@ fn open_never_hangs_where_nothing_can_be_shown() {
     let bench = Bench::new();
     assert_snapshot!(bench.page(&["open", "2"]), @"
     chapter: book/src/02_double.md (`mdbook serve book --open` shows the book in the browser)
-    file:    puzzles/02_double.cu (no editor is named; `export EDITOR=nano`, say, names one)
+    file:    puzzles/02_double.cu (no editor is set; to set one, run for example `export EDITOR=nano`)
     ");
     std::fs::create_dir_all(bench.path("book/book")).unwrap();
     bench.write("book/book/02_double.html", "");
@@ -309,7 +309,7 @@ fn mistakes_in_what_is_typed_exit_2() {
         let out = bench.run(args);
         assert_eq!((out.code, out.stdout.as_str()), (2, ""), "{args:?}");
         assert!(out.stderr.contains("there is no puzzle 9"), "{}", out.stderr);
-        assert!(out.stderr.contains("there are 2, 5; `grader list` names them"), "{}", out.stderr);
+        assert!(out.stderr.contains("there are 2, 5; `grader list` shows them"), "{}", out.stderr);
     }
     let outside = tempfile::tempdir().unwrap();
     for args in [&[][..], &["list"], &["next"], &["hint", "2"], &["watch"], &["editor-setup"]] {

@@ -186,6 +186,7 @@ fn bad_glue(messages: &[Message]) -> Failure {
         Some(error) => format!("{}, line {}: {}", error.file, error.line, error.text),
         None => "the code that calls the functions does not compile".to_owned(),
     };
-    let help = "the host compiler says so of `function` or `code` of a [[call]]; mend the spec";
+    let help =
+        "the host compiler reports this for `function` or `code` of a [[call]]; fix the spec";
     Failure::new(FailureKind::Usage, title, help)
 }

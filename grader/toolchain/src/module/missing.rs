@@ -23,7 +23,7 @@ pub fn none(kernels: &[KernelDecl], wanted: &str, source: &SourceFile) -> Failur
     let meant = nearest(base, found.iter().map(|f| f.name));
     if let Some(name) = meant {
         let advice = format!(
-            "`{name}` looks like it: rename it to `{base}`, the name by which the puzzle launches it"
+            "`{name}` looks similar: rename it to `{base}`, the name by which the puzzle launches it"
         );
         help.insert(0, advice);
     }
@@ -50,7 +50,7 @@ pub fn several(kernels: &[&KernelDecl], wanted: &str, source: &SourceFile) -> Fa
 /// Its `__shared__` arrays take more than the `most` bytes that a block can have.
 pub fn too_much_shared(kernel: &KernelDecl, most: u64, source: &SourceFile) -> Failure {
     let title = format!(
-        "the __shared__ arrays of `{}` take {} bytes: a block can have {most}",
+        "the __shared__ arrays of `{}` take {} bytes: a block can have at most {most}",
         kernel.name, kernel.shared
     );
     let base = without_arguments(without_namespaces(&kernel.name));
@@ -97,7 +97,7 @@ fn not_a_kernel(function: &Function<'_>, wanted: &str) -> (String, String, Strin
         return (
             format!("the compiler left `{name}` out"),
             "this function is not in the compiled file".into(),
-            "is it inside an #if that is switched off, or a member of a class?".into(),
+            "is it inside a disabled #if, or a member of a class?".into(),
         );
     }
     let (kind, help) = if function.has("__device__") {

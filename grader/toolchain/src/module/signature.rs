@@ -67,7 +67,7 @@ impl ArgKind {
                 Some(format!("a reference; the puzzle passes an address: `{wanted}`"))
             }
             (Self::Pointer { element: wanted_element, .. }, Some(t)) => match t.strip_suffix('*') {
-                None => Some(format!("no pointer; the puzzle passes `{wanted}`")),
+                None => Some(format!("not a pointer; the puzzle passes `{wanted}`")),
                 Some(element) if !may_point_to(element, wanted_element) => {
                     Some(format!("points to `{element}`; the puzzle passes `{wanted}`"))
                 }

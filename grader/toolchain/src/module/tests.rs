@@ -111,7 +111,7 @@ fn missing_kernels_are_explained() {
 
     there is no kernel `plian` in k.cu
       `plain` 
-      help: `plain` looks like it: rename it to `plian`, the name by which the puzzle launches it
+      help: `plain` looks similar: rename it to `plian`, the name by which the puzzle launches it
       help: the file has the kernels `plain`, `halves`, `tiled<16>`, `nothing`, `big`, `net::inner`, `net::scale<float>`, `net::scale<double>`, `(anonymous namespace)::hidden`
 
     `helper` is not a kernel
@@ -129,7 +129,7 @@ fn missing_kernels_are_explained() {
     there is no kernel `softmax` in k.cu
       help: the file has the kernels `plain`, `halves`, `tiled<16>`, `nothing`, `big`, `net::inner`, `net::scale<float>`, `net::scale<double>`, `(anonymous namespace)::hidden`
 
-    the __shared__ arrays of `big` take 65536 bytes: a block can have 49152
+    the __shared__ arrays of `big` take 65536 bytes: a block can have at most 49152
       `__shared__` 
       help: make the tile smaller: a float has 4 bytes, so 12,288 of them fit
     ");
@@ -216,7 +216,7 @@ fn wrong_signatures_are_shown_parameter_by_parameter() {
     parameter 1 of `plain`, for `a`, has the wrong type
       `const float* input` points to `float`; the puzzle passes `const double*`
       `float *output` `float*` has 8 bytes; the puzzle passes an `int` of 4
-      `int n` no pointer; the puzzle passes `float*`
+      `int n` not a pointer; the puzzle passes `float*`
       help: expected: __global__ void plain(const double* a, int n, float* out)
       help: found:    __global__ void plain(const float* input, float *output, int n)
 
@@ -239,7 +239,7 @@ fn wrong_signatures_are_shown_parameter_by_parameter() {
       help: found:    __global__ void scale(T* out, const T* __restrict__ in, long rows, bool flag, short s, int3 v)
 
     parameter 1 of `tiled`, for `x`, has the wrong type
-      `float (&x)[3]` no pointer; the puzzle passes `float*`
+      `float (&x)[3]` not a pointer; the puzzle passes `float*`
       help: expected: __global__ void tiled(float* x, float* o)
       help: found:    __global__ void tiled(float (&x)[3], float* o)
     ");

@@ -13,7 +13,7 @@ unsafe extern "C" {
     safe fn cudaGraphCreate() -> u32;
 }
 
-/// Code and value.
+/// The code that a function returns, and the value that it stores.
 fn asked<T: Default>(question: impl FnOnce(*mut T) -> u32) -> (u32, T) {
     let mut value = T::default();
     let code = question(&raw mut value);

@@ -24,7 +24,7 @@ unsafe extern "C" {
     ) -> u32;
 }
 
-/// `cudaFuncAttributeMaxDynamicSharedMemorySize`.
+/// The attribute `cudaFuncAttributeMaxDynamicSharedMemorySize`.
 const MAX_DYNAMIC: c_int = 8;
 
 #[test]

@@ -21,7 +21,7 @@ unsafe extern "C" {
     fn cudaPointerGetAttributes(to: *mut [u64; 11], pointer: u64) -> u32;
 }
 
-/// Code and address of an allocation by one of the functions.
+/// The code that an allocation function returns, and the address that it stores.
 fn allocated(by: impl FnOnce(*mut u64) -> u32) -> (u32, u64) {
     let mut address = 99;
     let code = by(&raw mut address);

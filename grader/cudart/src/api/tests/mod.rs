@@ -29,7 +29,7 @@ const INVALID_RESOURCE_HANDLE: u32 = 400;
 const ILLEGAL_ADDRESS: u32 = 700;
 const NOT_SUPPORTED: u32 = 801;
 
-/// `cudaMemcpyKind`.
+/// Values of `cudaMemcpyKind`.
 const HOST_TO_HOST: c_int = 0;
 const HOST_TO_DEVICE: c_int = 1;
 const DEVICE_TO_HOST: c_int = 2;
@@ -60,7 +60,7 @@ unsafe extern "C" {
 /// The PTX of `fixtures/errors.cu`.
 const MODULE: &str = include_str!("../../../fixtures/errors.ptx");
 
-/// What the program's side of a kernel or variable is: an address.
+/// The host side of kernels and variables, of which only the addresses matter.
 static HOST: [u8; 8] = [0; 8];
 
 const FILL: usize = 0;
@@ -68,9 +68,9 @@ const OUTSIDE: usize = 1;
 const SHARED: usize = 2;
 const TABLE: usize = 3;
 const COUNTER: usize = 4;
-/// Registered, but not in the module.
+/// The host side of a kernel that is registered, but is not in the module.
 const MISSING: usize = 5;
-/// Not registered.
+/// The host side of a kernel that is not registered.
 const UNKNOWN: usize = 6;
 
 fn host(which: usize) -> *const c_void {
@@ -110,7 +110,7 @@ impl Program {
         Self { _turn: turn }
     }
 
-    /// Device memory.
+    /// Allocates device memory.
     fn memory(&self, bytes: usize) -> u64 {
         let mut address = 0;
         // SAFETY: the address of a variable.
@@ -118,7 +118,7 @@ impl Program {
         address
     }
 
-    /// `kernel<<<grid, block, shared>>>(x, 7)`, though not through what nvcc makes of it.
+    /// Does what `kernel<<<grid, block, shared>>>(x, 7)` does, but not through nvcc's code.
     fn launch(&self, which: usize, grid: [u32; 3], block: [u32; 3], shared: usize, x: u64) -> u32 {
         let value = 7i32;
         let args = [(&raw const x).cast(), (&raw const value).cast()];

@@ -17,7 +17,7 @@ unsafe extern "C" {
     safe fn cudaEventDestroy(event: u64) -> u32;
 }
 
-/// What is no handle of anything.
+/// A number that is not a valid handle.
 const WILD: u64 = 0x1234_5678;
 
 fn stream() -> u64 {

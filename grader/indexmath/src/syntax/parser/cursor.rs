@@ -107,8 +107,7 @@ impl<'a> Parser<'a> {
     /// Runs `parse` one bracket deeper.
     pub(crate) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting == MAX_NESTING {
-            let message =
-                format!("more than {MAX_NESTING} brackets, signs or reductions in each other");
+            let message = format!("more than {MAX_NESTING} nested brackets, signs or reductions");
             return Err(Error::new(self.token().span, message)
                 .help("split the formula into several statements"));
         }
@@ -122,7 +121,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn height_over(span: Span, left: u32, right: u32) -> Result<u32> {
         let height = left.max(right) + 1;
         if height > MAX_HEIGHT {
-            let message = format!("an expression of more than {MAX_HEIGHT} steps");
+            let message = format!("an expression more than {MAX_HEIGHT} operations deep");
             return Err(Error::new(span, message)
                 .help("write it as a `sum`, or split it into several statements"));
         }
@@ -152,7 +151,7 @@ impl<'a> Parser<'a> {
             return Err(self.expected(what));
         };
         if RESERVED.contains(&name) {
-            return Err(Error::new(span, format!("`{name}` has a meaning of its own here"))
+            return Err(Error::new(span, format!("`{name}` is a reserved word here"))
                 .help(format!("give {what} another name")));
         }
         self.next();

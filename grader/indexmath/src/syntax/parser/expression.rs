@@ -47,7 +47,7 @@ impl Parser<'_> {
         let term = self.left_associative(Self::factor, operator, |op, _, a, b| binary(op, a, b))?;
         if self.peek() == TokenKind::Percent {
             return Err(Error::new(self.token().span, "`%` outside a subscript")
-                .help("only subscripts and sizes are integers and have a remainder"));
+                .help("`%` is for integers, which only subscripts and sizes are"));
         }
         Ok(term)
     }
@@ -235,9 +235,9 @@ impl Parser<'_> {
         }
         let (left, height) = self.expr()?;
         let TokenKind::Compare(comparison) = self.peek() else {
-            return Err(self
-                .expected("a comparison")
-                .help("a condition is like `a < b`; there are < <= > >= == !=, `and`, `or`"));
+            return Err(self.expected("a comparison").help(
+                "a condition compares two values, as in `a < b`; the operators are < <= > >= == !=, `and` and `or`",
+            ));
         };
         let span = self.next().span;
         let (right, other) = self.expr()?;

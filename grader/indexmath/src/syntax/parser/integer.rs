@@ -93,16 +93,16 @@ impl Parser<'_> {
         let Token { span, .. } = self.token();
         if RESERVED.contains(&name) {
             return Err(Error::new(span, format!("`{name}` in a size or subscript"))
-                .help("integer expressions know + - * / %, div, mod, ceil_div, min and max"));
+                .help("integer expressions can use + - * / %, div, mod, ceil_div, min and max"));
         }
         match self.peek_at(1) {
             TokenKind::Open => Err(Error::new(span, format!("`{name}` is not a function"))
-                .help("integer expressions know div, mod, ceil_div, min and max")),
+                .help("the functions of integer expressions are div, mod, ceil_div, min and max")),
             TokenKind::OpenSquare if self.elements_allowed => self.element(),
             TokenKind::OpenSquare => Err(Error::new(span, "a tensor element in a size")
-                .help("sizes and ranges are made of sizes and integers")),
+                .help("sizes and ranges are expressions of sizes and integers")),
             TokenKind::Question => Err(Error::new(span, "a padded read as a subscript")
-                .help("an element that is a subscript must lie inside its tensor")),
+                .help("an element used as a subscript must lie inside its tensor")),
             _ if name.ends_with('\'') => Err(Error::new(span, format!("`{name}` is not an index"))
                 .help("only tensors have a primed name")),
             _ => {

@@ -226,7 +226,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     fn label(&mut self, name: &'a str) -> Result<()> {
         if !self.labels.define(name, self.code.len() as Pc) {
-            return Err(self.malformed(format!("label `{name}` stands here a second time")));
+            return Err(self.malformed(format!("label `{name}` is defined a second time")));
         }
         self.emit_join();
         Ok(())
@@ -343,7 +343,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
         for (at, braces, label, line) in std::mem::take(&mut self.jumps) {
             let Some(target) = self.labels.find(braces, label) else {
-                return Err(LoadError::malformed(line, format!("no label `{label}` here")));
+                return Err(LoadError::malformed(line, format!("unknown label `{label}`")));
             };
             self.code[at].op = Op::Branch { target, join: NO_PC };
         }

@@ -122,10 +122,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 Operand::Name(name) => match self.place_of(name)? {
                     Some(VariableLocation::Local(start)) => Ok(start),
                     _ => {
-                        Err(self.unsupported("arguments of a call that are no `.param` variables"))
+                        Err(self.unsupported("arguments of a call that are not `.param` variables"))
                     }
                 },
-                _ => Err(self.unsupported("arguments of a call that are no `.param` variables")),
+                _ => Err(self.unsupported("arguments of a call that are not `.param` variables")),
             })
             .collect()
     }

@@ -118,7 +118,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             modifiers.take_any(&INTEGER).map(|name| integer(name, ty.is_signed()))
         };
         let Some(comparison) = comparison else {
-            return Err(self.malformed("no comparison such as `.lt`"));
+            return Err(self.malformed("a comparison such as `.lt` is missing"));
         };
         let flush = modifiers.take("ftz");
         let logic = modifiers.take_any(&["and", "or", "xor"]);

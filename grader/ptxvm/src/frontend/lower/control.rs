@@ -133,7 +133,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let (id, threads) = match operands {
             [id] => (id, None),
             [id, threads] => (id, Some(threads)),
-            _ => return Err(self.malformed("a barrier has a number and perhaps a thread count")),
+            _ => return Err(self.malformed("a barrier has a number and an optional thread count")),
         };
         let id = self.value_r(id, Type::U32)?;
         let threads = match threads {

@@ -66,7 +66,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
              m8n8k16 of s8 and u8, m16n8k16 and m16n8k32 of e4m3 and e5m2, m8n8k4, m16n8k4, m16n8k8 and m16n8k16 of f64"
         };
         self.unsupported(format!(
-            "this shape of `{}` with these types; there are {there}",
+            "this shape of `{}` with these types; supported are {there}",
             modifiers.base
         ))
     }
@@ -144,7 +144,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             single => std::slice::from_ref(single),
         };
         if parts.len() != count {
-            return Err(self.malformed(format!("{} registers where {count} belong", parts.len())));
+            return Err(
+                self.malformed(format!("{} registers where {count} are expected", parts.len()))
+            );
         }
         let (ty, bits) = if wide { (Type::F64, 64) } else { (Type::B32, 32) };
         let mut slots = Vec::with_capacity(count);
@@ -241,7 +243,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         if !(modifiers.take("m8n8") && modifiers.take("b16")) {
             let base = modifiers.base;
-            return Err(self.unsupported(format!("this shape of `{base}`; there is m8n8 of b16")));
+            return Err(
+                self.unsupported(format!("this shape of `{base}`; supported is m8n8 of b16"))
+            );
         }
         let transposed = modifiers.take("trans");
         let window = space_of_matrix(modifiers);

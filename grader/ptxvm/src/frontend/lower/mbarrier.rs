@@ -126,7 +126,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             [token, address, number] => ([token, address], Some(number)),
             _ => {
                 return Err(
-                    self.malformed("an arrival has a state, an address and perhaps a count")
+                    self.malformed("an arrival has a state, an address and an optional count")
                 );
             }
         };

@@ -138,7 +138,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                     strong,
                 });
             }
-            Some(_) => return Err(self.malformed("this register is no address")),
+            Some(_) => return Err(self.malformed("this register is not an address")),
             None => {}
         }
         let Some(place) = self.place_of(name)? else {
@@ -148,7 +148,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         // `.param` of a call lies in local memory even inside a kernel.
         let param_of_call = window == Some(Window::Param) && of_variable == Window::Local;
         if window.is_some_and(|window| window != of_variable) && !param_of_call {
-            return Err(self.malformed(format!("`{name}` lies in another space")));
+            return Err(self.malformed(format!("`{name}` is in another address space")));
         }
         if let (VariableLocation::Frame(start), pointer) = (place, self.builder.frame_pointer) {
             let offset = i64::from(start).wrapping_add(*offset);
@@ -179,7 +179,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             single => std::slice::from_ref(single),
         };
         if parts.len() != count {
-            return Err(self.malformed(format!("{} registers where {count} belong", parts.len())));
+            return Err(
+                self.malformed(format!("{} registers where {count} are expected", parts.len()))
+            );
         }
         Ok(parts)
     }
@@ -401,7 +403,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             _ => &[],
         };
         if sources.len() != count || dst.is_some() && targets.len() != count {
-            return Err(self.malformed(format!("{} registers where {count} belong", sources.len())));
+            return Err(
+                self.malformed(format!("{} registers where {count} are expected", sources.len()))
+            );
         }
         let mut results = Vec::new();
         for (index, source) in (0i64..).zip(sources) {

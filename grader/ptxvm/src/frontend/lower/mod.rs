@@ -80,7 +80,7 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
             VarSpace::Local | VarSpace::Param => {
                 return Err(LoadError::malformed(
                     variable.line,
-                    format!("`{}` must stand inside a function", variable.name),
+                    format!("`{}` is allowed only inside a function", variable.name),
                 ));
             }
         };
@@ -146,7 +146,7 @@ fn initial_value(variable: &Variable, context: &Context) -> Result<ModuleVariabl
     for (index, value) in variable.init.iter().enumerate() {
         let place = index * width;
         let Some(target) = bytes.get_mut(place..place + width) else {
-            return error(format!("`{}` has more values than room", variable.name));
+            return error(format!("`{}` has more initial values than elements", variable.name));
         };
         let bits = match *value {
             InitValue::Int(value) => value,
@@ -166,7 +166,10 @@ fn initial_value(variable: &Variable, context: &Context) -> Result<ModuleVariabl
                 _ => match context.addresses.get(name) {
                     Some(address) => *address,
                     None => {
-                        return error(format!("`{}`: no address of `{name}` here", variable.name));
+                        return error(format!(
+                            "`{}`: the address of `{name}` is not allowed here",
+                            variable.name
+                        ));
                     }
                 },
             },

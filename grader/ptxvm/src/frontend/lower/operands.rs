@@ -123,7 +123,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
                     return Ok(register);
                 }
                 Some(_) => {
-                    return Err(self.malformed(format!("`{name}` has not {} bits", ty.bits())));
+                    return Err(
+                        self.malformed(format!("`{name}` does not have {} bits", ty.bits()))
+                    );
                 }
                 None => {}
             }
@@ -153,7 +155,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
                     self.note_read(true, register.0);
                     return Ok(register);
                 }
-                Some(_) => return Err(self.malformed(format!("`{name}` has not 64 bits"))),
+                Some(_) => return Err(self.malformed(format!("`{name}` does not have 64 bits"))),
                 None => {}
             }
             if let Some(special) = special(name) {
@@ -217,7 +219,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         match self.dst(operand)? {
             Some(Register::Reg32(register, bits)) => Ok((register, bits)),
             None => Ok((self.builder.new_r(), 32)),
-            Some(_) => Err(self.malformed("the destination has not 32 bits")),
+            Some(_) => Err(self.malformed("the destination does not have 32 bits")),
         }
     }
 
@@ -225,7 +227,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         match self.dst(operand)? {
             Some(Register::Reg64(register)) => Ok(register),
             None => Ok(self.builder.new_q()),
-            Some(_) => Err(self.malformed("the destination has not 64 bits")),
+            Some(_) => Err(self.malformed("the destination does not have 64 bits")),
         }
     }
 
@@ -233,7 +235,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         match self.dst(operand)? {
             Some(Register::Pred(register)) => Ok(register),
             None => Ok(self.builder.new_p()),
-            Some(_) => Err(self.malformed("the destination is no predicate register")),
+            Some(_) => Err(self.malformed("the destination is not a predicate register")),
         }
     }
 
@@ -304,7 +306,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     pub fn wrong_count(&self, count: usize, wanted: usize) -> LoadError {
-        self.malformed(format!("{count} operands where {wanted} belong"))
+        self.malformed(format!("{count} operands where {wanted} are expected"))
     }
 
     /// Brings a result back to 16 bits.

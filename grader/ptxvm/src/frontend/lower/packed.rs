@@ -18,7 +18,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         ty: Type,
     ) -> Result<[Pred; 2]> {
         let Some(comparison) = Comparison::take_float(modifiers) else {
-            return Err(self.malformed("no comparison such as `.lt`"));
+            return Err(self.malformed("a comparison such as `.lt` is missing"));
         };
         let flush = modifiers.take("ftz");
         let logic = modifiers.take_any(&["and", "or", "xor"]).map(|name| match name {

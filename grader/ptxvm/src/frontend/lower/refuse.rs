@@ -25,23 +25,23 @@ const FAMILIES: [(&str, &str); 30] = [
     ("clusterlaunchcontrol", CLUSTERS),
     ("st.async", CLUSTERS),
     ("red.async", CLUSTERS),
-    ("multimem", "one address of several GPUs is not there; use one buffer"),
+    ("multimem", "multicast addresses of several GPUs are not supported; use one buffer"),
     ("alloca", STACK),
     ("stacksave", STACK),
     ("stackrestore", STACK),
     ("mapa", CLUSTERS),
     ("getctarank", CLUSTERS),
-    ("setmaxnreg", "warps do not trade registers here; leave it out"),
+    ("setmaxnreg", "register counts are fixed on the virtual machine; remove it"),
 ];
 
-const TEXTURES: &str = "there are no textures here; read the data through a pointer";
-const SURFACES: &str = "there are no surfaces here; read and write the data through a pointer";
-const TENSOR_MEMORY: &str =
-    "the tensor memory accelerator of sm_90 is not there; copy with cp.async or loads and stores";
-const SPARSE: &str = "products of sparse matrices are not there; use mma.sync on all elements";
-const CLUSTERS: &str = "there are no clusters of blocks here; launch without them";
+const TEXTURES: &str = "textures are not supported; read the data through a pointer";
+const SURFACES: &str = "surfaces are not supported; read and write the data through a pointer";
+const TENSOR_MEMORY: &str = "the tensor memory accelerator of sm_90 is not supported; copy with cp.async or loads and \
+     stores";
+const SPARSE: &str = "products of sparse matrices are not supported; use mma.sync on all elements";
+const CLUSTERS: &str = "thread block clusters are not supported; launch without them";
 
-const LAUNCHES: &str = "a kernel launches no other here; launch it from the host";
+const LAUNCHES: &str = "dynamic parallelism is not supported; launch from the host";
 
 const STACK: &str = "a thread's stack does not grow; declare an array of a fixed size";
 
@@ -49,9 +49,9 @@ const STACK: &str = "a thread's stack does not grow; declare an array of a fixed
 const PARTS: [(&str, &str); 7] = [
     ("shared::cluster", CLUSTERS),
     ("v8", "vectors of 32 bytes need sm_100; use two of 16"),
-    ("b128", "words of 128 bits are only moved, loaded and stored here; use two of 64 bits"),
+    ("b128", "words of 128 bits can only be moved, loaded and stored; use two of 64 bits"),
     ("rs", "stochastic rounding needs sm_100a; use `.rn`"),
-    ("oob", "`.oob` belongs to the tensor memory accelerator of sm_90; leave it out"),
+    ("oob", "`.oob` belongs to the tensor memory accelerator of sm_90; remove it"),
     ("e2m1x2", "formats of 4 and 6 bits need sm_100a; use `e4m3` or `e5m2`"),
     ("ue8m0x2", "formats of 4 and 6 bits need sm_100a; use `e4m3` or `e5m2`"),
 ];
@@ -99,7 +99,7 @@ pub fn function(name: &str) -> String {
         {
             LAUNCHES
         }
-        _ if name.starts_with("cudaGraph") => "there are no graphs of launches here",
+        _ if name.starts_with("cudaGraph") => "CUDA graphs are not supported",
         _ => return format!("call of `{name}`, which has no body here"),
     };
     format!("call of `{name}`: {why}")
@@ -109,11 +109,11 @@ pub fn function(name: &str) -> String {
 pub fn register(name: &str) -> String {
     let why = match name.trim_start_matches('%') {
         rest if rest.contains("cluster") => CLUSTERS,
-        rest if rest.starts_with("pm") => "the counters of a multiprocessor are not there",
-        rest if rest.starts_with("envreg") => "it is a driver's own; nothing sets it here",
-        "current_graph_exec" => "there are no graphs of launches here",
+        rest if rest.starts_with("pm") => "the counters of a multiprocessor are not supported",
+        rest if rest.starts_with("envreg") => "it is reserved for drivers, and nothing sets it",
+        "current_graph_exec" => "CUDA graphs are not supported",
         "tid" | "ntid" | "ctaid" | "nctaid" => "read `.x`, `.y` and `.z` one by one",
-        rest if rest.contains("smem") => "sizes with what a driver reserves are not known here",
+        rest if rest.contains("smem") => "the memory that a driver reserves is unknown",
         _ => return format!("register `{name}`"),
     };
     format!("register `{name}`: {why}")
@@ -127,9 +127,9 @@ mod tests {
     fn families_go_by_whole_parts_of_an_opcode() {
         assert!(reason("tex.2d.v4.f32.f32").contains("through a pointer"));
         assert!(reason("cp.async.bulk.shared::cluster.global").contains("accelerator"));
-        assert!(reason("mbarrier.arrive.shared::cluster.b64").contains("no clusters"));
+        assert!(reason("mbarrier.arrive.shared::cluster.b64").contains("block clusters"));
         assert_eq!(reason("texture"), "instruction `texture`");
-        assert!(reason("ld.shared::cluster.b32").contains("no clusters"));
+        assert!(reason("ld.shared::cluster.b32").contains("block clusters"));
         assert_eq!(known_reason("add.rn.f32"), None);
         assert!(function("__cudaCDP2LaunchDeviceV2").contains("from the host"));
         assert_eq!(function("f"), "call of `f`, which has no body here");

@@ -51,7 +51,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         action: Option<PrimaryOperation>,
     ) -> Result<PrimaryOperation> {
         let action = action.or_else(|| compared(modifiers));
-        action.ok_or_else(|| self.malformed("no comparison such as `.lt`"))
+        action.ok_or_else(|| self.malformed("a comparison such as `.lt` is missing"))
     }
 
     /// Whether the result and the two operands are signed.
@@ -88,7 +88,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let value = self.value_r(&register, Type::U32)?;
         let Some(selector) = selector else { return Ok(value) };
         let part = part(selector)
-            .ok_or_else(|| self.malformed(format!("`.{selector}` is no part of a register")))?;
+            .ok_or_else(|| self.malformed(format!("`.{selector}` is not a part of a register")))?;
         let start = self.builder.uniform_r(Uniform::Bits(part.start.into()));
         let shifted = self.builder.new_r();
         self.prepare(Alu::R2(R2::ShrU, shifted, value, start));

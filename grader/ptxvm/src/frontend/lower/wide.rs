@@ -39,7 +39,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         match self.register(name) {
             Some(Register::Wide(halves)) => Ok(halves),
-            _ => Err(self.malformed(format!("`{name}` has not 128 bits"))),
+            _ => Err(self.malformed(format!("`{name}` does not have 128 bits"))),
         }
     }
 

@@ -97,7 +97,7 @@ impl<'a> Parser<'_, 'a> {
                     self.addend()?;
                 }
                 "inlined_at" => inlined_at = Some(self.position()?),
-                other => return Err(self.error(format!("`.loc` knows no `{other}`"))),
+                other => return Err(self.error(format!("`.loc` has no attribute `{other}`"))),
             }
         }
         Ok(Statement::Loc { at, inlined_at })

@@ -49,8 +49,9 @@ impl<'a> Parser<'_, 'a> {
     }
 
     pub(super) fn next(&mut self) -> Result<Token<'a>> {
-        let token =
-            self.peek().ok_or_else(|| self.error("the text ends here, in mid-statement"))?;
+        let token = self
+            .peek()
+            .ok_or_else(|| self.error("the text ends here, in the middle of a statement"))?;
         self.at += 1;
         Ok(token)
     }
@@ -244,7 +245,7 @@ impl<'a> Parser<'_, 'a> {
                 ".align" => {
                     let value = self.int()?;
                     if !value.is_power_of_two() || value > 1 << 16 {
-                        return Err(self.error(format!("alignment {value} is no power of two")));
+                        return Err(self.error(format!("alignment {value} is not a power of two")));
                     }
                     // After `.ptr` it is the alignment of what the parameter points to.
                     if !pointer {
