@@ -76,13 +76,13 @@ fn dump_tensors(
         match role {
             Role::Input(values) => save("", tensor.dtype, values)?,
             Role::Result => save(".got", tensor.dtype, &got.values)?,
-            Role::Output(right) | Role::InPlace { right, .. } => {
+            Role::Output(expected) | Role::InPlace { expected, .. } => {
                 if let Role::InPlace { start, .. } = role {
                     save("", tensor.dtype, start)?;
                 }
-                let right: Vec<f64> = right.iter().map(|a| a.value).collect();
+                let expected: Vec<f64> = expected.iter().map(|a| a.value).collect();
                 let dtype = if tensor.dtype == DType::I32 { DType::I32 } else { DType::F64 };
-                save(".expected", dtype, &right)?;
+                save(".expected", dtype, &expected)?;
                 save(".got", tensor.dtype, &got.values)?;
             }
         }

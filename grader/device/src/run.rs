@@ -101,7 +101,7 @@ pub fn prepare(
     placed: &Placed<'_>,
     launch: &CaseLaunch,
 ) -> Result<Launch, Failure> {
-    let CaseLaunch { kernel, grid, block, shared, cooperative, args } = launch;
+    let CaseLaunch { kernel, grid, block, shared, options, args } = launch;
     let missing = || no_such_kernel(kernel);
     let symbol = kernels.symbols.get(kernel).ok_or_else(missing)?;
     let info = device.kernel(kernels.module, symbol).map_err(|error| match error {
@@ -121,7 +121,7 @@ pub fn prepare(
         grid: *grid,
         block: *block,
         shared: *shared,
-        cooperative: *cooperative,
+        cooperative: options.cooperative,
         params: args.iter().enumerate().map(bytes).collect(),
     })
 }

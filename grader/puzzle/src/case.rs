@@ -38,8 +38,8 @@ pub struct Case {
     pub gates: Vec<CaseGate>,
     /// The bounds on results that the formula does not fix.
     pub requirements: Vec<CaseRequirement>,
-    /// True if the report shows the largest difference of each output.
-    pub differences: bool,
+    /// What the report shows.
+    pub options: ReportOptions,
     /// The pictures that the report draws of the results.
     pub pictures: Vec<CasePicture>,
     /// The results that are displayed while the host code writes them: indices in `tensors`, and a label for each.
@@ -60,6 +60,13 @@ impl Case {
     }
 }
 
+/// What the report shows: keys of the spec that reach the judge unchanged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReportOptions {
+    /// True if the report shows, for each output of a test, its largest difference from the expected values.
+    pub differences: bool,
+}
+
 /// A tensor that a launch takes, with its contents before or after the run.
 #[derive(Clone, Debug)]
 pub struct CaseTensor {
@@ -75,10 +82,10 @@ impl CaseTensor {
     pub fn wanted(&self) -> Option<(Tensor, &[Approx])> {
         match &self.role {
             Role::Input(_) | Role::Result => None,
-            Role::Output(right) => Some((self.tensor.clone(), right)),
-            Role::InPlace { right, .. } => {
+            Role::Output(expected) => Some((self.tensor.clone(), expected)),
+            Role::InPlace { expected, .. } => {
                 let name = format!("{}'", self.tensor.name);
-                Some((Tensor { name, ..self.tensor.clone() }, right))
+                Some((Tensor { name, ..self.tensor.clone() }, expected))
             }
         }
     }
@@ -103,8 +110,8 @@ pub enum Role {
     InPlace {
         /// The values before the run, as for an input.
         start: Vec<f64>,
-        /// After: as for an output.
-        right: Vec<Approx>,
+        /// The expected values after the run, as for an output.
+        expected: Vec<Approx>,
     },
     /// It is written without an expected value; the requirements decide whether it is good.
     Result,
@@ -113,14 +120,14 @@ pub enum Role {
 /// Whether `got` is within the error bound of a correct kernel.
 ///
 /// Every comparison with NaN is false, so NaN fails unless it is expected. A bound that is not finite allows nothing.
-pub fn is_right(got: f64, right: &Approx) -> bool {
-    if right.value.is_nan() {
+pub fn is_within_bound(got: f64, expected: &Approx) -> bool {
+    if expected.value.is_nan() {
         return got.is_nan();
     }
-    if got == right.value {
+    if got == expected.value {
         return true; // also infinities, and 0.0 == -0.0
     }
-    got.is_finite() && right.bound.is_finite() && (got - right.value).abs() <= right.bound
+    got.is_finite() && expected.bound.is_finite() && (got - expected.value).abs() <= expected.bound
 }
 
 /// A kernel launch, or the call of a host function, at the sizes of a test.
@@ -134,10 +141,17 @@ pub struct CaseLaunch {
     pub block: [u32; 3],
     /// The dynamic shared memory of a block, in bytes.
     pub shared: u32,
-    /// True if all blocks run at once and may wait for each other (`this_grid().sync()`).
-    pub cooperative: bool,
+    /// The options that the spec sets.
+    pub options: LaunchOptions,
     /// The arguments, in the order of the signature.
     pub args: Vec<CaseArg>,
+}
+
+/// The options of a launch: keys of the spec that reach the device unchanged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchOptions {
+    /// True if all blocks run at once and may wait for each other (`this_grid().sync()`).
+    pub cooperative: bool,
 }
 
 /// A bound on what a launch costs, at the sizes of a test.
@@ -237,29 +251,29 @@ mod tests {
     fn nan_and_infinity_are_equal_only_to_themselves() {
         let (nan, inf) = (f64::NAN, f64::INFINITY);
         for bound in [0.0, 1.0, inf, nan] {
-            assert!(!is_right(nan, &approx(1.0, bound)));
-            assert!(!is_right(1.0, &approx(nan, bound)));
-            assert!(!is_right(inf, &approx(1.0, bound)));
-            assert!(!is_right(1.0, &approx(inf, bound)));
-            assert!(!is_right(-inf, &approx(inf, bound)));
-            assert!(is_right(inf, &approx(inf, bound)));
-            assert!(is_right(nan, &approx(nan, bound)));
+            assert!(!is_within_bound(nan, &approx(1.0, bound)));
+            assert!(!is_within_bound(1.0, &approx(nan, bound)));
+            assert!(!is_within_bound(inf, &approx(1.0, bound)));
+            assert!(!is_within_bound(1.0, &approx(inf, bound)));
+            assert!(!is_within_bound(-inf, &approx(inf, bound)));
+            assert!(is_within_bound(inf, &approx(inf, bound)));
+            assert!(is_within_bound(nan, &approx(nan, bound)));
         }
     }
 
     #[test]
     fn the_bound_is_inclusive_and_zero_means_equal() {
-        assert!(is_right(1.5, &approx(1.0, 0.5)));
-        assert!(!is_right(1.500_001, &approx(1.0, 0.5)));
-        assert!(!is_right(f64::EPSILON, &approx(0.0, 0.0)));
-        assert!(is_right(-0.0, &approx(0.0, 0.0)));
+        assert!(is_within_bound(1.5, &approx(1.0, 0.5)));
+        assert!(!is_within_bound(1.500_001, &approx(1.0, 0.5)));
+        assert!(!is_within_bound(f64::EPSILON, &approx(0.0, 0.0)));
+        assert!(is_within_bound(-0.0, &approx(0.0, 0.0)));
     }
 
     #[test]
     fn a_bound_that_is_no_number_allows_only_equality() {
         for bound in [f64::NAN, f64::INFINITY, -1.0] {
-            assert!(!is_right(1.25, &approx(1.0, bound)));
-            assert!(is_right(1.0, &approx(1.0, bound)));
+            assert!(!is_within_bound(1.25, &approx(1.0, bound)));
+            assert!(is_within_bound(1.0, &approx(1.0, bound)));
         }
     }
 }

@@ -130,7 +130,7 @@ pub(super) fn verdict(
         Role::Input(values) => {
             RunTensor { values: values.clone(), written: vec![true; values.len()] }
         }
-        Role::Output(expected) | Role::InPlace { right: expected, .. } => {
+        Role::Output(expected) | Role::InPlace { expected, .. } => {
             let got: Vec<Option<f64>> =
                 (0..expected.len()).map(|flat| element(&t.tensor, flat).0).collect();
             RunTensor {

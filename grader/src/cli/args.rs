@@ -1,7 +1,9 @@
 //! The command line: commands, arguments and options.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cudart::limits::Limits;
+use report::{FORMATS, Format};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use toolchain::VirtualArch;
@@ -101,8 +103,8 @@ pub struct PuzzleArgs {
     pub backend: BackendChoice,
 
     /// The format of the output
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_parser = format_parser(), default_value = FORMATS[0].name)]
+    pub format: &'static Format,
 
     /// Write the inputs, the expected and the computed tensors of each test into this folder, as .npy files
     #[arg(long, value_name = "DIR")]
@@ -160,8 +162,8 @@ pub struct CheckArgs {
     pub mutants: bool,
 
     /// The format of the output
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
 }
 
 /// Arguments of `grader watch`.
@@ -351,15 +353,23 @@ pub enum PageFormat {
     Json,
 }
 
-/// The output formats of a command that runs tests.
+/// The output formats of `grader check`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum CheckFormat {
     /// Text for people
     Text,
     /// One JSON document
     Json,
     /// `JUnit` XML, for CI systems
     Junit,
+}
+
+/// Parses the name of an output format.
+fn format_parser() -> impl TypedValueParser<Value = &'static Format> {
+    let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.help));
+    PossibleValuesParser::new(names).try_map(|name| {
+        FORMATS.iter().find(|format| format.name == name).ok_or("this format does not exist")
+    })
 }
 
 /// Parses the number of a puzzle.

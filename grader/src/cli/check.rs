@@ -1,6 +1,6 @@
 //! The command `grader check`.
 
-use super::args::{BackendChoice, CheckArgs, Format};
+use super::args::{BackendChoice, CheckArgs, CheckFormat};
 use super::console;
 use crate::check::Bench;
 use crate::check::report::{Checked, json, junit, page};
@@ -40,15 +40,15 @@ fn check(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> Resu
     let mut all = Vec::new();
     for puzzle in puzzles {
         let checked = Checked::of(&bench, puzzle, args.mutants)?;
-        if args.format == Format::Text {
+        if args.format == CheckFormat::Text {
             console::print(&page(&checked, console::style()));
         }
         all.push(checked);
     }
     match args.format {
-        Format::Text => {}
-        Format::Json => console::print(&json(&all)),
-        Format::Junit => console::print(&junit(&all)),
+        CheckFormat::Text => {}
+        CheckFormat::Json => console::print(&json(&all)),
+        CheckFormat::Junit => console::print(&junit(&all)),
     }
     Ok(all.iter().all(Checked::is_good))
 }

@@ -1,6 +1,6 @@
 //! The command `grader puzzle N`.
 
-use super::args::{BackendChoice, Format, PuzzleArgs};
+use super::args::{BackendChoice, PuzzleArgs};
 use super::console;
 use super::grading::{self, Job};
 use crate::student_progress::StudentProgress;
@@ -9,7 +9,7 @@ use puzzle::oracle;
 use puzzle::spec::Test;
 use puzzle::workbook::Puzzle;
 use report::style::Style;
-use report::{JsonReporter, JunitReporter, Reporter, Summary, TextReporter};
+use report::{Reporter, Summary, TextReporter};
 use std::io;
 use std::path::{Path, PathBuf};
 use toolchain::Toolchain;
@@ -18,11 +18,8 @@ use toolchain::env::Env;
 /// Grades a puzzle and returns the exit code.
 pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> u8 {
     let stdout = io::stdout();
-    let mut reporter: Box<dyn Reporter> = match args.format {
-        Format::Text => Box::new(TextReporter::new(stdout.lock(), Style::detect(&stdout))),
-        Format::Json => Box::new(JsonReporter::new(stdout.lock())),
-        Format::Junit => Box::new(JunitReporter::new(stdout.lock())),
-    };
+    let style = Style::detect(&stdout);
+    let mut reporter = (args.format.reporter)(Box::new(stdout.lock()), style);
     // A closed pipe (`grader puzzle 10 | head`) does not change the verdict: the exit code reports it.
     match grade(args, workbook, nvcc, reporter.as_mut()) {
         Ok(summary) => {
@@ -31,7 +28,7 @@ pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path
         }
         Err(failure) => {
             // A kernel that does not compile is a verdict; a failure of the grader to reach one is an error.
-            if args.format == Format::Text && failure.kind != FailureKind::Kernel {
+            if !args.format.is_document && failure.kind != FailureKind::Kernel {
                 let stderr = io::stderr();
                 let style = Style::detect(&stderr);
                 TextReporter::new(stderr.lock(), style).failed(&failure).ok();

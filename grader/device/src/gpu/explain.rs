@@ -257,6 +257,7 @@ pub fn cuda_version(version: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use puzzle::case::LaunchOptions;
     use std::time::Duration;
 
     fn launch() -> CaseLaunch {
@@ -265,7 +266,7 @@ mod tests {
             grid: [1, 2, 3],
             block: [2048, 1, 1],
             shared: 5,
-            cooperative: false,
+            options: LaunchOptions::default(),
             args: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use cudart::device::{Launch, Limit, Request};
 use cudart::error::CudaError;
 use cudart::frame;
 use indexmath::Approx;
-use puzzle::case::{CaseArg, Role};
+use puzzle::case::{CaseArg, LaunchOptions, Role};
 use puzzle::tensor::{DType, Tensor};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -119,7 +119,7 @@ fn launches(kernels: &[&str]) -> Vec<CaseLaunch> {
         grid: [1; 3],
         block: [32, 1, 1],
         shared: 0,
-        cooperative: false,
+        options: LaunchOptions::default(),
         args: args.clone(),
     };
     kernels.iter().map(launch).collect()

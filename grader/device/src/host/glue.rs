@@ -2,7 +2,7 @@
 //! runs the code of each `[[call]]`.
 
 use crate::cpp;
-use puzzle::spec::{Arg, Home, HostCall, Launch, Spec};
+use puzzle::spec::{Arg, HostCall, Launch, MemorySpace, Spec};
 use std::fmt::Write;
 
 /// The symbol of a call: `prefix` tells the variants of one library apart.
@@ -122,5 +122,8 @@ fn entry(symbol: &str, call: &str) -> String {
 pub fn on_host(launch: &Launch) -> Vec<bool> {
     let params = launch.host.iter().flat_map(|call| &call.params);
     let is_tensor = |arg: &Arg| !matches!(arg, Arg::Scalar(_) | Arg::Size(_));
-    params.zip(&launch.args).map(|(p, arg)| p.home == Home::Host && is_tensor(arg)).collect()
+    params
+        .zip(&launch.args)
+        .map(|(p, arg)| p.space == MemorySpace::Host && is_tensor(arg))
+        .collect()
 }

@@ -64,8 +64,8 @@ impl VmBackend {
 fn budget(tensors: &[CaseTensor]) -> u64 {
     let work = |tensor: &CaseTensor| match &tensor.role {
         Role::Input(_) | Role::Result => tensor.tensor.len() as u64,
-        Role::Output(right) | Role::InPlace { right, .. } => {
-            right.iter().fold(0, |sum: u64, a| sum.saturating_add(a.terms.saturating_add(1)))
+        Role::Output(expected) | Role::InPlace { expected, .. } => {
+            expected.iter().fold(0, |sum: u64, a| sum.saturating_add(a.terms.saturating_add(1)))
         }
     };
     let work = tensors.iter().map(work).fold(0, u64::saturating_add);

@@ -5,7 +5,7 @@ use crate::finding::{Access, Finding, FindingKind, Place, SourceLine, Space, Thr
 use crate::provenance::Provenance;
 use diagnostic::FailureKind;
 use indexmath::Approx;
-use puzzle::case::CaseArg;
+use puzzle::case::{CaseArg, LaunchOptions};
 use puzzle::tensor::{DType, Tensor};
 
 /// Elements of the tensors: a block of 32 and a part of another.
@@ -27,7 +27,7 @@ fn launch(kernel: &str, n: usize) -> CaseLaunch {
         grid: [2, 1, 1],
         block: [32, 1, 1],
         shared: 0,
-        cooperative: false,
+        options: LaunchOptions::default(),
         args,
     }
 }
@@ -117,7 +117,7 @@ fn a_read_of_what_nobody_wrote_and_a_write_to_an_input_are_found() {
 #[test]
 fn blocks_meet_in_a_cooperative_launch_only() {
     let alone = launch("mirrors", N);
-    let together = CaseLaunch { cooperative: true, ..alone.clone() };
+    let together = CaseLaunch { options: LaunchOptions { cooperative: true }, ..alone.clone() };
     let run = backend().run_tensors(&tensors(), &[together]).unwrap();
     assert_eq!(run.findings, []);
     let mirrored: Vec<f64> = (0..N).rev().map(|i| i as f64).collect();

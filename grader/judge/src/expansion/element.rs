@@ -156,7 +156,7 @@ mod tests {
     use device::finding::ThreadId;
     use device::provenance::{KernelFactor, KernelTerm, Outside};
     use indexmath::{Dims, ElementRef, Formula, TensorType};
-    use puzzle::case::{CaseTensor, Role};
+    use puzzle::case::{CaseTensor, ReportOptions, Role};
     use std::collections::BTreeMap;
 
     /// y[i] = x[i] + x[i], of two elements 3 and 5.
@@ -180,7 +180,7 @@ mod tests {
             bit_equal: Vec::new(),
             gates: Vec::new(),
             requirements: Vec::new(),
-            differences: false,
+            options: ReportOptions::default(),
             pictures: Vec::new(),
             watched: Vec::new(),
         }

@@ -4,7 +4,7 @@ use super::cause;
 use crate::verdict::{Deviation, Mismatch, TensorDiff, TermDiff};
 use device::backend::RunTensor;
 use indexmath::{Approx, Dims};
-use puzzle::case::is_right;
+use puzzle::case::is_within_bound;
 use puzzle::tensor::Tensor;
 
 /// How many mismatches a diff lists.
@@ -71,7 +71,7 @@ fn deviation(expected: &Approx, got: f64, written: bool) -> Deviation {
     if !written {
         return Deviation::Unwritten;
     }
-    if is_right(got, expected) {
+    if is_within_bound(got, expected) {
         return Deviation::Right;
     }
     let error = (got - expected.value).abs();

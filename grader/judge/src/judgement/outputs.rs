@@ -36,7 +36,7 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         notes: run.notes.clone(),
         findings,
         diffs,
-        largest: if case.differences { largest(&case.tensors, run) } else { Vec::new() },
+        largest: if case.options.differences { largest(&case.tensors, run) } else { Vec::new() },
     }
 }
 
@@ -86,7 +86,7 @@ fn judge_tensors(
         let got = run.tensors.get(index).unwrap_or(&missing);
         let right_length = match role {
             Role::Input(values) => values.len(),
-            Role::Output(right) | Role::InPlace { right, .. } => right.len(),
+            Role::Output(expected) | Role::InPlace { expected, .. } => expected.len(),
             Role::Result => tensor.len(),
         };
         let start_length = case_tensor.start().map_or(tensor.len(), <[f64]>::len);

@@ -25,8 +25,8 @@ pub(super) fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
     }
     if let Some(tolerance) = &test.tolerance {
         for buffer in test.buffers.iter().filter(|b| b.tensor.dtype != DType::I32) {
-            let right = buffer.computed().and_then(|name| expected.get_mut(&name));
-            for approx in right.into_iter().flatten().filter(|a| a.value.is_finite()) {
+            let values = buffer.computed().and_then(|name| expected.get_mut(&name));
+            for approx in values.into_iter().flatten().filter(|a| a.value.is_finite()) {
                 approx.bound = tolerance.atol + tolerance.rtol * approx.value.abs();
             }
         }
@@ -46,7 +46,7 @@ pub(super) fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         bit_equal: bit_equal(spec, test),
         gates: gates(spec, test)?,
         requirements: requirements(spec, test)?,
-        differences: spec.differences,
+        options: spec.options,
         pictures: pictures(spec, test)?,
         watched: watched(spec, test),
     })
@@ -60,7 +60,7 @@ fn tensor(buffer: &Buffer, known: &Values, expected: &mut Expected) -> CaseTenso
         Purpose::Output => Role::Output(expected.remove(name).unwrap_or_default()),
         Purpose::InPlace => Role::InPlace {
             start: start(),
-            right: expected.remove(&prime(name)).unwrap_or_default(),
+            expected: expected.remove(&prime(name)).unwrap_or_default(),
         },
         Purpose::Result => Role::Result,
     };
@@ -138,12 +138,12 @@ fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
         }
     };
     let of_spec = &spec.launches[launch];
-    let (kernel, cooperative) = (of_spec.kernel.clone(), of_spec.cooperative);
-    CaseLaunch { kernel, grid, block, shared, cooperative, args: args.iter().map(arg).collect() }
+    let (kernel, options) = (of_spec.kernel.clone(), of_spec.options);
+    CaseLaunch { kernel, grid, block, shared, options, args: args.iter().map(arg).collect() }
 }
 
 /// Inputs, these with what kernels are given, and outputs.
-type Drawn = (Values, Values, Expected);
+type CaseValues = (Values, Values, Expected);
 
 /// Draws the largest integers for which no correct kernel can round. If even the smallest do not make all outputs exact
 /// (because of a division, an exponential, or normal values), it keeps the largest range with as many exact outputs:
@@ -153,8 +153,8 @@ fn exact_if_possible(
     test: &Test,
     chained: &BTreeMap<String, BTreeSet<String>>,
     seed: u64,
-) -> Checked<Drawn> {
-    let draw = |range: u32| -> Checked<(usize, Drawn)> {
+) -> Checked<CaseValues> {
+    let draw = |range: u32| -> Checked<(usize, CaseValues)> {
         let inputs = inputs::draw(test, seed, range);
         let known = given::add(spec, test, &inputs)?;
         let expected = expected::evaluate(spec, test, &known, chained)?;

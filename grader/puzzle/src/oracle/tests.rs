@@ -18,7 +18,7 @@ fn values(case: &Case, name: &str) -> Vec<f64> {
     match &case.tensors.iter().find(|t| t.tensor.name == name).unwrap().role {
         Role::Input(values) => values.clone(),
         Role::Result => panic!("{name} is a result"),
-        Role::Output(values) | Role::InPlace { right: values, .. } => {
+        Role::Output(values) | Role::InPlace { expected: values, .. } => {
             values.iter().map(|v| v.value).collect()
         }
     }
@@ -27,7 +27,7 @@ fn values(case: &Case, name: &str) -> Vec<f64> {
 fn bounds(case: &Case, name: &str) -> Vec<f64> {
     match &case.tensors.iter().find(|t| t.tensor.name == name).unwrap().role {
         Role::Input(_) | Role::Result => panic!("{name} is not computed"),
-        Role::Output(values) | Role::InPlace { right: values, .. } => {
+        Role::Output(values) | Role::InPlace { expected: values, .. } => {
             values.iter().map(|v| v.bound).collect()
         }
     }

@@ -1,7 +1,7 @@
 //! Checks of a spec that need the values of its tensors.
 
 use super::build::build;
-use crate::case::{Case, CaseTensor, Role, is_right};
+use crate::case::{Case, CaseTensor, Role, is_within_bound};
 use crate::spec::{Checked, Fault, Spec, Test};
 use crate::tensor::{DType, Tensor, decode, encode};
 use indexmath::Approx;
@@ -42,7 +42,7 @@ fn output(case: &Case, name: &str) -> Vec<Approx> {
     let mut wanted = case.tensors.iter().filter_map(CaseTensor::wanted);
     wanted
         .find(|(tensor, _)| tensor.name == name)
-        .map(|(_, right)| right.to_vec())
+        .map(|(_, expected)| expected.to_vec())
         .unwrap_or_default()
 }
 
@@ -50,12 +50,12 @@ fn output(case: &Case, name: &str) -> Vec<Approx> {
 fn is_trivial(case: &Case, name: &str) -> bool {
     let found = case.tensors.iter().find(|t| t.wanted().is_some_and(|(t, _)| t.name == name));
     match found.map(|t| &t.role) {
-        Some(Role::Output(right)) => is_uniform(right),
-        Some(Role::InPlace { start, right }) => {
-            let same = |(before, after): (&f64, &Approx)| is_right(*before, after);
-            let mut same = start.iter().zip(right).map(same);
+        Some(Role::Output(expected)) => is_uniform(expected),
+        Some(Role::InPlace { start, expected }) => {
+            let same = |(before, after): (&f64, &Approx)| is_within_bound(*before, after);
+            let mut same = start.iter().zip(expected).map(same);
             // All elements set to one value are fine if each held another.
-            if is_uniform(right) { same.any(|s| s) } else { same.all(|s| s) }
+            if is_uniform(expected) { same.any(|s| s) } else { same.all(|s| s) }
         }
         Some(Role::Input(_) | Role::Result) | None => true,
     }
@@ -73,22 +73,26 @@ fn is_uniform(values: &[Approx]) -> bool {
 fn compare(spec: &Spec, test: &Test, case: &Case) -> Checked<()> {
     for expect in &test.expect {
         let computed = output(case, &expect.tensor.name);
-        for (i, (by_hand, right)) in expect.values.iter().zip(&computed).enumerate() {
+        for (i, (by_hand, computed)) in expect.values.iter().zip(&computed).enumerate() {
             // A value computed by hand, such as 0.1, may need rounding to the type that a kernel stores.
             let dtype = expect.tensor.dtype;
             let stored = || decode(dtype, &encode(dtype, &[*by_hand]))[0];
-            if is_right(*by_hand, right) || (dtype != DType::I32 && stored() == right.value) {
+            if is_within_bound(*by_hand, computed)
+                || (dtype != DType::I32 && stored() == computed.value)
+            {
                 continue;
             }
             let element = expect.tensor.element_name(i);
-            let title =
-                format!("{element} is expected to be {by_hand}, the formula gives {}", right.value);
+            let title = format!(
+                "{element} is expected to be {by_hand}, the formula gives {}",
+                computed.value
+            );
             let place = expect.places.get(i).unwrap_or(&test.place).clone();
             let fault = Fault::at(place, title).also(spec.tensors.place.clone(), "the formula");
             // Not every input affects every output, so compare with another seed.
             let other = build(spec, test, SEED + 1)?;
             let other = output(&other, &expect.tensor.name).get(i).map(|v| v.value);
-            return Err(if other == Some(right.value) {
+            return Err(if other == Some(computed.value) {
                 fault.help("compute this element again by hand: one of the two is wrong")
             } else {
                 fault

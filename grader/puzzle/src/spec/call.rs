@@ -4,9 +4,9 @@
 //! pointer with that name: `grad(x)` becomes `grad_x`. A tensor inside `host(..)` is in the host's memory.
 
 use super::arg::Arg;
-use super::code::{Mention, mentions};
+use super::code::{Reference, references};
 use super::fault::{Checked, Fault};
-use super::host_call::{Home, HostCall, HostParam};
+use super::host_call::{HostCall, HostParam, MemorySpace};
 use super::launch::Launch;
 use super::quoted::inner_span;
 use super::raw::RawCall;
@@ -53,17 +53,17 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
     let (mut args, mut places, mut params) = (Vec::new(), Vec::new(), Vec::<HostParam>::new());
     let mut replaced = String::new();
     let mut done = 0;
-    for mention in mentions(code) {
-        let Mention { span, words, tensor } = &mention;
+    for reference in references(code) {
+        let Reference { span, wrappers, tensor } = &reference;
         let known = tensors.names().any(|n| n == *tensor) || tensors.types.contains_key(*tensor);
-        if words.is_empty() && !known {
+        if wrappers.is_empty() && !known {
             continue;
         }
         let place = inner_span(text, &raw.code.span(), span);
-        let (home, arg, cpp) = resolve(text, &mention, &place, sizes, tensors)?;
+        let (space, arg, cpp) = resolve(text, &reference, &place, sizes, tensors)?;
         if let Some(i) = params.iter().position(|p| p.name == cpp) {
-            let HostParam { home: first_home, .. } = params[i];
-            if args[i] != arg || first_home != home {
+            let HostParam { space: first_space, .. } = params[i];
+            if args[i] != arg || first_space != space {
                 let title = format!("`{tensor}` is used in two ways in this code");
                 return Err(Fault::at(place, title)
                     .also(Range::clone(&places[i]), "here in another way")
@@ -72,7 +72,7 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
                     ));
             }
         } else {
-            params.push(HostParam { name: cpp.clone(), home });
+            params.push(HostParam { name: cpp.clone(), space });
             args.push(arg);
             places.push(place);
         }
@@ -89,7 +89,7 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
         }
         let expr = DimExpr::parse(size).map_err(|e| Fault::math(text, &place, e))?;
         args.push(Arg::Size(expr));
-        params.push(HostParam { name: size.to_owned(), home: Home::Host });
+        params.push(HostParam { name: size.to_owned(), space: MemorySpace::Host });
         places.push(place);
     }
     let start = inner_span(text, &raw.code.span(), &(0..0)).start;
@@ -123,7 +123,8 @@ fn progress(raw: &RawCall, args: &[Arg], params: &[HostParam]) -> Checked<Vec<(S
     let mut watched = Vec::new();
     for (label, name) in &raw.progress {
         let result = Arg::Result(name.get_ref().clone());
-        let is_it = |(arg, param): (&Arg, &HostParam)| *arg == result && param.home == Home::Host;
+        let is_it =
+            |(arg, param): (&Arg, &HostParam)| *arg == result && param.space == MemorySpace::Host;
         if !args.iter().zip(params).any(is_it) {
             let title = format!("the code has no host(result({}))", name.get_ref().escape_debug());
             return Err(Fault::at(name.span(), title)
@@ -160,25 +161,25 @@ fn function(raw: &Spanned<String>) -> Checked<(String, String)> {
 /// Where the tensor is, how the function uses it, and its name in C++.
 fn resolve(
     text: &str,
-    mention: &Mention<'_>,
+    reference: &Reference<'_>,
     place: &Range<usize>,
     sizes: &Sizes,
     tensors: &Tensors,
-) -> Checked<(Home, Arg, String)> {
-    let (home, words) = match mention.words.split_first() {
-        Some((&"host", rest)) => (Home::Host, rest),
-        _ => (Home::Device, &mention.words[..]),
+) -> Checked<(MemorySpace, Arg, String)> {
+    let (space, wrappers) = match reference.wrappers.split_first() {
+        Some((&"host", rest)) => (MemorySpace::Host, rest),
+        _ => (MemorySpace::Device, &reference.wrappers[..]),
     };
-    if words.contains(&"host") {
-        return Err(Fault::at(place.clone(), "`host` stands inside another word")
-            .help(format!("write it outside: host({}(..))", words[0])));
+    if wrappers.contains(&"host") {
+        return Err(Fault::at(place.clone(), "`host` is inside another word")
+            .help(format!("write it outside: host({}(..))", wrappers[0])));
     }
-    let mut written = mention.tensor.to_owned();
-    for word in words.iter().rev() {
-        written = format!("{word}({written})");
+    let mut written = reference.tensor.to_owned();
+    for wrapper in wrappers.iter().rev() {
+        written = format!("{wrapper}({written})");
     }
     let arg = Arg::read(text, &Spanned::new(place.clone(), written.clone()), sizes, tensors)?;
-    if arg.buffer(tensors).is_none() && home == Home::Host {
+    if arg.buffer(tensors).is_none() && space == MemorySpace::Host {
         return Err(Fault::at(
             place.clone(),
             format!("`{written}` is a number, so it has no address"),
@@ -186,18 +187,18 @@ fn resolve(
         .help(format!("write {written}: it is passed by value")));
     }
     if let Arg::Size(_) = arg {
-        return Err(Fault::at(place.clone(), format!("`{}` is a size", mention.tensor))
+        return Err(Fault::at(place.clone(), format!("`{}` is a size", reference.tensor))
             .help("write it without a word around it"));
     }
-    let cpp = match words.last() {
-        Some(&"grad") => format!("grad_{}", mention.tensor),
-        _ => mention.tensor.to_owned(),
+    let cpp = match wrappers.last() {
+        Some(&"grad") => format!("grad_{}", reference.tensor),
+        _ => reference.tensor.to_owned(),
     };
     if RESERVED.contains(&cpp.as_str()) {
         return Err(Fault::at(place.clone(), format!("`{cpp}` is a keyword of C++"))
             .help("rename the tensor"));
     }
-    Ok((home, arg, cpp))
+    Ok((space, arg, cpp))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Tests of the messages for a wrong `[[call]]`.
 
 use super::errors::error_in;
-use super::{Home, Purpose, Spec};
+use super::{MemorySpace, Purpose, Spec};
 use std::path::Path;
 
 const SPEC: &str = r#"title = "Scale"
@@ -30,7 +30,7 @@ name = "tiny"
 dims = { n = 5 }
 "#;
 
-fn right(text: &str) -> Spec {
+fn parsed(text: &str) -> Spec {
     Spec::parse(text, Path::new("puzzles/01_x.toml")).unwrap()
 }
 
@@ -41,17 +41,22 @@ fn error(from: &str, to: &str) -> String {
 
 #[test]
 fn the_code_names_its_tensors() {
-    let spec = right(SPEC);
+    let spec = parsed(SPEC);
     assert!(spec.is_host());
     let launch = &spec.launches[0];
     let call = launch.host.as_ref().unwrap();
     assert_eq!(launch.kernel, "scale");
     assert_eq!(call.line, 18);
     assert_eq!(call.code, "Buffers b{x, y};\nscale(b.x, b.y, s, n);\n");
-    let params: Vec<_> = call.params.iter().map(|p| (p.name.as_str(), p.home)).collect();
+    let params: Vec<_> = call.params.iter().map(|p| (p.name.as_str(), p.space)).collect();
     assert_eq!(
         params,
-        [("x", Home::Device), ("y", Home::Host), ("s", Home::Device), ("n", Home::Host)]
+        [
+            ("x", MemorySpace::Device),
+            ("y", MemorySpace::Host),
+            ("s", MemorySpace::Device),
+            ("n", MemorySpace::Host)
+        ]
     );
     let buffers: Vec<_> = launch.buffers(&spec.tensors).collect();
     assert_eq!(buffers, [("x", Purpose::Input), ("y", Purpose::Output)]);
@@ -61,14 +66,14 @@ fn the_code_names_its_tensors() {
 fn gradients_and_given_tensors_have_names_in_cpp() {
     let text =
         SPEC.replace("host(y)", "grad(x), given( y )").replace("scale(b.x", "scale(grad( y )");
-    let spec = right(&text);
+    let spec = parsed(&text);
     let call = spec.launches[0].host.as_ref().unwrap();
     assert_eq!(call.code, "Buffers b{x, grad_x, y};\nscale(grad_y, b.y, s, n);\n");
 }
 
 /// For each test of a spec, the sizes that it uses.
 fn used_dims(text: &str) -> Vec<Vec<String>> {
-    right(text).tests.into_iter().map(|test| test.used_dims).collect()
+    parsed(text).tests.into_iter().map(|test| test.used_dims).collect()
 }
 
 #[test]

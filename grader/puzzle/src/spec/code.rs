@@ -8,23 +8,23 @@ const WRAPPERS: [&str; 5] = ["grad", "given", "inplace", "result", "host"];
 
 /// A word in the code that may be a tensor.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Mention<'a> {
+pub(crate) struct Reference<'a> {
     /// Its place in the code, including the wrappers.
     pub(crate) span: Range<usize>,
     /// The words around the name, outermost first.
-    pub(crate) words: Vec<&'a str>,
+    pub(crate) wrappers: Vec<&'a str>,
     /// The name inside the wrappers.
     pub(crate) tensor: &'a str,
 }
 
-/// Does the code take a gradient?
-pub(crate) fn speaks_of_gradients(code: &str) -> bool {
-    mentions(code).iter().any(|m| m.words.contains(&"grad"))
+/// Whether the code uses a gradient.
+pub(crate) fn uses_gradients(code: &str) -> bool {
+    references(code).iter().any(|m| m.wrappers.contains(&"grad"))
 }
 
-/// Does the code name this tensor?
-pub(crate) fn speaks_of(code: &str, tensor: &str) -> bool {
-    mentions(code).iter().any(|m| m.tensor == tensor)
+/// Whether the code names this tensor.
+pub(crate) fn names_tensor(code: &str, tensor: &str) -> bool {
+    references(code).iter().any(|m| m.tensor == tensor)
 }
 
 /// All identifiers of the code except members (`p.x`, `p->x` and `n::x`), each with the words that wrap it.
@@ -50,7 +50,7 @@ pub(crate) fn mentions(code: &str) -> Vec<Mention<'_>> {
             words.push(tokens[inner].text);
             inner += 2;
         }
-        let closed = (1..=words.len()).all(|i| is(inner + i, ")"));
+        let closed = (1..=wrappers.len()).all(|i| is(inner + i, ")"));
         if !closed {
             // Not a wrapper of the spec: perhaps a C++ function with this name.
             at += 1;
@@ -69,8 +69,8 @@ mod tests {
     use super::*;
 
     fn words(code: &str) -> Vec<(String, &str)> {
-        let found = mentions(code);
-        found.iter().map(|m| (m.words.join(" "), m.tensor)).collect()
+        let found = references(code);
+        found.iter().map(|m| (m.wrappers.join(" "), m.tensor)).collect()
     }
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
         let expected = [("", "f"), ("", "x"), ("host given", "y"), ("", "a"), ("", "b"), ("", "n")];
         assert_eq!(found[..6], expected.map(|(w, t)| (w.to_owned(), t)));
         assert_eq!(found[6..], [("grad".to_owned(), "w")]);
-        assert!(speaks_of_gradients(code) && !speaks_of_gradients("gradient(x); // grad(x)"));
+        assert!(uses_gradients(code) && !uses_gradients("gradient(x); // grad(x)"));
     }
 
     #[test]

@@ -25,12 +25,12 @@ pub struct HostParam {
     /// Its name in C++.
     pub name: String,
     /// The memory that a tensor is in; a number is passed by value.
-    pub home: Home,
+    pub space: MemorySpace,
 }
 
 /// The memory that a tensor is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Home {
+pub enum MemorySpace {
     /// The memory of the device.
     Device,
     /// The memory of the host.

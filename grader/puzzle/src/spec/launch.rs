@@ -1,13 +1,14 @@
 //! `[[launch]]`: a kernel with its arguments and its numbers of threads and blocks.
 
 use super::arg::{Arg, Purpose};
-use super::code::speaks_of;
+use super::code::names_tensor;
 use super::fault::{Checked, Fault};
 use super::host_call::HostCall;
 use super::raw::{RawLaunch, Value};
 use super::repeat::Repeat;
 use super::sizes::Sizes;
 use super::tensors::{Tensors, prime};
+use crate::case::LaunchOptions;
 use indexmath::{DimExpr, Dims};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -34,8 +35,8 @@ pub struct Launch {
     pub args: Vec<Arg>,
     /// The other parts of a call; `None` for a kernel launch.
     pub host: Option<HostCall>,
-    /// True if all blocks run at once and may wait for each other (`this_grid().sync()`).
-    pub cooperative: bool,
+    /// The options that the spec sets.
+    pub options: LaunchOptions,
     /// What a second run of it may give, if the spec says so; otherwise [`Repeat::default`] applies.
     pub repeat: Option<Repeat>,
     block: Vec<Extent>,
@@ -104,7 +105,7 @@ impl Launch {
             kernel: kernel.clone(),
             args,
             host: None,
-            cooperative: raw.cooperative,
+            options: raw.options(),
             repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?,
             block: extents(&raw.block, "block")?,
             grid: extents(&raw.grid, "grid")?,
@@ -134,7 +135,7 @@ impl Launch {
             kernel: name,
             args,
             host: Some(host),
-            cooperative: false,
+            options: LaunchOptions::default(),
             repeat: None,
             block,
             grid,
@@ -203,7 +204,7 @@ impl Launch {
     pub(crate) fn uses_dim(&self, size: &str, tensors: &Tensors) -> bool {
         let reads = |expr: &DimExpr| expr.names().iter().any(|(name, _)| name == size);
         if let Some(host) = &self.host
-            && speaks_of(&host.code, size)
+            && names_tensor(&host.code, size)
         {
             return true;
         }

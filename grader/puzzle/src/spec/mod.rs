@@ -39,7 +39,7 @@ pub use data::Data;
 pub use expect::Expect;
 pub(crate) use fault::{Checked, Fault};
 pub use gate::Gate;
-pub use host_call::{Home, HostCall, HostParam};
+pub use host_call::{HostCall, HostParam, MemorySpace};
 pub use kind::DataKind;
 pub use launch::{Call, CallArg, Launch};
 pub use picture::Picture;
@@ -49,6 +49,7 @@ pub use sizes::Sizes;
 pub use tensors::{Tensors, grad_of, prime};
 pub use test::{Buffer, Test};
 
+use crate::case::ReportOptions;
 use diagnostic::{Failure, FailureKind};
 use raw::RawSpec;
 use std::collections::BTreeMap;
@@ -65,8 +66,8 @@ pub struct Spec {
     pub title: String,
     /// The numbers of the puzzles to solve before this one.
     pub needs: Vec<u32>,
-    /// True if the report shows, for each output of a test, its largest difference from the expected values.
-    pub differences: bool,
+    /// What the report shows.
+    pub options: ReportOptions,
     /// The names of the sizes, and how derived sizes are computed.
     pub sizes: Sizes,
     /// The types of the tensors, and the formula.
@@ -176,13 +177,14 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     ])?;
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());
-    let (needs, untested, differences) = (raw.needs, raw.untested, raw.differences);
+    let options = raw.options();
+    let (needs, untested) = (raw.needs, raw.untested);
     Ok(Spec {
         path,
         text,
         title,
         needs,
-        differences,
+        options,
         sizes,
         tensors,
         launches,

@@ -1,5 +1,6 @@
 //! The spec as it is written in the file: keys, types and places, not yet checked.
 
+use crate::case::{LaunchOptions, ReportOptions};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
@@ -14,7 +15,6 @@ pub struct RawSpec {
     /// The numbers of the puzzles to solve before this one.
     #[serde(default)]
     pub needs: Vec<u32>,
-    /// True if the report shows the largest difference of each output.
     #[serde(default)]
     pub differences: bool,
     pub dims: Spanned<Table>,
@@ -38,6 +38,12 @@ pub struct RawSpec {
     pub test: Vec<RawTest>,
 }
 
+impl RawSpec {
+    pub(crate) fn options(&self) -> ReportOptions {
+        ReportOptions { differences: self.differences }
+    }
+}
+
 /// The table `[math]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,6 +63,12 @@ pub struct RawLaunch {
     pub repeat: Option<Spanned<String>>,
     #[serde(default)]
     pub cooperative: bool,
+}
+
+impl RawLaunch {
+    pub(crate) fn options(&self) -> LaunchOptions {
+        LaunchOptions { cooperative: self.cooperative }
+    }
 }
 
 /// A table `[[call]]`: a host function and the C++ code that calls it.

@@ -38,7 +38,7 @@ dims = { n = 5 }
 data = "ones"
 "#;
 
-fn right(text: &str) -> Spec {
+fn parsed(text: &str) -> Spec {
     Spec::parse(text, Path::new("puzzles/01_x.toml")).unwrap()
 }
 
@@ -49,7 +49,7 @@ fn error(from: &str, to: &str) -> String {
 
 #[test]
 fn a_result_is_no_input_of_its_test() {
-    let spec = right(SPEC);
+    let spec = parsed(SPEC);
     let test = &spec.tests[0];
     let names = |tensors: &[crate::tensor::Tensor]| {
         tensors.iter().map(|t| t.name.clone()).collect::<Vec<_>>()

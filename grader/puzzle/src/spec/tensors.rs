@@ -1,6 +1,6 @@
 //! `[tensors]` and `[math]`: element types, shapes and the formula, differentiated if the spec uses gradients.
 
-use super::code::{speaks_of, speaks_of_gradients};
+use super::code::{names_tensor, uses_gradients};
 use super::fault::{Checked, Fault, nearest};
 use super::raw::RawSpec;
 use super::sizes::{Sizes, check_name};
@@ -63,7 +63,7 @@ impl Tensors {
         let outputs = forward.outputs();
         let backward =
             raw.launch.iter().flat_map(|l| &l.args).any(|a| grad_of(a.get_ref()).is_some())
-                || raw.call.iter().any(|call| speaks_of_gradients(call.code.get_ref()));
+                || raw.call.iter().any(|call| uses_gradients(call.code.get_ref()));
         let formula = if backward { forward.differentiate().map_err(math)? } else { forward };
         let mut inputs = formula.inputs();
         let computed = formula.assigned();
@@ -161,7 +161,7 @@ impl Tensors {
 fn is_taken(raw: &RawSpec, name: &str) -> bool {
     let by_launch =
         raw.launch.iter().flat_map(|launch| &launch.args).any(|arg| arg.get_ref() == name);
-    by_launch || raw.call.iter().any(|call| speaks_of(call.code.get_ref(), name))
+    by_launch || raw.call.iter().any(|call| names_tensor(call.code.get_ref(), name))
 }
 
 fn readable(total: u64) -> String {

@@ -1,6 +1,6 @@
 use super::*;
 use indexmath::{Approx, Dims};
-use puzzle::case::is_right;
+use puzzle::case::is_within_bound;
 use puzzle::tensor::DType;
 
 /// Values without a pattern among them.
@@ -47,7 +47,7 @@ impl Example {
     }
 
     fn cause(&self) -> Option<Cause> {
-        let right = |i: usize| self.written[i] && is_right(self.got[i], &self.expected[i]);
+        let right = |i: usize| self.written[i] && is_within_bound(self.got[i], &self.expected[i]);
         let wrong: Vec<bool> = (0..self.got.len()).map(|i| !right(i)).collect();
         assert!(wrong.contains(&true), "an example without an error");
         likely(&View {

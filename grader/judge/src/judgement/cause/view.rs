@@ -1,7 +1,7 @@
 //! What the search for a cause is given.
 
 use indexmath::{Approx, Dims};
-use puzzle::case::is_right;
+use puzzle::case::is_within_bound;
 use puzzle::tensor::DType;
 
 /// A tensor that has at least one wrong element.
@@ -24,7 +24,7 @@ pub(crate) struct View<'a> {
 impl View<'_> {
     /// Is the value at `got` right for the element at `expected`?
     pub(super) fn fits(&self, got: usize, expected: usize) -> bool {
-        self.written[got] && is_right(self.got[got], &self.expected[expected])
+        self.written[got] && is_within_bound(self.got[got], &self.expected[expected])
     }
 
     pub(super) fn wrong_count(&self) -> usize {

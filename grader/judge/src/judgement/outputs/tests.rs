@@ -2,7 +2,7 @@ use super::*;
 use device::backend::RunTensor;
 use indexmath::{Approx, DType};
 use proptest::prelude::*;
-use puzzle::case::CaseArg;
+use puzzle::case::{CaseArg, LaunchOptions};
 use std::time::Duration;
 
 fn tensor(name: &str, shape: &[usize]) -> Tensor {
@@ -27,7 +27,7 @@ fn launch() -> CaseLaunch {
         grid: [1; 3],
         block: [4, 2, 1],
         shared: 0,
-        cooperative: false,
+        options: LaunchOptions::default(),
         args: vec![CaseArg::Tensor(0), CaseArg::Tensor(1)],
     }
 }
