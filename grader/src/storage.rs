@@ -35,8 +35,8 @@ fn meaning(name: &str) -> Option<&'static str> {
     match name {
         "compiled" => Some("compiled kernels, so that nothing compiles twice"),
         "precompiled" => Some("headers of host code that the C++ compiler has parsed"),
-        student_progress::FOLDER => Some("your verdicts, from which `grader list` is made"),
-        LOCK => Some("keeps two graders from installing at once"),
+        student_progress::FOLDER => Some("your verdicts, which `grader list` shows"),
+        LOCK => Some("a lock, so that two graders do not install at once"),
         name if name.starts_with("nvcc-") && name.ends_with(".partial") => {
             Some("an installation that was interrupted")
         }

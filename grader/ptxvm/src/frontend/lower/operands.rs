@@ -71,7 +71,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     pub fn predicate(&mut self, name: &'a str) -> Result<Pred> {
         match self.register(name) {
             Some(Register::Pred(predicate)) => Ok(predicate),
-            Some(_) => Err(self.malformed(format!("`{name}` is no predicate register"))),
+            Some(_) => Err(self.malformed(format!("`{name}` is not a predicate register"))),
             None if name == "%is_explicit_cluster" => Err(self.unsupported(refuse::register(name))),
             None => Err(self.malformed(format!("unknown register `{name}`"))),
         }

@@ -141,8 +141,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
         };
         let (d, selector) = Self::selected(d);
         if let Some(selector) = selector {
-            how.part = part(selector)
-                .ok_or_else(|| self.malformed(format!("`.{selector}` is no part of a register")))?;
+            how.part = part(selector).ok_or_else(|| {
+                self.malformed(format!("`.{selector}` is not a part of a register"))
+            })?;
             how.then = SecondaryOperation::Merge;
         }
         if c.is_none()
