@@ -14,7 +14,7 @@
 //! [serves](server::serve) with a [`VmDevice`](vm::VmDevice).
 //!
 //! - [`device`] is the table of a device's operations: each one is a function of the trait and a request over the
-//! socket.
+//!   socket.
 //! - [`frame`] sends requests and answers over the socket.
 //! - [`fatbin`] extracts the PTX that nvcc embeds, compressed or not.
 //! - [`error`] has the error codes, names and texts of CUDA, [`limits`] the resources of a device.
@@ -22,7 +22,7 @@
 //! # Differences from a GPU
 //!
 //! - Work is done immediately, in the order in which it is issued: a legal order of streams, but the only one that
-//! occurs.
+//!   occurs.
 //! - Event times are simulated. After the first one that a program reads, a note appears on standard error.
 //! - Managed and pinned host memory is copied to the device before each launch and back after it.
 //! - An unsupported function returns `cudaErrorNotSupported` and prints its name on standard error.

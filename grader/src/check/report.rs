@@ -198,7 +198,7 @@ pub fn json(all: &[Checked]) -> String {
     format!("{document:#}\n")
 }
 
-/// The output as JUnit XML for CI systems: a suite for each puzzle, a case for each check.
+/// The output as `JUnit` XML for CI systems: a suite for each puzzle, a case for each check.
 pub fn junit(all: &[Checked]) -> String {
     let case = |(name, problems): (&str, Vec<String>)| Case {
         name: name.to_owned(),

@@ -17,7 +17,7 @@ use std::path::Path;
 use toolchain::env::Env;
 use toolchain::{Resources, Toolchain};
 
-/// The architectures of a T4, of the GeForce 30 series, and of an H100.
+/// The architectures of a T4, of the `GeForce` 30 series, and of an H100.
 const ARCHITECTURES: [u32; 3] = [75, 86, 90];
 
 /// Prints what a kernel costs.

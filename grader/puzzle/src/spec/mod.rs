@@ -175,9 +175,9 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         require::check(&raw.require, &requirements, &tests),
         picture::check(&raw.picture, &pictures, &tests),
     ])?;
+    let options = raw.options();
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());
-    let options = raw.options();
     let (needs, untested) = (raw.needs, raw.untested);
     Ok(Spec {
         path,
