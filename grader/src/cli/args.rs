@@ -20,7 +20,7 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "DIR")]
     pub workbook: Option<PathBuf>,
 
-    /// The CUDA compiler [default: an installed nvcc; if there is none, NVIDIA's is downloaded]
+    /// The CUDA compiler [default: found on this machine, or downloaded]
     #[arg(long, global = true, value_name = "PATH")]
     pub nvcc: Option<PathBuf>,
 }

@@ -7,7 +7,7 @@ fn digits_are_written_as_mnist_has_them() {
     let bench = Bench::new();
     let args = ["digits", "data", "--train", "20", "--test", "5", "--sheet", "sheet.png"];
     let page = bench.page(&args);
-    assert!(page.starts_with("20 digits to learn from and 5 to test with are in data"), "{page}");
+    assert!(page.starts_with("Wrote 20 training digits and 5 test digits to data"), "{page}");
     let file = |name: &str| std::fs::read(bench.path(&format!("data/{name}"))).unwrap();
     let train =
         ::digits::idx::read(&file("train-images-idx3-ubyte"), &file("train-labels-idx1-ubyte"));

@@ -155,7 +155,7 @@ fn ptx_is_checked_entry_by_entry() {
     assert_eq!(run(&["missing.ptx"]).code, 2);
     let wrong = run(&["k.cu"]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.stderr.contains("k.cu is no PTX that can be read: line 1"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("cannot parse k.cu as PTX: line 1"), "{}", wrong.stderr);
     let json = run(&["good.ptx", "--format", "json"]).stdout;
     assert!(json.contains("\"runs\": true"), "{json}");
 }

@@ -15,35 +15,35 @@ fn help_names_every_command() {
     Usage: grader [OPTIONS] [COMMAND]
 
     Commands:
-      puzzle        Grade a puzzle: compile the kernel, run its tests, show what is wrong
-      explain       Show what an element is made of, the kernel's terms beside the formula's
-      profile       Count what the kernel costs, line by line
-      watch         Grade a puzzle again at every save
-      list          List the puzzles and how they stand
-      next          Name the next puzzle
-      hint          Show a hint; each time it is asked, the next stronger one
+      puzzle        Grade a puzzle: compile the kernel, run the tests, show what is wrong and why
+      explain       Compare the terms that the kernel added up for an element with those of the formula
+      profile       Count the instructions and memory accesses of the kernel, line by line
+      watch         Grade a puzzle each time you save it
+      list          List all puzzles with your progress
+      next          Show the next puzzle
+      hint          Show a hint; each call shows a stronger one
       open          Open the stub in your editor ($VISUAL, $EDITOR) and the chapter in the browser
-      reset         Put the stub back as it was; your version is kept beside it
-      editor-setup  Set up clangd for this machine, so that editors understand CUDA
-      doctor        Show what the grader finds on this machine, and how to mend what is missing
-      clean         Show what the grader keeps on this machine, and remove it
+      reset         Restore the original stub; your version is kept beside it
+      editor-setup  Set up clangd on this machine, so that editors understand CUDA
+      doctor        Check what the grader needs on this machine, and show how to fix what is missing
+      clean         Show the files that the grader keeps on this machine, or remove them
       new           For instructors: write the files of a new puzzle
-      check         For instructors: check that puzzles are in order
-      ptx           Look at PTX with the virtual machine's eyes
-      completions   Print a script that completes commands in a shell
+      check         For instructors: check that puzzles are complete and that their tests catch mistakes
+      ptx           Check PTX files against the virtual machine
+      completions   Print a script that makes your shell complete the grader's commands
       man           Print the manual page
-      digits        Draw handwriting-like digits, as files like MNIST's
+      digits        Draw handwriting-like digits, in MNIST's file format
       run           Compile and run a whole CUDA program, with or without a GPU
       help          Print this message or the help of the given subcommand(s)
 
     Options:
-          --workbook <DIR>  The workbook's folder [default: the one around the current folder]
-          --nvcc <PATH>     The CUDA compiler [default: searched, else NVIDIA's own is installed]
+          --workbook <DIR>  The workbook's folder [default: the one that contains the current folder]
+          --nvcc <PATH>     The CUDA compiler [default: found on this machine, or downloaded]
       -h, --help            Print help
       -V, --version         Print version
 
-    Exit codes: 0 all tests pass, 1 a test fails or the kernel does not compile, 2 bad usage or a bad
-    spec, 3 the machine lacks something.
+    Exit codes: 0 all tests pass, 1 a test fails or the kernel does not compile, 2 the command line or a
+    spec is invalid, 3 something is missing on this machine.
     ");
     for command in ["puzzle", "watch", "list", "next", "hint", "open", "reset", "editor-setup"] {
         let page = bench.page(&[command, "--help"]);
@@ -58,7 +58,7 @@ fn the_first_run_explains_itself() {
     Gradient Puzzles: 0 of 2 solved
 
     Each puzzle is a CUDA kernel to write: a file with TODOs, a chapter that derives the maths, and tests.
-    You need no GPU. What the grader keeps on this machine it keeps in [workbook]/cache:
+    You need no GPU. The grader keeps its data in [workbook]/cache:
     NVIDIA's CUDA compiler (271 MB, only if you have none), compiled kernels, and your verdicts.
     `grader clean` shows what is there and removes it; `grader doctor` checks that nothing is missing.
 
@@ -276,7 +276,7 @@ fn completions_and_manual_pages() {
     assert!(page.contains(".TH grader 1") && page.contains("Exit codes"), "{page}");
     let told = bench.page(&["man", "--dir", "man/man1"]);
     assert!(told.contains("man man/man1/grader.1"), "{told}");
-    assert!(bench.read("man/man1/grader-watch.1").contains("Grade a puzzle again at every save"));
+    assert!(bench.read("man/man1/grader-watch.1").contains("Grade a puzzle each time you save it"));
     bench.write("file", "");
     assert_eq!(bench.run(&["man", "--dir", "file"]).code, 3);
 }
@@ -393,6 +393,6 @@ fn editor_setup_leaves_other_tools_files_alone() {
     bench.write("compile_commands.json", "[]");
     let out = bench.run(&["editor-setup"]);
     assert_eq!((out.code, out.stdout.as_str()), (2, ""));
-    assert!(out.stderr.contains("`compile_commands.json` is there"), "{}", out.stderr);
+    assert!(out.stderr.contains("`compile_commands.json` exists"), "{}", out.stderr);
     assert!(!bench.path(".clangd").exists());
 }
