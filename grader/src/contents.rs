@@ -25,12 +25,13 @@ pub fn entries(workbook: &Workbook) -> Vec<Entry<'_>> {
 /// The title in the puzzle's spec; the stem if the spec cannot be read.
 pub fn title(puzzle: &Puzzle) -> String {
     #[derive(Deserialize)]
-    struct Head {
+    struct Titled {
         title: String,
     }
     let text = std::fs::read_to_string(&puzzle.spec).unwrap_or_default();
-    let head = toml::from_str::<Head>(&text).ok();
-    let title = head.map(|head| head.title.trim().to_owned()).filter(|title| !title.is_empty());
+    let titled = toml::from_str::<Titled>(&text).ok();
+    let title =
+        titled.map(|titled| titled.title.trim().to_owned()).filter(|title| !title.is_empty());
     title.unwrap_or_else(|| puzzle.stem.clone())
 }
 

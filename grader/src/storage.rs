@@ -9,7 +9,7 @@ use toolchain::wheels::folder_size;
 
 /// A folder or file in the cache folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredItem {
     /// Its path.
     pub path: PathBuf,
     /// Its purpose, for the student.
@@ -20,12 +20,12 @@ pub struct Kept {
 
 /// The grader's own folders and files in `cache`, largest first. Other files are ignored: the user may share the folder
 /// with other programs (`GRADER_CACHE`).
-pub fn kept(cache: &Path) -> Vec<Kept> {
+pub fn stored_items(cache: &Path) -> Vec<StoredItem> {
     let mut found = Vec::new();
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(what) = name.to_str().and_then(meaning) else { continue };
-        found.push(Kept { path: entry.path(), what, bytes: size(&entry.path()) });
+        found.push(StoredItem { path: entry.path(), what, bytes: size(&entry.path()) });
     }
     found.sort_by(|a, b| (b.bytes, &a.path).cmp(&(a.bytes, &b.path)));
     found
@@ -48,11 +48,11 @@ fn meaning(name: &str) -> Option<&'static str> {
 /// The lock file of a grader that installs the compiler.
 const LOCK: &str = "install.lock";
 
-/// Removes what [`kept`] found in `cache`, and the folder itself if nothing else is in it.
+/// Removes what [`stored_items`] found in `cache`, and the folder itself if nothing else is in it.
 ///
 /// # Errors
 /// Another grader is installing the compiler there, or something cannot be removed.
-pub fn remove(cache: &Path, kept: &[Kept]) -> Result<(), Failure> {
+pub fn remove(cache: &Path, kept: &[StoredItem]) -> Result<(), Failure> {
     let lock = File::open(cache.join(LOCK));
     if let Ok(lock) = &lock
         && let Err(TryLockError::WouldBlock) = lock.try_lock()
@@ -118,11 +118,11 @@ mod tests {
         let dir = cache();
         let mine = dir.path().join("thesis.txt");
         fs::write(&mine, "mine").unwrap();
-        let found = kept(dir.path());
+        let found = stored_items(dir.path());
         let sizes: Vec<_> = found.iter().map(|item| item.bytes).collect();
         assert_eq!(sizes, [70, 30, 5, 0]);
         remove(dir.path(), &found).unwrap();
-        assert_eq!(kept(dir.path()), []);
+        assert_eq!(stored_items(dir.path()), []);
         assert!(mine.exists());
         fs::remove_file(mine).unwrap();
         remove(dir.path(), &[]).unwrap();
@@ -134,11 +134,11 @@ mod tests {
         let dir = cache();
         let lock = File::open(dir.path().join(LOCK)).unwrap();
         lock.lock().unwrap();
-        assert!(remove(dir.path(), &kept(dir.path())).is_err());
-        assert_eq!(kept(dir.path()).len(), 4);
+        assert!(remove(dir.path(), &stored_items(dir.path())).is_err());
+        assert_eq!(stored_items(dir.path()).len(), 4);
         drop(lock);
-        remove(dir.path(), &kept(dir.path())).unwrap();
-        assert_eq!(kept(dir.path()).len(), 0);
+        remove(dir.path(), &stored_items(dir.path())).unwrap();
+        assert_eq!(stored_items(dir.path()).len(), 0);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct Equivalent {
 
 /// The contents of `solutions/NN_name.toml`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wrongs {
+pub struct WrongKernels {
     /// The wrong kernels, each of which must be caught.
     pub kernels: Vec<WrongKernel>,
     /// The equivalent changes, which no test can catch.
@@ -85,7 +85,7 @@ struct RawReplace {
 /// # Errors
 /// The file does not have the form described in the book, a name occurs twice, a reason is missing, or a `from` does
 /// not occur exactly once in the solution.
-pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Wrongs, Failure> {
+pub fn parse(text: &str, path: &Path, solution: &str) -> Result<WrongKernels, Failure> {
     let error = |span: Range<usize>, title: String, help: &str| {
         Failure::at(
             FailureKind::Usage,
@@ -150,7 +150,7 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<Wrongs, Failure>
             equivalents.push(Equivalent { reason: raw.reason.get_ref().clone(), source });
         }
     }
-    Ok(Wrongs { kernels, equivalents })
+    Ok(WrongKernels { kernels, equivalents })
 }
 
 #[cfg(test)]
@@ -165,9 +165,9 @@ mod tests {
     fn replacements_are_applied_in_order() {
         let text = "[[wrong]]\nname = 'n'\ncaught_by = 't'\n\
                     replace = [{ from = 'a +', to = 'c -' }, { from = 'c', to = 'd' }]";
-        let wrongs = parse(text, Path::new("w.toml"), "a + b").unwrap();
+        let wrong_kernels = parse(text, Path::new("w.toml"), "a + b").unwrap();
         assert_eq!(
-            wrongs.kernels,
+            wrong_kernels.kernels,
             [WrongKernel { name: "n".into(), caught_by: "t".into(), source: "d - b".into() }]
         );
     }
@@ -197,8 +197,8 @@ mod tests {
             )
         };
         assert_eq!(title(&text(" ")), "a reason is missing");
-        let wrongs = parse(&text("same"), Path::new("w.toml"), "a + b").unwrap();
+        let wrong_kernels = parse(&text("same"), Path::new("w.toml"), "a + b").unwrap();
         let expected = Equivalent { reason: "same".into(), source: "c + b".into() };
-        assert_eq!(wrongs.equivalents, [expected]);
+        assert_eq!(wrong_kernels.equivalents, [expected]);
     }
 }

@@ -49,7 +49,7 @@ pub fn compile(
     };
     let mut rejected = BTreeSet::new();
     loop {
-        let unit = Unit::new(variants, &rejected);
+        let unit = TranslationUnit::new(variants, &rejected);
         std::fs::write(&path, &unit.text).map_err(|e| unwritable(&path, &e))?;
         let failure = match compiled(toolchain, workbook, spec, &request, variants.len(), &rejected)
         {
@@ -134,13 +134,13 @@ pub fn fingerprint(ptx: &str, variant: usize) -> String {
 }
 
 /// The file with all variants.
-struct Unit {
+struct TranslationUnit {
     text: String,
     /// First line and number of each variant in it.
     starts: Vec<(u32, usize)>,
 }
 
-impl Unit {
+impl TranslationUnit {
     fn new(variants: &[&str], left_out: &BTreeSet<usize>) -> Self {
         let mut includes: Vec<&str> = Vec::new();
         for line in variants.iter().flat_map(|text| text.lines()) {
@@ -189,7 +189,7 @@ mod tests {
     fn each_variant_has_its_namespace_and_its_macros() {
         let source = "#include <cuda_fp16.h>\n#define TILE 4\n__global__ void k() {}\n";
         let other = source.replace('4', "5");
-        let unit = Unit::new(&[source, "broken", &other], &BTreeSet::from([1]));
+        let unit = TranslationUnit::new(&[source, "broken", &other], &BTreeSet::from([1]));
         let expected = "\
 #include <cuda_fp16.h>
 namespace variant0000 {

@@ -34,9 +34,9 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         Cause::OnlyStartWritten { count: n, block } => only_start(tensor, *n, *block),
         Cause::AllNan => "every element is NaN: is the sum set to 0 before the loop?".into(),
         Cause::AllZero if tensor.dtype == DType::I32 => {
-            "every element is 0: is anything else ever stored?".into()
+            "every element is 0: does the kernel store anything else?".into()
         }
-        Cause::AllZero => "every element is 0: is anything ever added to the sum?".into(),
+        Cause::AllZero => "every element is 0: does the kernel add anything to the sum?".into(),
         Cause::Factor { factor, size } => factor_words(*factor, size.as_deref()),
         Cause::Addend { vector, times } => addend(vector, *times),
         Cause::Rounding { largest } => format!(
@@ -202,7 +202,7 @@ mod tests {
     fn numbers_are_no_sums_and_host_code_is_no_kernel() {
         let flags = Tensor { name: "found".into(), dtype: DType::I32, shape: vec![3] };
         let zero = sentence(&Cause::AllZero, &flags, "");
-        assert_eq!(zero, "every element is 0: is anything else ever stored?");
+        assert_eq!(zero, "every element is 0: does the kernel store anything else?");
         let nothing = sentence(&Cause::NothingWritten, &flags, "void f() {}");
         assert!(nothing.starts_with("the code wrote nothing to found"), "{nothing}");
     }
@@ -261,7 +261,7 @@ mod tests {
         only the first 192 elements are written, whole blocks of 64: looks like the last, partial block does nothing.
         only the first 105 elements are written: nothing from grad(input)[1, 0, 0, 0] on.
         every element is NaN: is the sum set to 0 before the loop?
-        every element is 0: is anything ever added to the sum?
+        every element is 0: does the kernel add anything to the sum?
         every element is 0.125 times the expected value: looks like a division by batch.
         every element is 8 times the expected value: looks like a multiplication by batch.
         every element is twice the expected value: looks like each term is added twice.

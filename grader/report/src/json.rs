@@ -43,7 +43,7 @@ impl<W: Write> JsonReporter<W> {
     fn write(&mut self, passed: bool, exit_code: u8, error: Option<Value>) -> io::Result<()> {
         let document = Document {
             schema_version: SCHEMA_VERSION,
-            run: self.run.as_ref().map(Head::new),
+            run: self.run.as_ref().map(RunFields::new),
             tests: std::mem::take(&mut self.tests),
             error,
             passed,
@@ -96,7 +96,7 @@ impl<W: Write> Reporter for JsonReporter<W> {
 struct Document<'a> {
     schema_version: u32,
     #[serde(flatten)]
-    run: Option<Head<'a>>,
+    run: Option<RunFields<'a>>,
     tests: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
@@ -105,7 +105,7 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Head<'a> {
+struct RunFields<'a> {
     puzzle: u32,
     title: &'a str,
     file: String,
@@ -116,7 +116,7 @@ struct Head<'a> {
     warnings: Vec<Value>,
 }
 
-impl<'a> Head<'a> {
+impl<'a> RunFields<'a> {
     fn new(run: &'a RunInfo) -> Self {
         Self {
             puzzle: run.puzzle,

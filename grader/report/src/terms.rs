@@ -33,7 +33,7 @@ pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style
         let of = match formula.len() {
             // A flag or a count is no sum.
             0 if tensor.dtype == DType::I32 => String::new(),
-            0 => ", to which nothing contributes".into(),
+            0 => ", a sum without terms".into(),
             _ if plain => String::new(),
             1 => ", a single product".into(),
             n => format!(", the sum of {n} products"),

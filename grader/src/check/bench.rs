@@ -1,6 +1,6 @@
 //! A puzzle with everything that its checks need.
 
-use crate::wrong::{self, Wrongs};
+use crate::wrong::{self, WrongKernels};
 use diagnostic::{Failure, FailureKind};
 use judge::grade;
 use puzzle::case::Case;
@@ -36,7 +36,7 @@ pub struct Loaded<'a> {
     /// The text of its solution.
     pub solution: String,
     /// Its wrong kernels and equivalent changes.
-    pub wrongs: Wrongs,
+    pub wrong_kernels: WrongKernels,
 }
 
 /// Reads the spec, the solution and the wrong kernels of a puzzle, and draws the data of its tests.
@@ -51,8 +51,8 @@ pub fn load<'a>(workbook: &Workbook, puzzle: &'a Puzzle) -> Result<Loaded<'a>, F
     read(workbook, &puzzle.stub)?;
     let solution = read(workbook, &puzzle.solution)?;
     let text = read(workbook, &puzzle.wrong)?;
-    let wrongs = wrong::parse(&text, workbook.relative(&puzzle.wrong), &solution)?;
-    Ok(Loaded { puzzle, spec, cases, solution, wrongs })
+    let wrong_kernels = wrong::parse(&text, workbook.relative(&puzzle.wrong), &solution)?;
+    Ok(Loaded { puzzle, spec, cases, solution, wrong_kernels })
 }
 
 /// The text of a kernel file.

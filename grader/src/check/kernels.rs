@@ -82,7 +82,7 @@ pub fn solution(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure>
 
 /// Checks on the virtual machine that each wrong kernel is caught by the test or finding that it names.
 pub fn wrong(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
-    let kernels = &loaded.wrongs.kernels;
+    let kernels = &loaded.wrong_kernels.kernels;
     let units: Vec<Result<Vec<String>, Failure>> = kernels
         .par_chunks(batch_compile::SIZE)
         .map(|chunk| uncaught(bench, loaded, chunk))

@@ -41,11 +41,11 @@ pub struct Survivor {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum MutantResult {
     Rejected,
     SameCode,
     Killed,
-    Alive,
+    Survived,
 }
 
 /// Generates the mutants of the solution, compiles them and runs them on the virtual machine.
@@ -56,26 +56,32 @@ pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Fail
     let mutants = mutants(&loaded.solution);
     let progress =
         Progress::steps(&format!("mutants of {}", loaded.puzzle.stem), mutants.len() as u64);
-    let fates: Vec<Result<Vec<Fate>, Failure>> = mutants
+    let results: Vec<Result<Vec<MutantResult>, Failure>> = mutants
         .par_chunks(batch_compile::SIZE - 1)
-        .map(|chunk| fates(bench, loaded, chunk, &progress))
+        .map(|chunk| results(bench, loaded, chunk, &progress))
         .collect();
     drop(progress);
     let mut report = Mutation { total: mutants.len(), ..Mutation::default() };
-    let mut unused: BTreeMap<&str, &str> =
-        loaded.wrongs.equivalents.iter().map(|e| (e.source.as_str(), e.reason.as_str())).collect();
-    let fates = fates.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
-    for (mutant, fate) in mutants.iter().zip(fates) {
-        match fate {
-            Fate::Rejected => report.rejected += 1,
-            Fate::SameCode => {
+    let mut unused: BTreeMap<&str, &str> = loaded
+        .wrong_kernels
+        .equivalents
+        .iter()
+        .map(|e| (e.source.as_str(), e.reason.as_str()))
+        .collect();
+    let results = results.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    for (mutant, result) in mutants.iter().zip(results) {
+        match result {
+            MutantResult::Rejected => report.rejected += 1,
+            MutantResult::SameCode => {
                 // Another version of the compiler may find fewer equal kernels.
                 unused.remove(mutant.source.as_str());
                 report.same_code += 1;
             }
-            Fate::Killed => report.killed += 1,
-            Fate::Alive if unused.remove(mutant.source.as_str()).is_some() => report.explained += 1,
-            Fate::Alive => report.survivors.push(Survivor::of(mutant, &loaded.solution)),
+            MutantResult::Killed => report.killed += 1,
+            MutantResult::Survived if unused.remove(mutant.source.as_str()).is_some() => {
+                report.explained += 1
+            }
+            MutantResult::Survived => report.survivors.push(Survivor::of(mutant, &loaded.solution)),
         }
     }
     report.stale = unused.into_values().map(str::to_owned).collect();
@@ -83,12 +89,12 @@ pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Fail
     Ok(report)
 }
 
-fn fates(
+fn results(
     bench: &Bench<'_>,
     loaded: &Loaded<'_>,
     mutants: &[Mutant],
     progress: &Progress,
-) -> Result<Vec<Fate>, Failure> {
+) -> Result<Vec<MutantResult>, Failure> {
     let mut sources = vec![loaded.solution.as_str()];
     sources.extend(mutants.iter().map(|mutant| mutant.source.as_str()));
     let variants = batch_compile::compile(bench.toolchain, bench.workbook, &loaded.spec, &sources)?;
@@ -96,24 +102,24 @@ fn fates(
         Variant::Compiled(program) => batch_compile::fingerprint(&program.compiled.ptx, 0),
         Variant::Rejected => String::new(),
     };
-    let fate = |i: usize, variant: &Variant| {
+    let result = |i: usize, variant: &Variant| {
         progress.advance(1);
-        let Variant::Compiled(program) = variant else { return Ok(Fate::Rejected) };
+        let Variant::Compiled(program) = variant else { return Ok(MutantResult::Rejected) };
         if program.host.is_none()
             && batch_compile::fingerprint(&program.compiled.ptx, i) == original
         {
-            return Ok(Fate::SameCode);
+            return Ok(MutantResult::SameCode);
         }
         let machine = Machine::new(program, None)?;
         for case in &loaded.cases {
             let judged = grade::run_and_judge(machine.backend(), case);
             if !judged.is_ok_and(|(_, verdict)| verdict.passed()) {
-                return Ok(Fate::Killed);
+                return Ok(MutantResult::Killed);
             }
         }
-        Ok(Fate::Alive)
+        Ok(MutantResult::Survived)
     };
-    variants.par_iter().enumerate().skip(1).map(|(i, variant)| fate(i, variant)).collect()
+    variants.par_iter().enumerate().skip(1).map(|(i, variant)| result(i, variant)).collect()
 }
 
 impl Survivor {

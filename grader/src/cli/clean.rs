@@ -2,7 +2,7 @@
 
 use super::args::CleanArgs;
 use super::console;
-use crate::storage::{self, Kept, in_words};
+use crate::storage::{self, StoredItem, in_words};
 use diagnostic::Failure;
 use std::path::Path;
 use toolchain::env::Env;
@@ -12,7 +12,7 @@ pub(super) fn run(args: &CleanArgs) -> Result<(), Failure> {
         console::print("The grader keeps nothing on this machine: HOME is not set.\n");
         return Ok(());
     };
-    let kept = storage::kept(&cache);
+    let kept = storage::stored_items(&cache);
     if kept.is_empty() {
         console::print(&format!("The grader keeps nothing in {}.\n", cache.display()));
     } else if args.yes {
@@ -25,11 +25,11 @@ pub(super) fn run(args: &CleanArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn total(kept: &[Kept]) -> u64 {
+fn total(kept: &[StoredItem]) -> u64 {
     kept.iter().map(|item| item.bytes).sum()
 }
 
-fn page(cache: &Path, kept: &[Kept]) -> String {
+fn page(cache: &Path, kept: &[StoredItem]) -> String {
     let line = |bytes: u64, what: &str| format!("  {:>9}  {what}\n", in_words(bytes));
     let lines = kept.iter().filter(|item| item.bytes > 0).map(|item| {
         let name = item.path.file_name().unwrap_or_default().to_string_lossy();

@@ -104,7 +104,7 @@ pub(super) fn grade(
         let late =
             case.watched.is_empty().then(|| DelayedSpinner::new(&format!("running {}", case.test)));
         let (run, mut verdict) = grade::judge_case(&machine, &program, case)?;
-        drop(late);
+        drop(spinner);
         verdict.notes.extend(draw(job, case, &run));
         if let Some(dir) = job.dump {
             npy::dump(dir, case, &run)?;

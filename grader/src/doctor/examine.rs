@@ -183,7 +183,7 @@ fn cache(env: &Env) -> Check {
         return Check {
             name,
             state: State::Missing,
-            found: "there is no place for it: HOME is not set".into(),
+            found: "there is no folder for it: HOME is not set".into(),
             help: "set GRADER_CACHE to a writable folder".into(),
         };
     };

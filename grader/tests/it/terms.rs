@@ -91,7 +91,7 @@ fn the_named_line_is_the_changed_one() {
         }
         let solution = std::fs::read_to_string(&puzzle.solution).unwrap();
         let outcomes: Vec<(String, Outcome)> = loaded
-            .wrongs
+            .wrong_kernels
             .kernels
             .par_iter()
             .enumerate()

@@ -93,7 +93,7 @@ fn of_a_machine(code: &str) -> Option<(&'static str, &'static str)> {
              or run with --backend vm",
         ),
         "CUDA_ERROR_OUT_OF_MEMORY" => (
-            "the GPU has not enough free memory",
+            "the GPU does not have enough free memory",
             "end the other programs on it (`nvidia-smi` lists them), choose another GPU with CUDA_VISIBLE_DEVICES, \
              or run with --backend vm",
         ),

@@ -109,9 +109,14 @@ fn bounded(spec: &Spec, test: &Test, tensor: &Tensor, values: &[Approx]) -> Chec
         return Err(out_of_range(fault));
     }
     Err(fault("but rounding may change it by any amount")
-        .help("somewhere the rounding error exceeds the argument of a root or a logarithm, or a \
-            denominator; or a float overflows")
-        .help("give the test other data; or, where a difference of nearly equal numbers is multiplied, make it a tensor of its own: d[i] = x[i] - mean"))
+        .help(
+            "somewhere the rounding error exceeds the argument of a root or a logarithm, or a \
+            denominator; or a float overflows",
+        )
+        .help(
+            "give the test other data; or, if a difference of nearly equal numbers is \
+            multiplied, make it a tensor of its own: d[i] = x[i] - mean",
+        ))
 }
 
 fn out_of_range(fault: impl Fn(&str) -> Fault) -> Fault {

@@ -264,7 +264,7 @@ fn values_by_hand_are_compared_with_the_formula() {
     25 | expect = { y = [321, 432, 543] }
        |                 ^^^
        |
-       = help: it depends on data that are drawn anew in each run
+       = help: it depends on data that are drawn again in each run
        = help: give the values of all inputs that it depends on
     "#);
 }

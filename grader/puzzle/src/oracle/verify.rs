@@ -96,7 +96,7 @@ fn compare(spec: &Spec, test: &Test, case: &Case) -> Checked<()> {
                 fault.help("compute this element again by hand: one of the two is wrong")
             } else {
                 fault
-                    .help("it depends on data that are drawn anew in each run")
+                    .help("it depends on data that are drawn again in each run")
                     .help("give the values of all inputs that it depends on")
             });
         }

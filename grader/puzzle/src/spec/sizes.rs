@@ -91,7 +91,7 @@ impl Sizes {
         let is_free = |entry: &&Spanned<Value>| matches!(entry.get_ref(), Value::Text(name) if free.contains(name));
         if let Some(other) = zero.iter().find(|entry| !is_free(entry)) {
             return Err(Fault::at(other.span(), "this is not a free size")
-                .help("a derived size is 0 where its expression is"));
+                .help("a derived size is 0 if its expression is 0"));
         }
         let places = pending.iter().map(|p| (p.name.to_owned(), p.place.clone())).collect();
         let derived = in_order(text, &free, pending)?;

@@ -1,9 +1,9 @@
 //! The words of `grader profile` and `grader run --profile`.
 
 mod advice;
+mod annotated_source;
 mod fit;
 mod program;
-mod sheet;
 
 pub use fit::Fit;
 pub use program::{ProgramSubject, program_document, program_page};
@@ -11,18 +11,18 @@ pub use program::{ProgramSubject, program_document, program_page};
 use super::explain::Subject;
 use super::json::SCHEMA_VERSION;
 use super::style::{Style, Tone};
+use annotated_source::{AnnotatedSource, legend};
 use ptxvm::Counters;
 use puzzle::case::Case;
 use serde_json::{Map, Value};
-use sheet::{Sheet, legend};
 
-fn sheet<'a>(
+fn annotated_source<'a>(
     subject: Subject<'a>,
     case: &'a Case,
     counters: &'a Counters,
     fits: &'a [Fit],
-) -> Sheet<'a> {
-    Sheet { file: subject.file, source: subject.source, counters, fits, case: Some(case) }
+) -> AnnotatedSource<'a> {
+    AnnotatedSource { file: subject.file, source: subject.source, counters, fits, case: Some(case) }
 }
 
 /// The table for people.
@@ -33,15 +33,15 @@ pub fn page(
     fits: &[Fit],
     style: Style,
 ) -> String {
-    let sheet = sheet(subject, case, counters, fits);
+    let source = annotated_source(subject, case, counters, fits);
     let title = format!("Puzzle {}: {}", subject.puzzle, subject.title);
     let facts = format!("{}; test {}", subject.file.display(), case.test);
     let mut lines =
         vec![style.paint(Tone::Strong, &title), style.paint(Tone::Faint, &facts), String::new()];
-    lines.extend(sheet.lines(style));
+    lines.extend(source.lines(style));
     lines.push(String::new());
     lines.extend(legend(style));
-    lines.extend(sheet.end(style));
+    lines.extend(source.end(style));
     lines.join("\n") + "\n"
 }
 
@@ -52,6 +52,6 @@ pub fn document(subject: Subject, case: &Case, counters: &Counters, fits: &[Fit]
         ("puzzle".to_owned(), subject.puzzle.into()),
         ("test".to_owned(), case.test.clone().into()),
     ]);
-    document.extend(sheet(subject, case, counters, fits).document());
+    document.extend(annotated_source(subject, case, counters, fits).document());
     format!("{:#}\n", Value::Object(document))
 }

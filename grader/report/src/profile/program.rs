@@ -1,7 +1,7 @@
 //! What the kernels of a whole program cost.
 
+use super::annotated_source::{AnnotatedSource, legend};
 use super::fit::Fit;
-use super::sheet::{Sheet, legend};
 use crate::json::SCHEMA_VERSION;
 use crate::number::ratio;
 use crate::style::{Style, Tone};
@@ -21,9 +21,9 @@ pub struct ProgramSubject<'a> {
 }
 
 impl<'a> ProgramSubject<'a> {
-    fn sheet(&self, (profile, fits): &'a (Profile, Vec<Fit>)) -> Sheet<'a> {
+    fn annotated_source(&self, (profile, fits): &'a (Profile, Vec<Fit>)) -> AnnotatedSource<'a> {
         let Self { file, source, .. } = *self;
-        Sheet { file, source, counters: &profile.of.counters, fits, case: None }
+        AnnotatedSource { file, source, counters: &profile.of.counters, fits, case: None }
     }
 
     /// The name in the source, with the types of the parameters where several have it: overloads.
@@ -54,9 +54,9 @@ pub fn program_page(subject: ProgramSubject, style: Style) -> String {
             format!("{file}; {launches} launch{plural}, {share:.1} % of the PTX instructions");
         lines.push(style.paint(Tone::Strong, &format!("Kernel {}", subject.name(profile))));
         lines.extend([style.paint(Tone::Faint, &facts), String::new()]);
-        let sheet = subject.sheet(kernel);
-        lines.extend(sheet.lines(style));
-        lines.extend(sheet.end(style));
+        let source = subject.annotated_source(kernel);
+        lines.extend(source.lines(style));
+        lines.extend(source.end(style));
         lines.push(String::new());
     }
     lines.extend(legend(style));
@@ -72,7 +72,7 @@ pub fn program_document(subject: ProgramSubject) -> String {
             ("symbol".to_owned(), profile.of.kernel.clone().into()),
             ("launches".to_owned(), profile.of.launches.into()),
         ]);
-        one.extend(subject.sheet(kernel).document());
+        one.extend(subject.annotated_source(kernel).document());
         Value::Object(one)
     };
     let kernels: Vec<Value> = subject.kernels.iter().map(kernel).collect();

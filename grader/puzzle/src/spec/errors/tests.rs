@@ -86,7 +86,7 @@ fn tests() {
     4 | may_be_zero = ["L"]
       |                ^^^
       |
-      = help: a derived size is 0 where its expression is
+      = help: a derived size is 0 if its expression is 0
     "#);
     insta::assert_snapshot!(error("[dims]", "[dims]\nmay_be_zero = \"B\""), @r#"
     error: `may_be_zero` must be a list of names, but this is a string

@@ -26,7 +26,7 @@ pub fn legend(style: Style) -> Vec<String> {
 
 /// What is said of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Sheet<'a> {
+pub struct AnnotatedSource<'a> {
     /// The student's file, as the compiler knows it.
     pub file: &'a Path,
     /// Its contents.
@@ -47,7 +47,7 @@ struct Line<'a> {
     sites: Vec<&'a Counts>,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> AnnotatedSource<'a> {
     /// The table for people.
     pub fn lines(&self, style: Style) -> Vec<String> {
         let total = &self.counters.total;
