@@ -79,7 +79,7 @@ pub fn mutation(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Mutation, Fail
             }
             MutantResult::Killed => report.killed += 1,
             MutantResult::Survived if unused.remove(mutant.source.as_str()).is_some() => {
-                report.explained += 1
+                report.explained += 1;
             }
             MutantResult::Survived => report.survivors.push(Survivor::of(mutant, &loaded.solution)),
         }
