@@ -62,19 +62,42 @@ pub fn size() -> Option<(usize, usize)> {
     (size.ws_row > 0 && size.ws_col > 0).then(|| (size.ws_row.into(), size.ws_col.into()))
 }
 
-/// The first lines of `text` that fit into `rows` rows of `columns` characters, and the number of omitted lines.
+/// The first lines of `text` that fit into `rows` rows of `columns` characters, broken between words, and the number of
+/// omitted lines.
 pub fn fit(text: &str, rows: usize, columns: usize) -> (String, usize) {
-    let lines: Vec<&str> = text.lines().collect();
-    let height = |line: &&str| visible_length(line).div_ceil(columns.max(1)).max(1);
     let mut left = rows;
-    let fitting = lines.iter().take_while(|line| {
-        let fits = height(line) <= left;
-        left = left.saturating_sub(height(line));
-        fits
-    });
-    let count = fitting.count();
-    let shown = lines[..count].iter().flat_map(|line| [line, "\n"]).collect();
-    (shown, lines.len() - count)
+    let mut shown = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let broken = wrap(line, columns);
+        // A word that is longer than a row takes several.
+        let height = |row: &String| visible_length(row).div_ceil(columns.max(1)).max(1);
+        let needed: usize = broken.iter().map(height).sum();
+        if needed > left {
+            return (shown, 1 + lines.count());
+        }
+        left -= needed;
+        shown.extend(broken.iter().flat_map(|row| [row, "\n"]));
+    }
+    (shown, 0)
+}
+
+/// Breaks a line between words into rows of at most `columns` characters; the second and further rows are indented.
+fn wrap(line: &str, columns: usize) -> Vec<String> {
+    let (indent, text) = line.split_at(line.len() - line.trim_start_matches(' ').len());
+    let mut words = text.split(' ');
+    let mut rows = Vec::new();
+    let mut row = format!("{indent}{}", words.next().unwrap_or_default());
+    for word in words {
+        if visible_length(&row) + 1 + visible_length(word) > columns {
+            rows.push(row);
+            row = format!("{indent}    {word}");
+        } else {
+            row.extend([" ", word]);
+        }
+    }
+    rows.push(row);
+    rows
 }
 
 /// The number of characters of a line without its escape codes for colours (`ESC [ ... m`).
@@ -103,6 +126,15 @@ mod tests {
         assert_eq!(fit("123456\nb\n", 1, 5), (String::new(), 2));
         assert_eq!(fit("\n\nx", 2, 5), ("\n\n".into(), 1));
         assert_eq!(fit("x", 1, 0), ("x\n".into(), 0));
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(fit("one two three", 3, 9), ("one two\n    three\n".into(), 0));
+        assert_eq!(fit("  one two", 3, 6), ("  one\n      two\n".into(), 0));
+        assert_eq!(fit("one two\nx", 2, 5), ("one\n    two\n".into(), 1));
+        assert_eq!(fit("a  b", 1, 4), ("a  b\n".into(), 0), "blanks inside a row stay");
+        assert_eq!(fit("\u{1b}[31mone\u{1b}[0m two", 1, 7).1, 0, "colours take no space");
     }
 
     #[test]

@@ -15,7 +15,7 @@ const MORE_FINDINGS: usize = 3;
 /// Lines shown of what a kernel prints.
 const PRINTED_LINES: usize = 16;
 /// Sentences are broken to lines of this many characters.
-const WIDTH: usize = 96;
+pub(super) const WIDTH: usize = 96;
 /// Narrower than this a test's name is padded to.
 const NAME_WIDTH: usize = 32;
 
@@ -32,6 +32,8 @@ pub struct TextReporter<W> {
     notes: Vec<String>,
     /// The lines of the tests, kept back; `None`: they are written as they come.
     kept_back: Option<Vec<String>>,
+    /// The width of sentences, in characters.
+    width: usize,
 }
 
 impl<W: Write> TextReporter<W> {
@@ -45,13 +47,16 @@ impl<W: Write> TextReporter<W> {
             first_printed: String::new(),
             notes: Vec::new(),
             kept_back: None,
+            width: WIDTH,
         }
     }
 
-    /// Puts the sum of all first and the list of tests last, so that what is wrong stands where a short screen shows it.
+    /// Writes for a screen of `columns` characters: the summary first, then the failure, and the list of tests last, so
+    /// that a short screen shows what is wrong.
     #[must_use]
-    pub fn failure_first(mut self) -> Self {
+    pub fn for_screen(mut self, columns: usize) -> Self {
         self.kept_back = Some(Vec::new());
+        self.width = columns.min(WIDTH);
         self
     }
 
@@ -144,7 +149,7 @@ impl<W: Write> Reporter for TextReporter<W> {
             self.sum(summary)?;
         }
         if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
-            for line in full(run, verdict, style) {
+            for line in full(run, verdict, style, self.width) {
                 writeln!(self.out, "{line}")?;
             }
         } else {
@@ -190,8 +195,13 @@ pub(super) fn reason(verdict: &TestVerdict) -> Option<String> {
     finding.or_else(|| verdict.diffs.first().map(diff::in_short))
 }
 
-/// Everything known about a failing test.
-pub(super) fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
+/// Everything known about a failing test, with sentences in lines of at most `width` characters.
+pub(super) fn full(
+    run: &RunInfo,
+    verdict: &TestVerdict,
+    style: Style,
+    width: usize,
+) -> Vec<String> {
     let rule = style.either("──", "--");
     let mut lines = vec![String::new()];
     lines.push(style.paint(Tone::Strong, &format!("{rule} {} {rule}", verdict.test)));
@@ -219,19 +229,20 @@ pub(super) fn full(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<St
         let sentence = cause::sentence(cause, &first.tensor, &run.source);
         let title = "likely cause:";
         let painted = style.paint(Tone::Warn, title);
-        let sentence = wrap(&format!("{title} {sentence}")).into_iter();
+        let sentence = wrap(&format!("{title} {sentence}"), width).into_iter();
         lines.extend(block(sentence.map(|line| line.replace(title, &painted)).collect()));
     }
-    lines.extend(block(diff::others(others).as_deref().map(wrap).unwrap_or_default()));
+    let others = diff::others(others).map(|text| wrap(&text, width));
+    lines.extend(block(others.unwrap_or_default()));
     lines
 }
 
-/// Lines of at most [`WIDTH`] characters, broken between words.
-fn wrap(text: &str) -> Vec<String> {
+/// Lines of at most `width` characters, broken between words.
+fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split(' ') {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
             lines.push(line);
             line = format!("    {word}");
         } else {

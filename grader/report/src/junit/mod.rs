@@ -56,7 +56,7 @@ impl<W: Write> Reporter for JunitReporter<W> {
         let outcome = match &self.run {
             Some(run) if !verdict.passed() => Outcome::Failed(Reason {
                 message: text::reason(verdict).unwrap_or_default(),
-                description: Some(text::full(run, verdict, Style::PLAIN).join("\n")),
+                description: Some(text::full(run, verdict, Style::PLAIN, text::WIDTH).join("\n")),
             }),
             _ => Outcome::Passed,
         };

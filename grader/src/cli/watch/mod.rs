@@ -177,12 +177,14 @@ impl Session<'_> {
             b'h' => {
                 let style = self.screen.style;
                 let page = hint::page(self.workbook, self.puzzle, self.progress, None, style);
-                self.screen.show(&page.unwrap_or_else(|f| f.render(style.colour)), "");
+                let level = self.progress.hint_level(self.puzzle);
+                let command = format!("grader hint {} --level {level}", self.puzzle.number);
+                self.screen.show(&page.unwrap_or_else(|f| f.render(style.colour)), &command, "");
             }
             b'l' => {
                 let entries = contents::entries(self.workbook);
                 let page = list::page(self.progress, &entries, self.screen.style);
-                self.screen.show(&page, "");
+                self.screen.show(&page, "grader list", "");
             }
             b'n' => match self.progress.next_after(self.puzzle) {
                 Some(puzzle) => {
@@ -190,7 +192,7 @@ impl Session<'_> {
                     self.failed = None;
                     self.grade();
                 }
-                None => self.screen.show(&next::all_solved(self.workbook), ""),
+                None => self.screen.show(&next::all_solved(self.workbook), "grader next", ""),
             },
             b'r' => self.grade(),
             _ => {}
@@ -202,7 +204,8 @@ impl Session<'_> {
         let start = Instant::now();
         self.graded = self.progress.fingerprint(self.puzzle);
         let mut text = Vec::new();
-        let mut reporter = TextReporter::new(&mut text, self.screen.style).failure_first();
+        let mut reporter =
+            TextReporter::new(&mut text, self.screen.style).for_screen(self.screen.columns());
         let result = self.judge(&mut reporter);
         // Writing to memory cannot fail.
         match &result {
@@ -211,7 +214,8 @@ impl Session<'_> {
         };
         self.failed = reporter.first_failure().map(str::to_owned);
         let took = format!("graded in {:.2} s", start.elapsed().as_secs_f64());
-        self.screen.show(&self.with_next(&String::from_utf8_lossy(&text)), &took);
+        let page = self.with_next(&String::from_utf8_lossy(&text));
+        self.screen.show(&page, &self.command(), &took);
         self.gpu.prepare();
     }
 
@@ -228,10 +232,15 @@ impl Session<'_> {
             source: &self.puzzle.stub,
             seed: grading::fresh_seed(),
             dump: None,
-            command: &format!("grader puzzle {}", self.puzzle.number),
+            command: &self.command(),
         };
         let gpu = self.gpu.take()?;
         grading::grade_and_record(&job, self.toolchain, gpu, reporter, self.progress)
+    }
+
+    /// The command that grades the puzzle once.
+    fn command(&self) -> String {
+        format!("grader puzzle {}", self.puzzle.number)
     }
 
     /// The report and, if the puzzle is solved, what to do next.
@@ -242,9 +251,9 @@ impl Session<'_> {
         match self.progress.next_after(self.puzzle) {
             Some(puzzle) => {
                 let title = contents::title(puzzle);
-                format!("{report}Solved. Next: puzzle {}, {title} (n)\n", puzzle.number)
+                format!("{report}\nSolved. Next: puzzle {}, {title} (n)\n", puzzle.number)
             }
-            None => format!("{report}{}", next::all_solved(self.workbook)),
+            None => format!("{report}\n{}", next::all_solved(self.workbook)),
         }
     }
 }

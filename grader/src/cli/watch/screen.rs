@@ -19,12 +19,15 @@ pub(super) struct Screen {
     /// The colours and characters that stdout can show.
     pub style: Style,
     page: String,
+    /// The command that prints the complete page.
+    command: String,
     note: String,
 }
 
 impl Screen {
     pub fn new(single_keys: bool, style: Style) -> Self {
-        Self { single_keys, style, page: String::new(), note: String::new() }
+        let (page, command, note) = (String::new(), String::new(), String::new());
+        Self { single_keys, style, page, command, note }
     }
 
     /// Says that grading has started.
@@ -36,9 +39,15 @@ impl Screen {
         }
     }
 
-    /// Shows a page in place of the last one, with `note` beside the keys.
-    pub fn show(&mut self, page: &str, note: &str) {
+    /// The width of the terminal in characters.
+    pub fn columns(&self) -> usize {
+        if self.single_keys { size().1 } else { usize::MAX }
+    }
+
+    /// Shows a page in place of the last one, with `note` beside the keys. `command` prints the page outside of `watch`.
+    pub fn show(&mut self, page: &str, command: &str, note: &str) {
         page.clone_into(&mut self.page);
+        command.clone_into(&mut self.command);
         note.clone_into(&mut self.note);
         self.again();
     }
@@ -46,8 +55,7 @@ impl Screen {
     /// Shows the page again.
     pub fn again(&self) {
         console::print(&if self.single_keys {
-            // If the terminal's size is unknown, everything is shown and scrolls.
-            let (rows, columns) = terminal::size().unwrap_or((usize::MAX, 80));
+            let (rows, columns) = size();
             self.sheet(rows, columns)
         } else if self.note.is_empty() {
             self.page.clone()
@@ -62,7 +70,7 @@ impl Screen {
         if more > 0 {
             room = room.saturating_sub(1);
             (page, more) = terminal::fit(&self.page, room, columns);
-            let note = format!("and {more} more lines: `grader puzzle` shows them");
+            let note = format!("and {more} more lines: `{}` shows them", self.command);
             page.push_str(&self.style.paint(Tone::Faint, &note));
             page.push('\n');
         }
@@ -73,6 +81,11 @@ impl Screen {
     }
 }
 
+/// The rows and columns of the terminal. If they are unknown, everything is shown and scrolls.
+fn size() -> (usize, usize) {
+    terminal::size().unwrap_or((usize::MAX, 80))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,11 +94,15 @@ mod tests {
     fn a_sheet_is_never_higher_than_the_terminal() {
         let mut screen = Screen::new(true, Style::PLAIN);
         screen.page = (0..40).map(|i| format!("line {i}")).collect::<Vec<_>>().join("\n");
+        screen.command = "grader puzzle 10".into();
         screen.note = "graded in 0.20 s".into();
         let sheet = screen.sheet(12, 80);
         assert_eq!(sheet.lines().count(), 11);
         assert!(sheet.starts_with(CLEAR) && sheet.contains("line 0\n"));
-        assert!(sheet.contains("line 7\nand 32 more lines"), "{sheet}");
+        assert!(
+            sheet.contains("line 7\nand 32 more lines: `grader puzzle 10` shows them"),
+            "{sheet}"
+        );
         assert!(sheet.ends_with("q quit   graded in 0.20 s"));
         assert!(screen.sheet(60, 80).contains("line 39\n\nh hint"));
         assert!(screen.sheet(1, 10).lines().last().unwrap().len() < 10);
