@@ -161,10 +161,12 @@ impl<W: Write> Reporter for TextReporter<W> {
         writeln!(self.out)?;
         for note in &self.notes {
             let word = style.paint(Tone::Warn, "note:");
-            wrap(&format!("note: {note}")).iter().enumerate().try_for_each(|(i, line)| {
-                let line = if i == 0 { line.replacen("note:", &word, 1) } else { line.clone() };
-                writeln!(self.out, "{line}")
-            })?;
+            wrap(&format!("note: {note}"), self.width).iter().enumerate().try_for_each(
+                |(i, line)| {
+                    let line = if i == 0 { line.replacen("note:", &word, 1) } else { line.clone() };
+                    writeln!(self.out, "{line}")
+                },
+            )?;
         }
         match tests {
             Some(lines) => lines.iter().try_for_each(|line| writeln!(self.out, "{line}"))?,

@@ -67,7 +67,7 @@ pub(super) fn grade(
     let Job { workbook, puzzle, spec, .. } = *job;
     // Draws the data while the compiler runs.
     let (program, cases) = std::thread::scope(|scope| {
-        let _late =
+        let _spinner =
             DelayedSpinner::new(&format!("compiling {}", workbook.relative(job.source).display()));
         let cases = scope.spawn(|| grade::cases(spec, job.tests, job.seed));
         let program = grade::compile(toolchain, workbook, spec, job.source, gpu.as_ref());
@@ -101,7 +101,7 @@ pub(super) fn grade(
             continue;
         }
         // Host code may have a line of its own.
-        let late =
+        let spinner =
             case.watched.is_empty().then(|| DelayedSpinner::new(&format!("running {}", case.test)));
         let (run, mut verdict) = grade::judge_case(&machine, &program, case)?;
         drop(spinner);

@@ -55,7 +55,7 @@ fn compiler(found: &Result<(Option<Toolchain>, Vec<UnusableNvcc>), Failure>) -> 
         Ok(found) => found,
         Err(failure) => return missing(name, failure),
     };
-    let passed_over = |r: &UnusableNvcc| format!("passed over {}: {}", r.path.display(), r.reason);
+    let passed_over = |r: &UnusableNvcc| format!("skipped {}: {}", r.path.display(), r.reason);
     let help: Vec<String> = rejected.iter().map(passed_over).collect();
     let (state, found) = match toolchain {
         Some(toolchain) => {

@@ -170,7 +170,7 @@ fn explain(finished: &Finished, staging: &Path) -> Failure {
     let title = |what: &str| format!("NVIDIA's CUDA compiler could not be installed: {what}");
     let fail = |what: &str, help: &str| Failure::new(FailureKind::Environment, title(what), help);
     if finished.ending == Termination::TimedOut {
-        return fail("pip was not done after an hour", RETRY);
+        return fail("pip did not finish within an hour", RETRY);
     }
     if says(&["No space left", "Disk quota exceeded"]) {
         let what = format!("the disk is full at {}", staging.display());

@@ -28,7 +28,7 @@ pub(crate) fn names_tensor(code: &str, tensor: &str) -> bool {
 }
 
 /// All identifiers of the code except members (`p.x`, `p->x` and `n::x`), each with the words that wrap it.
-pub(crate) fn mentions(code: &str) -> Vec<Mention<'_>> {
+pub(crate) fn references(code: &str) -> Vec<Reference<'_>> {
     let mut tokens = tokens(code);
     tokens.retain(|token| token.kind != Kind::Text);
     let is = |i: usize, text: &str| tokens.get(i).is_some_and(|token| token.is(text));
@@ -44,10 +44,10 @@ pub(crate) fn mentions(code: &str) -> Vec<Mention<'_>> {
             at += 1;
             continue;
         }
-        let mut words = Vec::new();
+        let mut wrappers = Vec::new();
         let mut inner = at;
         while WRAPPERS.contains(&tokens[inner].text) && is(inner + 1, "(") && is_word(inner + 2) {
-            words.push(tokens[inner].text);
+            wrappers.push(tokens[inner].text);
             inner += 2;
         }
         let closed = (1..=wrappers.len()).all(|i| is(inner + i, ")"));
@@ -56,9 +56,9 @@ pub(crate) fn mentions(code: &str) -> Vec<Mention<'_>> {
             at += 1;
             continue;
         }
-        let last = inner + words.len();
+        let last = inner + wrappers.len();
         let span = tokens[at].span.start..tokens[last].span.end;
-        found.push(Mention { span, words, tensor: tokens[inner].text });
+        found.push(Reference { span, wrappers, tensor: tokens[inner].text });
         at = last + 1;
     }
     found
