@@ -77,7 +77,7 @@ impl Monitor for Tracer {
     }
 
     #[inline(always)]
-    fn knows(&self, _reads: &WordReads) -> bool {
+    fn can_skip(&self, _reads: &WordReads) -> bool {
         false
     }
 }

@@ -67,7 +67,7 @@ impl Monitor for WatchpointMonitor {
     }
 
     #[inline(always)]
-    fn knows(&self, _reads: &WordReads) -> bool {
+    fn can_skip(&self, _reads: &WordReads) -> bool {
         true
     }
 }

@@ -7,5 +7,5 @@ pub(crate) struct Ordering {
     pub acquires: bool,
     pub releases: bool,
     /// Its scope takes in other blocks.
-    pub wide: bool,
+    pub device_scope: bool,
 }

@@ -73,7 +73,7 @@ impl Grid<'_> {
         state.begin(self.coordinates(index), &self.start.shared);
         state.monitor.resume(index);
         state.monitor.block_start(self.start.shared_bytes, self.start.warps);
-        // A warp knows its number; its place in the list is its turn.
+        // A warp knows its number; its position in the list is its turn.
         for (warp, turn) in warps.iter_mut().zip(0u64..) {
             let number = schedule.at(turn, self.start.warps.into()) as u32;
             let threads = (self.start.threads - number * 32).min(32);

@@ -35,7 +35,7 @@ pub struct Options {
     pub budget: u64,
     /// Record every global access of this thread: (block, thread).
     pub trace: Option<([u32; 3], [u32; 3])>,
-    /// Find who wrote this place last.
+    /// Report which thread wrote this place last.
     pub watch: Option<Watchpoint>,
     /// At most this many findings are kept apart (by kind and source line); each counts its repetitions.
     pub max_findings: usize,

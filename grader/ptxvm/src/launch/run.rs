@@ -41,7 +41,7 @@ pub(super) struct Run<'r, 'e> {
     pub options: &'r Options,
     /// Whether the checks are on.
     pub checked: bool,
-    /// Blocks behind this one need not run.
+    /// Blocks with a higher index need not run.
     pub stop: AtomicU64,
     pub peak: PeakFootprint,
 }

@@ -120,7 +120,7 @@ pub(crate) trait Monitor {
     fn access(&mut self, _event: &Event, _log: &mut Log) {}
     /// Whether `access` would do nothing with these reads; the executor then leaves it out.
     #[inline(always)]
-    fn knows(&self, _reads: &WordReads) -> bool {
+    fn can_skip(&self, _reads: &WordReads) -> bool {
         false
     }
     /// The warps of a mask have passed a barrier.
@@ -128,7 +128,7 @@ pub(crate) trait Monitor {
     /// The lanes of a warp have converged (`__syncwarp`).
     fn warp_barrier(&mut self, _warp: u32) {}
     /// A warp has done this to barrier objects, in this order.
-    fn phases(&mut self, _warp: u32, _steps: &[MbarrierEvent]) {}
+    fn mbarrier_events(&mut self, _warp: u32, _events: &[MbarrierEvent]) {}
     /// Lanes of a warp execute a fence.
     fn fence(&mut self, _warp: u32, _lanes: u32, _fence: Ordering) {}
     /// Called where blocks are interleaved, each with a monitor of its own: swaps with `common` what belongs to the launch and
@@ -141,7 +141,7 @@ pub(crate) trait Monitor {
 /// The monitor that observes nothing.
 impl Monitor for () {
     #[inline(always)]
-    fn knows(&self, _reads: &WordReads) -> bool {
+    fn can_skip(&self, _reads: &WordReads) -> bool {
         true
     }
 }
@@ -175,8 +175,8 @@ impl<M: Monitor> Monitor for Option<M> {
     }
 
     #[inline(always)]
-    fn knows(&self, reads: &WordReads) -> bool {
-        self.as_ref().is_none_or(|monitor| monitor.knows(reads))
+    fn can_skip(&self, reads: &WordReads) -> bool {
+        self.as_ref().is_none_or(|monitor| monitor.can_skip(reads))
     }
 
     fn barrier(&mut self, warps: u32) {
@@ -191,9 +191,9 @@ impl<M: Monitor> Monitor for Option<M> {
         }
     }
 
-    fn phases(&mut self, warp: u32, steps: &[MbarrierEvent]) {
+    fn mbarrier_events(&mut self, warp: u32, events: &[MbarrierEvent]) {
         if let Some(monitor) = self {
-            monitor.phases(warp, steps);
+            monitor.mbarrier_events(warp, events);
         }
     }
 
@@ -245,8 +245,8 @@ macro_rules! forward_to_fields {
             }
 
             #[inline(always)]
-            fn knows(&self, reads: &$crate::machine::monitor::WordReads) -> bool {
-                $(self.$field.knows(reads))&&*
+            fn can_skip(&self, reads: &$crate::machine::monitor::WordReads) -> bool {
+                $(self.$field.can_skip(reads))&&*
             }
 
             fn barrier(&mut self, warps: u32) {
@@ -257,8 +257,8 @@ macro_rules! forward_to_fields {
                 $(self.$field.warp_barrier(warp);)*
             }
 
-            fn phases(&mut self, warp: u32, steps: &[$crate::machine::monitor::MbarrierEvent]) {
-                $(self.$field.phases(warp, steps);)*
+            fn mbarrier_events(&mut self, warp: u32, events: &[$crate::machine::monitor::MbarrierEvent]) {
+                $(self.$field.mbarrier_events(warp, events);)*
             }
 
             fn fence(&mut self, warp: u32, lanes: u32, fence: $crate::isa::ordering::Ordering) {

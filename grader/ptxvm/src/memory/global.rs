@@ -5,9 +5,9 @@ mod tests;
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
-use super::dense::{self, SlotTable};
 use super::heap::{Heap, HeapUse};
 use super::host::HostFault;
+use super::slot_table::{self, SlotTable};
 use crate::lanes::LaneIndices;
 use crate::memory::lane_memory::{Fault, LaneMemory, byte_flags, within_word};
 
@@ -26,7 +26,7 @@ impl BufferId {
     /// The first number that no address can have.
     pub(crate) const END: usize = (1 << (60 - SLOT_SHIFT)) - 1;
 
-    /// In whose slot an address lies.
+    /// The buffer whose slot contains an address.
     #[inline(always)]
     pub(crate) fn of(address: u64) -> Option<Self> {
         usize::try_from(address >> SLOT_SHIFT).ok()?.checked_sub(1).map(Self)
@@ -75,10 +75,10 @@ pub struct Buffer {
     defined: Option<Box<[AtomicU8]>>,
     /// All were defined when the running launch began. What is defined stays so while kernels run.
     whole: bool,
-    /// Flags have changed since somebody looked whether all are set.
+    /// Flags have changed since it was last checked whether all are set.
     changed: AtomicBool,
     read_only: bool,
-    /// Given back by the host: has no bytes any more.
+    /// Freed by the host: it has no bytes any more.
     freed: bool,
 }
 
@@ -134,7 +134,7 @@ impl Buffer {
         }
     }
 
-    /// Looks whether every byte is defined.
+    /// Checks whether every byte is defined.
     fn settle(&mut self) {
         if self.whole || !std::mem::take(self.changed.get_mut()) {
             return;
@@ -360,10 +360,10 @@ impl Memory {
         BufferId(self.buffers.len() - 1)
     }
 
-    /// The buffer, variable or place on the heap in whose slot an address lies, if there is one.
+    /// The buffer, variable or heap allocation whose slot contains an address, if there is one.
     #[inline(always)]
     fn id(&self, address: u64) -> Option<BufferId> {
-        if dense::holds(address) {
+        if slot_table::holds(address) {
             return self.dense.buffer(address).map(BufferId);
         }
         BufferId::of(address)
@@ -459,7 +459,7 @@ impl Memory {
         }
     }
 
-    /// What lies in a buffer at a byte offset, `bytes` of it, if that is inside.
+    /// The value of `bytes` bytes at an offset of a buffer; None if that is outside.
     pub(crate) fn value(&self, id: BufferId, offset: u64, bytes: u32) -> Option<u64> {
         let Some(buffer) = self.buffer(id) else {
             let address = id.address().wrapping_add(offset);
@@ -508,7 +508,7 @@ impl Memory {
         self.buffers.iter()
     }
 
-    /// Forgets the contents of a buffer that the host gives back.
+    /// Drops the contents of a buffer that the host frees.
     pub(crate) fn release(&mut self, id: BufferId) -> Result<(), HostFault> {
         let buffer = self.buffers.get_mut(id.0).ok_or(HostFault::OutOfBounds)?;
         if buffer.freed {

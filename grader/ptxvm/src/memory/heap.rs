@@ -11,7 +11,7 @@ use crate::memory::lane_memory::{Fault, byte_flags, within_word};
 
 /// Bytes that kernels may have allocated at a time: `cudaLimitMallocHeapSize` unless a program changes it.
 pub const HEAP_SIZE: u64 = 8 << 20;
-/// Allocations take multiples of so many bytes.
+/// Granularity of allocations in bytes.
 const GRANULE: u64 = 16;
 /// Most that a packed place is a multiple of.
 const PACKED: u64 = 512;
@@ -94,7 +94,7 @@ impl Heap {
         Some(id.address())
     }
 
-    /// Gives an allocation back; null is let pass. The error says whether it was one and had been freed before.
+    /// Frees an allocation; null is accepted. The error says whether it was an allocation that had been freed before.
     pub fn free(&self, address: u64) -> Result<(), bool> {
         if address == 0 {
             return Ok(());

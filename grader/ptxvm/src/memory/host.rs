@@ -5,7 +5,7 @@ use super::global::{Buffer, BufferId, Memory};
 /// Why the host's access fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostFault {
-    /// The address is no buffer's, or the range leaves its buffer.
+    /// The address is not in a buffer, or the range leaves its buffer.
     OutOfBounds,
     /// The buffer has been freed.
     Freed,

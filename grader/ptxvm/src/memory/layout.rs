@@ -24,7 +24,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Place of the next variable; None where the window is full.
+    /// The place of the next variable; None if the window is full.
     pub fn place(&mut self, size: u64, align: u64) -> Option<u32> {
         let gap = match self.end {
             _ if self.variables.is_empty() => 0,
@@ -34,12 +34,12 @@ impl Layout {
         self.place_after(gap, BANKS, size, align)
     }
 
-    /// Place of a variable of a stack frame, of which there may be thousands: only a small gap keeps it from the others.
+    /// The place of a variable of a stack frame, of which there may be thousands: only a small gap separates it from the others.
     pub fn place_in_frame(&mut self, size: u64, align: u64) -> Option<u32> {
         self.place_after(FRAME_GAP, 1, size, align)
     }
 
-    /// Place of a variable that no address points to, so that nothing can overrun it: close behind the others.
+    /// The place of a variable that no address points to, so that no overrun can hit it: directly after the others.
     pub fn place_close(&mut self, size: u64, align: u64) -> Option<u32> {
         self.place_after(0, 1, size, align)
     }

@@ -39,7 +39,7 @@ impl Local {
         self.flags.fill([0; 32]);
     }
 
-    /// As if nobody had written there.
+    /// Makes bytes undefined again.
     pub fn undefine(&mut self, lane: usize, address: u64, bytes: u32) {
         let Ok(place) = self.check(lane, address, bytes, true) else { return };
         if bytes == 8 {

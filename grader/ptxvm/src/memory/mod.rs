@@ -5,7 +5,6 @@
 //! amount, up or down, still tells which buffer it was meant for. In the other windows variables lie apart by gaps that
 //! belong to nobody.
 
-mod dense;
 pub mod flat;
 pub mod global;
 pub(crate) mod grid_workspace;
@@ -15,3 +14,4 @@ pub mod in_flight;
 pub(crate) mod lane_memory;
 pub mod layout;
 pub mod local;
+mod slot_table;

@@ -16,7 +16,7 @@ pub(crate) enum UniformSlot {
     Reg64(Reg64),
 }
 
-/// Memory of a function that may be active more than once in a thread, on the call stack.
+/// The stack frame of a function that may have several activations in a thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frame {
     /// Offset and bytes of parameters, results and variables.
@@ -59,7 +59,7 @@ pub(crate) struct Program {
     pub fenced: bool,
     /// Strong accesses with an order or of block scope, by instruction, and reads that pass the L1 cache.
     pub orderings: Vec<(Pc, Ordering)>,
-    /// Looks at memory that other blocks change, so that it may wait for them.
+    /// Whether it reads memory that other blocks change, so that it may wait for them.
     pub polls: bool,
 }
 
@@ -72,7 +72,7 @@ impl Program {
         self.code.get(pc as usize)
     }
 
-    /// From here a thread does nothing but end.
+    /// Whether a thread that is here does nothing but exit.
     pub fn only_ends(&self, mut pc: Pc) -> bool {
         for _ in 0..STEPS_TO_THE_END {
             let Some(instr) = self.code.get(pc as usize) else { return false };

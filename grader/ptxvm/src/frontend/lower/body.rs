@@ -40,7 +40,7 @@ pub(crate) enum VariableLocation {
     Shared(u32),
     DynamicShared,
     Local(u32),
-    /// Offset in the frame of a function that may be active more than once.
+    /// Offset in the frame of a function that may have several activations in a thread.
     Frame(u32),
     KernelParam(u32),
 }
@@ -67,20 +67,20 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     jumps: Vec<(usize, usize, &'a str, usize)>,
     calls: Vec<(usize, &'a str)>,
     orderings: Vec<(usize, Ordering)>,
-    /// Kernels end their lanes where functions go back.
+    /// Whether it is a kernel: where a function returns, a kernel ends its lanes.
     pub is_entry: bool,
-    /// The function's frame, if it may be active more than once.
+    /// The function's frame, if it may have several activations in a thread.
     pub frame: Option<u32>,
-    /// Lists of what pointers may lead to.
+    /// The functions that each list of call targets names.
     pub targets: HashMap<&'a str, Vec<&'f Function<'a>>>,
     pub line: usize,
     place: u32,
-    /// The running instruction only moves a value.
+    /// Whether the current instruction only moves a value, and how.
     pub poison: Option<PoisonTolerance>,
     /// Number of the file that the code comes from, before inlining.
     file: u32,
     guard: Option<Guard>,
-    /// Of the running instruction, until one of its operations has counted.
+    /// The class of the current instruction, until one of its operations has counted.
     class: Option<Class>,
 }
 
@@ -306,7 +306,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         self.emit(Op::Alu(alu));
     }
 
-    /// Adds a branch to a label. After a conditional one lanes may meet again.
+    /// Adds a branch to a label. After a conditional branch lanes may reconverge.
     pub fn emit_branch(&mut self, label: &'a str) {
         self.jumps.push((self.code.len(), self.labels.here(), label, self.line));
         self.emit(Op::Branch { target: 0, join: NO_PC });
@@ -337,7 +337,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         first.is_some_and(|instr| matches!(instr.op, Op::Exit | Op::Ret))
     }
 
-    /// Resolves labels, finds where lanes meet, and drops the joins at which none can.
+    /// Resolves labels, finds the reconvergence points, and drops the joins at which no lanes reconverge.
     fn finish(mut self) -> Result<(Vec<Instr>, Vec<u32>)> {
         (self.class, self.guard) = (None, None);
         self.emit(if self.is_entry { Op::Exit } else { Op::Ret });

@@ -28,7 +28,7 @@ const MAX_LOCAL: u32 = 128 << 10;
 pub(crate) struct Callee {
     pub params: Vec<(u32, u32)>,
     pub results: Vec<(u32, u32)>,
-    /// Its frame, if it may be active more than once in a thread: then the addresses are offsets in the frame.
+    /// Its frame, if it may have several activations in a thread: then the addresses are offsets in the frame.
     pub frame: Option<u32>,
     entry: Option<Pc>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct KernelBuilder<'c, 'f, 'a> {
     pub program: Program,
     uniforms: HashMap<(Uniform, bool), u32>,
     place_ids: HashMap<(SourceLoc, bool), u32>,
-    /// Reads of each 32- and 64-bit register by name, to tell results that nobody uses.
+    /// How often each 32- and 64-bit register is read by name, to recognise unused results.
     pub reads: HashMap<(bool, u32), u32>,
     /// Atomics whose order matters only if their result is used.
     pub order_if_read: Vec<(bool, u32)>,
@@ -47,13 +47,13 @@ pub(crate) struct KernelBuilder<'c, 'f, 'a> {
     callees: HashMap<&'a str, Callee>,
     queue: Vec<&'f Function<'a>>,
     calls: Vec<(usize, &'a str)>,
-    /// Functions that may be active more than once, with the circle of calls that they are in.
+    /// Functions that may have several activations in a thread, with the number of their cycle in the call graph.
     call_cycles: HashMap<&'f str, u32>,
-    /// For each frame its layout and the circle of its function.
+    /// For each frame its layout, and the cycle of its function.
     frames: Vec<(Layout, u32)>,
     /// Holds the address of the running function's frame.
     pub frame_pointer: Reg64,
-    /// Reads what the driver tells a cooperative launch.
+    /// Whether it reads what the driver passes to a cooperative launch.
     pub asks_for_grid: bool,
     /// Reads memory where other blocks have written it, not in its own cache.
     pub reads_past_cache: bool,
@@ -212,13 +212,13 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
         self.checked_local(placed, variable)
     }
 
-    /// A parameter or a result of a function, or what a caller puts there.
+    /// Places a parameter or a result of a function, or what a caller passes for it.
     pub fn place_param(&mut self, variable: &Variable<'a>) -> Result<u32> {
         let placed = self.program.local.place_close(variable.size, variable.align);
         self.checked_local(placed, variable)
     }
 
-    /// A variable of a function that may be active more than once.
+    /// Places a variable of a function that may have several activations in a thread.
     pub fn place_in_frame(&mut self, frame: u32, variable: &Variable<'a>) -> Result<u32> {
         let placed = self.frames[frame as usize].0.place_in_frame(variable.size, variable.align);
         self.checked_frame(frame, placed, variable)
@@ -244,8 +244,8 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
 
     /// Whether a call from a function with one frame to one with the other may lead back.
     pub fn leads_back(&self, caller: u32, callee: u32) -> bool {
-        let circle = |frame: u32| self.frames.get(frame as usize).map(|&(_, circle)| circle);
-        circle(caller) == circle(callee)
+        let cycle = |frame: u32| self.frames.get(frame as usize).map(|&(_, cycle)| cycle);
+        cycle(caller) == cycle(callee)
     }
 
     /// How many registers of 32 bits, of 64 bits and predicates there are.
@@ -254,7 +254,7 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
         [r_count as u32, q_count as u32, p_count as u32]
     }
 
-    /// The function of a frame is lowered; `before` it there were so many registers.
+    /// Completes the frame of a function that is lowered now; `before` it there were so many registers.
     pub fn finish_frame(&mut self, frame: u32, before: [u32; 3]) {
         let after = self.register_counts();
         let layout = &self.frames[frame as usize].0;
@@ -284,8 +284,8 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
         if function.body.is_none() || function.is_entry {
             return Err(LoadError::unsupported(line, super::refuse::function(name)));
         }
-        let frame = self.call_cycles.get(name).map(|&circle| {
-            self.frames.push((Layout::default(), circle));
+        let frame = self.call_cycles.get(name).map(|&cycle| {
+            self.frames.push((Layout::default(), cycle));
             self.program.frames.push(Frame::default());
             self.frames.len() as u32 - 1
         });

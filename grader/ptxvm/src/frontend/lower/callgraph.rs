@@ -149,7 +149,7 @@ fn called<'f, 'a>(context: &Context<'f, 'a>, caller: &Function<'a>) -> Vec<&'f F
     all
 }
 
-/// A function on the way of the search.
+/// A function on the stack of the search.
 struct SearchFrame<'f, 'a> {
     function: &'f str,
     index: u32,
@@ -159,8 +159,8 @@ struct SearchFrame<'f, 'a> {
     next: usize,
 }
 
-/// The functions that may call themselves, directly or through others, each with the number of its circle (Tarjan 1972,
-/// strongly connected components, without recursion of its own).
+/// The functions that may call themselves, directly or through others, each with the number of its cycle (strongly connected
+/// components: Tarjan 1972, without recursion).
 pub(crate) fn call_cycles<'f, 'a>(
     context: &Context<'f, 'a>,
     root: &'f Function<'a>,

@@ -61,13 +61,13 @@ impl Cfg {
     }
 }
 
-/// Whether no lane goes on behind it.
+/// Whether it ends all lanes that execute it.
 fn stops(instr: &Instr) -> bool {
     let stop = matches!(instr.op, Op::Trap | Op::GridTrap | Op::System(System::AssertFail { .. }));
     stop && instr.guard.is_none()
 }
 
-/// Takes away the ways into blocks that go nowhere, and ties those blocks to the exit.
+/// Removes the edges into blocks that end in a trap, and connects those blocks to the exit.
 fn forget_stops(successors: &mut [Vec<usize>], exit: usize) {
     let mut predecessors = vec![Vec::new(); exit + 1];
     for (block, all) in successors.iter().enumerate() {

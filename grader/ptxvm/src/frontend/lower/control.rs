@@ -67,7 +67,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let fence = Ordering {
             acquires: one_way != Some("release"),
             releases: one_way != Some("acquire"),
-            wide: !modifiers.has("cta") && !modifiers.has("cluster"),
+            device_scope: !modifiers.has("cta") && !modifiers.has("cluster"),
         };
         // Nothing reads or writes memory past the caches of a thread here: every proxy is the same one.
         let of_proxies = modifiers.take("proxy");

@@ -22,9 +22,9 @@ const HINTS: [&str; 17] = [
 pub(super) enum Access {
     Load,
     Store,
-    /// `atom`: gives back what was there.
+    /// `atom`, which returns the old value.
     Atomic,
-    /// `red`: gives back nothing.
+    /// `red`, which returns nothing.
     Reduction,
 }
 
@@ -65,8 +65,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    /// How an access orders others, where that is not the usual way. `.cg` and `.cv` count as reads of what others write, for
-    /// blocks poll by them.
+    /// The memory order of an access, if it is not the default. `.cg` and `.cv` count as reads of what other blocks write,
+    /// because blocks poll with them.
     fn note_ordering(&mut self, modifiers: &Modifiers<'a>, access: Access) -> Option<Ordering> {
         let both = modifiers.has("acq_rel") || modifiers.has("sc");
         let (acquires, releases) = (modifiers.has("acquire"), modifiers.has("release"));
@@ -74,12 +74,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let ordering = Ordering {
             acquires: both || acquires || silent,
             releases: both || releases,
-            wide: !modifiers.has("cta") && !modifiers.has("cluster"),
+            device_scope: !modifiers.has("cta") && !modifiers.has("cluster"),
         };
         self.builder.program.fenced |= both || acquires || releases;
         if access == Access::Load && (modifiers.has("cg") || modifiers.has("cv")) {
             self.builder.reads_past_cache = true;
-        } else if silent && ordering.wide && !both {
+        } else if silent && ordering.device_scope && !both {
             return None;
         }
         Some(ordering)
@@ -233,7 +233,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// Adds a load, a quiet one where nothing but a move of its value follows.
+    /// Adds a load; one that propagates poison if its value is only moved.
     pub fn emit_load(&mut self, address: Address, elements: Elements) {
         self.emit(match self.poison {
             None | Some(PoisonTolerance::Unused(_)) => Op::Load(address, elements),

@@ -8,14 +8,14 @@ use std::collections::HashMap;
 
 use crate::frontend::syntax::ast::{AddressBase, Instruction, Line, Operand, Statement};
 
-/// Why a load may find uninitialised local memory.
+/// Why a load may read uninitialised local memory without a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PoisonTolerance {
-    /// It, or a store of the same function, moves a value to another place.
+    /// Its value is only moved to another place, by a store of the same function.
     Copy,
-    /// Some bits of the value change, and it goes back to where it came from.
+    /// Some bits of the value are changed, and it is stored back to its place.
     Update,
-    /// Nobody looks at these parts of the vector, a bit for each.
+    /// These elements of the vector, a bit for each, are not used.
     Unused(u8),
 }
 
@@ -27,7 +27,7 @@ enum RegisterUse {
     Other,
 }
 
-/// The loads and stores of a body that are quiet, by the index of their line.
+/// The loads and stores of a body that tolerate poison, by the index of their line.
 pub(crate) fn tolerant_accesses(lines: &[Line]) -> HashMap<usize, PoisonTolerance> {
     let mut poison = HashMap::new();
     if !lines.iter().any(|line| instruction(line).is_some_and(|one| is_candidate(one))) {

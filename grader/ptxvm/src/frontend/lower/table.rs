@@ -16,7 +16,7 @@ use crate::isa::matrix::Layout;
 use crate::isa::opcodes::{with_instructions, with_lane_operations};
 use crate::isa::ops::video::PrimaryOperation;
 
-/// One way to write an instruction, and what becomes of it.
+/// A row of the table: a way to write an instruction, and how it is lowered.
 pub(super) struct Row {
     pub spelling: Spelling,
     pub lowering: Lowering,
@@ -24,7 +24,7 @@ pub(super) struct Row {
 
 #[derive(Clone, Copy)]
 pub(super) enum Lowering {
-    /// It is this operation.
+    /// The instruction is this lane operation.
     Lanes(LaneOperation),
     By(Function),
 }
@@ -32,7 +32,7 @@ pub(super) enum Lowering {
 /// A function that lowers an instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Function {
-    /// What it counts as, where it is no lane operation.
+    /// The class that it counts as, if it does not become a lane operation.
     pub class: Class,
     pub guard: Guarded,
     pub lower: Lower,
@@ -41,12 +41,12 @@ pub(super) struct Function {
 type Lower =
     for<'a, 'o> fn(&mut Body<'_, '_, '_, 'a>, &mut Modifiers<'a>, &'o [Operand<'a>]) -> Result<()>;
 
-/// How a guard keeps lanes from an instruction.
+/// How a guard excludes lanes from an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guarded {
-    /// It runs for the others.
+    /// The instruction executes for the other lanes.
     Masked,
-    /// A branch leads around it, for it may end the lanes or block them.
+    /// A branch skips the instruction, because it may end lanes or block them.
     Skipped,
 }
 use Guarded::{Masked, Skipped};

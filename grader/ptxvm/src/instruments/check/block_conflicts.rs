@@ -124,7 +124,7 @@ impl Monitor for BlockConflicts<'_> {
     }
 
     #[inline(always)]
-    fn knows(&self, reads: &WordReads) -> bool {
+    fn can_skip(&self, reads: &WordReads) -> bool {
         reads.window != Window::Global || !reads.memory.is_written(reads.address)
     }
 

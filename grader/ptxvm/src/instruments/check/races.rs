@@ -78,7 +78,7 @@ impl Monitor for Races {
         } else if event.window == Window::Global {
             self.global.access(event, &self.clocks, &self.order, log);
         }
-        // What operations on barrier objects order, `phases` tells.
+        // `mbarrier_events` follows what operations on barrier objects order.
         let own = event.operation != OPERATION;
         if own
             && self.order.tracks()
@@ -89,10 +89,10 @@ impl Monitor for Races {
     }
 
     #[inline(always)]
-    fn knows(&self, reads: &WordReads) -> bool {
+    fn can_skip(&self, reads: &WordReads) -> bool {
         match reads.window {
-            Window::Shared => self.shadow.knows_words(reads),
-            // What nobody writes has no races.
+            Window::Shared => self.shadow.are_redundant(reads),
+            // A buffer that nobody writes has no races.
             Window::Global => !reads.memory.is_written(reads.address),
             _ => true,
         }
@@ -135,21 +135,21 @@ impl Monitor for Races {
         self.find_floor(warp);
     }
 
-    fn phases(&mut self, warp: u32, steps: &[MbarrierEvent]) {
+    fn mbarrier_events(&mut self, warp: u32, events: &[MbarrierEvent]) {
         let warp = warp as usize % WARPS;
-        let (mut released, mut met, mut learns) = (false, false, false);
-        for &step in steps {
-            let learnt = self.phases.step(step, warp, &mut self.clocks);
+        let (mut released, mut converged, mut learns) = (false, false, false);
+        for &event in events {
+            let learnt = self.phases.step(event, warp, &mut self.clocks);
             released |= learnt.released;
-            met |= learnt.own >= self.order.met(warp);
-            learns |= matches!(step, MbarrierEvent::Acquire(_));
+            converged |= learnt.own >= self.order.converged_at(warp);
+            learns |= matches!(event, MbarrierEvent::Acquire(_));
         }
-        if released || met {
+        if released || converged {
             // What follows is later than what was released.
             self.tick(warp);
         }
         if learns {
-            self.order.acquire_phase(warp, met, &self.clocks);
+            self.order.acquire_phase(warp, converged, &self.clocks);
         }
         self.shadow.note_partial_sync();
         self.find_floor(warp);
@@ -192,7 +192,12 @@ impl Races {
 
     /// Finds what lies before a warp, of which it or its lanes know more now.
     fn find_floor(&mut self, warp: usize) {
-        self.shadow.raise_floor(warp, &self.clocks[warp], self.order.met(warp), self.warps);
+        self.shadow.raise_floor(
+            warp,
+            &self.clocks[warp],
+            self.order.converged_at(warp),
+            self.warps,
+        );
     }
 
     fn shared_access(&mut self, event: &Event, log: &mut Log) {
@@ -205,7 +210,7 @@ impl Races {
             writes: event.kind != AccessKind::Read,
             valued: event.stored.is_some(),
         };
-        // Bytes do not refer to events.
+        // Cells of bytes do not refer to epochs.
         let number = (event.size >= 4).then(|| self.shadow.number(new));
         let access_id =
             |lane| number.map_or(ShortAccessId::NONE, |number| ShortAccessId::new(number, lane));
@@ -213,7 +218,7 @@ impl Races {
             access_id: access_id(0),
             access: Access { epoch: new, thread: 0 },
             clocks: &self.clocks,
-            met: self.order.met(warp),
+            converged_at: self.order.converged_at(warp),
             own: self.order.own(warp),
             kind: event.kind,
             value: None,
@@ -228,7 +233,7 @@ impl Races {
             let whole = event.size == 4 && !event.strong && left & lanes == lanes;
             current.access_id = access_id(begin);
             let values = stored.map(|values| &values[begin..begin + ROW]);
-            // What comes behind lanes that are seen to one by one must wait for them.
+            // Rows after lanes that are checked one by one must wait for them.
             if !whole
                 || current.own != WarpClock::default()
                 || !are_in_turn(&event.addresses[begin..begin + ROW])

@@ -16,7 +16,7 @@ pub struct Counts {
     pub lane_instructions: u64,
     /// Branch instructions of warps.
     pub branches: u64,
-    /// Those at which some lanes went one way and some the other.
+    /// Branches that some lanes took and some did not.
     pub divergent_branches: u64,
     /// Lanes that came to divergent branches.
     pub divergent_lanes: u64,
@@ -158,7 +158,7 @@ pub struct Counters {
     pub lines: BTreeMap<SourceLoc, Counts>,
     /// Loads, stores and branches one by one, with their lines: a line may have several, and only one of them be slow.
     pub sites: BTreeMap<InstructionSite, (SourceLoc, Counts)>,
-    /// A loop or a recursion did not end, and blocks behind it did not run.
+    /// Whether a loop or a recursion did not end, so that later blocks did not run.
     pub endless: bool,
 }
 

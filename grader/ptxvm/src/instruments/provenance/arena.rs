@@ -33,7 +33,7 @@ pub enum Node {
     Neg(NodeId),
     /// A function of one or two values.
     Function(&'static str, [NodeId; 2], LocationId),
-    /// Something that is not followed any further; the number tells such values apart.
+    /// A value that is not followed any further; the number tells such values apart.
     Opaque(u32, LocationId),
     /// Two words in one register of 64 bits, the low one first.
     Pair(NodeId, NodeId),

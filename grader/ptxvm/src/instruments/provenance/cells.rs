@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::instruments::provenance::arena::{LocationId, NodeId};
 
-/// Who wrote a place.
+/// The thread and the source line that wrote a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteOrigin {
     pub place: LocationId,
@@ -40,7 +40,7 @@ pub enum LoadedValue {
     Whole(NodeId),
     /// Two values of 4 bytes, the lower address first.
     Halves(NodeId, NodeId),
-    /// Part of something, or of several things.
+    /// A part of a value, or parts of several values.
     Mixed,
 }
 
@@ -82,7 +82,7 @@ impl Cells {
         }
     }
 
-    /// False if this leaves a part of an expression behind.
+    /// Stores a value. False if this overwrites only a part of an expression.
     pub fn store(&mut self, address: u64, bytes: u32, node: NodeId, by: WriteOrigin) -> bool {
         let (key, offset) = split(address);
         let bytes = bytes as u8;

@@ -423,7 +423,7 @@ impl Provenance {
         }
     }
 
-    /// What lies in global memory before anybody writes it.
+    /// The expression of a place in global memory that no kernel has written.
     fn untouched(&mut self, event: &Event, address: u64, bytes: u32, place: LocationId) -> NodeId {
         let Some((buffer, offset)) = event.memory.locate(address) else { return NodeId::NONE };
         let Some(&number) = self.tensors.get(&buffer) else {
@@ -523,7 +523,7 @@ impl Provenance {
         }
     }
 
-    /// Lanes take their turn, as they did.
+    /// Follows the lanes of an atomic one after another, in the order in which they were executed.
     fn updated(&mut self, event: &Event, atom: &Atom) {
         let place = self.place(event.pc);
         let bytes = atom.ty.bytes();

@@ -150,7 +150,7 @@ impl Provenance {
         !self.lost && !self.arena.is_full() && self.steps <= self.max_steps
     }
 
-    /// Other values of the same tensors might have taken other ways: a branch, a select, an address depends on them.
+    /// Whether other values of the same tensors might have taken other paths: a branch, a select or an address depends on them.
     pub fn depends_on_values(&self) -> bool {
         self.depends
     }

@@ -48,7 +48,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             }
         }
         let info = AccessInfo::plain(pc, AccessKind::Read, bytes);
-        // Lanes that read only a part of their bytes are told apart, so that nobody sees more than they read.
+        // Lanes that read only a part of their bytes are reported by size, so that the checks see exactly what they read.
         let mut left = reading;
         while left != 0 {
             let size = read[left.trailing_zeros() as usize];
@@ -90,7 +90,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     /// Whether `read` bytes at an address are defined; a fault if they cannot be read. The address must be a multiple of `align`.
     fn source(&self, lane: usize, address: u64, align: u32, read: u32) -> Result<bool, Fault> {
         let memory = &self.env.memory;
-        // What lies outside is told before what lies askew, as everywhere.
+        // Out of bounds is reported before misaligned, as everywhere.
         let mut places = Vec::with_capacity(read as usize);
         for byte in 0..u64::from(read) {
             places.push(memory.check(lane, address.wrapping_add(byte), 1, false)?);
@@ -164,7 +164,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let memory = &self.env.memory;
         (start..read.min(start + 4)).fold(0, |word, byte| {
             let place = memory.check(lane, from.wrapping_add(byte.into()), 1, false);
-            // It may have been freed in the meantime: a race, which is told.
+            // It may have been freed in the meantime, which is reported as a race.
             let value = place.map_or(0xFF, |place| memory.get(lane, place, 1).0 as u32);
             word | value << (8 * (byte - start))
         })

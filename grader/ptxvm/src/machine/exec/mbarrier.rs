@@ -101,7 +101,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             self.mirror(lane, address);
         }
         if !steps.0.is_empty() {
-            self.state.monitor.phases(self.warp.index, &steps.0);
+            self.state.monitor.mbarrier_events(self.warp.index, &steps.0);
         }
         waits
     }

@@ -178,11 +178,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let regular = match address.base {
             Base::Reg64(base) => {
                 let offset = (address.offset as u64).wrapping_sub(start);
-                (env.simd.wide)(registers.q(base), offset, mask, &mut words)
+                (env.simd.word_indices_64)(registers.q(base), offset, mask, &mut words)
             }
-            Base::Reg32(base) if window == Window::Shared => {
-                (env.simd.narrow)(registers.r(base), address.offset as u32, mask, &mut words)
-            }
+            Base::Reg32(base) if window == Window::Shared => (env.simd.word_indices_32)(
+                registers.r(base),
+                address.offset as u32,
+                mask,
+                &mut words,
+            ),
             Base::Reg32(_) => false,
         };
         if !regular {
@@ -210,17 +213,21 @@ impl<M: Monitor> Machine<'_, '_, M> {
             address: first,
             memory: env.memory,
         };
-        if self.state.monitor.knows(&reads) {
-            (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
+        if self.state.monitor.can_skip(&reads) {
+            (env.simd.blend)(self.warp.registers.r_mut(d), &values, mask);
             return Some(());
         }
         let addresses =
             words.index.0.map(|word| (u64::from(word) << 2).wrapping_add(start - outer));
-        (env.simd.put)(self.warp.registers.r_mut(d), &values, mask);
+        (env.simd.blend)(self.warp.registers.r_mut(d), &values, mask);
         let info = AccessInfo {
             strong: address.strong,
             one_buffer: true,
-            representative_lanes: if mask == u32::MAX { (env.simd.distinct)(&words) } else { mask },
+            representative_lanes: if mask == u32::MAX {
+                (env.simd.representative_lanes)(&words)
+            } else {
+                mask
+            },
             ..AccessInfo::plain(pc, AccessKind::Read, 4)
         };
         self.accessed(info, window, mask, &addresses, LaneFaults::default());
@@ -323,14 +330,14 @@ impl<M: Monitor> Machine<'_, '_, M> {
             && !self.state.shared.in_flight_words().is_empty()
             && !info.ends_copy
         {
-            // What is on its way is not there yet: that says more than that nobody wrote it.
+            // A pending copy explains more than that the place was never written.
             faults.undefined &= !self.in_flight(info, mask & !faults.refused(), addresses);
         }
         if info.operation != mbarrier::OPERATION && !self.state.mbarriers.is_empty() {
             if window == Window::Shared {
                 self.touch_objects(info, mask & !faults.refused(), addresses);
             }
-            // A look at global memory may find what another block wrote.
+            // A read of global memory may find what another block wrote.
             let changes = match window {
                 Window::Shared => info.kind != AccessKind::Read,
                 Window::Global => info.kind != AccessKind::Read || info.strong,

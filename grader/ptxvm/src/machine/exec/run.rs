@@ -63,7 +63,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     continue;
                 }
                 &Op::Branch { target, join } => {
-                    // Only branches can make a program endless, so only here somebody looks at the clock.
+                    // Only branches can make a program endless, so only they check the budget.
                     if self.warp.executed >= env.budget {
                         return YieldReason::Endless;
                     }

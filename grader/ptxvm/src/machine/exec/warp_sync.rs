@@ -190,7 +190,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let mut others = self.warp.others.iter();
         let at_members =
             others.position(|subwarp| matches!(subwarp.state, SubwarpState::AtMembers(_)));
-        // Parts that wait where branches meet wait for one that waits elsewhere, so there is one.
+        // Subwarps that wait at reconvergence points wait for one that waits elsewhere, so there is one.
         at_members.or_else(|| self.warp.others.iter().position(at_barrier)).unwrap_or(0)
     }
 }

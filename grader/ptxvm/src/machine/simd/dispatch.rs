@@ -19,11 +19,11 @@ use crate::machine::simd::shadow_words::{ROW, ShadowWord, ShortAccessId};
 pub(crate) struct Simd {
     /// Runs arithmetic from an index on, with a mask of lanes.
     pub run: fn(&[Instr], usize, &mut Registers, u32) -> ArithmeticRun,
-    pub wide: fn(&[u64; 32], u64, u32, &mut LaneIndices) -> bool,
-    pub narrow: fn(&[u32; 32], u32, u32, &mut LaneIndices) -> bool,
+    pub word_indices_64: fn(&[u64; 32], u64, u32, &mut LaneIndices) -> bool,
+    pub word_indices_32: fn(&[u32; 32], u32, u32, &mut LaneIndices) -> bool,
     pub gather: fn(&[u32], &LaneIndices, &mut [u32; 32]) -> bool,
-    pub distinct: fn(&LaneIndices) -> u32,
-    pub put: fn(&mut [u32; 32], &[u32; 32], u32),
+    pub representative_lanes: fn(&LaneIndices) -> u32,
+    pub blend: fn(&mut [u32; 32], &[u32; 32], u32),
     pub all_read: fn(&[ShadowWord], u32, u32) -> bool,
     pub note_reads: fn(&mut [ShadowWord; ROW], u32, ShortAccessId) -> bool,
     pub note_writes: fn(&mut [ShadowWord; ROW], u32, ShortAccessId) -> bool,
@@ -37,11 +37,11 @@ macro_rules! checked {
         // for.
         Simd {
             run: |code, start, registers, mask| unsafe { arith::$set::run(code, start, registers, mask) },
-            wide: |base, offset, mask, words| unsafe { lane_indices::$set::wide(base, offset, mask, words) },
-            narrow: |base, offset, mask, words| unsafe { lane_indices::$set::narrow(base, offset, mask, words) },
+            word_indices_64: |base, offset, mask, words| unsafe { lane_indices::$set::word_indices_64(base, offset, mask, words) },
+            word_indices_32: |base, offset, mask, words| unsafe { lane_indices::$set::word_indices_32(base, offset, mask, words) },
             gather: |memory, words, values| unsafe { lane_indices::$set::gather(memory, words, values) },
-            distinct: |words| unsafe { lane_indices::$set::distinct(words) },
-            put: |old, values, mask| unsafe { lane_indices::$set::put(old, values, mask) },
+            representative_lanes: |words| unsafe { lane_indices::$set::representative_lanes(words) },
+            blend: |old, values, mask| unsafe { lane_indices::$set::blend(old, values, mask) },
             all_read: |entries, floor, since| unsafe { shadow_words::$set::all_read(entries, floor, since) },
             note_reads: |row, floor, access_id| unsafe { shadow_words::$set::note_reads(row, floor, access_id) },
             note_writes: |row, floor, access_id| unsafe { shadow_words::$set::note_writes(row, floor, access_id) },
@@ -51,11 +51,11 @@ macro_rules! checked {
 
 static BASELINE: Simd = Simd {
     run: arith::baseline::run,
-    wide: lane_indices::baseline::wide,
-    narrow: lane_indices::baseline::narrow,
+    word_indices_64: lane_indices::baseline::word_indices_64,
+    word_indices_32: lane_indices::baseline::word_indices_32,
     gather: lane_indices::baseline::gather,
-    distinct: lane_indices::baseline::distinct,
-    put: lane_indices::baseline::put,
+    representative_lanes: lane_indices::baseline::representative_lanes,
+    blend: lane_indices::baseline::blend,
     all_read: shadow_words::baseline::all_read,
     note_reads: shadow_words::baseline::note_reads,
     note_writes: shadow_words::baseline::note_writes,
@@ -205,11 +205,21 @@ mod tests {
             let mut results = sets().map(|set| {
                 let (mut words, mut same, mut values) =
                     (LaneIndices::new(), LaneIndices::new(), [0; 32]);
-                let regular = (set.narrow)(&base, 20, mask, &mut words);
-                assert_eq!((set.wide)(&wide, 0u64.wrapping_sub(FAR), mask, &mut same), regular);
+                let regular = (set.word_indices_32)(&base, 20, mask, &mut words);
+                assert_eq!(
+                    (set.word_indices_64)(&wide, 0u64.wrapping_sub(FAR), mask, &mut same),
+                    regular
+                );
                 assert_eq!(words.index, same.index);
                 let gathered = (set.gather)(&memory, &words, &mut values);
-                (regular, words.index, words.span(), (set.distinct)(&words), gathered, values)
+                (
+                    regular,
+                    words.index,
+                    words.span(),
+                    (set.representative_lanes)(&words),
+                    gathered,
+                    values,
+                )
             });
             let baseline = results.next().unwrap();
             assert!(results.all(|result| result == baseline));
@@ -227,7 +237,7 @@ mod tests {
         let index = LaneArray(std::array::from_fn(|lane| lane as u32 / 16));
         let words = LaneIndices { index, first: 0, reach: 1 };
         for set in sets() {
-            assert_eq!((set.distinct)(&words), 0b11 << 16 | 0b11);
+            assert_eq!((set.representative_lanes)(&words), 0b11 << 16 | 0b11);
         }
     }
 }

@@ -15,7 +15,7 @@ macro_rules! define_words {
 
             with_features!{ $features
                 /// The words at `base + offset`; false if one is not aligned or too far up.
-                pub(crate) fn wide(base: &[u64; 32], offset: u64, mask: u32, words: &mut LaneIndices) -> bool {
+                pub(crate) fn word_indices_64(base: &[u64; 32], offset: u64, mask: u32, words: &mut LaneIndices) -> bool {
                     let first = base[mask.trailing_zeros() as usize % 32].wrapping_add(offset);
                     let mut bits = 0;
                     if mask == u32::MAX {
@@ -40,7 +40,7 @@ macro_rules! define_words {
 
             with_features!{ $features
                 /// The same with addresses of 32 bits, which wrap.
-                pub(crate) fn narrow(base: &[u32; 32], offset: u32, mask: u32, words: &mut LaneIndices) -> bool {
+                pub(crate) fn word_indices_32(base: &[u32; 32], offset: u32, mask: u32, words: &mut LaneIndices) -> bool {
                     let first = base[mask.trailing_zeros() as usize % 32].wrapping_add(offset);
                     let mut bits = 0;
                     if mask == u32::MAX {
@@ -75,7 +75,7 @@ macro_rules! define_words {
 
             with_features!{ $features
                 /// The lanes but those that have the same place as the two before them.
-                pub(crate) fn distinct(words: &LaneIndices) -> u32 {
+                pub(crate) fn representative_lanes(words: &LaneIndices) -> u32 {
                     let LaneArray(at) = &words.index;
                     let mut bits = LaneArray([0; 32]);
                     for lane in 2..32 {
@@ -123,7 +123,7 @@ macro_rules! define_words {
 
             with_features!{ $features
                 /// Replaces the lanes of a mask.
-                pub(crate) fn put(old: &mut [u32; 32], values: &[u32; 32], mask: u32) {
+                pub(crate) fn blend(old: &mut [u32; 32], values: &[u32; 32], mask: u32) {
                     if mask == u32::MAX {
                         *old = *values;
                     } else {

@@ -91,7 +91,7 @@ impl CallStack {
     /// Brings the kept registers back.
     pub fn restore_registers(&mut self, mask: u32, frame: &Frame, registers: &mut Registers) {
         for index in frame.p.clone().rev() {
-            // Lanes that meet here may have called one after the other.
+            // Lanes that reconverge here may have called one after the other.
             let row = self.back(mask);
             let kept = lanes(mask).fold(0, |kept, lane| kept | row[lane] & 1 << lane);
             let old = &mut registers.p[index as usize];

@@ -154,7 +154,7 @@ impl GlobalRaces {
             }
         });
         if !fit {
-            // More than can be told apart: what comes is compared with what comes later only.
+            // More epochs than can be told apart: later accesses are compared with each other only.
             self.forget();
         }
         self.count();
@@ -179,7 +179,7 @@ impl GlobalRaces {
             self.compact_epochs(None);
         }
         let may_forget = self.blocks == BlockExecution::Sequential && !event.program.fenced;
-        // Pages that are all opened again at once were put aside in vain.
+        // If all pages are soon opened again, packing them was in vain.
         let is_often = std::mem::take(&mut self.accesses) < self.pages.len() / 4;
         // Where other host threads never share the blocks, all may be forgotten: what comes is compared with what comes later only.
         let in_order = self.blocks == BlockExecution::Interleaved || self.blocks() == 1;
@@ -375,7 +375,7 @@ impl GlobalRaces {
         let size = u64::from(unit);
         let first = event.done.trailing_zeros() as usize % 32;
         let Some((_, offset)) = event.memory.locate(event.addresses[first]) else { return left };
-        // The lane that would have the first unit of a row, if all lanes were in turn; the next row begins after 16 more.
+        // The lane that would have the first unit of a row, if all lanes were in order; the next row begins 16 lanes later.
         let begins = (first as u64).wrapping_sub(offset as u64 / size) as usize % ROW;
         for begin in [begins, begins + ROW] {
             let start = event.addresses[begin];
@@ -414,9 +414,10 @@ impl GlobalRaces {
                 let (by, warp) = (usize::from(old_epoch.warp), usize::from(current.warp));
                 let seen = prior.clocks[warp % prior.clocks.len()][by % prior.clocks.len()];
                 if old_epoch.block != current.block {
-                    !prior.order.knows_lanes(current.warp, old_epoch)
+                    !prior.order.lanes_happened_before(current.warp, old_epoch)
                 } else if by == warp {
-                    old_epoch.clock >= prior.order.met(warp) && old.lane() != access_id.lane()
+                    old_epoch.clock >= prior.order.converged_at(warp)
+                        && old.lane() != access_id.lane()
                 } else {
                     old_epoch.clock > seen
                 }
@@ -499,22 +500,24 @@ fn visit(
         let access = epochs.access(access_id)?;
         let old = access.epoch;
         if old.block != new.block {
-            return (!order.knows(new.warp, &access)).then_some(access);
+            return (!order.happened_before(new.warp, &access)).then_some(access);
         }
         let (by, warp) = (usize::from(old.warp), usize::from(new.warp));
         let seen = clocks[warp % clocks.len()][by % clocks.len()];
         let early = if by == warp {
-            old.clock >= order.met(warp) && !order.own(warp).covers(old.clock, access.thread % 32)
+            old.clock >= order.converged_at(warp)
+                && !order.own(warp).covers(old.clock, access.thread % 32)
         } else {
             old.clock > seen
         };
         (access.thread != thread && early).then_some(access)
     };
     // Strong accesses of block scope are no such to other blocks.
-    let near = |event: &epochs::Epoch| program.ordering(event.pc).is_some_and(|o| !o.wide);
+    let is_block_scope =
+        |event: &epochs::Epoch| program.ordering(event.pc).is_some_and(|o| !o.device_scope);
     let both_strong = |old: &epochs::Epoch| {
         let strong = old.strong && new.strong;
-        strong && (old.block == new.block || !near(old) && !near(&new))
+        strong && (old.block == new.block || !is_block_scope(old) && !is_block_scope(&new))
     };
     let conflict = |access_id| unordered(access_id).filter(|old| !both_strong(&old.epoch));
     let written = page.writers.get(at);

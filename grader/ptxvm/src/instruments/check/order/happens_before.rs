@@ -76,7 +76,7 @@ impl FenceClocks {
     }
 
     /// The lanes have converged: all take the join of their clocks.
-    fn meet(&mut self) {
+    fn converge(&mut self) {
         if self.0.len() > 1 {
             self.set(u32::MAX, self.all());
         } else if let Some((lanes, _)) = self.0.first_mut() {
@@ -91,8 +91,8 @@ struct WarpOrder {
     /// What it knows of other warps, those of its own block included.
     clock: VectorClock,
     /// The clocks of its last fences: of device scope, and of any scope.
-    wide: FenceClocks,
-    near: FenceClocks,
+    device_scope: FenceClocks,
+    block_scope: FenceClocks,
     /// What it will know after the next fence, from relaxed reads: of all blocks, and of its own.
     relaxed: [VectorClock; 2],
     /// The last word that it polled, its version, and whether the read was an acquire.
@@ -113,23 +113,23 @@ impl WarpOrder {
     }
 
     /// Acquires what was released to all blocks, and to its own. True if the warp has learnt something.
-    fn learn(&mut self, [wide, near]: [Option<&VectorClock>; 2]) -> bool {
-        if let Some(wide) = wide {
-            self.wide.learn(wide);
+    fn learn(&mut self, [device_scope, block_scope]: [Option<&VectorClock>; 2]) -> bool {
+        if let Some(device_scope) = device_scope {
+            self.device_scope.learn(device_scope);
         }
         let mut news = false;
-        for known in near.into_iter().chain(wide) {
-            self.near.learn(known);
+        for known in block_scope.into_iter().chain(device_scope) {
+            self.block_scope.learn(known);
             news |= self.clock.join(known);
         }
         news
     }
 
     /// Executes a fence, after which earlier relaxed reads acquire. True if the warp has learnt something.
-    fn settle(&mut self, wide: bool) -> bool {
+    fn settle(&mut self, device_scope: bool) -> bool {
         let [of_all, of_block] = std::mem::take(&mut self.relaxed);
-        let news = self.learn([Some(&of_all).filter(|_| wide), Some(&of_block)]);
-        if !wide {
+        let news = self.learn([Some(&of_all).filter(|_| device_scope), Some(&of_block)]);
+        if !device_scope {
             self.relaxed[0] = of_all;
         }
         news
@@ -145,7 +145,7 @@ pub(crate) struct HappensBefore {
     block: u32,
     warps: Vec<WarpOrder>,
     /// The clock of each warp when its lanes last converged: what it did before happened before all of them.
-    met: [u32; WARPS],
+    converged_at: [u32; WARPS],
     /// What the lanes of each warp have released to each other since then.
     own: [WarpClock; WARPS],
     shared: SyncVariables,
@@ -159,7 +159,7 @@ impl HappensBefore {
             levels,
             block: 0,
             warps: Vec::new(),
-            met: [0; WARPS],
+            converged_at: [0; WARPS],
             own: [WarpClock::default(); WARPS],
             shared: SyncVariables::default(),
         }
@@ -169,9 +169,15 @@ impl HappensBefore {
     pub(crate) fn bytes(&self) -> usize {
         let mut counted = CountedNodes::default();
         let warps = self.warps.iter().map(|warp| {
-            let WarpOrder { clock, wide, near, relaxed: [of_all, of_block], polled: _ } = warp;
+            let WarpOrder {
+                clock,
+                device_scope,
+                block_scope,
+                relaxed: [of_all, of_block],
+                polled: _,
+            } = warp;
             let known = [clock, of_all, of_block].map(|clock| clock.bytes(&mut counted));
-            let fenced = [wide, near].map(|fenced| fenced.bytes(&mut counted));
+            let fenced = [device_scope, block_scope].map(|fenced| fenced.bytes(&mut counted));
             size_of::<WarpOrder>() + known.iter().chain(&fenced).sum::<usize>()
         });
         let warps: usize = warps.sum();
@@ -186,8 +192,8 @@ impl HappensBefore {
 
     /// The clock of a warp when its lanes last converged.
     #[inline(always)]
-    pub(crate) fn met(&self, warp: usize) -> u32 {
-        self.met[warp % WARPS]
+    pub(crate) fn converged_at(&self, warp: usize) -> u32 {
+        self.converged_at[warp % WARPS]
     }
 
     /// What lanes of a warp have released to others of it: a lock that passes from lane to lane, for example.
@@ -198,7 +204,7 @@ impl HappensBefore {
 
     /// Prepares for a block, whose warps have these clocks.
     pub(crate) fn begin(&mut self, block: u32, warps: usize, clocks: &Clocks) {
-        self.met = std::array::from_fn(|warp| clocks[warp][warp]);
+        self.converged_at = std::array::from_fn(|warp| clocks[warp][warp]);
         if !self.tracks {
             return;
         }
@@ -214,7 +220,7 @@ impl HappensBefore {
         let seen = |other: usize| {
             let clock = clocks[warp][other];
             if other == warp {
-                WarpClock { all: self.met[warp] - 1, lanes, upto: clock }
+                WarpClock { all: self.converged_at[warp] - 1, lanes, upto: clock }
             } else {
                 WarpClock { all: clock, ..WarpClock::default() }
             }
@@ -230,15 +236,15 @@ impl HappensBefore {
         if warp >= self.warps.len() {
             return;
         }
-        if fence.acquires && self.warps[warp].settle(fence.wide) {
+        if fence.acquires && self.warps[warp].settle(fence.device_scope) {
             self.learn_own(warp, clocks);
         }
         if fence.releases {
             let clock = self.clock_of(warp, lanes, clocks);
-            if fence.wide {
-                self.warps[warp].wide.set(lanes, clock.clone());
+            if fence.device_scope {
+                self.warps[warp].device_scope.set(lanes, clock.clone());
             }
-            self.warps[warp].near.set(lanes, clock);
+            self.warps[warp].block_scope.set(lanes, clock);
         }
     }
 
@@ -256,13 +262,16 @@ impl HappensBefore {
             return (false, false);
         }
         let own = event.program.ordering(event.pc);
-        let usual = Ordering { acquires: true, releases: false, wide: true };
+        let usual = Ordering { acquires: true, releases: false, device_scope: true };
         let ordering = own.unwrap_or(usual);
-        let here =
-            SyncAccess { block: self.block, warp: warp as u8, wide: ordering.wide && !shared };
+        let here = SyncAccess {
+            block: self.block,
+            warp: warp as u8,
+            device_scope: ordering.device_scope && !shared,
+        };
         let released = ordering.releases.then(|| self.clock_of(warp, event.done, clocks));
         let update = event.kind == AccessKind::Atomic;
-        // The sum of `red` goes to nobody.
+        // `red` returns nothing, so it does not acquire.
         let instr = event.program.code.get(event.pc as usize).map(|instr| &instr.op);
         let blind =
             matches!(instr, Some(Op::Atom(atom)) if atom.dst == crate::isa::names::Slot::Sink);
@@ -309,15 +318,20 @@ impl HappensBefore {
                 if reads && let Some(word) = words.get(number) {
                     news |= state.read(word, here, ordering.acquires);
                 }
-                let (wide, near) = match &released {
-                    Some(all) => (ordering.wide.then_some(all), Some(all)),
-                    None => (state.wide.get(lane), state.near.get(lane)),
+                let (device_scope, block_scope) = match &released {
+                    Some(all) => (ordering.device_scope.then_some(all), Some(all)),
+                    None => (state.device_scope.get(lane), state.block_scope.get(lane)),
                 };
                 if event.strong && own_size {
                     words.note_strong(number);
                 }
-                if own_size && (wide.is_some() || near.is_some()) {
-                    words.entry(number).write(here, update, [wide, near], &mut union);
+                if own_size && (device_scope.is_some() || block_scope.is_some()) {
+                    words.entry(number).write(
+                        here,
+                        update,
+                        [device_scope, block_scope],
+                        &mut union,
+                    );
                 } else if !own_size && event.size < 4 {
                     // What others wrote to the rest of the word stays.
                 } else if let Some(word) = words.get_mut(number) {
@@ -326,7 +340,7 @@ impl HappensBefore {
             }
         }
         if ordering.acquires && own.is_some() && event.strong {
-            news |= self.warps[warp].settle(ordering.wide);
+            news |= self.warps[warp].settle(ordering.device_scope);
         }
         if news {
             self.learn_own(warp, clocks);
@@ -356,19 +370,22 @@ impl HappensBefore {
 
     /// A warp has seen the end of a phase of a barrier object, and its lanes have converged if they are among those that arrived.
     /// It is assumed to learn all that its block knows of other blocks.
-    pub(crate) fn acquire_phase(&mut self, warp: usize, met: bool, clocks: &Clocks) {
-        if met {
-            self.met[warp] = clocks[warp][warp];
+    pub(crate) fn acquire_phase(&mut self, warp: usize, converged: bool, clocks: &Clocks) {
+        if converged {
+            self.converged_at[warp] = clocks[warp][warp];
         }
-        let [mut clock, mut wide, mut near] = [(); 3].map(|()| VectorClock::default());
+        let [mut clock, mut device_scope, mut block_scope] =
+            [(); 3].map(|()| VectorClock::default());
         for other in &self.warps {
             clock.join(&other.clock);
-            wide.join(&other.wide.all());
-            near.join(&other.near.all());
+            device_scope.join(&other.device_scope.all());
+            block_scope.join(&other.block_scope.all());
         }
         if let Some(warp) = self.warps.get_mut(warp) {
             warp.clock.join(&clock);
-            for (fenced, all) in [(&mut warp.wide, &wide), (&mut warp.near, &near)] {
+            for (fenced, all) in
+                [(&mut warp.device_scope, &device_scope), (&mut warp.block_scope, &block_scope)]
+            {
                 if !all.is_empty() {
                     fenced.learn(all);
                 }
@@ -379,19 +396,20 @@ impl HappensBefore {
     /// Warps have passed a barrier, and their clocks have advanced.
     pub(crate) fn barrier(&mut self, members: u32, clocks: &Clocks) {
         for warp in lanes(members) {
-            self.met[warp] = clocks[warp][warp];
+            self.converged_at[warp] = clocks[warp][warp];
         }
         if !self.tracks {
             return;
         }
-        let [mut clock, mut wide, mut near] = [(); 3].map(|()| VectorClock::default());
+        let [mut clock, mut device_scope, mut block_scope] =
+            [(); 3].map(|()| VectorClock::default());
         let mut relaxed = [VectorClock::default(), VectorClock::default()];
         let members = || lanes(members).filter(|&warp| warp < self.warps.len());
         for warp in members() {
             let warp = &self.warps[warp];
             clock.join(&warp.clock);
-            wide.join(&warp.wide.all());
-            near.join(&warp.near.all());
+            device_scope.join(&warp.device_scope.all());
+            block_scope.join(&warp.block_scope.all());
             for (all, own) in relaxed.iter_mut().zip(&warp.relaxed) {
                 all.join(own);
             }
@@ -401,7 +419,9 @@ impl HappensBefore {
             let warp = &mut self.warps[index];
             warp.clock = clock.clone();
             warp.relaxed.clone_from(&relaxed);
-            for (fenced, all) in [(&mut warp.wide, &wide), (&mut warp.near, &near)] {
+            for (fenced, all) in
+                [(&mut warp.device_scope, &device_scope), (&mut warp.block_scope, &block_scope)]
+            {
                 fenced.0.clear();
                 if !all.is_empty() {
                     fenced.set(u32::MAX, all.clone());
@@ -412,16 +432,16 @@ impl HappensBefore {
 
     /// The lanes of a warp have converged, and its clock has advanced.
     pub(crate) fn warp_barrier(&mut self, warp: usize, clocks: &Clocks) {
-        self.met[warp] = clocks[warp][warp];
+        self.converged_at[warp] = clocks[warp][warp];
         if let Some(state) = self.warps.get_mut(warp) {
-            state.wide.meet();
-            state.near.meet();
+            state.device_scope.converge();
+            state.block_scope.converge();
         }
     }
 
     /// Whether what a thread of another block did happened before what this warp does now.
     #[inline(always)]
-    pub(crate) fn knows(&self, warp: u8, old: &Access) -> bool {
+    pub(crate) fn happened_before(&self, warp: u8, old: &Access) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
         if warp.clock.is_empty() {
             return false;
@@ -430,7 +450,7 @@ impl HappensBefore {
     }
 
     /// The same for what all lanes of a warp did.
-    pub(crate) fn knows_lanes(&self, warp: u8, old: epochs::Epoch) -> bool {
+    pub(crate) fn lanes_happened_before(&self, warp: u8, old: epochs::Epoch) -> bool {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
         let seen = warp.clock.warp(old.block, old.warp);
         (0..32).all(|lane| seen.covers(old.clock, lane))
@@ -442,7 +462,7 @@ impl HappensBefore {
         word.is_many()
             || word.readers().iter().any(|reader| {
                 let same_block = reader.epoch.block == self.block;
-                same_block || self.knows(warp, reader)
+                same_block || self.happened_before(warp, reader)
             })
     }
 }

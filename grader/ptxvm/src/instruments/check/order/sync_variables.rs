@@ -39,14 +39,14 @@ pub(crate) struct SyncAccess {
     pub block: u32,
     pub warp: u8,
     /// Whether its scope includes other blocks.
-    pub wide: bool,
+    pub device_scope: bool,
 }
 
 /// One synchronisation variable: what its value releases to readers.
 #[derive(Debug, Default)]
 pub(crate) struct SyncVariable {
     /// Released to all blocks.
-    wide: VectorClock,
+    device_scope: VectorClock,
     rest: Option<Box<ColdState>>,
     /// Grows with every write.
     version: u32,
@@ -61,7 +61,7 @@ pub(crate) struct SyncVariable {
 #[derive(Debug, Default)]
 struct ColdState {
     /// Released to the threads of one block only.
-    near: Vec<(u32, VectorClock)>,
+    block_scope: Vec<(u32, VectorClock)>,
     /// Its readers since the last write, one for each warp.
     readers: Vec<Access>,
 }
@@ -72,46 +72,52 @@ impl SyncVariable {
         &mut self,
         here: SyncAccess,
         update: bool,
-        [wide, near]: [Option<&VectorClock>; 2],
+        [device_scope, block_scope]: [Option<&VectorClock>; 2],
         last: &mut JoinCache,
     ) {
         // A store hides what others released before. The storing thread's own release goes on (PTX ISA 8.8).
         let by = (self.last_block, self.last_warp);
         let hides = !update && !self.many && by != (here.block, here.warp);
         if hides {
-            self.wide = VectorClock::default();
+            self.device_scope = VectorClock::default();
         }
         if let Some(rest) = &mut self.rest {
             rest.readers.clear();
             if hides {
-                rest.near.clear();
+                rest.block_scope.clear();
             }
         }
-        if let Some(wide) = wide.filter(|_| here.wide) {
-            last.join(&mut self.wide, wide);
-        } else if let Some(near) = near {
-            self.release_near(here.block, near);
+        if let Some(device_scope) = device_scope.filter(|_| here.device_scope) {
+            last.join(&mut self.device_scope, device_scope);
+        } else if let Some(block_scope) = block_scope {
+            self.release_to_block(here.block, block_scope);
         }
         (self.last_block, self.last_warp) = (here.block, here.warp);
         self.version = self.version.wrapping_add(1);
     }
 
-    fn release_near(&mut self, block: u32, clock: &VectorClock) {
-        let near = &mut self.rest.get_or_insert_default().near;
-        match near.iter_mut().find(|(of, _)| *of == block) {
+    fn release_to_block(&mut self, block: u32, clock: &VectorClock) {
+        let block_scope = &mut self.rest.get_or_insert_default().block_scope;
+        match block_scope.iter_mut().find(|(of, _)| *of == block) {
             Some((_, known)) => {
                 known.join(clock);
             }
-            None => push(near, (block, clock.clone())),
+            None => push(block_scope, (block, clock.clone())),
         }
     }
 
     /// What a reader acquires: what was released to all blocks, and what to its own.
     pub fn read(&self, here: SyncAccess) -> [Option<&VectorClock>; 2] {
-        let near = self.rest.iter().flat_map(|rest| &rest.near);
-        let near = near.filter(|(block, _)| *block == here.block).map(|(_, near)| near).next();
-        let reaches = here.wide || self.last_block == here.block;
-        [Some(&self.wide).filter(|wide| reaches && !wide.is_empty()), near]
+        let block_scope = self.rest.iter().flat_map(|rest| &rest.block_scope);
+        let block_scope = block_scope
+            .filter(|(block, _)| *block == here.block)
+            .map(|(_, block_scope)| block_scope)
+            .next();
+        let reaches = here.device_scope || self.last_block == here.block;
+        [
+            Some(&self.device_scope).filter(|device_scope| reaches && !device_scope.is_empty()),
+            block_scope,
+        ]
     }
 
     pub fn version(&self) -> u32 {
@@ -142,21 +148,22 @@ impl SyncVariable {
 
     /// Lets it stand for another word too.
     fn absorb(&mut self, other: &Self) {
-        self.wide.join(&other.wide);
-        for (block, near) in other.rest.iter().flat_map(|rest| &rest.near) {
-            self.release_near(*block, near);
+        self.device_scope.join(&other.device_scope);
+        for (block, block_scope) in other.rest.iter().flat_map(|rest| &rest.block_scope) {
+            self.release_to_block(*block, block_scope);
         }
         self.version = self.version.max(other.version).wrapping_add(1);
     }
 
     fn bytes(&self, counted: &mut CountedNodes) -> usize {
         let rest = self.rest.as_ref().map_or(0, |rest| {
-            let near: usize = rest.near.iter().map(|(_, near)| near.bytes(counted)).sum();
-            let lists = rest.near.capacity() * size_of::<(u32, VectorClock)>()
+            let block_scope: usize =
+                rest.block_scope.iter().map(|(_, block_scope)| block_scope.bytes(counted)).sum();
+            let lists = rest.block_scope.capacity() * size_of::<(u32, VectorClock)>()
                 + rest.readers.capacity() * size_of::<Access>();
-            size_of::<ColdState>() + lists + 3 * HEADER + near
+            size_of::<ColdState>() + lists + 3 * HEADER + block_scope
         });
-        self.wide.bytes(counted) + rest
+        self.device_scope.bytes(counted) + rest
     }
 }
 
@@ -264,8 +271,8 @@ mod tests {
     use crate::instruments::check::order::sync_variables::*;
     use crate::instruments::check::order::vector_clock::WarpClock;
 
-    fn by(block: u32, wide: bool) -> SyncAccess {
-        SyncAccess { block, warp: 0, wide }
+    fn by(block: u32, device_scope: bool) -> SyncAccess {
+        SyncAccess { block, warp: 0, device_scope }
     }
 
     /// What blocks 1 to 3 did, as far as a reader of block 4 learns it.
@@ -309,9 +316,9 @@ mod tests {
     #[test]
     fn block_scope_tells_its_block_only() {
         let past = past_of(1);
-        for (wide, released) in [(true, None), (false, Some(&past))] {
+        for (device_scope, released) in [(true, None), (false, Some(&past))] {
             let mut word = SyncVariable::default();
-            write(&mut word, by(1, wide), false, [released, Some(&past)]);
+            write(&mut word, by(1, device_scope), false, [released, Some(&past)]);
             assert_eq!(learnt(&word), []);
             assert!(word.read(by(1, false)).into_iter().flatten().next().is_some());
         }

@@ -339,7 +339,7 @@ impl ByteClasses {
         } else if one.clock == other.clock {
             with(first, OtherReaders::Lanes)
         } else {
-            // The earlier one lies before whatever the later one lies before.
+            // The earlier one happened before everything that the later one happened before.
             with(if one.clock > other.clock { first } else { second }, OtherReaders::None)
         }
     }

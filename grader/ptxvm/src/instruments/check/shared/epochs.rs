@@ -89,7 +89,7 @@ pub(crate) struct EpochTable {
     /// The highest clock of each warp's accesses, those of bytes included.
     latest: [u32; WARPS],
     /// The clock of each warp when its lanes last converged, as far as that is known.
-    met: [u32; WARPS],
+    converged_at: [u32; WARPS],
     /// A mask of the warps that all accesses happened before.
     passed: u32,
     /// Epochs that are kept before unused ones are dropped.
@@ -105,7 +105,7 @@ impl Default for EpochTable {
             floors: [0; WARPS],
             since: [0; WARPS],
             latest: [0; WARPS],
-            met: [0; WARPS],
+            converged_at: [0; WARPS],
             passed: u32::MAX,
             limit: 0,
         }
@@ -180,13 +180,20 @@ impl EpochTable {
         self.limit = limit;
     }
 
-    /// Raises the floor of a warp that has synchronised: it knows these clocks, and its lanes last converged at its clock `met`.
+    /// Raises the floor of a warp that has synchronised: it knows these clocks, and its lanes last converged at its clock `converged_at`.
     /// `warps`: how many the block has.
-    pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], met: u32, warps: usize) {
+    pub fn raise_floor(
+        &mut self,
+        warp: usize,
+        clocks: &[u32; WARPS],
+        converged_at: u32,
+        warps: usize,
+    ) {
         self.since[warp] = self.last();
-        self.met[warp] = met;
-        let lies_before =
-            |by: usize, clock: u32| if by == warp { clock < met } else { clock <= clocks[by] };
+        self.converged_at[warp] = converged_at;
+        let lies_before = |by: usize, clock: u32| {
+            if by == warp { clock < converged_at } else { clock <= clocks[by] }
+        };
         if self.latest.iter().take(warps).enumerate().all(|(by, &clock)| lies_before(by, clock)) {
             self.floors[warp] = self.last();
             self.passed |= 1 << warp;
@@ -222,7 +229,7 @@ impl EpochTable {
             }
         });
         let mut count = used.iter().filter(|&&used| used).count();
-        // Which event stands for each.
+        // The epoch that stands for each one.
         let mut stands: Vec<u16> = (0..self.all.len()).map(|at| at as u16).collect();
         if merge_equal && count > limit / 2 {
             count -= self.merge(&mut used, &mut stands);
@@ -277,7 +284,7 @@ impl EpochTable {
                 continue;
             }
             let epoch = &mut self.all[at];
-            epoch.clock = epoch.clock.max(self.met[epoch.warp()].saturating_sub(1));
+            epoch.clock = epoch.clock.max(self.converged_at[epoch.warp()].saturating_sub(1));
             let known = *last.entry((epoch.clock, epoch.rest)).or_insert(at);
             if known != at {
                 (used[at], stands[at]) = (false, known as u16);

@@ -18,7 +18,7 @@ pub(crate) struct CurrentAccess<'c> {
     pub access: Access,
     pub clocks: &'c Clocks,
     /// The clock of the warp when its lanes last converged.
-    pub met: u32,
+    pub converged_at: u32,
     /// What its lanes have released to each other since then.
     pub own: WarpClock,
     pub kind: AccessKind,
@@ -49,7 +49,7 @@ impl CurrentAccess<'_> {
     fn follows(&self, epoch: &Epoch, lane: u32) -> bool {
         let (warp, by) = (self.warp(), usize::from(epoch.warp) % WARPS);
         if by == warp {
-            epoch.clock < self.met || self.own.covers(epoch.clock, lane)
+            epoch.clock < self.converged_at || self.own.covers(epoch.clock, lane)
         } else {
             epoch.clock <= self.clocks[warp][by]
         }

@@ -96,8 +96,14 @@ impl SharedMemoryShadow {
     }
 
     /// Raises the floor of a warp that has synchronised: see [`EpochTable::raise_floor`].
-    pub fn raise_floor(&mut self, warp: usize, clocks: &[u32; WARPS], met: u32, warps: usize) {
-        self.epochs.raise_floor(warp, clocks, met, warps);
+    pub fn raise_floor(
+        &mut self,
+        warp: usize,
+        clocks: &[u32; WARPS],
+        converged_at: u32,
+        warps: usize,
+    ) {
+        self.epochs.raise_floor(warp, clocks, converged_at, warps);
     }
 
     /// Notes that some warps, not all, have synchronised.
@@ -200,7 +206,7 @@ impl SharedMemoryShadow {
 
     /// Whether these reads would change nothing in the shadow.
     #[inline(always)]
-    pub fn knows_words(&self, reads: &WordReads) -> bool {
+    pub fn are_redundant(&self, reads: &WordReads) -> bool {
         let warp = reads.warp as usize % WARPS;
         let (floor, since) = (self.epochs.floors[warp], self.epochs.since[warp]);
         let near = reads.words.span().and_then(|span| self.words.get(span));
@@ -491,7 +497,7 @@ impl SharedMemoryShadow {
 
     /// Replaces the cells of a word by shadow words of its bytes.
     fn move_to_split_word(&mut self, word: usize, cells: [ByteCell; 4], current: &CurrentAccess) {
-        // The marks of an access to whole words must stay what they are.
+        // The ids of an access to whole words must stay as they are.
         if current.access_id == ShortAccessId::NONE && self.epochs.is_full() {
             self.renumber();
         }
@@ -534,11 +540,14 @@ impl SharedMemoryShadow {
         let numbers = self.classes.keep(&used);
         self.each_cell(|cell| Some(cell.with_class(numbers[cell.class()])));
         if self.classes.is_nearly_full() && !self.partially_synchronised {
-            // What a warp did before its lanes met last, nobody can tell from what it did before that.
+            // Nobody can tell what a warp did before its lanes last converged from what it did before that.
             self.rewrite_epochs(|epoch| {
                 let warp = usize::from(epoch.warp) % WARPS;
-                let met = current.clocks[warp][warp];
-                Epoch { clock: if epoch.clock < met { met - 1 } else { epoch.clock }, ..epoch }
+                let converged_at = current.clocks[warp][warp];
+                Epoch {
+                    clock: if epoch.clock < converged_at { converged_at - 1 } else { epoch.clock },
+                    ..epoch
+                }
             });
         }
         if self.classes.is_nearly_full() {

@@ -25,7 +25,7 @@ impl Plain {
             let old = old?;
             let (by, own) = (usize::from(old.epoch.warp), current.warp());
             let before = if by == own {
-                old.epoch.clock < current.met
+                old.epoch.clock < current.converged_at
                     || current.own.covers(old.epoch.clock, old.thread % 32)
             } else {
                 old.epoch.clock <= current.clocks[own][by]
@@ -74,12 +74,12 @@ impl Plain {
     }
 }
 
-/// An access of which nothing is known beside these, of a warp whose lanes met at its clock `met`.
+/// An access of which nothing is known beside these, of a warp whose lanes met at its clock `converged_at`.
 fn access_of(
     epoch: Epoch,
     thread: u32,
     clocks: &Clocks,
-    met: u32,
+    converged_at: u32,
     kind: AccessKind,
 ) -> CurrentAccess<'_> {
     let (access_id, access, own) =
@@ -88,7 +88,7 @@ fn access_of(
         access_id,
         access,
         clocks,
-        met,
+        converged_at,
         own,
         kind,
         value: None,
@@ -126,7 +126,7 @@ fn a_few_bytes_find_what_whole_accesses_find() {
     let mut plain = vec![[Plain::default(); 4]; WORDS];
     let mut split = vec![false; WORDS];
     let mut clocks = first_clocks();
-    let (mut met, mut own) = ([1; ALL], [WarpClock::default(); ALL]);
+    let (mut converged_at, mut own) = ([1; ALL], [WarpClock::default(); ALL]);
     let (mut races, mut quiet, mut highest) = (0, 0, 0);
     for round in 0..150_000u32 {
         // Barriers of all warps at first, then of some, then of single ones only.
@@ -148,9 +148,9 @@ fn a_few_bytes_find_what_whole_accesses_find() {
             for &warp in &all {
                 clocks[warp] = joined;
                 clocks[warp][warp] += 1;
-                met[warp] = clocks[warp][warp];
+                converged_at[warp] = clocks[warp][warp];
                 own[warp] = WarpClock::default();
-                shadow.raise_floor(warp, &clocks[warp], met[warp], ALL);
+                shadow.raise_floor(warp, &clocks[warp], converged_at[warp], ALL);
             }
             shadow.note_partial_sync();
             assert!(shadow.epochs.all_passed(ALL) || !everybody);
@@ -167,12 +167,12 @@ fn a_few_bytes_find_what_whole_accesses_find() {
             let upto = clocks[from][from];
             clocks[from][from] += 1;
             if from == to {
-                own[to] = WarpClock { all: met[to] - 1, lanes: random(1 << 24), upto };
+                own[to] = WarpClock { all: converged_at[to] - 1, lanes: random(1 << 24), upto };
             } else {
                 clocks[to][from] = upto;
             }
             shadow.note_partial_sync();
-            shadow.raise_floor(to, &clocks[to], met[to], ALL);
+            shadow.raise_floor(to, &clocks[to], converged_at[to], ALL);
         }
         let (warp, lane) = (random(ALL as u32), random(32));
         let (clock, strong) = (clocks[warp as usize][warp as usize], random(5) == 0);
@@ -193,7 +193,7 @@ fn a_few_bytes_find_what_whole_accesses_find() {
             },
             access: Access { epoch, thread: warp * 32 + lane },
             clocks: &clocks,
-            met: met[warp as usize],
+            converged_at: converged_at[warp as usize],
             own: own[warp as usize],
             kind,
             value: Some(random(3)),
@@ -306,8 +306,8 @@ fn bytes_at_random(warps: usize, bytes: u32, [pcs, meeting]: [u32; 2], racing: b
         if random(meeting) == 0 {
             let clock = &mut clocks[warp as usize][warp as usize];
             *clock += 1;
-            let met = *clock;
-            shadow.raise_floor(warp as usize, &clocks[warp as usize], met, warps);
+            let converged_at = *clock;
+            shadow.raise_floor(warp as usize, &clocks[warp as usize], converged_at, warps);
         }
         let clock = clocks[warp as usize][warp as usize];
         let kind = [AccessKind::Read, AccessKind::Write][random(2) as usize];
@@ -366,7 +366,11 @@ fn bytes_of_many_classes_find_what_whole_accesses_find() {
 
 /// What thread `last` finds when it accesses a word that thread 0 has set to 0 and added to, with a meeting of warp 0 or of both
 /// warps between.
-fn after_an_addition(last: (u32, AccessKind), met: bool, barrier: bool) -> Option<RaceKind> {
+fn after_an_addition(
+    last: (u32, AccessKind),
+    converged_at: bool,
+    barrier: bool,
+) -> Option<RaceKind> {
     let mut shadow = SharedMemoryShadow::default();
     shadow.begin(1);
     let mut clocks: Box<Clocks> = Box::new([[0; WARPS]; WARPS]);
@@ -374,7 +378,7 @@ fn after_an_addition(last: (u32, AccessKind), met: bool, barrier: bool) -> Optio
     let mut found = None;
     let accesses = [(0, AccessKind::Write), (0, AccessKind::Atomic), last];
     for (step, (thread, kind)) in accesses.into_iter().enumerate() {
-        if step == 1 && (met || barrier) {
+        if step == 1 && (converged_at || barrier) {
             clocks[0][0] = 2;
             if barrier {
                 clocks[1] = clocks[0];
@@ -479,11 +483,11 @@ fn rows_find_and_leave_what_single_lanes_do() {
     for round in 0..20_000 {
         if random(3) == 0 {
             // Both warps meet, or the lanes of one.
-            let met = random(5).min(2);
+            let converged_at = random(5).min(2);
             let joined: [u32; WARPS] = std::array::from_fn(|warp| clocks[warp][warp]);
-            for warp in (0..2).filter(|&warp| met == 2 || met == warp) {
+            for warp in (0..2).filter(|&warp| converged_at == 2 || converged_at == warp) {
                 let warp = warp as usize;
-                if met == 2 {
+                if converged_at == 2 {
                     clocks[warp] = joined;
                 }
                 clocks[warp][warp] += 1;

@@ -11,7 +11,7 @@ fn races_with(history: &History, current: &CurrentAccess) -> bool {
     history.iter().any(|old| {
         let by = usize::from(old.epoch.warp);
         let before = if by == own {
-            old.epoch.clock < current.met
+            old.epoch.clock < current.converged_at
         } else {
             old.epoch.clock <= current.clocks[own][by]
         };

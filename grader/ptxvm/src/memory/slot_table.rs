@@ -15,7 +15,7 @@ const WINDOW: u32 = 45;
 const SLOT: u32 = 30;
 /// A buffer starts in the middle of its slot.
 const MIDDLE: u64 = 1 << (SLOT - 1);
-/// So many slots: 32,768.
+/// How many slots there are: 32,768.
 const SLOTS: usize = 1 << (WINDOW - SLOT);
 /// A larger buffer does not fit.
 const MAX_LEN: usize = MIDDLE as usize - (1 << 20);
