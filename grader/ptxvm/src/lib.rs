@@ -229,8 +229,8 @@
 //! | convolution backward, `LeNet`'s second layer, batch of 64 | 1.6 | 2.6 |
 //! | matrix product 256^3 in tiles, with barriers | 0.50 | 0.77 |
 //!
-//! A third set, for AVX-512, reached 2.7 and 0.79, and 5.3 and 1.53 on two cores. It was dropped, because it was a third of the
-//! crate's code.
+//! A third set, for AVX-512, reached 2.7 and 0.79 on that core, and 5.3 and 1.53 on two. It was dropped: these 3 to 4 % did not
+//! justify a third copy of each of some 400 functions.
 //!
 //! The checks need at most four times the memory of the kernel's own buffers, and a little more: see "Memory that the checks need".
 //!
