@@ -145,7 +145,7 @@ mod transform;
 pub use dtype::DType;
 pub use error::Error;
 pub use evaluate::cost::Cost;
-pub use evaluate::data::Values;
+pub use evaluate::data::{Results, Values};
 pub use formula::Formula;
 pub use integer::evaluate::Dims;
 pub use rounding::bound::Approx;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::evaluate::cost::{Cost, cost};
-use crate::evaluate::data::Values;
+use crate::evaluate::data::{Results, Values};
 use crate::evaluate::program::{compute, input};
 use crate::evaluate::statement::run_statement;
 use crate::integer::evaluate::Dims;
@@ -106,10 +106,25 @@ impl SizedFormula {
         at: &ElementRef,
         limit: usize,
     ) -> Result<Option<Vec<Term>>> {
+        self.terms_with(known, &|_| None, at, limit)
+    }
+
+    /// [`Self::terms`], where `results` gives what [`Self::evaluate`] computed before from the same `known`, by the names of
+    /// the tensors. A choice by a value of another statement (a maximum, a condition) then costs no evaluation of all before it.
+    ///
+    /// # Errors
+    /// Those of [`Self::element`].
+    pub fn terms_with<'a>(
+        &'a self,
+        known: &'a Values,
+        results: Results<'a>,
+        at: &ElementRef,
+        limit: usize,
+    ) -> Result<Option<Vec<Term>>> {
         let Self { program, lowered, dims } = self;
         let id = lowered.tensor(&at.tensor)?;
         lowered.tensors[id].flat(&at.coords)?;
-        expand(Source { program, lowered, dims, known }, id, &at.coords, limit)
+        expand(Source { program, lowered, dims, known, results }, id, &at.coords, limit)
     }
 }
 

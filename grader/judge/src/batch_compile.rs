@@ -123,7 +123,8 @@ fn program(
     Some(Program { compiled: Arc::clone(compiled), kernels, host: None })
 }
 
-fn namespace(variant: usize) -> String {
+/// The namespace of a variant in the file that holds them all.
+pub fn namespace(variant: usize) -> String {
     format!("variant{variant:04}")
 }
 

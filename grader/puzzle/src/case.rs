@@ -58,6 +58,17 @@ impl Case {
             }
         }
     }
+
+    /// The elements that must be in an output at the end, by its name in the formula.
+    pub fn expected(&self, name: &str) -> Option<&[Approx]> {
+        self.tensors.iter().find_map(|CaseTensor { tensor, role }| match role {
+            Role::Output(expected) if tensor.name == name => Some(&expected[..]),
+            Role::InPlace { expected, .. } if name.strip_suffix('\'') == Some(&tensor.name) => {
+                Some(&expected[..])
+            }
+            _ => None,
+        })
+    }
 }
 
 /// What the report shows: keys of the spec that reach the judge unchanged.

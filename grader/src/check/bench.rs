@@ -22,6 +22,9 @@ pub struct Bench<'a> {
     pub toolchain: &'a Toolchain,
     /// True if solutions and stubs also run on the GPU.
     pub on_gpu: bool,
+    /// Names of the tests that are left out, and with them the wrong kernels that only they catch. `grader check` leaves out
+    /// none; the project's tests do without its longest trainings, which have a test of their own.
+    pub without: &'a [&'a str],
 }
 
 /// A puzzle whose spec is valid, with the data of its tests.
@@ -43,15 +46,18 @@ pub struct Loaded<'a> {
 ///
 /// # Errors
 /// One of these files cannot be read or is invalid, so that nothing else can be checked.
-pub fn load<'a>(workbook: &Workbook, puzzle: &'a Puzzle) -> Result<Loaded<'a>, Failure> {
+pub fn load<'a>(bench: &Bench<'_>, puzzle: &'a Puzzle) -> Result<Loaded<'a>, Failure> {
+    let &Bench { workbook, without, .. } = bench;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
-    let tests: Vec<&Test> = spec.tests.iter().collect();
+    let is_in = |name: &str| !without.contains(&name);
+    let tests: Vec<&Test> = spec.tests.iter().filter(|test| is_in(&test.name)).collect();
     let mut cases = grade::cases(&spec, &tests, SEED)?;
     cases.sort_by_key(|case| case.tensors.iter().map(|t| t.tensor.len()).sum::<usize>());
     read(workbook, &puzzle.stub)?;
     let solution = read(workbook, &puzzle.solution)?;
     let text = read(workbook, &puzzle.wrong)?;
-    let wrong_kernels = wrong::parse(&text, workbook.relative(&puzzle.wrong), &solution)?;
+    let mut wrong_kernels = wrong::parse(&text, workbook.relative(&puzzle.wrong), &solution)?;
+    wrong_kernels.kernels.retain(|kernel| is_in(&kernel.caught_by));
     Ok(Loaded { puzzle, spec, cases, solution, wrong_kernels })
 }
 

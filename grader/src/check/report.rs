@@ -42,7 +42,7 @@ impl Checked {
             solution: shown(&puzzle.solution),
             mutation: None,
         };
-        match super::load(bench.workbook, puzzle) {
+        match super::load(bench, puzzle) {
             Ok(loaded) => {
                 let progress = DelayedSpinner::new(&format!("checking {}", puzzle.stem));
                 checked.items = super::all(bench, &loaded)?;

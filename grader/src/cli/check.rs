@@ -36,7 +36,7 @@ fn check(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> Resu
         BackendChoice::Gpu => gpu::detect().map(|_| true)?,
         BackendChoice::Auto => gpu::detect().is_ok(),
     };
-    let bench = Bench { workbook: &workbook, toolchain: &toolchain, on_gpu };
+    let bench = Bench { workbook: &workbook, toolchain: &toolchain, on_gpu, without: &[] };
     let mut all = Vec::new();
     for puzzle in puzzles {
         let checked = Checked::of(&bench, puzzle, args.mutants)?;

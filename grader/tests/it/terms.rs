@@ -1,10 +1,13 @@
 //! Does the report name the line that is wrong? On the wrong kernels that the puzzles ship.
 
 use cpptext::statements::statement;
-use grader::check;
+use grader::check::{self, Bench};
+use grader::wrong::WrongKernel;
+use judge::batch_compile::{self, Variant};
 use judge::expansion::RowKind;
-use judge::grade::{self, Machine};
+use judge::grade::{self, Machine, Program};
 use puzzle::case::Case;
+use puzzle::oracle;
 use puzzle::workbook::Workbook;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -74,56 +77,74 @@ enum Outcome {
     },
 }
 
+/// What the report says of the first small test that `kernel` fails by its values.
+fn outcome(
+    cases: &[Case],
+    solution: &str,
+    kernel: &WrongKernel,
+    program: &Program,
+    namespace: &str,
+) -> Outcome {
+    // The kernel is one of many in a file, each behind the line that opens its namespace.
+    let file = &program.compiled.source.text;
+    let start = file.find(namespace).unwrap_or_else(|| panic!("no {namespace} in {file}"));
+    let before = file[..start].matches('\n').count() as u32 + 1;
+    let changed = changed(solution, &kernel.source);
+    let machine = Machine::new(program, None).unwrap();
+    let mut outcome = Outcome::NotByValues;
+    for case in cases.iter().filter(|case| is_small(case)) {
+        let (_, verdict) = grade::judge_case(&machine, program, case).unwrap();
+        let Some(diff) = verdict.diffs.first() else { continue };
+        if diff.terms.mismatch.got.is_none() || diff.terms.formula.is_none() {
+            continue;
+        }
+        let Some(terms) = &diff.terms.compared else {
+            outcome = Outcome::Unknown;
+            continue;
+        };
+        let line = terms.line.as_ref().map_or(0, |line| line.line - before);
+        let within = statement(&kernel.source, line);
+        let right = changed.iter().any(|line| within.contains(line));
+        assert!(terms.rows.iter().any(|row| row.kind != RowKind::Right));
+        return Outcome::Named { right, line, changed: changed.into_iter().collect() };
+    }
+    outcome
+}
+
 #[test]
 fn the_named_line_is_the_changed_one() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let workbook = Workbook::open(&root).unwrap_or_else(|f| panic!("{}", f.render(false)));
     let toolchain = Toolchain::locate(&Env::current(), None);
     let toolchain = toolchain.unwrap_or_else(|f| panic!("{}", f.render(false)));
-    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench { workbook: &workbook, toolchain: &toolchain, on_gpu: false, without: &[] };
     let (mut by_values, mut known, mut right) = (0, 0, 0);
     let mut page = Vec::new();
     for puzzle in workbook.puzzles() {
-        let loaded =
-            check::load(&workbook, puzzle).unwrap_or_else(|f| panic!("{}", f.render(false)));
-        if loaded.spec.is_host() {
+        let spec = oracle::load(&puzzle.spec, &puzzle.spec);
+        if spec.is_ok_and(|spec| spec.is_host()) {
             continue; // has no kernel of its own to follow
         }
-        let solution = std::fs::read_to_string(&puzzle.solution).unwrap();
-        let outcomes: Vec<(String, Outcome)> = loaded
-            .wrong_kernels
-            .kernels
-            .par_iter()
-            .enumerate()
-            .map(|(i, kernel)| {
-                let file = folder.path().join(format!("{}_{i}.cu", puzzle.stem));
-                std::fs::write(&file, &kernel.source).unwrap();
-                let program = grade::compile(&toolchain, &workbook, &loaded.spec, &file, None)
-                    .unwrap_or_else(|f| panic!("{}", f.render(false)));
-                let machine = Machine::new(&program, None).unwrap();
-                let mut outcome = Outcome::NotByValues;
-                for case in loaded.cases.iter().filter(|case| is_small(case)) {
-                    let (_, verdict) = grade::judge_case(&machine, &program, case).unwrap();
-                    let Some(diff) = verdict.diffs.first() else { continue };
-                    if diff.terms.mismatch.got.is_none() || diff.terms.formula.is_none() {
-                        continue;
-                    }
-                    let Some(terms) = &diff.terms.compared else {
-                        outcome = Outcome::Unknown;
-                        continue;
-                    };
-                    let line = terms.line.as_ref().map_or(0, |line| line.line);
-                    let changed = changed(&solution, &kernel.source);
-                    let within = statement(&kernel.source, line);
-                    let right = changed.iter().any(|line| within.contains(line));
-                    assert!(terms.rows.iter().any(|row| row.kind != RowKind::Right));
-                    outcome =
-                        Outcome::Named { right, line, changed: changed.into_iter().collect() };
-                    break;
-                }
-                (kernel.name.clone(), outcome)
-            })
-            .collect();
+        let loaded = check::load(&bench, puzzle).unwrap_or_else(|f| panic!("{}", f.render(false)));
+        let solution = &loaded.solution;
+        let outcome = |(i, (kernel, variant)): (usize, (&WrongKernel, &Variant))| {
+            let Variant::Compiled(program) = variant else {
+                panic!("{}: {} does not compile", puzzle.stem, kernel.name)
+            };
+            (
+                kernel.name.clone(),
+                outcome(&loaded.cases, solution, kernel, program, &batch_compile::namespace(i)),
+            )
+        };
+        let outcomes =
+            loaded.wrong_kernels.kernels.par_chunks(batch_compile::SIZE).flat_map(|kernels| {
+                let sources: Vec<&str> = kernels.iter().map(|kernel| &*kernel.source).collect();
+                let variants =
+                    batch_compile::compile(&toolchain, &workbook, &loaded.spec, &sources);
+                let variants = variants.unwrap_or_else(|f| panic!("{}", f.render(false)));
+                kernels.par_iter().zip(&variants).enumerate().map(outcome).collect::<Vec<_>>()
+            });
+        let outcomes: Vec<(String, Outcome)> = outcomes.collect();
         for (name, outcome) in outcomes {
             match outcome {
                 Outcome::NotByValues => {}

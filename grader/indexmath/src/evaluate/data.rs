@@ -13,6 +13,9 @@ use crate::rounding::profile::RoundingProfile;
 /// The values of tensors by their names: dense, row-major, in f64, and already rounded to the tensor's element type.
 pub type Values = BTreeMap<String, Vec<f64>>;
 
+/// Looks up elements that were evaluated before, by the name of their tensor.
+pub type Results<'a> = &'a dyn Fn(&str) -> Option<&'a [Approx]>;
+
 /// A tensor's values, and how far those of a correct kernel may be from them.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorData<'a> {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::error::Result;
-use crate::evaluate::data::Values;
+use crate::evaluate::data::{Results, Values};
 use crate::evaluate::iteration_space::{IterationSpace, Loop};
 use crate::evaluate::program::{input, is_known};
 use crate::integer::evaluate::{Dims, named_size};
@@ -49,6 +49,7 @@ pub(crate) struct Source<'a> {
     pub lowered: &'a LoweredProgram,
     pub dims: &'a Dims,
     pub known: &'a Values,
+    pub results: Results<'a>,
 }
 
 /// The terms of the element of `tensor` at `coords`; `None` if they are more than `limit`, if they take too long to find, or
@@ -62,7 +63,8 @@ pub(crate) fn expand(
     coords: &[i64],
     limit: usize,
 ) -> Result<Option<Vec<Term>>> {
-    let points = PointEvaluator::new(source.lowered, source.dims, source.known, tensor);
+    let Source { lowered, dims, known, results, .. } = source;
+    let points = PointEvaluator::new(lowered, dims, known, results, tensor);
     let mut expander = Expander { source, limit, depth: 0, points };
     let mut terms = match expander.element(tensor, coords) {
         Ok(terms) => terms,

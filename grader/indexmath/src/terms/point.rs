@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::evaluate::address::is_integer;
-use crate::evaluate::data::Values;
-use crate::evaluate::program::{Computed, compute, input};
+use crate::evaluate::data::{Results, Values};
+use crate::evaluate::program::{Computed, compute, input, is_known};
 use crate::integer::arithmetic::apply;
 use crate::integer::evaluate::{Dims, evaluate, named_size};
 use crate::lower::nest::{LoweredProgram, TensorId};
@@ -47,6 +47,7 @@ pub(crate) struct PointEvaluator<'a> {
     lowered: &'a LoweredProgram,
     dims: &'a Dims,
     known: &'a Values,
+    results: Results<'a>,
     tensor: TensorId,
     /// The number of iterations and values so far.
     steps: usize,
@@ -55,14 +56,15 @@ pub(crate) struct PointEvaluator<'a> {
 }
 
 impl<'a> PointEvaluator<'a> {
-    /// For the statement that assigns `tensor`, with the data `known`.
+    /// For the statement that assigns `tensor`, with the data `known` and what `results` gives of them.
     pub(crate) fn new(
         lowered: &'a LoweredProgram,
         dims: &'a Dims,
         known: &'a Values,
+        results: Results<'a>,
         tensor: TensorId,
     ) -> Self {
-        Self { lowered, dims, known, tensor, steps: 0, computed: None }
+        Self { lowered, dims, known, results, tensor, steps: 0, computed: None }
     }
 
     /// Counts one iteration or value.
@@ -242,6 +244,11 @@ impl<'a> PointEvaluator<'a> {
         let flat = self.lowered.tensors[tensor].flat(coords)?;
         if self.lowered.statement_of(tensor).is_none() {
             return Ok(input(self.lowered, self.known, tensor)?[flat]);
+        }
+        if !is_known(self.lowered, self.known, tensor)
+            && let Some(elements) = (self.results)(&self.lowered.tensors[tensor].name)
+        {
+            return elements.get(flat).map(|element| element.value).ok_or(Stop::NotASum);
         }
         if self.computed.is_none() {
             let statement = self.lowered.statement_of(self.tensor);

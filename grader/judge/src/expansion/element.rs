@@ -1,7 +1,7 @@
 //! Sets the products of a kernel beside those of the formula.
 
 use super::compare::compare;
-use super::formula::formula_terms;
+use super::formula::{formula_terms, formula_terms_anew};
 use super::locate::{Evidence, index_ranges, locate};
 use super::terms::ElementTerms;
 use device::provenance::{Factor, KernelSum};
@@ -114,7 +114,7 @@ pub fn formula_is_general(case: &Case, tensor: &Tensor, flat: usize) -> bool {
         *value = -*value - 1.0 - place as f64 / 7.0;
     }
     let products = |case: &Case| {
-        let terms = formula_terms(case, tensor, flat)?;
+        let terms = formula_terms_anew(case, tensor, flat)?;
         // Another number by value could be taken for this one.
         let constants = terms.iter().flat_map(|t| &t.factors).any(|e| is_by_value(case, &e.tensor));
         let products = terms.into_iter().map(|t| (t.coefficient, t.factors)).collect::<Vec<_>>();
