@@ -228,14 +228,20 @@ proptest! {
 
     #[test]
     fn elements_and_terms_equal_the_whole(case in case()) {
-        for name in case.formula.assigned() {
-            let all = case.evaluate(&case.known, &name);
+        let assigned = case.formula.assigned();
+        let results: BTreeMap<String, Vec<Approx>> =
+            assigned.iter().map(|name| (name.clone(), case.evaluate(&case.known, name))).collect();
+        let result = |name: &str| results.get(name).map(Vec::as_slice);
+        for name in assigned {
+            let all = results[&name].clone();
             for (at, want) in each_element(&case.concrete, &name).into_iter().zip(all) {
                 let got = case.concrete.element(&case.known, &at).unwrap();
                 prop_assert!(close(got.value, want.value, 1e-12) && got.terms == want.terms
                     && close(got.magnitude, want.magnitude, 1e-12)
                     && (close(got.bound, want.bound, 1e-12)), "{:?}: {:?}, {:?}", at, got, want);
-                if let Some(terms) = case.concrete.terms(&case.known, &at, 2000).unwrap() {
+                let terms = case.concrete.terms(&case.known, &at, 2000).unwrap();
+                prop_assert_eq!(&terms, &case.concrete.terms_with(&case.known, &result, &at, 2000).unwrap());
+                if let Some(terms) = terms {
                     let sum: f64 = terms.iter().map(|term| term.value).sum();
                     let size: f64 = terms.iter().map(|term| term.value.abs()).sum();
                     prop_assert!((sum - want.value).abs() <= 1e-12 * (1.0 + size), "{:?}: {} for {:?}", at, sum, want);
