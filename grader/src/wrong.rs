@@ -14,7 +14,7 @@ use toml::Spanned;
 pub struct WrongKernel {
     /// The mistake, in a few words.
     pub name: String,
-    /// The test that must fail, or the finding ([`device::finding::FindingKind::name`]) that must be reported.
+    /// The test that must fail, or the finding ([`device::finding::Problem::name`]) that must be reported.
     pub caught_by: String,
     /// The complete source.
     pub source: String,
@@ -25,7 +25,7 @@ impl WrongKernel {
     pub fn is_caught(&self, verdicts: &[TestVerdict]) -> bool {
         verdicts.iter().any(|verdict| {
             (verdict.test == self.caught_by && !verdict.passed())
-                || verdict.findings.iter().any(|finding| finding.kind.name() == self.caught_by)
+                || verdict.findings.iter().any(|finding| finding.problem.name() == self.caught_by)
                 || (self.caught_by == "unwritten"
                     && verdict.diffs.iter().any(|diff| diff.unwritten_count > 0))
         })

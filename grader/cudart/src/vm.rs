@@ -13,9 +13,9 @@ use crate::fatbin;
 use crate::frame::Bytes;
 use crate::limits;
 use profile::Profiles;
+use ptxvm::finding::{Check, Fault};
 use ptxvm::{
-    Access, BufferId, Finding, FindingKind, HostFault, Init, Kernel, LaunchError, MbarrierMisuse,
-    Memory, Module, Options,
+    Access, BufferId, Finding, HostFault, Init, Kernel, LaunchError, Memory, Module, Options,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -238,47 +238,17 @@ fn refusal(error: &LaunchError, launch: &Launch) -> CudaError {
     }
 }
 
-/// The error that a GPU returns for a finding; `None` if a GPU does not detect it.
-fn fault(kind: &FindingKind) -> Option<CudaError> {
-    match kind {
-        FindingKind::OutOfBounds { .. }
-        | FindingKind::WriteToReadOnly { .. }
-        | FindingKind::UseAfterFree { .. } => Some(CudaError::ILLEGAL_ADDRESS),
-        FindingKind::StackOverflow { .. } => Some(CudaError::HARDWARE_STACK),
-        FindingKind::InvalidCall { .. } => Some(CudaError::INVALID_PC),
-        FindingKind::Misaligned { .. } => Some(CudaError::MISALIGNED_ADDRESS),
-        FindingKind::EndlessLoop { .. }
-        | FindingKind::Mbarrier { misuse: MbarrierMisuse::NeverCompletes { .. }, .. } => {
-            Some(CudaError::LAUNCH_TIMEOUT)
-        }
-        FindingKind::Trap { message: Some(_) } => Some(CudaError::ASSERT),
-        FindingKind::GridSync
-        | FindingKind::InvalidFree { .. }
-        | FindingKind::Trap { message: None } => Some(CudaError::LAUNCH_FAILURE),
-        FindingKind::Uninitialised { .. }
-        | FindingKind::BarrierDivergence { .. }
-        | FindingKind::SharedRace { .. }
-        | FindingKind::GlobalRace { .. }
-        | FindingKind::InvalidMembers { .. }
-        | FindingKind::PartOfWarp { .. }
-        | FindingKind::UnevenOperands
-        | FindingKind::InFlight { .. }
-        | FindingKind::Mbarrier { .. } => None,
+/// The error by which CUDA reports how a GPU stopped a kernel.
+fn error_of(fault: Fault) -> CudaError {
+    match fault {
+        Fault::IllegalAddress => CudaError::ILLEGAL_ADDRESS,
+        Fault::MisalignedAddress => CudaError::MISALIGNED_ADDRESS,
+        Fault::StackOverflow => CudaError::HARDWARE_STACK,
+        Fault::InvalidPc => CudaError::INVALID_PC,
+        Fault::Timeout => CudaError::LAUNCH_TIMEOUT,
+        Fault::Assert => CudaError::ASSERT,
+        Fault::LaunchFailure => CudaError::LAUNCH_FAILURE,
     }
-}
-
-/// Whether a finding of this kind stops the kernel before its end.
-pub fn ends_the_launch(kind: &FindingKind) -> bool {
-    matches!(
-        kind,
-        FindingKind::EndlessLoop { .. }
-            | FindingKind::Mbarrier { misuse: MbarrierMisuse::NeverCompletes { .. }, .. }
-            | FindingKind::BarrierDivergence { .. }
-            | FindingKind::StackOverflow { .. }
-            | FindingKind::InvalidCall { .. }
-            | FindingKind::GridSync
-            | FindingKind::Trap { .. }
-    )
 }
 
 impl Device for VmDevice {
@@ -426,8 +396,8 @@ impl Device for VmDevice {
         }
         self.clock +=
             LAUNCH_NANOSECONDS + outcome.lane_instructions / LANE_INSTRUCTIONS_PER_NANOSECOND;
-        let fault = outcome.findings.iter().find_map(|finding| fault(&finding.kind));
-        let complete = !outcome.findings.iter().any(|finding| ends_the_launch(&finding.kind));
+        let fault = outcome.findings.iter().find_map(|finding| finding.kind.fault()).map(error_of);
+        let complete = !outcome.findings.iter().any(|finding| finding.kind.ends_launch());
         let room = MAX_FINDINGS.saturating_sub(self.findings.len());
         let number = self.launches;
         self.findings.extend(outcome.findings.into_iter().take(room).map(|finding| {

@@ -1,7 +1,7 @@
 //! Devices that hold the tensors of a case, and tell what kernels did to them.
 
 use crate::backend::RunTensor;
-use crate::finding::{Finding, FindingKind, Place};
+use crate::finding::{Element, Finding, Problem};
 use cudart::device::{Answer, Device};
 use cudart::error::CudaError;
 use diagnostic::{Failure, FailureKind};
@@ -35,7 +35,7 @@ pub trait CheckedDevice: Device + Debug {
 }
 
 /// What an error amounts to: something that the kernel did wrong, or nothing that its author could fix.
-pub type Explanation = Result<FindingKind, Failure>;
+pub type Explanation = Result<Problem, Failure>;
 
 /// The failure of a step before any kernel runs.
 pub fn without_kernel(explanation: Explanation) -> Failure {
@@ -54,7 +54,7 @@ pub struct Contents {
     /// Its values, and which of them were written.
     pub tensor: RunTensor,
     /// What was changed that must not be, inside the tensor or around it, each with the number of elements.
-    pub damage: Vec<(FindingKind, u64)>,
+    pub damage: Vec<(Problem, u64)>,
 }
 
 impl Contents {
@@ -127,9 +127,9 @@ impl<'a> Placed<'a> {
     }
 
     /// The element at a byte counted from an address, if a tensor starts there.
-    pub fn element(&self, start: u64, offset: i64) -> Option<Place> {
+    pub fn element(&self, start: u64, offset: i64) -> Option<Element> {
         let tensor = &self.tensors[self.index(start)?].tensor;
         let flat = offset.div_euclid(size_of(tensor.dtype) as i64);
-        Some(Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat })
+        Some(Element::of(tensor, flat))
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::backend::RunTensor;
 use crate::checked::Contents;
-use crate::finding::{FindingKind, Place};
+use crate::finding::{Element, Problem};
 use puzzle::case::{CaseTensor, Role};
 use puzzle::tensor::{Tensor, decode, encode, size_of};
 
@@ -67,22 +67,19 @@ pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<Contents> {
     let size = size_of(tensor.dtype);
     let layout = Layout::of(tensor);
     let (guard_before, contents, guard_after) = layout.parts(image)?;
-    let place =
-        |flat: i64| Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat };
+    let place = |flat: i64| Element::of(tensor, flat);
     let mut damage = Vec::new();
 
     // The element nearest to the tensor tells the most: index -1 or N.
     let overwritten: Vec<usize> = elements_off(guard_before, size, &POISON);
     if let Some(nearest) = overwritten.last() {
         let flat = *nearest as i64 - (layout.guard / size) as i64;
-        damage
-            .push((FindingKind::GuardOverwritten { place: place(flat) }, overwritten.len() as u64));
+        damage.push((Problem::GuardOverwritten { place: place(flat) }, overwritten.len() as u64));
     }
     let overwritten = elements_off(guard_after, size, &POISON);
     if let Some(nearest) = overwritten.first() {
         let flat = (tensor.len() + nearest) as i64;
-        damage
-            .push((FindingKind::GuardOverwritten { place: place(flat) }, overwritten.len() as u64));
+        damage.push((Problem::GuardOverwritten { place: place(flat) }, overwritten.len() as u64));
     }
 
     let mut written = vec![true; tensor.len()];
@@ -95,7 +92,7 @@ pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<Contents> {
                 changed.enumerate().filter_map(|(i, c)| c.then_some(i)).collect();
             if let Some(&first) = changed.first() {
                 damage.push((
-                    FindingKind::InputChanged { place: place(first as i64) },
+                    Problem::InputChanged { place: place(first as i64) },
                     changed.len() as u64,
                 ));
             }
@@ -142,10 +139,10 @@ mod tests {
     }
 
     /// Flat index of the one finding, with its count.
-    fn only(findings: &[(FindingKind, u64)]) -> (i64, u64) {
+    fn only(findings: &[(Problem, u64)]) -> (i64, u64) {
         let [(kind, count)] = findings else { panic!("{findings:?}") };
         match kind {
-            FindingKind::GuardOverwritten { place } | FindingKind::InputChanged { place } => {
+            Problem::GuardOverwritten { place } | Problem::InputChanged { place } => {
                 (place.flat, *count)
             }
             other => panic!("{other:?}"),

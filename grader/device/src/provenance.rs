@@ -1,7 +1,7 @@
 //! Where the value of an element comes from: the products that a kernel added up, the thread that wrote it, and what that
 //! thread read on the way.
 
-use crate::finding::{SourceLine, ThreadId};
+use crate::finding::{SourceLoc, ThreadId};
 use indexmath::ElementRef;
 use puzzle::tensor::Tensor;
 
@@ -20,7 +20,7 @@ pub struct KernelSum {
     /// The thread that wrote it last.
     pub writer: ThreadId,
     /// Where.
-    pub line: Option<SourceLine>,
+    pub line: Option<SourceLoc>,
     /// In the order in which they were added.
     pub terms: Vec<KernelTerm>,
     /// No branch, no choice and no address depended on the values of the inputs: every input gives these terms.
@@ -39,9 +39,9 @@ pub struct KernelTerm {
     /// What was multiplied.
     pub factors: Vec<KernelFactor>,
     /// Line that added it.
-    pub line: Option<SourceLine>,
+    pub line: Option<SourceLoc>,
     /// Last line that multiplied it by a constant.
-    pub scaled: Option<SourceLine>,
+    pub scaled: Option<SourceLoc>,
 }
 
 /// A factor and where it was loaded or computed.
@@ -50,7 +50,7 @@ pub struct KernelFactor {
     /// Which.
     pub factor: Factor,
     /// Where.
-    pub line: Option<SourceLine>,
+    pub line: Option<SourceLoc>,
 }
 
 /// What products are made of.
@@ -90,7 +90,7 @@ impl Factor {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
     /// The last writer and the line of the write; `None` if no thread wrote it.
-    pub writer: Option<(ThreadId, Option<SourceLine>)>,
+    pub writer: Option<(ThreadId, Option<SourceLoc>)>,
     /// Its reads of tensors.
     pub reads: Vec<ElementRead>,
 }
@@ -107,5 +107,5 @@ pub struct ElementRead {
     /// How often.
     pub count: u32,
     /// First line that read it.
-    pub line: Option<SourceLine>,
+    pub line: Option<SourceLoc>,
 }

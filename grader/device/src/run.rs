@@ -2,7 +2,7 @@
 
 use crate::backend::{Run, no_such_kernel};
 use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{Finding, Problem};
 use cudart::device::{Launch, Launched};
 use cudart::error::CudaError;
 use diagnostic::Failure;
@@ -82,7 +82,7 @@ pub fn run(
 }
 
 /// A run of which nothing is known but what stopped it.
-fn stopped(tensors: &[CaseTensor], by: FindingKind, launch: &CaseLaunch, begin: Instant) -> Run {
+fn stopped(tensors: &[CaseTensor], by: Problem, launch: &CaseLaunch, begin: Instant) -> Run {
     Run {
         tensors: tensors.iter().map(|tensor| Contents::unknown(tensor).tensor).collect(),
         findings: vec![Finding::of_kernel(by, &launch.kernel)],

@@ -4,7 +4,7 @@ use crate::judgement;
 use crate::verdict::TestVerdict;
 use device::backend::{Backend, Run};
 use device::cpp;
-use device::finding::FindingKind;
+use device::finding::Problem;
 use device::gpu::{GpuBackend, RemoteGpu};
 use device::host::{self, HostBackend, HostProgram};
 use device::provenance::{KernelSum, Place};
@@ -235,8 +235,8 @@ fn see_more(vm: &dyn Backend, case: &Case, mut verdict: TestVerdict) -> TestVerd
     let seen = run.findings;
     if !seen.is_empty() {
         verdict.findings.retain(|finding| {
-            let same = seen.iter().any(|other| other.kind.name() == finding.kind.name());
-            !same && !matches!(finding.kind, FindingKind::Driver { .. })
+            let same = seen.iter().any(|other| other.problem.is_like(&finding.problem));
+            !same && !matches!(finding.problem, Problem::Driver { .. })
         });
         verdict.findings.splice(0..0, seen);
     }

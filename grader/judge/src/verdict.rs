@@ -1,7 +1,7 @@
 //! What the judge says of a test; `report` words it.
 
 use crate::expansion::ElementTerms;
-use device::finding::{Finding, SourceLine, ThreadId};
+use device::finding::{Finding, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use indexmath::{Dims, ElementRef, Term};
 use puzzle::case::PictureStyle;
@@ -134,7 +134,7 @@ pub struct ThreadReads {
     /// Block and thread.
     pub id: ThreadId,
     /// Line of its last write to the element.
-    pub line: Option<SourceLine>,
+    pub line: Option<SourceLoc>,
     /// Elements that it read and the formula does not use, in order of first read.
     pub extra: Vec<ElementRead>,
     /// Elements that the formula uses and it did not read, in the order of the formula. Another thread may have

@@ -52,9 +52,9 @@
 //! // The three elements are right, and thread 3 missed both buffers, in line 3.
 //! assert_eq!(memory.bytes(output)[8..], 6f32.to_le_bytes());
 //! let finding = &outcome.findings[0];
-//! assert_eq!(finding.thread, [3, 0, 0]);
+//! assert_eq!(finding.thread.thread, [3, 0, 0]);
 //! assert_eq!(finding.loc.as_ref().map(|loc| loc.line), Some(3));
-//! assert!(matches!(finding.kind, FindingKind::OutOfBounds { nearest: Some((id, 12)), .. } if id == input));
+//! assert!(matches!(&finding.kind, FindingKind::OutOfBounds(found) if found.place == Some((input, 12))));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -172,7 +172,7 @@
 //! the stride is misaligned.
 //!
 //! An asynchronous copy takes place when its thread waits for it. Until then its destination holds all ones, and an access of it is
-//! a finding ([`FindingKind::InFlight`]). Bounds and alignment of both sides are checked where the copy begins, races where it
+//! a finding ([`finding::InFlight`]). Bounds and alignment of both sides are checked where the copy begins, races where it
 //! begins and where it ends. A copy that nobody waits for never takes place.
 //!
 //! # Approximate functions
@@ -258,7 +258,7 @@
 )]
 
 mod error;
-mod finding;
+pub mod finding;
 mod frontend;
 mod instruments;
 mod isa;
@@ -270,7 +270,7 @@ mod program;
 mod source_loc;
 
 pub use error::{LaunchError, LoadError};
-pub use finding::{AccessKind, Finding, FindingKind, MbarrierMisuse, RaceKind, Space};
+pub use finding::{AccessKind, Finding, FindingKind, Space, ThreadId};
 pub use instruments::count::counts::{Counters, Counts, InstructionSite, Stride};
 pub use instruments::provenance::expansion::{Expansion, Factor, Product};
 pub use instruments::provenance::number::Number;

@@ -32,13 +32,7 @@ impl Tensor {
 
     /// The coordinates of the element with row-major index `flat`.
     pub fn coords(&self, flat: usize) -> Vec<usize> {
-        let mut rest = flat;
-        let mut coords = vec![0; self.shape.len()];
-        for (coord, &size) in coords.iter_mut().zip(&self.shape).rev() {
-            *coord = rest % size;
-            rest /= size;
-        }
-        coords
+        coords(&self.shape, flat)
     }
 
     /// The row-major index of the element at `coords`; `None` if a coordinate is out of range.
@@ -56,9 +50,23 @@ impl Tensor {
 
     /// The element with row-major index `flat` as reports write it, such as `grad(input)[0, 0, 2, 1]`.
     pub fn element_name(&self, flat: usize) -> String {
-        let coords: Vec<String> = self.coords(flat).iter().map(ToString::to_string).collect();
-        format!("{}[{}]", self.name, coords.join(", "))
+        element_name(&self.name, &self.shape, flat)
     }
+}
+
+fn coords(shape: &[usize], flat: usize) -> Vec<usize> {
+    let mut rest = flat;
+    let mut coords = vec![0; shape.len()];
+    for (coord, &size) in coords.iter_mut().zip(shape).rev() {
+        *coord = rest % size;
+        rest /= size;
+    }
+    coords
+}
+
+/// The name of an element of a tensor with this name and shape: `grad(input)[0, 0, 2, 1]`.
+pub fn element_name(tensor: &str, shape: &[usize], flat: usize) -> String {
+    format!("{tensor}{:?}", coords(shape, flat))
 }
 
 /// The size of one element in bytes.

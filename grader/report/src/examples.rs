@@ -2,11 +2,12 @@
 
 use super::{Compile, RunInfo};
 use device::backend::{Run, RunTensor};
-use device::finding::{SourceLine, ThreadId};
+use device::finding::{Element, Problem, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Provenance;
 use judge::judgement::{element_to_trace, judge, with_provenance};
 use judge::verdict::{Deviation, Mismatch, TensorDiff, TermDiff, TestVerdict};
+use ptxvm::finding::{AccessKind, OutOfBounds, Space};
 use puzzle::case::{Case, Role};
 use puzzle::spec::Spec;
 use puzzle::tensor::{DType, Tensor};
@@ -73,8 +74,15 @@ pub(super) fn run_info() -> RunInfo {
     }
 }
 
-pub(super) fn line(line: u32, column: u32) -> SourceLine {
-    SourceLine { file: "/tmp/x/10_conv_backward_input.cu".into(), line, column }
+pub(super) fn line(line: u32, column: u32) -> SourceLoc {
+    SourceLoc { file: "/tmp/x/10_conv_backward_input.cu".into(), line, column }
+}
+
+/// A read outside every tensor, of which this place is the nearest.
+pub(super) fn outside(place: Element) -> Problem {
+    let (space, access) = (Space::Global, AccessKind::Read);
+    let address = 0x7000_0024;
+    Problem::Check(OutOfBounds { space, access, size: 4, place: Some(place), address }.into())
 }
 
 /// What a kernel sees of memory, with a list of what it read.

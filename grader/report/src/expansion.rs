@@ -3,7 +3,7 @@
 use super::number::{list, number};
 use super::style::{Style, Tone};
 use cpptext::statements::statement;
-use device::finding::SourceLine;
+use device::finding::SourceLoc;
 use device::provenance::Factor;
 use judge::expansion::{ElementTerms, Row, RowKind};
 
@@ -113,7 +113,7 @@ fn notes(row: &Row) -> String {
 }
 
 /// The statement itself, as it stands in the file that was compiled.
-fn look(line: &SourceLine, source: &str, style: Style) -> Vec<String> {
+fn look(line: &SourceLoc, source: &str, style: Style) -> Vec<String> {
     let range = statement(source, line.line);
     let texts = source.lines().skip(*range.start() as usize - 1).take(range.clone().count());
     let texts: Vec<&str> = texts.take(MAX_STATEMENT).collect();

@@ -3,7 +3,6 @@
 use super::expansion::{self, Most};
 use super::number::{count, number, pair};
 use super::style::{Style, Tone};
-use super::terms::thread_text;
 use super::{findings, json};
 use judge::explain::{Comparison, Explanation};
 use serde_json::json;
@@ -75,7 +74,7 @@ fn element_lines(subject: Subject, explanation: &Explanation, style: Style) -> V
         };
         return [vec![values], why].concat();
     };
-    let by = format!("written by {}", thread_text(terms.writer));
+    let by = format!("written by {}", terms.writer);
     let mut lines = vec![values, style.paint(Tone::Faint, &format!("    {by}"))];
     lines.extend(expansion::lines(terms, subject.source, style, MOST));
     lines

@@ -5,7 +5,7 @@
 
 use super::reporter::{Reporter, RunInfo, Summary};
 use super::{cause, findings};
-use device::finding::{Finding, SourceLine, ThreadId};
+use device::finding::{Finding, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Factor;
 use diagnostic::{Diagnostic, Severity};
@@ -185,7 +185,7 @@ fn test(verdict: &TestVerdict, file: &Path, source: &str) -> Value {
 fn finding(finding: &Finding, file: &Path, source: &str) -> Value {
     let worded = findings::diagnostic(finding, file, source);
     json!({
-        "kind": finding.kind.name(),
+        "kind": finding.problem.name(),
         "message": worded.title,
         "help": worded.help,
         "kernel": finding.kernel,
@@ -195,8 +195,8 @@ fn finding(finding: &Finding, file: &Path, source: &str) -> Value {
     })
 }
 
-fn line(line: &SourceLine) -> Value {
-    json!({ "file": line.file, "line": line.line, "column": line.column })
+fn line(line: &SourceLoc) -> Value {
+    json!({ "file": &*line.file, "line": line.line, "column": line.column })
 }
 
 fn thread(id: ThreadId) -> Value {

@@ -11,7 +11,6 @@ mod expansion;
 pub mod explain;
 mod findings;
 mod heatmap;
-mod host;
 mod json;
 pub mod junit;
 mod number;

@@ -3,11 +3,10 @@
 use super::expansion::{self, Most};
 use super::number::{count, list, number, pair};
 use super::style::{Style, Tone};
-use device::finding::ThreadId;
 use device::provenance::ElementRead;
 use indexmath::{ElementRef, Term};
 use judge::verdict::{TermDiff, ThreadReads};
-use puzzle::tensor::{DType, Tensor};
+use puzzle::tensor::{DType, Tensor, element_name};
 
 /// Terms of the formula that are listed.
 const MAX_TERMS: usize = 4;
@@ -104,7 +103,7 @@ fn thread_lines(
     style: Style,
 ) -> Vec<String> {
     let stored = thread.line.as_ref().map(|l| format!(" at line {}", l.line)).unwrap_or_default();
-    let who = format!("{}, which stored {element}{stored},", thread_text(thread.id));
+    let who = format!("{}, which stored {element}{stored},", thread.id);
     if thread.total == 0 {
         return vec![format!("    {who} read no input at all")];
     }
@@ -158,23 +157,16 @@ fn at_line(reads: &[ElementRead]) -> String {
     }
 }
 
-/// `block (0,0,0) thread (3,0,0)`.
-pub(super) fn thread_text(id: ThreadId) -> String {
-    let [bx, by, bz] = id.block;
-    let [tx, ty, tz] = id.thread;
-    format!("block ({bx},{by},{bz}) thread ({tx},{ty},{tz})")
-}
-
 fn element_text(element: &ElementRef) -> String {
     format!("{}{}", element.tensor, list(&element.coords))
 }
 
 /// The element; counted from the start of its tensor where it lies outside.
 fn read_text(read: &ElementRead) -> String {
-    let tensor = Tensor { name: read.tensor.clone(), dtype: DType::F32, shape: read.shape.clone() };
+    let len = read.shape.iter().product();
     match usize::try_from(read.flat) {
-        Ok(flat) if flat < tensor.len() => tensor.element_name(flat),
-        _ => format!("{}[{}] of {}", read.tensor, read.flat, count(tensor.len(), "element")),
+        Ok(flat) if flat < len => element_name(&read.tensor, &read.shape, flat),
+        _ => format!("{}[{}] of {}", read.tensor, read.flat, count(len, "element")),
     }
 }
 

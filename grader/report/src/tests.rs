@@ -1,9 +1,9 @@
 //! What a person sees, whole, for typical mistakes. The order of the lines matters as much as their words.
 
-use super::examples::{Conv, SOURCE, line, run_info, verdict};
+use super::examples::{Conv, SOURCE, line, outside, run_info, verdict};
 use super::style::Style;
 use super::{Reporter, Summary, TextReporter};
-use device::finding::{Access, Finding, FindingKind, Place, Space, ThreadId};
+use device::finding::{Element, Finding, ThreadId};
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 use insta::assert_snapshot;
@@ -293,12 +293,7 @@ fn nan_and_unwritten_elements() {
 fn a_read_outside() {
     let mut verdict = wrong("tiny", &Conv { skip: |oh, _, _, _| oh < 0, ..Conv::RIGHT });
     let finding = |flat, thread, column| Finding {
-        kind: FindingKind::OutOfBounds {
-            access: Access::Read,
-            space: Space::Global,
-            place: Some(Place { tensor: "filters".into(), shape: vec![1, 1, 3, 3], flat }),
-            address: 0x7000_0024,
-        },
+        problem: outside(Element { tensor: "filters".into(), shape: vec![1, 1, 3, 3], flat }),
         kernel: "conv2d_backward_input".into(),
         line: Some(line(4, column)),
         thread: Some(ThreadId { block: [0; 3], thread: [thread, 0, 0] }),

@@ -193,7 +193,7 @@ impl<W: Write> Reporter for TextReporter<W> {
 
 /// Why a test failed, in a few words.
 pub(super) fn reason(verdict: &TestVerdict) -> Option<String> {
-    let finding = verdict.findings.first().map(|f| f.kind.name().to_owned());
+    let finding = verdict.findings.first().map(|f| f.problem.name().to_owned());
     finding.or_else(|| verdict.diffs.first().map(diff::in_short))
 }
 

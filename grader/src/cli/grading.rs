@@ -110,11 +110,8 @@ pub(super) fn grade(
             npy::dump(dir, case, &run)?;
         }
         // Each further test would take as long.
-        hung = run.time > PATIENCE
-            && run.findings.iter().any(|finding| {
-                let kind = &finding.kind;
-                kind.name() == "endless-loop"
-            });
+        hung =
+            run.time > PATIENCE && run.findings.iter().any(|finding| finding.problem.is_endless());
         passed += usize::from(verdict.passed());
         reporter.test_finished(&verdict).ok();
     }

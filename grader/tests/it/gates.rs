@@ -1,7 +1,7 @@
 //! `[[gate]]`: a kernel with the right values at too high a price fails, and is told the line that spends most.
 
 use crate::mini::Bench;
-use device::finding::{Finding, FindingKind};
+use device::finding::{Finding, Problem};
 use puzzle::counter::Counter;
 use puzzle::spec::Spec;
 use std::path::Path;
@@ -80,8 +80,10 @@ fn findings(kernel: &str) -> Vec<Finding> {
 #[test]
 fn a_launch_over_its_bound_is_told_with_the_line_that_spends_most() {
     let found = findings("strided");
-    let [Finding { kind, line: Some(line), kernel, .. }] = &found[..] else { panic!("{found:?}") };
-    let expected = FindingKind::OverGate {
+    let [Finding { problem, line: Some(line), kernel, .. }] = &found[..] else {
+        panic!("{found:?}")
+    };
+    let expected = Problem::OverGate {
         counter: Counter::GlobalStoreSectors,
         spent: 288 * 32,
         bound: 288 * 4,
@@ -89,13 +91,13 @@ fn a_launch_over_its_bound_is_told_with_the_line_that_spends_most() {
         of_line: 288 * 32,
         about: Some("store side by side".into()),
     };
-    assert_eq!((kind, kernel.as_str()), (&expected, "strided"));
+    assert_eq!((problem, kernel.as_str()), (&expected, "strided"));
     let text = KERNELS.lines().nth(line.line as usize - 1).unwrap();
     assert!(text.contains("y[column"), "line {}: {text}", line.line);
 
     let found = findings("conflicts");
-    let [Finding { kind, .. }] = &found[..] else { panic!("{found:?}") };
-    let expected = FindingKind::OverGate {
+    let [Finding { problem, .. }] = &found[..] else { panic!("{found:?}") };
+    let expected = Problem::OverGate {
         counter: Counter::SharedBankConflicts,
         spent: 288 * 31,
         bound: 0,
@@ -103,7 +105,7 @@ fn a_launch_over_its_bound_is_told_with_the_line_that_spends_most() {
         of_line: 288 * 31,
         about: None,
     };
-    assert_eq!(kind, &expected);
+    assert_eq!(problem, &expected);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `repeat = "bit-equal"`: what depends on the order of blocks or warps is found, and nothing else is.
 
 use crate::mini::Bench;
-use device::finding::FindingKind;
+use device::finding::Problem;
 use puzzle::spec::Spec;
 use std::path::Path;
 
@@ -111,12 +111,15 @@ fn a_sum_in_any_order_is_not_bit_equal() {
     for kernel in ["atomics", "warps"] {
         for (_, verdict) in bench.judge(&spec(kernel, BIT_EQUAL, "\"normal\""), 0..5) {
             let [finding] = &verdict.findings[..] else { panic!("{:?}", verdict.findings) };
-            let FindingKind::NotRepeatable { place, values: [first, other] } = &finding.kind else {
+            let Problem::NotRepeatable { place, values: [first, other] } = &finding.problem else {
                 panic!("{finding:?}")
             };
             assert_eq!((place.tensor.as_str(), place.flat, finding.count), ("y", 0, 1));
             assert!(first != other && (first - other).abs() < 1e-2);
-            assert_eq!((finding.kernel.as_str(), finding.kind.name()), (kernel, "not-repeatable"));
+            assert_eq!(
+                (finding.kernel.as_str(), finding.problem.name()),
+                (kernel, "not-repeatable")
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `[[require]]`: results that the formula does not fix are judged by what it makes of them.
 
 use crate::mini::Bench;
-use device::finding::{Finding, FindingKind};
+use device::finding::{Finding, Problem};
 use puzzle::requirement::Relation;
 
 /// Square roots: either sign will do.
@@ -91,7 +91,7 @@ fn the_first_element_that_does_not_is_told() {
     let found = findings("wrong");
     let [
         Finding {
-            kind: FindingKind::UnmetRequirement { place, value, relation, bound, about },
+            problem: Problem::UnmetRequirement { place, value, relation, bound, about },
             count,
             ..
         },
@@ -104,7 +104,7 @@ fn the_first_element_that_does_not_is_told() {
     assert!(*value > 1.0, "{value}");
     assert_eq!(about.as_deref(), Some("a root's square"));
     let found = findings("twice");
-    let [Finding { kind: FindingKind::UnmetRequirement { place, value, .. }, count: 7, .. }] =
+    let [Finding { problem: Problem::UnmetRequirement { place, value, .. }, count: 7, .. }] =
         &found[..]
     else {
         panic!("{found:?}")
@@ -114,17 +114,14 @@ fn the_first_element_that_does_not_is_told() {
 
 #[test]
 fn nan_and_what_is_missing_or_leads_outside_never_pass() {
-    let kinds = |kernel| findings(kernel).into_iter().map(|f| f.kind).collect::<Vec<_>>();
+    let kinds = |kernel| findings(kernel).into_iter().map(|f| f.problem).collect::<Vec<_>>();
     let found = kinds("imaginary");
-    assert!(matches!(&found[..], [FindingKind::UnmetRequirement { value, .. }] if value.is_nan()));
+    assert!(matches!(&found[..], [Problem::UnmetRequirement { value, .. }] if value.is_nan()));
     let found = kinds("short_of");
-    assert!(
-        matches!(&found[..], [FindingKind::Unwritten { place }] if place.flat == 5),
-        "{found:?}"
-    );
+    assert!(matches!(&found[..], [Problem::Unwritten { place }] if place.flat == 5), "{found:?}");
     let found = kinds("outside");
     assert!(
-        matches!(&found[..], [FindingKind::NotMeasurable { tensor, .. }, ..] if tensor == "there"),
+        matches!(&found[..], [Problem::NotMeasurable { tensor, .. }, ..] if tensor == "there"),
         "{found:?}"
     );
 }

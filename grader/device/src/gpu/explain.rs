@@ -4,9 +4,10 @@
 
 use super::child::{Broken, NoAnswer};
 use crate::checked::{Explanation, Step};
-use crate::finding::FindingKind;
+use crate::finding::Problem;
 use cudart::device::{ErrorText, Properties};
 use diagnostic::{Failure, FailureKind};
+use ptxvm::finding::Trap;
 use puzzle::case::CaseLaunch;
 use std::io;
 
@@ -126,6 +127,10 @@ fn of_a_machine(code: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
+fn trap(message: Option<String>) -> Problem {
+    Problem::Check(Trap { message }.into())
+}
+
 /// Explains an error that the driver returned to a step. `log` is what the child wrote on standard error: a failed `assert`
 /// is printed there.
 pub fn driver(
@@ -137,7 +142,7 @@ pub fn driver(
     let ErrorText { name: code, text } = error;
     match step {
         Step::Wait(_) if code == "CUDA_ERROR_ASSERT" => {
-            return Ok(FindingKind::Trap { message: assertion(log) });
+            return Ok(trap(assertion(log)));
         }
         Step::Launch(_) | Step::Wait(_) => {
             if let Some(meaning) = of_a_kernel(code) {
@@ -146,7 +151,7 @@ pub fn driver(
                 } else {
                     format!("{meaning}; {SEE_MORE}")
                 };
-                return Ok(FindingKind::Driver { code: code.clone(), meaning });
+                return Ok(Problem::Driver { code: code.clone(), meaning });
             }
         }
         _ => {}
@@ -163,7 +168,7 @@ pub fn driver(
     // An unknown error while a kernel ran is laid at the kernel's door: it must not pass.
     if let Step::Wait(_) = step {
         let meaning = format!("the driver stopped the kernel: {text}; {SEE_MORE}");
-        return Ok(FindingKind::Driver { code: code.clone(), meaning });
+        return Ok(Problem::Driver { code: code.clone(), meaning });
     }
     let doing = match step {
         Step::Open => "starting the GPU",
@@ -193,9 +198,7 @@ pub fn broken(broken: &Broken, waited_for: &str) -> Explanation {
     let environment =
         |title: String, help: &str| Err(Failure::new(FailureKind::Environment, title, help));
     match (&broken.why, broken.in_launch) {
-        (NoAnswer::TimedOut(limit), true) => {
-            Ok(FindingKind::TimeOut { seconds: limit.as_secs_f64() })
-        }
+        (NoAnswer::TimedOut(limit), true) => Ok(Problem::TimeOut { seconds: limit.as_secs_f64() }),
         (NoAnswer::TimedOut(limit), false) => environment(
             format!(
                 "the NVIDIA driver did not answer within {:.0} s ({waited_for})",
@@ -204,7 +207,7 @@ pub fn broken(broken: &Broken, waited_for: &str) -> Explanation {
             "run `nvidia-smi`: if it does not answer either, the driver hangs, so restart the \
              machine; or run with --backend vm",
         ),
-        (NoAnswer::Ended { status, .. }, true) => Ok(FindingKind::Driver {
+        (NoAnswer::Ended { status, .. }, true) => Ok(Problem::Driver {
             code: status.clone(),
             meaning: format!(
                 "the process that drives the GPU crashed while the kernel ran; {SEE_MORE}"
@@ -284,7 +287,7 @@ mod tests {
 
     #[test]
     fn what_a_kernel_did_is_a_finding_only_while_it_runs() {
-        let Ok(FindingKind::Driver { code, meaning }) =
+        let Ok(Problem::Driver { code, meaning }) =
             explain(Step::Wait(&launch()), "CUDA_ERROR_ILLEGAL_ADDRESS", "")
         else {
             panic!()
@@ -324,10 +327,9 @@ mod tests {
     fn a_failed_assert_is_quoted() {
         let line =
             "x.cu:3: void k(float *): block: [0,0,0], thread: [1,0,0] Assertion `i < n` failed.";
-        let trap = |log: &str| explain(Step::Wait(&launch()), "CUDA_ERROR_ASSERT", log);
-        let quoted = trap(&format!("noise\n{line}\nmore"));
-        assert_eq!(quoted, Ok(FindingKind::Trap { message: Some(line.into()) }));
-        assert_eq!(trap(""), Ok(FindingKind::Trap { message: None }));
+        let failed = |log: &str| explain(Step::Wait(&launch()), "CUDA_ERROR_ASSERT", log);
+        assert_eq!(failed(&format!("noise\n{line}\nmore")), Ok(trap(Some(line.into()))));
+        assert_eq!(failed(""), Ok(trap(None)));
     }
 
     #[test]
@@ -336,7 +338,7 @@ mod tests {
         let steps = [Step::Open, Step::Load, Step::Place, Step::Read];
         for step in steps.into_iter().chain([Step::Launch(&launch), Step::Wait(&launch)]) {
             match explain(step, "CUDA_ERROR_OF_2031", "") {
-                Ok(FindingKind::Driver { code, .. }) => {
+                Ok(Problem::Driver { code, .. }) => {
                     assert_eq!(code, "CUDA_ERROR_OF_2031");
                 }
                 other => {
@@ -350,12 +352,12 @@ mod tests {
     fn a_child_without_an_answer_is_explained() {
         let meaning = |why, in_launch| broken(&Broken { why, in_launch }, "probe");
         let late = || NoAnswer::TimedOut(Duration::from_secs(10));
-        let time_out = Ok(FindingKind::TimeOut { seconds: 10.0 });
+        let time_out = Ok(Problem::TimeOut { seconds: 10.0 });
         assert_eq!(meaning(late(), true), time_out);
         assert!(machine(meaning(late(), false)).1.contains("within 10 s (probe)"));
         let ended =
             |log: &str| NoAnswer::Ended { status: "ended by SIGSEGV".into(), log: log.into() };
-        assert!(matches!(meaning(ended(""), true), Ok(FindingKind::Driver { .. })));
+        assert!(matches!(meaning(ended(""), true), Ok(Problem::Driver { .. })));
         let (kind, title, _) =
             machine(meaning(ended("panicked at\nMissing symbol cuX\nnote: run with"), false));
         assert_eq!(kind, FailureKind::Environment);

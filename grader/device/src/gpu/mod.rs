@@ -22,7 +22,7 @@ pub use serve::child_main;
 
 use crate::backend::{Backend, Run, RunTensor};
 use crate::checked::{CheckedDevice, Step, without_kernel};
-use crate::finding::{Finding, FindingKind, Place};
+use crate::finding::{Element, Finding, Problem};
 use crate::own_program;
 use crate::run::{self, Kernels};
 use cudart::device::{Code, Device, Properties};
@@ -129,17 +129,16 @@ impl GpuBackend {
         launches: &[CaseLaunch],
     ) -> Result<(), Failure> {
         let mut open: Vec<&mut Finding> =
-            run.findings.iter_mut().filter(|f| damage(&f.kind).is_some()).collect();
+            run.findings.iter_mut().filter(|f| damage(&f.problem).is_some()).collect();
         for n in 1..launches.len() {
             if open.is_empty() {
                 break;
             }
             let part = self.run_once(tensors, &launches[..n])?;
             open.retain_mut(|finding| {
-                let seen = part
-                    .findings
-                    .iter()
-                    .any(|f| damage(&f.kind).is_some() && damage(&f.kind) == damage(&finding.kind));
+                let seen = part.findings.iter().any(|f| {
+                    damage(&f.problem).is_some() && damage(&f.problem) == damage(&finding.problem)
+                });
                 if seen {
                     finding.kernel.clone_from(&launches[n - 1].kernel);
                 }
@@ -169,12 +168,12 @@ impl GpuBackend {
 }
 
 /// The tensor that a launch damaged, and on which side of its end.
-fn damage(kind: &FindingKind) -> Option<(&str, bool)> {
-    match kind {
-        FindingKind::GuardOverwritten { place: Place { tensor, flat, .. } } => {
+fn damage(problem: &Problem) -> Option<(&str, bool)> {
+    match problem {
+        Problem::GuardOverwritten { place: Element { tensor, flat, .. } } => {
             Some((tensor, *flat < 0))
         }
-        FindingKind::InputChanged { place } => Some((&place.tensor, false)),
+        Problem::InputChanged { place } => Some((&place.tensor, false)),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@
 use super::child::{Broken, Child, NoAnswer};
 use super::explain;
 use crate::checked::{CheckedDevice, Contents, Explanation, Placed, Step, without_kernel};
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{Finding, Problem};
 use crate::image;
 use cudart::device::{Answer, Caller, Device, ErrorText, Properties, Request};
 use cudart::error::CudaError;
@@ -152,7 +152,7 @@ impl CheckedDevice for RemoteGpu {
     /// A GPU finds nothing by itself; that it broke off is worth telling.
     fn findings(&mut self, _placed: &Placed<'_>) -> Vec<Finding> {
         let Some(broken) = &self.broken else { return Vec::new() };
-        let kind = explain::broken(broken, "run").unwrap_or_else(|failure| FindingKind::Driver {
+        let kind = explain::broken(broken, "run").unwrap_or_else(|failure| Problem::Driver {
             code: "no answer".to_owned(),
             meaning: failure.diagnostics.first().map_or(String::new(), |d| d.title.clone()),
         });

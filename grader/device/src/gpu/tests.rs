@@ -4,10 +4,12 @@
 use super::*;
 use crate::backend::RunTensor;
 use crate::checked::Placed;
+use crate::finding::FindingKind;
 use cudart::device::{Launch, Limit, Request};
 use cudart::error::CudaError;
 use cudart::frame;
 use indexmath::Approx;
+use ptxvm::finding::Trap;
 use puzzle::case::{CaseArg, LaunchOptions, Role};
 use puzzle::tensor::{DType, Tensor};
 use std::os::fd::OwnedFd;
@@ -129,11 +131,11 @@ fn run(backend: &GpuBackend, kernels: &[&str]) -> Result<Run, Failure> {
     backend.run_tensors(&tensors(), &launches(kernels))
 }
 
-/// The kind of the only finding of a run.
-fn found(backend: &GpuBackend, kernel: &str) -> FindingKind {
+/// The problem of the only finding of a run.
+fn found(backend: &GpuBackend, kernel: &str) -> Problem {
     let run = run(backend, &[kernel]).unwrap();
-    let [Finding { kind, .. }] = &run.findings[..] else { panic!("{kernel}: {run:?}") };
-    kind.clone()
+    let [Finding { problem, .. }] = &run.findings[..] else { panic!("{kernel}: {run:?}") };
+    problem.clone()
 }
 
 #[test]
@@ -176,12 +178,12 @@ fn a_case_runs_again_and_shows_what_differs() {
 fn damage_is_laid_at_the_right_kernels_door() {
     let kernels = ["doubles", "past_the_end", "clobbers_input", "doubles"];
     let run = run(&backend(), &kernels).unwrap();
-    let found: Vec<(&str, &FindingKind)> =
-        run.findings.iter().map(|f| (f.kernel.as_str(), &f.kind)).collect();
-    let place = |tensor: &str, flat| Place { tensor: tensor.into(), shape: vec![3], flat };
+    let found: Vec<(&str, &Problem)> =
+        run.findings.iter().map(|f| (f.kernel.as_str(), &f.problem)).collect();
+    let place = |tensor: &str, flat| Element { tensor: tensor.into(), shape: vec![3], flat };
     let expected = [
-        ("clobbers_input", &FindingKind::InputChanged { place: place("x", 1) }),
-        ("past_the_end", &FindingKind::GuardOverwritten { place: place("y", 3) }),
+        ("clobbers_input", &Problem::InputChanged { place: place("x", 1) }),
+        ("past_the_end", &Problem::GuardOverwritten { place: place("y", 3) }),
     ];
     assert_eq!(found, expected);
 }
@@ -191,7 +193,7 @@ fn after_an_error_a_fresh_process_serves() {
     let backend = backend();
     run(&backend, &["doubles"]).unwrap();
     let failed = run(&backend, &["doubles", "illegal"]).unwrap();
-    let [Finding { kind: FindingKind::Driver { code, .. }, kernel, .. }] = &failed.findings[..]
+    let [Finding { problem: Problem::Driver { code, .. }, kernel, .. }] = &failed.findings[..]
     else {
         panic!("{failed:?}")
     };
@@ -199,7 +201,11 @@ fn after_an_error_a_fresh_process_serves() {
     assert_eq!(failed.tensors[1].written, [false; 3], "no result is believed");
     let next = run(&backend, &["counts_launches"]).unwrap();
     assert_eq!(next.tensors[1].values[0], 1.0, "a new process");
-    let FindingKind::Trap { message: Some(message) } = found(&backend, "asserts") else { panic!() };
+    let Problem::Check(FindingKind::Trap(Trap { message: Some(message) })) =
+        found(&backend, "asserts")
+    else {
+        panic!()
+    };
     assert!(message.contains("Assertion `i < n` failed"), "{message}");
 }
 
@@ -212,8 +218,8 @@ fn a_kernel_that_never_ends_is_stopped() {
     assert!(begin.elapsed() < Duration::from_secs(30));
     let [finding] = &hung.findings[..] else { panic!("{hung:?}") };
     assert_eq!(
-        (&finding.kind, finding.kernel.as_str()),
-        (&FindingKind::TimeOut { seconds: 2.0 }, "hangs")
+        (&finding.problem, finding.kernel.as_str()),
+        (&Problem::TimeOut { seconds: 2.0 }, "hangs")
     );
     backend.time_out = RUN;
     run(&backend, &["doubles"]).unwrap();
@@ -221,7 +227,7 @@ fn a_kernel_that_never_ends_is_stopped() {
 
 #[test]
 fn a_crash_in_a_kernel_fails_the_test_and_not_the_grader() {
-    let FindingKind::Driver { code, .. } = found(&backend(), "crashes") else { panic!() };
+    let Problem::Driver { code, .. } = found(&backend(), "crashes") else { panic!() };
     assert_eq!(code, "ended by SIGABRT");
 }
 

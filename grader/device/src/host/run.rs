@@ -8,7 +8,7 @@ use super::test_device::TestDevice;
 use super::watch::Watch;
 use crate::backend::{Backend, Run, RunTensor};
 use crate::checked::Contents;
-use crate::finding::{Finding, FindingKind, HostFault};
+use crate::finding::{Finding, HostFault, Problem};
 use crate::gpu;
 use crate::image;
 use crate::own_program;
@@ -255,8 +255,7 @@ impl HostBackend {
 
     fn findings(&self, case: &Case, end: &End, device: &mut TestDevice) -> Vec<Finding> {
         let function = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
-        let fault =
-            |fault: &HostFault| Finding::of_kernel(FindingKind::Host(fault.clone()), function);
+        let fault = |fault: &HostFault| Finding::of_kernel(Problem::Host(fault.clone()), function);
         let seen: Vec<Finding> = device.findings(&self.program.folders);
         // What CUDA says of a kernel's mistake tells less than the mistake itself.
         let news = |fault: &&HostFault| {

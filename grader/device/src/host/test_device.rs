@@ -1,7 +1,7 @@
 //! The device of a case: it holds the tensors, and does what the child's CUDA calls ask for.
 
 use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
-use crate::finding::{Finding, FindingKind, HostFault};
+use crate::finding::{Finding, HostFault, Problem};
 use cudart::device::{
     Answer, Code, Device, ErrorText, KernelInfo, Launch, Launched, Limit, MemoryInfo, Properties,
     Symbol,
@@ -170,12 +170,12 @@ impl<'a> TestDevice<'a> {
         for finding in &mut findings {
             finding.kernel = cudart::source_name(&finding.kernel);
             if let Some(line) = &mut finding.line {
-                let path = ran_in.join(&line.file);
+                let path = ran_in.join(&*line.file);
                 let path = path.canonicalize().unwrap_or(path);
-                line.file = path.strip_prefix(base).unwrap_or(&path).display().to_string();
+                line.file = path.strip_prefix(base).unwrap_or(&path).display().to_string().into();
             }
         }
-        let mut add = |fault| findings.push(Finding::of_kernel(FindingKind::Host(fault), ""));
+        let mut add = |fault| findings.push(Finding::of_kernel(Problem::Host(fault), ""));
         if let Some((kernel, threads)) = self.flooded.clone() {
             add(HostFault::TooManyThreads { kernel, threads });
         }

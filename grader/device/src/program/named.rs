@@ -1,10 +1,11 @@
 //! What the device found, in words that a program's author knows: allocations by number, since they have no names.
 
-use crate::finding::{Finding, Place};
+use crate::finding::{Element, Finding};
 use crate::vm::findings::in_tensors;
 use cudart::source_name;
 use cudart::vm::{LaunchFinding, VmDevice};
-use ptxvm::{BufferId, Memory};
+use ptxvm::Memory;
+use ptxvm::finding::BufferOffset;
 
 /// Bytes of an element: most arrays of most programs hold floats or ints.
 const ELEMENT: i64 = 4;
@@ -18,11 +19,10 @@ impl<'a> Names<'a> {
     }
 
     pub fn finding(&self, found: &LaunchFinding) -> Finding {
-        let place = |buffer: BufferId, offset: i64| Some(self.place(buffer, offset));
-        in_tensors(&source_name(&found.kernel), found.finding.clone(), self.0, &place)
+        in_tensors(&source_name(&found.kernel), &found.finding, |place| Some(self.place(place)))
     }
 
-    fn place(&self, buffer: BufferId, offset: i64) -> Place {
+    fn place(&self, (buffer, offset): BufferOffset) -> Element {
         let bytes = self.0.size(buffer);
         let number = self.0.ordinal(buffer) + 1;
         let tensor = match self.0.variable_name(buffer) {
@@ -31,6 +31,6 @@ impl<'a> Names<'a> {
             None => format!("allocation {number} ({bytes} bytes)"),
         };
         let shape = vec![bytes.div_ceil(ELEMENT as usize)];
-        Place { tensor, shape, flat: offset.div_euclid(ELEMENT) }
+        Element { tensor, shape, flat: offset.div_euclid(ELEMENT) }
     }
 }

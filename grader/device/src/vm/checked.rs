@@ -56,9 +56,10 @@ impl CheckedDevice for VmDevice {
 
     fn findings(&mut self, placed: &Placed<'_>) -> Vec<Finding> {
         let memory = self.memory();
-        let element = |buffer, offset| placed.element(memory.address(buffer), offset);
         let in_tensors = |found: &cudart::vm::LaunchFinding| {
-            in_tensors(&found.kernel, found.finding.clone(), memory, &element)
+            in_tensors(&found.kernel, &found.finding, |(buffer, offset)| {
+                placed.element(memory.address(buffer), offset)
+            })
         };
         self.launch_findings().iter().map(in_tensors).collect()
     }

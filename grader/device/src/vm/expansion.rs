@@ -1,6 +1,5 @@
 //! What elements are made of: the launches run again with the provenance of their values.
 
-use super::findings::line;
 use super::{Session, VmBackend};
 use crate::finding::ThreadId;
 use crate::provenance::{Factor, KernelFactor, KernelSum, KernelTerm, Place};
@@ -113,7 +112,7 @@ impl Followed<'_> {
             products.iter().map(|product| self.term(scope, product)).collect();
         Some(KernelSum {
             writer: ThreadId { block: written.block, thread: written.thread },
-            line: written.loc.as_ref().map(line),
+            line: written.loc.clone(),
             terms: terms?,
             general: !self.provenance.depends_on_values(),
             overwrote: written.overwrote,
@@ -127,8 +126,8 @@ impl Followed<'_> {
         Some(KernelTerm {
             coefficient: product.coefficient,
             factors: factors?,
-            line: product.loc.as_ref().map(line),
-            scaled: product.scaled.as_ref().map(line),
+            line: product.loc.clone(),
+            scaled: product.scaled.clone(),
         })
     }
 
@@ -144,14 +143,14 @@ impl Followed<'_> {
                     || scope.known.contains_key(&given.tensor.name);
                 comparable.then(|| KernelFactor {
                     factor: Factor::of(&given.tensor, byte.div_euclid(size)),
-                    line: loc.as_ref().map(line),
+                    line: loc.clone(),
                 })
             }
             ptxvm::Factor::Function { name, arguments, loc } => {
                 let texts: Vec<String> =
                     arguments.iter().map(|argument| self.text(scope, argument)).collect();
                 let text = format!("{name}({})", texts.join(", "));
-                Some(KernelFactor { factor: Factor::Function(text), line: loc.as_ref().map(line) })
+                Some(KernelFactor { factor: Factor::Function(text), line: loc.clone() })
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Counts what launches cost, where the case bounds it.
 
 use super::{Session, VmBackend};
-use crate::finding::{Finding, FindingKind, SourceLine};
+use crate::finding::{Finding, Problem, SourceLoc};
 use diagnostic::Failure;
 use ptxvm::{Counters, Counts};
 use puzzle::case::{Case, CaseGate};
@@ -37,25 +37,16 @@ fn over(gate: &CaseGate, kernel: &str, counters: &Counters) -> Option<Finding> {
     // Of equal lines the first.
     let (most, place) = lines.rev().max_by_key(|&(spent, _)| spent).unzip();
     let most = most.unwrap_or(0);
-    let line = place.filter(|_| most > 0).map(|place| SourceLine {
-        file: place.file.to_string(),
-        line: place.line,
-        column: 0,
-    });
-    Some(Finding {
-        kind: FindingKind::OverGate {
-            counter: gate.counter,
-            spent,
-            bound: gate.bound,
-            exact: gate.exact,
-            of_line: most,
-            about: gate.about.clone(),
-        },
-        kernel: kernel.to_owned(),
-        line,
-        thread: None,
-        count: 1,
-    })
+    let line = place.filter(|_| most > 0).map(|place| SourceLoc { column: 0, ..place.clone() });
+    let problem = Problem::OverGate {
+        counter: gate.counter,
+        spent,
+        bound: gate.bound,
+        exact: gate.exact,
+        of_line: most,
+        about: gate.about.clone(),
+    };
+    Some(Finding { line, ..Finding::of_kernel(problem, kernel) })
 }
 
 fn of(counter: Counter, counts: &Counts) -> u64 {

@@ -1,11 +1,9 @@
 //! Who wrote an element, and what that thread read.
 
-use super::findings::line;
 use super::{Session, VmBackend};
-use crate::finding::{Place, ThreadId};
+use crate::finding::{Check, Element, ThreadId};
 use crate::provenance::ElementRead;
 use crate::provenance::Provenance;
-use cudart::vm::ends_the_launch;
 use diagnostic::Failure;
 use ptxvm::{AccessKind, LastWriter, Options, Outcome, TracedAccess, Watchpoint};
 use puzzle::case::{Case, CaseLaunch, CaseTensor};
@@ -54,10 +52,7 @@ impl VmBackend {
             session.follow(launch, Follow::Nothing)?;
         }
         let trace = session.follow(&launches[last], Follow::Thread(thread))?.trace;
-        Ok(Provenance {
-            writer: Some((thread, writer.loc.as_ref().map(line))),
-            reads: session.reads(&trace),
-        })
+        Ok(Provenance { writer: Some((thread, writer.loc)), reads: session.reads(&trace) })
     }
 
     /// The last writer of an element, and in which launch it wrote.
@@ -76,7 +71,7 @@ impl VmBackend {
         for (n, launch) in launches.iter().enumerate() {
             let outcome = session.follow(launch, Follow::Place(watch))?;
             found = outcome.writer.map(|writer| (n, writer)).or(found);
-            if outcome.findings.iter().any(|f| ends_the_launch(&f.kind)) {
+            if outcome.findings.iter().any(|f| f.kind.ends_launch()) {
                 break;
             }
         }
@@ -105,7 +100,7 @@ impl Session<'_> {
             let Some(buffer) = access.buffer else { continue };
             let start = self.device.memory().address(buffer);
             let last = access.offset + i64::from(access.size) - 1;
-            let (Some(Place { tensor, shape, flat }), Some(Place { flat: last, .. })) =
+            let (Some(Element { tensor, shape, flat }), Some(Element { flat: last, .. })) =
                 (self.placed.element(start, access.offset), self.placed.element(start, last))
             else {
                 continue;
@@ -120,7 +115,7 @@ impl Session<'_> {
                         shape: shape.clone(),
                         flat,
                         count: 1,
-                        line: access.loc.as_ref().map(line),
+                        line: access.loc.clone(),
                     }),
                 }
             }

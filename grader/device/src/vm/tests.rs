@@ -1,10 +1,11 @@
 //! The virtual machine as a backend, on the kernels of `kernels.cu`.
 
 use super::*;
-use crate::finding::{Access, Finding, FindingKind, Place, SourceLine, Space, ThreadId};
+use crate::finding::{Element, Finding, FindingKind, Problem, SourceLoc, ThreadId};
 use crate::provenance::Provenance;
 use diagnostic::FailureKind;
 use indexmath::Approx;
+use ptxvm::finding::{AccessKind, GridSync, OutOfBounds, Space, Uninitialised};
 use puzzle::case::{CaseArg, LaunchOptions};
 use puzzle::tensor::{DType, Tensor};
 
@@ -54,9 +55,9 @@ fn run(kernel: &str) -> Run {
 }
 
 /// Line of `kernels.cu` that has this text.
-fn line_of(text: &str) -> SourceLine {
+fn line_of(text: &str) -> SourceLoc {
     let found = include_str!("kernels.cu").lines().position(|l| l.contains(text)).unwrap();
-    SourceLine { file: "kernels.cu".into(), line: found as u32 + 1, column: 0 }
+    SourceLoc { file: "kernels.cu".into(), line: found as u32 + 1, column: 0 }
 }
 
 /// The only finding of a run, its column erased: it is nvcc's choice.
@@ -69,8 +70,8 @@ fn only(run: &Run) -> Finding {
     finding
 }
 
-fn place(tensor: &str, flat: i64) -> Place {
-    Place { tensor: tensor.into(), shape: vec![8, 5], flat }
+fn place(tensor: &str, flat: i64) -> Element {
+    Element { tensor: tensor.into(), shape: vec![8, 5], flat }
 }
 
 #[test]
@@ -86,8 +87,12 @@ fn values_and_written_elements_come_back() {
 #[test]
 fn an_access_outside_is_told_by_tensor_line_and_thread() {
     let finding = only(&run("reads_past"));
-    let FindingKind::OutOfBounds { access: Access::Read, space: Space::Global, place: at, .. } =
-        &finding.kind
+    let Problem::Check(FindingKind::OutOfBounds(OutOfBounds {
+        access: AccessKind::Read,
+        space: Space::Global,
+        place: at,
+        ..
+    })) = &finding.problem
     else {
         panic!("{finding:?}")
     };
@@ -98,7 +103,7 @@ fn an_access_outside_is_told_by_tensor_line_and_thread() {
 
     let finding = only(&run("writes_before"));
     assert!(
-        matches!(&finding.kind, FindingKind::OutOfBounds { access: Access::Write, place: Some(p), .. } if p.flat == -1),
+        matches!(&finding.problem, Problem::Check(FindingKind::OutOfBounds(OutOfBounds { access: AccessKind::Write, place: Some(p), .. })) if p.flat == -1),
         "{finding:?}"
     );
 }
@@ -106,11 +111,14 @@ fn an_access_outside_is_told_by_tensor_line_and_thread() {
 #[test]
 fn a_read_of_what_nobody_wrote_and_a_write_to_an_input_are_found() {
     let finding = only(&run("adds_up"));
-    let kind =
-        FindingKind::Uninitialised { space: Space::Global, place: Some(place("y", 0)), offset: 0 };
-    assert_eq!((finding.kind, finding.count), (kind, N as u64));
+    let (space, at) = (Space::Global, Some(place("y", 0)));
+    let read = Uninitialised { space, size: 4, place: at, offset: 0 };
+    assert_eq!((finding.problem, finding.count), (Problem::Check(read.into()), N as u64));
     let finding = only(&run("writes_input"));
-    assert_eq!(finding.kind, FindingKind::WriteToInput { place: place("x", 0) });
+    let Problem::Check(FindingKind::WriteToReadOnly(write)) = finding.problem else {
+        panic!("{finding:?}")
+    };
+    assert_eq!(write.place, Some(place("x", 0)));
     assert_eq!(finding.line, Some(line_of("x[i] = y[i]")));
 }
 
@@ -125,22 +133,29 @@ fn blocks_meet_in_a_cooperative_launch_only() {
 
     let run = backend().run_tensors(&tensors(), &[alone]).unwrap();
     let finding = only(&run);
-    assert_eq!(finding.kind, FindingKind::GridSync);
+    assert_eq!(finding.problem, Problem::Check(GridSync.into()));
     assert_eq!(finding.line, Some(line_of("this_grid().sync()")));
 }
 
 #[test]
 fn the_heap_is_told_from_tensors() {
     let run = backend().run_tensors(&tensors(), &[launch("allocates", N)]).unwrap();
-    let found = |kind: fn(&FindingKind) -> bool| {
-        run.findings.iter().filter(|finding| kind(&finding.kind)).map(|f| f.line.clone()).next()
+    let found = |is_it: fn(&FindingKind<Element>) -> bool| {
+        let mut findings = run.findings.iter();
+        let found = findings.find(|f| matches!(&f.problem, Problem::Check(kind) if is_it(kind)));
+        found.map(|finding| finding.line.clone())
     };
-    let line = |found: Option<Option<SourceLine>>| found.flatten().map(|line| line.line);
+    let line = |found: Option<Option<SourceLoc>>| found.flatten().map(|line| line.line);
     let overrun = found(|kind| {
-        matches!(kind, FindingKind::OutOfBounds { space: Space::Heap, place: None, .. })
+        matches!(
+            kind,
+            FindingKind::OutOfBounds(OutOfBounds { space: Space::Heap, place: None, .. })
+        )
     });
     assert_eq!(line(overrun), Some(line_of("own[1 + i / n]").line), "{:#?}", run.findings);
-    let freed = found(|kind| matches!(kind, FindingKind::UseAfterFree { access: Access::Read }));
+    let freed = found(
+        |kind| matches!(kind, FindingKind::UseAfterFree(freed) if freed.access == AccessKind::Read),
+    );
     assert_eq!(line(freed), Some(line_of("if (i == 0) y[0]").line), "{:#?}", run.findings);
 }
 
@@ -151,7 +166,7 @@ fn an_endless_loop_ends_the_case_at_its_line() {
     assert!(run.findings.iter().all(|f| f.kernel == "never_ends"), "{run:?}");
     let finding = &run.findings[0];
     assert!(
-        matches!(finding.kind, FindingKind::EndlessLoop { instructions } if instructions >= 10_000),
+        matches!(&finding.problem, Problem::Check(FindingKind::EndlessLoop(found)) if found.instructions >= 10_000),
         "{finding:?}"
     );
     assert_eq!(finding.line.as_ref().map(|l| l.line), Some(line_of("while").line));
@@ -161,8 +176,8 @@ fn an_endless_loop_ends_the_case_at_its_line() {
 fn a_block_of_many_warps_that_loop_does_not_take_many_times_as_long() {
     let launch = CaseLaunch { grid: [1, 1, 1], block: [1024, 1, 1], ..launch("never_ends", 1024) };
     let run = backend().with_budget(1 << 20).run_tensors(&tensors(), &[launch]).unwrap();
-    let endless = run.findings.iter().find_map(|f| match f.kind {
-        FindingKind::EndlessLoop { instructions } => Some(instructions),
+    let endless = run.findings.iter().find_map(|f| match &f.problem {
+        Problem::Check(FindingKind::EndlessLoop(found)) => Some(found.instructions),
         _ => None,
     });
     assert!(endless.is_some_and(|n| n < 1 << 17), "{endless:?}: 32 warps share 2 << 20");

@@ -1,7 +1,7 @@
 //! Compares the products of a formula with those of a kernel, as multisets.
 
 use super::terms::{ElementTerms, Row, RowKind};
-use device::finding::SourceLine;
+use device::finding::SourceLoc;
 use device::provenance::{Factor, KernelSum, KernelTerm};
 use indexmath::Term;
 use std::collections::BTreeMap;
@@ -81,9 +81,9 @@ fn kind(wanted: f64, got: f64) -> RowKind {
 }
 
 /// The line that most of the mistakes point at; of several, the first.
-fn suspect(wrong: &[(&Vec<Factor>, &Sides, RowKind)], kernel: &KernelSum) -> Option<SourceLine> {
-    let mut votes: BTreeMap<SourceLine, usize> = BTreeMap::new();
-    let mut vote = |line: Option<SourceLine>| {
+fn suspect(wrong: &[(&Vec<Factor>, &Sides, RowKind)], kernel: &KernelSum) -> Option<SourceLoc> {
+    let mut votes: BTreeMap<SourceLoc, usize> = BTreeMap::new();
+    let mut vote = |line: Option<SourceLoc>| {
         if let Some(line) = line {
             *votes.entry(line).or_default() += 1;
         }
@@ -122,7 +122,7 @@ fn wrong_factors(
     term: &KernelTerm,
     factors: &[Factor],
     missing: &[&Vec<Factor>],
-) -> Vec<Option<SourceLine>> {
+) -> Vec<Option<SourceLoc>> {
     let common = |other: &[Factor]| factors.iter().filter(|f| other.contains(f)).count();
     let nearest = missing.iter().max_by_key(|other| common(other)).filter(|o| common(o) > 0);
     let Some(nearest) = nearest else { return vec![term.line.clone()] };
@@ -132,7 +132,7 @@ fn wrong_factors(
 }
 
 /// Where the kernel added products of the same tensors; else where it stored the element.
-fn alike(factors: &[Factor], kernel: &KernelSum) -> Option<SourceLine> {
+fn alike(factors: &[Factor], kernel: &KernelSum) -> Option<SourceLoc> {
     let tensors = |factors: &mut dyn Iterator<Item = &Factor>| {
         let mut names: Vec<String> = factors.filter_map(tensor).collect();
         names.sort();
@@ -163,8 +163,8 @@ mod tests {
         ElementRef { tensor: tensor.into(), coords: vec![at] }
     }
 
-    fn line(line: u32) -> SourceLine {
-        SourceLine { file: "k.cu".into(), line, column: 1 }
+    fn line(line: u32) -> SourceLoc {
+        SourceLoc { file: "k.cu".into(), line, column: 1 }
     }
 
     fn term(coefficient: f64, factors: &[(&str, i64)]) -> Term {

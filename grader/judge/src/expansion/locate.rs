@@ -3,7 +3,7 @@
 use super::source::{Declared, Kernel, evaluate};
 use super::terms::{ElementTerms, RowKind};
 use cpptext::tokens::words;
-use device::finding::SourceLine;
+use device::finding::SourceLoc;
 use device::provenance::{Factor, KernelSum};
 use indexmath::{Dims, Term};
 use puzzle::case::{Case, CaseLaunch, Role};
@@ -26,7 +26,7 @@ pub struct Evidence<'a> {
 }
 
 /// The line to look at, given the one that the terms point at.
-pub fn locate(terms: &ElementTerms, evidence: &Evidence) -> Option<SourceLine> {
+pub fn locate(terms: &ElementTerms, evidence: &Evidence) -> Option<SourceLoc> {
     let named = terms.line.clone().or_else(|| evidence.sum.line.clone())?;
     let stored = evidence.sum.line.as_ref()?;
     if stored.file != named.file {
@@ -36,7 +36,7 @@ pub fn locate(terms: &ElementTerms, evidence: &Evidence) -> Option<SourceLine> {
     let launch = launch_of(evidence.case, evidence.source, stored.line)?;
     let dims = &evidence.case.dims;
     let kernel = Kernel::new(evidence.source, stored.line, dims, writer, launch.block, launch.grid);
-    let at = |line: u32| Some(SourceLine { file: named.file.clone(), line, column: 0 });
+    let at = |line: u32| Some(SourceLoc { file: named.file.clone(), line, column: 0 });
     let line = own_element(terms, evidence, stored.line)
         .or_else(|| wrong_size(&kernel, dims))
         .or_else(|| first_value(&kernel, terms, evidence))

@@ -1,6 +1,6 @@
 //! The products of an element, those of the formula beside those of the kernel.
 
-use device::finding::{SourceLine, ThreadId};
+use device::finding::{SourceLoc, ThreadId};
 use device::provenance::Factor;
 
 /// An element's products, formula and kernel side by side.
@@ -9,7 +9,7 @@ pub struct ElementTerms {
     /// Wrong ones first.
     pub rows: Vec<Row>,
     /// The line where the mistake most likely is, if anything is wrong.
-    pub line: Option<SourceLine>,
+    pub line: Option<SourceLoc>,
     /// The thread that wrote the element.
     pub writer: ThreadId,
     /// The kernel adds the same products whatever the inputs hold.
@@ -39,7 +39,7 @@ pub struct Row {
     /// The formula's summation indices that give it.
     pub indices: Vec<(String, i64)>,
     /// Where the kernel added it; of a missing one, where it added its like.
-    pub line: Option<SourceLine>,
+    pub line: Option<SourceLoc>,
 }
 
 /// How a product differs.

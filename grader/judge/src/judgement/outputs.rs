@@ -4,7 +4,7 @@ use super::{compare, require};
 use crate::expansion::formula_terms;
 use crate::verdict::{Largest, TensorDiff, TestVerdict};
 use device::backend::{Run, RunTensor};
-use device::finding::{Finding, FindingKind, Place};
+use device::finding::{Element, Finding, Problem};
 use indexmath::Dims;
 use puzzle::case::{Case, CaseLaunch, CaseTensor, Role, last_launch_with};
 use puzzle::tensor::Tensor;
@@ -19,7 +19,7 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
     if findings.is_empty() && diffs.is_empty() {
         findings = require::unmet(case, run);
     }
-    if findings.iter().any(|finding| finding.kind.ends_the_run()) {
+    if findings.iter().any(|finding| finding.problem.ends_the_run()) {
         diffs.clear();
     }
     for diff in &mut diffs {
@@ -141,34 +141,16 @@ fn vector(given: &CaseTensor) -> Option<(&str, &[f64])> {
 }
 
 fn has_write_finding(findings: &[Finding], tensor: &str) -> bool {
-    findings.iter().any(|f| match &f.kind {
-        FindingKind::WriteToInput { place } | FindingKind::InputChanged { place } => {
-            place.tensor == tensor
-        }
-        _ => false,
-    })
+    findings.iter().any(|finding| finding.problem.written_input() == Some(tensor))
 }
 
 fn changed(tensor: &Tensor, flat: usize, launch: Option<&CaseLaunch>) -> Finding {
-    let place =
-        Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat: flat as i64 };
-    Finding {
-        kind: FindingKind::InputChanged { place },
-        kernel: launch.map(|l| l.kernel.clone()).unwrap_or_default(),
-        line: None,
-        thread: None,
-        count: 1,
-    }
+    let place = Element::of(tensor, flat as i64);
+    Finding::of_kernel(Problem::InputChanged { place }, launch.map_or("", |l| &l.kernel))
 }
 
 fn contradiction(launches: &[CaseLaunch], message: String) -> Finding {
-    Finding {
-        kind: FindingKind::Grader { message },
-        kernel: launches.last().map(|l| l.kernel.clone()).unwrap_or_default(),
-        line: None,
-        thread: None,
-        count: 1,
-    }
+    Finding::of_kernel(Problem::Grader { message }, launches.last().map_or("", |l| &l.kernel))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Did a second run give the same bits?
 
 use device::backend::RunTensor;
-use device::finding::{Finding, FindingKind, Place};
+use device::finding::{Element, Finding, Problem};
 use puzzle::case::{Case, CaseTensor, last_launch_with};
 
 /// A finding for each tensor that must be bit-equal and is not. One NaN is as good as another.
@@ -13,16 +13,10 @@ pub fn repeated(case: &Case, first: &[RunTensor], again: &[RunTensor]) -> Vec<Fi
         let pairs = first.values.iter().zip(&again.values).enumerate();
         let mut differing = pairs.filter(|(_, (a, b))| !same(**a, **b));
         let (flat, (&before, &after)) = differing.next()?;
-        let place =
-            Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat: flat as i64 };
-        let kernel = last_launch_with(&case.launches, index).map(|launch| launch.kernel.clone());
-        Some(Finding {
-            kind: FindingKind::NotRepeatable { place, values: [before, after] },
-            kernel: kernel.unwrap_or_default(),
-            line: None,
-            thread: None,
-            count: 1 + differing.count() as u64,
-        })
+        let place = Element::of(tensor, flat as i64);
+        let problem = Problem::NotRepeatable { place, values: [before, after] };
+        let kernel = last_launch_with(&case.launches, index).map_or("", |launch| &launch.kernel);
+        Some(Finding { count: 1 + differing.count() as u64, ..Finding::of_kernel(problem, kernel) })
     };
     case.bit_equal.iter().filter_map(finding).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::verdict::Picture;
 use device::backend::{Run, RunTensor};
-use device::finding::{Finding, FindingKind, Place};
+use device::finding::{Element, Finding, Problem};
 use indexmath::Values;
 use puzzle::case::{Case, CaseLaunch, CasePicture, CaseRequirement, Measured, Role};
 use puzzle::tensor::Tensor;
@@ -15,13 +15,9 @@ pub(super) fn unwritten(
 ) -> Option<Finding> {
     let mut missing = (0..got.written.len()).filter(|&flat| !got.written[flat]);
     let first = missing.next()?;
-    Some(Finding {
-        kind: FindingKind::Unwritten { place: place(tensor, first) },
-        kernel: launch.map(|l| l.kernel.clone()).unwrap_or_default(),
-        line: None,
-        thread: None,
-        count: 1 + missing.count() as u64,
-    })
+    let problem = Problem::Unwritten { place: place(tensor, first) };
+    let kernel = launch.map_or("", |launch| &launch.kernel);
+    Some(Finding { count: 1 + missing.count() as u64, ..Finding::of_kernel(problem, kernel) })
 }
 
 /// A finding for each requirement that does not hold.
@@ -85,29 +81,30 @@ impl<'a> Results<'a> {
 
     fn judge(&mut self, required: &CaseRequirement) -> Option<Finding> {
         let CaseRequirement { of, relation, bound, about } = required;
-        let kernel = self.case.launches.last().map(|l| l.kernel.clone()).unwrap_or_default();
-        let finding = |kind, count| Some(Finding { kind, kernel, line: None, thread: None, count });
+        let kernel = self.case.launches.last().map_or("", |launch| &launch.kernel);
+        let finding =
+            |problem, count| Some(Finding { count, ..Finding::of_kernel(problem, kernel) });
         let measured = match self.measure(of) {
             Ok(measured) => measured,
             Err(error) => {
                 let (tensor, message) = (of.tensor.name.clone(), error.message);
-                return finding(FindingKind::NotMeasurable { tensor, message }, 1);
+                return finding(Problem::NotMeasurable { tensor, message }, 1);
             }
         };
         let value = |flat: usize| measured.get(flat).copied().unwrap_or(f64::NAN);
         let mut short = (0..of.tensor.len()).filter(|&flat| !relation.holds(value(flat), *bound));
         let first = short.next()?;
-        let kind = FindingKind::UnmetRequirement {
+        let problem = Problem::UnmetRequirement {
             place: place(&of.tensor, first),
             value: value(first),
             relation: *relation,
             bound: *bound,
             about: about.clone(),
         };
-        finding(kind, 1 + short.count() as u64)
+        finding(problem, 1 + short.count() as u64)
     }
 }
 
-fn place(tensor: &Tensor, flat: usize) -> Place {
-    Place { tensor: tensor.name.clone(), shape: tensor.shape.clone(), flat: flat as i64 }
+fn place(tensor: &Tensor, flat: usize) -> Element {
+    Element::of(tensor, flat as i64)
 }

@@ -15,7 +15,7 @@ use crate::program::module::{Kernel, Module};
 
 /// Runs one kernel to its end. Blocks run in parallel with the same result at every run.
 ///
-/// After an [`EndlessLoop`](crate::FindingKind::EndlessLoop) or a [`StackOverflow`](crate::FindingKind::StackOverflow), blocks behind
+/// After an [`EndlessLoop`](crate::finding::EndlessLoop) or a [`StackOverflow`](crate::finding::StackOverflow), blocks behind
 /// the one that found it may not have run.
 ///
 /// # Errors

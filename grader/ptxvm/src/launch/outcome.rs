@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::footprint::Footprint;
 use super::run::{BlockResult, Run};
-use crate::finding::{Finding, FindingKind, Raw, Space, merge};
+use crate::finding::{Finding, FindingKind, Raw, Space, ThreadId, merge};
 use crate::instruments::trace::TracedAccess;
 use crate::instruments::watchpoint::LastWriter;
 use crate::lanes::coordinates;
@@ -38,16 +38,20 @@ impl Run<'_, '_> {
             .iter()
             .filter_map(|finding| {
                 let (space, other) = match &finding.kind {
-                    FindingKind::SharedRace { other, .. } => (Space::Shared, other),
-                    FindingKind::GlobalRace { other, .. } => (Space::Global, other),
+                    FindingKind::SharedRace(race) => (Space::Shared, &race.other),
+                    FindingKind::GlobalRace(race) => (Space::Global, &race.other),
                     _ => return None,
                 };
                 Some([(space, place(finding).cloned()), (space, other.clone())])
             })
             .flatten()
             .collect();
-        raw.retain(|finding| match finding.kind {
-            FindingKind::Uninitialised { space, .. } => {
+        raw.retain(|finding| match &finding.kind {
+            FindingKind::Uninitialised(read) => {
+                let space = match read.space {
+                    Space::Heap => Space::Global,
+                    space => space,
+                };
                 !racing.iter().any(|(of, line)| *of == space && line.as_ref() == place(finding))
             }
             _ => true,
@@ -71,8 +75,10 @@ impl Run<'_, '_> {
                 let finding = Finding {
                     kind: raw.kind,
                     loc: self.grid.env.program.source_location(raw.pc).cloned(),
-                    block: self.grid.coordinates(result.index),
-                    thread: coordinates(raw.thread, self.grid.env.block_size),
+                    thread: ThreadId {
+                        block: self.grid.coordinates(result.index),
+                        thread: coordinates(raw.thread, self.grid.env.block_size),
+                    },
                     count: raw.count,
                 };
                 merge(&mut outcome.findings, finding, self.options.max_findings);

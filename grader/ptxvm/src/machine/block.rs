@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::finding::FindingKind;
+use crate::finding::{BarrierDivergence, EndlessLoop, FindingKind};
 use crate::isa::ir::Op;
 use crate::isa::names::Pc;
 use crate::machine::exec::barrier::finish_reduction;
@@ -166,8 +166,7 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
             }
             if self.warps.iter().all(|warp| warp.status == WarpStatus::Done) {
                 // A full stack ends the launch on a GPU, too, and filling that of every thread takes long.
-                let full =
-                    self.state.log.has(|kind| matches!(kind, FindingKind::StackOverflow { .. }));
+                let full = self.state.log.has(|kind| matches!(kind, FindingKind::StackOverflow(_)));
                 return if full { BlockStatus::Endless } else { BlockStatus::Complete };
             }
             if !ran {
@@ -254,11 +253,11 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
             .find(|&&(_, at)| program.source_location(at) != program.source_location(first));
         if let Some(&(index, at)) = odd {
             let other = program.source_location(first).cloned();
-            self.record(FindingKind::BarrierDivergence { other }, at, index);
+            self.record(BarrierDivergence { other }, at, index);
         }
     }
 
-    fn record(&mut self, kind: FindingKind, pc: Pc, index: usize) {
+    fn record(&mut self, kind: impl Into<FindingKind>, pc: Pc, index: usize) {
         let warp = &self.warps[index];
         let mask = if warp.current.mask == 0 { warp.live } else { warp.current.mask };
         let thread = warp.index * 32 + mask.trailing_zeros().min(31);
@@ -314,7 +313,7 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
     fn endless(&mut self, index: usize) {
         let warp = &self.warps[index];
         let (instructions, pc) = (warp.executed, warp.current.pc);
-        self.record(FindingKind::EndlessLoop { instructions }, pc, index);
+        self.record(EndlessLoop { instructions }, pc, index);
     }
 
     /// Reports a deadlock at barrier objects: all remaining threads wait for phases that nobody can complete, and nothing has
@@ -343,6 +342,6 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         let Some((index, id, at)) = waiting.next() else { return };
         let other = waiting.find(|&(_, other, _)| other != id).map(|(.., at)| at);
         let other = other.and_then(|at| self.env.program.source_location(at)).cloned();
-        self.record(FindingKind::BarrierDivergence { other }, at, index);
+        self.record(BarrierDivergence { other }, at, index);
     }
 }

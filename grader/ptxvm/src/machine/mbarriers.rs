@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{FindingKind, MbarrierMisuse};
+use crate::finding::{BarrierObject, MbarrierMisuse};
 use crate::isa::mbarrier::MbarrierState;
 use crate::isa::names::Pc;
 use crate::lanes::LaneIndices;
@@ -151,7 +151,7 @@ impl Mbarriers {
         warps: &[Warp],
         executed: u64,
         quota: u64,
-    ) -> Option<Vec<(Pc, u32, u32, FindingKind)>> {
+    ) -> Option<Vec<(Pc, u32, u32, BarrierObject)>> {
         if self.unchanged_since.0 != self.changes {
             self.unchanged_since = (self.changes, executed);
         }
@@ -171,7 +171,7 @@ impl Mbarriers {
                 .map_or_else(MbarrierState::default, |object| object.word);
             let misuse =
                 MbarrierMisuse::NeverCompletes { arrivals: word.pending(), bytes: word.bytes() };
-            let kind = FindingKind::Mbarrier { misuse, offset: address as i64 };
+            let kind = BarrierObject { misuse, offset: address as i64 };
             (pc, warp.index * 32 + lanes.trailing_zeros().min(31), lanes.count_ones(), kind)
         });
         Some(waiting.collect())

@@ -26,6 +26,11 @@ impl BufferId {
     /// The first number that no address can have.
     pub(crate) const END: usize = (1 << (60 - SLOT_SHIFT)) - 1;
 
+    /// Whether a kernel allocated it itself.
+    pub(crate) fn is_on_heap(self) -> bool {
+        self.0 >= Self::FIRST_ON_HEAP
+    }
+
     /// The buffer whose slot contains an address.
     #[inline(always)]
     pub(crate) fn of(address: u64) -> Option<Self> {
@@ -477,7 +482,7 @@ impl Memory {
         Some(match id.checked_sub(BufferId::FIRST_VARIABLE) {
             None => id,
             // Behind all others.
-            Some(_) if id >= BufferId::FIRST_ON_HEAP => id,
+            Some(_) if BufferId(id).is_on_heap() => id,
             Some(variable) => self.buffers.len() + variable,
         })
     }

@@ -195,8 +195,7 @@ fn places_are_those_that_a_gpu_takes() {
                 found.is_empty() && elements == right
             } else {
                 refused += 1;
-                let misaligned =
-                    |kind: &FindingKind| matches!(kind, FindingKind::Misaligned { .. });
+                let misaligned = |kind: &FindingKind| matches!(kind, FindingKind::Misaligned(_));
                 !found.is_empty() && found.iter().all(misaligned)
             };
             if !agrees {

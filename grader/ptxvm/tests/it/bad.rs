@@ -1,8 +1,11 @@
 //! Kernels with one mistake each: the finding, its line (marked `//~` in the source), block, thread and count.
 
-use ptxvm::{AccessKind, BufferId, FindingKind, Outcome, Space};
+use ptxvm::finding::{
+    BarrierDivergence, EndlessLoop, Misaligned, OutOfBounds, Trap, Uninitialised, WriteToReadOnly,
+};
+use ptxvm::{AccessKind, BufferId, FindingKind, Outcome, Space, ThreadId};
 
-use crate::support::{Device, Plain, integers, marks};
+use crate::support::{Device, Plain, integers, kind_name, marks};
 
 const PTX: &str = include_str!("../fixtures/bad.ptx");
 const SOURCE: &str = include_str!("../fixtures/bad.cu");
@@ -34,27 +37,13 @@ fn describe(kind: &FindingKind) -> String {
         other => format!(" {other:?}"),
     };
     match kind {
-        FindingKind::OutOfBounds { space, access, .. } => {
+        FindingKind::OutOfBounds(OutOfBounds { space, access, .. }) => {
             format!("OutOfBounds {access:?}{}", place(space))
         }
-        FindingKind::Misaligned { .. } => "Misaligned".into(),
-        FindingKind::Uninitialised { space, .. } => format!("Uninitialised {space:?}"),
-        FindingKind::WriteToReadOnly { .. } => "WriteToReadOnly".into(),
-        FindingKind::BarrierDivergence { .. } => "BarrierDivergence".into(),
-        FindingKind::InvalidMembers { .. } => "InvalidMembers".into(),
-        FindingKind::PartOfWarp { .. } => "PartOfWarp".into(),
-        FindingKind::UnevenOperands => "UnevenOperands".into(),
-        FindingKind::Mbarrier { .. } => "Mbarrier".into(),
-        FindingKind::InFlight { .. } => "InFlight".into(),
-        FindingKind::EndlessLoop { .. } => "EndlessLoop".into(),
-        FindingKind::Trap { .. } => "Trap".into(),
-        FindingKind::GridSync => "GridSync".into(),
-        FindingKind::UseAfterFree { .. } => "UseAfterFree".into(),
-        FindingKind::InvalidFree { .. } => "InvalidFree".into(),
-        FindingKind::StackOverflow { .. } => "StackOverflow".into(),
-        FindingKind::InvalidCall { .. } => "InvalidCall".into(),
-        FindingKind::SharedRace { .. } => "SharedRace".into(),
-        FindingKind::GlobalRace { .. } => "GlobalRace".into(),
+        FindingKind::Uninitialised(Uninitialised { space, .. }) => {
+            format!("Uninitialised {space:?}")
+        }
+        other => kind_name(other),
     }
 }
 
@@ -96,15 +85,18 @@ fn off_by_one() {
     for (finding, (access, buffer)) in
         found.iter().zip([(AccessKind::Read, IN), (AccessKind::Write, OUT)])
     {
-        assert_eq!((finding.block, finding.thread, finding.count), ([1, 0, 0], [8, 0, 0], 1));
+        assert_eq!(
+            (finding.thread, finding.count),
+            (ThreadId { block: [1, 0, 0], thread: [8, 0, 0] }, 1)
+        );
         let address = device.memory.address(buffer) + 160;
-        let kind = FindingKind::OutOfBounds {
+        let kind = FindingKind::OutOfBounds(OutOfBounds {
             space: Space::Global,
             access,
             size: 4,
-            nearest: Some((buffer, 160)),
+            place: Some((buffer, 160)),
             address,
-        };
+        });
         assert_eq!(finding.kind, kind);
     }
     // The good elements are there.
@@ -119,12 +111,18 @@ fn missing_guard_and_negative_index() {
     let params = vec![device.pointer(to)];
     let outcome = device.launch("no_guard", [3, 1, 1], [32, 1, 1], 0, params);
     let found = expect("no_guard", outcome);
-    assert_eq!((found[0].block, found[0].thread, found[0].count), ([1, 0, 0], [8, 0, 0], 56));
+    assert_eq!(
+        (found[0].thread.block, found[0].thread.thread, found[0].count),
+        ([1, 0, 0], [8, 0, 0], 56)
+    );
 
     let (_, outcome) = in_out("before_the_start", 8, 8, 8, &[]);
     let found = expect("before_the_start", outcome);
     assert!(
-        matches!(found[0].kind, FindingKind::OutOfBounds { nearest: Some((IN, -4)), .. }),
+        matches!(
+            found[0].kind,
+            FindingKind::OutOfBounds(OutOfBounds { place: Some((IN, -4)), .. })
+        ),
         "{found:?}"
     );
     assert_eq!(found[0].count, 1);
@@ -134,12 +132,12 @@ fn missing_guard_and_negative_index() {
 fn uninitialised_memory() {
     let (device, outcome) = in_out("accumulates_into_nothing", 4, 8, 8, &[4]);
     let found = expect("accumulates_into_nothing", outcome);
-    let kind = FindingKind::Uninitialised {
+    let kind = FindingKind::Uninitialised(Uninitialised {
         space: Space::Global,
         size: 4,
-        buffer: Some((OUT, 0)),
+        place: Some((OUT, 0)),
         offset: 0,
-    };
+    });
     assert_eq!((&found[0].kind, found[0].count), (&kind, 8));
     // What is read is a NaN, so the result cannot look right by chance.
     assert!(device.read::<f32>(OUT).iter().all(|x| x.is_nan()));
@@ -149,42 +147,48 @@ fn uninitialised_memory() {
 
     let (_, outcome) = out_only("shared_not_filled", 64, 64, &[]);
     let found = expect("shared_not_filled", outcome);
-    assert_eq!((found[0].thread, found[0].count), ([63, 0, 0], 1));
-    assert!(matches!(found[0].kind, FindingKind::Uninitialised { offset: 252, .. }));
+    assert_eq!((found[0].thread.thread, found[0].count), ([63, 0, 0], 1));
+    assert!(matches!(found[0].kind, FindingKind::Uninitialised(Uninitialised { offset: 252, .. })));
 
     let (_, outcome) = in_out("local_not_filled", 8, 8, 8, &[5]);
     let found = expect("local_not_filled", outcome);
-    assert_eq!((found[0].thread, found[0].count), ([5, 0, 0], 3));
+    assert_eq!((found[0].thread.thread, found[0].count), ([5, 0, 0], 3));
 }
 
 #[test]
 fn shared_and_local_bounds() {
     let (_, outcome) = out_only("shared_past_the_end", 32, 32, &[]);
     let found = expect("shared_past_the_end", outcome);
-    assert_eq!((found[0].thread, found[0].count), ([31, 0, 0], 1));
+    assert_eq!((found[0].thread.thread, found[0].count), ([31, 0, 0], 1));
 
     let (_, outcome) = out_only("shared_into_the_neighbour", 32, 32, &[]);
     let found = expect("shared_into_the_neighbour", outcome);
-    assert_eq!((found[0].thread, found[0].count), ([31, 0, 0], 1));
+    assert_eq!((found[0].thread.thread, found[0].count), ([31, 0, 0], 1));
 
     let (_, outcome) = in_out("local_past_the_end", 8, 8, 8, &[3]);
     let found = expect("local_past_the_end", outcome);
-    assert_eq!((found[0].thread, found[0].count), ([5, 0, 0], 3));
+    assert_eq!((found[0].thread.thread, found[0].count), ([5, 0, 0], 3));
 }
 
 #[test]
 fn alignment_rights_and_null() {
     let (_, outcome) = in_out("misaligned_vector", 40, 32, 8, &[]);
     let found = expect("misaligned_vector", outcome);
-    assert_eq!((found[0].thread, found[0].count), ([0, 0, 0], 8));
+    assert_eq!((found[0].thread.thread, found[0].count), ([0, 0, 0], 8));
     assert!(
-        matches!(found[0].kind, FindingKind::Misaligned { size: 16, buffer: Some((IN, 4)), .. }),
+        matches!(
+            found[0].kind,
+            FindingKind::Misaligned(Misaligned { size: 16, place: Some((IN, 4)), .. })
+        ),
         "{found:?}"
     );
 
     let (device, outcome) = in_out("writes_input", 8, 8, 8, &[]);
     let found = expect("writes_input", outcome);
-    assert!(matches!(found[0].kind, FindingKind::WriteToReadOnly { buffer: (IN, 0), size: 4 }));
+    assert!(matches!(
+        found[0].kind,
+        FindingKind::WriteToReadOnly(WriteToReadOnly { place: Some((IN, 0)), size: 4, .. })
+    ));
     assert_eq!(device.read::<f32>(IN), integers(8, 1));
 
     let mut device = Device::new(PTX);
@@ -192,7 +196,10 @@ fn alignment_rights_and_null() {
     let params = vec![device.pointer(from), device.pointer(to), 0u64.bytes()];
     let outcome = device.launch("null_pointer", [1, 1, 1], [8, 1, 1], 0, params);
     let found = expect("null_pointer", outcome);
-    assert!(matches!(found[0].kind, FindingKind::OutOfBounds { nearest: None, address: 0, .. }));
+    assert!(matches!(
+        found[0].kind,
+        FindingKind::OutOfBounds(OutOfBounds { place: None, address: 0, .. })
+    ));
     assert_eq!(found[0].count, 8);
 }
 
@@ -200,50 +207,60 @@ fn alignment_rights_and_null() {
 fn endless_loops() {
     let (_, outcome) = out_only("while_true", 32, 32, &[]);
     let found = expect("while_true", outcome);
-    assert_eq!((found[0].thread, found[0].count), ([3, 0, 0], 1));
-    assert!(matches!(found[0].kind, FindingKind::EndlessLoop { instructions: 1_048_576.. }));
+    assert_eq!((found[0].thread.thread, found[0].count), ([3, 0, 0], 1));
+    assert!(matches!(
+        found[0].kind,
+        FindingKind::EndlessLoop(EndlessLoop { instructions: 1_048_576.. })
+    ));
 
     let mut device = Device::new(PTX);
     let to = device.output::<i32>(1);
     let params = vec![device.pointer(to), 10i32.bytes()];
     let outcome = device.launch("counter_stands_still", [50, 1, 1], [64, 1, 1], 0, params);
     let found = expect("counter_stands_still", outcome);
-    assert_eq!((found[0].block, found[0].thread, found[0].count), ([0; 3], [0; 3], 32));
+    assert_eq!(
+        (found[0].thread.block, found[0].thread.thread, found[0].count),
+        ([0; 3], [0; 3], 32)
+    );
 }
 
 #[test]
 fn barriers() {
     let (device, outcome) = out_only("barrier_in_half_a_warp", 32, 32, &[]);
     let found = expect("barrier_in_half_a_warp", outcome);
-    assert_eq!((found[0].thread, found[0].count), ([0, 0, 0], 16));
-    assert!(matches!(&found[0].kind, FindingKind::BarrierDivergence { other: Some(_) }));
+    assert_eq!((found[0].thread.thread, found[0].count), ([0, 0, 0], 16));
+    assert!(matches!(
+        &found[0].kind,
+        FindingKind::BarrierDivergence(BarrierDivergence { other: Some(_) })
+    ));
     // The run goes on behind it.
     assert_eq!(device.read::<i32>(BufferId(0)), (0..32).collect::<Vec<_>>());
 
     let (_, outcome) = out_only("barrier_by_warp", 64, 64, &[]);
     let found = expect("barrier_by_warp", outcome);
-    let FindingKind::BarrierDivergence { other: Some(other) } = &found[0].kind else {
+    let FindingKind::BarrierDivergence(BarrierDivergence { other: Some(other) }) = &found[0].kind
+    else {
         panic!("{found:?}")
     };
     assert_eq!(other.line, found[0].loc.as_ref().unwrap().line - 3);
-    assert_eq!(found[0].thread, [32, 0, 0]);
+    assert_eq!(found[0].thread.thread, [32, 0, 0]);
 
     let (_, outcome) = out_only("barrier_for_nobody", 64, 64, &[]);
     let found = expect("barrier_for_nobody", outcome);
-    assert_eq!(found[0].kind, FindingKind::BarrierDivergence { other: None });
-    assert_eq!((found[0].thread, found[0].count), ([0, 0, 0], 32));
+    assert_eq!(found[0].kind, FindingKind::BarrierDivergence(BarrierDivergence { other: None }));
+    assert_eq!((found[0].thread.thread, found[0].count), ([0, 0, 0], 32));
 }
 
 #[test]
 fn traps() {
     let (device, outcome) = out_only("failed_assertion", 8, 8, &[5]);
     let found = expect("failed_assertion", outcome);
-    assert_eq!(found[0].kind, FindingKind::Trap { message: Some("threadIdx.x < n".into()) });
-    assert_eq!((found[0].thread, found[0].count), ([5, 0, 0], 3));
+    assert_eq!(found[0].kind, FindingKind::Trap(Trap { message: Some("threadIdx.x < n".into()) }));
+    assert_eq!((found[0].thread.thread, found[0].count), ([5, 0, 0], 3));
     assert_eq!(device.memory.defined(BufferId(0)).iter().filter(|&&done| done).count(), 20);
 
     let (_, outcome) = out_only("trapped", 32, 32, &[]);
     let found = expect("trapped", outcome);
-    assert_eq!(found[0].kind, FindingKind::Trap { message: None });
-    assert_eq!((found[0].thread, found[0].count), ([5, 0, 0], 1));
+    assert_eq!(found[0].kind, FindingKind::Trap(Trap { message: None }));
+    assert_eq!((found[0].thread.thread, found[0].count), ([5, 0, 0], 1));
 }

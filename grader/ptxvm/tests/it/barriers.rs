@@ -61,7 +61,7 @@ fn wrong_kernels_have_theirs() {
             let found: Vec<Option<u32>> = outcome
                 .findings
                 .iter()
-                .filter(|finding| matches!(finding.kind, FindingKind::BarrierDivergence { .. }))
+                .filter(|finding| matches!(finding.kind, FindingKind::BarrierDivergence(_)))
                 .map(|finding| finding.loc.as_ref().map(|loc| loc.line))
                 .collect();
             assert_eq!(found, [Some(wanted[0])], "{kernel} at {level}: {:?}", outcome.findings);

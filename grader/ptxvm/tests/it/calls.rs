@@ -1,5 +1,6 @@
 //! What calls through pointers, recursion, the device heap and cooperative grids compute, for every level of optimisation.
 
+use ptxvm::finding::{InvalidFree, Uninitialised};
 use ptxvm::{BufferId, FindingKind, HeapUse, Launch, LaunchError, Options, Space};
 
 use crate::support::{Device, Plain};
@@ -69,7 +70,10 @@ fn a_member_that_nobody_set_is_found_where_it_is_used() {
     for (level, ptx) in [GROUPS[0], GROUPS[3]] {
         let (_, _, outcome) = in_out(&mut Device::new(ptx), "member_not_set", 1, 32);
         let [found] = outcome.findings.as_slice() else { panic!("{level}: {outcome:?}") };
-        assert!(matches!(found.kind, FindingKind::Uninitialised { space: Space::Local, .. }));
+        assert!(matches!(
+            found.kind,
+            FindingKind::Uninitialised(Uninitialised { space: Space::Local, .. })
+        ));
         assert_eq!(found.loc.as_ref().map(|loc| loc.line), Some(marks[0].0), "{level}");
     }
 }
@@ -126,7 +130,7 @@ fn the_heap_lives_on_between_launches() {
     assert_eq!(device.memory.heap_use(), HeapUse { allocations: 10, bytes: 200 });
     let outcome = device.launch("give_back", [2, 1, 1], [32, 1, 1], 0, vec![9i32.bytes()]);
     let [found] = outcome.findings.as_slice() else { panic!("{outcome:?}") };
-    assert!(matches!(found.kind, FindingKind::InvalidFree { again: true, .. }));
+    assert!(matches!(found.kind, FindingKind::InvalidFree(InvalidFree { again: true, .. })));
     assert_eq!(found.count, 54);
     assert_eq!(device.memory.heap_use().allocations, 9);
     let last = BufferId(BufferId::FIRST_ON_HEAP + 8);

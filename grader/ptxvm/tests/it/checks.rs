@@ -3,11 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use ptxvm::{
-    Access, BufferId, Finding, FindingKind, Init, Launch, MbarrierMisuse, Memory, Module, Options,
-};
+use ptxvm::finding::EndlessLoop;
+use ptxvm::{Access, BufferId, Finding, FindingKind, Init, Launch, Memory, Module, Options};
 
-use crate::support::{bytes_of, fixture, integers};
+use crate::support::{bytes_of, fixture, integers, kind_name};
 
 /// What nvcc made of the sources, without `.ptx`.
 const FILES: [&str; 16] = [
@@ -144,43 +143,6 @@ fn prepare(text: &str) -> (Memory, Launch, Vec<BufferId>) {
     (memory, launch, buffers)
 }
 
-fn misuse_name(misuse: &MbarrierMisuse) -> &'static str {
-    match misuse {
-        MbarrierMisuse::NotInitialised => "NotInitialised",
-        MbarrierMisuse::InitialisedAgain { .. } => "InitialisedAgain",
-        MbarrierMisuse::InvalidCount { .. } => "InvalidCount",
-        MbarrierMisuse::TooManyArrivals { .. } => "TooManyArrivals",
-        MbarrierMisuse::MayNotComplete => "MayNotComplete",
-        MbarrierMisuse::OldToken => "OldToken",
-        MbarrierMisuse::Touched { .. } => "Touched",
-        MbarrierMisuse::NeverCompletes { .. } => "NeverCompletes",
-    }
-}
-
-fn kind(finding: &Finding) -> &'static str {
-    match finding.kind {
-        FindingKind::OutOfBounds { .. } => "OutOfBounds",
-        FindingKind::Misaligned { .. } => "Misaligned",
-        FindingKind::Uninitialised { .. } => "Uninitialised",
-        FindingKind::WriteToReadOnly { .. } => "WriteToReadOnly",
-        FindingKind::BarrierDivergence { .. } => "BarrierDivergence",
-        FindingKind::InvalidMembers { .. } => "InvalidMembers",
-        FindingKind::PartOfWarp { .. } => "PartOfWarp",
-        FindingKind::UnevenOperands => "UnevenOperands",
-        FindingKind::Mbarrier { ref misuse, .. } => misuse_name(misuse),
-        FindingKind::InFlight { .. } => "InFlight",
-        FindingKind::EndlessLoop { .. } => "EndlessLoop",
-        FindingKind::Trap { .. } => "Trap",
-        FindingKind::GridSync => "GridSync",
-        FindingKind::UseAfterFree { .. } => "UseAfterFree",
-        FindingKind::InvalidFree { .. } => "InvalidFree",
-        FindingKind::StackOverflow { .. } => "StackOverflow",
-        FindingKind::InvalidCall { .. } => "InvalidCall",
-        FindingKind::SharedRace { .. } => "SharedRace",
-        FindingKind::GlobalRace { .. } => "GlobalRace",
-    }
-}
-
 /// The findings of a launch, and the bytes of the buffers after it.
 fn run(module: &Module, name: &str, text: &str, threads: usize) -> (Vec<Finding>, Vec<Vec<u8>>) {
     run_within(1 << 16, module, name, text, threads)
@@ -220,7 +182,7 @@ fn each_finding_and_no_other() {
                 .map(|finding| {
                     let loc = finding.loc.as_ref();
                     assert!(loc.is_none_or(|loc| *loc.file == *file), "{loc:?}");
-                    (loc.map_or(0, |loc| loc.line), kind(finding).to_owned())
+                    (loc.map_or(0, |loc| loc.line), kind_name(&finding.kind))
                 })
                 .collect();
             if found != case.expected {
@@ -245,8 +207,10 @@ fn lanes_wait_for_each_other_however_they_are_compiled() {
         for case in cases(&source) {
             let name = format!("{}, {compiled}", case.name);
             let (findings, bytes) = run_within(1 << 20, &module, case.name, case.launch, 1);
-            let kinds: BTreeSet<_> = findings.iter().map(kind).collect();
-            let expected: BTreeSet<_> = case.expected.iter().map(|(_, kind)| &**kind).collect();
+            let kinds: BTreeSet<_> =
+                findings.iter().map(|finding| kind_name(&finding.kind)).collect();
+            let expected: BTreeSet<_> =
+                case.expected.iter().map(|(_, kind)| kind.clone()).collect();
             assert_eq!(kinds, expected, "{name}: {findings:?}");
             if kinds.is_empty() {
                 assert_eq!(bytes, run(&optimised, case.name, case.launch, 1).1, "{name}");
@@ -265,7 +229,7 @@ fn waiting_in_vain_is_found_at_once() {
             continue;
         }
         for finding in run_within(1 << 40, &module, case.name, case.launch, 1).0 {
-            if let FindingKind::EndlessLoop { instructions } = finding.kind {
+            if let FindingKind::EndlessLoop(EndlessLoop { instructions }) = finding.kind {
                 assert!(instructions < 1 << 16, "{}: {instructions}", case.name);
                 found += 1;
             }
@@ -322,8 +286,10 @@ fn counting_changes_nothing_that_a_launch_does() {
             for id in (0..launch.params.len()).map(BufferId) {
                 assert_eq!(other.bytes(id), memory.bytes(id), "{}: {id:?}", case.name);
             }
-            let endless =
-                |f: &Finding| matches!(kind(f), "EndlessLoop" | "NeverCompletes" | "StackOverflow");
+            let endless = |found: &Finding| {
+                let kind = kind_name(&found.kind);
+                ["EndlessLoop", "NeverCompletes", "StackOverflow"].contains(&kind.as_str())
+            };
             assert_eq!(counters.endless, plain.findings.iter().any(endless), "{}", case.name);
             let (mut alone, launch, _) = prepare(case.launch);
             let alone = ptxvm::launch_counted(&module, kernel, &launch, &mut alone, &options);

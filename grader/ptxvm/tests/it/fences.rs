@@ -1,5 +1,6 @@
 //! Kernels with fences in launches that are large enough for several host threads.
 
+use ptxvm::finding::GlobalRace;
 use ptxvm::{Finding, FindingKind};
 
 use crate::support::{Device, fixture};
@@ -32,8 +33,9 @@ fn findings_do_not_depend_on_the_number_of_host_threads() {
         ("good_one_thread_fences_for_all", 0),
     ] {
         let alone = findings(kernel, 1);
-        let between_blocks =
-            |f: &&Finding| matches!(f.kind, FindingKind::GlobalRace { same_block: false, .. });
+        let between_blocks = |f: &&Finding| {
+            matches!(f.kind, FindingKind::GlobalRace(GlobalRace { same_block: false, .. }))
+        };
         assert_eq!(alone.iter().filter(between_blocks).count(), races, "{kernel}: {alone:?}");
         assert_eq!(alone.len(), races, "{kernel}");
         assert_eq!(findings(kernel, 3), alone, "{kernel}");

@@ -1,6 +1,7 @@
 //! Races in global memory, between blocks and between the warps of one.
 
-use ptxvm::{Finding, FindingKind};
+use ptxvm::finding::GlobalRace;
+use ptxvm::{Finding, FindingKind, ThreadId};
 
 use crate::support::{Device, marks};
 
@@ -9,7 +10,7 @@ const SOURCE: &str = include_str!("../fixtures/global_race.cu");
 
 fn describe(finding: &Finding) -> (u32, String) {
     let line = finding.loc.as_ref().expect("a line").line;
-    let FindingKind::GlobalRace { kind, other, same_block, .. } = &finding.kind else {
+    let FindingKind::GlobalRace(GlobalRace { kind, other, same_block, .. }) = &finding.kind else {
         panic!("{finding:?}")
     };
     let from = i64::from(other.as_ref().expect("a line").line) - i64::from(line);
@@ -23,7 +24,8 @@ fn findings(kernel: &str, blocks: u32) -> Vec<Finding> {
     let x = device.in_out(&[0i32; 1024]);
     let params = vec![device.pointer(x)];
     let mut found = device.launch(kernel, [blocks, 1, 1], [64, 1, 1], 0, params).findings;
-    found.retain(|f| !matches!(f.kind, FindingKind::GlobalRace { same_warp: true, .. }));
+    found
+        .retain(|f| !matches!(f.kind, FindingKind::GlobalRace(GlobalRace { same_warp: true, .. })));
     found
 }
 
@@ -48,8 +50,11 @@ fn races_are_found_with_both_lines() {
 #[test]
 fn the_other_block_and_thread_are_named() {
     let found = findings("blocks_add", 3);
-    let FindingKind::GlobalRace { other_thread, .. } = found[0].kind else { panic!("{found:?}") };
-    assert_eq!((found[0].block, other_thread), ([1, 0, 0], Some(([0; 3], [0; 3]))));
+    let FindingKind::GlobalRace(GlobalRace { other_thread, .. }) = found[0].kind else {
+        panic!("{found:?}")
+    };
+    let first = ThreadId { block: [0; 3], thread: [0; 3] };
+    assert_eq!((found[0].thread.block, other_thread), ([1, 0, 0], Some(first)));
 }
 
 #[test]
@@ -72,7 +77,10 @@ fn a_first_block_that_ran_before_the_others_is_remembered() {
     // Enough blocks for several host threads; only block 0 writes what the others add to.
     let found = findings("zeroed_while_others_add", 20_000);
     assert!(
-        found.iter().any(|f| matches!(f.kind, FindingKind::GlobalRace { same_block: false, .. }))
+        found.iter().any(|f| matches!(
+            f.kind,
+            FindingKind::GlobalRace(GlobalRace { same_block: false, .. })
+        ))
     );
 }
 
@@ -90,7 +98,7 @@ fn shifted(through: &str, params: impl Fn(&mut Device) -> [Vec<u8>; 2]) -> bool 
     let mut device = Device::new(&text);
     let params = params(&mut device).to_vec();
     let found = device.launch("shifted", [3, 1, 1], [64, 1, 1], 0, params).findings;
-    found.iter().any(|finding| matches!(finding.kind, FindingKind::GlobalRace { .. }))
+    found.iter().any(|finding| matches!(finding.kind, FindingKind::GlobalRace(_)))
 }
 
 #[test]

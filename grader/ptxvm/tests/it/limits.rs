@@ -155,7 +155,7 @@ fn a_full_stack_ends_the_launch() {
                 .visible .entry k()\n{\ncall f, ();\nret;\n}\n";
     let outcome = Device::new(text).launch("k", [1_000_000, 1, 1], [64, 1, 1], 0, vec![]);
     let [finding] = &outcome.findings[..] else { panic!("{:?}", outcome.findings) };
-    assert!(matches!(finding.kind, ptxvm::FindingKind::StackOverflow { .. }), "{finding:?}");
+    assert!(matches!(finding.kind, ptxvm::FindingKind::StackOverflow(_)), "{finding:?}");
     assert_eq!(finding.count, 64);
 }
 

@@ -92,6 +92,6 @@ fn what_is_still_being_copied_is_not_there() {
     let params = buffers.iter().map(|&id| device.pointer(id)).collect();
     let outcome = device.launch("mma_f16", [1, 1, 1], [32, 1, 1], 0, params);
     let in_flight =
-        |finding: &ptxvm::Finding| matches!(finding.kind, ptxvm::FindingKind::InFlight { .. });
+        |finding: &ptxvm::Finding| matches!(finding.kind, ptxvm::FindingKind::InFlight(_));
     assert!(outcome.findings.iter().any(in_flight), "{:?}", outcome.findings);
 }

@@ -1,9 +1,10 @@
 //! Barrier objects in shared memory, and what CUDA C++ builds on them: for three architectures, optimised, as written, and for
 //! a debugger.
 
+use ptxvm::finding::{BarrierObject, Uninitialised};
 use ptxvm::{BufferId, FindingKind, Outcome, Space};
 
-use crate::support::{Device, fixture, integers};
+use crate::support::{Device, fixture, integers, kind_name};
 
 /// How `mbarrier.cu` was compiled, and what that made of it.
 const COMPILED: [(&str, &str); 5] = [
@@ -80,7 +81,10 @@ fn is_known(compiled: &str, kernel: &str, outcome: &Outcome) -> bool {
         && outcome.findings.iter().all(|finding| {
             let in_header = finding.loc.is_none();
             in_header
-                && matches!(finding.kind, FindingKind::Uninitialised { space: Space::Local, .. })
+                && matches!(
+                    finding.kind,
+                    FindingKind::Uninitialised(Uninitialised { space: Space::Local, .. })
+                )
         })
 }
 
@@ -154,12 +158,8 @@ fn misuses(instructions: &str) -> Vec<String> {
     let params = vec![device.pointer(buffer)];
     let outcome = device.launch("k", [1; 3], [1; 3], 0, params);
     let name = |finding: &ptxvm::Finding| match &finding.kind {
-        FindingKind::Mbarrier { misuse, .. } => format!("{misuse:?}"),
-        FindingKind::Misaligned { .. } => "Misaligned".into(),
-        FindingKind::OutOfBounds { .. } => "OutOfBounds".into(),
-        FindingKind::Uninitialised { .. } => "Uninitialised".into(),
-        FindingKind::InFlight { .. } => "InFlight".into(),
-        other => format!("{other:?}"),
+        FindingKind::BarrierObject(BarrierObject { misuse, .. }) => format!("{misuse:?}"),
+        other => kind_name(other),
     };
     outcome.findings.iter().map(name).collect()
 }

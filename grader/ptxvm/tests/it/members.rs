@@ -1,6 +1,7 @@
 //! Member masks of warp operations: wrong ones are found at their line, right ones give the right results.
 
 use crate::support::Device;
+use ptxvm::finding::InvalidMembers;
 use ptxvm::{Finding, FindingKind, Outcome};
 
 const PTX: &str = include_str!("../fixtures/members.ptx");
@@ -31,15 +32,19 @@ fn wrong_masks_are_found() {
     ] {
         let (outcome, _) = run(kernel, None);
         let [finding] = &outcome.findings[..] else { panic!("{kernel}: {:?}", outcome.findings) };
-        assert_eq!(finding.kind, FindingKind::InvalidMembers { named, here }, "{kernel}");
+        assert_eq!(
+            finding.kind,
+            FindingKind::InvalidMembers(InvalidMembers { named, here }),
+            "{kernel}"
+        );
         assert_eq!(finding.loc.as_ref().map(|loc| loc.line), Some(bad_line(kernel)), "{kernel}");
-        assert_eq!((finding.thread, finding.count), ([thread, 0, 0], count), "{kernel}");
+        assert_eq!((finding.thread.thread, finding.count), ([thread, 0, 0], count), "{kernel}");
     }
     // The compiler unrolls the loop: which lanes are left where is its matter.
     let (outcome, _) = run("bad_loop_of_different_length", None);
     let line = bad_line("bad_loop_of_different_length");
     let here = |f: &Finding| f.loc.as_ref().is_some_and(|loc| loc.line == line);
-    let invalid = |f: &Finding| matches!(f.kind, FindingKind::InvalidMembers { .. });
+    let invalid = |f: &Finding| matches!(f.kind, FindingKind::InvalidMembers(_));
     assert!(!outcome.findings.is_empty());
     assert!(outcome.findings.iter().all(|f| here(f) && invalid(f)), "{:?}", outcome.findings);
 }

@@ -1,6 +1,7 @@
 //! Races in shared memory: found with both lines and both threads, and none where there is none.
 
-use ptxvm::{Finding, FindingKind, RaceKind};
+use ptxvm::finding::{RaceKind, SharedRace};
+use ptxvm::{Finding, FindingKind};
 
 use crate::support::{Device, Plain, integers, marks};
 
@@ -9,7 +10,7 @@ const SOURCE: &str = include_str!("../fixtures/race.cu");
 
 fn describe(finding: &Finding) -> (u32, String) {
     let line = finding.loc.as_ref().expect("a line").line;
-    let FindingKind::SharedRace { kind, other, same_warp, .. } = &finding.kind else {
+    let FindingKind::SharedRace(SharedRace { kind, other, same_warp, .. }) = &finding.kind else {
         panic!("{finding:?}")
     };
     let from = i64::from(other.as_ref().expect("a line").line) - i64::from(line);
@@ -69,9 +70,12 @@ fn both_threads_are_named() {
     let outcome = device.launch("no_barrier_after_fill", [1, 1, 1], [64, 1, 1], 0, params);
     // Thread 32 of the second warp reads what thread 31 of the first has written.
     let found = outcome.findings.iter().find_map(|finding| match finding.kind {
-        FindingKind::SharedRace {
-            kind: RaceKind::ReadAfterWrite, other_thread, offset, ..
-        } => Some((finding.thread, finding.count, other_thread, offset)),
+        FindingKind::SharedRace(SharedRace {
+            kind: RaceKind::ReadAfterWrite,
+            other_thread,
+            offset,
+            ..
+        }) => Some((finding.thread.thread, finding.count, other_thread, offset)),
         _ => None,
     });
     assert_eq!(found, Some(([32, 0, 0], 32, Some([31, 0, 0]), 31 * 4)));

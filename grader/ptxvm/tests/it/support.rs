@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use ptxvm::finding::{BarrierObject, FindingKind};
 use ptxvm::{Access, BufferId, Init, Launch, Memory, Module, Options, Outcome};
 
 /// A value with a fixed layout in memory.
@@ -139,4 +140,13 @@ pub fn fixture_bytes(name: &str) -> Vec<u8> {
     let read = decoder.map(|mut decoder| decoder.read_to_end(&mut bytes));
     assert!(matches!(read, Ok(Ok(_))), "{name}.zst is not valid");
     bytes
+}
+
+/// The name of a finding's kind, as marks in sources have it; of a barrier object, that of its misuse.
+pub fn kind_name(kind: &FindingKind) -> String {
+    let debug = match kind {
+        FindingKind::BarrierObject(BarrierObject { misuse, .. }) => format!("{misuse:?}"),
+        other => format!("{other:?}"),
+    };
+    debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }

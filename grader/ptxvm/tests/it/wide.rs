@@ -1,6 +1,7 @@
 //! Words of 128 bits, and pairs of floats in words of 64.
 
 use crate::support::Device;
+use ptxvm::finding::Misaligned;
 use ptxvm::{FindingKind, Module};
 
 /// A kernel with a pointer to what it changes, `%rd1`, and the thread's place in it, `%rd2`: 16 bytes each.
@@ -49,7 +50,7 @@ fn an_address_is_a_multiple_of_16() {
     let params = vec![device.pointer(data)];
     let outcome = device.launch("k", [1, 1, 1], [1, 1, 1], 0, params);
     assert!(
-        matches!(outcome.findings[0].kind, FindingKind::Misaligned { size: 16, .. }),
+        matches!(outcome.findings[0].kind, FindingKind::Misaligned(Misaligned { size: 16, .. })),
         "{:?}",
         outcome.findings
     );

@@ -1,20 +1,19 @@
 //! A gate that was not kept.
 
-use super::thousands;
-use device::finding::FindingKind;
+use ptxvm::finding::{Words, thousands};
+use puzzle::counter::Counter;
 
-/// Title, label of the line that spends most, help.
-pub(super) fn words(kind: &FindingKind) -> (String, String, Vec<String>) {
-    let FindingKind::OverGate { counter, spent, bound, exact, of_line, about } = kind else {
-        return (String::new(), String::new(), Vec::new());
-    };
-    let allowed = if *exact { "must be exactly" } else { "may be at most" };
-    let title = format!(
+pub(super) fn over(counter: Counter, spent: u64, bound: u64, exact: bool) -> Words {
+    let allowed = if exact { "must be exactly" } else { "may be at most" };
+    Words::new(format!(
         "the values are right, but the kernel takes {} {}; there {allowed} {}",
-        thousands(*spent),
+        thousands(spent),
         counter.text(),
-        thousands(*bound)
-    );
-    let label = format!("{} of them here", thousands(*of_line));
-    (title, label, about.iter().cloned().collect())
+        thousands(bound)
+    ))
+}
+
+/// The label of the line that spends most.
+pub(super) fn at_line(spent: u64) -> String {
+    format!("{} of them here", thousands(spent))
 }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::examples::{Conv, line, run_info, verdict};
-use device::finding::{Access, FindingKind, Place, Space};
+use crate::examples::{Conv, line, outside, run_info, verdict};
+use device::finding::Element;
 use insta::assert_snapshot;
 
 fn document(events: impl FnOnce(&mut JsonReporter<&mut Vec<u8>>)) -> Value {
@@ -19,14 +19,9 @@ fn a_run_with_a_wrong_test() {
         [0, 0, 4, _] => None,
         _ => Some(Conv::RIGHT.sum(memory, at)),
     });
-    let place = Place { tensor: "filters".into(), shape: vec![1, 1, 3, 3], flat: 9 };
+    let place = Element { tensor: "filters".into(), shape: vec![1, 1, 3, 3], flat: 9 };
     wrong.findings.push(Finding {
-        kind: FindingKind::OutOfBounds {
-            access: Access::Read,
-            space: Space::Global,
-            place: Some(place),
-            address: 0,
-        },
+        problem: outside(place),
         kernel: "conv2d_backward_input".into(),
         line: Some(line(4, 26)),
         thread: Some(ThreadId { block: [0; 3], thread: [3, 0, 0] }),

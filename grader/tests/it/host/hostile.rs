@@ -248,7 +248,7 @@ fn no_trick_gets_a_pass_and_none_gets_out() {
     for ((name, _, expected), verdict) in PROGRAMS.iter().zip(&verdicts) {
         let found = match verdict.findings.first() {
             _ if verdict.passed() => "pass",
-            Some(finding) => finding.kind.name(),
+            Some(finding) => finding.problem.name(),
             None => "wrong values",
         };
         let good = match *expected {

@@ -1,7 +1,9 @@
 use super::*;
 use device::backend::RunTensor;
+use device::finding::FindingKind;
 use indexmath::{Approx, DType};
 use proptest::prelude::*;
+use ptxvm::finding::WriteToReadOnly;
 use puzzle::case::{CaseArg, LaunchOptions};
 use std::time::Duration;
 
@@ -84,13 +86,14 @@ fn a_changed_input_is_found_once() {
     let tensors = [input(&[1.0, 2.0]), output(&[(3.0, 0.0)])];
     let mut changed = run(&[(&[1.0, 7.0], ALL), (&[3.0], &[true])]);
     let (findings, _) = judged(&tensors, &changed);
-    let [Finding { kind: FindingKind::InputChanged { place }, kernel, .. }] = &findings[..] else {
+    let [Finding { problem: Problem::InputChanged { place }, kernel, .. }] = &findings[..] else {
         panic!("{findings:?}")
     };
     assert_eq!((place.tensor.as_str(), place.flat, kernel.as_str()), ("filters", 1, "scale"));
 
-    let seen = FindingKind::WriteToInput { place: place.clone() };
-    changed.findings = vec![Finding { kind: seen, ..findings[0].clone() }];
+    let write = WriteToReadOnly { place: Some(place.clone()), size: 4, address: 0 };
+    let seen = Problem::Check(FindingKind::WriteToReadOnly(write));
+    changed.findings = vec![Finding { problem: seen, ..findings[0].clone() }];
     assert_eq!(judged(&tensors, &changed).0, changed.findings);
 }
 
@@ -100,7 +103,7 @@ fn what_contradicts_the_case_never_passes() {
     let good: (&[f64], &[bool]) = (&[1.0, 2.0], ALL);
     let fails = |run: &Run| {
         let (findings, _) = judged(&tensors, run);
-        assert!(findings.iter().any(|f| matches!(f.kind, FindingKind::Grader { .. })), "{run:?}");
+        assert!(findings.iter().any(|f| matches!(f.problem, Problem::Grader { .. })), "{run:?}");
     };
     fails(&run(&[good]));
     fails(&run(&[good, (&[3.0], &[true])]));

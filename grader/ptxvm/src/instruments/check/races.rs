@@ -6,7 +6,7 @@
 //! after what it releases. An earlier access by another warp is ordered if this warp has, through a barrier, seen that warp's
 //! clock of that time; one by another lane of the same warp, if the lanes have converged since.
 
-use crate::finding::{AccessKind, FindingKind, Log};
+use crate::finding::{AccessKind, Log, SharedRace};
 use crate::instruments::check::clocks::{Clocks, WARPS};
 use crate::instruments::check::global::races::{BlockExecution, GlobalRaces};
 use crate::instruments::check::order::happens_before::HappensBefore;
@@ -276,7 +276,7 @@ impl Races {
                     continue;
                 }
                 let place = |other: Access| event.program.source_location(other.epoch.pc).cloned();
-                let finding = FindingKind::SharedRace {
+                let finding = SharedRace {
                     kind,
                     size: event.size,
                     offset: at.into(),

@@ -1,7 +1,7 @@
 //! Barriers of the block (`bar`), as one warp arrives at them.
 
 use super::state::{Machine, YieldReason};
-use crate::finding::FindingKind;
+use crate::finding::BarrierDivergence;
 use crate::isa::ir::{Bar, BarReduce};
 use crate::isa::names::Pc;
 use crate::lanes::lanes;
@@ -21,7 +21,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         if come != self.warp.live {
             let other =
                 self.warp.other_pc().and_then(|pc| self.env.program.source_location(pc)).cloned();
-            self.record(FindingKind::BarrierDivergence { other }, pc, mask);
+            self.record(BarrierDivergence { other }, pc, mask);
             self.finish_alone(bar, mask);
             return None;
         }

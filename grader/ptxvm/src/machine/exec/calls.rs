@@ -1,6 +1,6 @@
 //! Calls of functions that may have several activations in a thread, and calls through invalid pointers.
 
-use crate::finding::FindingKind;
+use crate::finding::{InvalidCall, StackOverflow};
 use crate::isa::ir::{EnterFrame, LeaveFrame};
 use crate::isa::names::{Pc, Reg64};
 use crate::lanes::lanes;
@@ -17,7 +17,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let lane = mask.trailing_zeros() as usize % 32;
         let before = self.warp.registers.q(enter.pointer)[lane];
         let Some(start) = self.warp.calls.push(mask, frame, before) else {
-            self.record(FindingKind::StackOverflow { limit: STACK }, pc, mask);
+            self.record(StackOverflow { limit: STACK }, pc, mask);
             return false;
         };
         if let Some(caller) = enter.caller {
@@ -60,7 +60,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn invalid_call(&mut self, pc: Pc, mask: u32, pointer: Reg64) {
         for lane in lanes(mask) {
             let address = self.warp.registers.q(pointer)[lane];
-            self.record(FindingKind::InvalidCall { address }, pc, 1 << lane);
+            self.record(InvalidCall { address }, pc, 1 << lane);
         }
     }
 

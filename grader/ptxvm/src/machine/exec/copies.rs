@@ -1,7 +1,7 @@
 //! Asynchronous copies, `cp.async`. A copy takes place when its thread waits for it; until then its destination is undefined.
 
 use super::memory::{AccessInfo, LaneFaults};
-use crate::finding::{AccessKind, FindingKind};
+use crate::finding::{AccessKind, InFlight};
 use crate::isa::ir::CopyAsync;
 use crate::isa::names::Pc;
 use crate::isa::window::Window;
@@ -190,7 +190,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let Some(offset) = flights.find(addresses[lane], info.size) else { continue };
             let Some((pc, thread)) = self.copy_to(offset) else { continue };
             found |= 1 << lane;
-            let kind = FindingKind::InFlight {
+            let kind = InFlight {
                 access: info.kind,
                 size: info.size,
                 offset: offset as i64,

@@ -1,6 +1,6 @@
 //! `malloc` and `free` of the device runtime, lane by lane in ascending order.
 
-use crate::finding::FindingKind;
+use crate::finding::InvalidFree;
 use crate::isa::names::Pc;
 use crate::lanes::lanes;
 use crate::machine::exec::state::Machine;
@@ -21,7 +21,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         for lane in lanes(mask) {
             let address = self.argument(lane, pointer, 8);
             if let Err(again) = self.env.memory.heap.free(address) {
-                self.record(FindingKind::InvalidFree { address, again }, pc, 1 << lane);
+                self.record(InvalidFree { address, again }, pc, 1 << lane);
             }
         }
     }

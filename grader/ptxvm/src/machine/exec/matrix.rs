@@ -1,7 +1,7 @@
 //! Tensor cores: operations that a whole warp does as one (PTX ISA 9.7.14).
 
 use super::memory::{AccessInfo, LaneFaults};
-use crate::finding::{AccessKind, FindingKind};
+use crate::finding::{AccessKind, PartOfWarp, UnevenOperands};
 use crate::isa::matrix::{Fragment, Matrices, Matrix, Product, Tile, element_of_8x8};
 use crate::isa::names::{Address, Pc, Slot};
 use crate::isa::ops::fused_sum::BitMatrix;
@@ -19,7 +19,7 @@ const ROW: u32 = 16;
 impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn matrix(&mut self, pc: Pc, mask: u32, matrix: &Matrix) {
         if mask != u32::MAX {
-            self.record(FindingKind::PartOfWarp { here: mask }, pc, mask);
+            self.record(PartOfWarp { here: mask }, pc, mask);
             self.spoil(mask, matrix);
             return;
         }
@@ -79,7 +79,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             .filter(|&lane| (bases[lane], strides[lane]) != (bases[0], strides[0]))
             .fold(0, |all, lane| all | 1 << lane);
         if uneven != 0 {
-            self.record(FindingKind::UnevenOperands, pc, uneven);
+            self.record(UnevenOperands, pc, uneven);
             if !stores {
                 for &slot in &fragment.slots {
                     self.set_lanes(slot, u32::MAX, &[u64::MAX; 32]);

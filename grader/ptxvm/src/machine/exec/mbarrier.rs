@@ -1,7 +1,7 @@
 //! Instructions on barrier objects in shared memory (`mbarrier`).
 
 use super::memory::{AccessInfo, LaneFaults};
-use crate::finding::{AccessKind, FindingKind, MbarrierMisuse};
+use crate::finding::{AccessKind, BarrierObject, MbarrierMisuse};
 use crate::isa::mbarrier::OPERATION;
 use crate::isa::mbarrier::{Arrival, MAX_COUNT, Mbarrier, MbarrierState, Operation, Phase};
 use crate::isa::names::{Address, Pc, Reg32};
@@ -127,7 +127,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     fn misused(&mut self, at: &MbarrierAccess, misuse: MbarrierMisuse) {
-        let kind = FindingKind::Mbarrier { misuse, offset: at.address as i64 };
+        let kind = BarrierObject { misuse, offset: at.address as i64 };
         self.record(kind, at.pc, 1 << at.lane);
     }
 
@@ -355,7 +355,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         for lane in lanes(mask) {
             if let Some(at) = self.state.mbarriers.touched(addresses[lane], info.size) {
                 let misuse = MbarrierMisuse::Touched { access: info.kind, size: info.size };
-                let kind = FindingKind::Mbarrier { misuse, offset: at as i64 };
+                let kind = BarrierObject { misuse, offset: at as i64 };
                 self.record(kind, info.pc, 1 << lane);
             }
         }

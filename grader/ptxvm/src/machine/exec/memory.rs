@@ -1,6 +1,9 @@
 //! Loads and stores, with the checks of bounds, alignment, access rights and initialisation.
 
-use crate::finding::{AccessKind, FindingKind, Space};
+use crate::finding::{
+    AccessKind, BufferOffset, Misaligned, OutOfBounds, Space, Uninitialised, UseAfterFree,
+    WriteToReadOnly,
+};
 use crate::isa::mbarrier;
 use crate::isa::names::{Address, Base, Elements, Pc, Reg32, Slot};
 use crate::isa::window::Window;
@@ -395,32 +398,39 @@ impl<M: Monitor> Machine<'_, '_, M> {
             Window::Global => memory.locate(address),
             _ => None,
         };
+        // What the kernel allocated itself is told from what the host did.
+        let space_of = |place: Option<BufferOffset>| match place {
+            Some((buffer, _)) if buffer.is_on_heap() => Space::Heap,
+            _ => space,
+        };
         // Lanes may hit different buffers: each lane is noted, and the log counts equal ones together.
         for lane in lanes(faults.out_of_bounds) {
             let address = addresses[lane];
-            let nearest = locate(address);
-            let kind = FindingKind::OutOfBounds { space, access, size, nearest, address };
-            self.record(kind, pc, 1 << lane);
+            let place = locate(address);
+            let space = space_of(place);
+            self.record(OutOfBounds { space, access, size, place, address }, pc, 1 << lane);
         }
         for lane in lanes(faults.misaligned) {
-            let buffer = locate(addresses[lane]);
-            self.record(FindingKind::Misaligned { space, access, size, buffer }, pc, 1 << lane);
+            let place = locate(addresses[lane]);
+            let space = space_of(place);
+            self.record(Misaligned { space, access, size, place }, pc, 1 << lane);
         }
         for lane in lanes(faults.read_only) {
-            if let Some(buffer) = locate(addresses[lane]) {
-                self.record(FindingKind::WriteToReadOnly { buffer, size }, pc, 1 << lane);
+            let address = addresses[lane];
+            if let place @ Some(_) = locate(address) {
+                self.record(WriteToReadOnly { place, size, address }, pc, 1 << lane);
             }
         }
         for lane in lanes(faults.freed) {
-            if let Some(buffer) = locate(addresses[lane]) {
-                self.record(FindingKind::UseAfterFree { access, size, buffer }, pc, 1 << lane);
+            if let place @ Some(_) = locate(addresses[lane]) {
+                self.record(UseAfterFree { access, size, place }, pc, 1 << lane);
             }
         }
         for lane in lanes(faults.undefined) {
-            let buffer = locate(addresses[lane]);
-            let offset = buffer.map_or(addresses[lane] as i64, |(_, offset)| offset);
-            let kind = FindingKind::Uninitialised { space, size, buffer, offset };
-            self.record(kind, pc, 1 << lane);
+            let place = locate(addresses[lane]);
+            let space = space_of(place);
+            let offset = place.map_or(addresses[lane] as i64, |(_, offset)| offset);
+            self.record(Uninitialised { space, size, place, offset }, pc, 1 << lane);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! the thread's own memory or is used.
 
 use super::memory::AccessInfo;
-use crate::finding::{AccessKind, FindingKind, Space};
+use crate::finding::{AccessKind, Space, Uninitialised};
 use crate::isa::ir::PoisonPropagatingAccess;
 use crate::isa::names::Pc;
 use crate::isa::window::Window;
@@ -79,7 +79,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     continue;
                 }
                 let (space, size, offset) = (Space::Local, poisoned.size, poisoned.offset);
-                let kind = FindingKind::Uninitialised { space, size, buffer: None, offset };
+                let kind = Uninitialised { space, size, place: None, offset };
                 machine.record(kind, poisoned.pc, undefined);
             }
         });

@@ -1,6 +1,6 @@
 //! `vprintf`: formats what the threads of a block print, in the order of lanes.
 
-use crate::finding::FindingKind;
+use crate::finding::Trap;
 use crate::isa::names::Pc;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
@@ -77,7 +77,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn assert_fail(&mut self, pc: Pc, mask: u32, message: u32) {
         let lane = mask.trailing_zeros() as usize;
         let text = self.string(lane, self.argument(lane, message, 8));
-        self.record(FindingKind::Trap { message: Some(text) }, pc, mask);
+        self.record(Trap { message: Some(text) }, pc, mask);
     }
 
     /// A string that ends in a zero byte.

@@ -1,7 +1,7 @@
 //! Runs one warp until it ends, waits or has used its time slice.
 
 use super::state::{BlockState, Machine, YieldReason};
-use crate::finding::FindingKind;
+use crate::finding::{FindingKind, GridSync, Trap};
 use crate::isa::ir::{Op, System};
 use crate::isa::names::{NO_PC, Pc};
 use crate::machine::monitor::{Monitor, Step};
@@ -178,8 +178,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 Op::Trap | Op::GridTrap => {
                     // The headers of cooperative groups trap where they find no workspace.
                     let no_grid = matches!(instr.op, Op::GridTrap) && env.workspace == 0;
-                    let trap = FindingKind::Trap { message: None };
-                    let kind = if no_grid { FindingKind::GridSync } else { trap };
+                    let trap = Trap { message: None };
+                    let kind: FindingKind = if no_grid { GridSync.into() } else { trap.into() };
                     self.record(kind, pc, mask);
                     if !self.end_lanes(mask) {
                         return YieldReason::Done;

@@ -112,7 +112,7 @@ impl<M> Machine<'_, '_, M> {
     }
 
     /// Records a finding of the lanes of a mask.
-    pub(super) fn record(&mut self, kind: FindingKind, pc: Pc, mask: u32) {
+    pub(super) fn record(&mut self, kind: impl Into<FindingKind>, pc: Pc, mask: u32) {
         let thread = self.warp.index * 32 + mask.trailing_zeros();
         self.state.log.record(kind, pc, thread, mask.count_ones());
     }

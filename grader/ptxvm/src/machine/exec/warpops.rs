@@ -1,6 +1,6 @@
 //! Operations across lanes: shuffles, votes, matches, reductions (PTX ISA 9.7.9.6, 9.7.13).
 
-use crate::finding::FindingKind;
+use crate::finding::InvalidMembers;
 use crate::isa::ir::{Op, Redux, Vote};
 use crate::isa::names::{Pc, Reg32, Slot};
 use crate::isa::ops::shuffle::source_lane;
@@ -54,10 +54,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let faulty = if absent == 0 { group & !named[leader] } else { group };
             if faulty != 0 {
                 wrong |= faulty;
-                first.get_or_insert(FindingKind::InvalidMembers {
-                    named: named[leader],
-                    here: group,
-                });
+                first.get_or_insert(InvalidMembers { named: named[leader], here: group });
             }
             for lane in lanes(group) {
                 // A lane that its own mask leaves out is at least with itself.

@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::finding::{AccessKind, FindingKind, Log, RaceKind};
+use crate::finding::{AccessKind, GlobalRace, Log, RaceKind, ThreadId};
 use crate::instruments::check::clocks::Clocks;
 use crate::instruments::check::epochs::{self, Access, AccessId, EpochTable};
 use crate::instruments::check::global::keys::{page_key, page_place};
@@ -346,13 +346,14 @@ impl GlobalRaces {
                 last = (key, Some(page));
                 let Some((kind, other)) = found else { continue };
                 let same_block = other.epoch.block == self.block;
-                let finding = FindingKind::GlobalRace {
+                let finding = GlobalRace {
                     kind,
                     size: event.size,
-                    buffer: (id, at as i64),
+                    place: Some((id, at as i64)),
                     other: event.program.source_location(other.epoch.pc).cloned(),
-                    other_thread: other.epoch.block.checked_sub(1).map(|block| {
-                        (coordinates(block, self.grid), event.thread_coordinates(other.thread))
+                    other_thread: other.epoch.block.checked_sub(1).map(|block| ThreadId {
+                        block: coordinates(block, self.grid),
+                        thread: event.thread_coordinates(other.thread),
                     }),
                     same_block,
                     same_warp: same_block && other.epoch.warp == shared.warp,

@@ -1,3 +1,4 @@
+use crate::finding::FindingKind;
 use crate::instruments::check::global::races::*;
 use crate::isa::window::Window;
 use crate::machine::registers::Registers;
@@ -145,10 +146,8 @@ fn a_race_with_a_forgotten_thread_is_still_found() {
     assert!(after < races.bytes());
     let without_threads = |log: &Log| -> Vec<_> {
         let told = log.raw.iter().map(|raw| {
-            let FindingKind::GlobalRace { kind, buffer, same_block, .. } = raw.kind else {
-                panic!("{raw:?}")
-            };
-            (kind, buffer, same_block, raw.pc, raw.thread, raw.count)
+            let FindingKind::GlobalRace(race) = &raw.kind else { panic!("{raw:?}") };
+            (race.kind, race.place, race.same_block, raw.pc, raw.thread, raw.count)
         });
         told.collect()
     };
@@ -180,8 +179,10 @@ fn lanes_in_rows_race_as_lanes_do_one_by_one() {
     let found = |start: u64, size: u32, accesses: &[(AccessKind, Unit)]| -> Vec<String> {
         let (_, log) = watched_from(start, size, accesses, |_| {});
         let told = log.raw.into_iter().map(|mut raw| {
-            if let FindingKind::GlobalRace { buffer, .. } = &mut raw.kind {
-                buffer.1 -= (start * u64::from(size)) as i64;
+            if let FindingKind::GlobalRace(race) = &mut raw.kind
+                && let Some((_, offset)) = &mut race.place
+            {
+                *offset -= (start * u64::from(size)) as i64;
             }
             format!("{raw:?}")
         });

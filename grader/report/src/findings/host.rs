@@ -1,9 +1,10 @@
 //! What became of host code, in words.
 
 use device::finding::HostFault;
+use ptxvm::finding::Words;
 
-/// Title, label of the marked place (there is none), help.
-pub(super) fn words(fault: &HostFault) -> (String, String, Vec<String>) {
+/// What is said of host code that did not return.
+pub(super) fn words(fault: &HostFault) -> Words {
     let (title, help): (String, &str) = match fault {
         HostFault::Crash { signal } => crash(*signal),
         HostFault::Exit { code } => (
@@ -46,7 +47,7 @@ pub(super) fn words(fault: &HostFault) -> (String, String, Vec<String>) {
             "it closed or wrote to a file that it did not open",
         ),
     };
-    (title, String::new(), vec![help.to_owned()])
+    Words::new(title).help(help)
 }
 
 /// Signals as signal(7) names them.

@@ -1,0 +1,130 @@
+//! The kinds of findings: a file for each, and the list of them.
+
+mod barrier_divergence;
+mod barrier_object;
+mod endless_loop;
+mod global_race;
+mod grid_sync;
+mod in_flight;
+mod invalid_call;
+mod invalid_free;
+mod invalid_members;
+mod misaligned;
+mod out_of_bounds;
+mod part_of_warp;
+mod shared_race;
+mod stack_overflow;
+mod trap;
+mod uneven_operands;
+mod uninitialised;
+mod use_after_free;
+mod write_to_read_only;
+
+use super::check::{Check, Fault, Site, Words};
+use super::place::{BufferOffset, Place};
+pub use barrier_object::MbarrierMisuse;
+
+/// Makes the enum of all kinds, which does what each of them does.
+macro_rules! finding_kinds {
+    (
+        with a place: { $($with:ident: $With:ident,)* }
+        without: { $($without:ident: $Without:ident,)* }
+    ) => {
+        $(pub use $with::$With;)*
+        $(pub use $without::$Without;)*
+
+        /// What a thread did wrong. `P` is how a place in memory is named: unless another is chosen, by the buffer and the
+        /// offset in bytes.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum FindingKind<P = BufferOffset> {
+            $(#[doc = concat!("See [`", stringify!($With), "`].")] $With($With<P>),)*
+            $(#[doc = concat!("See [`", stringify!($Without), "`].")] $Without($Without),)*
+        }
+
+        $(impl<P> From<$With<P>> for FindingKind<P> {
+            fn from(kind: $With<P>) -> Self {
+                Self::$With(kind)
+            }
+        })*
+
+        $(impl<P> From<$Without> for FindingKind<P> {
+            fn from(kind: $Without) -> Self {
+                Self::$Without(kind)
+            }
+        })*
+
+        impl<P> FindingKind<P> {
+            /// The same finding with its place named by `name`, or not at all where `name` has no name for it.
+            pub fn map_place<Q>(self, name: impl FnOnce(P) -> Option<Q>) -> FindingKind<Q> {
+                match self {
+                    $(Self::$With(kind) => FindingKind::$With(kind.map_place(name)),)*
+                    $(Self::$Without(kind) => FindingKind::$Without(kind),)*
+                }
+            }
+        }
+
+        impl<P: Place> Check for FindingKind<P> {
+            fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$With(kind) => kind.name(),)*
+                    $(Self::$Without(kind) => kind.name(),)*
+                }
+            }
+
+            fn same(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((Self::$With(a), Self::$With(b)) => a.same(b),)*
+                    $((Self::$Without(a), Self::$Without(b)) => a.same(b),)*
+                    _ => false,
+                }
+            }
+
+            fn fault(&self) -> Option<Fault> {
+                match self {
+                    $(Self::$With(kind) => kind.fault(),)*
+                    $(Self::$Without(kind) => kind.fault(),)*
+                }
+            }
+
+            fn ends_launch(&self) -> bool {
+                match self {
+                    $(Self::$With(kind) => kind.ends_launch(),)*
+                    $(Self::$Without(kind) => kind.ends_launch(),)*
+                }
+            }
+
+            fn words(&self, site: &Site<'_>) -> Words {
+                match self {
+                    $(Self::$With(kind) => kind.words(site),)*
+                    $(Self::$Without(kind) => kind.words(site),)*
+                }
+            }
+        }
+    };
+}
+
+finding_kinds! {
+    with a place: {
+        global_race: GlobalRace,
+        misaligned: Misaligned,
+        out_of_bounds: OutOfBounds,
+        uninitialised: Uninitialised,
+        use_after_free: UseAfterFree,
+        write_to_read_only: WriteToReadOnly,
+    }
+    without: {
+        barrier_divergence: BarrierDivergence,
+        barrier_object: BarrierObject,
+        endless_loop: EndlessLoop,
+        grid_sync: GridSync,
+        in_flight: InFlight,
+        invalid_call: InvalidCall,
+        invalid_free: InvalidFree,
+        invalid_members: InvalidMembers,
+        part_of_warp: PartOfWarp,
+        shared_race: SharedRace,
+        stack_overflow: StackOverflow,
+        trap: Trap,
+        uneven_operands: UnevenOperands,
+    }
+}

@@ -1,0 +1,64 @@
+//! A race in global memory.
+
+use crate::finding::access::RaceKind;
+use crate::finding::check::{Check, Site, ThreadId, Words};
+use crate::finding::place::{Place, same_object};
+use crate::source_loc::SourceLoc;
+
+/// Two threads access one place of global memory, at least one of them writes, and nothing orders them: threads of one block
+/// without a barrier between, or threads of two blocks.
+///
+/// The rules of [`SharedRace`](super::SharedRace) hold. Fences, releases and acquires order threads of two blocks as well.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GlobalRace<P> {
+    /// Which access followed which in this run.
+    pub kind: RaceKind,
+    /// Bytes of the later access.
+    pub size: u32,
+    /// The place. A caller that names its own objects has none for a variable of the module.
+    pub place: Option<P>,
+    /// Line of the earlier access.
+    pub other: Option<SourceLoc>,
+    /// The thread of the earlier access. None where there was no room to remember all of them: that takes a kernel that
+    /// accesses single bytes, or races, in random order.
+    pub other_thread: Option<ThreadId>,
+    /// Both threads are of one block: a barrier between them suffices.
+    pub same_block: bool,
+    /// Both threads are lanes of one warp.
+    pub same_warp: bool,
+}
+
+impl<P> GlobalRace<P> {
+    pub(super) fn map_place<Q>(self, name: impl FnOnce(P) -> Option<Q>) -> GlobalRace<Q> {
+        let Self { kind, size, place, other, other_thread, same_block, same_warp } = self;
+        let place = place.and_then(name);
+        GlobalRace { kind, size, place, other, other_thread, same_block, same_warp }
+    }
+}
+
+impl<P: Place> Check for GlobalRace<P> {
+    fn name(&self) -> &'static str {
+        "global-race"
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        (self.kind, &self.other, self.same_block, self.same_warp)
+            == (other.kind, &other.other, other.same_block, other.same_warp)
+            && same_object(self.place.as_ref(), other.place.as_ref())
+    }
+
+    fn words(&self, _: &Site<'_>) -> Words {
+        let Self { kind, place, other, other_thread, same_block, same_warp, .. } = self;
+        let (earlier, later) = (kind.earlier().noun(), kind.later().noun());
+        let of = place.as_ref().map_or_else(|| "a __device__ variable".to_owned(), Place::name);
+        let by = other_thread.map(|thread| format!(" by {thread}")).unwrap_or_default();
+        Words::new(format!("race between (1) a {earlier} and (2) a {later} of {of}"))
+            .label(format!("(2) {later} here"))
+            .other(other.as_ref(), format!("(1) {earlier} here{by}"))
+            .help(if *same_block {
+                kind.missing_barrier(*same_warp)
+            } else {
+                "nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch"
+            })
+    }
+}

@@ -1,0 +1,50 @@
+//! An address that is not a multiple of the access size.
+
+use crate::finding::access::{AccessKind, Space};
+use crate::finding::check::{Check, Fault, Site, Words};
+use crate::finding::place::{Place, same_object};
+
+/// An access at an address that is not a multiple of the access size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Misaligned<P> {
+    /// The memory that was accessed.
+    pub space: Space,
+    /// Load, store or atomic.
+    pub access: AccessKind,
+    /// Bytes of the access.
+    pub size: u32,
+    /// The place (global memory).
+    pub place: Option<P>,
+}
+
+impl<P> Misaligned<P> {
+    pub(super) fn map_place<Q>(self, name: impl FnOnce(P) -> Option<Q>) -> Misaligned<Q> {
+        let Self { space, access, size, place } = self;
+        Misaligned { space, access, size, place: place.and_then(name) }
+    }
+}
+
+impl<P: Place> Check for Misaligned<P> {
+    fn name(&self) -> &'static str {
+        "misaligned"
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        (self.space, self.access, self.size) == (other.space, other.access, other.size)
+            && same_object(self.place.as_ref(), other.place.as_ref())
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        Some(Fault::MisalignedAddress)
+    }
+
+    fn words(&self, _: &Site<'_>) -> Words {
+        let Self { space, access, size, place } = self;
+        let at = match place {
+            Some(place) => format!("at {}", place.name()),
+            None => format!("in {}", space.name()),
+        };
+        Words::new(format!("misaligned {} of {size} bytes {at}", access.noun()))
+            .help(format!("{size} bytes at once need an address that is a multiple of {size}"))
+    }
+}

@@ -1,0 +1,65 @@
+//! An access outside every allocation.
+
+use crate::finding::access::{AccessKind, Space};
+use crate::finding::check::{Check, Fault, Site, Words};
+use crate::finding::place::{Place, same_object};
+
+/// An address below this comes from a null pointer and an index.
+const NULL_PAGE: u64 = 0x1_0000;
+
+/// An access outside every allocation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutOfBounds<P> {
+    /// The memory that was meant.
+    pub space: Space,
+    /// Load, store or atomic.
+    pub access: AccessKind,
+    /// Bytes of the access.
+    pub size: u32,
+    /// The place, counted from the buffer whose address range lies nearest (global memory).
+    pub place: Option<P>,
+    /// The raw address; small values are null-pointer arithmetic.
+    pub address: u64,
+}
+
+impl<P> OutOfBounds<P> {
+    pub(super) fn map_place<Q>(self, name: impl FnOnce(P) -> Option<Q>) -> OutOfBounds<Q> {
+        let Self { space, access, size, place, address } = self;
+        OutOfBounds { space, access, size, place: place.and_then(name), address }
+    }
+}
+
+impl<P: Place> Check for OutOfBounds<P> {
+    fn name(&self) -> &'static str {
+        "out-of-bounds"
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        (self.space, self.access, self.size) == (other.space, other.access, other.size)
+            && same_object(self.place.as_ref(), other.place.as_ref())
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        Some(Fault::IllegalAddress)
+    }
+
+    fn words(&self, _: &Site<'_>) -> Words {
+        let Self { space, access, place, address, .. } = self;
+        if let Some(place) = place {
+            let title = format!("out-of-bounds {} {}", access.of(), place.outside());
+            return Words { help: place.extent(), ..Words::new(title) };
+        }
+        let title =
+            format!("out-of-bounds {} {}, at address {address:#x}", access.of(), space.name());
+        Words::new(title).help(match space {
+            Space::Global if *address < NULL_PAGE => {
+                "an address this small comes from a null pointer: is the pointer ever set?"
+            }
+            Space::Global => {
+                "no tensor lies near this address: is the index far too large, or the pointer overwritten?"
+            }
+            Space::Heap => "the allocation ends before this address, or begins behind it",
+            Space::Shared | Space::Local | Space::Const => "the array ends before this address",
+        })
+    }
+}

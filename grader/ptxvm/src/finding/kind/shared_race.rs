@@ -1,0 +1,51 @@
+//! A race in shared memory.
+
+use crate::finding::access::RaceKind;
+use crate::finding::check::{Check, Site, ThreadId, Words};
+use crate::source_loc::SourceLoc;
+
+/// Two threads of a block access one place of shared memory, at least one of them writes, and no barrier lies between.
+///
+/// The finding's line and thread are those of the later access. Writes of the same value, atomics among themselves and
+/// volatile accesses among themselves are not races.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedRace {
+    /// Which access followed which in this run.
+    pub kind: RaceKind,
+    /// Bytes of the later access.
+    pub size: u32,
+    /// Offset in shared memory.
+    pub offset: i64,
+    /// Line of the earlier access.
+    pub other: Option<SourceLoc>,
+    /// `threadIdx` of the earlier access. None, and no line, where there was no room to remember it: that takes a kernel in
+    /// which threads of three warps race for single bytes.
+    pub other_thread: Option<[u32; 3]>,
+    /// Both threads are lanes of one warp: `__syncwarp()` between them suffices.
+    pub same_warp: bool,
+}
+
+impl Check for SharedRace {
+    fn name(&self) -> &'static str {
+        "shared-race"
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        (self.kind, self.size, &self.other, self.same_warp)
+            == (other.kind, other.size, &other.other, other.same_warp)
+    }
+
+    fn words(&self, site: &Site<'_>) -> Words {
+        let Self { kind, offset, other, other_thread, same_warp, .. } = self;
+        let (earlier, later) = (kind.earlier().noun(), kind.later().noun());
+        let block = site.thread.map(|thread| thread.block);
+        let thread = block.zip(*other_thread).map(|(block, thread)| ThreadId { block, thread });
+        let by = thread.map(|thread| format!(" by {thread}")).unwrap_or_default();
+        Words::new(format!(
+            "shared-memory race between (1) a {earlier} and (2) a {later} of byte {offset}"
+        ))
+        .label(format!("(2) {later} here"))
+        .other(other.as_ref(), format!("(1) {earlier} here{by}"))
+        .help(kind.missing_barrier(*same_warp))
+    }
+}

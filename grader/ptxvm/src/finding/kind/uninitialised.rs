@@ -1,0 +1,55 @@
+//! A read of memory that nothing has written.
+
+use crate::finding::access::Space;
+use crate::finding::check::{Check, Site, Words};
+use crate::finding::place::{Place, same_object};
+
+/// A read of memory that nothing has written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Uninitialised<P> {
+    /// The memory that was read.
+    pub space: Space,
+    /// Bytes of the access.
+    pub size: u32,
+    /// The place (global memory).
+    pub place: Option<P>,
+    /// Bytes from the start of the space (shared and local memory), else of the buffer.
+    pub offset: i64,
+}
+
+impl<P> Uninitialised<P> {
+    pub(super) fn map_place<Q>(self, name: impl FnOnce(P) -> Option<Q>) -> Uninitialised<Q> {
+        let Self { space, size, place, offset } = self;
+        Uninitialised { space, size, place: place.and_then(name), offset }
+    }
+}
+
+impl<P: Place> Check for Uninitialised<P> {
+    fn name(&self) -> &'static str {
+        "uninitialised"
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        (self.space, self.size) == (other.space, other.size)
+            && same_object(self.place.as_ref(), other.place.as_ref())
+    }
+
+    fn words(&self, _: &Site<'_>) -> Words {
+        let Self { space, place, offset, .. } = self;
+        let (what, help) = match (place, space) {
+            (Some(place), _) => (
+                place.name(),
+                "an output holds nothing before the kernel stores to it: start from a variable set to 0",
+            ),
+            (None, Space::Shared) => (
+                format!("byte {offset} of shared memory"),
+                "shared memory starts undefined: has a thread stored here, with a __syncthreads() after it?",
+            ),
+            (None, _) => (
+                format!("byte {offset} of {}", space.name()),
+                "a variable or array is read before it is set",
+            ),
+        };
+        Words::new(format!("read of {what}, which nothing has written")).help(help)
+    }
+}
