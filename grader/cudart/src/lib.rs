@@ -17,7 +17,7 @@
 //!   socket.
 //! - [`frame`] sends requests and answers over the socket.
 //! - [`fatbin`] extracts the PTX that nvcc embeds, compressed or not.
-//! - [`error`] has the error codes, names and texts of CUDA, [`limits`] the resources of a device.
+//! - [`error`] has the error codes, names and texts of CUDA.
 //!
 //! # Differences from a GPU
 //!
@@ -33,7 +33,6 @@ pub mod device;
 pub mod error;
 pub mod fatbin;
 pub mod frame;
-pub mod limits;
 mod names;
 pub mod server;
 pub mod vm;

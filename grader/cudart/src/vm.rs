@@ -11,7 +11,6 @@ use crate::device::{
 use crate::error::CudaError;
 use crate::fatbin;
 use crate::frame::Bytes;
-use crate::limits;
 use profile::Profiles;
 use ptxvm::finding::{Check, Fault};
 use ptxvm::{
@@ -228,7 +227,7 @@ fn refusal(error: &LaunchError, launch: &Launch) -> CudaError {
     match error {
         // No other reason is possible.
         LaunchError::Configuration(_)
-            if launch.cooperative && limits::possible(launch.grid, launch.block) =>
+            if launch.cooperative && hardware::can_launch(launch.grid, launch.block) =>
         {
             CudaError::COOPERATIVE_LAUNCH_TOO_LARGE
         }

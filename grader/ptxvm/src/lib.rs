@@ -285,7 +285,6 @@ pub use launch::entry::{
 pub use launch::footprint::Footprint;
 pub use launch::outcome::Outcome;
 pub use launch::schedule::Schedule;
-pub use launch::setup::{MAX_SHARED, MAX_THREADS};
 pub use memory::global::{Access, BufferId, Init, Memory};
 pub use memory::heap::{HEAP_SIZE, HeapUse};
 pub use memory::host::HostFault;

@@ -1,52 +1,19 @@
 //! Theoretical occupancy: how many warps of a kernel a multiprocessor can hold at once, of those that it has room for.
 //!
-//! The rules are those of `cuda_occupancy.h` of CUDA 13.0; the limits those of the CUDA C++ Programming Guide, "Technical
-//! Specifications per Compute Capability". `tests/occupancy` has a table by that header, and one by the driver of an H200.
+//! The rules are those of `cuda_occupancy.h` of CUDA 13.0. `tests/occupancy` has a table by that header, and one by the driver of an H200.
 
-/// Threads of a warp.
-const WARP: u32 = 32;
+use hardware::{MAX_THREADS, MULTIPROCESSORS, REGISTERS, WARP_SIZE};
+
 /// Parts of a multiprocessor, each with its own registers.
 const PARTITIONS: u32 = 4;
-/// Registers of a multiprocessor, on every architecture since Volta.
-const REGISTERS: u32 = 64 << 10;
 /// A warp's registers are given out in multiples of this.
 const REGISTER_UNIT: u32 = 256;
 /// Barriers of a multiprocessor for each block that it can hold, on `sm_90`.
 const BARRIERS_A_BLOCK: u32 = 2;
-/// Threads of a block at most.
-const MAX_THREADS: u32 = 1024;
-
-/// What a multiprocessor has room for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Limits {
-    /// 90 for `sm_90`.
-    sm: u32,
-    warps: u32,
-    blocks: u32,
-    /// Bytes of shared memory, for all blocks together.
-    shared: u32,
-    /// A block's shared memory is given out in multiples of this.
-    shared_unit: u32,
-    /// Bytes that the system takes for each block.
-    shared_reserved: u32,
-}
-
-const fn limits(sm: u32, warps: u32, blocks: u32, shared_kib: u32) -> Limits {
-    let (shared_unit, shared_reserved) = if sm < 80 { (256, 0) } else { (128, 1 << 10) };
-    Limits { sm, warps, blocks, shared: shared_kib << 10, shared_unit, shared_reserved }
-}
-
-const TABLE: [Limits; 5] = [
-    limits(75, 32, 16, 64),
-    limits(80, 64, 32, 164),
-    limits(86, 48, 16, 100),
-    limits(89, 48, 24, 100),
-    limits(90, 64, 32, 228),
-];
 
 /// The architectures whose limits are known: 75 for `sm_75`.
 pub fn architectures() -> impl Iterator<Item = u32> {
-    TABLE.iter().map(|limits| limits.sm)
+    MULTIPROCESSORS.iter().map(|known| known.sm())
 }
 
 /// What a kernel needs.
@@ -69,9 +36,9 @@ pub enum Limit {
     Warps,
     /// Blocks that a multiprocessor can hold.
     Blocks,
-    /// Registers.
+    /// Registers of a multiprocessor.
     Registers,
-    /// Shared memory.
+    /// Shared memory of a multiprocessor.
     SharedMemory,
     /// Barriers, which blocks share from `sm_90` on.
     Barriers,
@@ -82,21 +49,21 @@ pub enum Limit {
 pub struct Occupancy {
     /// Blocks at once; 0 if the kernel cannot start.
     pub blocks: u32,
-    /// Their warps.
+    /// The warps of these blocks.
     pub warps: u32,
     /// Warps that there is room for.
     pub most: u32,
-    /// The tightest limit.
+    /// What keeps further blocks away.
     pub limit: Limit,
 }
 
 impl Occupancy {
     /// Of a kernel on an architecture (90 for `sm_90`); `None` for one whose limits are not known.
     pub fn of(needs: Needs, sm: u32) -> Option<Self> {
-        let limits = TABLE.iter().find(|limits| limits.sm == sm)?;
-        let warps = needs.threads.div_ceil(WARP).max(1);
+        let limits = MULTIPROCESSORS.iter().find(|known| known.sm() == sm)?;
+        let warps = needs.threads.div_ceil(WARP_SIZE).max(1);
         let by_warps = if needs.threads > MAX_THREADS { 0 } else { limits.warps / warps };
-        let of_warp = (needs.registers * WARP).next_multiple_of(REGISTER_UNIT);
+        let of_warp = (needs.registers * WARP_SIZE).next_multiple_of(REGISTER_UNIT);
         // The hardware takes a block's warps for a multiple of the parts when it looks whether the block fits at all.
         let fits = of_warp * warps.next_multiple_of(PARTITIONS) <= REGISTERS;
         let by_registers = match of_warp {
@@ -105,10 +72,7 @@ impl Occupancy {
             // Each part holds whole warps.
             _ => REGISTERS / PARTITIONS / of_warp * PARTITIONS / warps,
         };
-        let shared = match needs.shared + limits.shared_reserved {
-            0 => None,
-            bytes => limits.shared.checked_div(bytes.next_multiple_of(limits.shared_unit)),
-        };
+        let by_shared = limits.blocks_by_shared(needs.shared.into());
         let by_barriers = match needs.barriers {
             0 => u32::MAX,
             _ if sm < 90 => u32::MAX,
@@ -118,7 +82,7 @@ impl Occupancy {
             (by_warps, Limit::Warps),
             (limits.blocks, Limit::Blocks),
             (by_registers, Limit::Registers),
-            (shared.unwrap_or(u32::MAX), Limit::SharedMemory),
+            (u32::try_from(by_shared).unwrap_or(u32::MAX), Limit::SharedMemory),
             (by_barriers, Limit::Barriers),
         ];
         let (blocks, limit) = all.into_iter().min_by_key(|&(blocks, _)| blocks)?;
@@ -212,7 +176,7 @@ mod tests {
     #[test]
     fn nothing_is_given_out_twice() {
         for sm in architectures() {
-            let limits = TABLE.iter().find(|limits| limits.sm == sm).unwrap();
+            let limits = MULTIPROCESSORS.iter().find(|known| known.sm() == sm).unwrap();
             for threads in (1..=1024).step_by(31) {
                 for registers in [1, 16, 31, 33, 64, 127, 255] {
                     for shared in [0, 1, 1000, 20_000, 100_000] {
@@ -220,7 +184,7 @@ mod tests {
                         let Occupancy { blocks, warps, .. } = Occupancy::of(needs, sm).unwrap();
                         assert!(warps <= limits.warps && blocks <= limits.blocks);
                         assert!(blocks * threads * registers <= REGISTERS);
-                        assert!(blocks * (shared + limits.shared_reserved) <= limits.shared);
+                        assert!(blocks * (shared + limits.reserved) <= limits.shared);
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cudart::limits::Limits;
+use hardware::MULTIPROCESSORS;
 use report::{FORMATS, Format};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -385,7 +385,7 @@ fn seed(text: &str) -> Result<u64, String> {
 fn arch(text: &str) -> Result<VirtualArch, String> {
     let number = ["sm_", "compute_"].iter().find_map(|start| text.strip_prefix(start));
     let number = number.unwrap_or(text).parse::<u32>().ok();
-    let known: Vec<u32> = Limits::known().map(|(major, minor)| major * 10 + minor).collect();
+    let known: Vec<u32> = MULTIPROCESSORS.iter().map(|known| known.sm()).collect();
     number.filter(|number| known.contains(number)).map(VirtualArch).ok_or_else(|| {
         let names: Vec<String> = known.iter().map(|number| format!("sm_{number}")).collect();
         format!("the virtual machine supports {}", names.join(", "))

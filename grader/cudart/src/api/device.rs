@@ -5,7 +5,10 @@ use super::table::table;
 use crate::client::{enter, revive};
 use crate::device::{Device, Limit, Properties};
 use crate::error::CudaError;
-use crate::limits::Limits;
+use hardware::{
+    CONSTANT_MEMORY, MAX_BLOCK, MAX_GRID, MAX_THREADS, Multiprocessor, REGISTERS,
+    SHARED_WITHOUT_OPT_IN, WARP_SIZE,
+};
 use std::ffi::{c_int, c_uint};
 
 table![
@@ -169,8 +172,8 @@ unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: c_int)
         prop.texture_alignment = 512;
         prop.texture_pitch_alignment = 32;
         prop.surface_alignment = 512;
-        prop.max_threads_dim = [1024, 1024, 64];
-        prop.max_grid_size = [i32::MAX, 65_535, 65_535];
+        prop.max_threads_dim = MAX_BLOCK.map(|most| most as c_int);
+        prop.max_grid_size = MAX_GRID.map(|most| most as c_int);
         for (field, which) in [
             (&mut prop.warp_size, 10),
             (&mut prop.max_threads_per_block, 1),
@@ -208,15 +211,16 @@ unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: c_int)
 /// The value of a `cudaDeviceAttr`; 0 for a feature that the virtual device lacks; `None` for a code that CUDA does not
 /// have.
 fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
-    let limits = Limits::of(known.capability);
+    let multiprocessor = Multiprocessor::of(known.capability);
     Some(match which {
-        1..=3 => 1024,
-        4 => 64,
-        5 | 11 => i32::MAX,
-        6 | 7 => 65_535,
-        8 => 48 << 10,
-        9 | 12 | 82 => 64 << 10,
-        10 | 51 => 32,
+        1 => MAX_THREADS as c_int,
+        2..=4 => MAX_BLOCK[which as usize - 2] as c_int,
+        5..=7 => MAX_GRID[which as usize - 5] as c_int,
+        8 => SHARED_WITHOUT_OPT_IN as c_int,
+        9 => CONSTANT_MEMORY as c_int,
+        10 | 51 => WARP_SIZE as c_int,
+        11 => i32::MAX,
+        12 | 82 => REGISTERS as c_int,
         // A clock of 1 GHz, in kHz.
         13 => 1_000_000,
         14 | 30 => 512,
@@ -225,14 +229,14 @@ fn attribute(known: &Properties, which: c_int) -> Option<c_int> {
         36 => 2_000_000,
         37 => 256,
         38 => 4 << 20,
-        39 => limits.threads as c_int,
+        39 => multiprocessor.threads() as c_int,
         40 | 87 => 2,
         75 => known.capability.0 as c_int,
         76 => known.capability.1 as c_int,
-        81 => limits.shared as c_int,
-        97 => limits.of_block() as c_int,
-        106 => limits.blocks as c_int,
-        111 => limits.reserved as c_int,
+        81 => multiprocessor.shared as c_int,
+        97 => multiprocessor.block_shared() as c_int,
+        106 => multiprocessor.blocks as c_int,
+        111 => multiprocessor.reserved as c_int,
         0..=150 => 0,
         _ => return None,
     })

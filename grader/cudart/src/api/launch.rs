@@ -5,8 +5,8 @@ use super::table::table;
 use crate::client::{Client, complain, enter, registry};
 use crate::device::{Device, KernelInfo, Launch};
 use crate::error::CudaError;
-use crate::limits::{self, Limits};
 use crate::names::source_name;
+use hardware::{MAX_BLOCK, MAX_GRID, MAX_THREADS, Multiprocessor, SHARED_WITHOUT_OPT_IN};
 use std::ffi::{c_int, c_uint, c_void};
 
 table![
@@ -21,10 +21,6 @@ table![
     cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     cudaOccupancyAvailableDynamicSMemPerBlock,
 ];
-
-/// The dynamic shared memory in bytes that a kernel can use without opting in to more.
-const WITHOUT_OPT_IN: u64 = 48 << 10;
-const MAX_THREADS: u32 = ptxvm::MAX_THREADS;
 
 /// A kernel that the program names by the address of its host function.
 struct Named {
@@ -47,8 +43,17 @@ fn find(client: &mut Client, host: *const c_void) -> Result<Named, CudaError> {
     Ok(Named { module, name, info, opted_in: function.opted_in })
 }
 
-fn limits(client: &mut Client) -> Result<Limits, CudaError> {
-    Ok(Limits::of(client.known_properties()?.capability))
+fn multiprocessor(client: &mut Client) -> Result<Multiprocessor, CudaError> {
+    Ok(Multiprocessor::of(client.known_properties()?.capability))
+}
+
+/// Which sizes of grids and blocks are possible, in words.
+fn what_can_start() -> String {
+    let ([_, _, z], [_, _, most]) = (MAX_BLOCK, MAX_GRID);
+    format!(
+        "a block has 1 to {MAX_THREADS} threads, at most {z} of them in z; a grid has at least 1 block, at most {most} of them \
+         in y and in z"
+    )
 }
 
 /// # Safety
@@ -68,7 +73,7 @@ unsafe fn launch(
             complain(&format!("{name} cannot run on the virtual device: {refusal}"));
             return Err(CudaError::NOT_SUPPORTED);
         }
-        if !limits::possible([grid.x, grid.y, grid.z], [block.x, block.y, block.z]) {
+        if !hardware::can_launch([grid.x, grid.y, grid.z], [block.x, block.y, block.z]) {
             // "invalid argument" alone would not say which one.
             complain(&format!(
                 "a launch of {} x {} x {} blocks of {} x {} x {} threads cannot start: {}",
@@ -78,13 +83,13 @@ unsafe fn launch(
                 block.x,
                 block.y,
                 block.z,
-                limits::POSSIBLE
+                what_can_start()
             ));
             return Err(CudaError::INVALID_VALUE);
         }
         let shared = shared as u64;
         let own = u64::from(kernel.info.shared);
-        let allowed = WITHOUT_OPT_IN.max(own + u64::from(kernel.opted_in));
+        let allowed = u64::from(SHARED_WITHOUT_OPT_IN).max(own + u64::from(kernel.opted_in));
         if own.saturating_add(shared) > allowed {
             let too_large = CudaError::COOPERATIVE_LAUNCH_TOO_LARGE;
             return Err(if cooperative { too_large } else { CudaError::INVALID_VALUE });
@@ -224,7 +229,7 @@ extern "C" fn cudaFuncSetAttribute(host: *const c_void, attribute: c_int, value:
         match attribute {
             MAX_DYNAMIC_SHARED_SIZE => {
                 let bytes = u32::try_from(value).map_err(|_| CudaError::INVALID_VALUE)?;
-                let most = limits(client)?.of_block();
+                let most = multiprocessor(client)?.block_shared();
                 if u64::from(bytes) + u64::from(kernel.info.shared) > u64::from(most) {
                     return Err(CudaError::INVALID_VALUE);
                 }
@@ -265,7 +270,7 @@ unsafe extern "C" fn cudaFuncGetAttributes(to: *mut Attributes, host: *const c_v
         let dynamic = if kernel.opted_in > 0 {
             kernel.opted_in
         } else {
-            (WITHOUT_OPT_IN as u32).saturating_sub(kernel.info.shared)
+            SHARED_WITHOUT_OPT_IN.saturating_sub(kernel.info.shared)
         };
         let attributes = Attributes {
             shared: kernel.info.shared as usize,
@@ -312,7 +317,8 @@ unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         let threads = u32::try_from(block).ok().filter(|&threads| threads > 0);
         let threads = threads.ok_or(CudaError::INVALID_VALUE)?;
         let bytes = u64::from(kernel.info.shared).saturating_add(shared as u64);
-        let blocks = limits(client)?.fitting(threads, bytes.min(u64::from(u32::MAX)));
+        let blocks =
+            multiprocessor(client)?.resident_blocks(threads, bytes.min(u64::from(u32::MAX)));
         // SAFETY: null is refused; else the program says it is an int.
         unsafe { put(to, blocks as c_int) }
     })
@@ -328,10 +334,10 @@ unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
     enter(|client| {
         let kernel = find(client, host)?;
         let blocks = u64::try_from(blocks).ok().filter(|&blocks| blocks > 0);
-        let limits = limits(client)?;
-        let each = u64::from(limits.shared) / blocks.ok_or(CudaError::INVALID_VALUE)?;
-        let own = u64::from(kernel.info.shared) + u64::from(limits.reserved);
-        let left = each.saturating_sub(own).min(limits.of_block().into());
+        let multiprocessor = multiprocessor(client)?;
+        let each = u64::from(multiprocessor.shared) / blocks.ok_or(CudaError::INVALID_VALUE)?;
+        let own = u64::from(kernel.info.shared) + u64::from(multiprocessor.reserved);
+        let left = each.saturating_sub(own).min(multiprocessor.block_shared().into());
         // SAFETY: null is refused; else the program says it is a size.
         unsafe { put(to, left as usize) }
     })

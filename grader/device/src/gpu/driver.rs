@@ -12,13 +12,11 @@ use cudart::device::{
 };
 use cudart::error::CudaError;
 use cudart::frame::Bytes;
+use hardware::SHARED_WITHOUT_OPT_IN;
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_void};
 use std::time::Instant;
 use toolchain::module::{self, KernelDecl};
-
-/// Dynamic shared memory that a kernel gets without asking for more (CUDA C++ Programming Guide, "Shared Memory").
-const SHARED_WITHOUT_OPT_IN: u32 = 48 << 10;
 
 /// The first GPU, with a context from the first module or memory on.
 pub struct GpuDevice {

@@ -7,6 +7,7 @@ use crate::checked::{Explanation, Step};
 use crate::finding::Problem;
 use cudart::device::{ErrorText, Properties};
 use diagnostic::{Failure, FailureKind};
+use hardware::{MAX_BLOCK, MAX_GRID, MAX_THREADS, NEWEST, SHARED_WITHOUT_OPT_IN};
 use ptxvm::finding::Trap;
 use puzzle::case::CaseLaunch;
 use std::io;
@@ -239,9 +240,15 @@ fn refused_launch(launch: &CaseLaunch, code: &str) -> Failure {
     Failure::new(
         FailureKind::Usage,
         format!("the GPU cannot start {what} ({code})"),
-        "in the spec's [[launch]]: a block has at most 1024 threads (64 in z), a grid at most 65535 blocks in y and in z \
-         and none of its sizes is 0, and a block's shared memory, static and dynamic, has at most 48 KiB to 227 KiB, \
-         depending on the GPU; a cooperative launch needs room for all its blocks at once",
+        format!(
+            "in the spec's [[launch]]: a block has at most {MAX_THREADS} threads ({} in z), a grid at most {} blocks in y and \
+             in z and none of its sizes is 0, and a block's shared memory, static and dynamic, has at most {} KiB to {} KiB, \
+             depending on the GPU; a cooperative launch needs room for all its blocks at once",
+            MAX_BLOCK[2],
+            MAX_GRID[2],
+            SHARED_WITHOUT_OPT_IN >> 10,
+            NEWEST.block_shared() >> 10,
+        ),
     )
 }
 

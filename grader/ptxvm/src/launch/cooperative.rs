@@ -2,24 +2,14 @@
 
 use super::config::Launch;
 use crate::error::LaunchError;
+use hardware::NEWEST;
 
-/// The device that launches are measured by: an H200 (CUDA C++ Programming Guide, "Technical Specifications per Compute
-/// Capability", 9.0).
+/// The multiprocessors of the device that launches are measured by: an H200.
 const MULTIPROCESSORS: u64 = 132;
-const BLOCKS: u64 = 32;
-const THREADS: u64 = 2048;
-const SHARED: u64 = 228 << 10;
-/// Bytes of shared memory that the system keeps for itself in each block.
-const SHARED_OF_THE_SYSTEM: u64 = 1 << 10;
-/// Threads are scheduled in whole warps.
-const WARP: u64 = 32;
 
 /// How many blocks of a launch run at once, as far as threads and shared memory (in bytes, without gaps) decide.
 pub(crate) fn room(launch: &Launch, shared: u32) -> u64 {
-    let threads: u64 = launch.block.iter().map(|&count| u64::from(count)).product();
-    let by_threads = THREADS / threads.next_multiple_of(WARP).max(1);
-    let by_shared = SHARED / (u64::from(shared) + SHARED_OF_THE_SYSTEM);
-    by_threads.min(by_shared).min(BLOCKS) * MULTIPROCESSORS
+    u64::from(NEWEST.resident_blocks(launch.threads(), shared.into())) * MULTIPROCESSORS
 }
 
 /// Whether all blocks of a cooperative launch have room at once; `shared` is what each needs, in bytes.

@@ -17,16 +17,11 @@ use crate::memory::layout::Layout;
 use crate::program::code::Program;
 use crate::program::module::{Kernel, Module};
 use crate::program::variables::{place_variables, variable_address};
+use hardware::{MAX_BLOCK, MAX_GRID, MAX_THREADS, SHARED_WITHOUT_OPT_IN};
 
-/// Shared memory of a block, static and dynamic, in bytes: what compute capability 9.0 grants a kernel that asks for it
-/// (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). A launch here always asks.
-pub const MAX_SHARED: u32 = 227 << 10;
-/// Static shared memory of a kernel: more of it does not compile.
-const MAX_STATIC_SHARED: u32 = 48 << 10;
-/// Threads of a block at most.
-pub const MAX_THREADS: u32 = 1024;
-const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
-const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+/// Bytes of shared memory of a block, static and dynamic: what the newest compute capability grants a kernel that asks for
+/// it. A launch here always asks.
+const MAX_SHARED: u32 = hardware::NEWEST.block_shared();
 
 /// A launch that can start.
 pub(crate) struct Setup<'m> {
@@ -147,9 +142,9 @@ fn check_configuration(kernel: &Kernel, launch: &Launch) -> Result<Layout, Launc
     let mut shared = kernel.program.shared.clone();
     let placed = shared.place(launch.dynamic_shared.into(), kernel.program.dynamic_shared_align);
     let (fixed, dynamic) = (kernel.program.shared.packed, launch.dynamic_shared);
-    if fixed > MAX_STATIC_SHARED {
+    if fixed > SHARED_WITHOUT_OPT_IN {
         return error(format!(
-            "the kernel declares {fixed} bytes of shared memory; at most {MAX_STATIC_SHARED} are \
+            "the kernel declares {fixed} bytes of shared memory; at most {SHARED_WITHOUT_OPT_IN} are \
              allowed, more only as dynamic shared memory"
         ));
     }

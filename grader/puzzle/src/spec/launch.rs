@@ -9,21 +9,16 @@ use super::repeat::Repeat;
 use super::sizes::Sizes;
 use super::tensors::{Tensors, prime};
 use crate::case::LaunchOptions;
+use hardware::{MAX_BLOCK, MAX_GRID, MAX_THREADS};
 use indexmath::{DimExpr, Dims};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use toml::Spanned;
 
-/// Threads of a block, CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-const MAX_BLOCK: i64 = 1024;
-/// Threads of a block in x, y, z; same table.
-const MAX_BLOCK_AXES: [i64; 3] = [1024, 1024, 64];
-/// Blocks of a grid in x, y, z; same table.
-const MAX_GRID_AXES: [i64; 3] = [i32::MAX as i64, 65_535, 65_535];
-/// Shared memory of a block on compute capability 9.0, with opt-in; same table.
-const MAX_SHARED: i64 = 227 * 1024;
+/// Bytes of shared memory of a block: what the newest compute capability grants a kernel that asks for it.
+const MAX_SHARED: i64 = hardware::NEWEST.block_shared() as i64;
 /// The threads of a launch: no test needs more, and the virtual machine would take too long.
-const MAX_THREADS: i64 = 1 << 28;
+const MAX_LAUNCH: i64 = 1 << 28;
 
 /// A kernel launch of a spec, or a call of a host function.
 #[derive(Clone, Debug)]
@@ -262,17 +257,17 @@ impl Launch {
                 }
             });
         }
-        let block = place.axes(&self.block, "block", "threads", MAX_BLOCK_AXES)?;
-        let grid = place.axes(&self.grid, "grid", "blocks", MAX_GRID_AXES)?;
+        let block = place.axes(&self.block, "block", "threads", MAX_BLOCK.map(i64::from))?;
+        let grid = place.axes(&self.grid, "grid", "blocks", MAX_GRID.map(i64::from))?;
         let threads = product(block);
-        if threads > MAX_BLOCK {
+        if threads > i64::from(MAX_THREADS) {
             let title = format!("the block has {threads} threads");
             return Err(place
                 .fault(&self.block[0], title)
-                .help("a block has 1024 threads at most"));
+                .help(format!("a block has {MAX_THREADS} threads at most")));
         }
-        if product(grid).saturating_mul(threads) > MAX_THREADS {
-            let title = format!("this launch has more than {MAX_THREADS} threads");
+        if product(grid).saturating_mul(threads) > MAX_LAUNCH {
+            let title = format!("this launch has more than {MAX_LAUNCH} threads");
             return Err(place.fault(&self.grid[0], title).help("give the test smaller sizes"));
         }
         let shared = match &self.shared {

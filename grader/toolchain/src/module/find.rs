@@ -5,9 +5,8 @@ use super::missing;
 use crate::SourceFile;
 use diagnostic::Failure;
 
-/// Bytes of static shared memory that a block can have on every GPU (CUDA C++ Programming Guide, "Compute
-/// Capabilities": 48 KB, also where dynamic shared memory may be larger).
-const MAX_STATIC_SHARED: u64 = 48 << 10;
+/// Bytes of static shared memory that a block can have on every GPU, also where dynamic shared memory may be larger.
+const MAX_STATIC_SHARED: u64 = hardware::SHARED_WITHOUT_OPT_IN as u64;
 
 /// The kernel that is called `wanted` in the source: plain or `extern "C"`, in any namespace, and an instantiation of
 /// a template under its full name (`scale<float>`) or, if there is only one, under the template's.
