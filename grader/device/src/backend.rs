@@ -17,7 +17,7 @@ pub struct Run {
     pub printed: String,
     /// What is worth knowing, and no mistake; each a sentence.
     pub notes: Vec<String>,
-    /// Launches and copies.
+    /// How long launches and copies took.
     pub time: Duration,
     /// Threads of all launches that host code made; 0 where the spec says what is launched.
     pub threads: u64,
@@ -26,7 +26,7 @@ pub struct Run {
 /// Contents of a tensor after the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunTensor {
-    /// Values in f64.
+    /// The values of the elements, as f64.
     pub values: Vec<f64>,
     /// True where an element is defined.
     pub written: Vec<bool>,

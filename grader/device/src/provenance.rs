@@ -8,7 +8,7 @@ use puzzle::tensor::Tensor;
 /// An element of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Index in `case.tensors`.
+    /// Index of the tensor in `case.tensors`.
     pub tensor: usize,
     /// Position in row-major order.
     pub flat: usize,
@@ -19,7 +19,7 @@ pub struct Place {
 pub struct KernelSum {
     /// The thread that wrote it last.
     pub writer: ThreadId,
-    /// Where.
+    /// The source line of that write.
     pub line: Option<SourceLoc>,
     /// In the order in which they were added.
     pub terms: Vec<KernelTerm>,
@@ -34,9 +34,9 @@ pub struct KernelSum {
 /// A product that a kernel added.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelTerm {
-    /// Constant factor.
+    /// The constant factor of the product.
     pub coefficient: f64,
-    /// What was multiplied.
+    /// The other factors of the product.
     pub factors: Vec<KernelFactor>,
     /// Line that added it.
     pub line: Option<SourceLoc>,
@@ -47,9 +47,9 @@ pub struct KernelTerm {
 /// A factor and where it was loaded or computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelFactor {
-    /// Which.
+    /// What was loaded or computed.
     pub factor: Factor,
-    /// Where.
+    /// The source line that did.
     pub line: Option<SourceLoc>,
 }
 
@@ -67,7 +67,7 @@ pub enum Factor {
 /// A position outside a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Outside {
-    /// Tensor name.
+    /// Name of the tensor.
     pub tensor: String,
     /// Position counted from its start.
     pub flat: i64,
@@ -98,13 +98,13 @@ pub struct Provenance {
 /// An input element that a thread read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementRead {
-    /// Tensor name.
+    /// Name of the tensor.
     pub tensor: String,
     /// Shape of the tensor.
     pub shape: Vec<usize>,
     /// Position in row-major order; may lie outside.
     pub flat: i64,
-    /// How often.
+    /// How many times it was read.
     pub count: u32,
     /// First line that read it.
     pub line: Option<SourceLoc>,

@@ -23,7 +23,7 @@ pub const SIZE: usize = 32;
 pub enum Variant {
     /// It compiles, and has the kernels of the spec.
     Compiled(Program),
-    /// It does not.
+    /// The program does not compile.
     Rejected,
 }
 

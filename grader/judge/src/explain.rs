@@ -22,7 +22,7 @@ pub struct Explanation {
     pub tensor: Tensor,
     /// Its position in row-major order.
     pub flat: usize,
-    /// Right value.
+    /// The value that the formula gives.
     pub expected: f64,
     /// The kernel's; None if it never wrote the element.
     pub got: Option<f64>,
@@ -34,18 +34,18 @@ pub struct Explanation {
     pub all: Comparison,
     /// Mistakes of the run.
     pub findings: Vec<Finding>,
-    /// The test passes.
+    /// Whether the whole test passes.
     pub passed: bool,
 }
 
 /// How many elements are made of the right products.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Of the same products as the formula's.
+    /// How many are made of the same products as the formula.
     pub equal: usize,
-    /// Of other ones.
+    /// How many are made of other products.
     pub different: usize,
-    /// Not to be told.
+    /// How many cannot be compared.
     pub unknown: usize,
     /// Neither kernel nor formula looks at values to decide what to add.
     pub general: bool,

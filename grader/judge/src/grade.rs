@@ -41,7 +41,7 @@ pub struct Program {
 pub enum Machine {
     /// On the virtual machine.
     Vm(VmBackend),
-    /// On a GPU.
+    /// Kernels run on a GPU.
     Gpu(Box<GpuBackend>),
     /// Host code in a process of its own, its kernels on one of the two.
     Host(HostBackend),

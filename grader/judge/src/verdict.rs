@@ -38,7 +38,7 @@ pub struct TestVerdict {
 /// The element of an output that is farthest from what is right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Largest {
-    /// Which output.
+    /// The output, with its type and shape.
     pub tensor: Tensor,
     /// Position in row-major order.
     pub flat: usize,
@@ -53,7 +53,7 @@ pub struct Largest {
 pub struct Picture {
     /// How, and with which words.
     pub style: PictureStyle,
-    /// Name, type, shape.
+    /// The output, with its type and shape.
     pub tensor: Tensor,
     /// Row-major; NaN where nothing was written.
     pub values: Vec<f64>,
@@ -69,7 +69,7 @@ impl TestVerdict {
 /// How an output differs from what is right.
 #[derive(Clone, Debug)]
 pub struct TensorDiff {
-    /// Which.
+    /// The output, with its type and shape.
     pub tensor: Tensor,
     /// One flag for each element.
     pub wrong: Vec<bool>,
@@ -92,22 +92,22 @@ pub struct TensorDiff {
 /// How far off an element is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Deviation {
-    /// It is right.
+    /// The element is within its bound.
     Right,
     /// |got - expected|; infinite where one of them is.
     Off(f64),
     /// NaN where a number is right, or a number where NaN is.
     Nan,
-    /// Never written.
+    /// The element was never written.
     Unwritten,
 }
 
-/// One wrong element.
+/// A wrong element, with what it should be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mismatch {
     /// Position in row-major order.
     pub flat: usize,
-    /// Right value.
+    /// The value that the formula gives.
     pub expected: f64,
     /// The kernel's; `None` if it never wrote the element.
     pub got: Option<f64>,
@@ -131,7 +131,7 @@ pub struct TermDiff {
 /// What the thread that wrote an element read, against the formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadReads {
-    /// Block and thread.
+    /// The thread, by block and thread index.
     pub id: ThreadId,
     /// Line of its last write to the element.
     pub line: Option<SourceLoc>,
@@ -155,7 +155,7 @@ pub enum Cause {
     Unchanged,
     /// Exactly the first `count` elements were written.
     OnlyStartWritten {
-        /// Elements.
+        /// How many elements were written.
         count: usize,
         /// Threads of a block of the launch.
         block: usize,
@@ -166,7 +166,7 @@ pub enum Cause {
     AllZero,
     /// Every element is the same multiple of what is right.
     Factor {
-        /// got / expected.
+        /// What was got divided by what is expected.
         factor: f64,
         /// The one size that equals the factor or its inverse.
         size: Option<String>,
@@ -180,12 +180,12 @@ pub enum Cause {
     },
     /// Every element is off by the same amount.
     Offset {
-        /// got - expected.
+        /// What was got less what is expected.
         by: f64,
     },
     /// Every element is off by an amount that depends on one coordinate only.
     OffsetAlong {
-        /// Its axis.
+        /// The axis of that coordinate.
         axis: usize,
     },
     /// All errors are as small as those of a sum in half precision.
@@ -209,7 +209,7 @@ pub enum Cause {
     },
     /// Everything with coordinate 0 on an axis is right; errors at every other coordinate.
     OnlyFirstRight {
-        /// The axis.
+        /// The axis of that coordinate.
         axis: usize,
     },
     /// All errors lie in a part of the tensor.
@@ -219,7 +219,7 @@ pub enum Cause {
     },
     /// All errors lie within `width` elements of the edges of the slices over the last two axes.
     Border {
-        /// Elements.
+        /// How many elements wide the border is.
         width: usize,
     },
 }

@@ -16,11 +16,11 @@ const MOST: Most = Most { wrong: 40, right: 40 };
 pub struct Subject<'a> {
     /// Number of the puzzle.
     pub puzzle: u32,
-    /// Its title.
+    /// The puzzle's title.
     pub title: &'a str,
     /// The file, as it shall be shown.
     pub file: &'a Path,
-    /// Its contents.
+    /// The contents of the file.
     pub source: &'a str,
 }
 

@@ -35,7 +35,7 @@ pub struct JsonReporter<W> {
 }
 
 impl<W: Write> JsonReporter<W> {
-    /// Writes to `out`.
+    /// A reporter that writes to `out`.
     pub fn new(out: W) -> Self {
         Self { out, run: None, tests: Vec::new() }
     }
@@ -203,7 +203,7 @@ fn thread(id: ThreadId) -> Value {
     json!({ "block": id.block, "thread": id.thread })
 }
 
-/// A wrong output.
+/// An output with wrong elements.
 fn tensor(diff: &TensorDiff, source: &str) -> Value {
     let listed = diff.mismatches.iter().take(MAX_MISMATCHES);
     let mismatches: Vec<Value> = listed.map(|m| mismatch(&diff.tensor, m)).collect();

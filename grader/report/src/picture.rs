@@ -10,9 +10,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Pixels.
+/// Width and height of a curve, in pixels.
 const CURVE: (u32, u32) = (720, 420);
-/// Pixels.
+/// Width and height of a matrix, in pixels.
 const MATRIX: (u32, u32) = (560, 560);
 /// Of lines, in turn.
 const COLOURS: [RGBColor; 4] =

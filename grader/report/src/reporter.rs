@@ -12,15 +12,15 @@ use std::time::Duration;
 pub struct RunInfo {
     /// Number of the puzzle.
     pub puzzle: u32,
-    /// Its title.
+    /// The puzzle's title.
     pub title: String,
     /// The judged file, as it shall be shown: relative to the workbook or as it was typed.
     pub file: PathBuf,
-    /// Its contents.
+    /// The contents of the file.
     pub source: String,
     /// What the compiler warned of.
     pub warnings: Vec<Diagnostic>,
-    /// `vm` or `gpu`.
+    /// The backend's name, `vm` or `gpu`.
     pub backend: String,
     /// "PTX virtual machine, 2 threads".
     pub backend_description: String,
@@ -50,7 +50,7 @@ pub struct Compile {
 pub struct Summary {
     /// Tests that ran or should have.
     pub total: usize,
-    /// Tests that passed.
+    /// How many tests passed.
     pub passed: usize,
 }
 

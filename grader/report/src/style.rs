@@ -8,24 +8,24 @@ use std::io::IsTerminal;
 pub struct Style {
     /// Escape codes for colours.
     pub colour: bool,
-    /// Characters beyond ASCII.
+    /// Characters beyond ASCII may be used.
     pub unicode: bool,
 }
 
 /// What a piece of text is, not how it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// Passed, right.
+    /// What passed or is right.
     Good,
-    /// Failed, wrong.
+    /// What failed or is wrong.
     Bad,
     /// Half-way: small errors, hints.
     Warn,
-    /// Never written, NaN.
+    /// What was never written or is NaN.
     Odd,
-    /// Titles.
+    /// Titles and the words that matter most.
     Strong,
-    /// What matters less.
+    /// Words that matter less.
     Faint,
 }
 

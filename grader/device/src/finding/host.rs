@@ -37,7 +37,7 @@ pub enum HostFault {
     Forbidden,
     /// Its library cannot be loaded.
     NotLoaded {
-        /// The loader's message.
+        /// What the loader said.
         message: String,
     },
     /// A CUDA call failed, and the code did not check it.

@@ -15,7 +15,7 @@ const ENDLESS: &str = "endless-loop";
 /// Something wrong that a program did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What is wrong.
+    /// What is wrong, with the data of its kind.
     pub problem: Problem,
     /// The kernel's source name.
     pub kernel: String,
@@ -103,7 +103,7 @@ impl Place for Element {
     }
 }
 
-/// What is wrong.
+/// What is wrong, by who notices it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Problem {
     /// Something that a check of the virtual machine saw a thread do.
@@ -166,7 +166,7 @@ pub enum Problem {
     },
     /// A launch cost more, or other, than a gate allows.
     OverGate {
-        /// What was counted.
+        /// The counter that the gate bounds.
         counter: Counter,
         /// How much of it the launch spent.
         spent: u64,

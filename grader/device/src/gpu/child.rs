@@ -35,7 +35,7 @@ pub enum NoAnswer {
 /// Why a device does not answer any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// What happened instead.
+    /// Why there was no answer.
     pub why: NoAnswer,
     /// A kernel was running.
     pub in_launch: bool,

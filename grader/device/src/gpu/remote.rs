@@ -24,7 +24,7 @@ const REQUEST: Duration = Duration::from_secs(30);
 /// How long launches may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaunchTime {
-    /// Each of them.
+    /// Each request has this long.
     Each(Duration),
     /// All of them, from when this was said on.
     Together(Duration),
@@ -76,7 +76,7 @@ impl RemoteGpu {
         &self.info
     }
 
-    /// It still answers.
+    /// Whether the process still answers.
     pub fn is_sound(&self) -> bool {
         self.broken.is_none()
     }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct Job {
     /// The compiled host code.
     pub library: PathBuf,
-    /// In order.
+    /// The calls to make, in order.
     pub calls: Vec<Call>,
     /// The tensors in device memory: address and bytes.
     pub tensors: Vec<(u64, u64)>,
@@ -22,7 +22,7 @@ pub struct Job {
 /// A call of an entry point of the glue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// Its symbol.
+    /// The function's symbol in the library.
     pub symbol: String,
     /// In the order of the glue.
     pub args: Vec<Arg>,
@@ -42,13 +42,13 @@ pub enum Arg {
 /// What the child may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Of the processor.
+    /// Seconds of processor time.
     pub cpu_seconds: u64,
     /// Bytes of address space.
     pub memory: u64,
     /// Bytes of a file that it writes.
     pub file_size: u64,
-    /// At a time.
+    /// Files that may be open at a time.
     pub open_files: u64,
 }
 
@@ -63,7 +63,7 @@ pub enum Line {
     Calling(usize),
     /// It threw an exception, with these words.
     Threw(String),
-    /// It returned.
+    /// The call with this index returned.
     Returned(usize),
     /// The device refused something that the call did not mend: name and words of the error.
     CudaError(String, String),

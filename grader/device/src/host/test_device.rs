@@ -134,7 +134,7 @@ impl<'a> TestDevice<'a> {
         done
     }
 
-    /// Its clock.
+    /// The clock that host code is measured by.
     pub fn clock(&self) -> Clock {
         self.clock.clone()
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use toolchain::spinner::Progress;
 
-/// Between two looks.
+/// The pause between two looks at the memory.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A bar that fills as results are written, with the last value of each.

@@ -38,7 +38,7 @@ pub struct Ran {
     pub findings: Vec<Finding>,
     /// Device memory that was never freed: allocations and bytes.
     pub leaked: (usize, usize),
-    /// Kernel launches.
+    /// How many kernels were launched.
     pub launches: usize,
     /// What each kernel cost, where that was counted.
     pub profiles: Vec<Profile>,
@@ -97,7 +97,7 @@ pub fn run_natively(library: &Library, args: &[OsString]) -> Result<ExitStatus, 
 /// A program for the virtual machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Emulated<'a> {
-    /// Compiled with [`Target::Library`].
+    /// The program's code, compiled with [`Target::Library`].
     pub library: &'a Library,
     /// The architecture that it was compiled for, which the machine then claims to have.
     pub arch: VirtualArch,

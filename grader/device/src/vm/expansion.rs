@@ -12,9 +12,9 @@ use puzzle::tensor::{DType, size_of};
 /// How much work following the values may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Different values.
+    /// How many different values are remembered.
     pub nodes: usize,
-    /// Instructions of warps.
+    /// How many instructions of warps are executed.
     pub steps: u64,
 }
 

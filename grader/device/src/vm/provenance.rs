@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 enum Follow {
     Nothing,
-    /// All its accesses.
+    /// All accesses of this thread.
     Thread(ThreadId),
-    /// Its last writer.
+    /// The thread that wrote this place last.
     Place(Watchpoint),
 }
 

@@ -13,13 +13,13 @@ use puzzle::case::{Case, CaseLaunch, Role};
 pub struct Evidence<'a> {
     /// The file that was compiled.
     pub source: &'a str,
-    /// The test.
+    /// The test that the kernel ran.
     pub case: &'a Case,
-    /// The kernel's products.
+    /// The products that the kernel added.
     pub sum: &'a KernelSum,
     /// Coordinates of the element, and of another one whose formula the kernel's products are.
     pub coords: &'a [usize],
-    /// See there.
+    /// The coordinates of that other element, if there is one.
     pub other: Option<&'a [usize]>,
     /// Values that each summation index of the formula takes, over all elements: first and last.
     pub indices: &'a [(String, (i64, i64))],

@@ -6,7 +6,7 @@ use device::provenance::Factor;
 /// An element's products, formula and kernel side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElementTerms {
-    /// Wrong ones first.
+    /// The rows of the comparison, wrong ones first.
     pub rows: Vec<Row>,
     /// The line where the mistake most likely is, if anything is wrong.
     pub line: Option<SourceLoc>,
@@ -51,8 +51,8 @@ pub enum RowKind {
     Missing,
     /// The kernel added it several times.
     Repeated,
-    /// Another coefficient.
+    /// The coefficient is another one.
     Coefficient,
-    /// Nothing.
+    /// Nothing is wrong with it.
     Right,
 }

@@ -12,7 +12,7 @@ pub(super) const MAX_MISMATCHES: usize = 64;
 
 /// What an output is compared with, and what helps to explain a difference.
 pub(super) struct Right<'a> {
-    /// Row-major.
+    /// The expected elements in row-major order.
     pub values: &'a [Approx],
     /// What a tensor that is changed in place held before.
     pub start: Option<&'a [f64]>,

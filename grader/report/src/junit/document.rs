@@ -16,25 +16,25 @@ pub struct Suite {
     pub cases: Vec<Case>,
 }
 
-/// One test.
+/// A test and how it ended.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The test's name.
+    /// The name of the test.
     pub name: String,
     /// Groups cases of different suites.
     pub classname: Option<String>,
     /// How long it ran, if that was measured.
     pub time: Option<Duration>,
-    /// How it ended.
+    /// How the test ended.
     pub outcome: Outcome,
-    /// What it printed.
+    /// What the test printed.
     pub output: String,
 }
 
 /// How a case ended.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// As it should.
+    /// The test ended as it should.
     Passed,
     /// The tested code is wrong.
     Failed(Reason),
@@ -45,9 +45,9 @@ pub enum Outcome {
 /// Why a case did not pass.
 #[derive(Clone, Debug)]
 pub struct Reason {
-    /// One line.
+    /// The reason in one line.
     pub message: String,
-    /// The whole report.
+    /// The whole report of the test.
     pub description: Option<String>,
 }
 

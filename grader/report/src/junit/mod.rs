@@ -20,7 +20,7 @@ pub struct JunitReporter<W> {
 }
 
 impl<W: Write> JunitReporter<W> {
-    /// Writes to `out`.
+    /// A reporter that writes to `out`.
     pub fn new(out: W) -> Self {
         Self { out, run: None, cases: Vec::new() }
     }

@@ -29,9 +29,9 @@ pub fn legend(style: Style) -> Vec<String> {
 pub struct AnnotatedSource<'a> {
     /// The student's file, as the compiler knows it.
     pub file: &'a Path,
-    /// Its contents.
+    /// The contents of the file.
     pub source: &'a str,
-    /// The numbers.
+    /// What each line cost.
     pub counters: &'a Counters,
     /// How the kernels fit.
     pub fits: &'a [Fit],

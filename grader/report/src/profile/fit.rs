@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 /// How a kernel fits on a multiprocessor of an architecture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// Source name.
+    /// The kernel's source name.
     pub kernel: String,
-    /// 90 for `sm_90`.
+    /// The architecture: 90 for `sm_90`.
     pub sm: u32,
     /// What it needs there.
     pub needs: Needs,
@@ -29,7 +29,7 @@ impl Fit {
         }
     }
 
-    /// For programs.
+    /// The same as JSON.
     pub(super) fn document(&self) -> Value {
         json!({
             "kernel": self.kernel,

@@ -45,7 +45,7 @@ pub fn page(
     lines.join("\n") + "\n"
 }
 
-/// The JSON document.
+/// The profile as a JSON document.
 pub fn document(subject: Subject, case: &Case, counters: &Counters, fits: &[Fit]) -> String {
     let mut document: Map<String, Value> = Map::from_iter([
         ("schema_version".to_owned(), SCHEMA_VERSION.into()),

@@ -14,7 +14,7 @@ use std::path::Path;
 pub struct ProgramSubject<'a> {
     /// The file, as it shall be shown.
     pub file: &'a Path,
-    /// Its contents.
+    /// The contents of the file.
     pub source: &'a str,
     /// Those of most instructions first.
     pub kernels: &'a [(Profile, Vec<Fit>)],
@@ -63,7 +63,7 @@ pub fn program_page(subject: ProgramSubject, style: Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The JSON document.
+/// The profile of a program as a JSON document.
 pub fn program_document(subject: ProgramSubject) -> String {
     let kernel = |kernel: &(Profile, Vec<Fit>)| {
         let (profile, _) = kernel;

@@ -39,7 +39,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Maps the file.
+    /// Maps `len` bytes of the file, shared with the grader.
     pub fn map(file: &File, len: usize) -> io::Result<Self> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at a place that the kernel chooses; it stays to the end of the process.
