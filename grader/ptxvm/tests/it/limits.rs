@@ -23,16 +23,16 @@ fn launch() -> Launch {
 fn configurations_out_of_the_device_limits() {
     assert_eq!(
         refused(&Launch { grid: [1, 0, 1], ..launch() }),
-        "the grid has 0 blocks in y; 1 to 65535 are possible"
+        "the grid has 0 blocks in y; 1 to 65535 are allowed"
     );
     assert_eq!(
         refused(&Launch { block: [64, 32, 1], ..launch() }),
-        "the block has 2048 threads; 1024 are possible"
+        "the block has 2048 threads; at most 1024 are allowed"
     );
     assert!(refused(&Launch { block: [1, 1, 65], ..launch() }).contains("1 to 64"));
     assert_eq!(
         refused(&Launch { dynamic_shared: 232_449, ..launch() }),
-        "the block needs 0 bytes of static and 232449 of dynamic shared memory; 232448 are possible"
+        "the block needs 0 bytes of static and 232449 of dynamic shared memory; at most 232448 are allowed"
     );
 }
 
