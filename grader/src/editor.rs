@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(files(&bench.workbook, &bench.nvcc).unwrap(), first);
         fs::write(bench.dir.path().join(SETTINGS), "CompileFlags: {}\n").unwrap();
         let failure = files(&bench.workbook, &bench.nvcc).unwrap_err();
-        assert!(failure.diagnostics[0].title.starts_with("`.clangd` is there"));
+        assert!(failure.diagnostics[0].title.starts_with("`.clangd` exists"));
     }
 
     #[test]

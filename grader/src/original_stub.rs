@@ -217,7 +217,7 @@ mod tests {
         assert!(bench.find().unwrap_err().diagnostics[0].title.contains("git does not track it"));
         let mut no_git = Bench::new();
         no_git.env = Env::default().with("PATH", "/nonexistent");
-        assert!(no_git.find().unwrap_err().diagnostics[0].title.contains("cannot be started"));
+        assert!(no_git.find().unwrap_err().diagnostics[0].title.contains("cannot start git"));
     }
 
     #[test]

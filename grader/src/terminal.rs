@@ -132,7 +132,7 @@ mod tests {
     fn lines_are_broken_between_words() {
         assert_eq!(fit("one two three", 3, 9), ("one two\n    three\n".into(), 0));
         assert_eq!(fit("  one two", 3, 6), ("  one\n      two\n".into(), 0));
-        assert_eq!(fit("one two\nx", 2, 5), ("one\n    two\n".into(), 1));
+        assert_eq!(fit("one two\nx", 3, 5), ("one\n    two\n".into(), 1));
         assert_eq!(fit("a  b", 1, 4), ("a  b\n".into(), 0), "blanks inside a row stay");
         assert_eq!(fit("\u{1b}[31mone\u{1b}[0m two", 1, 7).1, 0, "colours take no space");
     }

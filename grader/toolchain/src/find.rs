@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The oldest nvcc that does: the first with `-std=c++17` for device code.
+/// The oldest supported nvcc: the first with `-std=c++17` for device code.
 pub const OLDEST: Version = Version { major: 11, minor: 0, patch: 0 };
 
 /// A compiler's version, as in "V13.0.88".
@@ -337,13 +337,13 @@ mod tests {
         machine.nvcc("bin", "13.0"); // never fallen back to
         let other = program(&machine.dir.path().join("other"), "#!/bin/sh\necho gcc 12\n");
         let text = machine.dir.path().join("text");
-        fs::write(&text, "not an executable").unwrap();
+        fs::write(&text, "no program").unwrap();
         let old = machine.nvcc("old", "10.2");
         for (path, says) in [
             (machine.dir.path().join("nothing"), "no such file"),
             (text, "not an executable"),
             (other, "does not answer"),
-            (old, "10.2.88; the oldest that does is 11.0"),
+            (old, "10.2.88; the oldest supported version is 11.0"),
         ] {
             let failure = machine.search(Some(&path)).unwrap_err();
             assert_eq!(failure.kind, FailureKind::Environment);
