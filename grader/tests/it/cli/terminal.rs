@@ -161,7 +161,7 @@ fn on_a_terminal_single_keys_count_and_it_is_left_as_it_was() {
     seen.until("grading puzzle 2");
     let page = seen.until("graded in");
     assert!(page.contains("\u{1b}[2J\u{1b}[H"), "{page}");
-    assert!(page.contains("more lines: `grader puzzle` shows them"), "{page}");
+    assert!(page.contains("more lines: `grader puzzle 2` shows them"), "{page}");
     assert!(!waits_for_enter(&terminal));
     bench.write("puzzles/02_double.cu", RIGHT);
     seen.until("2 of 2 tests passed");
