@@ -254,7 +254,7 @@ fn code_for_the_wrong_architecture_gets_the_right_one_named() {
     let out = run(&["--arch", "sm_75", "ampere.cu"]);
     let stderr = text(&out.stderr);
     assert_eq!(out.status.code(), Some(1), "{stderr}");
-    let help = "this is not in CUDA for sm_75, but it compiles for sm_90: leave out --arch sm_75";
+    let help = "CUDA for sm_75 lacks this, but it compiles for sm_90: remove --arch sm_75";
     assert!(stderr.contains(help), "{stderr}");
 
     // Clusters, where the device has them.
