@@ -181,7 +181,7 @@ fn errors_of_names() {
     );
     assert_eq!(
         error("y[i] = v[i] * i"),
-        "i: the index `i` stands outside a subscript | as a number it is written `index(i)`"
+        "i: the index `i` is used outside a subscript | to use it as a number, write `index(i)`"
     );
     assert_eq!(
         error("y[i] = v[k]"),
@@ -209,7 +209,7 @@ fn errors_of_names() {
     );
     assert_eq!(
         error("y[i] = div(v[i], 2)"),
-        "div: `div` has a meaning of its own here | give a tensor another name"
+        "div: `div` is a reserved word here | give a tensor another name"
     );
 }
 
@@ -242,7 +242,7 @@ fn errors_of_statements() {
 fn errors_of_ranges() {
     assert_eq!(
         error("y[i] = sum[k] big[i+k]"),
-        "k: the range of `k` is unknown: it never stands alone | write its range, `sum[k < SIZE]`, or use it as a subscript of its own"
+        "k: the range of `k` is unknown: it is never a subscript by itself | write its range, `sum[k < SIZE]`, or use it alone as a subscript"
     );
     assert_eq!(
         error("y[i] = sum[k] v[k] + w[k]"),
@@ -254,11 +254,11 @@ fn errors_of_ranges() {
     );
     assert_eq!(
         error("y[i] = sum[k] v[k] * big[k]"),
-        "k: the index `k` runs over axes of different sizes: axis 0 of `v` (size N) and axis 0 of `big` (size N + 2) | write the range that is meant, `sum[k < SIZE]`"
+        "k: the index `k` runs over axes of different sizes: axis 0 of `v` (size N) and axis 0 of `big` (size N + 2) | write the range that you mean, `sum[k < SIZE]`"
     );
     assert_eq!(
         error("y[i] = sum[k < i] v[k]"),
-        "i: `i` is not a size | the range of an index is made of sizes: `M` and `N`"
+        "i: `i` is not a size | the range of an index is an expression of sizes: `M` and `N`"
     );
     // Undecided until the sizes are known.
     let text = "y[i] = sum[k] v[k] * w[k]";
@@ -266,7 +266,7 @@ fn errors_of_ranges() {
     assert!(formula.at(&dims(&[("N", 3), ("M", 3)])).is_ok());
     assert_eq!(
         show(text, &formula.at(&dims(&[("N", 3), ("M", 4)])).unwrap_err()),
-        "k: the index `k` runs over axes of different sizes: axis 0 of `v` (size N = 3) and axis 0 of `w` (size M = 4) | write the range that is meant, `sum[k < SIZE]`"
+        "k: the index `k` runs over axes of different sizes: axis 0 of `v` (size N = 3) and axis 0 of `w` (size M = 4) | write the range that you mean, `sum[k < SIZE]`"
     );
     let empty = parse("y[i] = sum[k < N - 3] v[k]").unwrap().at(&dims(&[("N", 3), ("M", 4)]));
     assert_eq!(empty.unwrap_err().message, "the range of the index `k` is 0");
@@ -317,17 +317,20 @@ fn errors_of_depth() {
     let deep = format!("y[i] = {}1{}", "(".repeat(100_000), ")".repeat(100_000));
     assert_eq!(
         parse(&deep).unwrap_err().message,
-        "more than 64 brackets, signs or reductions in each other"
+        "more than 64 nested brackets, signs or reductions"
     );
     let signs = format!("y[i] = {}1", "-".repeat(100_000));
     assert_eq!(
         parse(&signs).unwrap_err().message,
-        "more than 64 brackets, signs or reductions in each other"
+        "more than 64 nested brackets, signs or reductions"
     );
     let long = format!("y[i] = v[i]{}", " + v[i]".repeat(100_000));
-    assert_eq!(parse(&long).unwrap_err().message, "an expression of more than 256 steps");
+    assert_eq!(parse(&long).unwrap_err().message, "an expression more than 256 operations deep");
     let subscript = format!("y[i] = v[i{}]", " + 0".repeat(100_000));
-    assert_eq!(parse(&subscript).unwrap_err().message, "an expression of more than 256 steps");
+    assert_eq!(
+        parse(&subscript).unwrap_err().message,
+        "an expression more than 256 operations deep"
+    );
     // Just what is allowed, through every pass.
     let long = format!(
         "y[i] = {}v[i]{}",
