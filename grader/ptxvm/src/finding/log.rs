@@ -67,7 +67,7 @@ pub(crate) fn merge(all: &mut Vec<Finding>, new: Finding, limit: usize) {
 mod tests {
     use super::*;
     use crate::finding::{AccessKind, OutOfBounds, Space};
-    use crate::memory::global::BufferId;
+    use crate::memory::buffer::BufferId;
 
     fn out_of_bounds(size: u32, offset: i64) -> FindingKind {
         let (space, access) = (Space::Global, AccessKind::Read);

@@ -1,6 +1,6 @@
 //! How a place in memory is named.
 
-use crate::memory::global::BufferId;
+use crate::memory::buffer::BufferId;
 
 /// A place in memory, in the terms of whoever reads the finding: a buffer and a byte here, an element of a tensor elsewhere.
 pub trait Place {

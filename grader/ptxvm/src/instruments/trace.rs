@@ -4,7 +4,7 @@ use crate::finding::{AccessKind, Log};
 use crate::isa::names::Pc;
 use crate::isa::window::Window;
 use crate::machine::monitor::{Event, Monitor, WordReads};
-use crate::memory::global::BufferId;
+use crate::memory::buffer::BufferId;
 use crate::program::code::Program;
 use crate::source_loc::SourceLoc;
 

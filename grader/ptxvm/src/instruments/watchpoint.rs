@@ -5,7 +5,7 @@ use crate::isa::names::Pc;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::monitor::{Event, Monitor, WordReads};
-use crate::memory::global::BufferId;
+use crate::memory::buffer::BufferId;
 use crate::source_loc::SourceLoc;
 
 /// A place in global memory.

@@ -9,7 +9,7 @@ use super::run::{BlockResult, BlockStorage, Results, Run};
 use super::schedule::Schedule;
 use crate::instruments::check::block_conflicts::{Conflicts, MAX_BLOCKS};
 use crate::machine::block::{BlockStatus, InstructionQuota};
-use crate::memory::global::Buffer;
+use crate::memory::buffer::Buffer;
 
 /// When the other host threads start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

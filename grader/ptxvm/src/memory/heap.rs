@@ -6,7 +6,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::global::{BufferId, Memory};
+use super::buffer::BufferId;
+use super::global::Memory;
 use crate::memory::lane_memory::{Fault, byte_flags, within_word};
 
 /// Bytes that kernels may have allocated at a time: `cudaLimitMallocHeapSize` unless a program changes it.

@@ -1,6 +1,7 @@
 //! What the host does with global memory between launches: free, read, write, copy.
 
-use super::global::{Buffer, BufferId, Memory};
+use super::buffer::{Buffer, BufferId};
+use super::global::Memory;
 
 /// Why the host's access fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! amount, up or down, still tells which buffer it was meant for. In the other windows variables lie apart by gaps that
 //! belong to nobody.
 
+pub mod buffer;
 pub mod flat;
 pub mod global;
 pub(crate) mod grid_workspace;

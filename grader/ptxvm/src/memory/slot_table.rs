@@ -7,7 +7,8 @@
 
 use std::collections::VecDeque;
 
-use super::global::{Access, Buffer, BufferId, Init, Memory};
+use super::buffer::{Access, Buffer, BufferId, Init};
+use super::global::Memory;
 
 /// The window begins at this power of two, and ends at the next.
 const WINDOW: u32 = 45;

@@ -5,8 +5,8 @@ use std::sync::atomic::{self, AtomicU64};
 
 use super::code::Program;
 use crate::error::LoadError;
+use crate::memory::buffer::BufferId;
 use crate::memory::flat::Flat;
-use crate::memory::global::BufferId;
 
 /// A loaded module: parsed, checked, decoded.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! The variables of a module: placing them in a memory, and what the host reads and writes of them between launches.
 
 use super::module::Module;
-use crate::memory::global::{BufferId, Memory};
+use crate::memory::buffer::BufferId;
+use crate::memory::global::Memory;
 
 /// Brings the module's variables into memory, unless an earlier launch did.
 pub(crate) fn place_variables(module: &Module, memory: &mut Memory) -> BufferId {

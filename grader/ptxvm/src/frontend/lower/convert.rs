@@ -1,15 +1,14 @@
-//! `mov`, `cvt`, `cvta`, `isspacep`.
+//! `cvt`.
 
 use super::body::{Body, Register, Result};
 use super::float::take_mode;
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
-use crate::isa::ir::alu::{PQQ, Q1, Q2, QQR, QR, QRR, R1, R2, RQ};
-use crate::isa::ir::{Alu, Op, Uniform};
+use crate::isa::ir::alu::{Q1, QR, R1, R2, RQ};
+use crate::isa::ir::{Alu, Uniform};
 use crate::isa::names::{Reg32, Reg64};
 use crate::isa::ops::round::Mode;
 use crate::isa::types::Type;
-use crate::isa::window::Window;
 
 /// A value between two steps of a conversion.
 #[derive(Clone, Copy)]
@@ -18,10 +17,12 @@ enum Value {
     Reg64(Reg64),
 }
 
-/// What a conversion asks for besides its types.
+/// What a `cvt` asks for.
 #[expect(clippy::struct_excessive_bools, reason = "each is a modifier of the instruction")]
 #[derive(Clone, Copy)]
-struct ConversionModifiers {
+struct Conversion {
+    from: Type,
+    to: Type,
     mode: Mode,
     /// `.rni` and its like: to an integer in the float format.
     integral: Option<Mode>,
@@ -32,161 +33,28 @@ struct ConversionModifiers {
     finite: bool,
 }
 
-impl ConversionModifiers {
-    fn take(modifiers: &mut Modifiers) -> Self {
+impl<'a> Body<'_, '_, '_, 'a> {
+    /// Takes the modifiers of a `cvt`.
+    fn conversion(&self, modifiers: &mut Modifiers<'a>) -> Result<Conversion> {
+        let (Some(from), Some(to)) = (modifiers.ty(), modifiers.ty()) else {
+            return Err(self.malformed("`cvt` needs two types"));
+        };
         let integral = modifiers.take_any(&["rni", "rzi", "rmi", "rpi"]).map(|name| match name {
             "rni" => Mode::Nearest,
             "rzi" => Mode::Zero,
             "rmi" => Mode::Down,
             _ => Mode::Up,
         });
-        Self {
+        Ok(Conversion {
+            from,
+            to,
             mode: take_mode(modifiers).unwrap_or(Mode::Nearest),
             integral,
             flush: modifiers.take("ftz"),
             saturate: modifiers.take("sat"),
             relu: modifiers.take("relu"),
             finite: modifiers.take("satfinite"),
-        }
-    }
-}
-
-impl<'a> Body<'_, '_, '_, 'a> {
-    pub(super) fn mov(
-        &mut self,
-        modifiers: &mut Modifiers<'a>,
-        operands: &[Operand<'a>],
-    ) -> Result<()> {
-        let ty = modifiers.ty().ok_or_else(|| self.malformed("`mov` needs a type"))?;
-        let [d, a] = self.exactly(operands)?;
-        match (d, a) {
-            (Operand::Vector(parts), a) => self.unpack(parts, a, ty),
-            (d, Operand::Vector(parts)) => self.pack(d, parts, ty),
-            (d, Operand::Name("%clock" | "%globaltimer_lo")) => {
-                let (d, _) = self.dst_r(d)?;
-                self.emit(Op::Clock32(d));
-                Ok(())
-            }
-            (d, Operand::Name("%clock_hi" | "%globaltimer_hi")) => {
-                let ((d, _), whole) = (self.dst_r(d)?, self.builder.new_q());
-                self.emit(Op::Clock64(whole));
-                self.alu(Alu::RQ(RQ::High, d, whole));
-                Ok(())
-            }
-            (d, Operand::Name("%clock64" | "%globaltimer")) => {
-                let d = self.dst_q(d)?;
-                self.emit(Op::Clock64(d));
-                Ok(())
-            }
-            (d, a) if ty.bits() == 64 => {
-                let (a, d) = (self.value_q(a, ty)?, self.dst_q(d)?);
-                self.alu(Alu::Q1(Q1::Mov, d, a));
-                Ok(())
-            }
-            (d, a) => {
-                let (a, (d, _)) = (self.value_r(a, ty)?, self.dst_r(d)?);
-                self.alu(Alu::R1(R1::Mov, d, a));
-                Ok(())
-            }
-        }
-    }
-
-    /// `mov.b64 {lo, hi}, a`
-    fn unpack(&mut self, parts: &[Operand<'a>], a: &Operand<'a>, ty: Type) -> Result<()> {
-        if ty.bits() == 32 && parts.len() == 2 {
-            let a = self.value_r(a, ty)?;
-            return self.unpack_halves(parts, a);
-        }
-        if let (16, [_, _]) | (32, [_, _, _, _]) = (ty.bits(), parts) {
-            let a = self.value_r(a, ty)?;
-            return self.unpack_bytes(parts, a);
-        }
-        if ty.bits() != 64 || !matches!(parts.len(), 2 | 4) {
-            return Err(self.unsupported("`mov` with this vector"));
-        }
-        let a = self.value_q(a, ty)?;
-        // Parts may be written over the source, so all of it is read first.
-        let (low, high) = (self.builder.new_r(), self.builder.new_r());
-        self.alu(Alu::RQ(RQ::Low, low, a));
-        self.alu(Alu::RQ(RQ::High, high, a));
-        if parts.len() == 4 {
-            self.unpack_halves(&parts[..2], low)?;
-            return self.unpack_halves(&parts[2..], high);
-        }
-        for (part, value) in parts.iter().zip([low, high]) {
-            if let Some(Register::Reg32(d, _)) = self.dst(part)? {
-                self.alu(Alu::R1(R1::Mov, d, value));
-            }
-        }
-        Ok(())
-    }
-
-    fn unpack_halves(&mut self, parts: &[Operand<'a>], a: Reg32) -> Result<()> {
-        let high = self.builder.new_r();
-        self.alu(Alu::R1(R1::High16, high, a));
-        for (part, (op, value)) in parts.iter().zip([(R1::Zext16, a), (R1::Mov, high)]) {
-            if let Some(Register::Reg32(d, _)) = self.dst(part)? {
-                self.alu(Alu::R1(op, d, value));
-            }
-        }
-        Ok(())
-    }
-
-    fn unpack_bytes(&mut self, parts: &[Operand<'a>], a: Reg32) -> Result<()> {
-        let mut bytes = Vec::with_capacity(parts.len());
-        for start in (0..).step_by(8).take(parts.len()) {
-            let start = self.builder.uniform_r(Uniform::Bits(start));
-            let shifted = self.step2(R2::ShrU, a, start);
-            bytes.push(self.step(R1::Zext8, shifted));
-        }
-        for (part, byte) in parts.iter().zip(bytes) {
-            if let Some(Register::Reg32(d, _)) = self.dst(part)? {
-                self.alu(Alu::R1(R1::Mov, d, byte));
-            }
-        }
-        Ok(())
-    }
-
-    fn pack_bytes(&mut self, d: &Operand<'a>, parts: &[Operand<'a>]) -> Result<()> {
-        let mut all = self.builder.zero();
-        for (part, start) in parts.iter().zip((0..).step_by(8)) {
-            let byte = self.value_r(part, Type::B8)?;
-            let byte = self.step(R1::Zext8, byte);
-            let start = self.builder.uniform_r(Uniform::Bits(start));
-            let byte = self.step2(R2::Shl, byte, start);
-            all = self.step2(R2::Or, all, byte);
-        }
-        let (d, _) = self.dst_r(d)?;
-        self.alu(Alu::R1(R1::Mov, d, all));
-        Ok(())
-    }
-
-    /// `mov.b64 d, {lo, hi}`
-    fn pack(&mut self, d: &Operand<'a>, parts: &[Operand<'a>], ty: Type) -> Result<()> {
-        match (ty.bits(), parts) {
-            (32, [low, high]) => {
-                let (low, high) = (self.value_r(low, Type::B16)?, self.value_r(high, Type::B16)?);
-                let (d, _) = self.dst_r(d)?;
-                self.alu(Alu::R2(R2::Pack32, d, low, high));
-            }
-            (16, [_, _]) | (32, [_, _, _, _]) => self.pack_bytes(d, parts)?,
-            (64, [low, high]) => {
-                let (low, high) = (self.value_r(low, Type::B32)?, self.value_r(high, Type::B32)?);
-                let d = self.dst_q(d)?;
-                self.alu(Alu::QRR(QRR::Pack, d, low, high));
-            }
-            (64, [a, b, c, e]) => {
-                let (a, b) = (self.value_r(a, Type::B16)?, self.value_r(b, Type::B16)?);
-                let (c, e) = (self.value_r(c, Type::B16)?, self.value_r(e, Type::B16)?);
-                let (low, high) = (self.builder.new_r(), self.builder.new_r());
-                let d = self.dst_q(d)?;
-                self.alu(Alu::R2(R2::Pack32, low, a, b));
-                self.alu(Alu::R2(R2::Pack32, high, c, e));
-                self.alu(Alu::QRR(QRR::Pack, d, low, high));
-            }
-            _ => return Err(self.unsupported("`mov` with this vector")),
-        }
-        Ok(())
+        })
     }
 
     /// `cvt` of one number.
@@ -195,10 +63,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        let (Some(from), Some(to)) = (modifiers.ty(), modifiers.ty()) else {
-            return Err(self.malformed("`cvt` needs two types"));
-        };
-        let how = ConversionModifiers::take(modifiers);
+        let how = self.conversion(modifiers)?;
+        let Conversion { from, to, .. } = how;
         let [d, a] = self.exactly(operands)?;
         let value = if from.bits() == 64 {
             Value::Reg64(self.value_q(a, from)?)
@@ -210,10 +76,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Value::Reg32(self.value_r(a, from)?)
         };
         let result = match (from.is_float(), to.is_float()) {
-            (false, false) => self.integer_to_integer(value, from, to, how),
-            (false, true) => self.integer_to_float(value, from, to, how)?,
-            (true, false) => self.float_to_integer(value, from, to, how)?,
-            (true, true) => self.float_to_float(value, from, to, how)?,
+            (false, false) => self.integer_to_integer(value, how),
+            (false, true) => self.integer_to_float(value, how)?,
+            (true, false) => self.float_to_integer(value, how)?,
+            (true, true) => self.float_to_float(value, how)?,
         };
         self.convert_into(d, result, to)
     }
@@ -224,15 +90,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        let (Some(from), Some(to)) = (modifiers.ty(), modifiers.ty()) else {
-            return Err(self.malformed("`cvt` needs two types"));
-        };
-        let how = ConversionModifiers::take(modifiers);
-        let part = if to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
+        let how = self.conversion(modifiers)?;
+        let part = if how.to == Type::F16x2 { Type::F16 } else { Type::Bf16 };
         let [d, high, low] = self.exactly(operands)?;
-        let (high, low) = (self.value_r(high, from)?, self.value_r(low, from)?);
-        let high = self.float_to_float(Value::Reg32(high), from, part, how)?;
-        let low = self.float_to_float(Value::Reg32(low), from, part, how)?;
+        let (high, low) = (self.value_r(high, how.from)?, self.value_r(low, how.from)?);
+        let how = Conversion { to: part, ..how };
+        let high = self.float_to_float(Value::Reg32(high), how)?;
+        let low = self.float_to_float(Value::Reg32(low), how)?;
         let (d, _) = self.dst_r(d)?;
         if let (Value::Reg32(high), Value::Reg32(low)) = (high, low) {
             self.alu(Alu::R2(R2::Pack32, d, low, high));
@@ -307,13 +171,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    fn integer_to_integer(
-        &mut self,
-        value: Value,
-        from: Type,
-        to: Type,
-        how: ConversionModifiers,
-    ) -> Value {
+    fn integer_to_integer(&mut self, value: Value, how: Conversion) -> Value {
+        let Conversion { from, to, .. } = how;
         let value = if how.saturate {
             let wide = self.widen(value, from);
             let (signed, unsigned) = match to {
@@ -340,13 +199,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Value::Reg32(self.extend(low, to))
     }
 
-    fn integer_to_float(
-        &mut self,
-        value: Value,
-        from: Type,
-        to: Type,
-        how: ConversionModifiers,
-    ) -> Result<Value> {
+    fn integer_to_float(&mut self, value: Value, how: Conversion) -> Result<Value> {
+        let Conversion { from, to, .. } = how;
         let signed = from.is_signed();
         let narrow = match value {
             Value::Reg32(value) => Some(self.extend(value, from)),
@@ -418,13 +272,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    fn float_to_integer(
-        &mut self,
-        value: Value,
-        from: Type,
-        to: Type,
-        how: ConversionModifiers,
-    ) -> Result<Value> {
+    fn float_to_integer(&mut self, value: Value, how: Conversion) -> Result<Value> {
+        let Conversion { from, to, .. } = how;
         let mut value = match value {
             Value::Reg32(value) => Value::Reg32(self.half_to_single(value, from)?),
             wide @ Value::Reg64(_) => wide,
@@ -478,13 +327,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(Value::Reg32(d))
     }
 
-    fn float_to_float(
-        &mut self,
-        value: Value,
-        from: Type,
-        to: Type,
-        how: ConversionModifiers,
-    ) -> Result<Value> {
+    fn float_to_float(&mut self, value: Value, how: Conversion) -> Result<Value> {
+        let Conversion { from, to, .. } = how;
         let modes = |all: [R1; 4]| all[how.mode as usize];
         let wide_modes = |all: [RQ; 4]| all[how.mode as usize];
         if let (Type::F16, Type::F16, Some(mode), Value::Reg32(value)) =
@@ -558,69 +402,5 @@ impl<'a> Body<'_, '_, '_, 'a> {
             result = Value::Reg64(self.q1(Q1::SatF, value));
         }
         Ok(result)
-    }
-
-    fn window(modifiers: &mut Modifiers<'a>) -> Option<Window> {
-        Some(
-            match modifiers.take_any(&[
-                "global",
-                "shared",
-                "shared::cta",
-                "local",
-                "const",
-                "param",
-            ])? {
-                "global" => Window::Global,
-                "local" => Window::Local,
-                "const" => Window::Const,
-                "param" => Window::Param,
-                _ => Window::Shared,
-            },
-        )
-    }
-
-    /// `cvta.space` adds the window's base, `cvta.to.space` takes it away.
-    pub(super) fn convert_address(
-        &mut self,
-        modifiers: &mut Modifiers<'a>,
-        operands: &[Operand<'a>],
-    ) -> Result<()> {
-        let to = modifiers.take("to");
-        let window =
-            Self::window(modifiers).ok_or_else(|| self.malformed("`cvta` needs a space"))?;
-        let ty = modifiers.ty();
-        if ty != Some(Type::U64) {
-            return Err(self.unsupported("`cvta` of 32 bits"));
-        }
-        let [d, a] = self.exactly(operands)?;
-        let (a, d) = (self.value_q(a, Type::U64)?, self.dst_q(d)?);
-        if window == Window::Global {
-            self.alu(Alu::Q1(Q1::Mov, d, a));
-        } else {
-            let base = self.builder.uniform_q(Uniform::Bits(window.base()));
-            self.alu(Alu::Q2(if to { Q2::SubI } else { Q2::AddI }, d, a, base));
-        }
-        Ok(())
-    }
-
-    pub(super) fn is_space(
-        &mut self,
-        modifiers: &mut Modifiers<'a>,
-        operands: &[Operand<'a>],
-    ) -> Result<()> {
-        // A cluster is one block, and has the shared memory of this one.
-        let window = if modifiers.take("shared::cluster") {
-            Window::Shared
-        } else {
-            Self::window(modifiers).ok_or_else(|| self.malformed("`isspacep` needs a space"))?
-        };
-        let [d, a] = self.exactly(operands)?;
-        let (a, d) = (self.value_q(a, Type::U64)?, self.dst_p(d)?);
-        let shift = self.builder.uniform_r(Uniform::Bits(60));
-        let tag = self.builder.new_q();
-        let wanted = self.builder.uniform_q(Uniform::Bits(window.base() >> 60));
-        self.alu(Alu::QQR(QQR::ShrU, tag, a, shift));
-        self.alu(Alu::PQQ(PQQ::Eq, d, tag, wanted));
-        Ok(())
     }
 }

@@ -21,11 +21,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
     /// PTX ISA 9.7.9.25.3.3: as a commit and a wait for every group.
     pub(super) fn wait_for_all_copies(
         &mut self,
-        _modifiers: &mut Modifiers<'a>,
+        modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        self.exactly::<0>(operands)?;
-        self.emit(Op::CommitCopies);
+        self.commit_copies(modifiers, operands)?;
         self.emit(Op::WaitCopies(0));
         Ok(())
     }

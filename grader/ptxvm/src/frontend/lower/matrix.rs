@@ -139,15 +139,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         wide: bool,
         written: bool,
     ) -> Result<Vec<Slot>> {
-        let parts = match operand {
-            Operand::Vector(parts) => parts.as_slice(),
-            single => std::slice::from_ref(single),
-        };
-        if parts.len() != count {
-            return Err(
-                self.malformed(format!("{} registers where {count} are expected", parts.len()))
-            );
-        }
+        let parts = self.vector(operand, count)?;
         let (ty, bits) = if wide { (Type::F64, 64) } else { (Type::B32, 32) };
         let mut slots = Vec::with_capacity(count);
         for part in parts {

@@ -28,6 +28,16 @@ pub(super) enum Access {
     Reduction,
 }
 
+/// What the modifiers of an access say of its operands.
+#[derive(Clone, Copy)]
+struct Form {
+    ty: Type,
+    /// Elements of the vector: 1, 2 or 4.
+    count: usize,
+    window: Option<Window>,
+    strong: bool,
+}
+
 impl<'a> Body<'_, '_, '_, 'a> {
     /// `ld`, `st`, `atom` and `red`.
     pub(super) fn access(
@@ -58,10 +68,17 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if self.wide_access(modifiers, operands, access, window, strong)? {
             return Ok(());
         }
+        let ty = self.memory_type(modifiers)?;
+        let count = match modifiers.take_any(&["v2", "v4"]) {
+            Some("v2") => 2,
+            Some(_) => 4,
+            None => 1,
+        };
+        let form = Form { ty, count, window, strong };
         match access {
-            Access::Load => self.load(modifiers, operands, window, strong),
-            Access::Store => self.store(modifiers, operands, window, strong),
-            Access::Atomic | Access::Reduction => self.atomic(modifiers, operands, access, window),
+            Access::Load => self.load(operands, form),
+            Access::Store => self.store(operands, form),
+            Access::Atomic | Access::Reduction => self.atomic(modifiers, operands, access, form),
         }
     }
 
@@ -87,23 +104,12 @@ impl<'a> Body<'_, '_, '_, 'a> {
 
     /// None: generic. Parameters of functions lie in local memory.
     fn access_window(&mut self, modifiers: &mut Modifiers<'a>) -> Option<Window> {
-        let spaces = [
-            "global",
-            "shared",
-            "shared::cta",
-            "local",
-            "const",
-            "param",
-            "param::entry",
-            "param::func",
-        ];
-        Some(match modifiers.take_any(&spaces)? {
-            "global" => Window::Global,
-            "local" => Window::Local,
-            "const" => Window::Const,
-            "shared" | "shared::cta" => Window::Shared,
-            _ if self.is_entry => Window::Param,
-            _ => Window::Local,
+        let window = modifiers.space().or_else(|| {
+            modifiers.take_any(&["param::entry", "param::func"]).map(|_| Window::Param)
+        })?;
+        Some(match window {
+            Window::Param if !self.is_entry => Window::Local,
+            window => window,
         })
     }
 
@@ -163,29 +169,6 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(Address { window: Some(of_variable), base: Base::Reg64(base), offset: 0, strong })
     }
 
-    /// `.v2.f32` and the registers of `{a, b}`.
-    fn vector<'o>(
-        &self,
-        modifiers: &mut Modifiers<'a>,
-        operand: &'o Operand<'a>,
-    ) -> Result<&'o [Operand<'a>]> {
-        let count = match modifiers.take_any(&["v2", "v4"]) {
-            Some("v2") => 2,
-            Some(_) => 4,
-            None => 1,
-        };
-        let parts = match operand {
-            Operand::Vector(parts) => parts.as_slice(),
-            single => std::slice::from_ref(single),
-        };
-        if parts.len() != count {
-            return Err(
-                self.malformed(format!("{} registers where {count} are expected", parts.len()))
-            );
-        }
-        Ok(parts)
-    }
-
     fn memory_type(&self, modifiers: &mut Modifiers<'a>) -> Result<Type> {
         match modifiers.ty() {
             Some(Type::Pred) | None => {
@@ -195,16 +178,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    fn load(
-        &mut self,
-        modifiers: &mut Modifiers<'a>,
-        operands: &[Operand<'a>],
-        window: Option<Window>,
-        strong: bool,
-    ) -> Result<()> {
-        let ty = self.memory_type(modifiers)?;
+    fn load(&mut self, operands: &[Operand<'a>], form: Form) -> Result<()> {
+        let Form { ty, count, window, strong } = form;
         let [d, address] = self.exactly(operands)?;
-        let parts = self.vector(modifiers, d)?;
+        let parts = self.vector(d, count)?;
         if let Some(start) = self.kernel_param(address, window)? {
             return self.load_param(parts, ty, start);
         }
@@ -302,16 +279,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    fn store(
-        &mut self,
-        modifiers: &mut Modifiers<'a>,
-        operands: &[Operand<'a>],
-        window: Option<Window>,
-        strong: bool,
-    ) -> Result<()> {
-        let ty = self.memory_type(modifiers)?;
+    fn store(&mut self, operands: &[Operand<'a>], form: Form) -> Result<()> {
+        let Form { ty, count, window, strong } = form;
         let [address, source] = self.exactly(operands)?;
-        let parts = self.vector(modifiers, source)?;
+        let parts = self.vector(source, count)?;
         let address = self.address(address, window, strong)?;
         let mut elements = Elements {
             slots: [Slot::Sink; 4],
@@ -341,9 +312,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
         access: Access,
-        window: Option<Window>,
+        Form { ty, count, window, .. }: Form,
     ) -> Result<()> {
-        let ty = self.memory_type(modifiers)?;
         let op = match modifiers
             .take_any(&["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"])
         {
@@ -368,11 +338,6 @@ impl<'a> Body<'_, '_, '_, 'a> {
         {
             return Err(self.unsupported("this atomic operation on this type"));
         }
-        let count = match modifiers.take_any(&["v2", "v4"]) {
-            Some("v2") => 2,
-            Some(_) => 4,
-            None => 1,
-        };
         let (dst, operands) = if access == Access::Reduction {
             (None, operands)
         } else {

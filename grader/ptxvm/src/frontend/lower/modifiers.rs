@@ -1,6 +1,7 @@
 //! The modifiers of an opcode, taken one by one, so that none is silently ignored.
 
 use crate::isa::types::Type;
+use crate::isa::window::Window;
 
 /// `add.rn.ftz.f32` as `add` and the rest.
 #[derive(Clone)]
@@ -46,6 +47,18 @@ impl<'a> Modifiers<'a> {
     /// Takes the first of some modifiers that is there.
     pub fn take_any(&mut self, names: &[&'static str]) -> Option<&'static str> {
         names.iter().copied().find(|name| self.take(name))
+    }
+
+    /// Takes an address space.
+    pub fn space(&mut self) -> Option<Window> {
+        let spaces = ["global", "shared", "shared::cta", "local", "const", "param"];
+        Some(match self.take_any(&spaces)? {
+            "global" => Window::Global,
+            "local" => Window::Local,
+            "const" => Window::Const,
+            "param" => Window::Param,
+            _ => Window::Shared,
+        })
     }
 
     /// Takes what `parse` knows, the last such modifier first.

@@ -253,6 +253,20 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
+    /// The registers of `{a, b}`, or a single one; an error if there are not `count` of them.
+    pub fn vector<'o>(&self, operand: &'o Operand<'a>, count: usize) -> Result<&'o [Operand<'a>]> {
+        let parts = match operand {
+            Operand::Vector(parts) => parts.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        if parts.len() != count {
+            return Err(
+                self.malformed(format!("{} registers where {count} are expected", parts.len()))
+            );
+        }
+        Ok(parts)
+    }
+
     /// A destination or source of an element of memory.
     pub fn slot_of(&mut self, operand: &Operand<'a>) -> Result<(Slot, u32)> {
         match self.dst(operand)? {

@@ -5,7 +5,7 @@ use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PRR, R1};
 use crate::isa::ir::{Alu, Op, Redux, Shuffle, Special, Uniform, Vote};
-use crate::isa::names::Slot;
+use crate::isa::names::{Guard, Pred, Slot};
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {
@@ -53,10 +53,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let members = self.value_r(members, Type::B32)?;
         let (a, b) = (self.value_r(a, Type::B32)?, self.value_r(b, Type::B32)?);
         let c = self.value_r(c, Type::B32)?;
-        let (d, in_range) = match d {
-            Operand::Pair(pair) => (&pair.0, Some(self.dst_p(&pair.1)?)),
-            d => (d, None),
-        };
+        let (d, in_range) = self.with_predicate(d)?;
         let dst = match self.dst(d)? {
             Some(Register::Reg32(register, _)) => Some(register),
             None => None,
@@ -73,10 +70,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         operands: &[Operand<'a>],
         vote: Vote,
     ) -> Result<()> {
-        let [d, p, members] = self.exactly(operands)?;
-        let members = self.value_r(members, Type::B32)?;
-        let p = self.predicate_operand(p)?;
-        self.emit_members(members);
+        let (d, p) = self.voted(operands)?;
         let d = self.dst_p(d)?;
         self.emit(Op::VoteP(vote, d, p));
         Ok(())
@@ -87,10 +81,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         _modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        let [d, p, members] = self.exactly(operands)?;
-        let members = self.value_r(members, Type::B32)?;
-        let p = self.predicate_operand(p)?;
-        self.emit_members(members);
+        let (d, p) = self.voted(operands)?;
         let (d, _) = self.dst_r(d)?;
         self.emit(Op::Ballot(d, p));
         Ok(())
@@ -101,8 +92,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        let [d, a, members] = self.exactly(operands)?;
-        let a = self.matched(modifiers, a, members)?;
+        let (d, a) = self.matched(modifiers, operands)?;
         let (d, _) = self.dst_r(d)?;
         self.emit(Op::MatchAny(d, a));
         Ok(())
@@ -114,32 +104,49 @@ impl<'a> Body<'_, '_, '_, 'a> {
         modifiers: &mut Modifiers<'a>,
         operands: &[Operand<'a>],
     ) -> Result<()> {
-        let [d, a, members] = self.exactly(operands)?;
-        let a = self.matched(modifiers, a, members)?;
-        let (d, p) = match d {
-            Operand::Pair(pair) => (&pair.0, Some(self.dst_p(&pair.1)?)),
-            d => (d, None),
-        };
+        let (d, a) = self.matched(modifiers, operands)?;
+        let (d, p) = self.with_predicate(d)?;
         let (d, _) = self.dst_r(d)?;
         self.emit(Op::MatchAll(d, p, a));
         Ok(())
     }
 
-    /// The value that lanes compare; adds their member mask.
-    fn matched(
+    /// The destinations `d|p`, of which the predicate may lack.
+    fn with_predicate<'o>(
+        &mut self,
+        d: &'o Operand<'a>,
+    ) -> Result<(&'o Operand<'a>, Option<Pred>)> {
+        Ok(match d {
+            Operand::Pair(pair) => (&pair.0, Some(self.dst_p(&pair.1)?)),
+            d => (d, None),
+        })
+    }
+
+    /// The destination of a vote, and the predicate of each lane; adds their member mask.
+    fn voted<'o>(&mut self, operands: &'o [Operand<'a>]) -> Result<(&'o Operand<'a>, Guard)> {
+        let [d, p, members] = self.exactly(operands)?;
+        let members = self.value_r(members, Type::B32)?;
+        let p = self.predicate_operand(p)?;
+        self.emit_members(members);
+        Ok((d, p))
+    }
+
+    /// The destination of a comparison between lanes, and the value of each; adds their member mask.
+    fn matched<'o>(
         &mut self,
         modifiers: &Modifiers<'a>,
-        a: &Operand<'a>,
-        members: &Operand<'a>,
-    ) -> Result<Slot> {
+        operands: &'o [Operand<'a>],
+    ) -> Result<(&'o Operand<'a>, Slot)> {
+        let [d, a, members] = self.exactly(operands)?;
         let ty = modifiers.last_type().unwrap_or(Type::B32);
         let members = self.value_r(members, Type::B32)?;
         self.emit_members(members);
-        Ok(if ty.bits() == 64 {
+        let a = if ty.bits() == 64 {
             Slot::Reg64(self.value_q(a, ty)?)
         } else {
             Slot::Reg32(self.value_r(a, ty)?)
-        })
+        };
+        Ok((d, a))
     }
 
     /// Lowers `redux.sync`.

@@ -5,7 +5,7 @@ use crate::instruments::provenance::arena::raw;
 use crate::instruments::provenance::arena::{LocationId, Node, NodeId};
 use crate::instruments::provenance::number::Number;
 use crate::instruments::provenance::tracker::Provenance;
-use crate::memory::global::BufferId;
+use crate::memory::buffer::BufferId;
 
 /// Products and functions inside each other at most.
 const MAX_DEPTH: usize = 64;

@@ -1,6 +1,6 @@
 //! A value written out as a sum of products.
 
-use crate::memory::global::BufferId;
+use crate::memory::buffer::BufferId;
 use crate::source_loc::SourceLoc;
 
 /// A value as a sum of products.

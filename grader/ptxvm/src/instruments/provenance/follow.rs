@@ -203,7 +203,7 @@ impl Provenance {
         match rule {
             Rule::Opaque | Rule::Compare => self.arena.opaque(place),
             Rule::IntegerAdd | Rule::IntegerSub | Rule::IntegerMul | Rule::IntegerMad => {
-                self.integer(rule, step, sources, lane, place)
+                self.integer(rule, step, [a, b, c], lane, place)
             }
             Rule::Half(name, op) => {
                 self.half(op, name, (step.registers, step.warp), [a, b, c], lane, place)
@@ -319,13 +319,13 @@ impl Provenance {
         &mut self,
         rule: Rule,
         step: &Step,
-        sources: &[Slot; 4],
+        sources: [Slot; 3],
         lane: usize,
         place: LocationId,
     ) -> NodeId {
         let count = if rule == Rule::IntegerMad { 3 } else { 2 };
         let mut nodes = [NodeId::NONE; 3];
-        for (node, &slot) in nodes.iter_mut().zip(sources).take(count) {
+        for (node, &slot) in nodes.iter_mut().zip(&sources).take(count) {
             let known = self.warps[step.warp as usize].get(slot, lane);
             *node = if known.is_some() {
                 match self.arena.get(known) {

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use super::arena::{Arena, LocationId, NodeId};
 use super::cells::Cells;
 use super::registers::Expressions;
-use crate::memory::global::{BufferId, Memory};
+use crate::memory::buffer::BufferId;
+use crate::memory::global::Memory;
 use crate::program::code::Program;
 use crate::source_loc::SourceLoc;
 

@@ -116,8 +116,19 @@ impl Fields {
         self.1 += bits;
         value
     }
+    fn action(&mut self) -> PrimaryOperation {
+        ACTIONS[self.take(4) as usize % ACTIONS.len()]
+    }
+    fn put_flags<const N: usize>(&mut self, flags: [bool; N]) {
+        for flag in flags {
+            self.put(flag.into(), 1);
+        }
+    }
     fn flag(&mut self) -> bool {
         self.take(1) == 1
+    }
+    fn flags<const N: usize>(&mut self) -> [bool; N] {
+        std::array::from_fn(|_| self.flag())
     }
 }
 
@@ -126,16 +137,8 @@ impl ScalarVideo {
     pub fn to_bits(self) -> u32 {
         let mut fields = Fields(0, 0);
         fields.put(self.action as u32, 4);
-        for flag in [
-            self.signed,
-            self.signed_sources[0],
-            self.signed_sources[1],
-            self.saturate,
-            self.wrap,
-            self.plus_one,
-        ] {
-            fields.put(flag.into(), 1);
-        }
+        let [a, b] = self.signed_sources;
+        fields.put_flags([self.signed, a, b, self.saturate, self.wrap, self.plus_one]);
         fields.put(self.scale, 4);
         fields.put(self.part.start, 5);
         fields.put(self.part.bits, 6);
@@ -145,13 +148,15 @@ impl ScalarVideo {
 
     fn from_bits(bits: u32) -> Self {
         let mut fields = Fields(bits, 0);
+        let action = fields.action();
+        let [signed, a, b, saturate, wrap, plus_one] = fields.flags();
         Self {
-            action: ACTIONS[fields.take(4) as usize % ACTIONS.len()],
-            signed: fields.flag(),
-            signed_sources: [fields.flag(), fields.flag()],
-            saturate: fields.flag(),
-            wrap: fields.flag(),
-            plus_one: fields.flag(),
+            action,
+            signed,
+            signed_sources: [a, b],
+            saturate,
+            wrap,
+            plus_one,
             scale: fields.take(4),
             part: Selector { start: fields.take(5), bits: fields.take(6).clamp(1, 32) },
             then: THENS[fields.take(3) as usize % THENS.len()],
@@ -297,29 +302,23 @@ impl SimdVideo {
     pub fn to_bits(self) -> u32 {
         let mut fields = Fields(0, 0);
         fields.put(self.action as u32, 4);
-        for flag in [
-            self.signed,
-            self.signed_sources[0],
-            self.signed_sources[1],
-            self.saturate,
-            self.accumulate,
-            self.halves,
-        ] {
-            fields.put(flag.into(), 1);
-        }
+        let [a, b] = self.signed_sources;
+        fields.put_flags([self.signed, a, b, self.saturate, self.accumulate, self.halves]);
         fields.put(self.mask, 4);
         fields.0
     }
 
     fn from_bits(bits: u32) -> Self {
         let mut fields = Fields(bits, 0);
+        let action = fields.action();
+        let [signed, a, b, saturate, accumulate, halves] = fields.flags();
         Self {
-            action: ACTIONS[fields.take(4) as usize % ACTIONS.len()],
-            signed: fields.flag(),
-            signed_sources: [fields.flag(), fields.flag()],
-            saturate: fields.flag(),
-            accumulate: fields.flag(),
-            halves: fields.flag(),
+            action,
+            signed,
+            signed_sources: [a, b],
+            saturate,
+            accumulate,
+            halves,
             mask: fields.take(4),
         }
     }

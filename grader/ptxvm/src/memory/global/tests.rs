@@ -1,7 +1,7 @@
 //! Addresses, bounds, and which bytes are defined.
 
 use super::*;
-use crate::lanes::LaneArray;
+use crate::lanes::{LaneArray, LaneIndices};
 
 #[test]
 fn an_index_wrong_by_any_32_bit_amount_tells_its_buffer() {

@@ -8,7 +8,7 @@ use crate::instruments::check::shared::byte_cells::{
 };
 use crate::instruments::check::shared::epochs::{Access, Epoch, EpochTable};
 use crate::instruments::check::shared::last_accesses::LastAccesses;
-use crate::machine::simd::shadow_words::ShortAccessId;
+use crate::machine::simd::shadow_words::{ShadowWord, ShortAccessId};
 use crate::program::code::Program;
 
 /// An access that happens now, and what its warp knows of others.
@@ -83,7 +83,7 @@ impl CurrentAccess<'_> {
     /// The race of this access with an earlier one, if there is one; then records the access. `word`: for a whole word, whether
     /// it writes the same value as the last write.
     #[inline(always)]
-    pub(crate) fn check<M: Copy>(
+    fn check<M: Copy>(
         &self,
         last: &mut LastAccesses<M>,
         own: M,
@@ -181,6 +181,21 @@ impl CurrentAccess<'_> {
             same_warp: known.other_readers == OtherReaders::Lanes,
         };
         Ok((forgotten && !both_strong).then_some(race))
+    }
+
+    /// Like [`Self::check`], for a shadow word.
+    #[inline]
+    pub(crate) fn check_word(
+        &self,
+        epochs: &EpochTable,
+        shadow: &mut ShadowWord,
+        word: Option<bool>,
+    ) -> Option<Race> {
+        let mut last = shadow.last();
+        let (known, unordered) = (|old| epochs.get(old), |old| self.unordered(epochs, old));
+        let race = self.check(&mut last, self.access_id, word, known, unordered);
+        *shadow = ShadowWord::of(last);
+        race
     }
 
     /// Like [`Self::check`], for a byte.

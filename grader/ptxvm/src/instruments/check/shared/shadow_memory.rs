@@ -33,21 +33,6 @@ const SPARE_SPLIT_WORDS: usize = 16;
 /// but never reports a false one.
 const MAX_SPLIT_WORDS: usize = 1 << 11;
 
-impl ShadowWord {
-    fn check(
-        &mut self,
-        epochs: &EpochTable,
-        current: &CurrentAccess,
-        word: Option<bool>,
-    ) -> Option<Race> {
-        let mut last = self.last();
-        let (known, unordered) = (|old| epochs.get(old), |old| current.unordered(epochs, old));
-        let race = current.check(&mut last, current.access_id, word, known, unordered);
-        *self = Self::of(last);
-        race
-    }
-}
-
 /// The shadow words of the four bytes of a word.
 #[derive(Debug)]
 struct SplitWord {
@@ -257,7 +242,7 @@ impl SharedMemoryShadow {
             let old = std::mem::replace(&mut self.values[word], new);
             same_value = old == new;
         }
-        self.words[word].check(&self.epochs, current, Some(same_value))
+        current.check_word(&self.epochs, &mut self.words[word], Some(same_value))
     }
 
     /// The cells of a split word, or the index of its [`SplitWord`].
@@ -492,7 +477,7 @@ impl SharedMemoryShadow {
         };
         let current = CurrentAccess { access_id, ..*current };
         let split_word = self.split_words.get_mut(split_word)?;
-        split_word.bytes[byte].check(&self.epochs, &current, None)
+        current.check_word(&self.epochs, &mut split_word.bytes[byte], None)
     }
 
     /// Replaces the cells of a word by shadow words of its bytes.
