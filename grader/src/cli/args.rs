@@ -2,10 +2,13 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use diagnostic::Failure;
 use hardware::MULTIPROCESSORS;
+use puzzle::spec::{Spec, Test};
+use puzzle::workbook::Puzzle;
 use report::{FORMATS, Format};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use toolchain::VirtualArch;
 
 /// Compiles, runs and judges the kernels of the Gradient Puzzles workbook.
@@ -75,28 +78,61 @@ pub enum Command {
     Run(RunArgs),
 }
 
-/// Arguments of `grader puzzle`.
+/// The arguments that say what to run a puzzle's tests with. Each command gives those without help one of its own.
 #[derive(Args, Debug)]
-pub struct PuzzleArgs {
-    /// The puzzle's number, such as 10
-    #[arg(value_parser = number)]
-    pub number: u32,
-
-    /// Grade the solution instead of your file
+pub struct InputArgs {
     #[arg(long, conflicts_with = "file")]
+    #[expect(missing_docs, reason = "its help says what it is")]
     pub solution: bool,
 
-    /// Grade this file instead of the workbook's
     #[arg(long, value_name = "FILE")]
+    #[expect(missing_docs, reason = "its help says what it is")]
     pub file: Option<PathBuf>,
 
-    /// Run this test only
     #[arg(long, value_name = "NAME")]
+    #[expect(missing_docs, reason = "its help says what it is")]
     pub test: Option<String>,
 
     /// The seed of the random data [default: a new one in each run]
     #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
+}
+
+impl InputArgs {
+    /// The kernel file: the one that is named, the solution, or the student's.
+    pub fn source<'a>(&'a self, puzzle: &'a Puzzle) -> &'a Path {
+        match &self.file {
+            Some(file) => file,
+            None if self.solution => &puzzle.solution,
+            None => &puzzle.stub,
+        }
+    }
+
+    /// The test that is named, or all of them.
+    ///
+    /// # Errors
+    /// The spec has no test of that name: a usage failure.
+    pub fn tests<'a>(&self, spec: &'a Spec) -> Result<Vec<&'a Test>, Failure> {
+        match &self.test {
+            Some(name) => Ok(vec![spec.test(name)?]),
+            None => Ok(spec.tests.iter().collect()),
+        }
+    }
+}
+
+/// Arguments of `grader puzzle`.
+#[derive(Args, Debug)]
+#[command(mut_arg("solution", |arg| arg.help("Grade the solution instead of your file")))]
+#[command(mut_arg("file", |arg| arg.help("Grade this file instead of the workbook's")))]
+#[command(mut_arg("test", |arg| arg.help("Run this test only")))]
+pub struct PuzzleArgs {
+    /// The puzzle's number, such as 10
+    #[arg(value_parser = number)]
+    pub number: u32,
+
+    /// The file, the test and the seed.
+    #[command(flatten)]
+    pub input: InputArgs,
 
     /// The backend that runs the kernel
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
@@ -270,6 +306,9 @@ pub struct ManArgs {
 
 /// Arguments of `grader explain`.
 #[derive(Args, Debug)]
+#[command(mut_arg("solution", |arg| arg.help("Explain the solution instead of your file")))]
+#[command(mut_arg("file", |arg| arg.help("Explain this file instead of the workbook's")))]
+#[command(mut_arg("test", |arg| arg.help("The test to run [default: the first one that fails, else the smallest one]")))]
 pub struct ExplainArgs {
     /// The puzzle's number, such as 10
     #[arg(value_parser = number)]
@@ -284,21 +323,9 @@ pub struct ExplainArgs {
     #[expect(missing_docs, reason = "its help says what it is")]
     pub element: Option<String>,
 
-    /// Explain the solution instead of your file
-    #[arg(long, conflicts_with = "file")]
-    pub solution: bool,
-
-    /// Explain this file instead of the workbook's
-    #[arg(long, value_name = "FILE")]
-    pub file: Option<PathBuf>,
-
-    /// The test to run [default: the first one that fails, else the smallest one]
-    #[arg(long, value_name = "NAME")]
-    pub test: Option<String>,
-
-    /// The seed of the random data [default: a new one in each run]
-    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
-    pub seed: Option<u64>,
+    /// The file, the test and the seed.
+    #[command(flatten)]
+    pub input: InputArgs,
 
     /// The format of the output
     #[arg(long, value_enum, default_value_t = PageFormat::Text)]
@@ -307,26 +334,17 @@ pub struct ExplainArgs {
 
 /// Arguments of `grader profile`.
 #[derive(Args, Debug)]
+#[command(mut_arg("solution", |arg| arg.help("Profile the solution instead of your file")))]
+#[command(mut_arg("file", |arg| arg.help("Profile this file instead of the workbook's")))]
+#[command(mut_arg("test", |arg| arg.help("The test to run [default: the one with most data]")))]
 pub struct ProfileArgs {
     /// The puzzle's number, such as 10
     #[arg(value_parser = number)]
     pub number: u32,
 
-    /// Profile the solution instead of your file
-    #[arg(long, conflicts_with = "file")]
-    pub solution: bool,
-
-    /// Profile this file instead of the workbook's
-    #[arg(long, value_name = "FILE")]
-    pub file: Option<PathBuf>,
-
-    /// The test to run [default: the one with most data]
-    #[arg(long, value_name = "NAME")]
-    pub test: Option<String>,
-
-    /// The seed of the random data [default: a new one in each run]
-    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
-    pub seed: Option<u64>,
+    /// The file, the test and the seed.
+    #[command(flatten)]
+    pub input: InputArgs,
 
     /// The format of the output
     #[arg(long, value_enum, default_value_t = PageFormat::Text)]

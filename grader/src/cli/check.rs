@@ -5,26 +5,18 @@ use super::console;
 use crate::check::Bench;
 use crate::check::report::{Checked, json, junit, page};
 use device::gpu;
-use diagnostic::{EXIT_FAIL, Failure};
+use diagnostic::{EXIT_FAIL, EXIT_PASS, Failure};
 use puzzle::workbook::Puzzle;
 use std::path::Path;
 use toolchain::Toolchain;
 use toolchain::env::Env;
 
 /// Checks puzzles and returns the exit code.
-pub(super) fn run(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> u8 {
-    match check(args, workbook, nvcc) {
-        Ok(true) => 0,
-        Ok(false) => EXIT_FAIL,
-        Err(failure) => {
-            let code = failure.kind.exit_code();
-            console::finish(Err(failure));
-            code
-        }
-    }
-}
-
-fn check(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> Result<bool, Failure> {
+pub(super) fn run(
+    args: &CheckArgs,
+    workbook: Option<&Path>,
+    nvcc: Option<&Path>,
+) -> Result<u8, Failure> {
     let workbook = console::workbook(workbook)?;
     let puzzles: Vec<&Puzzle> = match &args.numbers[..] {
         [] => workbook.puzzles().iter().collect(),
@@ -50,5 +42,5 @@ fn check(args: &CheckArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> Resu
         CheckFormat::Json => console::print(&json(&all)),
         CheckFormat::Junit => console::print(&junit(&all)),
     }
-    Ok(all.iter().all(Checked::is_good))
+    Ok(if all.iter().all(Checked::is_good) { EXIT_PASS } else { EXIT_FAIL })
 }

@@ -8,6 +8,7 @@ mod console;
 mod digits;
 mod doctor;
 mod editor_setup;
+mod examination;
 mod explain;
 mod grading;
 mod hint;
@@ -67,7 +68,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
     };
     match command {
         Command::Puzzle(args) => ExitCode::from(puzzle::run(args, dir, nvcc)),
-        Command::Explain(args) => ExitCode::from(explain::run(args, dir, nvcc)),
+        Command::Explain(args) => code(explain::run(args, dir, nvcc)),
         Command::Profile(args) => finish(profile::run(args, dir, nvcc)),
         Command::Watch(args) => finish(watch::run(args, dir, nvcc)),
         Command::List => finish(list::run(dir)),
@@ -76,7 +77,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
         Command::Open(args) => finish(open::run(args, dir)),
         Command::Reset(args) => finish(reset::run(args, dir)),
         Command::New(args) => finish(new::run(args, dir)),
-        Command::Check(args) => ExitCode::from(check::run(args, dir, nvcc)),
+        Command::Check(args) => code(check::run(args, dir, nvcc)),
         Command::EditorSetup => finish(editor_setup::run(dir, nvcc)),
         Command::Doctor => ExitCode::from(doctor::run(nvcc)),
         Command::Clean(args) => finish(clean::run(args)),

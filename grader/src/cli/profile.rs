@@ -2,19 +2,14 @@
 
 use super::args::{PageFormat, ProfileArgs};
 use super::console;
-use super::grading;
+use super::examination::Examination;
 use cudart::fatbin::target;
-use device::vm::VmBackend;
 use diagnostic::Failure;
 use judge::grade;
 use puzzle::case::Case;
-use puzzle::oracle;
-use puzzle::spec::Test;
-use report::explain::Subject;
 use report::occupancy::{Needs, Occupancy};
 use report::profile::{Fit, document, page};
 use std::path::Path;
-use toolchain::env::Env;
 use toolchain::{Resources, Toolchain};
 
 /// The architectures of a T4, of the `GeForce` 30 series, and of an H100.
@@ -26,34 +21,13 @@ pub(super) fn run(
     workbook: Option<&Path>,
     nvcc: Option<&Path>,
 ) -> Result<(), Failure> {
-    let workbook = console::workbook(workbook)?;
-    let puzzle = workbook.puzzle(args.number)?;
-    let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
-    grade::needs_kernels(&spec, "profile")?;
-    let tests: Vec<&Test> = match &args.test {
-        Some(name) => vec![spec.test(name)?],
-        None => spec.tests.iter().collect(),
-    };
-    let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
-    let source = match &args.file {
-        Some(file) => file,
-        None if args.solution => &puzzle.solution,
-        None => &puzzle.stub,
-    };
-    let cases = grade::cases(&spec, &tests, args.seed.unwrap_or_else(grading::fresh_seed))?;
-    let program = grade::compile(&toolchain, &workbook, &spec, source, None)?;
-    let vm = VmBackend::new(&program.compiled.ptx, program.kernels.clone())?;
+    let examined = Examination::new("profile", args.number, &args.input, workbook, nvcc)?;
+    let Examination { toolchain, program, vm, cases, .. } = &examined;
     let elements = |case: &&Case| case.tensors.iter().map(|t| t.tensor.bytes()).sum::<usize>();
     let Some(case) = cases.iter().max_by_key(elements) else { return Ok(()) };
     let counters = vm.count(case)?;
-    let compiled = &program.compiled.source;
-    let subject = Subject {
-        puzzle: puzzle.number,
-        title: &spec.title,
-        file: &compiled.path,
-        source: &compiled.text,
-    };
-    let fits = fits(&toolchain, &program, case)?;
+    let subject = examined.subject();
+    let fits = fits(toolchain, program, case)?;
     console::print(&match args.format {
         PageFormat::Json => document(subject, case, &counters, &fits),
         PageFormat::Text => page(subject, case, &counters, &fits, console::style()),

@@ -6,12 +6,10 @@ use super::grading::{self, Job};
 use crate::student_progress::StudentProgress;
 use diagnostic::{Failure, FailureKind};
 use puzzle::oracle;
-use puzzle::spec::Test;
-use puzzle::workbook::Puzzle;
 use report::style::Style;
 use report::{Reporter, Summary, TextReporter};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use toolchain::Toolchain;
 use toolchain::env::Env;
 
@@ -49,21 +47,17 @@ fn grade(
     let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
-    let tests: Vec<&Test> = match &args.test {
-        Some(name) => vec![spec.test(name)?],
-        None => spec.tests.iter().collect(),
-    };
+    let tests = args.input.tests(&spec)?;
     let env = Env::current();
     let toolchain = Toolchain::locate(&env, nvcc)?;
     let gpu = grading::choose(args.backend)?;
-    let source = source(args, puzzle);
     let job = Job {
         workbook: &workbook,
         puzzle,
         spec: &spec,
         tests: &tests,
-        source: &source,
-        seed: args.seed.unwrap_or_else(grading::fresh_seed),
+        source: args.input.source(puzzle),
+        seed: args.input.seed.unwrap_or_else(grading::fresh_seed),
         dump: args.dump.as_deref(),
         command: &command(args),
     };
@@ -71,21 +65,13 @@ fn grade(
     grading::grade_and_record(&job, &toolchain, gpu, reporter, &progress)
 }
 
-fn source(args: &PuzzleArgs, puzzle: &Puzzle) -> PathBuf {
-    match &args.file {
-        Some(file) => file.clone(),
-        None if args.solution => puzzle.solution.clone(),
-        None => puzzle.stub.clone(),
-    }
-}
-
 /// The command that repeats this run, without the seed and the test, which the report adds.
 fn command(args: &PuzzleArgs) -> String {
     let mut command = format!("grader puzzle {}", args.number);
-    if args.solution {
+    if args.input.solution {
         command.push_str(" --solution");
     }
-    if let Some(file) = &args.file {
+    if let Some(file) = &args.input.file {
         command.push_str(" --file ");
         command.push_str(&file.display().to_string());
     }

@@ -20,6 +20,7 @@ use super::wheels;
 use diagnostic::{Diagnostic, Severity};
 use diagnostic::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -133,36 +134,22 @@ impl Toolchain {
     /// failure where the file cannot be read.
     pub fn compile(&self, request: &Request<'_>) -> Result<Compiled, Failure> {
         let start = Instant::now();
-        let shown_path = shown(request.source, request.base);
-        let unreadable = |e: std::io::Error| {
-            let title = format!("cannot read {}: {e}", shown_path.display());
-            Failure::new(FailureKind::Usage, title, "check the path")
-        };
-        let bytes = std::fs::read(request.source).map_err(unreadable)?;
-        let path = request.source.canonicalize().map_err(unreadable)?;
-        let (Some(folder), Some(file)) = (path.parent(), request.source.file_name()) else {
-            return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
-        };
-        // A link is compiled where it leads to, but under its own name only if both names agree.
-        let file = path.file_name().unwrap_or(file);
-        let roots = Roots::new(folder, request.include_dirs);
+        let FileRead { source, bytes, path, folder, file } =
+            FileRead::of(request.source, request.base)?;
+        let roots = Roots::new(&folder, request.include_dirs);
         let folders = [&roots.folders[1..], &self.host_folders].concat();
-        let inputs = Inputs::of(&bytes, folder, SearchPath { folders: &folders });
-        let mut students = inputs.headers.clone();
-        students.push(path.clone());
+        let inputs = Inputs::of(&bytes, &folder, SearchPath { folders: &folders });
         let job = Job {
-            folder,
-            file,
+            folder: &folder,
+            file: &file,
             include_dirs: &roots.folders[1..],
-            students: &students,
+            students: &[&inputs.headers[..], &[path]].concat(),
             arch: request.arch,
             library: inputs.usage.library(),
             device_code: true,
         };
-        let source =
-            SourceFile { path: shown_path, text: String::from_utf8_lossy(&bytes).into_owned() };
         let mut reader =
-            Sources::new(folder, request.base, &roots.folders[1..], Path::new(file), &source);
+            Sources::new(&folder, request.base, &roots.folders[1..], Path::new(&file), &source);
         let main = file.to_string_lossy();
 
         let mut warnings = Vec::new();
@@ -178,20 +165,17 @@ impl Toolchain {
             let Some(ptx) = ptx else {
                 return Err(explain::failure(&messages, &main, &mut reader));
             };
-            messages.retain(|m| m.level == Level::Warning && job.is_students(&m.file));
-            for message in &mut messages {
-                message.file = roots.hide(Path::new(&message.file));
-            }
-            let kept =
-                CachedPtx { ptx: rename_files(&ptx, |file| roots.hide(Path::new(file))), messages };
+            roots.keep_warnings(&mut messages, &job);
+            let kept = CachedPtx {
+                ptx: rename_files(&ptx, |file| roots.hide(Path::new(&file))),
+                messages,
+            };
             if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
                 warnings.extend(self.keep(&key, &entry));
             }
             kept
         };
-        for message in &mut kept.messages {
-            message.file = roots.unhide(&message.file).display().to_string();
-        }
+        roots.unhide_all(&mut kept.messages);
         let mut compiled = Compiled {
             ptx: rename_files(&kept.ptx, |file| {
                 shown(&roots.unhide(file), request.base).display().to_string()
@@ -295,6 +279,41 @@ pub fn cache_folder(env: &Env) -> Result<PathBuf, Failure> {
     })
 }
 
+/// A source file as it was read.
+struct FileRead {
+    /// Its path in messages, and its text.
+    source: SourceFile,
+    bytes: Vec<u8>,
+    /// Its real path: a link is compiled where it leads to.
+    path: PathBuf,
+    /// The folder of that path.
+    folder: PathBuf,
+    /// The last part of that path.
+    file: OsString,
+}
+
+impl FileRead {
+    /// Reads a file. Its path is shown relative to `base` where it is inside it.
+    ///
+    /// # Errors
+    /// It cannot be read: a usage failure.
+    fn of(source: &Path, base: &Path) -> Result<Self, Failure> {
+        let shown_path = shown(source, base);
+        let unreadable = |e: std::io::Error| {
+            let title = format!("cannot read {}: {e}", shown_path.display());
+            Failure::new(FailureKind::Usage, title, "check the path")
+        };
+        let bytes = std::fs::read(source).map_err(unreadable)?;
+        let path = source.canonicalize().map_err(unreadable)?;
+        let (Some(folder), Some(file)) = (path.parent(), path.file_name()) else {
+            return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
+        };
+        let (folder, file) = (folder.to_owned(), file.to_owned());
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Self { source: SourceFile { path: shown_path, text }, bytes, path, folder, file })
+    }
+}
+
 /// The folders that a compilation names, by number, so that what is kept of it does not depend on where they are.
 struct Roots {
     /// The source's folder, then the include folders; real paths.
@@ -318,6 +337,21 @@ impl Roots {
             }
         }
         path.display().to_string()
+    }
+
+    /// Keeps the warnings about the student's files, and hides the folders of these.
+    fn keep_warnings(&self, messages: &mut Vec<Message>, job: &Job<'_>) {
+        messages.retain(|m| m.level == Level::Warning && job.is_students(&m.file));
+        for message in messages {
+            message.file = self.hide(Path::new(&message.file));
+        }
+    }
+
+    /// Names the files of kept messages by their paths again.
+    fn unhide_all(&self, messages: &mut [Message]) {
+        for message in messages {
+            message.file = self.unhide(&message.file).display().to_string();
+        }
     }
 
     fn unhide(&self, name: &str) -> PathBuf {

@@ -113,6 +113,26 @@ unsafe extern "C" fn cudaMallocPitch(
     })
 }
 
+/// Allocates pages that host and device share, and writes their address: 0 for no bytes. An error where the flags are not
+/// valid.
+///
+/// # Safety
+/// `to` is null, or valid for an address.
+unsafe fn alloc_pages(
+    client: &mut Client,
+    to: *mut u64,
+    bytes: u64,
+    flags_are_valid: bool,
+    kind: PagesKind,
+) -> Result<(), CudaError> {
+    if to.is_null() || !flags_are_valid {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    let address = if bytes == 0 { 0 } else { client.alloc_managed(bytes, kind)? };
+    // SAFETY: not null; the program says it is a pointer to a pointer.
+    unsafe { put(to, address) }
+}
+
 /// The flags `cudaMemAttachGlobal` and `cudaMemAttachHost`, exactly one of which must be set.
 const ATTACH: [c_uint; 2] = [1, 2];
 
@@ -120,15 +140,9 @@ const ATTACH: [c_uint; 2] = [1, 2];
 unsafe extern "C" fn cudaMallocManaged(to: *mut u64, bytes: usize, flags: c_uint) -> u32 {
     enter(|client| {
         // Success on an H200 for no bytes, whatever the flags, though the documentation has `cudaErrorInvalidValue`.
-        if to.is_null() || bytes > 0 && !ATTACH.contains(&flags) {
-            return Err(CudaError::INVALID_VALUE);
-        }
-        let address = match bytes as u64 {
-            0 => 0,
-            bytes => client.alloc_managed(bytes, PagesKind::Managed)?,
-        };
-        // SAFETY: not null; the program says it is a pointer to a pointer.
-        unsafe { put(to, address) }
+        let valid = bytes == 0 || ATTACH.contains(&flags);
+        // SAFETY: the same contract.
+        unsafe { alloc_pages(client, to, bytes as u64, valid, PagesKind::Managed) }
     })
 }
 
@@ -144,15 +158,10 @@ const HOST_ALLOC_FLAGS: c_uint = 7;
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaHostAlloc(to: *mut u64, bytes: usize, flags: c_uint) -> u32 {
     enter(|client| {
-        if to.is_null() || flags > HOST_ALLOC_FLAGS {
-            return Err(CudaError::INVALID_VALUE);
+        // SAFETY: the same contract.
+        unsafe {
+            alloc_pages(client, to, bytes as u64, flags <= HOST_ALLOC_FLAGS, PagesKind::Pinned)
         }
-        let address = match bytes as u64 {
-            0 => 0,
-            bytes => client.alloc_managed(bytes, PagesKind::Pinned)?,
-        };
-        // SAFETY: not null; the program says it is a pointer to a pointer.
-        unsafe { put(to, address) }
     })
 }
 
@@ -214,9 +223,6 @@ pub(super) const DEFAULT: Kind = 4;
 ///
 /// # Safety
 /// An address that is not in device memory is valid for this many bytes of the program.
-///
-/// # Safety
-/// What is not device memory is valid for so many bytes of the program's.
 pub(super) unsafe fn copy(
     client: &mut Client,
     to: u64,
@@ -264,9 +270,6 @@ pub(super) unsafe fn copy(
 }
 
 /// Copies a piece. `devices` says whether `to` and `from` are in device memory.
-///
-/// # Safety
-/// As for `copy`.
 ///
 /// # Safety
 /// As for `copy`.
@@ -393,8 +396,6 @@ unsafe extern "C" fn cudaMemcpy2DAsync(
 
 /// # Safety
 /// An address that is not in device memory is valid for this many bytes of the program.
-/// # Safety
-/// What is not device memory is valid for so many bytes of the program's.
 unsafe fn fill(
     client: &mut Client,
     address: u64,

@@ -1,12 +1,12 @@
 //! Host code as a shared library.
 
-use super::{Roots, Toolchain};
+use super::{FileRead, Roots, Toolchain};
 use crate::cache::Key;
 use crate::explain::{self, Sources};
 use crate::front_end::{Glue, Job, LibraryOutput, Target, VirtualArch};
 use crate::includes::{Inputs, SearchPath};
 use crate::messages::{Level, Message};
-use crate::source_file::{SourceFile, shown};
+use crate::source_file::SourceFile;
 use crate::usage::StandardLibrary;
 use diagnostic::Diagnostic;
 use diagnostic::{Failure, FailureKind};
@@ -63,29 +63,19 @@ impl Toolchain {
     /// As [`Toolchain::compile`]. What is wrong in the glue is a usage failure: the spec's author wrote it.
     pub fn library(&self, request: &LibraryRequest<'_>) -> Result<Library, Failure> {
         let start = Instant::now();
-        let name = shown(request.source, request.base);
-        let unreadable = |e: std::io::Error| {
-            let title = format!("cannot read {}: {e}", name.display());
-            Failure::new(FailureKind::Usage, title, "check the path")
-        };
-        let bytes = std::fs::read(request.source).map_err(unreadable)?;
-        let path = request.source.canonicalize().map_err(unreadable)?;
-        let (Some(folder), Some(file)) = (path.parent(), path.file_name()) else {
-            return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
-        };
-        let roots = Roots::new(folder, request.include_dirs);
+        let FileRead { source, bytes, path, folder, file } =
+            FileRead::of(request.source, request.base)?;
+        let roots = Roots::new(&folder, request.include_dirs);
         let folders = [&roots.folders[1..], &self.host_folders].concat();
         let search = SearchPath { folders: &folders };
-        let inputs = Inputs::of(&bytes, folder, search);
-        let glue_inputs = Inputs::of(request.glue.as_bytes(), folder, search);
+        let inputs = Inputs::of(&bytes, &folder, search);
+        let glue_inputs = Inputs::of(request.glue.as_bytes(), &folder, search);
         let glue = Glue { text: request.glue, inputs: glue_inputs.key };
-        let mut students = inputs.headers.clone();
-        students.push(path.clone());
         let job = Job {
-            folder,
-            file,
+            folder: &folder,
+            file: &file,
             include_dirs: &roots.folders[1..],
-            students: &students,
+            students: &[&inputs.headers[..], &[path]].concat(),
             arch: VirtualArch::default(),
             library: match glue_inputs.usage.library() {
                 StandardLibrary::Whole => StandardLibrary::Whole,
@@ -94,10 +84,8 @@ impl Toolchain {
             },
             device_code: inputs.usage.device_code(),
         };
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let source = SourceFile { path: name.clone(), text };
         let mut reader =
-            Sources::new(folder, request.base, &roots.folders[1..], Path::new(file), &source);
+            Sources::new(&folder, request.base, &roots.folders[1..], Path::new(&file), &source);
         let main = file.to_string_lossy();
         let target = request.target;
         let key = self.library_key(&job, inputs.key, glue_inputs.key, target);
@@ -123,19 +111,14 @@ impl Toolchain {
                     bad_glue(&messages)
                 });
             };
-            messages.retain(|m| m.level == Level::Warning && job.is_students(&m.file));
-            for message in &mut messages {
-                message.file = roots.hide(Path::new(&message.file));
-            }
+            roots.keep_warnings(&mut messages, &job);
             let kept = LibraryNotes { undefined, messages };
             if let (Some((code, notes)), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
                 warnings.extend(self.keep(&code, &library).or_else(|| self.keep(&notes, &entry)));
             }
             (library, kept)
         };
-        for message in &mut kept.messages {
-            message.file = roots.unhide(&message.file).display().to_string();
-        }
+        roots.unhide_all(&mut kept.messages);
         Ok(Library {
             bytes,
             undefined: kept.undefined,
