@@ -92,9 +92,11 @@ fn every_finding_and_every_word_for_repeated_runs_has_a_place() {
     sources.extend(["device/src/finding/mod.rs", "device/src/finding/host.rs"].map(read));
     let names: BTreeSet<&str> =
         sources.iter().flat_map(|source| words(source, "fn name(&self)", "\n    }")).collect();
-    assert!(names.len() >= 20, "{names:?}");
+    assert!(names.len() >= 25, "{names:?}");
+    // A place in memory is named, too, by a format.
+    let names = names.into_iter().filter(|name| !name.contains('{'));
     // These two are no mistake of a kernel.
-    for name in names.iter().filter(|name| !["driver-error", "grader-error"].contains(name)) {
+    for name in names.filter(|name| !["driver-error", "grader-error"].contains(name)) {
         assert!(reference.contains(&format!("`{name}`")), "{name}");
     }
 }
