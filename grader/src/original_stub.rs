@@ -77,6 +77,23 @@ fn choose(versions: Vec<Version>) -> Option<Version> {
     versions.into_iter().find(|version| todos(version) >= first)
 }
 
+/// Checks that there is something in `source` to grade, if it is the stub of `puzzle`: a stub that was deleted or emptied
+/// by mistake can be restored.
+///
+/// # Errors
+/// The stub does not exist, or holds nothing but white space.
+pub fn check_present(workbook: &Workbook, puzzle: &Puzzle, source: &Path) -> Result<(), Failure> {
+    let what = match fs::read(source) {
+        _ if source != puzzle.stub => return Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => "does not exist",
+        Ok(text) if text.iter().all(u8::is_ascii_whitespace) => "is empty",
+        _ => return Ok(()),
+    };
+    let title = format!("{} {what}", workbook.relative(source).display());
+    let help = format!("`grader reset {}` restores the original stub", puzzle.number);
+    Err(Failure::new(FailureKind::Kernel, title, help))
+}
+
 /// Writes `original` into the stub, after copying its previous contents to `NN_name.cu.bak1` (or the next free number).
 ///
 /// # Errors

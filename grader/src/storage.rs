@@ -1,6 +1,5 @@
 //! The files that the grader keeps on this machine: their purpose, their size, and their removal.
 
-use crate::student_progress;
 use diagnostic::{Failure, FailureKind};
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -35,7 +34,6 @@ fn meaning(name: &str) -> Option<&'static str> {
     match name {
         "compiled" => Some("compiled kernels, so that nothing compiles twice"),
         "precompiled" => Some("headers of host code that the C++ compiler has parsed"),
-        student_progress::FOLDER => Some("your verdicts, which `grader list` shows"),
         LOCK => Some("a lock, so that two graders do not install at once"),
         name if name.starts_with("nvcc-") && name.ends_with(".partial") => {
             Some("an installation that was interrupted")
@@ -103,7 +101,7 @@ mod tests {
     fn cache() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         for (file, bytes) in
-            [("compiled/ab/c", 30), ("nvcc-13.0.88/bin/nvcc", 70), ("verdicts/x/y", 5)]
+            [("compiled/ab/c", 30), ("nvcc-13.0.88/bin/nvcc", 70), ("precompiled/x/y", 5)]
         {
             let path = dir.path().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

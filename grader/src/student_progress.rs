@@ -1,19 +1,19 @@
 //! The student's progress: the outcome of each puzzle's last grading, and whether it still holds.
 //!
-//! There is no list of solved puzzles that could get lost or out of date. A verdict is kept in the cache folder under a
-//! hash of everything that it depends on: the stub, its headers, the spec and the grader's version. A puzzle is solved
-//! if the verdict under the hash of its current stub says so; restoring an earlier text restores its verdict.
+//! There is no list of solved puzzles that could get lost or out of date. A verdict is kept in the workbook, in
+//! [`FOLDER`], under a hash of everything that it depends on: the stub, its headers, the spec and the grader's version. A
+//! puzzle is solved if the verdict under the hash of its current stub says so; restoring an earlier text restores its
+//! verdict. So each clone of a workbook has its own progress, and `grader clean` does not touch it.
 
 use puzzle::workbook::{Puzzle, Workbook};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use toolchain::cache::{Cache, Key};
-use toolchain::env::Env;
 use toolchain::includes::{Inputs, SearchPath};
 
-/// The name of the folder with the verdicts in the grader's cache folder.
-pub const FOLDER: &str = "verdicts";
+/// The name of the folder with the progress in the workbook. Git ignores it, because it holds a `.gitignore`.
+pub const FOLDER: &str = ".grader";
 
 /// The outcome of a grading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,14 +87,13 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub struct StudentProgress<'a> {
     workbook: &'a Workbook,
-    /// `None` if there is no cache folder: then no verdict is kept.
-    store: Option<Cache>,
+    store: Cache,
 }
 
 impl<'a> StudentProgress<'a> {
-    /// The progress in `workbook` that the cache folder of this environment records.
-    pub fn of(workbook: &'a Workbook, env: &Env) -> Self {
-        let store = env.cache_folder().map(|folder| Cache::new(folder.join(FOLDER)));
+    /// The progress that `workbook` records.
+    pub fn of(workbook: &'a Workbook) -> Self {
+        let store = Cache::new(workbook.root().join(FOLDER).join("progress"));
         Self { workbook, store }
     }
 
@@ -116,7 +115,7 @@ impl<'a> StudentProgress<'a> {
     /// The student's progress in `puzzle`.
     pub fn state(&self, puzzle: &Puzzle) -> State {
         let now = self.fingerprint(puzzle).and_then(|key| self.read(&key));
-        match (now, self.read(&self.key("tried", puzzle))) {
+        match (now, self.read(&key("tried", puzzle))) {
             (Some(outcome), _) => State::Graded(outcome),
             (None, Some(outcome)) => State::ChangedSince(outcome),
             (None, None) => State::NotTried,
@@ -126,13 +125,13 @@ impl<'a> StudentProgress<'a> {
     /// Records the outcome of grading the stub with this fingerprint.
     pub fn record(&self, puzzle: &Puzzle, fingerprint: &Key, outcome: Outcome) {
         self.write(fingerprint, &outcome);
-        self.write(&self.key("tried", puzzle), &outcome);
-        self.write(&self.last_key(), &puzzle.stem);
+        self.write(&key("tried", puzzle), &outcome);
+        self.write(&last_key(), &puzzle.stem);
     }
 
     /// The puzzle that was graded last.
     pub fn last(&self) -> Option<&'a Puzzle> {
-        let stem: String = self.read(&self.last_key())?;
+        let stem: String = self.read(&last_key())?;
         self.workbook.puzzles().iter().find(|puzzle| puzzle.stem == stem)
     }
 
@@ -155,44 +154,50 @@ impl<'a> StudentProgress<'a> {
 
     /// The strongest hint that was shown: 0 to 3.
     pub fn hint_level(&self, puzzle: &Puzzle) -> u8 {
-        self.read(&self.key("hint", puzzle)).unwrap_or(0)
+        self.read(&key("hint", puzzle)).unwrap_or(0)
     }
 
     /// Remembers the strongest hint that was shown.
     pub fn set_hint_level(&self, puzzle: &Puzzle, level: u8) {
-        self.write(&self.key("hint", puzzle), &level);
-    }
-
-    fn key(&self, kind: &'static str, puzzle: &Puzzle) -> Key {
-        Key::of(kind, [self.workbook.root().as_os_str().as_bytes(), puzzle.stem.as_bytes()])
-    }
-
-    fn last_key(&self) -> Key {
-        Key::of("last", [self.workbook.root().as_os_str().as_bytes()])
+        self.write(&key("hint", puzzle), &level);
     }
 
     fn read<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
-        let entry = self.store.as_ref()?.get(key)?;
-        serde_json::from_slice(&entry).ok()
+        serde_json::from_slice(&self.store.get(key)?).ok()
     }
 
     /// Writes an entry. If that fails, the student only has to grade again.
     fn write<T: Serialize>(&self, key: &Key, value: &T) {
-        if let (Some(store), Ok(entry)) = (&self.store, serde_json::to_vec(value)) {
-            store.put(key, &entry).ok();
+        hide_from_git(&self.workbook.root().join(FOLDER));
+        if let Ok(entry) = serde_json::to_vec(value) {
+            self.store.put(key, &entry).ok();
         }
+    }
+}
+
+fn key(kind: &'static str, puzzle: &Puzzle) -> Key {
+    Key::of(kind, [puzzle.stem.as_bytes()])
+}
+
+fn last_key() -> Key {
+    Key::of("last", [])
+}
+
+/// Makes git ignore everything in `folder`. If that fails, `git status` shows the folder, and nothing else breaks.
+fn hide_from_git(folder: &Path) {
+    let ignore = folder.join(".gitignore");
+    if !ignore.exists() {
+        std::fs::create_dir_all(folder).and_then(|()| std::fs::write(ignore, "*\n")).ok();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     struct Bench {
         dir: tempfile::TempDir,
         workbook: Workbook,
-        env: Env,
     }
 
     impl Bench {
@@ -206,12 +211,11 @@ mod tests {
                 write(dir.path(), &format!("puzzles/{stem}.cu"), "#include \"help.cuh\"\n");
             }
             let workbook = Workbook::open(dir.path()).unwrap();
-            let env = Env::default().with("GRADER_CACHE", dir.path().join("cache"));
-            Self { dir, workbook, env }
+            Self { dir, workbook }
         }
 
         fn progress(&self) -> StudentProgress<'_> {
-            StudentProgress::of(&self.workbook, &self.env)
+            StudentProgress::of(&self.workbook)
         }
 
         fn puzzle(&self, number: u32) -> &Puzzle {
@@ -289,12 +293,29 @@ mod tests {
 
     #[test]
     fn without_a_place_to_keep_them_nothing_is_remembered_and_nothing_fails() {
-        let mut bench = Bench::new();
-        bench.env = Env::default();
+        let bench = Bench::new();
+        write(bench.dir.path(), FOLDER, "in the way");
         bench.grade(1, Outcome::Solved);
         bench.progress().set_hint_level(bench.puzzle(1), 2);
         assert_eq!(bench.state(1), State::NotTried);
         assert_eq!(bench.progress().hint_level(bench.puzzle(1)), 0);
+    }
+
+    #[test]
+    fn the_progress_moves_with_the_workbook_and_git_does_not_see_it() {
+        let bench = Bench::new();
+        bench.grade(1, FAILS);
+        assert_eq!(
+            std::fs::read_to_string(bench.dir.path().join(".grader/.gitignore")).unwrap(),
+            "*\n"
+        );
+        let elsewhere = tempfile::tempdir().unwrap();
+        let moved = elsewhere.path().join("workbook");
+        std::fs::rename(bench.dir.path(), &moved).unwrap();
+        let workbook = Workbook::open(&moved).unwrap();
+        let progress = StudentProgress::of(&workbook);
+        assert_eq!(progress.state(workbook.puzzle(1).unwrap()), State::Graded(FAILS));
+        assert_eq!(progress.last().map(|puzzle| puzzle.number), Some(1));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The command line: commands, arguments and options.
 
+use super::candidates;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::engine::ArgValueCandidates;
 use diagnostic::Failure;
 use hardware::MULTIPROCESSORS;
 use puzzle::spec::{Spec, Test};
@@ -89,7 +91,7 @@ pub struct InputArgs {
     #[expect(missing_docs, reason = "its help says what it is")]
     pub file: Option<PathBuf>,
 
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(candidates::tests))]
     #[expect(missing_docs, reason = "its help says what it is")]
     pub test: Option<String>,
 
@@ -127,7 +129,7 @@ impl InputArgs {
 #[command(mut_arg("test", |arg| arg.help("Run this test only")))]
 pub struct PuzzleArgs {
     /// The puzzle's number, such as 10
-    #[arg(value_parser = number)]
+    #[arg(value_parser = number, add = ArgValueCandidates::new(candidates::puzzles))]
     pub number: u32,
 
     /// The file, the test and the seed.
@@ -186,7 +188,7 @@ pub struct PtxCheckArgs {
 #[derive(Args, Debug)]
 pub struct CheckArgs {
     /// The numbers of the puzzles [default: all]
-    #[arg(value_parser = number)]
+    #[arg(value_parser = number, add = ArgValueCandidates::new(candidates::puzzles))]
     pub numbers: Vec<u32>,
 
     /// The backend that runs stubs and solutions, in addition to the virtual machine
@@ -206,7 +208,7 @@ pub struct CheckArgs {
 #[derive(Args, Debug)]
 pub struct WatchArgs {
     /// The puzzle's number [default: the last one that you graded, or the next one if that is solved]
-    #[arg(value_parser = number)]
+    #[arg(value_parser = number, add = ArgValueCandidates::new(candidates::puzzles))]
     pub number: Option<u32>,
 
     /// The backend that runs the kernel
@@ -218,7 +220,7 @@ pub struct WatchArgs {
 #[derive(Args, Debug)]
 pub struct HintArgs {
     /// The puzzle's number
-    #[arg(value_parser = number)]
+    #[arg(value_parser = number, add = ArgValueCandidates::new(candidates::puzzles))]
     pub number: u32,
 
     /// How strong the hint is, from 1 to 3 [default: one more than last time]
@@ -230,7 +232,7 @@ pub struct HintArgs {
 #[derive(Args, Debug)]
 pub struct NumberArgs {
     /// The puzzle's number
-    #[arg(value_parser = number)]
+    #[arg(value_parser = number, add = ArgValueCandidates::new(candidates::puzzles))]
     pub number: u32,
 }
 
@@ -311,7 +313,7 @@ pub struct ManArgs {
 #[command(mut_arg("test", |arg| arg.help("The test to run [default: the first one that fails, else the smallest one]")))]
 pub struct ExplainArgs {
     /// The puzzle's number, such as 10
-    #[arg(value_parser = number)]
+    #[arg(value_parser = number, add = ArgValueCandidates::new(candidates::puzzles))]
     pub number: u32,
 
     // No doc comment: rustdoc would take the brackets for links.
@@ -339,7 +341,7 @@ pub struct ExplainArgs {
 #[command(mut_arg("test", |arg| arg.help("The test to run [default: the one with most data]")))]
 pub struct ProfileArgs {
     /// The puzzle's number, such as 10
-    #[arg(value_parser = number)]
+    #[arg(value_parser = number, add = ArgValueCandidates::new(candidates::puzzles))]
     pub number: u32,
 
     /// The file, the test and the seed.

@@ -39,9 +39,8 @@ fn page(cache: &Path, kept: &[StoredItem]) -> String {
     let sum = line(total(kept), "in all");
     format!(
         "In {} the grader keeps\n\n{lines}{sum}\n\
-         `grader clean --yes` removes all of it. Your kernels are in the workbook and stay there;\n\
-         your verdicts return when you grade them again. To remove the grader itself, run\n\
-         `cargo uninstall grader`.\n",
+         `grader clean --yes` removes all of it. Your kernels and your progress are in the workbook and\n\
+         stay there. To remove the grader itself, run `cargo uninstall grader`.\n",
         cache.display(),
     )
 }

@@ -3,6 +3,7 @@
 use super::args::InputArgs;
 use super::console;
 use super::grading;
+use crate::original_stub;
 use device::vm::VmBackend;
 use diagnostic::Failure;
 use judge::grade::{self, Program};
@@ -44,6 +45,7 @@ impl Examination {
         let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
         grade::needs_kernels(&spec, command)?;
         let tests = input.tests(&spec)?;
+        original_stub::check_present(&workbook, puzzle, input.source(puzzle))?;
         let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
         let cases = grade::cases(&spec, &tests, input.seed.unwrap_or_else(grading::fresh_seed))?;
         let program = grade::compile(&toolchain, &workbook, &spec, input.source(puzzle), None)?;

@@ -2,6 +2,7 @@
 
 use super::args::BackendChoice;
 use crate::npy;
+use crate::original_stub;
 use crate::student_progress::{Outcome, StudentProgress};
 use device::backend::Run;
 use device::gpu::{self, RemoteGpu};
@@ -65,6 +66,7 @@ pub(super) fn grade(
     reporter: &mut dyn Reporter,
 ) -> Result<Summary, Failure> {
     let Job { workbook, puzzle, spec, .. } = *job;
+    original_stub::check_present(workbook, puzzle, job.source)?;
     // Draws the data while the compiler runs.
     let (program, cases) = std::thread::scope(|scope| {
         let _spinner =

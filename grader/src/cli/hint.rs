@@ -9,7 +9,6 @@ use diagnostic::Failure;
 use puzzle::workbook::{Puzzle, Workbook};
 use report::style::{Style, Tone};
 use std::path::Path;
-use toolchain::env::Env;
 
 /// The largest width of lines, also the width if the output is not a terminal.
 const WIDTH: usize = 96;
@@ -17,7 +16,7 @@ const WIDTH: usize = 96;
 pub(super) fn run(args: &HintArgs, workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
-    let progress = StudentProgress::of(&workbook, &Env::current());
+    let progress = StudentProgress::of(&workbook);
     console::print(&page(&workbook, puzzle, &progress, args.level, console::style())?);
     Ok(())
 }

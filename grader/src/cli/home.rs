@@ -3,7 +3,7 @@
 use super::console;
 use super::next;
 use crate::contents;
-use crate::student_progress::StudentProgress;
+use crate::student_progress::{self, StudentProgress};
 use diagnostic::Failure;
 use puzzle::workbook::Workbook;
 use report::style::{Style, Tone};
@@ -18,7 +18,7 @@ pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
 }
 
 fn page(workbook: &Workbook, env: &Env, style: Style) -> String {
-    let progress = StudentProgress::of(workbook, env);
+    let progress = StudentProgress::of(workbook);
     let puzzles = workbook.puzzles();
     let solved = puzzles.iter().filter(|puzzle| progress.state(puzzle).is_solved()).count();
     let title = style.paint(Tone::Strong, "Gradient Puzzles");
@@ -42,14 +42,18 @@ fn page(workbook: &Workbook, env: &Env, style: Style) -> String {
 fn welcome(env: &Env) -> String {
     let folder = env.cache_folder().map_or_else(
         || "nowhere, because HOME is not set".to_owned(),
-        |folder| format!("in {}", folder.display()),
+        |folder| folder.display().to_string(),
     );
+    let progress = student_progress::FOLDER;
     format!(
         "
 Each puzzle is a CUDA kernel to write: a file with TODOs, a chapter that derives the maths, and tests.
-You need no GPU. The grader keeps its data {folder}:
-NVIDIA's CUDA compiler (271 MB, only if you have none), compiled kernels, and your verdicts.
-`grader clean` shows what is there and removes it; `grader doctor` checks that nothing is missing.
+You need no GPU. The grader keeps two things on your machine:
+
+  NVIDIA's CUDA compiler (271 MB, only if you have none) and compiled kernels: {folder}
+  your progress: {progress} in this workbook
+
+`grader clean` shows the first and removes it; `grader doctor` checks that nothing is missing.
 "
     )
 }

@@ -6,11 +6,10 @@ use crate::student_progress::{Outcome, State, StudentProgress};
 use diagnostic::Failure;
 use report::style::{Style, Tone};
 use std::path::Path;
-use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = console::workbook(workbook)?;
-    let progress = StudentProgress::of(&workbook, &Env::current());
+    let progress = StudentProgress::of(&workbook);
     console::print(&page(&progress, &contents::entries(&workbook), console::style()));
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Connects the command line to the library, with one file for each command.
 
 pub mod args;
+mod candidates;
 mod check;
 mod clean;
 mod completions;
@@ -50,6 +51,9 @@ pub fn run() -> ExitCode {
         // Runs a whole program.
         if std::env::args_os().nth(1).is_some_and(|word| word == program::CHILD_COMMAND) {
             return program::child_main();
+        }
+        if completions::answer() {
+            return ExitCode::SUCCESS;
         }
         dispatch(&Cli::parse())
     });

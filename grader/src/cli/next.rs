@@ -7,11 +7,10 @@ use diagnostic::Failure;
 use puzzle::workbook::{Puzzle, Workbook};
 use report::style::{Style, Tone};
 use std::path::Path;
-use toolchain::env::Env;
 
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = console::workbook(workbook)?;
-    let progress = StudentProgress::of(&workbook, &Env::current());
+    let progress = StudentProgress::of(&workbook);
     console::print(&match progress.next() {
         Some(puzzle) => page(&workbook, &progress, puzzle, console::style()),
         None => all_solved(&workbook),

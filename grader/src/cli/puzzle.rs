@@ -48,8 +48,7 @@ fn grade(
     let puzzle = workbook.puzzle(args.number)?;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
     let tests = args.input.tests(&spec)?;
-    let env = Env::current();
-    let toolchain = Toolchain::locate(&env, nvcc)?;
+    let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
     let gpu = grading::choose(args.backend)?;
     let job = Job {
         workbook: &workbook,
@@ -61,7 +60,7 @@ fn grade(
         dump: args.dump.as_deref(),
         command: &command(args),
     };
-    let progress = StudentProgress::of(&workbook, &env);
+    let progress = StudentProgress::of(&workbook);
     grading::grade_and_record(&job, &toolchain, gpu, reporter, &progress)
 }
 

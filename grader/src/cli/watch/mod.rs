@@ -45,7 +45,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let workbook = console::workbook(workbook)?;
     let env = Env::current();
-    let progress = StudentProgress::of(&workbook, &env);
+    let progress = StudentProgress::of(&workbook);
     let puzzle = match args.number {
         Some(number) => workbook.puzzle(number)?,
         None => progress.current().unwrap_or(&workbook.puzzles()[0]),

@@ -58,9 +58,12 @@ fn the_first_run_explains_itself() {
     Gradient Puzzles: 0 of 2 solved
 
     Each puzzle is a CUDA kernel to write: a file with TODOs, a chapter that derives the maths, and tests.
-    You need no GPU. The grader keeps its data in [workbook]/cache:
-    NVIDIA's CUDA compiler (271 MB, only if you have none), compiled kernels, and your verdicts.
-    `grader clean` shows what is there and removes it; `grader doctor` checks that nothing is missing.
+    You need no GPU. The grader keeps two things on your machine:
+
+      NVIDIA's CUDA compiler (271 MB, only if you have none) and compiled kernels: [workbook]/cache
+      your progress: .grader in this workbook
+
+    `grader clean` shows the first and removes it; `grader doctor` checks that nothing is missing.
 
     Puzzle 2: Doubling
 
@@ -72,7 +75,9 @@ fn the_first_run_explains_itself() {
     After it: puzzle 5, Doubling again.
     `grader list` shows all puzzles, `grader --help` all commands.
     ");
-    assert!(!bench.path("cache").exists(), "looking leaves nothing behind");
+    for folder in ["cache", ".grader"] {
+        assert!(!bench.path(folder).exists(), "looking leaves nothing behind");
+    }
 }
 
 #[test]
@@ -204,6 +209,31 @@ fn reset_keeps_the_student_s_version() {
 }
 
 #[test]
+fn a_stub_that_is_missing_or_empty_can_be_restored() {
+    let bench = Bench::new();
+    let stub = "puzzles/02_double.cu";
+    let said = |args: &[&str]| {
+        let out = bench.run(args);
+        assert_eq!(out.code, 1, "{args:?}: {}{}", out.stdout, out.stderr);
+        out.stdout + &out.stderr
+    };
+    bench.write(stub, " \n\n");
+    assert_snapshot!(said(&["puzzle", "2", "--backend", "vm"]), @"
+    error: puzzles/02_double.cu is empty
+     |
+     = help: `grader reset 2` restores the original stub
+    ");
+    for args in [["explain", "2"], ["profile", "2"]] {
+        assert!(said(&args).contains("`grader reset 2` restores the original stub"));
+    }
+    std::fs::remove_file(bench.path(stub)).unwrap();
+    let missing = said(&["puzzle", "2", "--backend", "vm"]);
+    assert!(missing.starts_with("error: puzzles/02_double.cu does not exist\n"), "{missing}");
+    let other = bench.run(&["puzzle", "2", "--backend", "vm", "--file", "other.cu"]);
+    assert!(other.code == 2 && other.stderr.contains("cannot read other.cu"), "{}", other.stderr);
+}
+
+#[test]
 fn reset_without_git_touches_nothing_and_says_why() {
     let bench = Bench::new();
     bench.write("puzzles/02_double.cu", "mine\n");
@@ -256,12 +286,38 @@ fn clean_shows_and_removes_what_is_kept() {
     bench.write("cache/thesis.txt", "mine");
     let page = bench.page(&["clean"]);
     assert!(page.contains("compiled: compiled kernels"), "{page}");
-    assert!(page.contains("verdicts: your verdicts") && !page.contains("thesis"), "{page}");
+    assert!(
+        page.contains("your progress are in the workbook") && !page.contains("thesis"),
+        "{page}"
+    );
     assert!(page.contains("`grader clean --yes` removes all of it"), "{page}");
     assert!(bench.page(&["clean", "--yes"]).starts_with("Removed "));
-    assert_eq!(bench.state(), "not tried");
+    assert_eq!(bench.state(), "fails (0 of 2 tests passed)", "progress is not part of the cache");
     assert_eq!(bench.read("cache/thesis.txt"), "mine");
     assert!(bench.read("puzzles/02_double.cu") == STUB);
+}
+
+#[test]
+fn completions_know_the_puzzles_and_their_tests() {
+    let bench = Bench::new();
+    let offers = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut command = bench.command(&[&["--", "grader"], &words[..]].concat());
+        command.env("GRADER_COMPLETE", "bash").env("_CLAP_IFS", "\n");
+        let out = super::output(command.env("_CLAP_COMPLETE_INDEX", words.len().to_string()));
+        assert_eq!((out.code, out.stderr.as_str()), (0, ""), "{line}");
+        out.stdout.replace('\n', " ")
+    };
+    let numbers = offers("watch ");
+    assert!(numbers.starts_with("2 5 --backend"), "{numbers}");
+    assert_eq!(offers("open 5"), "5");
+    assert_eq!(offers("puzzle 2 --test "), "small large");
+    assert_eq!(offers("explain 2 --test l"), "large");
+    assert_eq!(offers("puzzle 9 --test "), "", "there is no puzzle 9");
+    let elsewhere = offers("puzzle --workbook /nowhere ");
+    assert!(elsewhere.starts_with("--solution"), "there is no workbook: {elsewhere}");
+    let commands = offers("e");
+    assert!(commands.contains("editor-setup") && !commands.contains("gpu-child"), "{commands}");
 }
 
 #[test]
@@ -269,7 +325,9 @@ fn completions_and_manual_pages() {
     let bench = Bench::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = bench.page(&["completions", shell]);
-        assert!(script.contains("editor-setup") && !script.contains("gpu-child"), "{shell}");
+        let asks =
+            [format!("GRADER_COMPLETE=\"{shell}\""), format!("GRADER_COMPLETE={shell} grader")];
+        assert!(asks.iter().any(|ask| script.contains(ask)), "{script}");
     }
     assert_eq!(bench.run(&["completions", "dos"]).code, 2);
     let page = bench.page(&["man"]);

@@ -124,7 +124,8 @@ fn a_stub_that_is_gone_for_a_moment_is_waited_for() {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let mut watching = Watching(child);
     let mut seen = Seen::of(watching.0.stdout.take().unwrap());
-    seen.until("cannot read puzzles/02_double.cu");
+    seen.until("puzzles/02_double.cu does not exist");
+    seen.until("`grader reset 2` restores the original stub");
     bench.write("puzzles/02_double.cu", RIGHT);
     seen.until("2 of 2 tests passed");
 }
