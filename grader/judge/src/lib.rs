@@ -6,10 +6,11 @@
 //! ```
 //!
 //! [`grade`] is the way of a verdict from a spec and a kernel file; [`batch_compile`] compiles many variants of one file at
-//! once for it; [`explain`] follows a single element. A verdict ([`verdict`]) is data: this crate has no words for it and
+//! once for it; [`drawn`] judges the cases that a run draws; [`explain`] follows a single element. A verdict ([`verdict`]) is data: this crate has no words for it and
 //! prints nothing.
 
 pub mod batch_compile;
+pub mod drawn;
 pub mod expansion;
 pub mod explain;
 pub mod grade;

@@ -5,6 +5,7 @@ use device::finding::{Finding, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use indexmath::{Dims, ElementRef, Term};
 use puzzle::case::PictureStyle;
+use puzzle::draw::Flavour;
 use puzzle::tensor::Tensor;
 use std::time::Duration;
 
@@ -33,6 +34,10 @@ pub struct TestVerdict {
     pub diffs: Vec<TensorDiff>,
     /// How far off each output is, if the spec asks for it; where all elements were written.
     pub largest: Vec<Largest>,
+    /// How many cases it is about: 1, or all that were drawn, if they pass.
+    pub cases: usize,
+    /// The data of the smallest drawn case that fails, if it is about that one.
+    pub smallest: Option<Flavour>,
 }
 
 /// The element of an output that is farthest from what is right.
@@ -60,6 +65,25 @@ pub struct Picture {
 }
 
 impl TestVerdict {
+    /// The verdict on no case at all.
+    pub(crate) fn of_nothing(test: &str, seed: u64) -> Self {
+        Self {
+            test: test.to_owned(),
+            about: None,
+            dims: Dims::new(),
+            used_dims: Vec::new(),
+            seed,
+            time: Duration::ZERO,
+            printed: String::new(),
+            notes: Vec::new(),
+            findings: Vec::new(),
+            diffs: Vec::new(),
+            largest: Vec::new(),
+            cases: 0,
+            smallest: None,
+        }
+    }
+
     /// No finding, no difference.
     pub fn passed(&self) -> bool {
         self.findings.is_empty() && self.diffs.is_empty()

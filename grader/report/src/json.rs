@@ -4,7 +4,7 @@
 //! `schema_version`.
 
 use super::reporter::{Reporter, RunInfo, Summary};
-use super::{cause, findings};
+use super::{cause, drawn, findings};
 use device::finding::{Finding, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Factor;
@@ -175,6 +175,12 @@ fn test(verdict: &TestVerdict, file: &Path, source: &str) -> Value {
             })
         };
         test["largest_differences"] = verdict.largest.iter().map(one).collect();
+    }
+    if verdict.cases != 1 {
+        test["cases"] = json!(verdict.cases);
+    }
+    if verdict.smallest.is_some() {
+        test["about"] = json!(drawn::smallest(verdict));
     }
     if !verdict.notes.is_empty() {
         test["notes"] = json!(verdict.notes);

@@ -7,6 +7,7 @@
 
 mod cause;
 mod diff;
+mod drawn;
 mod expansion;
 pub mod explain;
 mod findings;

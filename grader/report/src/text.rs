@@ -3,7 +3,7 @@
 use super::number::time;
 use super::reporter::{Reporter, RunInfo, Summary};
 use super::style::{Style, Tone};
-use super::{cause, diff, findings, heatmap, terms};
+use super::{cause, diff, drawn, findings, heatmap, terms};
 use diagnostic::Failure;
 use judge::verdict::{Largest, TestVerdict};
 use std::io::{self, Write};
@@ -117,7 +117,10 @@ impl<W: Write> Reporter for TextReporter<W> {
         let mark = self.style.paint(tone, mark);
         let width = self.name_width();
         let took = time(verdict.time);
-        let why = reason(verdict).map(|why| format!("   {why}")).unwrap_or_default();
+        let why = reason(verdict)
+            .or_else(|| drawn::passed(verdict))
+            .map(|why| format!("   {why}"))
+            .unwrap_or_default();
         self.test_line(format!("  {mark} {:<width$} {took:>8}{why}", verdict.test))?;
         for line in largest(verdict) {
             self.test_line(self.style.paint(Tone::Faint, &line))?;
@@ -208,10 +211,10 @@ pub(super) fn full(
     let mut lines = vec![String::new()];
     lines.push(style.paint(Tone::Strong, &format!("{rule} {} {rule}", verdict.test)));
     lines.extend(verdict.about.clone());
-    let sizes: Vec<String> =
-        verdict.used_dims.iter().map(|name| format!("{name}={}", verdict.dims[name])).collect();
-    if !sizes.is_empty() {
-        lines.push(style.paint(Tone::Faint, &sizes.join(" ")));
+    if let Some(smallest) = drawn::smallest(verdict) {
+        lines.extend(wrap(&smallest, width));
+    } else if !verdict.used_dims.is_empty() {
+        lines.push(style.paint(Tone::Faint, &drawn::sizes(verdict, " ")));
     }
     lines.extend(printed_lines(&verdict.printed, &run.source, style));
     lines.extend(finding_lines(run, verdict, style));

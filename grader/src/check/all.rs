@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Loaded};
 use super::item::Item;
-use super::{chapter, kernels, repeat, signatures, sizes};
+use super::{chapter, drawn, kernels, repeat, signatures, sizes};
 use diagnostic::Failure;
 use puzzle::workbook::Workbook;
 
@@ -19,6 +19,7 @@ pub fn all(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Item>, Failure>
         signatures::check(bench.workbook, loaded)?,
         kernels::stub(bench, loaded)?,
         repeat::stated(bench, loaded, kernels::solution(bench, loaded)?)?,
+        drawn::check(bench, loaded)?,
         kernels::wrong(bench, loaded)?,
         chapter::check(bench.workbook, loaded.puzzle),
     ])

@@ -1,24 +1,26 @@
 //! Checks the kernels of a puzzle: the stub fails, the solution passes, each wrong kernel is caught.
 
-use super::bench::{Bench, Loaded};
+use super::bench::{Bench, Loaded, SEED};
 use super::item::Item;
 use crate::wrong::WrongKernel;
 use device::gpu;
 use diagnostic::{Failure, FailureKind};
 use judge::batch_compile::{self, Variant};
+use judge::drawn;
 use judge::grade::{self, Machine, Program};
 use judge::verdict::TestVerdict;
+use puzzle::spec::DRAWN;
 use rayon::prelude::*;
 use std::path::Path;
 
 /// The names of the machines that run programs, and whether each is the GPU.
-fn machines(bench: &Bench<'_>) -> &'static [(&'static str, bool)] {
+pub(super) fn machines(bench: &Bench<'_>) -> &'static [(&'static str, bool)] {
     const ALL: [(&str, bool); 2] = [("the virtual machine", false), ("the GPU", true)];
     if bench.on_gpu { &ALL } else { &ALL[..1] }
 }
 
 /// A failure that the kernel causes is a problem of the puzzle; any other failure ends the check.
-fn problem<T>(result: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
+pub(super) fn problem<T>(result: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(failure) if failure.kind == FailureKind::Environment => Err(failure),
@@ -113,6 +115,10 @@ fn until_caught(
     let (named, others): (Vec<_>, Vec<_>) =
         loaded.cases.iter().partition(|case| case.test == kernel.caught_by);
     let mut verdicts = Vec::new();
+    if kernel.caught_by == DRAWN {
+        verdicts.push(drawn::first(machine.backend(), &loaded.spec, SEED)?);
+        return Ok(verdicts);
+    }
     for case in named.into_iter().chain(others) {
         verdicts.push(grade::run_and_judge(machine.backend(), case)?.1);
         if kernel.is_caught(&verdicts) {

@@ -3,6 +3,7 @@
 mod all;
 mod bench;
 mod chapter;
+mod drawn;
 mod item;
 mod kernels;
 mod mutation;

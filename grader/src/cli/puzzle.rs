@@ -5,7 +5,9 @@ use super::console;
 use super::grading::{self, Job};
 use crate::student_progress::StudentProgress;
 use diagnostic::{Failure, FailureKind};
+use puzzle::draw;
 use puzzle::oracle;
+use puzzle::spec::DRAWN;
 use report::style::Style;
 use report::{Reporter, Summary, TextReporter};
 use std::io;
@@ -47,7 +49,8 @@ fn grade(
     let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
-    let tests = args.input.tests(&spec)?;
+    let only_drawn = args.input.test.as_deref() == Some(DRAWN) && draw::drawn(&spec).is_some();
+    let tests = if only_drawn { Vec::new() } else { args.input.tests(&spec)? };
     let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
     let gpu = grading::choose(args.backend)?;
     let job = Job {
@@ -55,6 +58,7 @@ fn grade(
         puzzle,
         spec: &spec,
         tests: &tests,
+        drawn: only_drawn || args.input.test.is_none(),
         source: args.input.source(puzzle),
         seed: args.input.seed.unwrap_or_else(grading::fresh_seed),
         dump: args.dump.as_deref(),

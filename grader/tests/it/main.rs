@@ -3,6 +3,7 @@
 mod book;
 mod cli;
 mod docs;
+mod drawn;
 mod gates;
 mod half;
 mod host;

@@ -36,6 +36,8 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         notes: run.notes.clone(),
         findings,
         diffs,
+        cases: 1,
+        smallest: None,
         largest: if case.options.differences { largest(&case.tensors, run) } else { Vec::new() },
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn read_data(
 }
 
 /// Whether the table describes one kind of data for all tensors, as in `data = { kind = "normal", scale = 2.0 }`.
-fn is_kind(table: &Table, tensors: &Tensors) -> bool {
+pub(super) fn is_kind(table: &Table, tensors: &Tensors) -> bool {
     !tensors.types.contains_key("kind") && table.keys().any(|key| key.get_ref() == "kind")
 }
 

@@ -9,6 +9,7 @@ mod check;
 mod code;
 mod cover;
 mod data;
+mod draw;
 mod expect;
 mod fault;
 mod gate;
@@ -36,6 +37,8 @@ mod require_errors;
 pub use arg::{Arg, Purpose};
 pub use check::{Check, Tolerance};
 pub use data::Data;
+pub(crate) use draw::kernel_sets;
+pub use draw::{DRAWN, Draw, DrawnSizes, SizeRange};
 pub use expect::Expect;
 pub(crate) use fault::{Checked, Fault};
 pub use gate::Gate;
@@ -82,6 +85,8 @@ pub struct Spec {
     pub pictures: Vec<Picture>,
     /// The tests in the order of the file; their names are unique.
     pub tests: Vec<Test>,
+    /// What each run draws beside them; `None` if the spec does not say.
+    pub draw: Option<Draw>,
     /// Weaknesses of the tests, such as `H = W`, each with the reason why it does not matter.
     pub untested: BTreeMap<String, String>,
 }
@@ -166,6 +171,13 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let gates = all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, &launches)))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
     let tests = all(tests)?;
+    let options = raw.options();
+    let draw = raw.draw.map(|raw| Draw::read(text, raw, &sizes, (&tensors, &launches))).transpose();
+    let draw = draw.map_err(|fault| vec![fault])?;
+    if let Some(Draw::Sizes(drawn)) = &draw {
+        let checked = drawn.check((text, &sizes), (&tensors, &launches), &tests);
+        checked.map_err(|fault| vec![fault])?;
+    }
     all([
         check_names(&tests),
         cover::launches(&launches, &tests),
@@ -175,7 +187,6 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         require::check(&raw.require, &requirements, &tests),
         picture::check(&raw.picture, &pictures, &tests),
     ])?;
-    let options = raw.options();
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());
     let (needs, untested) = (raw.needs, raw.untested);
@@ -192,6 +203,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         requirements,
         pictures,
         tests,
+        draw,
         untested,
     })
 }
@@ -231,6 +243,10 @@ fn all<T>(results: impl IntoIterator<Item = Checked<T>>) -> Result<Vec<T>, Vec<F
 
 fn check_names(tests: &[Test]) -> Checked<()> {
     for (i, next) in tests.iter().enumerate() {
+        if next.name == DRAWN {
+            let title = format!("`{DRAWN}` is the name of the drawn cases");
+            return Err(Fault::at(next.place.clone(), title).help("give this test another name"));
+        }
         if let Some(first) = tests[..i].iter().find(|t| t.name == next.name) {
             return Err(Fault::at(
                 next.place.clone(),

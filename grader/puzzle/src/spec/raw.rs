@@ -35,6 +35,7 @@ pub struct RawSpec {
     pub require: Vec<RawRequire>,
     #[serde(default)]
     pub picture: Vec<RawPicture>,
+    pub draw: Option<Spanned<RawDraw>>,
     pub test: Vec<RawTest>,
 }
 
@@ -124,6 +125,25 @@ pub struct RawPicture {
     pub tests: Option<Vec<Spanned<String>>>,
 }
 
+/// The table `[draw]`: ranges of sizes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawDraw {
+    /// Why nothing is drawn, in the place of everything else.
+    pub fixed: Option<Spanned<String>>,
+    /// The smallest and the largest value of each free size.
+    pub dims: Option<Spanned<BySize<[i64; 2]>>>,
+    /// The largest value of a size in the case in which it is long.
+    pub longest: Option<Spanned<BySize<i64>>>,
+    /// What must hold between sizes.
+    #[serde(default)]
+    pub r#where: Vec<Spanned<String>>,
+    pub data: Option<Spanned<Value>>,
+    /// Data of the cases that launch a kernel.
+    #[serde(default)]
+    pub data_with: BTreeMap<Spanned<String>, Spanned<Table>>,
+}
+
 /// A table `[[test]]`: sizes, kernels and data.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -139,6 +159,9 @@ pub struct RawTest {
     pub check: Option<Spanned<RawCheck>>,
     pub tolerance: Option<Spanned<RawTolerance>>,
 }
+
+/// Values of sizes, by name.
+pub type BySize<T> = BTreeMap<Spanned<String>, Spanned<T>>;
 
 /// The value of `check`, such as `{ kind = "numerical-gradient", epsilon = 0.5, rtol = 1e-2 }`.
 #[derive(Debug, Deserialize)]
@@ -162,7 +185,7 @@ pub struct RawTolerance {
 pub type Table = BTreeMap<Spanned<String>, Spanned<Value>>;
 
 /// The value of a key that takes several forms.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Bool(bool),
     Int(i64),

@@ -53,6 +53,9 @@ pub struct Test {
     pub check: Check,
     /// A tolerance that replaces the derived bound.
     pub tolerance: Option<Tolerance>,
+    /// True for a drawn case, in which infinities that the formula only copies need no `expect`: the maximum of a window
+    /// in the padding, say.
+    pub(crate) is_drawn: bool,
     pub(crate) place: Range<usize>,
     /// Where the file gives the sizes.
     pub(super) dims_place: Range<usize>,
@@ -156,6 +159,7 @@ impl Test {
             inputs,
             check: Check::Formula,
             tolerance: raw.tolerance.as_ref().map(read_tolerance).transpose()?,
+            is_drawn: false,
             dims,
             used_dims,
             formula,

@@ -4,7 +4,7 @@
 pub mod document;
 
 use super::style::Style;
-use super::{Reporter, RunInfo, Summary, text};
+use super::{Reporter, RunInfo, Summary, drawn, text};
 use diagnostic::{Failure, FailureKind};
 use document::{Case, Outcome, Reason, Suite};
 use judge::verdict::TestVerdict;
@@ -61,6 +61,7 @@ impl<W: Write> Reporter for JunitReporter<W> {
             _ => Outcome::Passed,
         };
         let notes = verdict.notes.iter().map(|note| format!("note: {note}\n"));
+        let notes = drawn::passed(verdict).map(|text| text + "\n").into_iter().chain(notes);
         let output = verdict.printed.clone() + &notes.collect::<String>();
         self.add(&verdict.test, outcome, Some(verdict.time), output);
         Ok(())

@@ -229,6 +229,7 @@ impl Session<'_> {
             puzzle: self.puzzle,
             spec: &spec,
             tests: &tests,
+            drawn: true,
             source: &self.puzzle.stub,
             seed: grading::fresh_seed(),
             dump: None,

@@ -1,0 +1,183 @@
+//! Judges the cases that a run draws, and reduces one that fails to the smallest that still does (as property tests do: Claessen
+//! and Hughes, `QuickCheck`, ICFP 2000).
+
+use crate::grade::{self, Machine, Program};
+use crate::verdict::TestVerdict;
+use device::backend::Backend;
+use device::vm::VmBackend;
+use diagnostic::Failure;
+use puzzle::case::Case;
+use puzzle::draw::{self, Plan};
+use puzzle::spec::{DRAWN, Spec};
+use std::time::Duration;
+
+/// How many cases are run at most to make one smaller.
+const TRIES: usize = 150;
+
+/// The same, if each takes until the limit of a loop without end.
+const TRIES_ENDLESS: usize = 6;
+
+/// What came of the drawn cases on one backend.
+enum Outcome {
+    /// So many cases pass, in that time.
+    Pass(usize, Duration),
+    /// One fails.
+    Fail(Box<Failing>),
+}
+
+/// A case that fails.
+struct Failing {
+    plan: Plan,
+    case: Case,
+    verdict: TestVerdict,
+}
+
+/// Judges the cases of `seed`: one verdict for all of them, that of the smallest case that fails if one does. `None` if the
+/// spec draws none.
+///
+/// # Errors
+/// The machine cannot run a case.
+pub fn judge(
+    machine: &Machine,
+    program: &Program,
+    spec: &Spec,
+    seed: u64,
+) -> Result<Option<TestVerdict>, Failure> {
+    if draw::drawn(spec).is_none() {
+        return Ok(None);
+    }
+    // Where kernels run on a GPU, the virtual machine goes first: it tells more of a mistake.
+    let vm = match machine {
+        Machine::Gpu(_) => VmBackend::new(&program.compiled.ptx, program.kernels.clone()).ok(),
+        Machine::Vm(_) | Machine::Host(_) => None,
+    };
+    let backends = vm.iter().map(|vm| vm as &dyn Backend).chain([machine.backend()]);
+    let (mut cases, mut time) = (0, Duration::ZERO);
+    let mut smallest = None;
+    for backend in backends {
+        match first_failure(backend, spec, seed)? {
+            Outcome::Pass(passed, took) => (cases, time) = (passed, time + took),
+            Outcome::Fail(failing) => {
+                smallest = Some(shrink(backend, spec, seed, *failing)?);
+                break;
+            }
+        }
+    }
+    let Some(smallest) = smallest else { return Ok(Some(passed(cases, time, seed))) };
+    let (_, mut verdict) = grade::judge_case(machine, program, &smallest.case)?;
+    if verdict.passed() {
+        // What fails by chance may pass the second time.
+        verdict = smallest.verdict;
+    }
+    verdict.smallest = Some(smallest.plan.flavour);
+    Ok(Some(verdict))
+}
+
+/// Whether all drawn cases of `seed` pass on one backend: the verdict of the first that does not, as it was drawn.
+///
+/// # Errors
+/// The backend cannot run a case.
+pub fn first(backend: &dyn Backend, spec: &Spec, seed: u64) -> Result<TestVerdict, Failure> {
+    Ok(match first_failure(backend, spec, seed)? {
+        Outcome::Pass(cases, time) => passed(cases, time, seed),
+        Outcome::Fail(failing) => failing.verdict,
+    })
+}
+
+fn first_failure(backend: &dyn Backend, spec: &Spec, seed: u64) -> Result<Outcome, Failure> {
+    let (mut cases, mut time) = (0, Duration::ZERO);
+    for plan in draw::plans(spec, seed) {
+        let Some((case, flavour)) = draw::build(spec, &plan, seed) else { continue };
+        let (run, verdict) = grade::run_and_judge(backend, &case)?;
+        if !verdict.passed() {
+            let plan = Plan { flavour, ..plan };
+            return Ok(Outcome::Fail(Box::new(Failing { plan, case, verdict })));
+        }
+        cases += 1;
+        time += run.time;
+    }
+    Ok(Outcome::Pass(cases, time))
+}
+
+fn passed(cases: usize, time: Duration, seed: u64) -> TestVerdict {
+    TestVerdict { time, cases, ..TestVerdict::of_nothing(DRAWN, seed) }
+}
+
+/// The smallest case near `failing` that fails in the same way.
+fn shrink(
+    backend: &dyn Backend,
+    spec: &Spec,
+    seed: u64,
+    failing: Failing,
+) -> Result<Failing, Failure> {
+    let endless = failing.verdict.findings.iter().any(|finding| finding.problem.is_endless());
+    let left = if endless { TRIES_ENDLESS } else { TRIES };
+    let mut search = Search { backend, spec, seed, best: failing, left };
+    loop {
+        let before = search.best.plan.clone();
+        for flavour in search.best.plan.flavour.simpler() {
+            let simpler = Plan { flavour: *flavour, ..search.best.plan.clone() };
+            if search.fails(simpler)? {
+                break;
+            }
+        }
+        for range in draw::drawn(spec).into_iter().flat_map(|drawn| &drawn.ranges) {
+            search.lower(&range.name, range.min)?;
+        }
+        if search.best.plan == before || search.left == 0 {
+            return Ok(search.best);
+        }
+    }
+}
+
+struct Search<'a> {
+    backend: &'a dyn Backend,
+    spec: &'a Spec,
+    seed: u64,
+    best: Failing,
+    left: usize,
+}
+
+impl Search<'_> {
+    /// Finds a smaller value of a size by bisection.
+    fn lower(&mut self, size: &str, min: i64) -> Result<(), Failure> {
+        // `low` is too small, as far as it is known.
+        let mut low = min - 1;
+        let mut first = true;
+        while let Some(&high) = self.best.plan.free.get(size)
+            && high - low > 1
+        {
+            // The smallest value at once, then the middle.
+            let value = if first { min } else { low + (high - low) / 2 };
+            first = false;
+            let mut smaller = self.best.plan.clone();
+            smaller.free.insert(size.to_owned(), value);
+            if value >= high || !self.fails(smaller)? {
+                low = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the case of `plan` fails as the best one does; then it is the best.
+    fn fails(&mut self, plan: Plan) -> Result<bool, Failure> {
+        if self.left == 0 {
+            return Ok(false);
+        }
+        let Some(case) = draw::build_exactly(self.spec, &plan, self.seed) else { return Ok(false) };
+        self.left -= 1;
+        let (_, verdict) = grade::run_and_judge(self.backend, &case)?;
+        let same = kind(&verdict) == kind(&self.best.verdict);
+        if same {
+            self.best = Failing { plan, case, verdict };
+        }
+        Ok(same)
+    }
+}
+
+/// How a case fails: by which finding, or in which tensor, and whether it was written there. `None` if it passes.
+fn kind(verdict: &TestVerdict) -> Option<(&str, bool)> {
+    let finding = verdict.findings.first().map(|finding| (finding.problem.name(), true));
+    let diff = verdict.diffs.first();
+    finding.or(diff.map(|d| (d.tensor.name.as_str(), d.unwritten_count > 0)))
+}

@@ -1,0 +1,146 @@
+//! Cases that no test names: sizes and data drawn from the seed of a run, as `[draw]` of the spec says.
+//!
+//! A kernel that is right for the sizes of the tests alone fails in one of them. [`plans`] draws what is cheap to keep, and
+//! [`build`] makes a case of one; so a run that fails early computes no more than it runs.
+
+mod permitted;
+mod sizes;
+mod values;
+
+use crate::case::Case;
+use crate::oracle;
+use crate::rng::Stream;
+use crate::spec::{DRAWN, Data, DataKind, Draw, DrawnSizes, Spec, Test, kernel_sets};
+use crate::tensor::DType;
+use indexmath::Dims;
+use permitted::Permitted;
+use std::collections::BTreeMap;
+pub use values::Flavour;
+
+/// Small cases with exact integers.
+const EXACT: usize = 20;
+
+/// How often each flavour of data comes up in small cases, if the tests launch fewer sets of kernels than that.
+const ROUNDS: usize = 3;
+
+/// The most sets of kernels to which each flavour of data is given.
+const MOST_ROUNDS: usize = 4;
+
+/// Cases with a size that is a multiple of a block, one less or one more.
+const AT_BLOCKS: usize = 9;
+
+/// What a small case may cost, in multiplications and additions. It keeps a whole run within a tenth of a second.
+const SMALL_STEPS: u64 = 6_000;
+
+/// The sizes, kernels and data of a drawn case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Its number in the run, from which its random data follow.
+    pub number: usize,
+    /// The values of the free sizes.
+    pub free: Dims,
+    /// The kernels that it launches.
+    pub kernels: Vec<String>,
+    /// The data of the inputs that `[draw]` leaves open.
+    pub flavour: Flavour,
+}
+
+/// The sizes that `spec` draws; `None` if it says that the shapes are fixed, or nothing.
+pub fn drawn(spec: &Spec) -> Option<&DrawnSizes> {
+    match &spec.draw {
+        Some(Draw::Sizes(drawn)) => Some(drawn),
+        Some(Draw::Fixed(_)) | None => None,
+    }
+}
+
+/// The cases of the run with this seed, small ones first. The same seed gives the same plans.
+pub fn plans(spec: &Spec, seed: u64) -> Vec<Plan> {
+    let Some(drawn) = drawn(spec) else { return Vec::new() };
+    let sets = kernel_sets(&spec.tests, &spec.launches);
+    let mut stream = Stream::new(seed, DRAWN, "sizes");
+    let flavours = Flavour::order(&mut stream);
+    let mut drawer = sizes::Drawer { spec, drawn, kernels: &sets[0], stream };
+    let mut all: Vec<Option<Dims>> = Vec::new();
+    let mut how: Vec<(usize, Flavour)> = Vec::new();
+    for i in 0..EXACT {
+        // The longest chain has all kernels in most specs; every third case is one of the smaller sets.
+        how.push((if i % 3 == 2 { i / 3 % sets.len() } else { 0 }, Flavour::Integers));
+    }
+    for round in 0..sets.len().clamp(ROUNDS, MOST_ROUNDS) {
+        how.extend(flavours.iter().map(|flavour| (round % sets.len(), *flavour)));
+    }
+    for i in 0..how.len() {
+        all.push(drawer.small(i));
+    }
+    all.extend(drawer.at_blocks(AT_BLOCKS).into_iter().map(Some));
+    all.extend(drawer.long().into_iter().map(Some));
+    let of = |(number, free): (usize, Option<Dims>)| {
+        let (set, flavour) = how.get(number).copied().unwrap_or((0, Flavour::Integers));
+        Some(Plan { number, free: free?, kernels: sets[set].clone(), flavour })
+    };
+    all.into_iter().enumerate().filter_map(of).collect()
+}
+
+/// The case of a plan, and the flavour of its data. Where the formula does not allow the plan's data, because a correct
+/// kernel could give another result, the data are ordinary ones; `None` if those are not possible either, or the sizes are
+/// not.
+pub fn build(spec: &Spec, plan: &Plan, seed: u64) -> Option<(Case, Flavour)> {
+    let drawn = drawn(spec)?;
+    let test = test(spec, drawn, plan)?;
+    let mut flavours = vec![plan.flavour, Flavour::Normal, Flavour::Integers];
+    flavours.dedup();
+    let case =
+        |flavour| Some((with_data(spec, drawn, (test.clone(), plan), flavour, seed)?, flavour));
+    flavours.into_iter().find_map(case)
+}
+
+/// As [`build`], but with the plan's data or not at all.
+pub fn build_exactly(spec: &Spec, plan: &Plan, seed: u64) -> Option<Case> {
+    let drawn = drawn(spec)?;
+    with_data(spec, drawn, (test(spec, drawn, plan)?, plan), plan.flavour, seed)
+}
+
+fn test(spec: &Spec, drawn: &DrawnSizes, plan: &Plan) -> Option<Test> {
+    if !drawn.allows(spec, &plan.free) {
+        return None;
+    }
+    let (names, of) = ((spec.text.as_str(), &spec.sizes), (&spec.tensors, &spec.launches[..]));
+    drawn.test(names, of, &format!("{DRAWN}_{}", plan.number), &plan.kernels, &plan.free).ok()
+}
+
+fn with_data(
+    spec: &Spec,
+    drawn: &DrawnSizes,
+    (mut test, plan): (Test, &Plan),
+    flavour: Flavour,
+    seed: u64,
+) -> Option<Case> {
+    let given = drawn.given(&spec.tensors, &plan.kernels);
+    let open = |name: &str| given.as_ref().is_some_and(|given| !given.contains(name));
+    if flavour != Flavour::Integers {
+        let permitted = Permitted::of(spec, &test);
+        let mut data: BTreeMap<String, Data> = BTreeMap::new();
+        let inputs = test.inputs.iter().filter(|t| open(&t.name) && t.dtype != DType::I32);
+        for (i, tensor) in inputs.enumerate() {
+            let stream = Stream::new(seed, &test.name, &format!("{} {i}", tensor.name));
+            let allowed = permitted.for_input(spec, &tensor.name);
+            let made = match values::make(flavour, tensor, stream, &allowed) {
+                Some(values) => Data::Values(values),
+                None => Data::Kind(DataKind::Normal { scale: 1.0, shift: 0.0 }),
+            };
+            data.insert(tensor.name.clone(), made);
+        }
+        test.data.extend(data);
+    }
+    test.is_drawn = true;
+    let mut case = oracle::build_case(spec, &test, seed).ok()?;
+    // The tests with names repeat launches and count; here it would cost as much again.
+    case.bit_equal.clear();
+    case.gates.clear();
+    case.pictures.clear();
+    DRAWN.clone_into(&mut case.test);
+    Some(case)
+}
+
+#[cfg(test)]
+mod tests;

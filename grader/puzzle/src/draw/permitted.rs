@@ -1,0 +1,190 @@
+//! Which special values an input may take, decided from the formula: those for which every correct kernel gives the same
+//! result, whatever the order of its additions and the way in which it treats what lies outside a tensor.
+
+use crate::spec::{Data, Spec, Test, grad_of};
+
+/// What the formula allows in the tests of a spec with these outputs.
+pub(super) struct Permitted {
+    /// The statements that are computed: the target, and its text.
+    pub(super) statements: Vec<(String, String)>,
+}
+
+/// What an input may hold beside ordinary numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Allowed {
+    /// NaN: everything that depends on the element is NaN.
+    pub nan: bool,
+    /// Values near the ends of the type's range.
+    pub extreme: bool,
+    /// Subnormal numbers: not where they are added, since an atomic addition of floats may take them for 0 (PTX ISA, `atom`).
+    pub subnormal: bool,
+    /// The values that are not finite which tests of the spec give to this input, and so define what they lead to.
+    pub stated: Vec<f64>,
+}
+
+impl Permitted {
+    /// What is computed in `test`.
+    pub fn of(spec: &Spec, test: &Test) -> Self {
+        let formula = &spec.tensors.formula;
+        let given = test.given(&spec.tensors);
+        let outputs = test.outputs();
+        let required = spec.requirements.iter().filter(|r| r.counts_in(test));
+        let required = required.map(|r| r.tensor.as_str());
+        let wanted = outputs.iter().map(String::as_str).chain(given).chain(required);
+        let mut names: Vec<String> = Vec::new();
+        for step in wanted.flat_map(|name| formula.steps(name)) {
+            if !names.contains(&step) {
+                names.push(step);
+            }
+        }
+        let statement = |name: String| Some((name.clone(), right_side(&formula.text_of(&name)?)?));
+        Self { statements: names.into_iter().filter_map(statement).collect() }
+    }
+
+    /// What `input` may hold.
+    pub fn for_input(&self, spec: &Spec, input: &str) -> Allowed {
+        let reached: Vec<&(String, String)> = self
+            .statements
+            .iter()
+            .filter(|(name, _)| spec.tensors.formula.sources(name).contains(input))
+            .collect();
+        // Outside a padded tensor a kernel may skip the product, or multiply by 0; with NaN only the first gives a number.
+        let padded = reached.iter().any(|(_, text)| {
+            outside_brackets(text).contains(['*', '/']) && padded(text).any(|name| name != input)
+        });
+        // A derivative is linear in the cotangent: it is only multiplied and added, or not taken at all.
+        let linear =
+            grad_of(input).is_some() || reached.iter().all(|(_, text)| is_polynomial(text));
+        Allowed {
+            nan: linear && !padded,
+            extreme: self.products(spec, input) <= 1,
+            subnormal: !reached.iter().any(|(_, text)| text.contains("sum[")),
+            stated: stated(spec, input),
+        }
+    }
+
+    /// The largest number of products on the way from the input to an output; many for a division or a function. Beyond one,
+    /// the order of the factors decides whether something overflows in between.
+    fn products(&self, spec: &Spec, input: &str) -> usize {
+        let formula = &spec.tensors.formula;
+        let reached = |name: &str| formula.sources(name).contains(input);
+        let of = |text: &str| match outside_brackets(text) {
+            text if text.contains('/') || calls(&text).any(|f| !EXACT.contains(&f)) => MANY,
+            text => text.matches('*').count(),
+        };
+        let total = |(name, _): &(String, String)| -> usize {
+            let steps = formula.steps(name);
+            let on_the_way =
+                self.statements.iter().filter(|(n, _)| steps.contains(n) && reached(n));
+            on_the_way.map(|(_, text)| of(text)).sum()
+        };
+        self.statements.iter().filter(|(n, _)| reached(n)).map(total).max().unwrap_or(0)
+    }
+}
+
+/// More products than are allowed.
+const MANY: usize = 1000;
+
+/// Functions and reductions that compute nothing new from their arguments.
+const EXACT: [&str; 12] = [
+    "max", "min", "abs", "select", "argmax", "argmin", "index", "sum", "grad", "div", "mod",
+    "ceil_div",
+];
+
+/// Words before a bracket that keep a formula a polynomial.
+const POLYNOMIAL: [&str; 6] = ["sum", "grad", "index", "div", "mod", "ceil_div"];
+
+/// Functions and reductions that choose.
+const CHOICES: [&str; 6] = ["max", "min", "argmax", "argmin", "select", "abs"];
+
+/// The text after the first `=`.
+fn right_side(statement: &str) -> Option<String> {
+    Some(statement.split_once(" = ")?.1.to_owned())
+}
+
+/// The names of tensors that are read with padding: the `x` of `x?[...]`.
+fn padded(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices("?[").map(|(at, _)| {
+        let before = &text[..at];
+        let start = match before.strip_suffix(')') {
+            Some(inner) => inner.rfind("grad(").unwrap_or(0),
+            None => before.rfind(|c: char| !is_word(c)).map_or(0, |at| at + 1),
+        };
+        &before[start..]
+    })
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '\''
+}
+
+/// The text without integers: what stands in square brackets, and in `index(...)`.
+fn outside_brackets(text: &str) -> String {
+    let mut open: Vec<bool> = Vec::new();
+    let mut outside = String::new();
+    for c in text.chars() {
+        match c {
+            '[' => open.push(true),
+            '(' => open.push(open.last() == Some(&true) || outside.ends_with("index")),
+            _ => {}
+        }
+        if open.last() != Some(&true) {
+            outside.push(c);
+        }
+        if matches!(c, ']' | ')') {
+            open.pop();
+        }
+    }
+    outside
+}
+
+/// The words that stand before a round bracket, and the reductions.
+fn calls(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('(').filter_map(|(at, _)| {
+        let before = &text[..at];
+        let start = before.rfind(|c: char| !is_word(c)).map_or(0, |at| at + 1);
+        (start < at).then_some(&before[start..])
+    })
+}
+
+/// Whether it has sums, differences and products only.
+fn is_polynomial(text: &str) -> bool {
+    let outside = outside_brackets(text);
+    let words = outside.split(|c: char| !is_word(c));
+    !outside.contains(['/', '<', '>', '='])
+        && calls(&outside).all(|name| POLYNOMIAL.contains(&name))
+        && !words.into_iter().any(|word| CHOICES.contains(&word))
+}
+
+/// The values of `input` that are not finite in some test.
+fn stated(spec: &Spec, input: &str) -> Vec<f64> {
+    let of = |test: &Test| match test.data.get(input) {
+        Some(Data::Values(values)) => values.iter().copied().filter(|v| !v.is_finite()).collect(),
+        _ => Vec::new(),
+    };
+    let mut all: Vec<f64> = spec.tests.iter().flat_map(of).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup_by_key(|value| value.to_bits());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_taken_apart() {
+        let text = "sum[k,fh,fw] grad(output)?[b,k,h-fh,w-fw] * filters[k,c,fh,fw]";
+        assert_eq!(padded(text).collect::<Vec<_>>(), ["grad(output)"]);
+        assert!(is_polynomial(text));
+        assert_eq!(padded("max[p < 2] x?[i+p] + y'?[i]").collect::<Vec<_>>(), ["x", "y'"]);
+        for other in ["select(x[i] <= 0, 0, x[i])", "max[p < 2] x[i+p]", "x[i] / n", "exp(x[i])"] {
+            assert!(!is_polynomial(other), "{other}");
+        }
+        assert_eq!(
+            outside_brackets("x[i+(2*j)] - index(a*(b-1)) * (y - 1)"),
+            "x - index * (y - 1)"
+        );
+        assert_eq!(calls("log(max(a, 1)) * grad(x)").collect::<Vec<_>>(), ["log", "max", "grad"]);
+    }
+}

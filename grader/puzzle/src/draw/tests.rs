@@ -1,0 +1,71 @@
+use super::*;
+use std::path::Path;
+
+fn puzzle(name: &str) -> Spec {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../puzzles");
+    let text = std::fs::read_to_string(folder.join(name)).unwrap();
+    Spec::parse(&text, Path::new("x.toml")).unwrap_or_else(|f| panic!("{}", f.render(false)))
+}
+
+#[test]
+fn the_same_seed_gives_the_same_cases() {
+    let spec = puzzle("02_matmul.toml");
+    assert_eq!(plans(&spec, 7), plans(&spec, 7));
+    assert_ne!(plans(&spec, 7), plans(&spec, 8));
+    let plan = &plans(&spec, 7)[3];
+    let values = |seed| {
+        let case = build(&spec, plan, seed).unwrap().0;
+        case.tensors.iter().map(|t| t.start().map(<[f64]>::to_vec)).collect::<Vec<_>>()
+    };
+    assert_eq!(values(7), values(7));
+    assert_ne!(values(7), values(8));
+}
+
+#[test]
+fn sizes_keep_the_constraints_and_some_are_long() {
+    let spec = puzzle("07_conv_forward.toml");
+    for seed in 0..3 {
+        let plans = plans(&spec, seed);
+        assert!(plans.len() > 50);
+        let size = |plan: &Plan, name: &str| plan.free[name];
+        assert!(plans.iter().all(|p| size(p, "F") <= size(p, "H").min(size(p, "W"))));
+        for name in ["batch", "C_in", "H", "W", "C_out"] {
+            assert!(plans.iter().any(|p| size(p, name) > 1024), "{name}");
+        }
+        assert!(plans.iter().any(|p| size(p, "F") > 5));
+        assert!(plans.iter().any(|p| p.free.values().any(|&size| size > 9_000)));
+        for remainder in [0, 1, 255] {
+            let total = |p: &Plan| {
+                let (h, w) = (p.free["H"] - p.free["F"] + 1, p.free["W"] - p.free["F"] + 1);
+                p.free["batch"] * p.free["C_out"] * h * w
+            };
+            let around = |p: &&Plan| total(p) > 200 && total(p) % 256 == remainder;
+            assert!(plans.iter().any(|p| around(&p)), "{remainder}");
+        }
+    }
+}
+
+/// The inputs of a spec that may hold NaN, and those that may hold the largest numbers.
+fn allowed(name: &str) -> (Vec<String>, Vec<String>) {
+    let spec = puzzle(name);
+    let test = spec.tests.iter().max_by_key(|test| test.calls.len()).unwrap();
+    let permitted = Permitted::of(&spec, test);
+    let with = |is: fn(&permitted::Allowed) -> bool| {
+        let inputs = test.inputs.iter().map(|t| t.name.clone());
+        inputs.filter(|name| is(&permitted.for_input(&spec, name))).collect::<Vec<_>>()
+    };
+    (with(|a| a.nan), with(|a| a.extreme))
+}
+
+#[test]
+fn special_values_follow_from_the_formula() {
+    // Products and sums: any order gives NaN.
+    assert_eq!(allowed("02_matmul.toml").0, ["A", "B"]);
+    // Where the gradient lies outside, a kernel may multiply the filter by 0 or skip it.
+    assert_eq!(allowed("10_conv_backward_input.toml").0, ["input", "grad(output)"]);
+    // What a maximum makes of NaN is for the spec to say; a gradient is only copied.
+    assert_eq!(allowed("08_maxpool.toml").0, ["grad(output)"]);
+    // A denominator, an exponential.
+    assert_eq!(allowed("05_softmax_ce.toml").1, [""; 0]);
+    assert_eq!(allowed("08_maxpool.toml").1, ["input", "grad(output)"]);
+}

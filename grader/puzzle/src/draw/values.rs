@@ -1,0 +1,166 @@
+//! Special values: data that show what ordinary numbers hide.
+
+use super::permitted::Allowed;
+use crate::rng::Stream;
+use crate::tensor::{DType, Tensor, decode, encode};
+
+/// A kind of data for the inputs of a drawn case that `[draw]` leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// Small integers, for which most sums are exact.
+    Integers,
+    /// Real values around 0.
+    Normal,
+    /// A few different numbers, zeros of both signs among them: ties, and products with 0.
+    Ties,
+    /// Rows far from zero, each at another distance.
+    Offsets,
+    /// Negative values only.
+    Negative,
+    /// Rows of different spread, and elements of different size.
+    Spread,
+    /// Values that differ from 1 in their last bits.
+    NearOne,
+    /// The smallest numbers of the type, subnormal ones among them.
+    Tiny,
+    /// The largest numbers of the type.
+    Huge,
+    /// NaN in an element or two, and zeros in the other tensors.
+    NotANumber,
+    /// Values that are not finite, where a test of the spec says what becomes of them.
+    Stated,
+}
+
+impl Flavour {
+    const SPECIAL: [Self; 10] = [
+        Self::Normal,
+        Self::Ties,
+        Self::Offsets,
+        Self::Negative,
+        Self::Spread,
+        Self::NearOne,
+        Self::Tiny,
+        Self::Huge,
+        Self::NotANumber,
+        Self::Stated,
+    ];
+
+    /// All flavours but integers, in random order.
+    pub(super) fn order(stream: &mut Stream) -> Vec<Self> {
+        let order = stream.permutation(Self::SPECIAL.len() as u32);
+        order.into_iter().map(|i| Self::SPECIAL[i as usize]).collect()
+    }
+
+    /// How much simpler data could be tried in the place of these, simplest first.
+    pub fn simpler(self) -> &'static [Self] {
+        match self {
+            Self::Integers => &[],
+            Self::Normal => &[Self::Integers],
+            _ => &[Self::Integers, Self::Normal],
+        }
+    }
+}
+
+/// Exponents of the smallest number, of the smallest that is not subnormal, and of the largest, a little below it.
+fn exponents(dtype: DType) -> (i64, i64, i64) {
+    match dtype {
+        DType::F16 => (-24, -14, 14),
+        DType::F32 | DType::F64 | DType::BF16 | DType::I32 => (-149, -126, 126),
+    }
+}
+
+/// The values of a tensor; `None` if they are not allowed there.
+pub(super) fn make(
+    flavour: Flavour,
+    tensor: &Tensor,
+    mut stream: Stream,
+    allowed: &Allowed,
+) -> Option<Vec<f64>> {
+    let s = &mut stream;
+    let len = tensor.len();
+    let (least, normal, most) = exponents(tensor.dtype);
+    // Rows are along the last axis.
+    let row = tensor.shape.last().copied().unwrap_or(1).max(1);
+    let values: Vec<f64> = match flavour {
+        Flavour::Integers | Flavour::Normal => return None,
+        Flavour::Ties => {
+            let few = [0.0, -0.0, 1.0, -1.0, 1.0, 2.0];
+            (0..len).map(|_| few[s.below(few.len() as u32) as usize]).collect()
+        }
+        Flavour::Offsets => {
+            let far: &[f64] = if allowed.extreme && most > 20 {
+                &[30.0, -30.0, 3e3, -3e3, -3e5, 3e5, -3e9]
+            } else {
+                &[30.0, -30.0, 3e3, -3e3]
+            };
+            let mut offset = 0.0;
+            let mut value = |i: usize| {
+                if i.is_multiple_of(row) {
+                    offset = far[s.below(far.len() as u32) as usize];
+                }
+                offset + s.normal()
+            };
+            (0..len).map(&mut value).collect()
+        }
+        Flavour::Negative => {
+            let far: &[f64] =
+                if allowed.extreme && most > 70 { &[1.0, 1e5, 1e20] } else { &[1.0, 30.0, 3e3] };
+            let size = far[s.below(far.len() as u32) as usize];
+            (0..len).map(|_| -size * (0.1 + s.normal().abs())).collect()
+        }
+        Flavour::Spread => {
+            let mut scale = 1.0;
+            let mut value = |i: usize| {
+                if i.is_multiple_of(row) {
+                    scale = [1.0, 8.0, 16.0, 32.0][s.below(4) as usize];
+                }
+                let value = scale * s.normal();
+                // Some much smaller than their neighbours.
+                if s.below(4) == 0 { value * 2_f64.powi(-(s.below(12) as i32)) } else { value }
+            };
+            (0..len).map(&mut value).collect()
+        }
+        Flavour::NearOne => {
+            let unit = 2_f64.powi(if most > 20 { -23 } else { -10 });
+            (0..len).map(|_| 1.0 + unit * s.between(-8, 8)).collect()
+        }
+        Flavour::Tiny | Flavour::Huge if !allowed.extreme => return None,
+        Flavour::Tiny => {
+            let exponents =
+                if allowed.subnormal { (least, least + 26) } else { (normal, normal + 10) };
+            let exponent = |s: &mut Stream| s.between(exponents.0, exponents.1) as i32;
+            // From 1 to 2, so that a normal number stays one.
+            let digits = |s: &mut Stream| (1.0 + s.normal().abs() / 8.0).copysign(s.normal());
+            (0..len).map(|_| digits(s) * 2_f64.powi(exponent(s))).collect()
+        }
+        Flavour::Huge => {
+            let exponent = |s: &mut Stream| s.between(most - 24, most - 3) as i32;
+            (0..len).map(|_| s.normal() * 2_f64.powi(exponent(s))).collect()
+        }
+        Flavour::NotANumber => {
+            let mut values: Vec<f64> = (0..len).map(|_| s.integer(3)).collect();
+            for value in values.iter_mut().filter(|_| s.below(3) == 0) {
+                *value = 0.0;
+            }
+            // One in most tensors, so that a case has few.
+            if allowed.nan && len > 0 && s.below(2) == 0 {
+                let nan = if s.below(2) == 0 { f64::NAN } else { -f64::NAN };
+                values[s.below(len as u32) as usize] = nan;
+            }
+            values
+        }
+        Flavour::Stated if allowed.stated.is_empty() => return None,
+        Flavour::Stated => {
+            let mut values: Vec<f64> = (0..len).map(|_| s.integer(9)).collect();
+            for value in &mut values {
+                if s.below(3) == 0 {
+                    *value = allowed.stated[s.below(allowed.stated.len() as u32) as usize];
+                }
+            }
+            values
+        }
+    };
+    let rounded = decode(tensor.dtype, &encode(tensor.dtype, &values));
+    let is_kept = |(given, kept): (&f64, &f64)| kept.is_finite() || !given.is_finite();
+    values.iter().zip(&rounded).all(is_kept).then_some(rounded)
+}

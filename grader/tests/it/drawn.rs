@@ -1,0 +1,45 @@
+//! Solutions pass the cases that a run draws, whatever the seed.
+
+use judge::drawn;
+use judge::grade::{self, Machine};
+use puzzle::oracle;
+use puzzle::workbook::Workbook;
+use std::path::Path;
+use std::time::Instant;
+use toolchain::Toolchain;
+use toolchain::env::Env;
+
+#[test]
+#[ignore = "takes minutes: SEEDS=200 cargo test --test it -- --ignored solutions_pass_every_seed"]
+fn solutions_pass_every_seed() {
+    device::own_program::set(env!("CARGO_BIN_EXE_grader"));
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = number("SEEDS").unwrap_or(20);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let workbook = Workbook::open(&root).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let toolchain = Toolchain::locate(&Env::current(), None);
+    let toolchain = toolchain.unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let mut lines = Vec::new();
+    for puzzle in workbook.puzzles() {
+        if number("PUZZLE").is_some_and(|only| u64::from(puzzle.number) != only) {
+            continue;
+        }
+        let spec = oracle::load(&puzzle.spec, &puzzle.spec).unwrap();
+        let program = grade::compile(&toolchain, &workbook, &spec, &puzzle.solution, None).unwrap();
+        let machine = Machine::new(&program, None).unwrap();
+        let (start, mut cases) = (Instant::now(), 0);
+        for seed in 0..seeds {
+            let verdict = drawn::judge(&machine, &program, &spec, seed).unwrap();
+            let Some(verdict) = verdict else { break };
+            cases += verdict.cases;
+            if !verdict.passed() {
+                lines.push(format!("{} fails with {seed}: {:?}", puzzle.stem, verdict.dims));
+            }
+        }
+        let took = start.elapsed().as_secs_f64() * 1e3 / seeds as f64;
+        lines.push(format!("{}: {cases} cases, {took:.0} ms a seed", puzzle.stem));
+    }
+    let report = lines.join("\n");
+    std::fs::write(std::env::temp_dir().join("drawn_sizes.txt"), &report).unwrap();
+    assert!(!report.contains("fails"), "\n{report}");
+}
