@@ -9,6 +9,7 @@ use hardware::MULTIPROCESSORS;
 use puzzle::spec::{Spec, Test};
 use puzzle::workbook::Puzzle;
 use report::{FORMATS, Format};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toolchain::VirtualArch;
@@ -354,7 +355,7 @@ pub struct ProfileArgs {
 }
 
 /// The backend that runs kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum BackendChoice {
     /// The GPU if there is one, else the virtual machine
     Auto,

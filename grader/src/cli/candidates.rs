@@ -3,7 +3,9 @@
 use super::console;
 use crate::contents;
 use clap_complete::engine::CompletionCandidate;
+use puzzle::draw;
 use puzzle::oracle;
+use puzzle::spec::DRAWN;
 use std::env;
 use std::path::Path;
 
@@ -26,11 +28,12 @@ pub(super) fn tests() -> Vec<CompletionCandidate> {
         let puzzle = workbook.puzzle(typed_number(&words)?).ok()?;
         oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec)).ok()
     };
-    let tests = spec().map(|spec| spec.tests).unwrap_or_default();
+    let Some(spec) = spec() else { return Vec::new() };
+    let drawn = draw::drawn(&spec).map(|_| CompletionCandidate::new(DRAWN));
     let candidate = |test: puzzle::spec::Test| {
         CompletionCandidate::new(test.name).help(test.about.map(Into::into))
     };
-    tests.into_iter().map(candidate).collect()
+    spec.tests.into_iter().map(candidate).chain(drawn).collect()
 }
 
 /// The words of the command line to complete, behind the program's name.

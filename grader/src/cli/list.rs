@@ -29,15 +29,19 @@ pub(super) fn page(progress: &StudentProgress<'_>, entries: &[Entry<'_>], style:
         }
         let state = progress.state(puzzle);
         solved += usize::from(state.is_solved());
-        let shown = style.paint(tone(state), state.name());
-        let detail = state.detail();
-        let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
-        let detail = style.paint(Tone::Faint, &detail);
-        let line = format!("  {:02}  {title:<width$}  {shown}{detail}\n", puzzle.number);
-        page.push_str(&line);
+        page.extend([&line(puzzle.number, title, width, state, style), "\n"]);
     }
     let next = progress.next().map(|next| format!("; next: grader watch {}", next.number));
     format!("{page}\n{solved} of {} solved{}\n", entries.len(), next.unwrap_or_default())
+}
+
+/// The line of a puzzle, whose title is padded to `width` characters.
+pub(super) fn line(number: u32, title: &str, width: usize, state: State, style: Style) -> String {
+    let shown = style.paint(tone(state), state.name());
+    let detail = state.detail();
+    let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
+    let detail = style.paint(Tone::Faint, &detail);
+    format!("  {number:02}  {title:<width$}  {shown}{detail}")
 }
 
 fn tone(state: State) -> Tone {

@@ -44,6 +44,10 @@ pub fn run() -> ExitCode {
         if std::env::args_os().nth(1).is_some_and(|word| word == gpu::CHILD_COMMAND) {
             return gpu::child_main();
         }
+        // Grades for `grader watch`.
+        if std::env::args_os().nth(1).is_some_and(|word| word == watch::CHILD_COMMAND) {
+            return watch::child_main();
+        }
         // Runs a student's host code.
         if std::env::args_os().nth(1).is_some_and(|word| word == host::CHILD_COMMAND) {
             return host::child_main();

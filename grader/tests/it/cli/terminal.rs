@@ -98,7 +98,7 @@ fn on_pipes_it_prints_plain_lines_at_every_save() {
 }
 
 #[test]
-fn the_test_that_failed_goes_first_and_its_report_on_top() {
+fn tests_keep_their_order() {
     let bench = Bench::new();
     let only_small = RIGHT.replace("i < n", "i < 32 && i < n");
     bench.write("puzzles/02_double.cu", &only_small);
@@ -107,13 +107,26 @@ fn the_test_that_failed_goes_first_and_its_report_on_top() {
     let mut watching = Watching(child);
     let mut seen = Seen::of(watching.0.stdout.take().unwrap());
     let position = |text: &str, part: &str| text.find(part).unwrap_or_else(|| panic!("{text}"));
-    let first = seen.until("graded in");
-    assert!(position(&first, "1 of 2 tests passed") < position(&first, "── large ──"), "{first}");
-    assert!(position(&first, "── large ──") < position(&first, "✔ small"), "{first}");
-    assert!(position(&first, "✔ small") < position(&first, "✘ large"), "{first}");
-    bench.write("puzzles/02_double.cu", &format!("\n{only_small}"));
-    let second = seen.until("graded in");
-    assert!(position(&second, "✘ large") < position(&second, "✔ small"), "{second}");
+    for save in ["", "\n"] {
+        bench.write("puzzles/02_double.cu", &format!("{save}{only_small}"));
+        let page = seen.until("graded in");
+        assert!(position(&page, "✔ small") < position(&page, "✘ large"), "{page}");
+    }
+}
+
+#[test]
+fn an_unsolved_puzzle_is_left_only_after_a_question() {
+    let bench = Bench::new();
+    let mut command = bench.command(&WATCH);
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut watching = Watching(child);
+    let mut seen = Seen::of(watching.0.stdout.take().unwrap());
+    let mut keys = watching.0.stdin.take().unwrap();
+    seen.until("graded in");
+    keys.write_all(b"n\n").unwrap();
+    seen.until("Puzzle 2 is not solved. Go on to puzzle 5, Doubling again? (y, n)");
+    keys.write_all(b"y\n").unwrap();
+    assert!(seen.until("graded in").contains("Puzzle 5: Doubling again"));
 }
 
 #[test]
@@ -159,18 +172,73 @@ fn waits_for_enter(terminal: &File) -> bool {
 fn on_a_terminal_single_keys_count_and_it_is_left_as_it_was() {
     let bench = Bench::new();
     let (mut watching, mut seen, mut person, terminal) = on_terminal(&mut bench.command(&WATCH));
-    seen.until("grading puzzle 2");
     let page = seen.until("graded in");
-    assert!(page.contains("\u{1b}[2J\u{1b}[H"), "{page}");
-    assert!(page.contains("more lines: `grader puzzle 2` shows them"), "{page}");
+    assert!(
+        page.contains("\u{1b}[?1049h") && page.contains("running test 1 of 2, small"),
+        "{page}"
+    );
     assert!(!waits_for_enter(&terminal));
     bench.write("puzzles/02_double.cu", RIGHT);
-    seen.until("2 of 2 tests passed");
+    seen.until("Solved. n goes on to puzzle 5, Doubling again");
     person.write_all(b"h").unwrap();
     seen.until("Hint 1 (mild)");
     person.write_all(b"q").unwrap();
+    seen.until("\u{1b}[?1049l");
     assert_eq!(watching.0.wait().unwrap().code(), Some(0));
     assert!(waits_for_enter(&terminal));
+}
+
+const ENDLESS: &str = "\
+__global__ void double_all(const float* x, float* y, int n)
+{
+    volatile int wait = 1;
+    while (wait) {}
+}
+";
+
+#[test]
+fn a_save_ends_the_grading_of_a_kernel_without_end() {
+    let bench = Bench::new();
+    bench.write("puzzles/02_double.cu", ENDLESS);
+    let (watching, mut seen, _person, _terminal) = on_terminal(&mut bench.command(&WATCH));
+    seen.until("running test 1 of 2");
+    let endless = children(&watching.0);
+    bench.write("puzzles/02_double.cu", RIGHT);
+    let page = seen.until("Solved");
+    assert!(!page.contains("graded in"), "the first grading has no report: {page}");
+    assert_eq!(endless.len(), 1);
+    assert!(!children(&watching.0).contains(&endless[0]));
+}
+
+#[test]
+fn a_watch_that_is_killed_leaves_no_kernel_running() {
+    let bench = Bench::new();
+    bench.write("puzzles/02_double.cu", ENDLESS);
+    let (mut watching, mut seen, _person, _terminal) = on_terminal(&mut bench.command(&WATCH));
+    seen.until("running test 1 of 2");
+    let endless = children(&watching.0);
+    watching.0.kill().unwrap();
+    let end = Instant::now() + PATIENCE;
+    let runs = |pid: &String| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+    };
+    while endless.iter().any(runs) {
+        assert!(Instant::now() < end, "{endless:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The numbers of the processes that a process has started.
+fn children(process: &Child) -> Vec<String> {
+    let pid = process.id();
+    let mut all = Vec::new();
+    // Each thread has its own.
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten() {
+        let list = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        all.extend(list.split_whitespace().map(str::to_owned));
+    }
+    all
 }
 
 #[test]
