@@ -9,6 +9,9 @@ use crate::memory::buffer::BufferId;
 
 /// Products and functions inside each other at most.
 const MAX_DEPTH: usize = 64;
+/// Products that an argument of a function is expanded to at most. Functions can stand in every product and inside each
+/// other, and nobody reads a long argument.
+const MAX_ARGUMENT: usize = 32;
 
 struct TooLarge;
 
@@ -63,7 +66,7 @@ impl Provenance {
                 .filter(|argument| argument.is_some())
                 .map(|&argument| match depth {
                     0 => Expansion::TooLarge,
-                    _ => self.expand(argument, limit, depth - 1),
+                    _ => self.expand(argument, limit.min(MAX_ARGUMENT), depth - 1),
                 })
                 .collect(),
             loc: self.loc(place),
