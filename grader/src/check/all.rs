@@ -10,7 +10,7 @@ use puzzle::workbook::Workbook;
 ///
 /// # Errors
 /// The machine lacks something: a compiler, space for temporary files.
-pub fn all(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Item>, Failure> {
+pub fn all(bench: &Bench<'_>, loaded: &mut Loaded<'_>) -> Result<Vec<Item>, Failure> {
     let count = loaded.spec.tests.len();
     let spec = format!("in order, {count} test{}", if count == 1 { "" } else { "s" });
     Ok(vec![
@@ -18,7 +18,10 @@ pub fn all(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Vec<Item>, Failure>
         sizes::check(&loaded.spec),
         signatures::check(bench.workbook, loaded)?,
         kernels::stub(bench, loaded)?,
-        repeat::stated(bench, loaded, kernels::solution(bench, loaded)?)?,
+        {
+            let solution = kernels::solution(bench, loaded)?;
+            repeat::stated(bench, loaded, solution)?
+        },
         drawn::check(bench, loaded)?,
         kernels::wrong(bench, loaded)?,
         chapter::check(bench.workbook, loaded.puzzle),

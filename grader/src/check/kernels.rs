@@ -7,11 +7,13 @@ use device::gpu;
 use diagnostic::{Failure, FailureKind};
 use judge::batch_compile::{self, Variant};
 use judge::drawn;
-use judge::grade::{self, Machine, Program};
+use judge::grade::{self, Machine};
 use judge::verdict::TestVerdict;
 use puzzle::spec::DRAWN;
 use rayon::prelude::*;
+use std::collections::HashMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The names of the machines that run programs, and whether each is the GPU.
 pub(super) fn machines(bench: &Bench<'_>) -> &'static [(&'static str, bool)] {
@@ -28,26 +30,30 @@ pub(super) fn problem<T>(result: Result<T, Failure>) -> Result<Result<T, String>
     }
 }
 
+/// The verdict of each test, with the time that it took.
+type Timed = Vec<(TestVerdict, Duration)>;
+
+/// Runs all tests: side by side on the virtual machine, one by one on the GPU.
 fn verdicts(
     bench: &Bench<'_>,
     loaded: &Loaded<'_>,
     source: &Path,
     on_gpu: bool,
-) -> Result<Vec<TestVerdict>, Failure> {
+) -> Result<Timed, Failure> {
     let gpu = if on_gpu { Some(gpu::detect()?) } else { None };
     let program =
         grade::compile(bench.toolchain, bench.workbook, &loaded.spec, source, gpu.as_ref())?;
     let machine = Machine::new(&program, gpu)?;
-    judge_all(loaded, &machine, &program)
-}
-
-fn judge_all(
-    loaded: &Loaded<'_>,
-    machine: &Machine,
-    program: &Program,
-) -> Result<Vec<TestVerdict>, Failure> {
-    let judge = |case| grade::judge_case(machine, program, case).map(|(_, verdict)| verdict);
-    loaded.cases.iter().map(judge).collect()
+    let judge = |case| {
+        let start = Instant::now();
+        let (_, verdict) = grade::judge_case(&machine, &program, case)?;
+        Ok((verdict, start.elapsed()))
+    };
+    if on_gpu {
+        loaded.cases.iter().map(judge).collect()
+    } else {
+        loaded.cases.par_iter().map(judge).collect()
+    }
 }
 
 /// Checks that the stub compiles and fails every test.
@@ -56,7 +62,7 @@ pub fn stub(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     for &(name, on_gpu) in machines(bench) {
         match problem(verdicts(bench, loaded, &loaded.puzzle.stub, on_gpu))? {
             Ok(verdicts) => {
-                let passed = verdicts.iter().filter(|v| v.passed());
+                let passed = verdicts.iter().map(|(v, _)| v).filter(|v| v.passed());
                 problems.extend(passed.map(|v| format!("the stub passes {} on {name}", v.test)));
             }
             Err(text) => problems.push(text),
@@ -65,20 +71,24 @@ pub fn stub(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     Ok(Item::new("stub", "compiles and fails every test".to_owned(), problems))
 }
 
-/// Checks that the solution passes every test, without a finding, on each machine.
-pub fn solution(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
+/// Checks that the solution passes every test, without a finding, on each machine. Then puts the tests into the order of the
+/// time that they took, so that wrong kernels are caught soon.
+pub fn solution(bench: &Bench<'_>, loaded: &mut Loaded<'_>) -> Result<Item, Failure> {
     let mut problems = Vec::new();
     let mut on = Vec::new();
+    let mut times = HashMap::new();
     for &(name, on_gpu) in machines(bench) {
         on.push(name);
         match problem(verdicts(bench, loaded, &loaded.puzzle.solution, on_gpu))? {
             Ok(verdicts) => {
-                let failed = verdicts.iter().filter(|v| !v.passed());
+                let failed = verdicts.iter().map(|(v, _)| v).filter(|v| !v.passed());
                 problems.extend(failed.map(|v| format!("the solution fails {} on {name}", v.test)));
+                times.extend(verdicts.into_iter().map(|(verdict, time)| (verdict.test, time)));
             }
             Err(text) => problems.push(text),
         }
     }
+    loaded.cases.sort_by_key(|case| times.get(&case.test).copied());
     Ok(Item::new("solution", format!("passes every test on {}", on.join(" and ")), problems))
 }
 

@@ -43,9 +43,9 @@ impl Checked {
             mutation: None,
         };
         match super::load(bench, puzzle) {
-            Ok(loaded) => {
+            Ok(mut loaded) => {
                 let progress = DelayedSpinner::new(&format!("checking {}", puzzle.stem));
-                checked.items = super::all(bench, &loaded)?;
+                checked.items = super::all(bench, &mut loaded)?;
                 drop(progress);
                 if mutants {
                     checked.mutation = Some(super::mutation(bench, &loaded)?);

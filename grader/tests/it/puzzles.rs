@@ -15,7 +15,7 @@ use toolchain::env::Env;
 const WRONG: usize = 10;
 
 /// Tests of puzzles that train for a minute. `long_trainings_pass` runs them, `.ci/run trainings` when their files change.
-const LONG: [(u32, &str); 1] = [(15, "training_2000_digits")];
+const LONG: [(u32, &str); 2] = [(15, "training_overfit_100"), (15, "training_2000_digits")];
 
 #[test]
 fn every_puzzle_is_in_order() {
