@@ -1,5 +1,7 @@
 //! What was done to memory, and in which kind of memory.
 
+use super::check::Words;
+
 /// Kinds of memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccessKind {
@@ -68,6 +70,14 @@ impl RaceKind {
             }
         }
     }
+}
+
+/// Adds to what is said of a race of volatile accesses what `volatile` does not do.
+pub(super) fn volatile_help(words: Words, volatile: bool) -> Words {
+    if !volatile {
+        return words;
+    }
+    words.help("volatile makes the compiler load and store each time; it orders no threads, and does not make `x += y` one step")
 }
 
 /// The kinds of memory that a program tells apart: the state spaces of PTX, and the device heap, a part of global memory.

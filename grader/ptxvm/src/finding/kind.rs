@@ -12,6 +12,7 @@ mod invalid_members;
 mod misaligned;
 mod out_of_bounds;
 mod part_of_warp;
+mod read_only_load;
 mod shared_race;
 mod stack_overflow;
 mod trap;
@@ -108,6 +109,7 @@ finding_kinds! {
         global_race: GlobalRace,
         misaligned: Misaligned,
         out_of_bounds: OutOfBounds,
+        read_only_load: ReadOnlyLoad,
         uninitialised: Uninitialised,
         use_after_free: UseAfterFree,
         write_to_read_only: WriteToReadOnly,

@@ -317,7 +317,8 @@ mod tests {
         let least = |role, scalar, name, by_rows, window| {
             let fragment = fragment(role, Layout::Wmma, scalar, Shape::parse(name).unwrap());
             let base = crate::isa::names::Base::Reg64(crate::isa::names::Reg64(0));
-            let address = Address { window, base, offset: 0, strong: false };
+            let address =
+                Address { window, base, offset: 0, marks: crate::isa::names::Marks::default() };
             Tile { fragment, address, stride: None, by_rows }.alignment()
         };
         let (global, shared) = (Some(Window::Global), Some(Window::Shared));

@@ -39,8 +39,47 @@ pub struct Address {
     pub window: Option<Window>,
     pub base: Base,
     pub offset: i64,
+    pub marks: Marks,
+}
+
+/// What the program says of other threads that access the same memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    pub strength: Strength,
+    /// One of a load and a store of the same place whose value was computed from it, neither of them plain: half of an update
+    /// that is not atomic.
+    pub half_update: bool,
+    /// `.nc`: nobody writes this memory while the kernel runs, the program promises.
+    pub read_only: bool,
+}
+
+impl Marks {
+    /// Those of an atomic.
+    pub const STRONG: Self =
+        Self { strength: Strength::Strong, half_update: false, read_only: false };
+}
+
+/// What an access means to other threads (PTX ISA 8.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strength {
+    #[default]
+    Plain,
+    /// `.volatile`, on memory that no thread waits for: it orders nothing.
+    Value,
     /// `.volatile`, `.relaxed` and stronger: meant to be seen by others at once.
-    pub strong: bool,
+    Strong,
+}
+
+impl Strength {
+    /// Whether it is a strong operation in the sense of the memory model, and orders threads.
+    pub fn is_strong(self) -> bool {
+        self == Self::Strong
+    }
+
+    /// Whether the program says that others may access the same memory.
+    pub fn is_marked(self) -> bool {
+        self != Self::Plain
+    }
 }
 
 /// Where a loaded element goes, or a stored one comes from.

@@ -242,15 +242,16 @@ impl<M: Monitor> WarpScheduler<'_, '_, M> {
         *barrier = Barrier { all: true, ..Barrier::default() };
     }
 
-    /// Reports warps that wait at barriers of different lines: they took different paths. Some hardware accepts it, CUDA leaves
-    /// it undefined.
+    /// Reports warps that wait at different barriers: they took different paths of a branch, or of calls. Some hardware accepts
+    /// it, CUDA leaves it undefined: a barrier may depend on a condition only if that is the same for the whole block
+    /// (CUDA C++ Programming Guide, "Synchronization Functions").
     fn check_same_barrier(&mut self, barrier: &Barrier) {
         let program = self.env.program;
-        let Some(&(_, first)) = barrier.waiting.first() else { return };
-        let odd = barrier
-            .waiting
-            .iter()
-            .find(|&&(_, at)| program.source_location(at) != program.source_location(first));
+        let Some(&(leader, first)) = barrier.waiting.first() else { return };
+        let odd = barrier.waiting.iter().find(|&&(index, at)| {
+            let calls = |index: usize| self.warps[index].calls_in_progress(program);
+            at != first || !calls(index).eq(calls(leader))
+        });
         if let Some(&(index, at)) = odd {
             let other = program.source_location(first).cloned();
             self.record(BarrierDivergence { other }, at, index);

@@ -5,7 +5,7 @@
 
 use crate::finding::{AccessKind, Log};
 use crate::isa::ir::Instr;
-use crate::isa::names::{Pc, Reg32};
+use crate::isa::names::{Elements, Pc, Slot};
 use crate::isa::ordering::Ordering;
 use crate::isa::window::Window;
 use crate::lanes::LaneIndices;
@@ -45,9 +45,9 @@ pub(crate) struct Event<'a> {
     pub operation: u32,
     /// Whether this is the completion of an asynchronous copy, whose beginning was an event too.
     pub ends_copy: bool,
-    /// The registers of the warp, and for a store of single words the register that is stored.
+    /// The registers of the warp, and which of them are stored, if that is what happens.
     pub registers: &'a Registers,
-    pub stored: Option<Reg32>,
+    pub stored: Option<Elements>,
     /// Lanes that stored less than a word, and the same value that lay there already.
     pub unchanged: u32,
 }
@@ -56,6 +56,30 @@ impl Event<'_> {
     /// Coordinates of a thread of the block.
     pub fn thread_coordinates(&self, index: u32) -> [u32; 3] {
         coordinates(index, self.block_size)
+    }
+
+    /// The register that is stored, if single words are.
+    pub fn stored_word(&self) -> Option<&[u32; 32]> {
+        match self.stored {
+            Some(Elements { slots: [Slot::Reg32(register), ..], count: 1, element })
+                if element.bytes == 4 =>
+            {
+                Some(self.registers.r(register))
+            }
+            _ => None,
+        }
+    }
+
+    /// Some bytes, at most four, of what a lane stores: `unit` bytes from the `index`-th unit on.
+    pub fn stored_unit(&self, lane: usize, index: u32, unit: u32) -> Option<u32> {
+        let Elements { slots, count, element } = self.stored?;
+        let byte = |at: u32| {
+            let slot = *slots[..count.into()].get((at / element.bytes) as usize)?;
+            let value = self.registers.lane(slot, lane);
+            Some((value >> (at % element.bytes * 8)) as u32 & 0xFF)
+        };
+        let mut bytes = (index * unit..(index + 1) * unit).rev();
+        bytes.try_fold(0, |all, at| Some(all << 8 | byte(at)?))
     }
 }
 

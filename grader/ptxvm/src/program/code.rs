@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::isa::ir::{Instr, Op, Uniform};
-use crate::isa::names::{Pc, Reg32, Reg64};
+use crate::isa::names::{Marks, Pc, Reg32, Reg64, Strength};
 use crate::isa::ordering::Ordering;
 use crate::memory::layout::Layout;
 use crate::source_loc::SourceLoc;
@@ -55,7 +55,7 @@ pub(crate) struct Program {
     pub ordered: bool,
     /// Those of `uniforms` that pointers which it writes through may come from; None: any.
     pub written: Option<BTreeSet<usize>>,
-    /// Has fences, releases or acquires, so its threads may order themselves.
+    /// Has fences, releases or acquires, so its threads may order themselves, or updates of what others wait for.
     pub fenced: bool,
     /// Strong accesses with an order or of block scope, by instruction, and reads that pass the L1 cache.
     pub orderings: Vec<(Pc, Ordering)>,
@@ -96,6 +96,55 @@ impl Program {
     pub fn in_groups(&self, pc: Pc) -> bool {
         let index = self.places.get(pc as usize).and_then(|id| id.checked_sub(1));
         index.and_then(|index| self.in_group_headers.get(index as usize)).is_some_and(|&is| is)
+    }
+
+    /// What the program says of other threads that access the same memory as an instruction.
+    pub fn marks(&self, pc: Pc) -> Marks {
+        self.instruction(pc).map_or(Marks::default(), |instr| match &instr.op {
+            Op::Load(address, _) | Op::Store(address, _) => address.marks,
+            Op::PoisonPropagatingLoad(access) | Op::PoisonPropagatingStore(access) => {
+                access.address.marks
+            }
+            Op::Atom(_) => Marks::STRONG,
+            _ => Marks::default(),
+        })
+    }
+
+    /// Whether one of two stores by unordered threads may overwrite what the other added, even if their values are the same.
+    pub fn lose_update(&self, first: Pc, second: Pc) -> bool {
+        let is_store = |pc| {
+            let op = self.instruction(pc).map(|instr| &instr.op);
+            matches!(op, Some(Op::Store(..) | Op::PoisonPropagatingStore(_)))
+        };
+        [first, second].into_iter().any(|pc| self.marks(pc).half_update)
+            && is_store(first)
+            && is_store(second)
+    }
+
+    /// Whether a read, of which only decisions depend, and a store are `volatile` on memory that nobody waits for: then the old
+    /// value is as right as the new one.
+    pub fn is_hint(&self, reads_strongly: bool, store: Pc) -> bool {
+        reads_strongly && self.marks(store).strength == Strength::Value
+    }
+
+    /// Whether one of two accesses is `volatile` on memory that nobody waits for, or half of an update.
+    pub fn is_volatile(&self, both: [Pc; 2]) -> bool {
+        both.into_iter()
+            .map(|pc| self.marks(pc))
+            .any(|marks| marks.strength == Strength::Value || marks.half_update)
+    }
+
+    /// Whether a read and the write of a later instruction are `volatile`: `s[i] += s[i + 16]; __syncwarp();` reads in all lanes
+    /// of a warp before it writes in any. The memory model does not promise that, but GPUs do it, and CUDA's own reductions
+    /// rely on it.
+    pub fn in_step(&self, first: Pc, second: Pc) -> bool {
+        [first, second].into_iter().all(|pc| self.marks(pc).strength == Strength::Value)
+    }
+
+    /// Whether a load goes through the cache of memory that nobody writes.
+    pub fn loads_read_only(&self, pc: Pc) -> bool {
+        let op = self.instruction(pc).map(|instr| &instr.op);
+        matches!(op, Some(Op::Load(address, _)) if address.marks.read_only)
     }
 
     /// The line that an instruction came from.

@@ -168,8 +168,8 @@ extern "C" __global__ void bad_queue_read_before_the_barrier(const int *in, int 
 // launch: grid=(1,1,1) block=(64,1,1) shared=0 in=f32[64] out=f32[64]
 extern "C" __global__ void bad_volatile_does_not_wait(const float *in, float *out) {
     __shared__ volatile float s[64];
-    s[threadIdx.x] = in[threadIdx.x];
-    out[threadIdx.x] = s[63 - threadIdx.x]; // expect: Uninitialised
+    s[threadIdx.x] = in[threadIdx.x]; // expect: SharedRace
+    out[threadIdx.x] = s[63 - threadIdx.x]; // expect: SharedRace
 }
 
 // launch: grid=(1,1,1) block=(16,16,1) shared=0 in=f32[1024] in=f32[1024] out=f32[1024] n=32

@@ -9,7 +9,7 @@ use ptxvm::{Access, BufferId, Finding, FindingKind, Init, Launch, Memory, Module
 use crate::support::{bytes_of, fixture, integers, kind_name};
 
 /// What nvcc made of the sources, without `.ptx`.
-const FILES: [&str; 16] = [
+const FILES: [&str; 19] = [
     "memory",
     "init",
     "shared_race",
@@ -26,6 +26,9 @@ const FILES: [&str; 16] = [
     "fences",
     "usual",
     "waits",
+    "volatile",
+    "read_only",
+    "strict",
 ];
 
 /// `lanes.cu` at other levels of optimisation.

@@ -50,6 +50,7 @@ fn races_between_warps_and_inside_one() {
         ("warp_without_syncwarp", 32, false, None),
         ("counter_read_too_early", 64, false, None),
         ("bytes", 64, false, None),
+        ("volatile_warp", 32, false, None),
     ] {
         let mut params = Vec::new();
         if with_input {
@@ -90,7 +91,6 @@ fn no_race_where_there_is_none() {
         ("good_same_value", 96, false),
         ("good_syncwarp", 64, false),
         ("good_neighbour_bytes", 64, false),
-        ("good_volatile_warp", 32, false),
     ] {
         let to = device.output::<f32>(128);
         let mut params = vec![device.pointer(to)];

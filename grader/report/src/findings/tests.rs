@@ -4,8 +4,8 @@ use device::finding::{Element, FindingKind, ThreadId};
 use ptxvm::finding::{
     AccessKind, BarrierDivergence, BarrierObject, EndlessLoop, GlobalRace, GridSync, InFlight,
     InvalidCall, InvalidFree, InvalidMembers, MbarrierMisuse, Misaligned, OutOfBounds, PartOfWarp,
-    RaceKind, SharedRace, Space, StackOverflow, Trap, UnevenOperands, Uninitialised, UseAfterFree,
-    WriteToReadOnly,
+    RaceKind, ReadOnlyLoad, SharedRace, Space, StackOverflow, Trap, UnevenOperands, Uninitialised,
+    UseAfterFree, WriteToReadOnly,
 };
 use std::fmt::Write;
 
@@ -78,6 +78,7 @@ fn races_and_barriers() -> Vec<Finding> {
         other: Some(line(5, 0)),
         other_thread: Some([4, 0, 0]),
         same_warp: false,
+        volatile: false,
     };
     let global = |kind, same_block: bool| GlobalRace {
         kind,
@@ -87,6 +88,7 @@ fn races_and_barriers() -> Vec<Finding> {
         other_thread: Some(ThreadId { block: [0; 3], thread: [4, 0, 0] }),
         same_block,
         same_warp: same_block,
+        volatile: kind == RaceKind::WriteAfterRead,
     };
     let in_flight = |access, copy, copy_thread| {
         check(InFlight { access, size: 4, offset: 64, copy, copy_thread })
@@ -96,6 +98,12 @@ fn races_and_barriers() -> Vec<Finding> {
         check(global(RaceKind::ReadAfterWrite, true)),
         check(global(RaceKind::WriteAfterWrite, true)),
         check(global(RaceKind::WriteAfterRead, false)),
+        check(ReadOnlyLoad {
+            size: 4,
+            place: Some(place(4)),
+            written_here: false,
+            other: Some(line(5, 0)),
+        }),
         check(BarrierDivergence { other: None }),
         check(BarrierDivergence { other: Some(line(5, 0)) }),
         check(InvalidMembers { named: u32::MAX, here: 0x10_FFFF }),
@@ -228,7 +236,12 @@ fn every_kind_has_a_title_and_help() {
         (1) write here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
     race between (1) a read and (2) a write of a __device__ variable
         nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch
+        volatile makes the compiler load and store each time; it orders no threads, and does not make `x += y` one step
         (1) read here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
+    read-only load of filters[0, 0, 1, 1], which the kernel itself writes
+        __ldg and `const ... __restrict__` promise that nobody writes this memory while the kernel runs: the load may find an old value
+        pass the pointer without `const` or without `__restrict__`, and load without __ldg
+        written here: 10_conv_backward_input.cu:5
     __syncthreads() that only a part of the block reaches
         the other threads have returned: all of a block must reach every __syncthreads()
     __syncthreads() that only a part of the block reaches

@@ -1,6 +1,6 @@
 //! A race in global memory.
 
-use crate::finding::access::RaceKind;
+use crate::finding::access::{RaceKind, volatile_help};
 use crate::finding::check::{Check, Site, ThreadId, Words};
 use crate::finding::place::{Place, same_object};
 use crate::source_loc::SourceLoc;
@@ -26,13 +26,15 @@ pub struct GlobalRace<P> {
     pub same_block: bool,
     /// Both threads are lanes of one warp.
     pub same_warp: bool,
+    /// One of the accesses is `volatile`, which orders nothing by itself.
+    pub volatile: bool,
 }
 
 impl<P> GlobalRace<P> {
     pub(super) fn map_place<Q>(self, name: impl FnOnce(P) -> Option<Q>) -> GlobalRace<Q> {
-        let Self { kind, size, place, other, other_thread, same_block, same_warp } = self;
+        let Self { kind, size, place, other, other_thread, same_block, same_warp, volatile } = self;
         let place = place.and_then(name);
-        GlobalRace { kind, size, place, other, other_thread, same_block, same_warp }
+        GlobalRace { kind, size, place, other, other_thread, same_block, same_warp, volatile }
     }
 }
 
@@ -48,17 +50,18 @@ impl<P: Place> Check for GlobalRace<P> {
     }
 
     fn words(&self, _: &Site<'_>) -> Words {
-        let Self { kind, place, other, other_thread, same_block, same_warp, .. } = self;
+        let Self { kind, place, other, other_thread, same_block, same_warp, volatile, .. } = self;
         let (earlier, later) = (kind.earlier().noun(), kind.later().noun());
         let of = place.as_ref().map_or_else(|| "a __device__ variable".to_owned(), Place::name);
         let by = other_thread.map(|thread| format!(" by {thread}")).unwrap_or_default();
-        Words::new(format!("race between (1) a {earlier} and (2) a {later} of {of}"))
+        let words = Words::new(format!("race between (1) a {earlier} and (2) a {later} of {of}"))
             .label(format!("(2) {later} here"))
             .other(other.as_ref(), format!("(1) {earlier} here{by}"))
             .help(if *same_block {
                 kind.missing_barrier(*same_warp)
             } else {
                 "nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch"
-            })
+            });
+        volatile_help(words, *volatile)
     }
 }

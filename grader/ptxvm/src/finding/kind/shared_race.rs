@@ -1,13 +1,13 @@
 //! A race in shared memory.
 
-use crate::finding::access::RaceKind;
+use crate::finding::access::{RaceKind, volatile_help};
 use crate::finding::check::{Check, Site, ThreadId, Words};
 use crate::source_loc::SourceLoc;
 
 /// Two threads of a block access one place of shared memory, at least one of them writes, and no barrier lies between.
 ///
 /// The finding's line and thread are those of the later access. Writes of the same value, atomics among themselves and
-/// volatile accesses among themselves are not races.
+/// volatile accesses of memory that threads wait for are not races, except for updates that are lost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedRace {
     /// Which access followed which in this run.
@@ -23,6 +23,8 @@ pub struct SharedRace {
     pub other_thread: Option<[u32; 3]>,
     /// Both threads are lanes of one warp: `__syncwarp()` between them suffices.
     pub same_warp: bool,
+    /// One of the accesses is `volatile`, which orders nothing by itself.
+    pub volatile: bool,
 }
 
 impl Check for SharedRace {
@@ -36,16 +38,17 @@ impl Check for SharedRace {
     }
 
     fn words(&self, site: &Site<'_>) -> Words {
-        let Self { kind, offset, other, other_thread, same_warp, .. } = self;
+        let Self { kind, offset, other, other_thread, same_warp, volatile, .. } = self;
         let (earlier, later) = (kind.earlier().noun(), kind.later().noun());
         let block = site.thread.map(|thread| thread.block);
         let thread = block.zip(*other_thread).map(|(block, thread)| ThreadId { block, thread });
         let by = thread.map(|thread| format!(" by {thread}")).unwrap_or_default();
-        Words::new(format!(
+        let words = Words::new(format!(
             "shared-memory race between (1) a {earlier} and (2) a {later} of byte {offset}"
         ))
         .label(format!("(2) {later} here"))
         .other(other.as_ref(), format!("(1) {earlier} here{by}"))
-        .help(kind.missing_barrier(*same_warp))
+        .help(kind.missing_barrier(*same_warp));
+        volatile_help(words, *volatile)
     }
 }

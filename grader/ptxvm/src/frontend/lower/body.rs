@@ -8,13 +8,14 @@ use super::cfg::Cfg;
 use super::labels::Labels;
 use super::poison::{self, PoisonTolerance};
 use super::postdom;
+use super::strength::marks;
 use crate::error::LoadError;
 use crate::frontend::line_table::LineTracker;
 use crate::frontend::syntax::ast::{Function, Registers, Statement, VarSpace, Variable};
 use crate::isa::class::Class;
 use crate::isa::ir::alu::{R1, R2};
 use crate::isa::ir::{Alu, Instr, Op};
-use crate::isa::names::{Guard, NO_PC, Pc, Pred, Reg32, Reg64};
+use crate::isa::names::{Guard, Marks, NO_PC, Pc, Pred, Reg32, Reg64};
 use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
 
@@ -77,6 +78,8 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     place: u32,
     /// Whether the current instruction only moves a value, and how.
     pub poison: Option<PoisonTolerance>,
+    /// What the current access means to other threads, if that is not said by its modifiers alone.
+    pub marks: Option<Marks>,
     /// Number of the file that the code comes from, before inlining.
     file: u32,
     guard: Option<Guard>,
@@ -124,15 +127,18 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             line: function.line,
             place: 0,
             poison: None,
+            marks: None,
             file: 0,
             guard: None,
             class: None,
         };
         let lines = function.body.as_deref().unwrap_or_default();
         let poison = poison::tolerant_accesses(lines);
+        let marks = marks(lines);
         for (index, line) in lines.iter().enumerate() {
             body.line = line.line;
             body.poison = poison.get(&index).copied();
+            body.marks = marks.get(&index).copied();
             let done = match &line.statement {
                 Statement::Loc { at, inlined_at } => {
                     tracker.step(*at, *inlined_at);

@@ -4,6 +4,7 @@ use super::body::{Body, Result};
 use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::{CopyAsync, Op};
+use crate::isa::names::Marks;
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
@@ -83,8 +84,8 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 _ => read = Some(self.value_r(last, Type::U32)?),
             }
         }
-        let to = self.address(to, Some(Window::Shared), false)?;
-        let from = self.address(from, Some(Window::Global), false)?;
+        let to = self.address(to, Some(Window::Shared), Marks::default())?;
+        let from = self.address(from, Some(Window::Global), Marks::default())?;
         self.emit(Op::CopyAsync(Box::new(CopyAsync { to, from, bytes, read, ignore })));
         Ok(())
     }

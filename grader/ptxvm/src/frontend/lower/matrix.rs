@@ -5,7 +5,7 @@ use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::Op;
 use crate::isa::matrix::{Fragment, Layout, Matrices, Matrix, Product, Role, Scalar, Shape, Tile};
-use crate::isa::names::Slot;
+use crate::isa::names::{Marks, Slot};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
@@ -194,7 +194,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             [stride] => Some(self.value_r(stride, Type::B32)?),
             _ => return Err(self.malformed("wrong number of operands")),
         };
-        let address = self.address(address, window, false)?;
+        let address = self.address(address, window, Marks::default())?;
         let fragment = self.fragment(role, Layout::Wmma, scalar, shape, registers, load)?;
         Ok(Tile { fragment, address, stride, by_rows })
     }
@@ -243,7 +243,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let window = space_of_matrix(modifiers);
         let [first, second] = self.exactly(operands)?;
         let (registers, address) = if stores { (second, first) } else { (first, second) };
-        let address = self.address(address, window, false)?;
+        let address = self.address(address, window, Marks::default())?;
         let slots = self.fragment_slots(registers, count, false, !stores)?;
         self.emit_matrix(Matrix::Rows(Matrices { slots, address, transposed, stores }));
         Ok(())

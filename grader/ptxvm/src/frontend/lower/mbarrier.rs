@@ -6,7 +6,7 @@ use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{R2, RQ};
 use crate::isa::ir::{Alu, Op, Uniform};
 use crate::isa::mbarrier::{Arrival, MAX_COUNT, Mbarrier, Operation, Phase};
-use crate::isa::names::{Reg32, Slot};
+use crate::isa::names::{Marks, Reg32, Slot};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
@@ -80,7 +80,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         // All of a cluster is one block, so its scope is that of the block.
         modifiers.drop_all(&["acquire", "release", "relaxed", "cta", "cluster", "b64"]);
         let window = modifiers.take_any(&["shared", "shared::cta"]).map(|_| Window::Shared);
-        let address = self.address(address, window, true)?;
+        let address = self.address(address, window, Marks::STRONG)?;
         self.emit(Op::Mbarrier(Box::new(Mbarrier { address, operation })));
         Ok(())
     }
@@ -103,9 +103,9 @@ impl<'a> Body<'_, '_, '_, 'a> {
             return Err(self.malformed("this copy goes from global to shared memory"));
         }
         let bytes = self.value_r(bytes, Type::U32)?;
-        let to = self.address(to, Some(Window::Shared), false)?;
-        let from = self.address(from, Some(Window::Global), false)?;
-        let address = self.address(object, Some(Window::Shared), true)?;
+        let to = self.address(to, Some(Window::Shared), Marks::default())?;
+        let from = self.address(from, Some(Window::Global), Marks::default())?;
+        let address = self.address(object, Some(Window::Shared), Marks::STRONG)?;
         let operation = Operation::Copy { to, from, bytes };
         self.emit(Op::Mbarrier(Box::new(Mbarrier { address, operation })));
         Ok(())

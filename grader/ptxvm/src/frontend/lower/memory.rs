@@ -3,18 +3,19 @@
 use super::body::{Body, Register, Result, VariableLocation};
 use super::modifiers::Modifiers;
 use super::poison::PoisonTolerance;
+use super::strength::STRONG;
 use crate::frontend::syntax::ast::{AddressBase, Operand};
 use crate::isa::ir::alu::{Q1, QR, R1};
 use crate::isa::ir::{Alu, Atom, AtomOp, Op, PoisonPropagatingAccess, Uniform};
-use crate::isa::names::{Address, Base, Element, Elements, Slot};
+use crate::isa::names::{Address, Base, Element, Elements, Marks, Slot, Strength};
 use crate::isa::ordering::Ordering;
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
 /// Cache hints, ordering and scopes: on this machine every access is at once visible to all.
-const HINTS: [&str; 17] = [
+const HINTS: [&str; 16] = [
     "weak", "acq_rel", "cta", "cluster", "gpu", "sys", "ca", "cg", "cs", "lu", "cv", "wb", "wt",
-    "nc", "unified", "noftz", "sc",
+    "unified", "noftz", "sc",
 ];
 
 /// What an instruction does with memory.
@@ -35,7 +36,7 @@ struct Form {
     /// Elements of the vector: 1, 2 or 4.
     count: usize,
     window: Option<Window>,
-    strong: bool,
+    marks: Marks,
 }
 
 impl<'a> Body<'_, '_, '_, 'a> {
@@ -47,8 +48,11 @@ impl<'a> Body<'_, '_, '_, 'a> {
         access: Access,
     ) -> Result<()> {
         let ordering = self.note_ordering(modifiers, access);
-        let strong =
-            modifiers.take_any(&["volatile", "relaxed", "acquire", "release", "mmio"]).is_some();
+        let strong = modifiers.take_any(&STRONG).is_some();
+        let marks = if strong { self.marks.unwrap_or(Marks::STRONG) } else { Marks::default() };
+        let marks = Marks { read_only: modifiers.take("nc"), ..marks };
+        // Whether another thread has read what was stored before decides whether an update can be lost.
+        self.builder.program.fenced |= marks.half_update && marks.strength == Strength::Strong;
         modifiers.drop_all(&HINTS);
         // The policy is the last operand.
         let operands = match operands {
@@ -65,7 +69,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if let Some(ordering) = ordering {
             self.note_ordering_of_next(ordering);
         }
-        if self.wide_access(modifiers, operands, access, window, strong)? {
+        if self.wide_access(modifiers, operands, access, window, marks)? {
             return Ok(());
         }
         let ty = self.memory_type(modifiers)?;
@@ -74,7 +78,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Some(_) => 4,
             None => 1,
         };
-        let form = Form { ty, count, window, strong };
+        let form = Form { ty, count, window, marks };
         match access {
             Access::Load => self.load(operands, form),
             Access::Store => self.store(operands, form),
@@ -118,31 +122,21 @@ impl<'a> Body<'_, '_, '_, 'a> {
         &mut self,
         operand: &Operand<'a>,
         window: Option<Window>,
-        strong: bool,
+        marks: Marks,
     ) -> Result<Address> {
         let Operand::Address { base, offset } = operand else {
             return Err(self.malformed("expected an address in brackets"));
         };
         let AddressBase::Name(name) = *base else {
             let base = self.builder.uniform_q(Uniform::Bits(*offset as u64));
-            return Ok(Address { window, base: Base::Reg64(base), offset: 0, strong });
+            return Ok(Address { window, base: Base::Reg64(base), offset: 0, marks });
         };
         match self.read_register(name) {
             Some(Register::Reg32(register, _)) => {
-                return Ok(Address {
-                    window,
-                    base: Base::Reg32(register),
-                    offset: *offset,
-                    strong,
-                });
+                return Ok(Address { window, base: Base::Reg32(register), offset: *offset, marks });
             }
             Some(Register::Reg64(register)) => {
-                return Ok(Address {
-                    window,
-                    base: Base::Reg64(register),
-                    offset: *offset,
-                    strong,
-                });
+                return Ok(Address { window, base: Base::Reg64(register), offset: *offset, marks });
             }
             Some(_) => return Err(self.malformed("this register is not an address")),
             None => {}
@@ -162,11 +156,11 @@ impl<'a> Body<'_, '_, '_, 'a> {
                 window: Some(of_variable),
                 base: Base::Reg64(pointer),
                 offset,
-                strong,
+                marks,
             });
         }
         let base = self.builder.uniform_q(uniform);
-        Ok(Address { window: Some(of_variable), base: Base::Reg64(base), offset: 0, strong })
+        Ok(Address { window: Some(of_variable), base: Base::Reg64(base), offset: 0, marks })
     }
 
     fn memory_type(&self, modifiers: &mut Modifiers<'a>) -> Result<Type> {
@@ -179,13 +173,13 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     fn load(&mut self, operands: &[Operand<'a>], form: Form) -> Result<()> {
-        let Form { ty, count, window, strong } = form;
+        let Form { ty, count, window, marks } = form;
         let [d, address] = self.exactly(operands)?;
         let parts = self.vector(d, count)?;
         if let Some(start) = self.kernel_param(address, window)? {
             return self.load_param(parts, ty, start);
         }
-        let address = self.address(address, window, strong)?;
+        let address = self.address(address, window, marks)?;
         let mut elements = Elements {
             slots: [Slot::Sink; 4],
             count: parts.len() as u8,
@@ -280,10 +274,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 
     fn store(&mut self, operands: &[Operand<'a>], form: Form) -> Result<()> {
-        let Form { ty, count, window, strong } = form;
+        let Form { ty, count, window, marks } = form;
         let [address, source] = self.exactly(operands)?;
         let parts = self.vector(source, count)?;
-        let address = self.address(address, window, strong)?;
+        let address = self.address(address, window, marks)?;
         let mut elements = Elements {
             slots: [Slot::Sink; 4],
             count: parts.len() as u8,
@@ -351,7 +345,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
             (_, [address, b]) if op != AtomOp::Cas => (address, b, None),
             _ => return Err(self.malformed("wrong number of operands")),
         };
-        let address = self.address(address, window, true)?;
+        let address = self.address(address, window, Marks::STRONG)?;
         if count == 1 {
             let dst = match dst {
                 Some(d) => self.slot_of(d)?.0,

@@ -6,7 +6,7 @@ use super::modifiers::Modifiers;
 use crate::frontend::syntax::ast::{Operand, Registers};
 use crate::isa::ir::Alu;
 use crate::isa::ir::alu::Q1;
-use crate::isa::names::{Element, Elements, Reg64, Slot};
+use crate::isa::names::{Element, Elements, Marks, Reg64, Slot};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
 
@@ -79,7 +79,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         operands: &[Operand<'a>],
         access: Access,
         window: Option<Window>,
-        strong: bool,
+        marks: Marks,
     ) -> Result<bool> {
         let loads = access == Access::Load;
         if !loads && access != Access::Store {
@@ -93,7 +93,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         if loads && self.kernel_param(address, window)?.is_some() {
             return Err(self.unsupported("parameters of 128 bits; pass two of 64 bits"));
         }
-        let address = self.address(address, window, strong)?;
+        let address = self.address(address, window, marks)?;
         let [low, high] = match register {
             Operand::Name("_") if loads => [Slot::Sink; 2],
             register => self.wide(register)?.map(Slot::Reg64),

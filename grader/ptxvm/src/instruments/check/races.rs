@@ -6,7 +6,7 @@
 //! after what it releases. An earlier access by another warp is ordered if this warp has, through a barrier, seen that warp's
 //! clock of that time; one by another lane of the same warp, if the lanes have converged since.
 
-use crate::finding::{AccessKind, Log, SharedRace};
+use crate::finding::{AccessKind, Log, RaceKind, SharedRace};
 use crate::instruments::check::clocks::{Clocks, WARPS};
 use crate::instruments::check::global::races::{BlockExecution, GlobalRaces};
 use crate::instruments::check::order::happens_before::HappensBefore;
@@ -17,6 +17,7 @@ use crate::instruments::check::shared::race_check::{CurrentAccess, Race};
 use crate::instruments::check::shared::shadow_memory::SharedMemoryShadow;
 use crate::instruments::check::shared::{byte_cells, epochs};
 use crate::isa::mbarrier::OPERATION;
+use crate::isa::names::Pc;
 use crate::isa::ordering::Ordering;
 use crate::isa::window::Window;
 use crate::machine::monitor::{Event, MbarrierEvent, Monitor, WordReads};
@@ -208,7 +209,7 @@ impl Races {
             warp: warp as u8,
             strong: event.strong,
             writes: event.kind != AccessKind::Read,
-            valued: event.stored.is_some(),
+            valued: event.stored.is_some() && event.size >= 4,
         };
         // Cells of bytes do not refer to epochs.
         let number = (event.size >= 4).then(|| self.shadow.number(new));
@@ -225,12 +226,13 @@ impl Races {
             unchanged: false,
             program: Some(event.program),
         };
-        let stored = event.stored.map(|register| event.registers.r(register));
+        let stored = event.stored_word();
+        let has_words = event.stored.is_none() || stored.is_some();
         let (mut last, mut repeated) = (u64::MAX, 0);
         let mut left = event.representative_lanes;
         for begin in [0, ROW] {
             let lanes = ((1 << ROW) - 1) << begin;
-            let whole = event.size == 4 && !event.strong && left & lanes == lanes;
+            let whole = event.size == 4 && !event.strong && has_words && left & lanes == lanes;
             current.access_id = access_id(begin);
             let values = stored.map(|values| &values[begin..begin + ROW]);
             // Rows after lanes that are checked one by one must wait for them.
@@ -256,12 +258,19 @@ impl Races {
             let thread = event.warp * 32 + lane as u32;
             current.access_id = access_id(lane);
             current.access.thread = thread;
-            current.value = stored.map(|stored| stored[lane]);
             current.unchanged = event.unchanged >> lane & 1 == 1;
-            if event.size == 4 && self.shadow.check_fast_path((address / 4) as usize, &current) {
-                continue;
+            if event.size == 4 {
+                current.value = event.stored_unit(lane, 0, 4);
+                if self.shadow.check_fast_path((address / 4) as usize, &current) {
+                    continue;
+                }
             }
-            let found = self.shadow.check(address as u32, event.size, &current);
+            let mut found = None;
+            for (part, index) in (0..event.size).step_by(4).zip(0..) {
+                let size = event.size.min(4);
+                current.value = event.stored_unit(lane, index, size).filter(|_| size == 4);
+                found = found.or(self.shadow.check(address as u32 + part, size, &current));
+            }
             if let Some((Race { kind, other, same_warp }, at)) = found {
                 // The last lane that leaves a pipeline ends its barriers with no more than a vote of its warp before.
                 let of_object = event.operation == OPERATION && event.kind == AccessKind::Write;
@@ -275,6 +284,9 @@ impl Races {
                 if same_warp && in_groups(event.pc) && in_groups(other_pc) {
                     continue;
                 }
+                if self.is_accepted(event, address, kind, same_warp, other_pc) {
+                    continue;
+                }
                 let place = |other: Access| event.program.source_location(other.epoch.pc).cloned();
                 let finding = SharedRace {
                     kind,
@@ -283,10 +295,26 @@ impl Races {
                     other: other.and_then(place),
                     other_thread: other.map(|other| event.thread_coordinates(other.thread)),
                     same_warp,
+                    volatile: event.program.is_volatile([event.pc, other_pc]),
                 };
                 log.record(finding, event.pc, thread, 1);
             }
         }
+    }
+
+    /// Whether a conflict with the access of an instruction is none for reasons that the shadow memory does not know.
+    fn is_accepted(
+        &self,
+        event: &Event,
+        address: u64,
+        kind: RaceKind,
+        same_warp: bool,
+        other: Pc,
+    ) -> bool {
+        let in_step = kind == RaceKind::WriteAfterRead && same_warp;
+        in_step && event.program.in_step(event.pc, other)
+            || event.program.lose_update(event.pc, other)
+                && self.order.follows_shared_reader(event.warp, address, event.size)
     }
 }
 

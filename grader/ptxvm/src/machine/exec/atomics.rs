@@ -3,7 +3,7 @@
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::AccessKind;
 use crate::isa::ir::{Atom, AtomOp};
-use crate::isa::names::Pc;
+use crate::isa::names::{Pc, Slot};
 use crate::isa::ops::{float, half};
 use crate::isa::types::Type;
 use crate::isa::window::Window;
@@ -81,6 +81,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         let ones = u64::MAX >> (64 - bytes * 8);
         // atom.add.f32 flushes subnormals in global memory, not in shared memory (PTX ISA 9.7.13.5).
         let flush = window == Window::Global;
+        // An exchange whose result nobody uses only stores.
+        let reads = atom.op != AtomOp::Exch || atom.dst != Slot::Sink;
         let mut faults = LaneFaults::default();
         let mut olds = [0; 32];
         for lane in lanes(mask) {
@@ -108,7 +110,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             match done {
                 Ok((old, defined)) => {
                     olds[lane] = old;
-                    faults.undefined |= u32::from(!defined) << lane;
+                    faults.undefined |= u32::from(!defined && reads) << lane;
                 }
                 Err(fault) => {
                     olds[lane] = ones;

@@ -5,7 +5,7 @@ use crate::finding::{
     WriteToReadOnly,
 };
 use crate::isa::mbarrier;
-use crate::isa::names::{Address, Base, Elements, Pc, Reg32, Slot};
+use crate::isa::names::{Address, Base, Elements, Pc, Slot};
 use crate::isa::window::Window;
 use crate::lanes::LaneIndices;
 use crate::lanes::lanes;
@@ -37,8 +37,8 @@ pub(super) struct AccessInfo {
     pub one_buffer: bool,
     /// A number for the kind of atomic operation; atomics of the same kind commute.
     pub operation: u32,
-    /// The register that is stored, if the access stores single words.
-    pub stored: Option<Reg32>,
+    /// What is stored, if it comes from registers.
+    pub stored: Option<Elements>,
     /// The lanes that the checks of races look at; see [`Event::representative_lanes`].
     pub representative_lanes: u32,
     /// Whether it is the completion of an asynchronous copy; see [`Event::ends_copy`].
@@ -140,7 +140,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
         self.each_window(mask, address, |machine, window, mask, addresses| {
             let faults = machine.load_from(mask, window, addresses, elements);
             let info = AccessInfo {
-                strong: address.strong,
+                strong: address.marks.strength.is_strong(),
                 ..AccessInfo::plain(pc, AccessKind::Read, elements.size())
             };
             machine.accessed(info, window, mask, addresses, faults);
@@ -224,7 +224,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             words.index.0.map(|word| (u64::from(word) << 2).wrapping_add(start - outer));
         (env.simd.blend)(self.warp.registers.r_mut(d), &values, mask);
         let info = AccessInfo {
-            strong: address.strong,
+            strong: address.marks.strength.is_strong(),
             one_buffer: true,
             representative_lanes: if mask == u32::MAX {
                 (env.simd.representative_lanes)(&words)
@@ -258,13 +258,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
     pub(super) fn store(&mut self, pc: Pc, mask: u32, address: &Address, elements: &Elements) {
         self.each_window(mask, address, |machine, window, mask, addresses| {
             let faults = machine.store_to(mask, window, addresses, elements);
-            let stored = match (elements.count, elements.element.bytes, elements.slots[0]) {
-                (1, 4, Slot::Reg32(register)) => Some(register),
-                _ => None,
-            };
             let info = AccessInfo {
-                strong: address.strong,
-                stored,
+                strong: address.marks.strength.is_strong(),
+                stored: Some(*elements),
                 ..AccessInfo::plain(pc, AccessKind::Write, elements.size())
             };
             machine.accessed(info, window, mask, addresses, faults);

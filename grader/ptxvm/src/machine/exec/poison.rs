@@ -43,7 +43,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
             }
             let info = AccessInfo {
-                strong: address.strong,
+                strong: address.marks.strength.is_strong(),
                 ..AccessInfo::plain(pc, AccessKind::Read, size)
             };
             machine.accessed(info, window, mask, addresses, faults);

@@ -78,7 +78,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 }
                 Op::Load(address, elements) => {
                     if active != 0 {
-                        if address.strong && self.warp.spin.probe.is_some() {
+                        if address.marks.strength.is_marked() && self.warp.spin.probe.is_some() {
                             self.probe_access(pc, active, address, elements.size(), true, false);
                         }
                         self.load(pc, active, address, elements);
@@ -90,7 +90,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                             self.probe_access(pc, active, address, elements.size(), false, true);
                         }
                         self.store(pc, active, address, elements);
-                        if address.strong
+                        if address.marks.strength.is_marked()
                             && !self.state.polled.is_empty()
                             && self.changes_polled(active, address)
                         {

@@ -105,7 +105,7 @@ pub(crate) enum SpinVerdict {
 impl SpinDetector {
     pub fn new(program: &Program) -> Self {
         let polls = program.code.iter().any(|instr| match &instr.op {
-            Op::Load(address, _) => address.strong,
+            Op::Load(address, _) => address.marks.strength.is_marked(),
             Op::Atom(atom) => atom.dst != Slot::Sink,
             _ => false,
         });

@@ -1,6 +1,7 @@
 //! A warp: its registers, its lanes, and the SIMT stack of the lanes that wait to reconverge.
 
 use super::simt_stack::{StackEntry, WarpStatus};
+use crate::isa::ir::Op;
 use crate::isa::names::{NO_PC, Pc};
 use crate::machine::registers::Registers;
 use crate::machine::warp::call_stack::CallStack;
@@ -61,6 +62,17 @@ impl Warp {
             executed: 0,
             index: 0,
         }
+    }
+
+    /// Where the functions that the running lanes are in return to, the innermost last.
+    pub fn calls_in_progress(&self, program: &Program) -> impl Iterator<Item = Pc> {
+        let returns_here = |pc: Pc| {
+            let before = pc.checked_sub(1).and_then(|call| program.instruction(call));
+            let is_join = program.instruction(pc).is_some_and(|instr| matches!(instr.op, Op::Join));
+            before.is_some_and(|instr| matches!(instr.op, Op::Call(_))) && !is_join
+        };
+        let running = self.stack.iter().filter(|entry| entry.mask & self.current.mask != 0);
+        running.map(|entry| entry.pc).filter(move |&pc| returns_here(pc))
     }
 
     /// Resets the warp to the kernel's first instruction, with the given lanes live.

@@ -5,3 +5,4 @@ pub(crate) mod packed;
 pub(crate) mod page_slots;
 pub(crate) mod pages;
 pub(crate) mod races;
+mod read_only;

@@ -7,13 +7,14 @@
 #[cfg(test)]
 mod tests;
 
-use crate::finding::{AccessKind, GlobalRace, Log, RaceKind, ThreadId};
+use crate::finding::{AccessKind, GlobalRace, Log, RaceKind, ReadOnlyLoad, ThreadId};
 use crate::instruments::check::clocks::Clocks;
 use crate::instruments::check::epochs::{self, Access, AccessId, EpochTable};
 use crate::instruments::check::global::keys::{page_key, page_place};
 use crate::instruments::check::global::packed;
 use crate::instruments::check::global::page_slots::{PageSlot, Pages, open};
 use crate::instruments::check::global::pages::{AccessIds, PAGE, Page, ROW};
+use crate::instruments::check::global::read_only::ReadOnlyLoads;
 use crate::instruments::check::order::happens_before::HappensBefore;
 use crate::instruments::check::order::sync_variables::{SyncVariables, cells};
 use crate::instruments::check::order::vector_clock::CountedNodes;
@@ -56,6 +57,7 @@ pub(crate) struct GlobalRaces {
     pub(crate) blocks: BlockExecution,
     /// The words that blocks synchronise by.
     sync_variables: SyncVariables,
+    read_only: ReadOnlyLoads,
     /// The topmost bit of the barrier of a cooperative grid.
     phase: bool,
     /// Bytes that the pages take.
@@ -80,6 +82,7 @@ impl GlobalRaces {
             block: 0,
             blocks: if across_blocks { BlockExecution::Sequential } else { BlockExecution::Single },
             sync_variables: SyncVariables::default(),
+            read_only: ReadOnlyLoads::default(),
             phase: false,
             held: 0,
             most: 0,
@@ -302,6 +305,7 @@ impl GlobalRaces {
         };
         let number = self.epochs.number(shared);
         let prior = PriorOrder { clocks, order, program: event.program };
+        self.read_only.note(event);
         let row = RowAccess { epoch: shared, number, prior };
         let left = self.rows(event, unit, &row);
         let prior = row.prior;
@@ -322,17 +326,27 @@ impl GlobalRaces {
             let first = offset as u64 / u64::from(unit);
             for index in first..first + u64::from(event.size.div_ceil(unit)) {
                 let at = index * u64::from(unit);
-                // The store has happened: what lies there now is what this thread or a lane of its warp stored.
+                // Where the registers do not tell, what lies there now is what this thread or a lane of its warp stored.
                 let Some(value) = event.memory.value(id, at, unit) else { continue };
+                let own = event.stored_unit(lane, (index - first) as u32, unit);
+                let value = own.unwrap_or(value as u32);
                 let in_shadow = index + start / u64::from(unit);
                 let key = page_key(buffer, unit, in_shadow / PAGE as u64);
                 let page = match last {
                     (known, Some(page)) if known == key => page,
                     _ => open(&mut self.pages, key, &mut self.held),
                 };
-                let current =
-                    UnitAccess { access_id, access, kind: event.kind, unit, value: value as u32 };
+                let current = UnitAccess { access_id, access, kind: event.kind, unit, value };
                 let place = in_shadow as usize % PAGE;
+                if let Some(other) = self.read_only.conflict(event, page, place, &self.epochs) {
+                    let finding = ReadOnlyLoad {
+                        size: event.size,
+                        place: Some((id, at as i64)),
+                        written_here: event.kind != AccessKind::Read,
+                        other: event.program.source_location(other).cloned(),
+                    };
+                    log.record(finding, event.pc, thread, 1);
+                }
                 let followed = || {
                     let address = address.wrapping_sub(offset as u64).wrapping_add(at);
                     let mut cells = cells(address, unit, self.sync_variables.has_bytes());
@@ -357,6 +371,7 @@ impl GlobalRaces {
                     }),
                     same_block,
                     same_warp: same_block && other.epoch.warp == shared.warp,
+                    volatile: event.program.is_volatile([event.pc, other.epoch.pc]),
                 };
                 log.record(finding, event.pc, thread, 1);
                 break;
@@ -370,7 +385,7 @@ impl GlobalRaces {
     /// no earlier access. Returns the other lanes.
     fn rows(&mut self, event: &Event, unit: u32, new: &RowAccess) -> u32 {
         let mut left = event.done;
-        if event.size != unit || event.strong {
+        if event.size != unit || event.strong || self.read_only.is_seen() {
             return left;
         }
         let size = u64::from(unit);
@@ -447,10 +462,8 @@ impl GlobalRaces {
         if unordered(readers) || unordered(others) {
             return false;
         }
-        let stored = event.stored.map(|register| event.registers.r(register));
         self.held += page.values.set_row(row, unit, |at| {
-            let word = stored.map(|stored| stored[(begin + at) % 32]);
-            word.unwrap_or_else(|| {
+            event.stored_unit((begin + at) % 32, 0, unit).unwrap_or_else(|| {
                 let value = event.memory.value(id, (first + at as u64) * size, unit);
                 value.unwrap_or(0) as u32
             })
@@ -520,12 +533,15 @@ fn visit(
         let strong = old.strong && new.strong;
         strong && (old.block == new.block || !is_block_scope(old) && !is_block_scope(&new))
     };
-    let conflict = |access_id| unordered(access_id).filter(|old| !both_strong(&old.epoch));
+    let conflict = |access_id| {
+        unordered(access_id)
+            .filter(|old| !both_strong(&old.epoch) || program.lose_update(old.epoch.pc, new.pc))
+    };
     let written = page.writers.get(at);
     if current.kind == AccessKind::Read {
         let free = page.readers.iter_mut().find(|readers| unordered(readers.get(at)).is_none());
         let grown = free.map_or(0, |readers| readers.set(at, current.access_id));
-        let written = conflict(written);
+        let written = conflict(written).filter(|old| !program.is_hint(new.strong, old.epoch.pc));
         // Two strong accesses race where the scope of one leaves the other's block out.
         let written = written.or_else(|| conflict(page.strong_writer(at)).filter(|_| new.strong));
         return (written.map(|old| (RaceKind::ReadAfterWrite, old)), grown);
@@ -537,9 +553,15 @@ fn visit(
     // Two plain writes of the same value leave the same memory in either order.
     let same_value = plain && current.value == page.values.get(at);
     let strong_writer = || conflict(page.strong_writer(at)).filter(|_| !followed());
-    let writer = conflict(written).filter(|_| !same_value).or_else(strong_writer);
+    let differs = |old: &Access| !same_value || program.lose_update(old.epoch.pc, new.pc);
+    let writer = conflict(written).filter(differs).or_else(strong_writer);
     let reader = || {
-        let mut readers = page.readers.iter().filter_map(|readers| conflict(readers.get(at)));
+        let readers = page.readers.iter().filter_map(|readers| conflict(readers.get(at)));
+        let mut readers = readers.filter(|Access { epoch: old, .. }| {
+            let same_warp = (old.block, old.warp) == (new.block, new.warp);
+            let in_step = same_warp && program.in_step(old.pc, new.pc);
+            !in_step && !program.is_hint(old.strong, new.pc)
+        });
         readers.next().filter(|_| !new.strong)
     };
     let found = writer

@@ -296,6 +296,11 @@ impl HappensBefore {
                         words.get_mut(number)
                     };
                     let Some(word) = word else { continue };
+                    if event.program.marks(event.pc).half_update {
+                        // What it has read may be overwritten before it stores.
+                        news |= state.read(word, here, ordering.acquires);
+                        continue;
+                    }
                     let seen = Some((number, word.version(), ordering.acquires));
                     if state.polled == seen {
                         continue;
@@ -454,6 +459,15 @@ impl HappensBefore {
         let Some(warp) = self.warps.get(usize::from(warp)) else { return false };
         let seen = warp.clock.warp(old.block, old.warp);
         (0..32).all(|lane| seen.covers(old.clock, lane))
+    }
+
+    /// Like [`Self::follows_reader`], for a place in shared memory.
+    pub(crate) fn follows_shared_reader(&self, warp: u32, address: u64, size: u32) -> bool {
+        let mut cells = cells(address, size, self.shared.has_bytes());
+        cells.any(|(cell, _)| {
+            let word = self.shared.get(cell);
+            word.is_some_and(|word| self.follows_reader(warp as u8, word))
+        })
     }
 
     /// Whether a warp, or one that it knows of, has read what was written to a word last. That write lies in its past, even

@@ -76,8 +76,21 @@ impl CurrentAccess<'_> {
     /// The access, if this one conflicts with it.
     #[inline(always)]
     fn conflict(&self, old: Option<Access>) -> Option<Access> {
-        let both_strong = |old: &Access| old.epoch.strong && self.access.epoch.strong;
-        old.filter(|old| old.thread != self.access.thread && !both_strong(old))
+        old.filter(|old| old.thread != self.access.thread && !self.tolerates(&old.epoch))
+    }
+
+    /// Whether this access and one that nothing orders are no race, because of their strength.
+    fn tolerates(&self, old: &Epoch) -> bool {
+        let new = &self.access.epoch;
+        let Some(program) = self.program else { return old.strong && new.strong };
+        if old.strong && new.strong {
+            return !program.lose_update(old.pc, new.pc);
+        }
+        match (old.writes, new.writes) {
+            (true, false) => program.is_hint(new.strong, old.pc),
+            (false, true) => program.is_hint(old.strong, new.pc),
+            _ => false,
+        }
     }
 
     /// The race of this access with an earlier one, if there is one; then records the access. `word`: for a whole word, whether
@@ -122,8 +135,9 @@ impl CurrentAccess<'_> {
         last.writer = own;
         // Two writes of the same value leave the same memory in either order.
         let writer = writer.filter(|old| {
-            let same_word = word == Some(true) && old.epoch.valued;
-            !same_word && !self.unchanged
+            let same_value = word == Some(true) && old.epoch.valued || self.unchanged;
+            let lost = |program: &Program| program.lose_update(old.epoch.pc, self.access.epoch.pc);
+            !same_value || self.program.is_some_and(lost)
         });
         let writer = writer.map(|old| self.race(RaceKind::WriteAfterWrite, old));
         let kind = |old: &Access| {

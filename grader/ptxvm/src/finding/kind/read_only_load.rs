@@ -1,0 +1,49 @@
+//! A load through the cache of memory that nobody writes, of a word that the kernel writes.
+
+use crate::finding::check::{Check, Site, Words};
+use crate::finding::place::{Place, same_object};
+use crate::source_loc::SourceLoc;
+
+/// A load by `ld.global.nc` of a word that the same launch writes, before or after. Its cache is not kept coherent, so the load
+/// may find an old value (PTX ISA 9.7.9.9).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadOnlyLoad<P> {
+    /// Bytes of the access.
+    pub size: u32,
+    /// The place. A caller that names its own objects has none for a variable of the module.
+    pub place: Option<P>,
+    /// Whether the finding's line is the write, and not the load.
+    pub written_here: bool,
+    /// The line of the other of the two.
+    pub other: Option<SourceLoc>,
+}
+
+impl<P> ReadOnlyLoad<P> {
+    pub(super) fn map_place<Q>(self, name: impl FnOnce(P) -> Option<Q>) -> ReadOnlyLoad<Q> {
+        let Self { size, place, written_here, other } = self;
+        ReadOnlyLoad { size, place: place.and_then(name), written_here, other }
+    }
+}
+
+impl<P: Place> Check for ReadOnlyLoad<P> {
+    fn name(&self) -> &'static str {
+        "read-only-load"
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        (self.written_here, &self.other) == (other.written_here, &other.other)
+            && same_object(self.place.as_ref(), other.place.as_ref())
+    }
+
+    fn words(&self, _: &Site<'_>) -> Words {
+        let of =
+            self.place.as_ref().map_or_else(|| "a __device__ variable".to_owned(), Place::name);
+        let (written, loaded) = ("written here", "loaded as read-only here");
+        let (here, there) = if self.written_here { (written, loaded) } else { (loaded, written) };
+        Words::new(format!("read-only load of {of}, which the kernel itself writes"))
+            .label(here)
+            .other(self.other.as_ref(), there)
+            .help("__ldg and `const ... __restrict__` promise that nobody writes this memory while the kernel runs: the load may find an old value")
+            .help("pass the pointer without `const` or without `__restrict__`, and load without __ldg")
+    }
+}
