@@ -99,6 +99,7 @@
 //! evaluate    loop nests run over data
 //! terms       the products that an element is the sum of
 //! sized_formula, formula   the types that offer all of this
+//! variants    wrong formulas near the right one, compared with what a kernel computed
 //! ```
 //!
 //! A new function stands in `syntax::operators`, `rounding::functions` and `transform::local_derivatives`; a new element type
@@ -141,6 +142,7 @@ mod span;
 mod syntax;
 mod terms;
 mod transform;
+mod variants;
 
 pub use dtype::DType;
 pub use error::Error;
@@ -153,3 +155,4 @@ pub use shape::{DimExpr, TensorType};
 pub use sized_formula::SizedFormula;
 pub use span::Span;
 pub use terms::expansion::{ElementRef, Term};
+pub use variants::search::{Fit, Observation, Variant, search as search_variants};

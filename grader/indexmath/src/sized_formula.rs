@@ -29,6 +29,14 @@ impl SizedFormula {
         Ok(Self { program, lowered, dims: dims.clone() })
     }
 
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    pub(crate) fn dims(&self) -> &Dims {
+        &self.dims
+    }
+
     /// The shape of a tensor; of `grad(X)` and `X'` the shape of X, if the formula does not have them. `None` for a name that
     /// it does not know.
     pub fn shape(&self, tensor: &str) -> Option<&[usize]> {

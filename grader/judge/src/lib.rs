@@ -1,7 +1,8 @@
 //! Decides whether a test passed, and says why not.
 //!
 //! ```text
-//! case + run ─► judgement ─► verdict ─┬─ cause: what the pattern of the errors shows
+//! case + run ─► judgement ─► verdict ─┬─ formula_variant: the wrong formula that gives exactly these values
+//!                                     ├─ cause: what the pattern of the errors shows
 //!                                     └─ expansion: the kernel's products beside those of the formula
 //! ```
 //!
@@ -13,6 +14,7 @@ pub mod batch_compile;
 pub mod drawn;
 pub mod expansion;
 pub mod explain;
+pub mod formula_variant;
 pub mod grade;
 pub mod judgement;
 pub mod verdict;

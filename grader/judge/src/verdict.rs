@@ -111,6 +111,17 @@ pub struct TensorDiff {
     pub terms: TermDiff,
     /// What the pattern of the errors shows, where it is clear.
     pub cause: Option<Cause>,
+    /// The wrong formula that gives exactly what the kernel computed.
+    pub variant: Option<FormulaVariant>,
+}
+
+/// A formula near the right one that explains every element of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormulaVariant {
+    /// What is different in it, as the end of "your result is what the formula gives if ...".
+    pub says: String,
+    /// How many further runs with other data gave this formula's values too; at least one.
+    pub confirmed: usize,
 }
 
 /// How far off an element is.

@@ -1,11 +1,12 @@
-//! The likely cause of an error, in one sentence.
+//! Why an output is wrong, in one sentence: the wrong formula that explains it, or what all its errors have in common. Only what was
+//! checked is said.
 
 use super::number::{count, number, signed};
 use super::terms::author;
-use judge::verdict::Cause;
-use puzzle::tensor::{DType, Tensor};
+use judge::verdict::{Cause, FormulaVariant};
+use puzzle::tensor::Tensor;
 
-/// One sentence, or two short ones: what the pattern is, then where to look.
+/// What the wrong elements have in common.
 pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
     let name = tensor.name.trim_end_matches('\'');
     let who = author(source);
@@ -32,39 +33,34 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             )
         }
         Cause::OnlyStartWritten { count: n, block } => only_start(tensor, *n, *block),
-        Cause::AllNan => "every element is NaN: is the sum set to 0 before the loop?".into(),
-        Cause::AllZero if tensor.dtype == DType::I32 => {
-            "every element is 0: does the kernel store anything else?".into()
-        }
-        Cause::AllZero => "every element is 0: does the kernel add anything to the sum?".into(),
+        Cause::AllNan => "every element is NaN.".into(),
+        Cause::AllZero => "every element is 0.".into(),
         Cause::Factor { factor, size } => factor_words(*factor, size.as_deref()),
         Cause::Addend { vector, times } => addend(vector, *times),
         Cause::Rounding { largest } => format!(
-            "all errors are small, at most {} % of the absolute values of the terms: looks like a product, a sum or a \
-             variable in half precision.",
+            "all errors are small, at most {} % of the absolute values of the terms: as large as \
+             the rounding of a value to half precision.",
             number((largest * 1e4).round() / 1e2)
         ),
         Cause::Offset { by } => {
             let by = signed(*by);
-            format!(
-                "every element is off by {by}: looks like a wrong initial value of the sum, or a wrong constant."
-            )
+            format!("every element is off by {by}.")
         }
         Cause::OffsetAlong { axis: a } => format!(
-            "each element is off by an amount that depends on its {} only: looks like a wrong bias.",
+            "each element is off by an amount that depends on its {} only.",
             axis(*a)
         ),
         Cause::Transposed => format!(
-            "looks like the last two axes are swapped: {} hold the expected values, stored column by column.",
+            "the last two axes are swapped: {} hold the expected values, stored column by column.",
             slices(tensor)
         ),
         Cause::Mirrored { axes } if axes.len() == 2 => {
-            "looks like each slice is rotated by 180 degrees: the expected values, in reverse along both axes."
+            "each slice is rotated by 180 degrees: it holds the expected values, in reverse along both axes."
                 .into()
         }
         Cause::Mirrored { axes } => {
             let along = axes.first().map(|&a| axis(a)).unwrap_or_default();
-            format!("looks like the values are stored in reverse along the {along}.")
+            format!("the expected values are stored in reverse along the {along}.")
         }
         Cause::Shifted { rows, columns } => {
             let step = |by: i64, noun: &str| (by != 0).then(|| format!("{by:+} {noun}"));
@@ -76,22 +72,34 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             .flatten()
             .collect();
             format!(
-                "looks like the expected values, shifted by {}: is an offset missing?",
+                "these are the expected values, shifted by {}.",
                 steps.join(" and ")
             )
         }
         Cause::OnlyFirstRight { axis: a } => format!(
-            "{} is correct, everything after it has errors: looks like an index that omits the {}, \
-             or multiplies it by a wrong size.",
+            "{} is correct, and every part after it along its {} has errors.",
             pattern(tensor, |i| (i == *a).then_some((0, 0))),
             axis(*a)
         ),
         Cause::Region { ranges } => region(tensor, ranges),
         Cause::Border { width } => format!(
-            "all errors lie within {} of the edges, the interior is correct: looks like a bounds check.",
+            "all errors lie within {} of the edges; the interior is correct.",
             count(*width, "element")
         ),
     }
+}
+
+/// What the formula that explains an output says of the mistake.
+pub(super) fn of_variant(variant: &FormulaVariant, tensor: &Tensor) -> String {
+    let FormulaVariant { says, confirmed } = variant;
+    let runs = match confirmed {
+        1 => "one more run".to_owned(),
+        n => format!("{n} more runs"),
+    };
+    format!(
+        "{} is exactly what the formula gives if {says} (so it is in {runs} with other data).",
+        tensor.name
+    )
 }
 
 fn only_start(tensor: &Tensor, n: usize, block: usize) -> String {
@@ -107,7 +115,7 @@ fn only_start(tensor: &Tensor, n: usize, block: usize) -> String {
     }
     if block > 0 && n.is_multiple_of(block) && rest < block {
         return format!(
-            "{written}, whole blocks of {block}: looks like the last, partial block does nothing."
+            "{written}, whole blocks of {block}: the last, partial block wrote nothing."
         );
     }
     format!("{written}: nothing from {} on.", tensor.element_name(n))
@@ -163,7 +171,7 @@ fn region(tensor: &Tensor, ranges: &[Option<(usize, usize)>]) -> String {
         1 => format!("the {end} {noun}"),
         n => format!("the {end} {n} {noun}s"),
     };
-    format!("all errors lie in {part}, {place}: looks like a bounds check.")
+    format!("all errors lie in {part}, {place}.")
 }
 
 /// `grad(input)[*, 1, *, 3..4]`.
@@ -196,13 +204,14 @@ fn slices(tensor: &Tensor) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use puzzle::tensor::DType;
     use std::fmt::Write;
 
     #[test]
     fn numbers_are_no_sums_and_host_code_is_no_kernel() {
         let flags = Tensor { name: "found".into(), dtype: DType::I32, shape: vec![3] };
         let zero = sentence(&Cause::AllZero, &flags, "");
-        assert_eq!(zero, "every element is 0: does the kernel store anything else?");
+        assert_eq!(zero, "every element is 0.");
         let nothing = sentence(&Cause::NothingWritten, &flags, "void f() {}");
         assert!(nothing.starts_with("the code wrote nothing to found"), "{nothing}");
     }
@@ -255,13 +264,13 @@ mod tests {
             assert!(sentence.ends_with(['.', '?']), "{sentence}");
             writeln!(text, "{sentence}").unwrap();
         }
-        insta::assert_snapshot!(text, @r#"
+        insta::assert_snapshot!(text, @r"
         the kernel wrote nothing to grad(input): does every thread return early, or store elsewhere?
         only the first 128 elements are written, as many as a block has threads: is blockIdx.x part of the thread's number?
-        only the first 192 elements are written, whole blocks of 64: looks like the last, partial block does nothing.
+        only the first 192 elements are written, whole blocks of 64: the last, partial block wrote nothing.
         only the first 105 elements are written: nothing from grad(input)[1, 0, 0, 0] on.
-        every element is NaN: is the sum set to 0 before the loop?
-        every element is 0: does the kernel add anything to the sum?
+        every element is NaN.
+        every element is 0.
         every element is 0.125 times the expected value: looks like a division by batch.
         every element is 8 times the expected value: looks like a multiplication by batch.
         every element is twice the expected value: looks like each term is added twice.
@@ -271,20 +280,20 @@ mod tests {
         every element is off by 1 times the corresponding element of bias: looks like bias is added twice.
         every element is off by 3 times the corresponding element of bias: looks like bias is added 4 times.
         every element is off by -4 times the corresponding element of bias: looks like bias is added with the factor -3.
-        every element is off by +1.5: looks like a wrong initial value of the sum, or a wrong constant.
-        all errors are small, at most 0.09 % of the absolute values of the terms: looks like a product, a sum or a variable in half precision.
-        each element is off by an amount that depends on its second coordinate only: looks like a wrong bias.
-        looks like the last two axes are swapped: the slices hold the expected values, stored column by column.
-        looks like each slice is rotated by 180 degrees: the expected values, in reverse along both axes.
-        looks like the values are stored in reverse along the last coordinate.
-        looks like the expected values, shifted by -1 along the second-to-last axis and +2 along the last axis: is an offset missing?
-        looks like the expected values, shifted by +1 along the last axis: is an offset missing?
-        grad(input)[0, *, *, *] is correct, everything after it has errors: looks like an index that omits the first coordinate, or multiplies it by a wrong size.
-        all errors lie in the last column, grad(input)[*, *, *, 4]: looks like a bounds check.
-        all errors lie in the first 2 rows, grad(input)[*, *, 0..1, *]: looks like a bounds check.
+        every element is off by +1.5.
+        all errors are small, at most 0.09 % of the absolute values of the terms: as large as the rounding of a value to half precision.
+        each element is off by an amount that depends on its second coordinate only.
+        the last two axes are swapped: the slices hold the expected values, stored column by column.
+        each slice is rotated by 180 degrees: it holds the expected values, in reverse along both axes.
+        the expected values are stored in reverse along the last coordinate.
+        these are the expected values, shifted by -1 along the second-to-last axis and +2 along the last axis.
+        these are the expected values, shifted by +1 along the last axis.
+        grad(input)[0, *, *, *] is correct, and every part after it along its first coordinate has errors.
+        all errors lie in the last column, grad(input)[*, *, *, 4].
+        all errors lie in the first 2 rows, grad(input)[*, *, 0..1, *].
         all errors lie in grad(input)[*, *, 2..3, *].
         all errors lie in grad(input)[*, 2, *, *].
-        all errors lie within 2 elements of the edges, the interior is correct: looks like a bounds check.
-        "#);
+        all errors lie within 2 elements of the edges; the interior is correct.
+        ");
     }
 }

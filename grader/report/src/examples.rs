@@ -226,6 +226,7 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
         terms: TermDiff { mismatch: mismatches[0], formula: None, thread: None, compared: None },
         mismatches,
         cause: None,
+        variant: None,
         tensor,
         wrong,
         errors,

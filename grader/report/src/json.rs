@@ -222,6 +222,7 @@ fn tensor(diff: &TensorDiff, source: &str) -> Value {
         "unwritten": diff.unwritten_count,
         "nan": diff.nan_count,
         "mismatches": mismatches,
+        "variant": diff.variant.as_ref().map(|v| cause::of_variant(v, &diff.tensor)),
         "likely_cause": diff.cause.as_ref().map(|c| cause::sentence(c, &diff.tensor, source)),
         "terms": {
             "element": diff.tensor.coords(diff.terms.mismatch.flat),

@@ -5,7 +5,7 @@ use super::reporter::{Reporter, RunInfo, Summary};
 use super::style::{Style, Tone};
 use super::{cause, diff, drawn, findings, heatmap, terms};
 use diagnostic::Failure;
-use judge::verdict::{Largest, TestVerdict};
+use judge::verdict::{Largest, TensorDiff, TestVerdict};
 use std::io::{self, Write};
 
 /// Findings shown with their source line; of the others the title is shown.
@@ -223,23 +223,31 @@ pub(super) fn full(
     };
     lines.push(String::new());
     lines.push(style.paint(Tone::Strong, &diff::headline(first)));
-    lines.extend(diff::table(first, style));
     // A finding is the mistake itself; what follows from it, and what its pattern suggests, can wait.
     let puzzling = verdict.findings.is_empty();
+    if puzzling {
+        lines.extend(reason_lines(run, first, style, width));
+    }
+    lines.extend(diff::table(first, style));
     if puzzling {
         lines.extend(block(heatmap::lines(first, style)));
     }
     lines.extend(block(terms::lines(&first.tensor, &first.terms, &run.source, style)));
-    if let Some(cause) = first.cause.as_ref().filter(|_| puzzling) {
-        let sentence = cause::sentence(cause, &first.tensor, &run.source);
-        let title = "likely cause:";
-        let painted = style.paint(Tone::Warn, title);
-        let sentence = wrap(&format!("{title} {sentence}"), width).into_iter();
-        lines.extend(block(sentence.map(|line| line.replace(title, &painted)).collect()));
-    }
     let others = diff::others(others).map(|text| wrap(&text, width));
     lines.extend(block(others.unwrap_or_default()));
     lines
+}
+
+/// Why an output is wrong: the formula that explains it, or else the pattern of its errors.
+fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) -> Vec<String> {
+    let (title, sentence) = match (&diff.variant, &diff.cause) {
+        (Some(variant), _) => ("cause:", cause::of_variant(variant, &diff.tensor)),
+        (None, Some(cause)) => ("pattern:", cause::sentence(cause, &diff.tensor, &run.source)),
+        (None, None) => return Vec::new(),
+    };
+    let painted = style.paint(Tone::Warn, title);
+    let lines = wrap(&format!("{title} {sentence}"), width);
+    lines.iter().map(|line| line.replacen(title, &painted, 1)).collect()
 }
 
 /// Lines of at most `width` characters, broken between words.

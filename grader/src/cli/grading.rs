@@ -8,6 +8,7 @@ use device::backend::Run;
 use device::gpu::{self, RemoteGpu};
 use diagnostic::{Failure, FailureKind};
 use judge::drawn;
+use judge::formula_variant;
 use judge::grade::{self, Machine};
 use judge::judgement;
 use judge::verdict::Picture;
@@ -98,7 +99,7 @@ pub(super) fn grade(
             chapter: workbook.relative(&puzzle.chapter).to_path_buf(),
         })
         .ok();
-    let mut passed = 0;
+    let (mut judged, mut passed) = (0, 0);
     let mut hung = false;
     for case in &cases {
         if hung {
@@ -109,6 +110,10 @@ pub(super) fn grade(
         let spinner =
             case.watched.is_empty().then(|| DelayedSpinner::new(&format!("running {}", case.test)));
         let (run, mut verdict) = grade::judge_case(&machine, &program, case)?;
+        if !verdict.passed() && passed == judged && program.host.is_none() {
+            verdict = formula_variant::explain(backend, spec, case, &run, verdict);
+        }
+        judged += 1;
         drop(spinner);
         verdict.notes.extend(draw(job, case, &run));
         if let Some(dir) = job.dump {

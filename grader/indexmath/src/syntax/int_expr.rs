@@ -137,6 +137,17 @@ impl IntExpr {
         }
     }
 
+    /// The same expression with empty spans.
+    pub(crate) fn without_spans(&self) -> Self {
+        let boxed = |int: &Self| Box::new(int.without_spans());
+        let kind = match &self.kind {
+            IntKind::Neg(inner) => IntKind::Neg(boxed(inner)),
+            IntKind::Binary(op, left, right) => IntKind::Binary(*op, boxed(left), boxed(right)),
+            other => other.clone(),
+        };
+        Self::new(kind, Span::default())
+    }
+
     /// The resolved indices in the expression, each once, in order of appearance.
     pub(crate) fn indices(&self) -> Vec<usize> {
         let mut found = Vec::new();

@@ -14,30 +14,39 @@ use crate::transform::gather::gather_form;
 
 /// The statement as text, in gather form, with names for the indices that stand for nothing else there.
 pub(crate) fn statement_text(program: &Program, statement: &Assignment) -> String {
-    let Some(tensor) = program.tensors.get(&statement.target) else { return String::new() };
     let mut program = program.clone();
-    let first = program.indices.len();
-    for (axis, size) in tensor.shape.iter().enumerate() {
-        let name = axis_name(&program, statement, axis, size);
-        program.indices.push(Index { name, range: size.int.clone() });
-    }
-    let axes: Vec<IndexId> = (first..program.indices.len()).collect();
+    let Some((axes, body)) = whole_statement(&mut program, statement) else { return String::new() };
     let mut printer = Printer { program: &program, scope: Vec::new() };
     let subscripts =
         axes.iter().map(|&id| IntExpr::new(IntKind::Name(printer.bind(id)), Span::default()));
     let subscripts = subscripts.collect();
+    let body = printer.node(&body);
+    let target = statement.target.clone();
+    Statement { target, target_span: Span::default(), subscripts, body }.to_string()
+}
+
+/// A statement in gather form, as one body over an index for each axis of its target. These indices are added to `program`.
+pub(crate) fn whole_statement(
+    program: &mut Program,
+    statement: &Assignment,
+) -> Option<(Vec<IndexId>, Node)> {
+    let shape = program.tensors.get(&statement.target)?.shape.clone();
+    let first = program.indices.len();
+    for (axis, size) in shape.iter().enumerate() {
+        let name = axis_name(program, statement, axis, size);
+        program.indices.push(Index { name, range: size.int.clone() });
+    }
+    let axes: Vec<IndexId> = (first..program.indices.len()).collect();
     let mut body: Option<Node> = None;
     for contribution in &statement.contributions {
-        let form = gather_form(&program, &statement.target, contribution, &axes);
+        let form = gather_form(program, &statement.target, contribution, &axes);
         let summand = Node::sum(form.sum, form.body);
         body = Some(match body {
             Some(sum) => Node::binary(Op::Add, sum, summand),
             None => summand,
         });
     }
-    let body = printer.node(&body.unwrap_or(Node::Number(0.0)));
-    let target = statement.target.clone();
-    Statement { target, target_span: Span::default(), subscripts, body }.to_string()
+    Some((axes, body.unwrap_or(Node::Number(0.0))))
 }
 
 /// A name for an axis: that of an index that stands alone there, else the size's in lower case.

@@ -61,6 +61,7 @@ pub(super) fn diff(tensor: &Tensor, right: &Right, got: &RunTensor) -> Option<Te
         mismatches: wrong_places().take(MAX_MISMATCHES).map(mismatch).collect(),
         terms: TermDiff { mismatch: mismatch(first), formula: None, thread: None, compared: None },
         cause: cause::likely(&view),
+        variant: None,
         tensor: tensor.clone(),
         errors,
         wrong,

@@ -1,0 +1,18 @@
+//! Wrong formulas: given what a kernel computed, the formulas near the right one that give exactly this.
+//!
+//! - [`tree`]: formulas as a slip can change them;
+//! - [`text`]: their parts as text;
+//! - [`slips`]: what people get wrong;
+//! - [`enumerate`]: every slip at every place;
+//! - [`machine`]: evaluates a formula with slips, element by element;
+//! - [`search`]: compares them with what was observed.
+//!
+//! This is mutation-based fault localisation (Moon et al., "Ask the Mutants", ICST 2014) with the specification mutated in the
+//! place of the program: it needs the outputs alone, and its answer is in the terms of the formula.
+
+pub(crate) mod enumerate;
+pub(crate) mod machine;
+pub(crate) mod search;
+mod slips;
+mod text;
+pub(crate) mod tree;

@@ -1,0 +1,198 @@
+//! Which wrong formula gives exactly this output?
+
+use crate::evaluate::data::Values;
+use crate::integer::evaluate::Dims;
+use crate::rounding::bound::Approx;
+use crate::sized_formula::SizedFormula;
+use crate::variants::enumerate::{Draft, drafts};
+use crate::variants::machine::{Changed, Machine, Value};
+use crate::variants::tree::Model;
+
+/// What a kernel made of a tensor, with all that it was computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct Observation<'a> {
+    /// The formula, right and at the sizes of the test.
+    pub formula: &'a SizedFormula,
+    /// What the kernel was given.
+    pub known: &'a Values,
+    /// The tensor, by its name in the formula.
+    pub tensor: &'a str,
+    /// What the kernel made of it.
+    pub got: &'a [f64],
+    /// What is right.
+    pub right: &'a [Approx],
+    /// Numbers of the launch that may be confused with sizes, by the names that they have in kernels.
+    pub constants: &'a [(String, i64)],
+}
+
+/// A formula with one or two slips, which gave exactly what was observed.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    changed: Changed,
+    /// What is different, as the end of a sentence: "your result is what the formula gives if ...".
+    pub says: String,
+    /// How simple it is; 1 is a plain slip.
+    pub rank: u8,
+}
+
+/// How a variant compares with an observation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It gives what was observed, and the right formula does not.
+    Explains,
+    /// It gives what was observed, but cannot be told from the right formula there.
+    Silent,
+    /// It gives something else, or cannot be computed.
+    Contradicts,
+}
+
+/// Reads in a search with all its variants, and for one variant on a whole tensor.
+const SEARCH: u64 = 40_000_000;
+const WHOLE: u64 = 4_000_000;
+const SAMPLE: u64 = 400_000;
+/// Pairs of slips are tried where the formula is that cheap.
+const PAIRS: u64 = 30_000_000;
+/// Elements that a variant is compared in, at most.
+const MAX_ELEMENTS: usize = 4096;
+/// A wrong element must be so many error bounds away from what is right.
+const CLEAR: f64 = 8.0;
+
+/// The variants that explain the observation, the simplest first; with one slip, or where there is none with two.
+pub fn search(seen: &Observation) -> Vec<Variant> {
+    let Some(model) = seen.model() else { return Vec::new() };
+    let dims = seen.dims();
+    let Some(machine) = Machine::new(&model, &dims, seen.known) else { return Vec::new() };
+    if machine.len(model.parts[model.parts.len() - 1].target) != seen.got.len() || !seen.is_wrong()
+    {
+        return Vec::new();
+    }
+    let names: Vec<String> = seen.constants.iter().map(|(name, _)| name.clone()).collect();
+    let all = drafts(&model, &dims, &names);
+    let mut found = Vec::new();
+    let mut left = SEARCH;
+    for draft in &all {
+        if seen.fits(&machine, &draft.changed, &mut left) == Fit::Explains {
+            found.push(Variant::of(draft));
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    if found.is_empty() {
+        let plain: Vec<&Draft> = all.iter().filter(|draft| draft.rank == 1).collect();
+        found = pairs(seen, &machine, &plain);
+    }
+    found
+}
+
+/// Two plain slips in different parts, or the second in what the first has left.
+fn pairs(seen: &Observation, machine: &Machine, plain: &[&Draft]) -> Vec<Variant> {
+    let mut found = Vec::new();
+    let mut left = PAIRS;
+    for (at, first) in plain.iter().enumerate() {
+        for second in &plain[at + 1..] {
+            if left == 0 {
+                return found;
+            }
+            if first.changed.iter().any(|(t, _)| second.changed.iter().any(|(other, _)| t == other))
+            {
+                continue;
+            }
+            let changed = first.changed.iter().chain(&second.changed).cloned().collect();
+            if seen.fits(machine, &changed, &mut left) == Fit::Explains {
+                let says = format!("{}, and {}", first.says, second.says);
+                found.push(Variant { changed, says, rank: 4 });
+            }
+        }
+    }
+    found
+}
+
+impl Variant {
+    fn of(draft: &Draft) -> Self {
+        Self { changed: draft.changed.clone(), says: draft.says.clone(), rank: draft.rank }
+    }
+
+    /// How the variant compares with another observation of the same formula: other data, other sizes.
+    pub fn fit(&self, seen: &Observation) -> Fit {
+        let Some(model) = seen.model() else { return Fit::Contradicts };
+        let Some(machine) = Machine::new(&model, &seen.dims(), seen.known) else {
+            return Fit::Contradicts;
+        };
+        // A part that is given there cannot show the slip.
+        let parts =
+            |(target, _): &&(usize, _)| model.parts.iter().any(|part| part.target == *target);
+        let changed = self.changed.iter().filter(parts).cloned().collect();
+        seen.fits(&machine, &changed, &mut WHOLE.clone())
+    }
+}
+
+impl Observation<'_> {
+    fn model(&self) -> Option<Model> {
+        Model::new(self.formula.program(), self.tensor, &|name| self.known.contains_key(name))
+    }
+
+    fn dims(&self) -> Dims {
+        let mut dims = self.formula.dims().clone();
+        dims.extend(self.constants.iter().cloned());
+        dims
+    }
+
+    fn is_wrong(&self) -> bool {
+        self.got.iter().zip(self.right).any(|(got, right)| !right_is(*got, right, 0.0))
+    }
+
+    /// The elements to compare, those that tell most first: a few wrong ones, a few right ones, then all.
+    fn order(&self) -> Vec<usize> {
+        let is_wrong = |&i: &usize| !right_is(self.got[i], &self.right[i], 0.0);
+        let n = self.got.len();
+        let wrong: Vec<usize> = (0..n).filter(is_wrong).collect();
+        let mut order: Vec<usize> = wrong.iter().take(2).chain(wrong.last()).copied().collect();
+        order.extend([0, n / 2, n.saturating_sub(1)]);
+        let step = n.div_ceil(MAX_ELEMENTS).max(1);
+        order.extend((0..n).step_by(step));
+        order.extend(wrong.iter().take(64));
+        order
+    }
+
+    fn fits(&self, machine: &Machine, changed: &Changed, left: &mut u64) -> Fit {
+        if changed.is_empty() {
+            let right =
+                self.got.iter().zip(self.right).all(|(got, right)| right_is(*got, right, 0.0));
+            return if right { Fit::Silent } else { Fit::Contradicts };
+        }
+        let budget = WHOLE.min((*left).max(SAMPLE));
+        machine.budget.set(budget);
+        let mut told = false;
+        let order = self.order();
+        let all = machine.elements(changed, order.into_iter(), |flat, variant| {
+            let (got, right) = (self.got[flat], &self.right[flat]);
+            let allowed = allowed(variant, right);
+            told |= !right_is(got, right, CLEAR * allowed);
+            is_near(got, variant.value, allowed)
+        });
+        *left = left.saturating_sub(budget - machine.budget.get());
+        match all {
+            None => Fit::Contradicts,
+            Some(()) if told => Fit::Explains,
+            Some(()) => Fit::Silent,
+        }
+    }
+}
+
+/// How far a kernel with the variant's formula may be from its value: its own rounding, or that of the right formula.
+fn allowed(variant: Value, right: &Approx) -> f64 {
+    let usual = if right.bound.is_finite() && variant.error > 0.0 { right.bound } else { 0.0 };
+    (2.0 * variant.error).max(usual)
+}
+
+fn is_near(got: f64, value: f64, allowed: f64) -> bool {
+    if got.is_nan() || value.is_nan() {
+        return got.is_nan() && value.is_nan();
+    }
+    got == value || (got.is_finite() && allowed.is_finite() && (got - value).abs() <= allowed)
+}
+
+fn right_is(got: f64, right: &Approx, room: f64) -> bool {
+    is_near(got, right.value, room.max(if right.bound.is_finite() { right.bound } else { 0.0 }))
+}

@@ -1,0 +1,168 @@
+//! Factors, terms and signs: left out, flipped, swapped.
+
+use super::{Edit, Place};
+use crate::syntax::operators::Op;
+use crate::variants::tree::Tree;
+
+pub(super) fn edits(place: &Place) -> Vec<Edit> {
+    match place.tree {
+        Tree::Neg(inner) => {
+            let says = format!("the minus sign before {} is left out", place.model.text(inner));
+            vec![Edit::new("no minus", 1, (**inner).clone(), says)]
+        }
+        Tree::Binary(op, left, right) => binary(place, *op, left, right),
+        _ => Vec::new(),
+    }
+}
+
+/// Whoever forgets a product of products forgets more than one thing.
+fn weight(tree: &Tree) -> u8 {
+    match tree {
+        Tree::Binary(..) => 2,
+        _ => 1,
+    }
+}
+
+fn binary(place: &Place, op: Op, left: &Tree, right: &Tree) -> Vec<Edit> {
+    let (l, r) = (place.model.text(left), place.model.text(right));
+    let with = |op: Op, a: &Tree, b: &Tree| Tree::binary(op, a.clone(), b.clone());
+    let edit = |key: &str, rank: u8, tree: Tree, says: String| Edit::new(key, rank, tree, says);
+    let (left_weight, right_weight) = (weight(left), weight(right));
+    match op {
+        Op::Mul => vec![
+            edit("drop right", right_weight, left.clone(), format!("the factor {r} is left out")),
+            edit("drop left", left_weight, right.clone(), format!("the factor {l} is left out")),
+            edit(
+                "divide",
+                2,
+                with(Op::Div, left, right),
+                format!("{l} is divided by {r}, not multiplied by it"),
+            ),
+            edit(
+                "divide by left",
+                2,
+                with(Op::Div, right, left),
+                format!("{r} is divided by {l}, not multiplied by it"),
+            ),
+            edit(
+                "add",
+                3,
+                with(Op::Add, left, right),
+                format!("{r} is added to {l}, not multiplied with it"),
+            ),
+            edit(
+                "twice",
+                3,
+                with(Op::Mul, place.tree, right),
+                format!("the factor {r} is there twice"),
+            ),
+            edit(
+                "left twice",
+                3,
+                with(Op::Mul, left, place.tree),
+                format!("the factor {l} is there twice"),
+            ),
+        ],
+        Op::Add => vec![
+            edit("drop right", right_weight, left.clone(), format!("the term {r} is left out")),
+            edit("drop left", left_weight, right.clone(), format!("the term {l} is left out")),
+            edit(
+                "subtract",
+                1,
+                with(Op::Sub, left, right),
+                format!("the term {r} is subtracted, not added"),
+            ),
+            edit(
+                "subtract left",
+                1,
+                with(Op::Sub, right, left),
+                format!("the term {l} is subtracted, not added"),
+            ),
+            edit(
+                "twice",
+                2,
+                with(Op::Add, place.tree, right),
+                format!("the term {r} is added twice"),
+            ),
+            edit(
+                "left twice",
+                2,
+                with(Op::Add, place.tree, left),
+                format!("the term {l} is added twice"),
+            ),
+            edit(
+                "multiply",
+                3,
+                with(Op::Mul, left, right),
+                format!("{l} is multiplied by {r}, not added to it"),
+            ),
+        ],
+        Op::Sub => vec![
+            edit(
+                "drop right",
+                right_weight,
+                left.clone(),
+                format!("the term {r} is not subtracted"),
+            ),
+            edit(
+                "drop left",
+                left_weight,
+                Tree::Neg(Box::new(right.clone())),
+                format!("the term {l} is left out"),
+            ),
+            edit(
+                "add",
+                1,
+                with(Op::Add, left, right),
+                format!("the term {r} is added, not subtracted"),
+            ),
+            edit(
+                "swap",
+                1,
+                with(Op::Sub, right, left),
+                format!(
+                    "the difference {} is taken the other way round",
+                    place.model.text(place.tree)
+                ),
+            ),
+            edit(
+                "twice",
+                3,
+                with(Op::Sub, place.tree, right),
+                format!("the term {r} is subtracted twice"),
+            ),
+        ],
+        Op::Div => vec![
+            edit(
+                "drop right",
+                right_weight,
+                left.clone(),
+                format!("the division by {r} is left out"),
+            ),
+            edit(
+                "drop left",
+                left_weight,
+                Tree::binary(Op::Div, Tree::Number(1.0), right.clone()),
+                format!("the numerator {l} is left out"),
+            ),
+            edit(
+                "multiply",
+                2,
+                with(Op::Mul, left, right),
+                format!("it is multiplied by {r}, not divided by it"),
+            ),
+            edit(
+                "swap",
+                2,
+                with(Op::Div, right, left),
+                format!("the fraction {} is upside down", place.model.text(place.tree)),
+            ),
+            edit(
+                "twice",
+                3,
+                with(Op::Div, place.tree, right),
+                format!("it is divided by {r} twice"),
+            ),
+        ],
+    }
+}

@@ -1,0 +1,189 @@
+//! Functions and branches: left out, or another one.
+
+use super::{Edit, Place};
+use crate::syntax::operators::{Comparison, Condition, Function, Op};
+use crate::variants::tree::Tree;
+
+pub(super) fn edits(place: &Place) -> Vec<Edit> {
+    match place.tree {
+        Tree::Call(function, values) => match &values[..] {
+            [a] => of_one(place, *function, a),
+            [a, b] => of_two(place, *function, a, b),
+            _ => Vec::new(),
+        },
+        Tree::Select(condition, yes, no) => branches(place, condition, yes, no),
+        _ => Vec::new(),
+    }
+}
+
+fn of_one(place: &Place, function: Function, a: &Tree) -> Vec<Edit> {
+    let name = function.name();
+    let text = place.model.text(a);
+    let call = |f: Function| Tree::Call(f, vec![a.clone()]);
+    let over = |tree: Tree| Tree::binary(Op::Div, Tree::Number(1.0), tree);
+    let mut edits = vec![Edit::new(
+        "no function",
+        1,
+        if function == Function::Rsqrt { over(a.clone()) } else { a.clone() },
+        match function {
+            Function::Rsqrt | Function::Sqrt => format!("the root of {text} is not taken"),
+            Function::Cast(_) => format!("{text} is not rounded to {name}"),
+            _ => format!("{name} is left out: {text} stands alone"),
+        },
+    )];
+    match function {
+        Function::Exp => {
+            let powers = Tree::Call(Function::Pow, vec![Tree::Number(2.0), a.clone()]);
+            edits.push(Edit::new(
+                "base 2",
+                2,
+                powers,
+                format!("powers of 2 stand for those of e, with the exponent {text}"),
+            ));
+            let negative = Tree::Call(Function::Exp, vec![Tree::Neg(Box::new(a.clone()))]);
+            edits.push(Edit::new(
+                "sign",
+                2,
+                negative,
+                format!("the exponent {text} has the other sign"),
+            ));
+        }
+        Function::Log => {
+            for (base, name) in [(2.0_f64, "to the base 2"), (10.0, "to the base 10")] {
+                let tree = Tree::binary(Op::Div, call(Function::Log), Tree::Number(base.ln()));
+                edits.push(Edit::new(
+                    name,
+                    2,
+                    tree,
+                    format!("the logarithm of {text} is that {name}, not the natural one"),
+                ));
+            }
+        }
+        Function::Rsqrt => {
+            edits.push(Edit::new(
+                "sqrt",
+                1,
+                call(Function::Sqrt),
+                format!("it is multiplied by the root of {text}, not divided by it"),
+            ));
+            edits.push(Edit::new(
+                "dropped",
+                2,
+                a.clone(),
+                format!("neither the root nor the reciprocal of {text} is taken"),
+            ));
+        }
+        Function::Sqrt => {
+            edits.push(Edit::new(
+                "rsqrt",
+                2,
+                call(Function::Rsqrt),
+                format!("the reciprocal of the root of {text} is taken"),
+            ));
+        }
+        _ => {}
+    }
+    edits
+}
+
+fn of_two(place: &Place, function: Function, a: &Tree, b: &Tree) -> Vec<Edit> {
+    let (l, r) = (place.model.text(a), place.model.text(b));
+    let call = |f: Function| Tree::Call(f, vec![a.clone(), b.clone()]);
+    let (name, other) = match function {
+        Function::Max => ("max", Function::Min),
+        Function::Min => ("min", Function::Max),
+        _ => {
+            let swapped = Tree::Call(function, vec![b.clone(), a.clone()]);
+            return vec![
+                Edit::new("left", 1, a.clone(), format!("the power of {l} is not taken")),
+                Edit::new(
+                    "swap",
+                    2,
+                    swapped,
+                    format!("base and exponent of {} are swapped", place.model.text(place.tree)),
+                ),
+            ];
+        }
+    };
+    vec![
+        Edit::new(
+            "left",
+            1,
+            a.clone(),
+            format!("the {name} with {r} is left out: {l} stands alone"),
+        ),
+        Edit::new(
+            "right",
+            2,
+            b.clone(),
+            format!("{r} is taken in every case, not the {name} of {l} and it"),
+        ),
+        Edit::new(
+            "other",
+            1,
+            call(other),
+            format!("{} stands for {name} in {}", other.name(), place.model.text(place.tree)),
+        ),
+        Edit::new(
+            "add",
+            3,
+            Tree::binary(Op::Add, a.clone(), b.clone()),
+            format!("{r} is added to {l}, where their {name} is meant"),
+        ),
+    ]
+}
+
+fn branches(place: &Place, condition: &Condition<Tree>, yes: &Tree, no: &Tree) -> Vec<Edit> {
+    let (y, n) = (place.model.text(yes), place.model.text(no));
+    let select = |condition: Condition<Tree>, yes: &Tree, no: &Tree| {
+        Tree::Select(Box::new(condition), Box::new(yes.clone()), Box::new(no.clone()))
+    };
+    let mut edits = vec![
+        Edit::new(
+            "swap",
+            1,
+            select(condition.clone(), no, yes),
+            format!("the two cases {y} and {n} are swapped"),
+        ),
+        Edit::new("yes", 1, yes.clone(), format!("{y} is taken in every case")),
+        Edit::new("no", 1, no.clone(), format!("{n} is taken in every case")),
+    ];
+    if let Condition::Compare(comparison, a, b) = condition {
+        let mut others = vec![(strictness(*comparison), 1), (turned(*comparison), 2)];
+        others.dedup_by_key(|(other, _)| *other);
+        for (other, rank) in others {
+            let compared = Condition::compare(other, (**a).clone(), (**b).clone());
+            let (l, r) = (place.model.text(a), place.model.text(b));
+            let says = format!(
+                "{l} and {r} are compared with {}, not with {}",
+                other.symbol(),
+                comparison.symbol()
+            );
+            edits.push(Edit::new(other.symbol(), rank, select(compared, yes, no), says));
+        }
+    }
+    edits
+}
+
+/// The comparison that differs where both sides are equal.
+fn strictness(comparison: Comparison) -> Comparison {
+    match comparison {
+        Comparison::Less => Comparison::LessEqual,
+        Comparison::LessEqual => Comparison::Less,
+        Comparison::Greater => Comparison::GreaterEqual,
+        Comparison::GreaterEqual => Comparison::Greater,
+        Comparison::Equal => Comparison::NotEqual,
+        Comparison::NotEqual => Comparison::Equal,
+    }
+}
+
+/// The comparison with its sides exchanged.
+fn turned(comparison: Comparison) -> Comparison {
+    match comparison {
+        Comparison::Less => Comparison::Greater,
+        Comparison::LessEqual => Comparison::GreaterEqual,
+        Comparison::Greater => Comparison::Less,
+        Comparison::GreaterEqual => Comparison::LessEqual,
+        same => strictness(same),
+    }
+}

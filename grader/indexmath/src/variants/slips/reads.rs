@@ -1,0 +1,151 @@
+//! Reads: another tensor, another index, another row length, a bounds check that is wrong or missing.
+
+use super::{Edit, Place, integers};
+use crate::syntax::int_expr::{IntExpr, IntKind};
+use crate::variants::tree::{Access, Check, Tree};
+
+pub(super) fn edits(place: &Place) -> Vec<Edit> {
+    let Tree::Read(access) = place.tree else { return Vec::new() };
+    let mut edits = tensors(place, access);
+    edits.extend(subscripts(place, access));
+    edits.extend(swapped(place, access));
+    edits.extend(strides(place, access));
+    edits.extend(checks(place, access));
+    edits
+}
+
+/// `now` in the place of `right`.
+fn read(place: &Place, right: &Access, now: Access, key: String, rank: u8) -> Edit {
+    let texts = (place.model.access_text(&now), place.model.access_text(right));
+    Edit::new(
+        key,
+        rank,
+        Tree::Read(now),
+        format!("{} is read in the place of {}", texts.0, texts.1),
+    )
+}
+
+/// Another tensor of the same shape.
+fn tensors(place: &Place, access: &Access) -> Vec<Edit> {
+    let shape = &place.model.tensors[access.tensor].shape;
+    let same = |&&id: &&usize| {
+        let other = &place.model.tensors[id].shape;
+        id != access.tensor
+            && other.len() == shape.len()
+            && other
+                .iter()
+                .zip(shape)
+                .all(|(a, b)| place.model.int_text(a) == place.model.int_text(b))
+    };
+    let others = place.readable.iter().filter(same);
+    let of = |&tensor: &usize| {
+        let key = format!("tensor {}", place.model.tensors[tensor].name);
+        read(place, access, Access { tensor, ..access.clone() }, key, 2)
+    };
+    others.map(of).collect()
+}
+
+/// One subscript that is another.
+fn subscripts(place: &Place, access: &Access) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for (axis, subscript) in access.subscripts.iter().enumerate() {
+        for (key, rank, int) in integers::edits(place, subscript) {
+            let mut changed = access.clone();
+            changed.subscripts[axis] = int;
+            edits.push(read(place, access, changed, format!("axis {axis} {key}"), rank));
+        }
+    }
+    edits
+}
+
+/// Two subscripts that stand in each other's place.
+fn swapped(place: &Place, access: &Access) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for a in 0..access.subscripts.len() {
+        for b in a + 1..access.subscripts.len() {
+            let mut changed = access.clone();
+            changed.subscripts.swap(a, b);
+            edits.push(read(place, access, changed.clone(), format!("swap {a} {b}"), 1));
+            changed.shape.swap(a, b);
+            let mut edit = read(place, access, changed, format!("transposed {a} {b}"), 1);
+            edit.says.push_str(", with the row length of the other axis");
+            edits.push(edit);
+        }
+    }
+    edits
+}
+
+/// A size in the address that is another.
+fn strides(place: &Place, access: &Access) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for axis in 1..access.shape.len() {
+        for name in place.sizes {
+            let other = IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
+            let right = &access.shape[axis];
+            if right.kind == other.kind {
+                continue;
+            }
+            let mut changed = access.clone();
+            let says = format!(
+                "the address of {} is computed with {} in the place of the size {}",
+                place.model.access_text(access),
+                place.size_text(&other),
+                place.size_text(right)
+            );
+            changed.shape[axis] = other;
+            edits.push(Edit::new(format!("stride {axis} {name}"), 2, Tree::Read(changed), says));
+        }
+    }
+    edits
+}
+
+fn checks(place: &Place, access: &Access) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    let text = place.model.access_text(access);
+    let mut all = access.clone();
+    all.checks = vec![Check { low: None, high: None }; access.checks.len()];
+    if !access.checks.is_empty() {
+        edits.push(Edit::new(
+            "no checks",
+            2,
+            Tree::Read(all),
+            format!("{text} is read without a bounds check"),
+        ));
+    }
+    for (axis, check) in access.checks.iter().enumerate() {
+        let subscript = place.model.int_text(&access.subscripts[axis]);
+        let mut add = |key: &str, check: Check, says: String| {
+            let mut changed = access.clone();
+            changed.checks[axis] = check;
+            edits.push(Edit::new(format!("check {axis} {key}"), 1, Tree::Read(changed), says));
+        };
+        add(
+            "no low",
+            Check { low: None, ..*check },
+            format!("{text} is read without the check that `{subscript}` is at least 0"),
+        );
+        add(
+            "no high",
+            Check { high: None, ..*check },
+            format!(
+                "{text} is read without the check that `{subscript}` is inside at the end of its axis"
+            ),
+        );
+        add(
+            "low 1",
+            Check { low: Some(1), ..*check },
+            format!("{text} is left out where `{subscript}` is 0"),
+        );
+        add(
+            "high -1",
+            Check { high: Some(-1), ..*check },
+            format!("{text} is left out where `{subscript}` is the last of its axis"),
+        );
+        add(
+            "high 1",
+            Check { high: Some(1), ..*check },
+            format!("{text} is read also where `{subscript}` is one past its axis"),
+        );
+    }
+    edits
+}

@@ -1,0 +1,252 @@
+//! Reductions: bounds off by one, another range, a wrong start, only one term, another reduction.
+
+use super::{Edit, Place};
+use crate::program::node::IndexId;
+use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
+use crate::syntax::operators::{Function, Op, Reduction};
+use crate::variants::tree::{Access, Range, Tree};
+
+pub(super) fn edits(place: &Place) -> Vec<Edit> {
+    let Tree::Reduce(kind, ranges, body) = place.tree else { return Vec::new() };
+    let mut edits = kinds(place, *kind, ranges, body);
+    edits.extend(starts(place, *kind, ranges, body));
+    for (at, range) in ranges.iter().enumerate() {
+        for (key, rank, changed, says) in bounds(place, *kind, range) {
+            let mut ranges = ranges.clone();
+            ranges[at] = changed;
+            let key = format!("{at} {key}");
+            edits.push(Edit::new(key, rank, Tree::Reduce(*kind, ranges, body.clone()), says));
+        }
+    }
+    edits.extend(single_terms(place, *kind, ranges, body));
+    edits.extend(wider(place, *kind, ranges, body));
+    edits
+}
+
+fn what(kind: Reduction, over: &str) -> String {
+    let name = match kind {
+        Reduction::Sum => "sum",
+        Reduction::Max => "maximum",
+        Reduction::Min => "minimum",
+        Reduction::ArgMax => "search for the maximum",
+        Reduction::ArgMin => "search for the minimum",
+    };
+    format!("the {name} over {over}")
+}
+
+fn kinds(place: &Place, kind: Reduction, ranges: &[Range], body: &Tree) -> Vec<Edit> {
+    let text = place.model.text(place.tree);
+    let with = |kind: Reduction| Tree::Reduce(kind, ranges.to_vec(), Box::new(body.clone()));
+    let other = |kind: Reduction, rank: u8| {
+        Edit::new(
+            kind.name(),
+            rank,
+            with(kind),
+            format!("{} stands in the place of {text}", place.model.text(&with(kind))),
+        )
+    };
+    let turned = match kind {
+        Reduction::Sum => vec![other(Reduction::Max, 3)],
+        Reduction::Max => vec![other(Reduction::Min, 1), other(Reduction::Sum, 2)],
+        Reduction::Min => vec![other(Reduction::Max, 1), other(Reduction::Sum, 2)],
+        Reduction::ArgMax => vec![other(Reduction::ArgMin, 1)],
+        Reduction::ArgMin => vec![other(Reduction::ArgMax, 1)],
+    };
+    if kind == Reduction::Sum {
+        return turned;
+    }
+    let backwards = ranges.iter().map(|range| Range { backwards: true, ..range.clone() }).collect();
+    let last = Tree::Reduce(kind, backwards, Box::new(body.clone()));
+    let says = format!("the last of several equal candidates wins in {text}, not the first");
+    turned.into_iter().chain([Edit::new("last wins", 1, last, says)]).collect()
+}
+
+/// Accumulators that do not start with the neutral element.
+fn starts(place: &Place, kind: Reduction, ranges: &[Range], body: &Tree) -> Vec<Edit> {
+    let text = place.model.text(place.tree);
+    let max = |start: f64, f: Function, rank: u8| {
+        let tree = Tree::Call(f, vec![Tree::Number(start), place.tree.clone()]);
+        Edit::new(
+            format!("start {start}"),
+            rank,
+            tree,
+            format!("the accumulator of {text} starts from {start}"),
+        )
+    };
+    match kind {
+        Reduction::Max => vec![max(0.0, Function::Max, 1), max(-1.0, Function::Max, 2)],
+        Reduction::Min => vec![max(0.0, Function::Min, 1)],
+        Reduction::Sum => {
+            let one = Tree::binary(Op::Add, Tree::Number(1.0), place.tree.clone());
+            let mut edits =
+                vec![Edit::new("start 1", 2, one, format!("{text} starts from 1, not from 0"))];
+            for (key, end) in [("first", false), ("last", true)] {
+                let ranges = ranges.iter().map(|range| single(range, end)).collect();
+                let term = Tree::Reduce(kind, ranges, Box::new(body.clone()));
+                let twice = Tree::binary(Op::Add, place.tree.clone(), term);
+                edits.push(Edit::new(
+                    format!("{key} twice"),
+                    2,
+                    twice,
+                    format!("the {key} term of {text} is added twice"),
+                ));
+            }
+            edits
+        }
+        Reduction::ArgMax | Reduction::ArgMin => Vec::new(),
+    }
+}
+
+fn plus(int: &IntExpr, by: i64) -> IntExpr {
+    let op = if by < 0 { IntOp::Sub } else { IntOp::Add };
+    IntExpr::binary(op, int.clone(), IntExpr::constant(by.abs()))
+}
+
+/// The first or the last value alone.
+fn single(range: &Range, last: bool) -> Range {
+    if last {
+        Range { from: plus(&range.to, -1), ..range.clone() }
+    } else {
+        Range { to: IntExpr::constant(1), ..range.clone() }
+    }
+}
+
+/// One range with other ends.
+fn bounds(place: &Place, kind: Reduction, range: &Range) -> Vec<(String, u8, Range, String)> {
+    let index = format!("`{}`", place.model.name(range.index));
+    let size = place.size_text(&range.to);
+    let the = what(kind, &index);
+    let to = |to: IntExpr| Range { to, ..range.clone() };
+    let mut all = vec![
+        (
+            "from 1".to_owned(),
+            1,
+            Range { from: IntExpr::constant(1), ..range.clone() },
+            format!("{the} starts at 1, not at 0"),
+        ),
+        (
+            "short".to_owned(),
+            1,
+            to(plus(&range.to, -1)),
+            format!("{the} ends one before its last element ({size} - 1)"),
+        ),
+        (
+            "long".to_owned(),
+            1,
+            to(plus(&range.to, 1)),
+            format!("{the} goes one past its last element (up to and with {size})"),
+        ),
+    ];
+    for name in place.sizes {
+        let other = IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
+        if other.kind == range.to.kind {
+            continue;
+        }
+        let text = place.size_text(&other);
+        all.push((
+            format!("to {name}"),
+            2,
+            to(other.clone()),
+            format!("{the} runs to {text} in place of {size}"),
+        ));
+        let least = IntExpr::binary(IntOp::Min, range.to.clone(), other);
+        all.push((
+            format!("at most {name}"),
+            3,
+            to(least),
+            format!("{the} covers the first {text} elements only"),
+        ));
+    }
+    let half = IntExpr::binary(IntOp::Div, range.to.clone(), IntExpr::constant(2));
+    all.push(("half".to_owned(), 3, to(half), format!("{the} covers the first half only")));
+    let warp = IntExpr::binary(IntOp::Min, range.to.clone(), IntExpr::constant(32));
+    all.push(("warp".to_owned(), 2, to(warp), format!("{the} covers the first 32 elements only")));
+    all
+}
+
+/// Accumulators that are overwritten, or reset inside the loop.
+fn single_terms(place: &Place, kind: Reduction, ranges: &[Range], body: &Tree) -> Vec<Edit> {
+    let text = place.model.text(place.tree);
+    let mut edits = Vec::new();
+    for (key, last) in [("first", false), ("last", true)] {
+        for kept in 1..=ranges.len() {
+            let mut changed = ranges.to_vec();
+            for range in &mut changed[..kept] {
+                *range = single(range, last);
+            }
+            let tree = Tree::Reduce(kind, changed, Box::new(body.clone()));
+            let says = if kept == ranges.len() {
+                let hint = if last { " (it is overwritten in each step)" } else { "" };
+                format!("of {text} only the {key} term is left{hint}")
+            } else {
+                let names: Vec<&str> =
+                    ranges[..kept].iter().map(|r| place.model.name(r.index)).collect();
+                let hint = if last { " (the accumulator is reset in each step)" } else { "" };
+                format!("{text} keeps only what the {key} `{}` gives{hint}", names.join("`, `"))
+            };
+            edits.push(Edit::new(format!("{key} {kept}"), 1, tree, says));
+        }
+    }
+    if ranges.len() > 1 {
+        for (at, range) in ranges.iter().enumerate() {
+            let mut changed = ranges.to_vec();
+            changed[at] = single(range, false);
+            let tree = Tree::Reduce(kind, changed, Box::new(body.clone()));
+            let says =
+                format!("{text} has no loop over `{}`: it stays 0", place.model.name(range.index));
+            edits.push(Edit::new(format!("no loop {at}"), 1, tree, says));
+        }
+    }
+    edits
+}
+
+/// Reductions over an index more, that is fixed outside.
+fn wider(place: &Place, kind: Reduction, ranges: &[Range], body: &Tree) -> Vec<Edit> {
+    let fresh = place.model.indices.len();
+    let mut edits = Vec::new();
+    for &index in place.scope.iter().filter(|&&index| !ranges.iter().any(|r| r.index == index)) {
+        let renamed = rename(body, index, fresh);
+        if renamed == *body {
+            continue;
+        }
+        let name = place.model.name(index);
+        let whole = Range {
+            index: fresh,
+            from: IntExpr::constant(0),
+            to: place.model.ranges[index].clone(),
+            backwards: false,
+        };
+        let mut wider = vec![whole];
+        wider.extend(ranges.iter().cloned());
+        let tree = Tree::Reduce(kind, wider, Box::new(renamed));
+        let over: Vec<&str> = ranges.iter().map(|range| place.model.name(range.index)).collect();
+        let says = format!(
+            "{} runs over all `{name}` too",
+            what(kind, &format!("`{}`", over.join("`, `")))
+        );
+        edits.push(Edit::new(
+            format!("all {}", place.model.int_text(&place.model.ranges[index])),
+            2,
+            tree,
+            says,
+        ));
+    }
+    edits
+}
+
+/// The tree with one index in the place of another.
+fn rename(tree: &Tree, from: IndexId, to: IndexId) -> Tree {
+    let int = |int: &IntExpr| {
+        int.map(&mut |leaf| {
+            if leaf.as_index() == Some(from) { IntExpr::index(to) } else { leaf.clone() }
+        })
+    };
+    match tree {
+        Tree::Int(i) => Tree::Int(int(i)),
+        Tree::Read(access) => Tree::Read(Access {
+            subscripts: access.subscripts.iter().map(int).collect(),
+            ..access.clone()
+        }),
+        other => other.map_children(&mut |child| rename(child, from, to)),
+    }
+}

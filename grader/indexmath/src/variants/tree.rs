@@ -1,0 +1,315 @@
+//! Formulas as a slip can change them: trees in which every range, stride and bounds check is written out.
+//!
+//! A kernel computes addresses, not subscripts. So a read adds up its subscripts as row-major memory does, and one past the end of a
+//! row is the first of the next.
+
+use crate::dtype::DType;
+use crate::program::ir::Program;
+use crate::program::node::{IndexId, Node};
+use crate::syntax::int_expr::{IntExpr, IntKind, Read};
+use crate::syntax::operators::{Condition, Function, Op, Reduction};
+use crate::transform::unparse::whole_statement;
+
+/// The position of a tensor in [`Model::tensors`].
+pub(crate) type TensorId = usize;
+
+/// A real-valued expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Tree {
+    Number(f64),
+    /// The value of a size, an index or an integer expression.
+    Int(IntExpr),
+    Read(Access),
+    Neg(Box<Tree>),
+    Binary(Op, Box<Tree>, Box<Tree>),
+    Reduce(Reduction, Vec<Range>, Box<Tree>),
+    Call(Function, Vec<Tree>),
+    Select(Box<Condition<Tree>>, Box<Tree>, Box<Tree>),
+}
+
+/// The values `from .. to` of an index, the last one first if `backwards`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Range {
+    pub index: IndexId,
+    pub from: IntExpr,
+    pub to: IntExpr,
+    pub backwards: bool,
+}
+
+/// A read of an element.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Access {
+    pub tensor: TensorId,
+    pub subscripts: Vec<IntExpr>,
+    /// The sizes by which the address is computed.
+    pub shape: Vec<IntExpr>,
+    /// The bounds check of each axis; without any the element must be there.
+    pub checks: Vec<Check>,
+}
+
+/// Which subscripts an axis of a padded read takes: those from `low` on if it is given, and those before the size plus `high`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Check {
+    pub low: Option<i64>,
+    pub high: Option<i64>,
+}
+
+/// A tensor, declared or derived.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorInfo {
+    pub name: String,
+    pub dtype: DType,
+    pub shape: Vec<IntExpr>,
+}
+
+/// A statement: the element of `target` at `axes`.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub target: TensorId,
+    pub axes: Vec<IndexId>,
+    pub body: Tree,
+}
+
+/// The statements that a tensor is computed by.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    pub tensors: Vec<TensorInfo>,
+    /// In the order of evaluation; the tensor's own statement is the last.
+    pub parts: Vec<Part>,
+    /// The names of the indices.
+    pub indices: Vec<String>,
+    /// The ranges of the indices.
+    pub ranges: Vec<IntExpr>,
+    pub sizes: Vec<String>,
+}
+
+impl Model {
+    /// The statements of `program` that `wanted` needs where the tensors for which `given` holds are known.
+    pub(crate) fn new(
+        program: &Program,
+        wanted: &str,
+        given: &dyn Fn(&str) -> bool,
+    ) -> Option<Self> {
+        let mut program = program.clone();
+        let tensors: Vec<TensorInfo> = program
+            .tensors
+            .iter()
+            .map(|(name, ty)| TensorInfo {
+                name: name.clone(),
+                dtype: ty.dtype,
+                shape: ty.shape.iter().map(|size| size.int.clone()).collect(),
+            })
+            .collect();
+        let mut open = vec![wanted.to_owned()];
+        let mut parts = Vec::new();
+        for statement in program.statements.clone().iter().rev() {
+            if !open.contains(&statement.target)
+                || (given(&statement.target) && statement.target != wanted)
+            {
+                continue;
+            }
+            statement.reads(&mut |read| open.push(read.tensor.clone()));
+            let (axes, body) = whole_statement(&mut program, statement)?;
+            parts.push((statement.target.clone(), axes, body));
+        }
+        let (indices, ranges) =
+            program.indices.iter().map(|index| (index.name.clone(), index.range.clone())).unzip();
+        let sizes = program.sizes.iter().cloned().collect();
+        let mut model = Self { tensors, parts: Vec::new(), indices, ranges, sizes };
+        for (target, axes, body) in parts.into_iter().rev() {
+            let part = Part { target: model.tensor(&target)?, axes, body: model.tree(&body)? };
+            model.parts.push(part);
+        }
+        (!model.parts.is_empty()).then_some(model)
+    }
+
+    pub(crate) fn tensor(&self, name: &str) -> Option<TensorId> {
+        self.tensors.iter().position(|tensor| tensor.name == name)
+    }
+
+    fn tree(&self, node: &Node) -> Option<Tree> {
+        let boxed = |node: &Node| Some(Box::new(self.tree(node)?));
+        Some(match node {
+            Node::Number(value) => Tree::Number(*value),
+            Node::Size(name, span) => Tree::Int(IntExpr::new(IntKind::Name(name.clone()), *span)),
+            Node::Index(int) => Tree::Int(int.clone()),
+            Node::Read(read) => Tree::Read(self.access(read)?),
+            Node::Neg(inner) => Tree::Neg(boxed(inner)?),
+            Node::Binary(op, left, right) => Tree::Binary(*op, boxed(left)?, boxed(right)?),
+            Node::Reduce(reduction, bound, body) => {
+                let range = |&index: &IndexId| Range {
+                    index,
+                    from: IntExpr::constant(0),
+                    to: self.ranges[index].clone(),
+                    backwards: false,
+                };
+                Tree::Reduce(*reduction, bound.iter().map(range).collect(), boxed(body)?)
+            }
+            Node::Call(function, values) => {
+                let values = values.iter().map(|value| self.tree(value));
+                Tree::Call(*function, values.collect::<Option<_>>()?)
+            }
+            Node::Select(condition, yes, no) => {
+                let condition = condition.try_map(&mut |value| self.tree(value).ok_or(())).ok()?;
+                Tree::Select(Box::new(condition), boxed(yes)?, boxed(no)?)
+            }
+        })
+    }
+
+    fn access(&self, read: &Read) -> Option<Access> {
+        let tensor = self.tensor(&read.tensor)?;
+        let checks = if read.padded { read.subscripts.len() } else { 0 };
+        Some(Access {
+            tensor,
+            subscripts: read.subscripts.clone(),
+            shape: self.tensors[tensor].shape.clone(),
+            checks: vec![Check { low: Some(0), high: Some(0) }; checks],
+        })
+    }
+}
+
+impl Tree {
+    pub(crate) fn binary(op: Op, left: Self, right: Self) -> Self {
+        Self::Binary(op, Box::new(left), Box::new(right))
+    }
+
+    /// The trees directly below, left to right.
+    pub(crate) fn children(&self) -> Vec<&Self> {
+        match self {
+            Self::Number(_) | Self::Int(_) | Self::Read(_) => Vec::new(),
+            Self::Neg(inner) | Self::Reduce(_, _, inner) => vec![inner],
+            Self::Binary(_, left, right) => vec![left, right],
+            Self::Call(_, values) => values.iter().collect(),
+            Self::Select(condition, yes, no) => {
+                let mut all = Vec::new();
+                condition.values(&mut |value| all.push(value));
+                all.extend([&**yes, &**no]);
+                all
+            }
+        }
+    }
+
+    /// The same tree over what `f` makes of the trees directly below.
+    pub(crate) fn map_children(&self, f: &mut impl FnMut(&Self) -> Self) -> Self {
+        match self {
+            Self::Number(_) | Self::Int(_) | Self::Read(_) => self.clone(),
+            Self::Neg(inner) => Self::Neg(Box::new(f(inner))),
+            Self::Reduce(kind, ranges, body) => {
+                Self::Reduce(*kind, ranges.clone(), Box::new(f(body)))
+            }
+            Self::Binary(op, left, right) => {
+                let left = f(left);
+                Self::binary(*op, left, f(right))
+            }
+            Self::Call(function, values) => Self::Call(*function, values.iter().map(f).collect()),
+            Self::Select(condition, yes, no) => {
+                let condition = condition.map(f);
+                let yes = f(yes);
+                Self::Select(Box::new(condition), Box::new(yes), Box::new(f(no)))
+            }
+        }
+    }
+
+    /// The tree with `new` at the place `path`, which is made of positions among [`Self::children`].
+    pub(crate) fn with(&self, path: &[usize], new: &Self) -> Self {
+        let Some((&first, rest)) = path.split_first() else { return new.clone() };
+        let mut position = 0;
+        self.map_children(&mut |child| {
+            position += 1;
+            if position == first + 1 { child.with(rest, new) } else { child.clone() }
+        })
+    }
+
+    /// The tree with its integer expressions replaced by what `f` makes of them: subscripts, sizes of addresses, ranges.
+    pub(crate) fn map_ints(&self, f: &mut impl FnMut(&IntExpr) -> Option<IntExpr>) -> Option<Self> {
+        let mut failed = false;
+        let mut each = |ints: &[IntExpr]| -> Vec<IntExpr> {
+            let ints = ints.iter().map(|int| {
+                f(int).unwrap_or_else(|| {
+                    failed = true;
+                    IntExpr::constant(0)
+                })
+            });
+            ints.collect()
+        };
+        let own = match self {
+            Self::Int(int) => Self::Int(each(std::slice::from_ref(int)).remove(0)),
+            Self::Read(access) => {
+                let (subscripts, shape) = (each(&access.subscripts), each(&access.shape));
+                Self::Read(Access { subscripts, shape, ..access.clone() })
+            }
+            Self::Reduce(kind, ranges, body) => {
+                let ranges = ranges.iter().map(|range| {
+                    let mut ends = each(&[range.from.clone(), range.to.clone()]).into_iter();
+                    let from = ends.next().unwrap_or_else(|| IntExpr::constant(0));
+                    let to = ends.next().unwrap_or_else(|| IntExpr::constant(0));
+                    Range { from, to, ..*range }
+                });
+                Self::Reduce(*kind, ranges.collect(), body.clone())
+            }
+            other => other.clone(),
+        };
+        if failed {
+            return None;
+        }
+        let mut all = Some(());
+        let mapped = own.map_children(&mut |child| {
+            child.map_ints(f).unwrap_or_else(|| {
+                all = None;
+                Self::Number(0.0)
+            })
+        });
+        all.map(|()| mapped)
+    }
+
+    /// Calls `f` with every tree, this one first, and its path.
+    pub(crate) fn visit<'a>(
+        &'a self,
+        path: &mut Vec<usize>,
+        f: &mut impl FnMut(&[usize], &'a Self),
+    ) {
+        f(path, self);
+        for (position, child) in self.children().into_iter().enumerate() {
+            path.push(position);
+            child.visit(path, f);
+            path.pop();
+        }
+    }
+
+    /// The tree with its indices numbered in the order in which they appear.
+    pub(crate) fn renamed(&self) -> Self {
+        fn go(tree: &Tree, seen: &mut Vec<IndexId>) -> Tree {
+            fn number(seen: &mut Vec<IndexId>, id: IndexId) -> IndexId {
+                seen.iter().position(|&other| other == id).unwrap_or_else(|| {
+                    seen.push(id);
+                    seen.len() - 1
+                })
+            }
+            let mut int = |int: &IntExpr| {
+                int.map(&mut |leaf| match &leaf.kind {
+                    IntKind::Index(id) => IntExpr::index(number(seen, *id)),
+                    kind => IntExpr::new(kind.clone(), crate::Span::default()),
+                })
+                .without_spans()
+            };
+            let own = match tree {
+                Tree::Int(i) => Tree::Int(int(i)),
+                Tree::Read(access) => Tree::Read(Access {
+                    subscripts: access.subscripts.iter().map(&mut int).collect(),
+                    shape: access.shape.iter().map(&mut int).collect(),
+                    ..access.clone()
+                }),
+                Tree::Reduce(kind, ranges, body) => {
+                    let ranges = ranges.iter().map(|range| {
+                        let (from, to) = (int(&range.from), int(&range.to));
+                        Range { index: 0, from, to, backwards: range.backwards }
+                    });
+                    Tree::Reduce(*kind, ranges.collect(), body.clone())
+                }
+                other => other.clone(),
+            };
+            own.map_children(&mut |child| go(child, seen))
+        }
+        go(self, &mut Vec::new())
+    }
+}
