@@ -3,10 +3,13 @@
 
 use crate::verdict::{FormulaVariant, TestVerdict};
 use device::backend::{Backend, Run};
-use indexmath::{Fit, Observation, Variant, search_variants};
+use indexmath::{Approx, Fit, Observation, SizedFormula, Values, Variant, search_variants};
 use puzzle::case::{Case, CaseLaunch, CaseTensor, last_launch_with};
 use puzzle::oracle;
-use puzzle::spec::{Spec, Test};
+use puzzle::spec::{Check, Data, DataKind, Spec, Test};
+use puzzle::tensor::DType;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// Tests that a variant must agree with, besides the one that failed.
 const MORE_TESTS: usize = 3;
@@ -27,28 +30,60 @@ pub fn explain(
     }
     let Some(at) = first_cause(case, &verdict) else { return verdict };
     let name = verdict.diffs[at].tensor.name.clone();
-    let Some(mut fitting) = Seen::of(case, run, &name).map(|seen| seen.search()) else {
-        return verdict;
-    };
-    let mut confirmed = 0;
-    for other in others(spec, case, &name) {
-        if fitting.is_empty() {
-            return verdict;
+    let Some(seen) = Seen::of(case, run, &name) else { return verdict };
+    // The form that a person would write explains best.
+    for closed in [true, false] {
+        let Some(formula) = formula(case, &name, closed) else { continue };
+        let fitting = search_variants(&seen.observation(formula));
+        let variant = confirmed(backend, spec, case, &name, closed, fitting);
+        if variant.is_some() {
+            verdict.diffs[at].variant = variant;
+            break;
         }
+    }
+    verdict
+}
+
+/// The formula of a tensor, as the spec states it in closed form or as it is derived.
+fn formula<'a>(case: &'a Case, name: &str, closed: bool) -> Option<&'a SizedFormula> {
+    if !closed {
+        return Some(&case.formula);
+    }
+    let (formula, states) = case.closed.as_ref()?;
+    states.iter().any(|stated| stated == name).then_some(formula)
+}
+
+/// The simplest of the variants that fit in further runs too.
+fn confirmed(
+    backend: &dyn Backend,
+    spec: &Spec,
+    case: &Case,
+    name: &str,
+    closed: bool,
+    mut fitting: Vec<Variant>,
+) -> Option<FormulaVariant> {
+    let mut confirmed = 0;
+    if fitting.is_empty() {
+        return None;
+    }
+    for other in others(spec, case, name) {
         let Ok(run) = backend.run(&other) else { continue };
         if !run.findings.is_empty() {
             continue;
         }
-        let Some(seen) = Seen::of(&other, &run, &name) else { continue };
-        let fits: Vec<Fit> = fitting.iter().map(|variant| seen.fit(variant)).collect();
+        let Some(seen) = Seen::of(&other, &run, name) else { continue };
+        let Some(formula) = formula(&other, name, closed) else { continue };
+        let seen = seen.observation(formula);
+        let fits: Vec<Fit> = fitting.iter().map(|variant| variant.fit(&seen)).collect();
         confirmed += usize::from(fits.contains(&Fit::Explains));
         let mut fits = fits.into_iter();
         fitting.retain(|_| fits.next() != Some(Fit::Contradicts));
+        if fitting.is_empty() {
+            return None;
+        }
     }
-    if let Some(simplest) = fitting.into_iter().next().filter(|_| confirmed > 0) {
-        verdict.diffs[at].variant = Some(FormulaVariant { says: simplest.says, confirmed });
-    }
-    verdict
+    let simplest = fitting.into_iter().next().filter(|_| confirmed > 0)?;
+    Some(FormulaVariant { says: simplest.says, confirmed })
 }
 
 /// The first output that is wrong and was not computed from a wrong one.
@@ -60,7 +95,8 @@ fn first_cause(case: &Case, verdict: &TestVerdict) -> Option<usize> {
     verdict.diffs.iter().position(|diff| !from_wrong(&diff.tensor.name))
 }
 
-/// The other cases that a variant is tried on: the same test with other data, and the smallest of the other tests.
+/// The other cases that a variant is tried on: the same test with other data, with wilder data, and a few of the other tests. None
+/// has the data of the case itself.
 fn others(spec: &Spec, case: &Case, tensor: &str) -> impl Iterator<Item = Case> {
     let computes = |test: &&Test| test.outputs().iter().any(|name| name == tensor);
     let size = |test: &Test| test.buffers.iter().map(|b| b.tensor.len()).sum::<usize>();
@@ -72,8 +108,45 @@ fn others(spec: &Spec, case: &Case, tensor: &str) -> impl Iterator<Item = Case> 
         .partition(|test| test.name == case.test);
     rest.sort_by_key(|test| size(test));
     let seed = case.seed.wrapping_add(1);
-    let all: Vec<&Test> = same.into_iter().chain(spread(&rest)).collect();
-    all.into_iter().filter_map(move |test| oracle::build_case(spec, test, seed).ok())
+    let real = reals(spec);
+    let wild = same.iter().flat_map(|test| WILD.map(|kind| wilder(test, &real, kind)));
+    let others = spread(&rest).into_iter().cloned();
+    let all: Vec<Test> = same.iter().map(|&test| test.clone()).chain(wild).chain(others).collect();
+    let built = all.into_iter().filter_map(move |test| oracle::build_case(spec, &test, seed).ok());
+    built.filter(|other| other.known != case.known || other.dims != case.dims)
+}
+
+/// Data that tell apart what ordinary data do not: far from each other, and all on one side of 0.
+const WILD: [DataKind; 3] = [
+    DataKind::Normal { scale: 1.0, shift: 0.0 },
+    DataKind::Normal { scale: 60.0, shift: 0.0 },
+    DataKind::Normal { scale: 100.0, shift: -300.0 },
+];
+
+/// The inputs of a formula that take any real value: a test of the spec draws them so.
+fn reals(spec: &Spec) -> BTreeSet<String> {
+    let is_real = |data: &Data| {
+        matches!(
+            data,
+            Data::Kind(DataKind::Normal { .. } | DataKind::Integers | DataKind::ShuffledArange)
+        )
+    };
+    let all = spec.tests.iter().flat_map(|test| &test.data);
+    all.filter(|(_, data)| is_real(data)).map(|(name, _)| name.clone()).collect()
+}
+
+/// The test with other data for these inputs, and without what depends on the data.
+fn wilder(test: &Test, real: &BTreeSet<String>, kind: DataKind) -> Test {
+    let float =
+        |name: &String| test.inputs.iter().any(|t| t.name == *name && t.dtype != DType::I32);
+    let data = test.data.iter().map(|(name, data)| {
+        let data = if real.contains(name) && float(name) { Data::Kind(kind) } else { data.clone() };
+        (name.clone(), data)
+    });
+    let data = data.collect();
+    let mut wilder = test.clone();
+    (wilder.data, wilder.check) = (data, Check::Formula);
+    wilder
 }
 
 /// A few tests of different sizes: the middle ones tell most, the smallest cost least.
@@ -84,11 +157,10 @@ fn spread<'a>(tests: &[&'a Test]) -> Vec<&'a Test> {
 
 /// A run's result for one tensor.
 struct Seen<'a> {
-    case: &'a Case,
     name: &'a str,
-    known: std::borrow::Cow<'a, indexmath::Values>,
+    known: Cow<'a, Values>,
     got: &'a [f64],
-    right: &'a [indexmath::Approx],
+    right: &'a [Approx],
     constants: Vec<(String, i64)>,
 }
 
@@ -103,26 +175,18 @@ impl<'a> Seen<'a> {
             return None;
         }
         let constants = last_launch_with(&case.launches, index).map(constants).unwrap_or_default();
-        Some(Self { case, name, known: case.known_for(name), got: &got.values, right, constants })
+        Some(Self { name, known: case.known_for(name), got: &got.values, right, constants })
     }
 
-    fn observation(&self) -> Observation<'_> {
+    fn observation<'s>(&'s self, formula: &'s SizedFormula) -> Observation<'s> {
         Observation {
-            formula: &self.case.formula,
+            formula,
             known: &self.known,
             tensor: self.name,
             got: self.got,
             right: self.right,
             constants: &self.constants,
         }
-    }
-
-    fn search(&self) -> Vec<Variant> {
-        search_variants(&self.observation())
-    }
-
-    fn fit(&self, variant: &Variant) -> Fit {
-        variant.fit(&self.observation())
     }
 }
 

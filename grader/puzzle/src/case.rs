@@ -26,6 +26,8 @@ pub struct Case {
     pub launches: Vec<CaseLaunch>,
     /// The differentiated formula at these sizes, from which the terms of an element can be computed.
     pub formula: SizedFormula,
+    /// The forward formula with gradients as the spec states them, and the names of these.
+    pub closed: Option<(SizedFormula, Vec<String>)>,
     /// The values of the inputs of `formula`, and of the computed tensors that kernels are given, rounded to the
     /// tensors' types.
     pub known: Values,

@@ -93,13 +93,10 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
 pub(super) fn of_variant(variant: &FormulaVariant, tensor: &Tensor) -> String {
     let FormulaVariant { says, confirmed } = variant;
     let runs = match confirmed {
-        1 => "one more run".to_owned(),
-        n => format!("{n} more runs"),
+        1 => "a run with other data agrees".to_owned(),
+        n => format!("{n} runs with other data agree"),
     };
-    format!(
-        "{} is exactly what the formula gives if {says} (so it is in {runs} with other data).",
-        tensor.name
-    )
+    format!("{} is exactly what the formula gives if {says} ({runs}).", tensor.name)
 }
 
 fn only_start(tensor: &Tensor, n: usize, block: usize) -> String {

@@ -453,8 +453,8 @@ mod tests {
 
     const TEXT: &str = "mean[r] = (sum[j] x[r,j]) / index(H)
         rstd[r] = rsqrt((sum[j] (x[r,j] - mean[r]) * (x[r,j] - mean[r])) / index(H) + 0.01)
-        y[r,o] = max[j] (x[r,j] - mean[r]) * rstd[r] * gamma[j] * w[o,j]
-        z[h] = sum[o,r] image[h+o] * max(y[r,o], 0) * select(y[r,o] < 1, 2, 3)
+        y[r,o] = (max[j] x[r,j]) + sum[j] (x[r,j] - mean[r]) * rstd[r] * gamma[j] * w[o,j]
+        z[h] = sum[o,r] max(image[h+o], 0) * y[r,o] * select(image[h+o] < 0.1, 2, 3)
         loss = sum[h] log(1 + exp(z[h])) * tanh(z[h])";
 
     #[test]
@@ -466,7 +466,9 @@ mod tests {
         let dims: Dims = [("R", 2), ("H", 5), ("O", 3)].map(|(n, v)| (n.to_owned(), v)).into();
         let sized = formula.at(&dims).unwrap();
         let values = |len: usize, salt: usize| -> Vec<f64> {
-            (0..len).map(|i| f64::from((((i * 7 + salt * 5) as f32) * 1.7).sin())).collect()
+            (0..len)
+                .map(|i| f64::from((((i * i + 3 * i + salt * 11 + 1) as f32) * 0.37).sin()))
+                .collect()
         };
         let inputs = formula.inputs();
         let known: Values = inputs

@@ -71,8 +71,8 @@ pub fn search(seen: &Observation) -> Vec<Variant> {
     let mut found = Vec::new();
     let mut left = SEARCH;
     for draft in &all {
-        if seen.fits(&machine, &draft.changed, &mut left) == Fit::Explains {
-            found.push(Variant::of(draft));
+        if seen.fits(&machine, &draft.changed(&model), &mut left) == Fit::Explains {
+            found.push(Variant::of(draft, &model));
         }
         if left == 0 {
             break;
@@ -80,13 +80,13 @@ pub fn search(seen: &Observation) -> Vec<Variant> {
     }
     if found.is_empty() {
         let plain: Vec<&Draft> = all.iter().filter(|draft| draft.rank == 1).collect();
-        found = pairs(seen, &machine, &plain);
+        found = pairs(seen, &machine, &model, &plain);
     }
     found
 }
 
-/// Two plain slips in different parts, or the second in what the first has left.
-fn pairs(seen: &Observation, machine: &Machine, plain: &[&Draft]) -> Vec<Variant> {
+/// Two plain slips, neither in what the other has replaced.
+fn pairs(seen: &Observation, machine: &Machine, model: &Model, plain: &[&Draft]) -> Vec<Variant> {
     let mut found = Vec::new();
     let mut left = PAIRS;
     for (at, first) in plain.iter().enumerate() {
@@ -94,14 +94,14 @@ fn pairs(seen: &Observation, machine: &Machine, plain: &[&Draft]) -> Vec<Variant
             if left == 0 {
                 return found;
             }
-            if first.changed.iter().any(|(t, _)| second.changed.iter().any(|(other, _)| t == other))
-            {
+            if !first.is_apart_from(second) {
                 continue;
             }
-            let changed = first.changed.iter().chain(&second.changed).cloned().collect();
-            if seen.fits(machine, &changed, &mut left) == Fit::Explains {
-                let says = format!("{}, and {}", first.says, second.says);
-                found.push(Variant { changed, says, rank: 4 });
+            let edits = first.edits.iter().chain(&second.edits).cloned().collect();
+            let says = format!("{}, and {}", first.says, second.says);
+            let both = Draft { edits, says, rank: 4 };
+            if seen.fits(machine, &both.changed(model), &mut left) == Fit::Explains {
+                found.push(Variant::of(&both, model));
             }
         }
     }
@@ -109,8 +109,8 @@ fn pairs(seen: &Observation, machine: &Machine, plain: &[&Draft]) -> Vec<Variant
 }
 
 impl Variant {
-    fn of(draft: &Draft) -> Self {
-        Self { changed: draft.changed.clone(), says: draft.says.clone(), rank: draft.rank }
+    fn of(draft: &Draft, model: &Model) -> Self {
+        Self { changed: draft.changed(model), says: draft.says.clone(), rank: draft.rank }
     }
 
     /// How the variant compares with another observation of the same formula: other data, other sizes.

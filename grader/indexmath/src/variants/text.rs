@@ -37,7 +37,7 @@ impl Model {
     fn expr(&self, tree: &Tree) -> Expr {
         let boxed = |tree: &Tree| Box::new(self.expr(tree));
         let kind = match tree {
-            Tree::Number(value) => ExprKind::Number(*value),
+            Tree::Number(value) => ExprKind::Name(number(*value)),
             Tree::Int(int) => ExprKind::Name(self.int_text(int)),
             Tree::Read(access) if access.subscripts.is_empty() => {
                 ExprKind::Name(self.tensors[access.tensor].name.clone())
@@ -77,5 +77,14 @@ impl Model {
             }
             _ => leaf.clone(),
         })
+    }
+}
+
+/// A number, a small one with its power of ten.
+pub(crate) fn number(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-3 {
+        format!("{:e}", value as f32)
+    } else {
+        value.to_string()
     }
 }

@@ -175,6 +175,7 @@ mod tests {
             tensors: vec![CaseTensor { tensor: vector_x, role: Role::Input(vec![3.0, 5.0]) }],
             launches: Vec::new(),
             formula,
+            closed: None,
             known: Values::from([("x".to_owned(), vec![3.0, 5.0])]),
             chained: BTreeMap::new(),
             bit_equal: Vec::new(),

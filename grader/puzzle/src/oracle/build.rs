@@ -41,6 +41,7 @@ pub(super) fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         tensors,
         launches: test.calls.iter().map(|call| launch(spec, test, call, &known)).collect(),
         formula: test.formula.clone(),
+        closed: test.closed.clone().zip(spec.tensors.closed.as_ref().map(|c| c.states.clone())),
         known,
         chained,
         bit_equal: bit_equal(spec, test),

@@ -4,10 +4,12 @@ use super::build::build;
 use crate::case::{Case, CaseTensor, Role, is_within_bound};
 use crate::spec::{Checked, Fault, Spec, Test};
 use crate::tensor::{DType, Tensor, decode, encode};
-use indexmath::Approx;
+use indexmath::{Approx, SizedFormula};
 
 /// The seed of these checks. Any seed would do, because hand-computed values must not depend on it.
 const SEED: u64 = 0;
+/// Tests that a closed form is compared with the derivative in.
+const CLOSED_TESTS: usize = 6;
 
 pub(super) fn verify(spec: &Spec) -> Checked<()> {
     let mut undecided: Vec<String> =
@@ -18,6 +20,9 @@ pub(super) fn verify(spec: &Spec) -> Checked<()> {
         let buffers = test.buffers.iter().map(|b| &b.tensor);
         test.inputs.iter().chain(buffers).map(Tensor::len).sum::<usize>()
     });
+    for test in tests.iter().take(CLOSED_TESTS).filter(|test| test.closed.is_some()) {
+        closed(spec, test)?;
+    }
     for test in tests {
         if test.expect.is_empty() && undecided.is_empty() {
             continue;
@@ -35,6 +40,40 @@ pub(super) fn verify(spec: &Spec) -> Checked<()> {
             "a kernel that mixes them up would pass: give one test data that distinguish them",
         ),
     })
+}
+
+/// Checks that the gradients which the spec states are those of the formula.
+fn closed(spec: &Spec, test: &Test) -> Checked<()> {
+    let Some(stated) = &spec.tensors.closed else { return Ok(()) };
+    let case = build(spec, test, SEED)?;
+    let Some((formula, names)) = &case.closed else { return Ok(()) };
+    for name in names {
+        if output(&case, name).is_empty() {
+            continue;
+        }
+        let known = case.known_for(name);
+        let values = |formula: &SizedFormula| {
+            let values = formula.evaluate(&known, &[name]);
+            values.map(|mut values| values.remove(name).unwrap_or_default())
+        };
+        let math = |e| Fault::math(&spec.text, &stated.place, e);
+        let (closed, derived) =
+            (values(formula).map_err(math)?, values(&case.formula).map_err(math)?);
+        let far = |(a, b): (&Approx, &Approx)| {
+            !((a.value - b.value).abs() <= a.bound + b.bound
+                || a.value.is_nan() && b.value.is_nan())
+        };
+        if let Some(at) = closed.iter().zip(&derived).position(far) {
+            let title = format!(
+                "element {at} of {name} is {} in closed form, and the derivative is {}",
+                closed[at].value, derived[at].value
+            );
+            return Err(Fault::at(stated.place.clone(), title)
+                .also(test.place.clone(), "in this test")
+                .help("a closed form must equal the derivative in every test"));
+        }
+    }
+    Ok(())
 }
 
 /// The expected values of a computed tensor.

@@ -50,6 +50,8 @@ impl RawSpec {
 #[serde(deny_unknown_fields)]
 pub struct RawMath {
     pub forward: Spanned<String>,
+    /// Gradients as a person would write them.
+    pub closed: Option<Spanned<String>>,
 }
 
 /// A table `[[launch]]`: a kernel with its arguments and numbers of threads.

@@ -16,6 +16,8 @@ pub struct Tensors {
     pub types: BTreeMap<String, TensorType>,
     /// The forward formula, and the reverse pass where a launch takes a `grad(..)`.
     pub formula: Formula,
+    /// The forward formula with gradients in the form that the spec states, for the search of mistakes.
+    pub closed: Option<Closed>,
     /// The names of the formula's inputs, and of tensors of which only the new value X' is computed.
     pub inputs: Vec<String>,
     /// The names of the tensors that the formula assigns.
@@ -25,6 +27,45 @@ pub struct Tensors {
     /// Where the file has the string of the formula.
     pub(crate) place: Range<usize>,
     places: BTreeMap<String, (Range<usize>, Range<usize>)>,
+}
+
+/// Gradients in closed form.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    /// The forward formula and the stated gradients.
+    pub formula: Formula,
+    /// The names of the gradients that are stated.
+    pub states: Vec<String>,
+    /// Where the file has them.
+    pub(crate) place: Range<usize>,
+}
+
+impl Closed {
+    fn read(
+        text: &str,
+        raw: &RawSpec,
+        types: &BTreeMap<String, TensorType>,
+        sizes: &[&str],
+        computed: &[String],
+    ) -> Checked<Option<Self>> {
+        let Some(closed) = &raw.math.closed else { return Ok(None) };
+        let place = closed.span();
+        let math = |e: indexmath::Error| Fault::math(text, &place, e);
+        let forward = raw.math.forward.get_ref();
+        let types = with_primed(types, forward);
+        let states = Formula::parse_with(closed.get_ref(), &types, sizes).map_err(math)?.assigned();
+        for name in &states {
+            if grad_of(name).is_none() || !computed.contains(name) {
+                let title = format!("`{name}` is not a gradient that the launches use");
+                return Err(Fault::at(place.clone(), title).help(
+                    "state gradients that follow from the forward formula: `grad(X)[i] = ...`",
+                ));
+            }
+        }
+        let both = format!("{forward}\n{}", closed.get_ref());
+        let formula = Formula::parse_with(&both, &types, sizes).map_err(math)?;
+        Ok(Some(Self { formula, states, place }))
+    }
 }
 
 impl Tensors {
@@ -65,6 +106,7 @@ impl Tensors {
             raw.launch.iter().flat_map(|l| &l.args).any(|a| grad_of(a.get_ref()).is_some())
                 || raw.call.iter().any(|call| uses_gradients(call.code.get_ref()));
         let formula = if backward { forward.differentiate().map_err(math)? } else { forward };
+        let closed = Closed::read(text, raw, &types, &names, &formula.assigned())?;
         let mut inputs = formula.inputs();
         let computed = formula.assigned();
         for (name, (key, _)) in &places {
@@ -85,7 +127,7 @@ impl Tensors {
                     .help("remove the tensor, or complete the formula"));
             }
         }
-        Ok(Self { types, formula, inputs, computed, outputs, place, places })
+        Ok(Self { types, formula, closed, inputs, computed, outputs, place, places })
     }
 
     /// All names that a launch or a test can refer to.

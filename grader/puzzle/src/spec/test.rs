@@ -38,6 +38,8 @@ pub struct Test {
     pub used_dims: Vec<String>,
     /// The formula at these sizes.
     pub formula: SizedFormula,
+    /// The forward formula with the gradients that the spec states, at these sizes.
+    pub closed: Option<SizedFormula>,
     /// The tensors that the launches take, in order of appearance. A tensor that one kernel computes and another is
     /// given has two.
     pub buffers: Vec<Buffer>,
@@ -118,6 +120,13 @@ impl Test {
         let formula = tensors.formula.at(&dims).map_err(|e| {
             Fault::math(text, &tensors.place, e).also(dims_place.clone(), "at these sizes")
         })?;
+        let closed = tensors.closed.as_ref().map(|closed| {
+            let at = closed.formula.at(&dims);
+            at.map_err(|e| {
+                Fault::math(text, &closed.place, e).also(dims_place.clone(), "at these sizes")
+            })
+        });
+        let closed = closed.transpose()?;
         let mut shapes = BTreeMap::new();
         for name in tensors.names() {
             shapes.insert(name.to_owned(), tensors.at(text, name, &dims)?);
@@ -163,6 +172,7 @@ impl Test {
             dims,
             used_dims,
             formula,
+            closed,
             buffers,
             calls,
             place: raw.name.span(),

@@ -1,6 +1,7 @@
 //! Factors, terms and signs: left out, flipped, swapped.
 
 use super::{Edit, Place};
+use crate::syntax::int_expr::{IntExpr, IntKind};
 use crate::syntax::operators::Op;
 use crate::variants::tree::Tree;
 
@@ -26,71 +27,80 @@ fn weight(tree: &Tree) -> u8 {
 fn binary(place: &Place, op: Op, left: &Tree, right: &Tree) -> Vec<Edit> {
     let (l, r) = (place.model.text(left), place.model.text(right));
     let with = |op: Op, a: &Tree, b: &Tree| Tree::binary(op, a.clone(), b.clone());
-    let edit = |key: &str, rank: u8, tree: Tree, says: String| Edit::new(key, rank, tree, says);
     let (left_weight, right_weight) = (weight(left), weight(right));
-    match op {
+    let edits = match op {
         Op::Mul => vec![
-            edit("drop right", right_weight, left.clone(), format!("the factor {r} is left out")),
-            edit("drop left", left_weight, right.clone(), format!("the factor {l} is left out")),
-            edit(
+            (right, "drop", right_weight, left.clone(), format!("the factor {r} is left out")),
+            (left, "drop", left_weight, right.clone(), format!("the factor {l} is left out")),
+            (
+                right,
                 "divide",
                 2,
                 with(Op::Div, left, right),
-                format!("{l} is divided by {r}, not multiplied by it"),
+                format!("it is divided by {r}, not multiplied by it"),
             ),
-            edit(
-                "divide by left",
+            (
+                left,
+                "divide",
                 2,
                 with(Op::Div, right, left),
-                format!("{r} is divided by {l}, not multiplied by it"),
+                format!("it is divided by {l}, not multiplied by it"),
             ),
-            edit(
+            (
+                right,
                 "add",
                 3,
                 with(Op::Add, left, right),
                 format!("{r} is added to {l}, not multiplied with it"),
             ),
-            edit(
+            (
+                right,
                 "twice",
                 3,
                 with(Op::Mul, place.tree, right),
                 format!("the factor {r} is there twice"),
             ),
-            edit(
-                "left twice",
+            (
+                left,
+                "twice",
                 3,
                 with(Op::Mul, left, place.tree),
                 format!("the factor {l} is there twice"),
             ),
         ],
         Op::Add => vec![
-            edit("drop right", right_weight, left.clone(), format!("the term {r} is left out")),
-            edit("drop left", left_weight, right.clone(), format!("the term {l} is left out")),
-            edit(
-                "subtract",
+            (right, "drop", right_weight, left.clone(), format!("the term {r} is left out")),
+            (left, "drop", left_weight, right.clone(), format!("the term {l} is left out")),
+            (
+                right,
+                "flip",
                 1,
                 with(Op::Sub, left, right),
                 format!("the term {r} is subtracted, not added"),
             ),
-            edit(
-                "subtract left",
+            (
+                left,
+                "flip",
                 1,
                 with(Op::Sub, right, left),
                 format!("the term {l} is subtracted, not added"),
             ),
-            edit(
+            (
+                right,
                 "twice",
                 2,
                 with(Op::Add, place.tree, right),
                 format!("the term {r} is added twice"),
             ),
-            edit(
-                "left twice",
+            (
+                left,
+                "twice",
                 2,
                 with(Op::Add, place.tree, left),
                 format!("the term {l} is added twice"),
             ),
-            edit(
+            (
+                right,
                 "multiply",
                 3,
                 with(Op::Mul, left, right),
@@ -98,25 +108,23 @@ fn binary(place: &Place, op: Op, left: &Tree, right: &Tree) -> Vec<Edit> {
             ),
         ],
         Op::Sub => vec![
-            edit(
-                "drop right",
-                right_weight,
-                left.clone(),
-                format!("the term {r} is not subtracted"),
-            ),
-            edit(
-                "drop left",
+            (right, "drop", right_weight, left.clone(), format!("the term {r} is not subtracted")),
+            (
+                left,
+                "drop",
                 left_weight,
                 Tree::Neg(Box::new(right.clone())),
                 format!("the term {l} is left out"),
             ),
-            edit(
-                "add",
+            (
+                right,
+                "flip",
                 1,
                 with(Op::Add, left, right),
                 format!("the term {r} is added, not subtracted"),
             ),
-            edit(
+            (
+                place.tree,
                 "swap",
                 1,
                 with(Op::Sub, right, left),
@@ -125,7 +133,8 @@ fn binary(place: &Place, op: Op, left: &Tree, right: &Tree) -> Vec<Edit> {
                     place.model.text(place.tree)
                 ),
             ),
-            edit(
+            (
+                right,
                 "twice",
                 3,
                 with(Op::Sub, place.tree, right),
@@ -133,36 +142,48 @@ fn binary(place: &Place, op: Op, left: &Tree, right: &Tree) -> Vec<Edit> {
             ),
         ],
         Op::Div => vec![
-            edit(
-                "drop right",
-                right_weight,
-                left.clone(),
-                format!("the division by {r} is left out"),
-            ),
-            edit(
-                "drop left",
+            (right, "drop", right_weight, left.clone(), format!("the division by {r} is left out")),
+            (
+                left,
+                "drop",
                 left_weight,
                 Tree::binary(Op::Div, Tree::Number(1.0), right.clone()),
                 format!("the numerator {l} is left out"),
             ),
-            edit(
+            (
+                right,
                 "multiply",
                 2,
                 with(Op::Mul, left, right),
                 format!("it is multiplied by {r}, not divided by it"),
             ),
-            edit(
+            (
+                place.tree,
                 "swap",
                 2,
                 with(Op::Div, right, left),
                 format!("the fraction {} is upside down", place.model.text(place.tree)),
             ),
-            edit(
+            (
+                right,
                 "twice",
                 3,
                 with(Op::Div, place.tree, right),
                 format!("it is divided by {r} twice"),
             ),
         ],
+    };
+    let edit = |(about, key, rank, tree, says): (&Tree, &str, u8, Tree, String)| {
+        Edit::new(key, rank, tree, says).about(about)
+    };
+    let mut edits: Vec<Edit> = edits.into_iter().map(edit).collect();
+    if op == Op::Div {
+        for name in place.sizes {
+            let size = IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
+            let says = format!("it is divided by {}, not by {r}", place.size_text(&size));
+            let tree = with(Op::Div, left, &Tree::Int(size));
+            edits.push(Edit::new(format!("by {name}"), 2, tree, says).about(right));
+        }
     }
+    edits
 }

@@ -1,6 +1,7 @@
 //! Numbers and sizes that are others.
 
 use super::{Edit, Place, integers};
+use crate::variants::text::number;
 use crate::variants::tree::Tree;
 
 pub(super) fn edits(place: &Place) -> Vec<Edit> {
@@ -24,24 +25,18 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
 }
 
 fn numbers(value: f64) -> Vec<Edit> {
-    let others = [
-        0.0,
-        1.0,
-        -value,
-        2.0 * value,
-        value / 2.0,
-        10.0 * value,
-        value / 10.0,
-        value + 1.0,
-        value - 1.0,
-    ];
+    let near = [0.0, 1.0, -value, 2.0 * value, value / 2.0, value + 1.0, value - 1.0];
+    // Of a small constant, a floor for example, any power of ten.
+    let powers = if value.abs() < 0.1 { 20 } else { 1 };
+    let scaled = (1..=powers).flat_map(|n| [value * 10_f64.powi(n), value / 10_f64.powi(n)]);
+    let others = near.into_iter().chain(scaled);
     let of = |other: f64| {
         Edit::new(
             format!("{other}"),
             2,
             Tree::Number(other),
-            format!("the constant {value} is {other}"),
+            format!("the constant {} is {}", number(value), number(other)),
         )
     };
-    others.into_iter().filter(|other| *other != value).map(of).collect()
+    others.filter(|other| *other != value).map(of).collect()
 }

@@ -9,6 +9,7 @@ mod functions;
 mod integers;
 mod reads;
 mod reductions;
+pub(crate) mod whole;
 
 use crate::integer::evaluate::Dims;
 use crate::program::node::IndexId;
@@ -22,6 +23,8 @@ pub(crate) struct Edit {
     pub key: String,
     /// What is different, in plain words.
     pub says: String,
+    /// What it is about, if that is less than the whole tree: the factor that is left out, the range of a loop.
+    pub about: Option<Tree>,
     /// How far it is from the formula: 1 is a plain slip.
     pub rank: u8,
     /// What stands there now.
@@ -57,7 +60,11 @@ impl Place<'_> {
 
 impl Edit {
     fn new(key: impl Into<String>, rank: u8, tree: Tree, says: impl Into<String>) -> Self {
-        Self { key: key.into(), says: says.into(), rank, tree }
+        Self { key: key.into(), says: says.into(), about: None, rank, tree }
+    }
+
+    fn about(self, operand: &Tree) -> Self {
+        Self { about: Some(operand.clone()), ..self }
     }
 }
 

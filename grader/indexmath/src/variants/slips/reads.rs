@@ -2,6 +2,7 @@
 
 use super::{Edit, Place, integers};
 use crate::syntax::int_expr::{IntExpr, IntKind};
+use crate::syntax::operators::{Function, Op};
 use crate::variants::tree::{Access, Check, Tree};
 
 pub(super) fn edits(place: &Place) -> Vec<Edit> {
@@ -11,6 +12,7 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
     edits.extend(swapped(place, access));
     edits.extend(strides(place, access));
     edits.extend(checks(place, access));
+    edits.extend(powers(place, access));
     edits
 }
 
@@ -148,4 +150,18 @@ fn checks(place: &Place, access: &Access) -> Vec<Edit> {
         );
     }
     edits
+}
+
+/// The value itself, taken for another: a standard deviation for its reciprocal, for example.
+fn powers(place: &Place, access: &Access) -> Vec<Edit> {
+    let text = place.model.access_text(access);
+    let read = place.tree;
+    let over = Tree::binary(Op::Div, Tree::Number(1.0), read.clone());
+    let square = Tree::binary(Op::Mul, read.clone(), read.clone());
+    let root = Tree::Call(Function::Sqrt, vec![read.clone()]);
+    vec![
+        Edit::new("reciprocal", 2, over, format!("the reciprocal of {text} stands in its place")),
+        Edit::new("square", 3, square, format!("the square of {text} stands in its place")),
+        Edit::new("root", 3, root, format!("the root of {text} stands in its place")),
+    ]
 }

@@ -15,7 +15,8 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
             let mut ranges = ranges.clone();
             ranges[at] = changed;
             let key = format!("{at} {key}");
-            edits.push(Edit::new(key, rank, Tree::Reduce(*kind, ranges, body.clone()), says));
+            let edit = Edit::new(key, rank, Tree::Reduce(*kind, ranges, body.clone()), says);
+            edits.push(edit.about(&Tree::Int(range.to.clone())));
         }
     }
     edits.extend(single_terms(place, *kind, ranges, body));

@@ -1,0 +1,140 @@
+//! Slips of a whole part: its sign, a factor too many, a derivative that stops there, one index in all of its reads.
+
+use super::{Edit, Place};
+use crate::program::node::IndexId;
+use crate::syntax::int_expr::{IntExpr, IntKind};
+use crate::syntax::operators::Op;
+use crate::variants::tree::{Access, Tree};
+
+/// The slips of the part `target`, whose body is the place's tree; `last` says that it is the result.
+pub(crate) fn edits(place: &Place, target: &str, last: bool) -> Vec<Edit> {
+    let body = place.tree;
+    let mut edits = Vec::new();
+    if let (false, Some(of)) =
+        (last, target.strip_prefix("grad(").and_then(|rest| rest.strip_suffix(')')))
+    {
+        let says = format!(
+            "`{of}` is taken as a constant: nothing of the derivative flows back through it"
+        );
+        edits.push(Edit::new("stopped", 1, Tree::Number(0.0), says));
+    }
+    let negative = Tree::Neg(Box::new(body.clone()));
+    edits.push(Edit::new("sign", 1, negative, format!("`{target}` has the other sign")));
+    let half = Tree::binary(Op::Div, body.clone(), Tree::Number(2.0));
+    edits.push(Edit::new("half", 2, half, format!("`{target}` is divided by 2")));
+    let double = Tree::binary(Op::Mul, body.clone(), Tree::Number(2.0));
+    edits.push(Edit::new("double", 2, double, format!("`{target}` is multiplied by 2")));
+    for name in place.sizes {
+        let size = IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
+        let text = place.size_text(&size);
+        for (op, how) in [(Op::Div, "divided"), (Op::Mul, "multiplied")] {
+            let tree = Tree::binary(op, body.clone(), Tree::Int(size.clone()));
+            edits.push(Edit::new(
+                format!("{how} {name}"),
+                2,
+                tree,
+                format!("`{target}` is {how} by {text}"),
+            ));
+        }
+    }
+    edits.extend(indices(place));
+    edits.extend(strides(place));
+    edits.extend(only_term(place));
+    edits
+}
+
+/// One index that is 0, or another one, in all reads.
+fn indices(place: &Place) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for &index in place.scope {
+        let name = place.model.name(index);
+        let mut add = |key: String, to: IntExpr, says: String| {
+            let tree = map_accesses(place.tree, &|access| Access {
+                subscripts: access.subscripts.iter().map(|int| replaced(int, index, &to)).collect(),
+                ..access.clone()
+            });
+            edits.push(Edit::new(key, 2, tree, says));
+        };
+        add(
+            format!("{index} 0"),
+            IntExpr::constant(0),
+            format!("every read has 0 in the place of `{name}`"),
+        );
+        for &other in place.scope.iter().filter(|&&other| other != index) {
+            let says =
+                format!("every read has `{}` in the place of `{name}`", place.model.name(other));
+            add(format!("{index} {other}"), IntExpr::index(other), says);
+        }
+    }
+    edits
+}
+
+fn replaced(int: &IntExpr, index: IndexId, to: &IntExpr) -> IntExpr {
+    int.map(&mut |leaf| if leaf.as_index() == Some(index) { to.clone() } else { leaf.clone() })
+}
+
+/// A size that is another in all addresses.
+fn strides(place: &Place) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for from in &place.model.sizes {
+        for to in place.sizes.iter().filter(|to| *to != from) {
+            let size =
+                |name: &String| IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
+            let is_it = |int: &IntExpr| matches!(&int.kind, IntKind::Name(name) if name == from);
+            let tree = map_accesses(place.tree, &|access| Access {
+                shape: access
+                    .shape
+                    .iter()
+                    .map(|int| if is_it(int) { size(to) } else { int.clone() })
+                    .collect(),
+                ..access.clone()
+            });
+            let (now, right) = (place.size_text(&size(to)), place.size_text(&size(from)));
+            let says = format!("all addresses are computed with {now} in the place of {right}");
+            edits.push(Edit::new(format!("strides {from} {to}"), 2, tree, says));
+        }
+    }
+    edits.retain(|edit| edit.tree != *place.tree);
+    edits
+}
+
+fn map_accesses(tree: &Tree, f: &dyn Fn(&Access) -> Access) -> Tree {
+    match tree {
+        Tree::Read(access) => Tree::Read(f(access)),
+        other => other.map_children(&mut |child| map_accesses(child, f)),
+    }
+}
+
+/// Of three terms or more, one that is there alone.
+fn only_term(place: &Place) -> Vec<Edit> {
+    fn terms(tree: &Tree, path: &mut Vec<usize>, all: &mut Vec<Vec<usize>>) {
+        match tree {
+            Tree::Binary(Op::Add | Op::Sub, left, right) => {
+                for (at, child) in [left, right].into_iter().enumerate() {
+                    path.push(at);
+                    terms(child, path, all);
+                    path.pop();
+                }
+            }
+            _ => all.push(path.clone()),
+        }
+    }
+    let mut all = Vec::new();
+    terms(place.tree, &mut Vec::new(), &mut all);
+    if all.len() < 3 {
+        return Vec::new();
+    }
+    let at = |path: &[usize]| path.iter().fold(place.tree, |tree, &step| tree.children()[step]);
+    let kept = |path: &Vec<usize>| {
+        let others = all.iter().filter(|other| *other != path);
+        let body =
+            others.fold(place.tree.clone(), |body, other| body.with(other, &Tree::Number(0.0)));
+        Edit::new(
+            "only term",
+            2,
+            body,
+            format!("only the term {} is there", place.model.text(at(path))),
+        )
+    };
+    all.iter().map(kept).collect()
+}
