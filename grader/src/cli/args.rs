@@ -205,8 +205,13 @@ pub struct CheckArgs {
     pub format: CheckFormat,
 }
 
+/// What `grader watch --help` says of its keys.
+const WATCH_KEYS: &str = "Keys: h shows a hint and Esc closes it, n and p go to the next puzzle and back, l lists all puzzles, \
+r grades again, q quits. Arrows, Page Up and Down, j and k and the mouse wheel scroll.";
+
 /// Arguments of `grader watch`.
 #[derive(Args, Debug)]
+#[command(after_help = WATCH_KEYS)]
 pub struct WatchArgs {
     /// The puzzle's number [default: the last one that you graded, or the next one if that is solved]
     #[arg(value_parser = number, add = ArgValueCandidates::new(candidates::puzzles))]

@@ -69,9 +69,10 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the screen. `None` if stdin or stdout is not a terminal, or the terminal refuses.
+    /// Takes the screen. `None` if stdin or stdout is not a terminal, or the terminal cannot do this.
     pub fn start() -> Option<Self> {
-        if !stdin().is_terminal() || !stdout().is_terminal() {
+        let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+        if dumb || !stdin().is_terminal() || !stdout().is_terminal() {
             return None;
         }
         enter().ok()?;

@@ -2,12 +2,27 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
+use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// What takes less time than this shows no line.
 const DELAY: Duration = Duration::from_secs(1);
+
+/// Who gets the lines of progress in the place of stderr.
+static LISTENER: OnceLock<fn(&str)> = OnceLock::new();
+
+/// From now on, [`Progress`] calls `listener` with each change: a program with a screen of its own shows it there.
+pub fn tell(listener: fn(&str)) {
+    // The first one counts.
+    let _ = LISTENER.set(listener);
+}
+
+/// Whether somebody sees how far something has come.
+pub fn is_visible() -> bool {
+    LISTENER.get().is_some() || std::io::stderr().is_terminal()
+}
 
 /// A line on stderr while something long runs. On a terminal it moves; elsewhere there is one line at the start and
 /// one at the end, so that a log shows what happened.
@@ -36,11 +51,15 @@ impl Progress {
 
     fn new(message: &str, total: Option<u64>, template: &str) -> Self {
         let start = Instant::now();
-        if !std::io::stderr().is_terminal() {
+        if !is_visible() {
             line(message);
             return Self { bar: None, start, done: false };
         }
-        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+        let target = match LISTENER.get() {
+            Some(_) => ProgressDrawTarget::hidden(),
+            None => ProgressDrawTarget::stderr(),
+        };
+        let bar = ProgressBar::with_draw_target(total, target);
         // A template that does not parse leaves indicatif's own look.
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
@@ -55,6 +74,7 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_message(message.to_owned());
         }
+        self.tell();
     }
 
     /// Moves the bar to here.
@@ -62,12 +82,21 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_position(position.min(bar.length().unwrap_or(position)));
         }
+        self.tell();
     }
 
     /// Moves the bar on.
     pub fn advance(&self, steps: u64) {
         if let Some(bar) = &self.bar {
             bar.inc(steps);
+        }
+        self.tell();
+    }
+
+    fn tell(&self) {
+        if let (Some(tell), Some(bar)) = (LISTENER.get(), &self.bar) {
+            let count = bar.length().map(|all| format!(", {} of {all}", bar.position()));
+            tell(&format!("{}{}", bar.message(), count.unwrap_or_default()));
         }
     }
 

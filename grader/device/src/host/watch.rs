@@ -3,11 +3,10 @@
 use crate::image;
 use puzzle::case::{Case, CaseTensor};
 use std::fs::File;
-use std::io::IsTerminal;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use toolchain::spinner::Progress;
+use toolchain::spinner::{self, Progress};
 
 /// The pause between two looks at the memory.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -35,7 +34,7 @@ impl Watch {
     /// For the results of `case` that its spec names, if there are any and somebody looks. `offsets` tells where the
     /// image of each tensor starts in `memory`.
     pub fn new(case: &Case, memory: &Path, offsets: &[Option<usize>]) -> Option<Self> {
-        if !std::io::stderr().is_terminal() {
+        if !spinner::is_visible() {
             return None;
         }
         let watched = |(index, label): &(usize, String)| {

@@ -1,6 +1,6 @@
 //! `grader watch` without a terminal: it prints lines, and reads commands from stdin.
 
-use super::model::{Message, Model, Panel};
+use super::model::{Message, Model, Panel, Status};
 use crate::cli::list;
 use crate::contents::Entry;
 use crate::student_progress::StudentProgress;
@@ -36,8 +36,18 @@ pub fn text(
                 let number = model.puzzle().number;
                 format!("Puzzle {number} is not solved. Go on to {}? (y, n)\n", named(*next))
             }
+            Panel::Closed => notice(model),
             _ => String::new(),
         },
+        Message::Key(Key::Char('p')) => notice(model),
+        _ => String::new(),
+    }
+}
+
+/// The answer to a key that opened nothing.
+fn notice(model: &Model) -> String {
+    match &model.status {
+        Status::Notice(text) => format!("{text}\n"),
         _ => String::new(),
     }
 }

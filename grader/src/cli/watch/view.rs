@@ -121,6 +121,10 @@ fn status(model: &Model) -> (Tone, String) {
         let question = format!("Puzzle {number} is not solved. Go on to {}?", name(next));
         return (Tone::Warn, question);
     }
+    if let Panel::List { states, .. } = &model.panel {
+        let solved = states.iter().filter(|state| state.is_solved()).count();
+        return (Tone::Faint, format!("{solved} of {} puzzles solved", states.len()));
+    }
     match &model.status {
         Status::Grading { doing, time } => (Tone::Faint, grading(model, doing, *time)),
         Status::Graded(text) => (Tone::Faint, text.clone()),

@@ -214,9 +214,13 @@ fn a_save_ends_the_grading_of_a_kernel_without_end() {
 fn a_watch_that_is_killed_leaves_no_kernel_running() {
     let bench = Bench::new();
     bench.write("puzzles/02_double.cu", ENDLESS);
-    let (mut watching, mut seen, _person, _terminal) = on_terminal(&mut bench.command(&WATCH));
+    std::fs::create_dir(bench.path("tmp")).unwrap();
+    let mut command = bench.command(&WATCH);
+    let command = command.env("TMPDIR", bench.path("tmp"));
+    let (mut watching, mut seen, _person, _terminal) = on_terminal(command);
     seen.until("running test 1 of 2");
     let endless = children(&watching.0);
+    assert_ne!(std::fs::read_dir(bench.path("tmp")).unwrap().count(), 0);
     watching.0.kill().unwrap();
     let end = Instant::now() + PATIENCE;
     let runs = |pid: &String| {
@@ -227,6 +231,7 @@ fn a_watch_that_is_killed_leaves_no_kernel_running() {
         assert!(Instant::now() < end, "{endless:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
+    assert_eq!(std::fs::read_dir(bench.path("tmp")).unwrap().count(), 0, "temporary files");
 }
 
 /// The numbers of the processes that a process has started.

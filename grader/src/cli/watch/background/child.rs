@@ -1,6 +1,6 @@
 //! The process that grades.
 
-use super::{Graded, Job, Said, Setup};
+use super::{Graded, Job, Said, Setup, Start};
 use crate::cli::grading;
 use crate::student_progress::StudentProgress;
 use device::gpu::RemoteGpu;
@@ -14,21 +14,44 @@ use report::{Reporter, RunInfo, Summary, TextReporter};
 use rustix::process::{Signal, getpid, kill_process};
 use serde::de::DeserializeOwned;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Instant;
 use toolchain::Toolchain;
 use toolchain::env::Env;
+use toolchain::process;
+use toolchain::spinner;
+
+/// The folder for temporary files.
+static SCRATCH: OnceLock<PathBuf> = OnceLock::new();
+
+/// Removes the folder for temporary files. If that fails, the parent tries too.
+fn remove_scratch() {
+    if let Some(scratch) = SCRATCH.get() {
+        std::fs::remove_dir_all(scratch).ok();
+    }
+}
 
 /// Reads what to do from stdin, does it, and tells about it on stdout.
 pub fn main() -> ExitCode {
-    let Some(setup) = line::<Setup>() else { return ExitCode::from(EXIT_ENVIRONMENT) };
-    let prepared = prepare(&setup);
+    let Some(Start { setup, scratch }) = line() else { return ExitCode::from(EXIT_ENVIRONMENT) };
+    SCRATCH.set(scratch).ok();
+    process::before_interrupt(remove_scratch);
+    let code = work(&setup);
+    remove_scratch();
+    code
+}
+
+fn work(setup: &Setup) -> ExitCode {
+    let prepared = prepare(setup);
     // Without a job, the student has left.
     let Some(job) = line::<Job>() else { return ExitCode::SUCCESS };
     if end_with_stdin().is_err() {
         return ExitCode::from(EXIT_ENVIRONMENT);
     }
+    spinner::tell(|progress| say(&Said::Doing(progress.to_owned())));
     let start = Instant::now();
     let mut text = Vec::new();
     let style = Style { colour: job.colour, unicode: job.unicode };

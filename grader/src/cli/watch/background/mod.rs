@@ -30,6 +30,14 @@ pub struct Setup {
     pub backend: BackendChoice,
 }
 
+/// What the child reads first.
+#[derive(Debug, Serialize, Deserialize)]
+struct Start {
+    setup: Setup,
+    /// The child's folder for temporary files, which it removes when it ends.
+    scratch: PathBuf,
+}
+
 /// What the child grades: the student's file of a puzzle.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Job {

@@ -1,6 +1,6 @@
 //! The process that grades, from the side of `watch`.
 
-use super::{CHILD_COMMAND, Graded, Job, Said, Setup};
+use super::{CHILD_COMMAND, Graded, Job, Said, Setup, Start};
 use device::own_program;
 use diagnostic::{Failure, FailureKind};
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub enum Event {
 pub struct Grader {
     child: Child,
     stdin: ChildStdin,
-    /// The child's folder for temporary files, which an ended child leaves behind.
+    /// The child's folder for temporary files, for a child that crashes.
     scratch: tempfile::TempDir,
 }
 
@@ -62,8 +62,9 @@ impl Grader {
             .map_err(|e| not_started(&e))?;
         let stdin =
             child.stdin.take().ok_or_else(|| not_started(&io::ErrorKind::BrokenPipe.into()))?;
+        let start = Start { setup: setup.clone(), scratch: scratch.path().to_owned() };
         let mut grader = Self { child, stdin, scratch };
-        grader.write(setup);
+        grader.write(&start);
         Ok(grader)
     }
 
