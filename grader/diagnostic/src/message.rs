@@ -46,10 +46,19 @@ pub struct Mark {
     pub label: String,
 }
 
+/// Quoted lines of code may be as long as this, in characters.
+pub const CODE_WIDTH: usize = 140;
+
 impl Diagnostic {
     /// The message in the style of rustc: several lines without a line break at the end. A span outside the text or
     /// inside a character is moved to the nearest valid place.
     pub fn render(&self, color: bool) -> String {
+        self.render_within(color, CODE_WIDTH)
+    }
+
+    /// The message like [`Self::render`], with quoted lines of at most `columns` characters: of a longer one, the part around
+    /// its mark is shown.
+    pub fn render_within(&self, color: bool, columns: usize) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
@@ -69,7 +78,7 @@ impl Diagnostic {
         let help = self.help.iter().filter(|line| !line.is_empty());
         group = group.elements(help.map(|line| Level::HELP.message(line)));
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-        renderer.render(&[group])
+        renderer.term_width(columns).render(&[group])
     }
 }
 

@@ -475,3 +475,33 @@ fn warnings_prints_and_tests_that_do_not_run() {
     1 of 2 tests passed
     ");
 }
+
+#[test]
+fn on_a_narrow_screen_the_failure_comes_first_and_quoted_lines_fit() {
+    let mut run = run_info();
+    run.warnings.push(Diagnostic {
+        severity: Severity::Warning,
+        title: "expression has no effect".into(),
+        source: Some(Source {
+            path: run.file.clone(),
+            text: SOURCE.into(),
+            marks: vec![Mark { span: 167..173, label: "no effect".into() }],
+        }),
+        help: Vec::new(),
+    });
+    let finding = Finding {
+        problem: outside(Element { tensor: "filters".into(), shape: vec![1, 1, 3, 3], flat: 9 }),
+        kernel: "conv2d_backward_input".into(),
+        line: Some(line(4, 26)),
+        thread: Some(ThreadId { block: [0; 3], thread: [3, 0, 0] }),
+        count: 25,
+    };
+    let mut verdict = right("tiny");
+    verdict.findings = vec![finding];
+    let mut out = Vec::new();
+    let mut reporter = TextReporter::new(&mut out, Style::PLAIN).for_screen(40);
+    reporter.start(&run).unwrap();
+    reporter.test_finished(&verdict).unwrap();
+    reporter.finish(&Summary { total: 1, passed: 0 }).unwrap();
+    assert_snapshot!(String::from_utf8(out).unwrap());
+}

@@ -4,7 +4,7 @@ use super::number::time;
 use super::reporter::{Reporter, RunInfo, Summary};
 use super::style::{Style, Tone};
 use super::{cause, diff, drawn, findings, heatmap, terms};
-use diagnostic::Failure;
+use diagnostic::{CODE_WIDTH, Failure};
 use judge::verdict::{Largest, TensorDiff, TestVerdict};
 use std::io::{self, Write};
 
@@ -51,8 +51,8 @@ impl<W: Write> TextReporter<W> {
         }
     }
 
-    /// Writes for a screen of `columns` characters: the summary first, then the failure, and the list of tests last, so
-    /// that a short screen shows what is wrong.
+    /// Writes for a screen of `columns` characters: the summary first, then the failure, the compiler's warnings, and the
+    /// list of tests last, so that a short screen shows what is wrong.
     #[must_use]
     pub fn for_screen(mut self, columns: usize) -> Self {
         self.kept_back = Some(Vec::new());
@@ -60,9 +60,25 @@ impl<W: Write> TextReporter<W> {
         self
     }
 
-    /// The test whose report is shown in full.
-    pub fn first_failure(&self) -> Option<&str> {
-        self.first_failure.as_ref().map(|verdict| verdict.test.as_str())
+    /// How the kernel was compiled and run, and what the compiler warned of.
+    fn facts(&mut self, run: &RunInfo) -> io::Result<()> {
+        let compiled = if run.compile.cached {
+            "compiled before".into()
+        } else {
+            format!("compiled in {}", time(run.compile.time))
+        };
+        let facts = format!(
+            "{}, {compiled}; {}; seed {}",
+            run.file.display(),
+            run.backend_description,
+            run.seed
+        );
+        writeln!(self.out, "{}\n", self.style.paint(Tone::Faint, &facts))?;
+        for warning in &run.warnings {
+            let text = warning.render_within(self.style.colour, code_width(self.width));
+            writeln!(self.out, "{}\n", text.trim_end())?;
+        }
+        Ok(())
     }
 
     fn test_line(&mut self, line: String) -> io::Result<()> {
@@ -89,20 +105,8 @@ impl<W: Write> Reporter for TextReporter<W> {
     fn start(&mut self, run: &RunInfo) -> io::Result<()> {
         let title = format!("Puzzle {}: {}", run.puzzle, run.title);
         writeln!(self.out, "{}", self.style.paint(Tone::Strong, &title))?;
-        let compiled = if run.compile.cached {
-            "compiled before".into()
-        } else {
-            format!("compiled in {}", time(run.compile.time))
-        };
-        let facts = format!(
-            "{}, {compiled}; {}; seed {}",
-            run.file.display(),
-            run.backend_description,
-            run.seed
-        );
-        writeln!(self.out, "{}\n", self.style.paint(Tone::Faint, &facts))?;
-        for warning in &run.warnings {
-            writeln!(self.out, "{}\n", warning.render(self.style.colour).trim_end())?;
+        if self.kept_back.is_none() {
+            self.facts(run)?;
         }
         self.run = Some(run.clone());
         self.out.flush()
@@ -162,6 +166,11 @@ impl<W: Write> Reporter for TextReporter<W> {
             }
         }
         writeln!(self.out)?;
+        if tests.is_some()
+            && let Some(run) = self.run.clone()
+        {
+            self.facts(&run)?;
+        }
         for note in &self.notes {
             let word = style.paint(Tone::Warn, "note:");
             wrap(&format!("note: {note}"), self.width).iter().enumerate().try_for_each(
@@ -188,7 +197,8 @@ impl<W: Write> Reporter for TextReporter<W> {
 
     fn failed(&mut self, failure: &Failure) -> io::Result<()> {
         for diagnostic in &failure.diagnostics {
-            writeln!(self.out, "{}", diagnostic.render(self.style.colour))?;
+            let text = diagnostic.render_within(self.style.colour, code_width(self.width));
+            writeln!(self.out, "{text}")?;
         }
         self.out.flush()
     }
@@ -217,7 +227,7 @@ pub(super) fn full(
         lines.push(style.paint(Tone::Faint, &drawn::sizes(verdict, " ")));
     }
     lines.extend(printed_lines(&verdict.printed, &run.source, style));
-    lines.extend(finding_lines(run, verdict, style));
+    lines.extend(finding_lines(run, verdict, style, width));
     let Some((first, others)) = verdict.diffs.split_first() else {
         return lines;
     };
@@ -248,6 +258,11 @@ fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) ->
     let painted = style.paint(Tone::Warn, title);
     let lines = wrap(&format!("{title} {sentence}"), width);
     lines.iter().map(|line| line.replacen(title, &painted, 1)).collect()
+}
+
+/// The width of quoted lines of code beside sentences of `width` characters: on a narrow screen nothing is wider.
+fn code_width(width: usize) -> usize {
+    if width < WIDTH { width } else { CODE_WIDTH }
 }
 
 /// Lines of at most `width` characters, broken between words.
@@ -290,13 +305,14 @@ fn printed_lines(printed: &str, source: &str, style: Style) -> Vec<String> {
     lines
 }
 
-fn finding_lines(run: &RunInfo, verdict: &TestVerdict, style: Style) -> Vec<String> {
+fn finding_lines(run: &RunInfo, verdict: &TestVerdict, style: Style, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for (index, finding) in verdict.findings.iter().enumerate() {
         let diagnostic = findings::diagnostic(finding, &run.file, &run.source);
         if index < FULL_FINDINGS {
             lines.push(String::new());
-            lines.extend(diagnostic.render(style.colour).lines().map(String::from));
+            let text = diagnostic.render_within(style.colour, code_width(width));
+            lines.extend(text.lines().map(String::from));
         } else if index < FULL_FINDINGS + MORE_FINDINGS {
             let line =
                 finding.line.as_ref().map(|l| format!(" (line {})", l.line)).unwrap_or_default();
