@@ -27,10 +27,10 @@ const ROUNDS: usize = 3;
 const MOST_ROUNDS: usize = 4;
 
 /// Cases with a size that is a multiple of a block, one less or one more.
-const AT_BLOCKS: usize = 9;
+const AT_BLOCKS: usize = 12;
 
 /// What a small case may cost, in multiplications and additions. It keeps a whole run within a tenth of a second.
-const SMALL_STEPS: u64 = 6_000;
+const SMALL_STEPS: u64 = 30_000;
 
 /// The sizes, kernels and data of a drawn case.
 #[derive(Clone, Debug, PartialEq)]

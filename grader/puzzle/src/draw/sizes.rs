@@ -51,7 +51,10 @@ impl Drawer<'_> {
         let mut found: Vec<Dims> = Vec::new();
         for i in 0..TRIES {
             // Smaller and smaller, until they are cheap enough.
-            let free = self.random(None, 1 + i / SMALLER);
+            let mut free = self.random(None, 1 + i / SMALLER);
+            if nth % 4 == 3 {
+                self.equate(&mut free);
+            }
             if self.drawn.allows(self.spec, &free) && self.is_possible(&free, SMALL_STEPS) {
                 found.push(free);
             }
@@ -64,7 +67,17 @@ impl Drawer<'_> {
             (above_one.clone().collect::<BTreeSet<_>>().len(), above_one.count())
         };
         found.sort_by_key(distinct);
-        if nth % 6 == 5 { found.into_iter().next() } else { found.pop() }
+        found.pop()
+    }
+
+    /// Gives one size the value of another: square matrices hide what they hide only from kernels that are right elsewhere.
+    fn equate(&mut self, free: &mut Dims) {
+        let ranges = &self.drawn.ranges;
+        let (from, to) = (self.below(ranges.len()), self.below(ranges.len()));
+        let value = free[&ranges[from].name];
+        if (ranges[to].min..=ranges[to].max).contains(&value) {
+            free.insert(ranges[to].name.clone(), value);
+        }
     }
 
     /// Sizes around the multiples of the blocks of the launches.
@@ -85,7 +98,9 @@ impl Drawer<'_> {
             let (range, block) = pairs[self.below(pairs.len())];
             let multiple = block * (1 + self.below(2) as i64);
             let size = (multiple + deltas[all.len() % 3]).min(range.longest);
-            match self.with(range, size, (0, LONG_COST / 8)) {
+            // Every second one has the others as small as possible, so that their product is that multiple, too.
+            let least_at = all.len() % 2 * 4;
+            match self.with(range, size, (least_at, LONG_COST / 8)) {
                 Some(free) => all.push(free),
                 None => pairs.retain(|pair| *pair != (range, block)),
             }
@@ -93,13 +108,13 @@ impl Drawer<'_> {
         all
     }
 
-    /// For each size a case in which it is long: as long as the cost allows in one of them, which the seed chooses, and past
-    /// the usual sizes of arrays in the others.
+    /// For each size a case in which it is long: in two of them, which the seed chooses, as long as the cost allows, in the
+    /// others past the usual sizes of arrays.
     pub fn long(&mut self) -> Vec<Dims> {
         let drawn = self.drawn;
         let ranges = || drawn.ranges.iter().filter(|range| range.min < range.longest);
-        let longest = self.below(ranges().count().max(1));
-        let cost = |i: usize| if i == longest { LONG_COST } else { LONG_COST / 5 };
+        let order = self.stream.permutation(ranges().count() as u32);
+        let cost = |i: usize| if order[i] < 2.0 { LONG_COST } else { LONG_COST / 5 };
         ranges().enumerate().filter_map(|(i, range)| self.long_in(range, cost(i))).collect()
     }
 
@@ -183,7 +198,7 @@ impl Drawer<'_> {
     fn is_cheap(&self, free: &Dims, most: u64) -> bool {
         self.test(free).is_some_and(|test| {
             let elements: usize = test.buffers.iter().map(|b| b.tensor.len()).sum();
-            elements <= LONG_ELEMENTS && cost(&test) <= most
+            elements <= LONG_ELEMENTS && cost(self.spec, &test) <= most
         })
     }
 }
@@ -196,12 +211,15 @@ fn computations(test: &Test) -> u64 {
 
 /// An estimate of what warps execute: some instructions for each thread, and some for each term, which a thread adds up
 /// alone.
-fn cost(test: &Test) -> u64 {
+fn cost(spec: &Spec, test: &Test) -> u64 {
     let product = |n: &[u32; 3]| n.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
     let warps = |block: &[u32; 3]| product(block).div_ceil(32);
     let launched = test.calls.iter().map(|c| product(&c.grid).saturating_mul(warps(&c.block)));
     let warps = launched.fold(0, u64::saturating_add);
     let outputs = test.buffers.iter().filter(|b| b.computed().is_some());
     let fewest = outputs.map(|b| b.tensor.len() as u64).min().unwrap_or(1).clamp(1, 32);
-    warps.saturating_mul(8).saturating_add(computations(test).saturating_mul(8) / fewest)
+    // A kernel computes a long chain of statements in fewer loops than the formula has.
+    let statements = test.outputs().iter().map(|name| spec.tensors.formula.steps(name).len()).max();
+    let terms = computations(test) / statements.unwrap_or(1).max(1) as u64;
+    warps.saturating_mul(8).saturating_add(terms.saturating_mul(8) / fewest)
 }
