@@ -16,6 +16,8 @@ pub struct WrongKernel {
     pub name: String,
     /// The test that must fail, or the finding ([`device::finding::Problem::name`]) that must be reported.
     pub caught_by: String,
+    /// Words that the report of the test which catches it must contain, if the file gives them.
+    pub says: Option<String>,
     /// The complete source.
     pub source: String,
 }
@@ -70,6 +72,7 @@ struct RawEquivalent {
 struct RawWrong {
     name: Spanned<String>,
     caught_by: String,
+    says: Option<String>,
     replace: Vec<RawReplace>,
 }
 
@@ -137,7 +140,8 @@ pub fn parse(text: &str, path: &Path, solution: &str) -> Result<WrongKernels, Fa
                 "replace at least one thing",
             ));
         }
-        kernels.push(WrongKernel { name: raw.name.into_inner(), caught_by: raw.caught_by, source });
+        let (name, caught_by, says) = (raw.name.into_inner(), raw.caught_by, raw.says);
+        kernels.push(WrongKernel { name, caught_by, says, source });
     }
     let mut equivalents = Vec::new();
     for raw in file.equivalent {
@@ -168,7 +172,12 @@ mod tests {
         let wrong_kernels = parse(text, Path::new("w.toml"), "a + b").unwrap();
         assert_eq!(
             wrong_kernels.kernels,
-            [WrongKernel { name: "n".into(), caught_by: "t".into(), source: "d - b".into() }]
+            [WrongKernel {
+                name: "n".into(),
+                caught_by: "t".into(),
+                says: None,
+                source: "d - b".into()
+            }]
         );
     }
 

@@ -17,8 +17,8 @@ pub(super) struct Most {
 /// Lines of a statement that are shown.
 const MAX_STATEMENT: usize = 4;
 
-/// One line for each product; at the end the line of the source to look at.
-pub(super) fn lines(terms: &ElementTerms, source: &str, style: Style, most: Most) -> Vec<String> {
+/// One line for each product.
+pub(super) fn lines(terms: &ElementTerms, style: Style, most: Most) -> Vec<String> {
     let wrong = terms.rows.iter().filter(|row| row.kind != RowKind::Right);
     let right = terms.rows.iter().filter(|row| row.kind == RowKind::Right);
     // Some of each kind: a product that is missing explains one that should not be there.
@@ -59,8 +59,12 @@ pub(super) fn lines(terms: &ElementTerms, source: &str, style: Style, most: Most
         (w, r) => Some(format!("and {w} more that {} wrong, {r} that {} correct", are(w), are(r))),
     };
     lines.extend(more.map(|text| style.paint(Tone::Faint, &format!("      {text}"))));
-    lines.extend(terms.line.iter().flat_map(|line| look(line, source, style)));
     lines
+}
+
+/// The line of the source to look at, where it is known.
+pub(super) fn place(terms: &ElementTerms, source: &str, style: Style) -> Vec<String> {
+    terms.line.iter().flat_map(|line| look(line, source, style)).collect()
 }
 
 fn are(n: usize) -> &'static str {

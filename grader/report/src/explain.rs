@@ -76,7 +76,8 @@ fn element_lines(subject: Subject, explanation: &Explanation, style: Style) -> V
     };
     let by = format!("written by {}", terms.writer);
     let mut lines = vec![values, style.paint(Tone::Faint, &format!("    {by}"))];
-    lines.extend(expansion::lines(terms, subject.source, style, MOST));
+    lines.extend(expansion::lines(terms, style, MOST));
+    lines.extend(expansion::place(terms, subject.source, style));
     lines
 }
 

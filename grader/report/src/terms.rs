@@ -41,7 +41,7 @@ pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style
         lines.push(format!("    {element} should be {should}{of}; {got}{colon}"));
         // What the kernel added says more than what it read.
         if let Some(compared) = &diff.compared {
-            lines.extend(expansion::lines(compared, source, style, MOST));
+            lines.extend(expansion::lines(compared, style, MOST));
             return lines;
         }
         if !plain {

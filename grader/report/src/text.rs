@@ -3,8 +3,9 @@
 use super::number::time;
 use super::reporter::{Reporter, RunInfo, Summary};
 use super::style::{Style, Tone};
-use super::{cause, diff, drawn, findings, heatmap, terms};
+use super::{cause, diff, drawn, expansion, findings, heatmap, terms};
 use diagnostic::{CODE_WIDTH, Failure};
+use indexmath::Term;
 use judge::verdict::{Largest, TensorDiff, TestVerdict};
 use std::io::{self, Write};
 
@@ -126,7 +127,8 @@ impl<W: Write> Reporter for TextReporter<W> {
             .map(|why| format!("   {why}"))
             .unwrap_or_default();
         self.test_line(format!("  {mark} {:<width$} {took:>8}{why}", verdict.test))?;
-        for line in largest(verdict) {
+        let differences = if verdict.passed() { Vec::new() } else { largest(verdict) };
+        for line in differences {
             self.test_line(self.style.paint(Tone::Faint, &line))?;
         }
         if !verdict.passed() && self.first_failure.is_none() {
@@ -236,7 +238,9 @@ pub(super) fn full(
     // A finding is the mistake itself; what follows from it, and what its pattern suggests, can wait.
     let puzzling = verdict.findings.is_empty();
     if puzzling {
-        lines.extend(reason_lines(run, first, style, width));
+        let explained = verdict.diffs.iter().find(|diff| diff.variant.is_some());
+        lines.extend(reason_lines(run, explained.unwrap_or(first), style, width));
+        lines.extend(place_lines(run, first, style));
     }
     lines.extend(diff::table(first, style));
     if puzzling {
@@ -246,6 +250,18 @@ pub(super) fn full(
     let others = diff::others(others).map(|text| wrap(&text, width));
     lines.extend(block(others.unwrap_or_default()));
     lines
+}
+
+/// The line of the source to look at. Where the formula chooses a single element, what was chosen tells nothing of the line that
+/// chose wrongly.
+fn place_lines(run: &RunInfo, diff: &TensorDiff, style: Style) -> Vec<String> {
+    let chosen = |terms: &Vec<Term>| terms.len() <= 1 && terms.iter().all(|t| t.factors.len() <= 1);
+    match &diff.terms.compared {
+        Some(compared) if !diff.terms.formula.as_ref().is_some_and(chosen) => {
+            expansion::place(compared, &run.source, style)
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Why an output is wrong: the formula that explains it, or else the pattern of its errors.

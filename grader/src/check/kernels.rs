@@ -2,6 +2,7 @@
 
 use super::bench::{Bench, Loaded, SEED};
 use super::item::Item;
+use super::says;
 use crate::wrong::WrongKernel;
 use device::gpu;
 use diagnostic::{Failure, FailureKind};
@@ -111,7 +112,14 @@ pub fn wrong(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     }
     Ok(Item::new(
         "wrong kernels",
-        format!("{} of {} caught by what they name", kernels.len(), kernels.len()),
+        match kernels.iter().filter(|kernel| kernel.says.is_some()).count() {
+            0 => format!("{} of {} caught by what they name", kernels.len(), kernels.len()),
+            n => format!(
+                "{} of {} caught by what they name; of {n} the report says why",
+                kernels.len(),
+                kernels.len()
+            ),
+        },
         problems,
     ))
 }
@@ -155,7 +163,10 @@ fn uncaught(
             let machine = Machine::new(program, None)?;
             let found = until_caught(loaded, &machine, kernel);
             Ok(match problem(found)? {
-                Ok(verdicts) if kernel.is_caught(&verdicts) => None,
+                Ok(verdicts) if kernel.is_caught(&verdicts) => match verdicts.last() {
+                    Some(caught) => says::unsaid(loaded, &machine, program, kernel, caught)?,
+                    None => None,
+                },
                 Ok(verdicts) => {
                     let failed = verdicts.iter().filter(|v| !v.passed());
                     let failed: Vec<&str> = failed.map(|v| v.test.as_str()).collect();

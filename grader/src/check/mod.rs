@@ -9,6 +9,7 @@ mod kernels;
 mod mutation;
 mod repeat;
 pub mod report;
+mod says;
 mod signatures;
 mod sizes;
 

@@ -3,6 +3,8 @@
 use super::args::{BackendChoice, PuzzleArgs};
 use super::console;
 use super::grading::{self, Job};
+use super::next;
+use crate::contents;
 use crate::student_progress::StudentProgress;
 use diagnostic::{Failure, FailureKind};
 use puzzle::draw;
@@ -22,8 +24,11 @@ pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path
     let mut reporter = (args.format.reporter)(Box::new(stdout.lock()), style);
     // A closed pipe (`grader puzzle 10 | head`) does not change the verdict: the exit code reports it.
     match grade(args, workbook, nvcc, reporter.as_mut()) {
-        Ok(summary) => {
+        Ok((summary, after)) => {
             reporter.finish(&summary).ok();
+            if !args.format.is_document {
+                console::print(&after);
+            }
             summary.exit_code()
         }
         Err(failure) => {
@@ -45,7 +50,7 @@ fn grade(
     workbook: Option<&Path>,
     nvcc: Option<&Path>,
     reporter: &mut dyn Reporter,
-) -> Result<Summary, Failure> {
+) -> Result<(Summary, String), Failure> {
     let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
@@ -65,7 +70,16 @@ fn grade(
         command: &command(args),
     };
     let progress = StudentProgress::of(&workbook);
-    grading::grade_and_record(&job, &toolchain, gpu, reporter, &progress)
+    let summary = grading::grade_and_record(&job, &toolchain, gpu, reporter, &progress)?;
+    let solved = job.source == puzzle.stub && job.drawn && summary.passed == summary.total;
+    let after = match progress.next_after(puzzle) {
+        _ if !solved || args.input.test.is_some() => String::new(),
+        Some(next) => {
+            format!("next:       grader watch {}   {}\n", next.number, contents::title(next))
+        }
+        None => next::all_solved(&workbook),
+    };
+    Ok((summary, after))
 }
 
 /// The command that repeats this run, without the seed and the test, which the report adds.

@@ -163,7 +163,10 @@ fn everywhere(sites: &[Site]) -> Vec<Draft> {
         let own = format!("{:?}", site.tree.renamed());
         for edit in &site.edits {
             let mut add = |about: String| {
-                groups.entry((about, edit.key.clone())).or_default().push((site, edit));
+                let within = format!("{} {about}", site.part);
+                for about in [about, within] {
+                    groups.entry((about, edit.key.clone())).or_default().push((site, edit));
+                }
             };
             if let Some(about) = &edit.about {
                 add(format!("about {:?}", about.renamed()));

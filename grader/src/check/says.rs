@@ -1,0 +1,65 @@
+//! What the report says of a wrong kernel: `says` in `solutions/NN_name.toml`.
+
+use super::bench::{Loaded, SEED};
+use crate::wrong::WrongKernel;
+use diagnostic::Failure;
+use judge::formula_variant;
+use judge::grade::{self, Machine, Program};
+use judge::verdict::TestVerdict;
+use report::style::Style;
+use report::{Compile, Reporter, RunInfo, Summary, TextReporter};
+use std::time::Duration;
+
+/// A problem if the report of the test that caught `kernel` does not contain what it must say.
+pub(super) fn unsaid(
+    loaded: &Loaded<'_>,
+    machine: &Machine,
+    program: &Program,
+    kernel: &WrongKernel,
+    caught: &TestVerdict,
+) -> Result<Option<String>, Failure> {
+    let Some(says) = &kernel.says else { return Ok(None) };
+    let case = loaded.cases.iter().find(|case| case.test == caught.test);
+    let verdict = match case {
+        Some(case) => {
+            let (run, verdict) = grade::judge_case(machine, program, case)?;
+            formula_variant::explain(machine.backend(), &loaded.spec, case, &run, verdict)
+        }
+        None => caught.clone(),
+    };
+    let text = one_line(&report(loaded, kernel, &verdict));
+    let problem = || format!("the report of {:?} does not say {says:?}", kernel.name);
+    Ok((!text.contains(&one_line(says))).then(problem))
+}
+
+/// The text of the report on one test.
+fn report(loaded: &Loaded<'_>, kernel: &WrongKernel, verdict: &TestVerdict) -> String {
+    let run = RunInfo {
+        puzzle: loaded.puzzle.number,
+        title: loaded.spec.title.clone(),
+        file: loaded.puzzle.stub.clone(),
+        source: kernel.source.clone(),
+        warnings: Vec::new(),
+        backend: "vm".to_owned(),
+        backend_description: String::new(),
+        seed: SEED,
+        compile: Compile { cached: true, time: Duration::ZERO },
+        tests: vec![verdict.test.clone()],
+        command: String::new(),
+        chapter: loaded.puzzle.chapter.clone(),
+    };
+    let mut text = Vec::new();
+    let mut reporter = TextReporter::new(&mut text, Style::PLAIN);
+    let written = reporter
+        .start(&run)
+        .and_then(|()| reporter.test_finished(verdict))
+        .and_then(|()| reporter.finish(&Summary { total: 1, passed: 0 }));
+    // Memory takes everything.
+    debug_assert!(written.is_ok());
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The text with single spaces between its words: where a line breaks does not matter.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
