@@ -494,10 +494,9 @@ mod tests {
                     value.value,
                     right[flat].value
                 );
-                assert!(
-                    value.error < 1e-3 * (1.0 + value.value.abs()),
-                    "{name}[{flat}]: {value:?}"
-                );
+                // The oracle's analysis is finer, but not by orders of magnitude.
+                let bound = right[flat].bound;
+                assert!(value.error <= 10.0 * bound + 1e-6, "{name}[{flat}]: {value:?}, {bound:e}");
                 true
             });
             assert_eq!(done, Some(()), "{name}");
