@@ -125,12 +125,8 @@ const WILD: [DataKind; 3] = [
 
 /// The inputs of a formula that take any real value: a test of the spec draws them so.
 fn reals(spec: &Spec) -> BTreeSet<String> {
-    let is_real = |data: &Data| {
-        matches!(
-            data,
-            Data::Kind(DataKind::Normal { .. } | DataKind::Integers | DataKind::ShuffledArange)
-        )
-    };
+    // Integers are the default, also of what a kernel does not take: a gradient that it assumes to be 1.
+    let is_real = |data: &Data| matches!(data, Data::Kind(DataKind::Normal { .. }));
     let all = spec.tests.iter().flat_map(|test| &test.data);
     all.filter(|(_, data)| is_real(data)).map(|(name, _)| name.clone()).collect()
 }
