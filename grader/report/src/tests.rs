@@ -505,3 +505,15 @@ fn on_a_narrow_screen_the_failure_comes_first_and_quoted_lines_fit() {
     reporter.finish(&Summary { total: 1, passed: 0 }).unwrap();
     assert_snapshot!(String::from_utf8(out).unwrap());
 }
+
+#[test]
+fn drawn_cases_take_one_line_and_the_smallest_is_shown() {
+    let all = TestVerdict { cases: 58, ..right("tiny") };
+    assert!(report(UNICODE, &[all]).contains("58 drawn sizes pass"));
+    let smallest = Some(puzzle::draw::Flavour::Ties);
+    let failing =
+        TestVerdict { smallest, ..wrong("asymmetric", &Conv { sample: |_| 0, ..Conv::RIGHT }) };
+    let text = report(UNICODE, &[failing]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("smallest case that fails: "), "{text}");
+    assert!(text.contains("its data: few different values, with zeros of both signs"), "{text}");
+}

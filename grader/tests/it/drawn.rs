@@ -43,3 +43,25 @@ fn solutions_pass_every_seed() {
     std::fs::write(std::env::temp_dir().join("drawn_sizes.txt"), &report).unwrap();
     assert!(!report.contains("fails"), "\n{report}");
 }
+
+#[test]
+fn a_kernel_that_is_right_for_the_tested_sizes_fails_at_the_smallest_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let right = std::fs::read_to_string(root.join("solutions/02_matmul.cu")).unwrap();
+    let line = "    float line[300];\n    for (int k = 0; k < K; k++) line[k] = A[row * K + k];\n";
+    let wrong = right
+        .replace("    float sum = 0.0f;\n", &format!("{line}    float sum = 0.0f;\n"))
+        .replace("sum += A[row * K + k]", "sum += line[k]");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wrong.cu");
+    std::fs::write(&file, wrong).unwrap();
+    let (code, text) = {
+        let mut grader = std::process::Command::new(env!("CARGO_BIN_EXE_grader"));
+        grader.current_dir(&root).args(["puzzle", "2", "--backend", "vm", "--seed", "7", "--file"]);
+        let out = grader.arg(&file).args(["--test", "drawn_sizes"]).output().unwrap();
+        (out.status.code(), String::from_utf8(out.stdout).unwrap())
+    };
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("smallest case that fails: M=1, K=301, N=1; its data: small"), "{text}");
+    assert!(text.contains("--test drawn_sizes --seed 7"), "{text}");
+}

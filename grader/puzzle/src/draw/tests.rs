@@ -69,3 +69,44 @@ fn special_values_follow_from_the_formula() {
     assert_eq!(allowed("05_softmax_ce.toml").1, [""; 0]);
     assert_eq!(allowed("08_maxpool.toml").1, ["input", "grad(output)"]);
 }
+
+/// The message for puzzle 07 with this `[draw]`.
+fn message(draw: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../puzzles");
+    let text = std::fs::read_to_string(folder.join("07_conv_forward.toml")).unwrap();
+    let tests = text.split("[draw]").next().unwrap();
+    match Spec::parse(&format!("{tests}[draw]\n{draw}\n"), Path::new("x.toml")) {
+        Ok(_) => String::new(),
+        Err(failure) => failure.render(false),
+    }
+}
+
+#[test]
+fn mistakes_in_a_draw_are_named() {
+    let dims = "dims = { batch = [1, 2], C_in = [1, 2], H = [1, 9], W = [1, 9], C_out = [1, 2], F = [1, 3] }";
+    let with = |more: &str| format!("{dims}\n{more}");
+    assert_eq!(message(&with("where = [\"F <= H\", \"F <= W\"]")), "");
+    assert_eq!(message("fixed = \"as in the paper\""), "");
+    for (draw, title) in [
+        ("", "[draw] has no `dims`"),
+        ("fixed = \" \"", "the reason is missing"),
+        ("dims = { batch = [1, 2] }", "`C_in` has no range"),
+        (
+            dims.replace("batch = [1, 2]", "batch = [2, 1]").as_str(),
+            "`batch` cannot be from 2 to 1",
+        ),
+        (dims.replace("batch", "bach").as_str(), "`bach` is not a free size"),
+        (with("longest = { F = 2 }").as_str(), "`F` cannot be 2 where it is long"),
+        (with("where = [\"F\"]").as_str(), "this compares nothing"),
+        (with("where = [\"F <= Q\"]").as_str(), "unknown size `Q`"),
+        (
+            with("where = [\"F > H\", \"F < H\"]").as_str(),
+            "no sizes of these ranges keep the constraints",
+        ),
+        (with("data = { inputs = \"ones\" }").as_str(), "`inputs` is not an input of the formula"),
+        (with("data_with.conv = {}").as_str(), "no launch has a kernel `conv`"),
+        (with("fixed = \"why\"").as_str(), "nothing is drawn where the shapes are fixed"),
+    ] {
+        assert!(message(draw).contains(title), "{draw}: {}", message(draw));
+    }
+}
