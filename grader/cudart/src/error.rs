@@ -49,6 +49,7 @@ errors! {
     UNSUPPORTED_LIMIT = 215, "cudaErrorUnsupportedLimit", "limit is not supported on this architecture";
     INVALID_PTX = 218, "cudaErrorInvalidPtx", "a PTX JIT compilation failed";
     INVALID_RESOURCE_HANDLE = 400, "cudaErrorInvalidResourceHandle", "invalid resource handle";
+    ILLEGAL_STATE = 401, "cudaErrorIllegalState", "the operation cannot be performed in the present state";
     SYMBOL_NOT_FOUND = 500, "cudaErrorSymbolNotFound", "named symbol not found";
     NOT_READY = 600, "cudaErrorNotReady", "device not ready";
     ILLEGAL_ADDRESS = 700, "cudaErrorIllegalAddress", "an illegal memory access was encountered";
@@ -66,6 +67,7 @@ errors! {
     LAUNCH_FAILURE = 719, "cudaErrorLaunchFailure", "unspecified launch failure";
     COOPERATIVE_LAUNCH_TOO_LARGE = 720, "cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch";
     NOT_SUPPORTED = 801, "cudaErrorNotSupported", "operation not supported";
+    STREAM_CAPTURE_UNSUPPORTED = 900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing";
     UNKNOWN = 999, "cudaErrorUnknown", "unknown error";
 }
 

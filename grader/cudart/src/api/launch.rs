@@ -64,7 +64,7 @@ unsafe fn launch(
     block: Dim3,
     args: *const *const c_void,
     shared: usize,
-    cooperative: bool,
+    (stream, cooperative): (u64, bool),
 ) -> u32 {
     enter(|client| {
         let kernel = find(client, host)?;
@@ -106,28 +106,34 @@ unsafe fn launch(
             };
             params.push(value.to_vec());
         }
-        client.send_managed()?;
-        let launched = Device::launch(
-            client,
-            Launch {
-                module: kernel.module,
-                kernel: kernel.name,
-                grid: [grid.x, grid.y, grid.z],
-                block: [block.x, block.y, block.z],
-                shared: shared as u32,
-                cooperative,
-                params,
-            },
-        )?;
-        client.clock = launched.clock;
-        client.print_later(launched.printed.as_bytes());
-        match launched.fault {
-            // A GPU reports it at the next call that waits for it, and at every call after that.
-            Some(fault) => client.fail_later(fault),
-            None => client.fetch_managed()?,
-        }
-        Ok(())
+        let launch = Launch {
+            module: kernel.module,
+            kernel: kernel.name,
+            grid: [grid.x, grid.y, grid.z],
+            block: [block.x, block.y, block.z],
+            shared: shared as u32,
+            cooperative,
+            params,
+        };
+        client.issue(stream, move |client| start(client, launch.clone()))
     })
+}
+
+/// Starts a launch whose arguments have been checked.
+fn start(client: &mut Client, launch: Launch) -> Result<(), CudaError> {
+    if client.has_failed() {
+        return Ok(());
+    }
+    client.send_managed()?;
+    let launched = Device::launch(client, launch)?;
+    client.clock = launched.clock;
+    client.print_later(launched.printed.as_bytes());
+    match launched.fault {
+        // A GPU reports it at the next call that waits for it, and at every call after that.
+        Some(fault) => client.fail_later(fault),
+        None => client.fetch_managed()?,
+    }
+    Ok(())
 }
 
 #[unsafe(no_mangle)]
@@ -137,10 +143,10 @@ unsafe extern "C" fn cudaLaunchKernel(
     block: Dim3,
     args: *const *const c_void,
     shared: usize,
-    _stream: u64,
+    stream: u64,
 ) -> u32 {
     // SAFETY: as for `launch`.
-    unsafe { launch(host, grid, block, args, shared, false) }
+    unsafe { launch(host, grid, block, args, shared, (stream, false)) }
 }
 
 #[unsafe(no_mangle)]
@@ -150,10 +156,10 @@ unsafe extern "C" fn __cudaLaunchKernel(
     block: Dim3,
     args: *const *const c_void,
     shared: usize,
-    _stream: u64,
+    stream: u64,
 ) -> u32 {
     // SAFETY: as for `launch`; `__cudaGetKernel` made the handle, which is the address of the kernel's host side.
-    unsafe { launch(kernel, grid, block, args, shared, false) }
+    unsafe { launch(kernel, grid, block, args, shared, (stream, false)) }
 }
 
 #[unsafe(no_mangle)]
@@ -163,10 +169,10 @@ unsafe extern "C" fn cudaLaunchCooperativeKernel(
     block: Dim3,
     args: *const *const c_void,
     shared: usize,
-    _stream: u64,
+    stream: u64,
 ) -> u32 {
     // SAFETY: as for `launch`.
-    unsafe { launch(host, grid, block, args, shared, true) }
+    unsafe { launch(host, grid, block, args, shared, (stream, true)) }
 }
 
 /// The C type `cudaLaunchConfig_t`.
@@ -201,7 +207,7 @@ unsafe extern "C" fn cudaLaunchKernelExC(
     }
     // SAFETY: not null, and the program says it is a configuration with so many attributes.
     unsafe {
-        let Config { grid, block, shared, attributes, count, .. } = config.read();
+        let Config { grid, block, shared, stream, attributes, count } = config.read();
         let mut cooperative = false;
         for index in 0..count as usize {
             let attribute = &*attributes.add(index);
@@ -215,7 +221,7 @@ unsafe extern "C" fn cudaLaunchKernelExC(
                 _ => {}
             }
         }
-        launch(host, grid, block, args, shared, cooperative)
+        launch(host, grid, block, args, shared, (stream, cooperative))
     }
 }
 

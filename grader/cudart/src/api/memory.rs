@@ -319,10 +319,12 @@ unsafe extern "C" fn cudaMemcpyAsync(
     from: u64,
     bytes: usize,
     kind: Kind,
-    _stream: u64,
+    stream: u64,
 ) -> u32 {
-    // SAFETY: the same contract.
-    enter(|client| unsafe { copy(client, to, from, bytes as u64, kind) })
+    enter(|client| {
+        // SAFETY: the same contract; what a graph copies stays until its last launch.
+        client.issue(stream, move |client| unsafe { copy(client, to, from, bytes as u64, kind) })
+    })
 }
 
 /// The rows of a two-dimensional copy: the place of each.
@@ -422,14 +424,11 @@ unsafe extern "C" fn cudaMemset(address: u64, value: c_int, bytes: usize) -> u32
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemsetAsync(
-    address: u64,
-    value: c_int,
-    bytes: usize,
-    _stream: u64,
-) -> u32 {
-    // SAFETY: the same contract.
-    enter(|client| unsafe { fill(client, address, value, bytes) })
+unsafe extern "C" fn cudaMemsetAsync(address: u64, value: c_int, bytes: usize, stream: u64) -> u32 {
+    enter(|client| {
+        // SAFETY: the same contract; what a graph fills stays until its last launch.
+        client.issue(stream, move |client| unsafe { fill(client, address, value, bytes) })
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -9,6 +9,7 @@
 mod c;
 mod device;
 mod errors;
+mod graphs;
 mod launch;
 mod memory;
 mod register;
@@ -24,6 +25,7 @@ pub fn exported() -> usize {
     let all = [
         device::TABLE,
         errors::TABLE,
+        graphs::TABLE,
         launch::TABLE,
         memory::TABLE,
         register::TABLE,

@@ -2,7 +2,7 @@
 
 use super::c::{HandleValue, put};
 use super::table::table;
-use crate::client::{Client, Handle, complain, enter};
+use crate::client::{Client, Handle, HostFunction, Node, complain, enter};
 use crate::error::{CudaError, SUCCESS};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -31,7 +31,7 @@ table![
 /// The stream handles that CUDA defines itself: the default stream, and its two kinds by name.
 const OWN_STREAMS: HandleValue = 2;
 
-fn stream(client: &Client, handle: HandleValue) -> Result<(u32, i32), CudaError> {
+pub(super) fn stream(client: &Client, handle: HandleValue) -> Result<(u32, i32), CudaError> {
     match client.handles.get(&handle) {
         _ if handle <= OWN_STREAMS => Ok((0, 0)),
         Some(&Handle::Stream { flags, priority }) => Ok((flags, priority)),
@@ -86,6 +86,9 @@ extern "C" fn cudaStreamDestroy(handle: HandleValue) -> u32 {
 extern "C" fn cudaStreamSynchronize(handle: HandleValue) -> u32 {
     enter(|client| {
         stream(client, handle)?;
+        if client.graphs.is_capturing(handle) {
+            return Err(CudaError::STREAM_CAPTURE_UNSUPPORTED);
+        }
         client.synchronise()
     })
 }
@@ -103,7 +106,9 @@ extern "C" fn cudaStreamWaitEvent(
 ) -> u32 {
     enter(|client| {
         stream(client, handle)?;
-        event(client, awaited).map(|_| ())
+        event(client, awaited)?;
+        client.graphs.wait(handle, awaited);
+        Ok(())
     })
 }
 
@@ -127,8 +132,6 @@ unsafe extern "C" fn cudaStreamGetPriority(handle: HandleValue, to: *mut c_int) 
 
 /// The C type `cudaStreamCallback_t`.
 type Callback = extern "C" fn(stream: HandleValue, status: u32, data: *mut c_void);
-/// The C type `cudaHostFn_t`.
-type HostFunction = extern "C" fn(data: *mut c_void);
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaStreamAddCallback(
@@ -150,9 +153,14 @@ extern "C" fn cudaLaunchHostFunc(
     function: Option<HostFunction>,
     data: *mut c_void,
 ) -> u32 {
-    let code = enter(|client| stream(client, handle).map(|_| ()));
     let Some(function) = function else { return enter(|_| Err(CudaError::INVALID_VALUE)) };
-    if code == SUCCESS {
+    let mut captured = false;
+    let code = enter(|client| {
+        stream(client, handle)?;
+        captured = client.graphs.capture(handle, [Node::Host(function, data as usize)]);
+        Ok(())
+    });
+    if code == SUCCESS && !captured {
         function(data);
     }
     code
@@ -195,6 +203,7 @@ extern "C" fn cudaEventRecordWithFlags(
         let (_, timed) = event(client, handle)?;
         let recorded = Some(client.clock);
         client.handles.insert(handle, Handle::Event { recorded, timed });
+        client.graphs.record(handle, of);
         Ok(())
     })
 }

@@ -1,5 +1,6 @@
 //! The state of the program's only context, and its requests to the device.
 
+use super::graphs::Graphs;
 use super::pages::Managed;
 use super::registry::registry;
 use super::stdio::{complain, print};
@@ -49,9 +50,10 @@ pub(crate) struct Client {
     properties: Option<Properties>,
     /// The server's numbers of modules, by their index in the registry.
     modules: BTreeMap<usize, u64>,
-    /// The streams and events that exist, by handle.
+    /// The streams, events and graphs that exist, by handle.
     pub handles: BTreeMap<u64, Handle>,
     next_handle: u64,
+    pub graphs: Graphs,
 }
 
 /// The object that a handle refers to.
@@ -66,6 +68,8 @@ pub(crate) enum Handle {
         recorded: Option<u64>,
         timed: bool,
     },
+    /// A graph, or an executable one.
+    Graph,
 }
 
 impl Client {
@@ -87,6 +91,7 @@ impl Client {
             handles: BTreeMap::new(),
             // Not a small number, so that no handle equals one of CUDA's own (1 and 2 are streams).
             next_handle: 0x1000,
+            graphs: Graphs::default(),
         }
     }
 
@@ -194,6 +199,7 @@ impl Client {
             self.set_limit(limit, value).ok();
         }
         self.handles.clear();
+        self.graphs = Graphs::default();
         self.pending = None;
         Ok(())
     }
@@ -210,7 +216,7 @@ impl Client {
         }
     }
 
-    /// Creates a handle for a stream or an event.
+    /// Creates a handle.
     pub fn new_handle(&mut self, handle: Handle) -> u64 {
         self.next_handle += 16;
         self.handles.insert(self.next_handle, handle);

@@ -2,6 +2,7 @@
 //! CUDA 13.0 returned them on an H200 where it does otherwise.
 
 mod device;
+mod graphs;
 mod launch;
 mod memory;
 mod streams;
@@ -26,8 +27,10 @@ const INVALID_MEMCPY_DIRECTION: u32 = 21;
 const INVALID_DEVICE_FUNCTION: u32 = 98;
 const INVALID_DEVICE: u32 = 101;
 const INVALID_RESOURCE_HANDLE: u32 = 400;
+const ILLEGAL_STATE: u32 = 401;
 const ILLEGAL_ADDRESS: u32 = 700;
 const NOT_SUPPORTED: u32 = 801;
+const STREAM_CAPTURE_UNSUPPORTED: u32 = 900;
 
 /// Values of `cudaMemcpyKind`.
 const HOST_TO_HOST: c_int = 0;
