@@ -62,14 +62,25 @@ impl VmBackend {
 /// take a twentieth of a second; at most 64 million, so that an endless loop is found in one or two seconds. A kernel
 /// that is launched as the spec says spreads its work over many blocks and stays far below.
 fn budget(tensors: &[CaseTensor]) -> u64 {
+    work(tensors).saturating_mul(64).clamp(4 << 20, 64 << 20)
+}
+
+/// Instructions that all threads of a launch may execute together, for each term of each output element and each element of each
+/// tensor. Solutions take some 20, a kernel that is a hundred times slower 2,000; one in which each thread goes over all
+/// elements of a large tensor takes as many as there are elements, and would run for hours.
+const INSTRUCTIONS_FOR_EACH: u64 = 2_048;
+/// So many instructions, which take some seconds, are granted in any case.
+const LEAST_WORK: u64 = 1 << 32;
+
+/// The terms of all output elements, and the elements of all tensors.
+fn work(tensors: &[CaseTensor]) -> u64 {
     let work = |tensor: &CaseTensor| match &tensor.role {
         Role::Input(_) | Role::Result => tensor.tensor.len() as u64,
         Role::Output(expected) | Role::InPlace { expected, .. } => {
             expected.iter().fold(0, |sum: u64, a| sum.saturating_add(a.terms.saturating_add(1)))
         }
     };
-    let work = tensors.iter().map(work).fold(0, u64::saturating_add);
-    work.saturating_mul(64).clamp(4 << 20, 64 << 20)
+    tensors.iter().map(work).fold(0, u64::saturating_add)
 }
 
 /// A case in the machine's memory, for launches with instruments that a device does not have.
@@ -117,7 +128,8 @@ impl VmBackend {
     /// A device with nothing but the module, for a case of these tensors.
     fn device(&self, tensors: &[CaseTensor]) -> (VmDevice, Kernels<'_>) {
         let budget = self.budget.unwrap_or_else(|| budget(tensors));
-        let options = Options { budget, max_findings: MAX_FINDINGS, ..Options::default() };
+        let work = work(tensors).saturating_mul(INSTRUCTIONS_FOR_EACH).max(LEAST_WORK);
+        let options = Options { budget, work, max_findings: MAX_FINDINGS, ..Options::default() };
         let mut device = VmDevice::new(options);
         let module = device.add(Arc::clone(&self.module));
         (device, Kernels { module, symbols: &self.kernels })

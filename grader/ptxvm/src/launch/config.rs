@@ -33,6 +33,8 @@ pub struct Options {
     /// Instructions that one warp may execute before it counts as endless; the warps of a block together may execute
     /// twice as many.
     pub budget: u64,
+    /// Instructions that all blocks may execute together, counted once for each active lane, beside a thousand for each thread.
+    pub work: u64,
     /// Record every global access of this thread: (block, thread).
     pub trace: Option<([u32; 3], [u32; 3])>,
     /// Report which thread wrote this place last.
@@ -45,8 +47,15 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// A budget of 2^28 instructions, no trace, no watch, 64 findings, not cooperative.
+    /// A budget of 2^28 instructions, no limit of the work, no trace, no watch, 64 findings, not cooperative.
     fn default() -> Self {
-        Self { budget: 1 << 28, trace: None, watch: None, max_findings: 64, cooperative: false }
+        Self {
+            budget: 1 << 28,
+            work: u64::MAX,
+            trace: None,
+            watch: None,
+            max_findings: 64,
+            cooperative: false,
+        }
     }
 }

@@ -16,8 +16,14 @@ impl Run<'_, '_> {
     /// Runs all blocks. Returns the outcome, the records, and whether a block did not end.
     pub(super) fn all<R: Record>(&self) -> (Outcome, R, bool) {
         let Results { blocks, lane_instructions, records } = self.results();
-        let endless = self.stop.load(Relaxed) != u64::MAX;
-        (self.merged(blocks, lane_instructions), records, endless)
+        let endless = self.stop.load(Relaxed) != u64::MAX || self.work.is_exceeded();
+        let mut outcome = self.merged(blocks, lane_instructions);
+        if self.work.is_exceeded() {
+            // Which blocks have run, and found something, is chance.
+            let (blocks, threads) = (self.grid.blocks(), self.grid.start.threads);
+            outcome.findings = vec![self.work.finding(self.grid.env.program, blocks, threads)];
+        }
+        (outcome, records, endless)
     }
 
     fn results<R: Record>(&self) -> Results<R> {
@@ -32,7 +38,7 @@ impl Run<'_, '_> {
         let mut may_fork =
             self.checked && !grid.env.program.ordered && grid.env.memory.heap.is_unused();
         let mut order_matters = false;
-        while next < blocks && next <= self.stop.load(Relaxed) {
+        while next < blocks && next <= self.stop.load(Relaxed) && !self.work.is_exceeded() {
             if may_fork && let Some(fork) = self.fork(next, &worker) {
                 if fork == ForkPoint::Later {
                     may_fork = false;
@@ -48,7 +54,10 @@ impl Run<'_, '_> {
                             worker.state.monitor.records.add(rest.records);
                             break;
                         }
-                        Err(failure) => order_matters = failure == ParallelFailure::OrderMatters,
+                        Err(failure) => {
+                            self.work.restart(worker.state.lane_instructions);
+                            order_matters = failure == ParallelFailure::OrderMatters;
+                        }
                     }
                 }
             }

@@ -14,3 +14,4 @@ mod parallel;
 mod run;
 pub(crate) mod schedule;
 pub(crate) mod setup;
+mod work_limit;

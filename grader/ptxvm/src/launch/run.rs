@@ -6,6 +6,7 @@ use super::blocks::{Grid, ResidentBlock};
 use super::config::Options;
 use super::footprint::PeakFootprint;
 use super::observers::{Checks, Observers, Record};
+use super::work_limit::WorkLimit;
 use crate::finding::Raw;
 use crate::instruments::check::block_conflicts::{BlockConflicts, Conflicts};
 use crate::instruments::check::global::races::GlobalRaces;
@@ -44,6 +45,7 @@ pub(super) struct Run<'r, 'e> {
     /// Blocks with a higher index need not run.
     pub stop: AtomicU64,
     pub peak: PeakFootprint,
+    pub work: WorkLimit,
 }
 
 impl<'r, 'e> Run<'r, 'e> {
@@ -54,6 +56,7 @@ impl<'r, 'e> Run<'r, 'e> {
             checked,
             stop: AtomicU64::new(u64::MAX),
             peak: PeakFootprint::default(),
+            work: WorkLimit::new(options, grid.blocks(), grid.start.threads),
         }
     }
 
@@ -84,8 +87,10 @@ impl<'r, 'e> Run<'r, 'e> {
     ) -> BlockStatus {
         let ResidentBlock { index, state, warps, barriers } = worker;
         let stop = || self.stop.load(Relaxed) < *index;
+        let before = state.lane_instructions;
         let ended =
             WarpScheduler { env: self.grid.env, state, warps }.run_for(barriers, quota, stop);
+        self.work.note(*index, state.lane_instructions - before);
         if ended == BlockStatus::Endless {
             self.stop.fetch_min(*index, Relaxed);
         }

@@ -1,6 +1,6 @@
 //! What a launch and a load refuse.
 
-use ptxvm::{Launch, LaunchError, Memory, Module, Options};
+use ptxvm::{Finding, FindingKind, Launch, LaunchError, Memory, Module, Options};
 
 use crate::support::{Device, Plain};
 
@@ -155,7 +155,7 @@ fn a_full_stack_ends_the_launch() {
                 .visible .entry k()\n{\ncall f, ();\nret;\n}\n";
     let outcome = Device::new(text).launch("k", [1_000_000, 1, 1], [64, 1, 1], 0, vec![]);
     let [finding] = &outcome.findings[..] else { panic!("{:?}", outcome.findings) };
-    assert!(matches!(finding.kind, ptxvm::FindingKind::StackOverflow(_)), "{finding:?}");
+    assert!(matches!(finding.kind, FindingKind::StackOverflow(_)), "{finding:?}");
     assert_eq!(finding.count, 64);
 }
 
@@ -188,4 +188,35 @@ fn every_launch_refuses_a_refused_kernel() {
         &mut provenance,
     );
     assert_eq!(followed.err(), Some(why));
+}
+
+#[test]
+fn a_launch_stops_when_its_work_is_done_many_times_over() {
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n\
+         .reg .b32 %r<3>;\n.reg .pred %p<2>;\n.loc 1 7 0\nld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\n\
+         $L: add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra $L;\nret;\n}\n.file 1 \"k.cu\"\n";
+    let module = Module::load(text).unwrap();
+    let kernel = module.kernel("k").unwrap();
+    let run = |turns: u32, threads| {
+        let launch = Launch {
+            grid: [64, 1, 1],
+            block: [64, 1, 1],
+            dynamic_shared: 0,
+            params: vec![turns.bytes()],
+        };
+        let options = Options { work: 1 << 20, ..Options::default() };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut memory = Memory::default();
+        pool.install(|| ptxvm::launch(&module, kernel, &launch, &mut memory, &options)).unwrap()
+    };
+    for threads in [1, 4] {
+        assert_eq!(run(300, threads).findings, []);
+        let findings = run(5_000, threads).findings;
+        let [Finding { kind: FindingKind::TooMuchWork(found), loc: Some(loc), .. }] = &findings[..]
+        else {
+            panic!("{findings:?}")
+        };
+        assert_eq!((found.threads, found.limit, loc.line), (4_096, (1 << 20) + (4_096 << 10), 7));
+        assert!((15_000..15_010).contains(&found.for_each), "{found:?}");
+    }
 }

@@ -50,6 +50,9 @@ pub(crate) struct SpinDetector {
     pub(super) idle_rounds: u32,
     /// Lanes that have read nothing new, and the instruction count of the warp since which that is so.
     pub(super) unchanged_since: Option<(u32, u64)>,
+    /// What lanes have read that were found to spin although their registers change. As long as they read the same, they still
+    /// spin: that need not be found out again each time it is their turn.
+    known: Vec<PolledValue>,
 }
 
 /// A byte of memory: its window, the lane (in local memory), and its address.
@@ -121,6 +124,7 @@ impl SpinDetector {
             may_split: false,
             idle_rounds: 0,
             unchanged_since: None,
+            known: Vec::new(),
         };
         spin.restart();
         spin
@@ -136,6 +140,7 @@ impl SpinDetector {
         self.may_split = false;
         self.idle_rounds = 0;
         self.unchanged_since = None;
+        self.known.clear();
     }
 
     /// Notes that the warp has done nothing but spin in its slice. If others have not helped for a while, it may be split.
@@ -158,6 +163,19 @@ impl SpinDetector {
         self.idle_rounds = 0;
         self.interval = (self.interval * 2).min(LONGEST_INTERVAL);
         self.next_probe = executed + self.interval;
+    }
+
+    /// Remembers what spinning lanes have read, in the place of what those lanes read before.
+    pub(super) fn remember(&mut self, polled: &[PolledValue]) {
+        let lanes = polled.iter().fold(0u32, |lanes, value| lanes | 1 << (value.lane % 32));
+        self.known.retain(|old| lanes >> (old.lane % 32) & 1 == 0);
+        self.known.extend_from_slice(polled);
+    }
+
+    /// Whether lanes that were found to spin have read the same again, and nothing else.
+    pub(super) fn still_spins(&self, probe: &SpinProbe) -> bool {
+        let repeats = probe.again && !probe.news && !probe.lost;
+        repeats && probe.polled.values().flatten().all(|value| self.known.contains(value))
     }
 
     /// Ends a probe that has shown spinning lanes: the next one comes soon.

@@ -41,6 +41,12 @@ impl Warp {
                 probe.polled.into_values().flatten().collect(),
             );
         }
+        if self.spin.still_spins(&probe) {
+            return SpinVerdict::Spinning(
+                probe.ran_at_all,
+                probe.polled.into_values().flatten().collect(),
+            );
+        }
         if self.executed >= probe.end {
             let ran = probe.ran_at_all;
             let unchanged_since = probe.again && !probe.news && !probe.lost;
@@ -56,7 +62,9 @@ impl Warp {
                     if self.executed - since < UNCHANGED_LIMIT {
                         SpinVerdict::Busy
                     } else {
-                        SpinVerdict::Spinning(ran, probe.polled.into_values().flatten().collect())
+                        let polled: Vec<_> = probe.polled.into_values().flatten().collect();
+                        self.spin.remember(&polled);
+                        SpinVerdict::Spinning(ran, polled)
                     }
                 }
                 _ => {
