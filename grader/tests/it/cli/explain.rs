@@ -49,6 +49,9 @@ fn a_wrong_kernel_shows_extra_and_missing_terms() {
 fn the_report_of_a_failing_test_shows_the_terms() {
     let (_dir, file) = wrong("fh < F;", "fh < F - 1;");
     let out = grader(&["puzzle", "10", "--file", &file, "--backend", "vm", "--seed", "7"]);
+    // The line stands above, with the cause.
+    let place = "look at line 26: for (int fh = 0; fh < F - 1; fh++) {";
+    assert!(out.stdout.contains(place), "{}", out.stdout);
     let terms: Vec<&str> = out
         .stdout
         .lines()
