@@ -1,12 +1,13 @@
-"""Packs what measured.cu printed into measured.txt and measured.bin: python3 measured.py measured.tsv
+"""Packs what measured.cu printed into measured.txt and measured.bin.zst: python3 measured.py measured.tsv
 
 A line is a result register, the bytes of each operand, how many operand sets are kept, and the instruction; operands are registers
-1 to 4 as in tables.txt. The sets follow each other in measured.bin: operands, then the result in the width of its register.
+1 to 4 as in tables.txt. The sets follow each other in measured.bin.zst: operands, then the result in the width of its register.
 """
 
 import collections
 import gzip
 import re
+import subprocess
 import sys
 
 # Forms that do something else than the PTX ISA says, or round in their own way: more of them is kept.
@@ -57,6 +58,7 @@ def main():
                 for operand, width in zip(operands, sizes):
                     data.write((operand & ((1 << 8 * width) - 1)).to_bytes(width, "little"))
                 data.write(value.to_bytes(size, "little"))
+    subprocess.run(["zstd", "-19", "-q", "-f", "--rm", "measured.bin"], check=True)
 
 
 if __name__ == "__main__":

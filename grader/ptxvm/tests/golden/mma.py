@@ -2,7 +2,7 @@
 
 Usage, on a machine with an NVIDIA driver, Python and numpy: python3 mma.py OUT.
 
-OUT/mma.txt has a line for each kernel: its name and the bytes of one D. OUT/mma.bin has for each of them the first SAMPLE of its SETS
+OUT/mma.txt has a line for each kernel: its name and the bytes of one D. OUT/mma.bin.zst has for each of them the first SAMPLE of its SETS
 results, then a hash of each other one. The operands are made by `operands`, here and in tests/it/products.rs alike. OUT/whole.txt says
 how the other kernels of the fixtures did on whole numbers, where every order of sums gives the same.
 """
@@ -10,6 +10,7 @@ how the other kernels of the fixtures did on whole numbers, where every order of
 import ctypes as c
 import os
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -188,6 +189,7 @@ def main():
             data.append(condensed(d))
     open(os.path.join(folder, "mma.txt"), "w").write("".join(lines))
     open(os.path.join(folder, "mma.bin"), "wb").write(b"".join(data))
+    subprocess.run(["zstd", "-19", "-q", "-f", "--rm", os.path.join(folder, "mma.bin")], check=True)
     with open(os.path.join(folder, "whole.txt"), "w") as report:
         whole_kernels(gpu, mma, wmma, lambda name, same: report.write(f"{name} {'equal' if same else 'DIFFERENT'}\n"))
 

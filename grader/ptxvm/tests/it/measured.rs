@@ -2,9 +2,9 @@
 //! `measured.py` packed them and says how. All must be equal to the bit.
 
 use crate::golden::{program, run, width};
+use crate::support::fixture_bytes;
 
 const LINES: &str = include_str!("../golden/measured.txt");
-const H200: &[u8] = include_bytes!("../golden/measured.bin");
 
 /// Operands that a program of the golden tables loads.
 const OPERANDS: usize = 4;
@@ -18,7 +18,8 @@ fn number(rest: &mut &[u8], bytes: usize) -> u64 {
 
 #[test]
 fn edges_give_what_a_gpu_gives() {
-    let (mut rest, mut compared, mut wrong) = (H200, 0, Vec::new());
+    let h200 = fixture_bytes("golden/measured.bin");
+    let (mut rest, mut compared, mut wrong) = (&h200[..], 0, Vec::new());
     for line in LINES.lines() {
         let words: Vec<&str> = line.splitn(4, ' ').collect();
         let &[result, sizes, count, instruction] = words.as_slice() else { panic!("{line}") };

@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use crate::golden::{hash, word};
-use crate::support::Device;
+use crate::support::{Device, fixture_bytes};
 
 const LINES: &str = include_str!("../golden/mma.txt");
-const H200: &[u8] = include_bytes!("../golden/mma.bin");
 const MMA: &str = include_str!("../fixtures/mma_sm90.ptx");
 const WMMA: &str = include_str!("../fixtures/wmma_sm90.ptx");
 const HOPPER: &str = include_str!("../fixtures/mma_hopper_sm90.ptx");
@@ -166,7 +165,8 @@ fn own(name: &str, plan: [(usize, Kind); 4]) -> Vec<u64> {
 
 #[test]
 fn products_are_those_of_a_gpu() {
-    let (mut rest, mut report, mut count) = (H200, String::new(), 0);
+    let h200 = fixture_bytes("golden/mma.bin");
+    let (mut rest, mut report, mut count) = (&h200[..], String::new(), 0);
     for line in LINES.lines() {
         let (name, bytes) = line.split_once(' ').expect("name and bytes");
         let bytes: usize = bytes.parse().expect("a number");
