@@ -4,6 +4,7 @@ use crate::counter::Counter;
 use crate::requirement::Relation;
 use crate::tensor::{DType, Tensor};
 use indexmath::{Approx, Dims, SizedFormula, Values};
+use specfile::{RawLaunch, RawSpec};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,6 +79,12 @@ impl Case {
 pub struct ReportOptions {
     /// True if the report shows, for each output of a test, its largest difference from the expected values.
     pub differences: bool,
+}
+
+impl From<&RawSpec> for ReportOptions {
+    fn from(raw: &RawSpec) -> Self {
+        Self { differences: raw.differences }
+    }
 }
 
 /// A tensor that a launch takes, with its contents before or after the run.
@@ -165,6 +172,12 @@ pub struct CaseLaunch {
 pub struct LaunchOptions {
     /// True if all blocks run at once and may wait for each other (`this_grid().sync()`).
     pub cooperative: bool,
+}
+
+impl From<&RawLaunch> for LaunchOptions {
+    fn from(raw: &RawLaunch) -> Self {
+        Self { cooperative: raw.cooperative }
+    }
 }
 
 /// A bound on what a launch costs, at the sizes of a test.

@@ -63,7 +63,7 @@ fn fields(source: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn every_key_of_a_spec_has_a_place_on_its_page() {
     let page = page("spec_reference.md");
-    let source = std::fs::read_to_string(root().join("grader/puzzle/src/spec/raw.rs")).unwrap();
+    let source = std::fs::read_to_string(root().join("grader/specfile/src/lib.rs")).unwrap();
     for key in fields(&source) {
         let known = ["`KEY`", "[KEY]", "[[KEY]]", "KEY =", "KEY  =", "KEY   ="];
         let shown = known.iter().any(|form| page.contains(&form.replace("KEY", key)));

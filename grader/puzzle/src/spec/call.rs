@@ -9,10 +9,10 @@ use super::fault::{Checked, Fault};
 use super::host_call::{HostCall, HostParam, MemorySpace};
 use super::launch::Launch;
 use super::quoted::inner_span;
-use super::raw::RawCall;
 use super::sizes::Sizes;
 use super::tensors::Tensors;
 use indexmath::DimExpr;
+use specfile::RawCall;
 use std::ops::Range;
 use toml::Spanned;
 

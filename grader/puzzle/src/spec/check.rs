@@ -1,8 +1,8 @@
 //! `check` and `tolerance` of a test: where the expected values come from, and how far from them a kernel may be.
 
 use super::fault::{Checked, Fault};
-use super::raw::{RawCheck, RawTolerance};
 use super::tensors::{Tensors, grad_of};
+use specfile::{RawCheck, RawTolerance};
 use toml::Spanned;
 
 /// Where the expected values come from.

@@ -2,9 +2,9 @@
 
 use super::fault::{Checked, Fault};
 use super::kind::{At, DataKind};
-use super::raw::{Table, Value};
 use super::tensors::Tensors;
 use crate::tensor::{DType, Tensor, decode, encode};
+use specfile::{Table, Value};
 use std::collections::BTreeMap;
 use toml::Spanned;
 

@@ -3,12 +3,12 @@
 use super::data::is_kind;
 use super::fault::{Checked, Fault};
 use super::quoted::inner_span;
-use super::raw::{BySize, RawDraw, RawTest, Table, Value};
 use super::sizes::Sizes;
 use super::tensors::Tensors;
 use super::test::Test;
 use super::{Launch, Spec};
 use indexmath::{DimExpr, Dims};
+use specfile::{BySize, RawDraw, RawTest, Table, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;

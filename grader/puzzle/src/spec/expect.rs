@@ -2,8 +2,8 @@
 
 use super::data::numbers;
 use super::fault::{Checked, Fault};
-use super::raw::Value;
 use crate::tensor::Tensor;
+use specfile::Value;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;

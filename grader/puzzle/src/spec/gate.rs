@@ -3,12 +3,12 @@
 use super::fault::{Checked, Fault};
 use super::launch::Launch;
 use super::quoted::inner_span;
-use super::raw::RawGate;
 use super::sizes::Sizes;
 use super::test::Test;
 use crate::case::CaseGate;
 use crate::counter::Counter;
 use indexmath::DimExpr;
+use specfile::RawGate;
 use std::ops::Range;
 use toml::Spanned;
 

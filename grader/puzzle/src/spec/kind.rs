@@ -1,10 +1,10 @@
 //! Kinds of data that the oracle generates, such as `"integers"` or `{ kind = "normal", scale = 100.0 }`.
 
 use super::fault::{Checked, Fault};
-use super::raw::{Table, Value};
 use super::sizes::Sizes;
 use crate::tensor::{DType, Tensor, decode, encode};
 use indexmath::{DimExpr, Dims};
+use specfile::{Table, Value};
 use std::ops::Range;
 use toml::Spanned;
 

@@ -4,13 +4,13 @@ use super::arg::{Arg, Purpose};
 use super::code::names_tensor;
 use super::fault::{Checked, Fault};
 use super::host_call::HostCall;
-use super::raw::{RawLaunch, Value};
 use super::repeat::Repeat;
 use super::sizes::Sizes;
 use super::tensors::{Tensors, prime};
 use crate::case::LaunchOptions;
 use hardware::{MAX_BLOCK, MAX_GRID, MAX_THREADS};
 use indexmath::{DimExpr, Dims};
+use specfile::{RawLaunch, Value};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use toml::Spanned;
@@ -100,7 +100,7 @@ impl Launch {
             kernel: kernel.clone(),
             args,
             host: None,
-            options: raw.options(),
+            options: LaunchOptions::from(raw),
             repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?,
             block: extents(&raw.block, "block")?,
             grid: extents(&raw.grid, "grid")?,

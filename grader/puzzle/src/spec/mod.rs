@@ -18,7 +18,6 @@ mod kind;
 mod launch;
 mod picture;
 mod quoted;
-mod raw;
 mod repeat;
 mod require;
 mod rounding;
@@ -54,7 +53,7 @@ pub use test::{Buffer, Test};
 
 use crate::case::ReportOptions;
 use diagnostic::{Failure, FailureKind};
-use raw::RawSpec;
+use specfile::RawSpec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -171,7 +170,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let gates = all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, &launches)))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
     let tests = all(tests)?;
-    let options = raw.options();
+    let options = ReportOptions::from(&raw);
     let draw = raw.draw.map(|raw| Draw::read(text, raw, &sizes, (&tensors, &launches))).transpose();
     let draw = draw.map_err(|fault| vec![fault])?;
     if let Some(Draw::Sizes(drawn)) = &draw {
@@ -214,7 +213,7 @@ fn read_names(text: &str) -> Checked<(RawSpec, Sizes, Tensors)> {
         return Err(Fault::at(0..0, format!("a spec of {} bytes is too large", text.len()))
             .help("let the grader draw large data instead of listing them"));
     }
-    let raw: RawSpec = toml::from_str(text).map_err(|e| wording::fault(text, &e))?;
+    let raw = specfile::parse(text).map_err(|e| wording::fault(text, &e))?;
     if raw.title.get_ref().trim().is_empty() {
         return Err(Fault::at(raw.title.span(), "the title is empty"));
     }

@@ -1,11 +1,11 @@
 //! `[[picture]]`: a picture that the report draws of a function's results.
 
 use super::fault::{Checked, Fault};
-use super::raw::RawPicture;
 use super::require::Scope;
 use super::tensors::Tensors;
 use super::test::Test;
 use crate::case::{PictureKind, PictureStyle};
+use specfile::RawPicture;
 use std::ops::Range;
 
 /// A picture of a result, or of a tensor that the formula computes from results.

@@ -2,10 +2,10 @@
 
 use super::fault::{Checked, Fault};
 use super::quoted::inner_span;
-use super::raw::RawRequire;
 use super::tensors::Tensors;
 use super::test::Test;
 use crate::requirement::Relation;
+use specfile::RawRequire;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use toml::Spanned;

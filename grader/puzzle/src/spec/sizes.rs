@@ -1,8 +1,8 @@
 //! `[dims]`: the free sizes, and the sizes derived from them.
 
 use super::fault::{Checked, Fault};
-use super::raw::{Table, Value};
 use indexmath::{DimExpr, Dims};
+use specfile::{Table, Value};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;

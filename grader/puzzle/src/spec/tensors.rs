@@ -2,10 +2,10 @@
 
 use super::code::{names_tensor, uses_gradients};
 use super::fault::{Checked, Fault, nearest};
-use super::raw::RawSpec;
 use super::sizes::{Sizes, check_name};
 use crate::tensor::Tensor;
 use indexmath::{Dims, Formula, TensorType};
+use specfile::RawSpec;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -1,11 +1,25 @@
-//! The spec as it is written in the file: keys, types and places, not yet checked.
+//! The spec of a puzzle as it is written in the TOML file: keys, types and places, not yet checked.
+//!
+//! A crate of its own, because its parser is much code that never needs to be fast: it is compiled without optimisation.
 
-use crate::case::{LaunchOptions, ReportOptions};
+#![expect(
+    missing_docs,
+    reason = "the keys are documented where people read of them, in the book's spec_reference.md"
+)]
+
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 use toml::Spanned;
+
+/// Parses the text of a spec.
+///
+/// # Errors
+/// The text is no TOML, or has keys or types that a spec does not have.
+pub fn parse(text: &str) -> Result<RawSpec, toml::de::Error> {
+    toml::from_str(text)
+}
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
@@ -39,12 +53,6 @@ pub struct RawSpec {
     pub test: Vec<RawTest>,
 }
 
-impl RawSpec {
-    pub(crate) fn options(&self) -> ReportOptions {
-        ReportOptions { differences: self.differences }
-    }
-}
-
 /// The table `[math]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,12 +74,6 @@ pub struct RawLaunch {
     pub repeat: Option<Spanned<String>>,
     #[serde(default)]
     pub cooperative: bool,
-}
-
-impl RawLaunch {
-    pub(crate) fn options(&self) -> LaunchOptions {
-        LaunchOptions { cooperative: self.cooperative }
-    }
 }
 
 /// A table `[[call]]`: a host function and the C++ code that calls it.
