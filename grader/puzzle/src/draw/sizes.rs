@@ -21,7 +21,7 @@ const LONG: [i64; 9] = [65_536, 32_768, 16_384, 4_096, 1_024, 256, 128, 32, 10];
 /// How far beyond that it may be: not always by one, so that no remainder is special.
 const BEYOND: usize = 40;
 
-/// The instructions of warps that a long case may cost, as [`Drawer::cost`] estimates them.
+/// The instructions of warps that a long case may cost, as [`cost`] estimates them.
 const LONG_COST: u64 = 200_000;
 
 /// How many long cases that cost too much are drawn before a shorter length is tried.
