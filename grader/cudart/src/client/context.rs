@@ -1,6 +1,7 @@
 //! The state of the program's only context, and its requests to the device.
 
-use super::graphs::Graphs;
+mod graphs;
+
 use super::pages::Managed;
 use super::registry::registry;
 use super::stdio::{complain, print};
@@ -11,6 +12,9 @@ use crate::frame::{self, Frame};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
+
+use graphs::Graphs;
+pub(crate) use graphs::{HostFunction, Node};
 
 /// The largest number of requests in flight. If they are short, either all requests or all answers fit into a socket's
 /// buffer, so that the two sides cannot deadlock.

@@ -1,7 +1,6 @@
 //! The program's end of the socket: what it has registered and allocated, and the connection to the server.
 
 mod context;
-mod graphs;
 mod managed;
 mod pages;
 mod registry;
@@ -13,8 +12,7 @@ use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use context::{Client, Handle, Place};
-pub(crate) use graphs::{HostFunction, Node};
+pub(crate) use context::{Client, Handle, HostFunction, Node, Place};
 pub(crate) use pages::{Kind as PagesKind, MAX_PIECE};
 pub use registry::Function;
 pub(crate) use registry::registry;

@@ -2,7 +2,7 @@
 //!
 //! A graph keeps its work in the order in which the program issued it, which is one of the orders that its dependences allow.
 
-use super::context::{Client, Handle};
+use super::{Client, Handle};
 use crate::device::Answer;
 use crate::error::CudaError;
 use std::collections::BTreeMap;
