@@ -110,18 +110,13 @@ pub fn wrong(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
             bench.workbook.relative(&loaded.puzzle.wrong).display()
         ));
     }
-    Ok(Item::new(
-        "wrong kernels",
-        match kernels.iter().filter(|kernel| kernel.says.is_some()).count() {
-            0 => format!("{} of {} caught by what they name", kernels.len(), kernels.len()),
-            n => format!(
-                "{} of {} caught by what they name; of {n} the report says why",
-                kernels.len(),
-                kernels.len()
-            ),
-        },
-        problems,
-    ))
+    let all = kernels.len();
+    let why = match kernels.iter().filter(|kernel| kernel.says.is_some()).count() {
+        0 => String::new(),
+        explained => format!("; of {explained} the report says why"),
+    };
+    let summary = format!("{all} of {all} caught by what they name{why}");
+    Ok(Item::new("wrong kernels", summary, problems))
 }
 
 /// Runs the tests, the one that must catch the kernel first, until it is caught.
@@ -130,13 +125,12 @@ fn until_caught(
     machine: &Machine,
     kernel: &WrongKernel,
 ) -> Result<Vec<TestVerdict>, Failure> {
+    if kernel.caught_by == DRAWN {
+        return Ok(vec![drawn::first(machine.backend(), &loaded.spec, SEED)?]);
+    }
     let (named, others): (Vec<_>, Vec<_>) =
         loaded.cases.iter().partition(|case| case.test == kernel.caught_by);
     let mut verdicts = Vec::new();
-    if kernel.caught_by == DRAWN {
-        verdicts.push(drawn::first(machine.backend(), &loaded.spec, SEED)?);
-        return Ok(verdicts);
-    }
     for case in named.into_iter().chain(others) {
         verdicts.push(grade::run_and_judge(machine.backend(), case)?.1);
         if kernel.is_caught(&verdicts) {
