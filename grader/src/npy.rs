@@ -75,7 +75,7 @@ fn dump_tensors(
         };
         match role {
             Role::Input(values) => save("", tensor.dtype, values)?,
-            Role::Result => save(".got", tensor.dtype, &got.values)?,
+            Role::Result | Role::Workspace => save(".got", tensor.dtype, &got.values)?,
             Role::Output(expected) | Role::InPlace { expected, .. } => {
                 if let Role::InPlace { start, .. } = role {
                     save("", tensor.dtype, start)?;

@@ -63,7 +63,7 @@ impl Contents {
         let len = tensor.tensor.len();
         let (values, written) = match &tensor.role {
             Role::Input(values) => (values.clone(), vec![true; len]),
-            Role::Output(_) | Role::InPlace { .. } | Role::Result => {
+            Role::Output(_) | Role::InPlace { .. } | Role::Result | Role::Workspace => {
                 (vec![f64::NAN; len], vec![false; len])
             }
         };

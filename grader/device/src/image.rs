@@ -99,7 +99,7 @@ pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<Contents> {
         }
         // Defined from the start, whether the kernel writes or not.
         Role::InPlace { .. } => {}
-        Role::Output(_) | Role::Result => {
+        Role::Output(_) | Role::Result | Role::Workspace => {
             written.fill(false);
             for element in elements_off(contents, size, &POISON) {
                 written[element] = true;

@@ -106,7 +106,11 @@ fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {
         let (name, kind) = match arg {
             Arg::Size(size) => (size.to_string(), module::ArgKind::Value(cpp::scalar(DType::I32))),
             Arg::Scalar(name) => (name.clone(), module::ArgKind::Value(scalar(name))),
-            Arg::Tensor(name) | Arg::InPlace(name) | Arg::Given(name) | Arg::Result(name) => {
+            Arg::Tensor(name)
+            | Arg::InPlace(name)
+            | Arg::Given(name)
+            | Arg::Result(name)
+            | Arg::Workspace(name) => {
                 let purpose = arg.buffer(&spec.tensors).map(|(_, purpose)| purpose);
                 let constant = matches!(purpose, Some(Purpose::Input | Purpose::Given));
                 (name.clone(), module::ArgKind::Pointer { element: scalar(name), constant })

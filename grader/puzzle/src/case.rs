@@ -101,7 +101,7 @@ impl CaseTensor {
     /// place. `None` for an input and for a result that the formula does not fix.
     pub fn wanted(&self) -> Option<(Tensor, &[Approx])> {
         match &self.role {
-            Role::Input(_) | Role::Result => None,
+            Role::Input(_) | Role::Result | Role::Workspace => None,
             Role::Output(expected) => Some((self.tensor.clone(), expected)),
             Role::InPlace { expected, .. } => {
                 let name = format!("{}'", self.tensor.name);
@@ -110,11 +110,11 @@ impl CaseTensor {
         }
     }
 
-    /// The contents before the first launch; `None` for an output.
+    /// The contents before the first launch; `None` for a tensor that starts undefined.
     pub fn start(&self) -> Option<&[f64]> {
         match &self.role {
             Role::Input(values) | Role::InPlace { start: values, .. } => Some(values),
-            Role::Output(_) | Role::Result => None,
+            Role::Output(_) | Role::Result | Role::Workspace => None,
         }
     }
 }
@@ -135,6 +135,8 @@ pub enum Role {
     },
     /// It is written without an expected value; the requirements decide whether it is good.
     Result,
+    /// It starts undefined, and what it holds in the end is of no interest.
+    Workspace,
 }
 
 /// Whether `got` is within the error bound of a correct kernel.

@@ -134,7 +134,7 @@ pub(super) fn verdict(
         (kernel(&mut memory, at(tensor, flat)), memory.reads)
     };
     let tensors = case.tensors.iter().map(|t| match &t.role {
-        Role::Result => panic!("these puzzles have none"),
+        Role::Result | Role::Workspace => panic!("these puzzles have none"),
         Role::Input(values) => {
             RunTensor { values: values.clone(), written: vec![true; values.len()] }
         }

@@ -33,6 +33,9 @@ pub struct RawSpec {
     pub differences: bool,
     pub dims: Spanned<Table>,
     pub tensors: Spanned<BTreeMap<Spanned<String>, Spanned<String>>>,
+    /// Memory that launches share and no formula knows: element types and shapes, as in `tensors`.
+    #[serde(default)]
+    pub workspace: BTreeMap<Spanned<String>, Spanned<String>>,
     pub math: RawMath,
     /// The kernel launches. A spec has either these or `call`.
     #[serde(default)]

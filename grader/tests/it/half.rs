@@ -90,7 +90,7 @@ data = {data}
 fn inputs(case: &Case) -> impl Iterator<Item = (&CaseTensor, &[f64])> {
     case.tensors.iter().filter_map(|tensor| match &tensor.role {
         Role::Input(values) => Some((tensor, values.as_slice())),
-        Role::Output(_) | Role::InPlace { .. } | Role::Result => None,
+        Role::Output(_) | Role::InPlace { .. } | Role::Result | Role::Workspace => None,
     })
 }
 

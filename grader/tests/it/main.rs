@@ -14,3 +14,4 @@ mod puzzles;
 mod repeat;
 mod require;
 mod terms;
+mod workspace;

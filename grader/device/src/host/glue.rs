@@ -16,7 +16,8 @@ pub fn text(spec: &Spec, namespaces: &[Option<String>]) -> String {
     let calls: Vec<(&Launch, &HostCall)> =
         spec.launches.iter().filter_map(|l| Some((l, l.host.as_ref()?))).collect();
     let mut includes: Vec<String> = Vec::new();
-    for dtype in spec.tensors.types.values().map(|ty| ty.dtype) {
+    let types = spec.tensors.types.values().chain(spec.tensors.workspaces.values());
+    for dtype in types.map(|ty| ty.dtype) {
         includes.extend(cpp::header(dtype).map(str::to_owned));
     }
     includes.extend(calls.iter().flat_map(|(_, call)| call.includes.clone()));
@@ -84,7 +85,8 @@ fn arguments(spec: &Spec, launch: &Launch, call: &HostCall) -> String {
             Arg::Tensor(tensor)
             | Arg::InPlace(tensor)
             | Arg::Given(tensor)
-            | Arg::Result(tensor) => {
+            | Arg::Result(tensor)
+            | Arg::Workspace(tensor) => {
                 let ty = dtype(tensor);
                 writeln!(text, "[[maybe_unused]] {ty}* const {name} = ({ty}*)gp_args[{i}];")
             }

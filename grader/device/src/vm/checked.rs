@@ -27,7 +27,7 @@ impl CheckedDevice for VmDevice {
     fn place(&mut self, CaseTensor { tensor, role }: &CaseTensor) -> Answer<u64> {
         let (init, access) = match role {
             Role::Input(values) => (Init::Bytes(encode(tensor.dtype, values)), Access::ReadOnly),
-            Role::Output(_) | Role::Result => {
+            Role::Output(_) | Role::Result | Role::Workspace => {
                 (Init::Undefined { len: tensor.bytes() }, Access::ReadWrite)
             }
             Role::InPlace { start, .. } => {

@@ -75,7 +75,7 @@ const LEAST_WORK: u64 = 1 << 32;
 /// The terms of all output elements, and the elements of all tensors.
 fn work(tensors: &[CaseTensor]) -> u64 {
     let work = |tensor: &CaseTensor| match &tensor.role {
-        Role::Input(_) | Role::Result => tensor.tensor.len() as u64,
+        Role::Input(_) | Role::Result | Role::Workspace => tensor.tensor.len() as u64,
         Role::Output(expected) | Role::InPlace { expected, .. } => {
             expected.iter().fold(0, |sum: u64, a| sum.saturating_add(a.terms.saturating_add(1)))
         }

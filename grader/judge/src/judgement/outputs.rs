@@ -89,7 +89,7 @@ fn judge_tensors(
         let right_length = match role {
             Role::Input(values) => values.len(),
             Role::Output(expected) | Role::InPlace { expected, .. } => expected.len(),
-            Role::Result => tensor.len(),
+            Role::Result | Role::Workspace => tensor.len(),
         };
         let start_length = case_tensor.start().map_or(tensor.len(), <[f64]>::len);
         let lengths = [right_length, start_length, got.values.len(), got.written.len()];

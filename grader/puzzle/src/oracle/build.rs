@@ -64,6 +64,7 @@ fn tensor(buffer: &Buffer, known: &Values, expected: &mut Expected) -> CaseTenso
             expected: expected.remove(&prime(name)).unwrap_or_default(),
         },
         Purpose::Result => Role::Result,
+        Purpose::Workspace => Role::Workspace,
     };
     CaseTensor { tensor: buffer.tensor.clone(), role }
 }

@@ -49,7 +49,11 @@ pub(super) fn chained(spec: &Spec, test: &Test) -> BTreeMap<String, BTreeSet<Str
                 sources.insert(buffer.tensor.name.clone());
             }
         }
-        for i in taken.into_iter().filter(|&i| test.buffers[i].computed().is_some()) {
+        let written = |&i: &usize| {
+            let buffer = &test.buffers[i];
+            buffer.purpose == Purpose::Workspace || buffer.computed().is_some()
+        };
+        for i in taken.into_iter().filter(written) {
             let own = &test.buffers[i].tensor.name;
             made_from[i].extend(sources.iter().filter(|name| *name != own).cloned());
         }

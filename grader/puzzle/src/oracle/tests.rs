@@ -17,7 +17,7 @@ fn case(spec: &Spec, test: &str, seed: u64) -> Case {
 fn values(case: &Case, name: &str) -> Vec<f64> {
     match &case.tensors.iter().find(|t| t.tensor.name == name).unwrap().role {
         Role::Input(values) => values.clone(),
-        Role::Result => panic!("{name} is a result"),
+        Role::Result | Role::Workspace => panic!("{name} is a result"),
         Role::Output(values) | Role::InPlace { expected: values, .. } => {
             values.iter().map(|v| v.value).collect()
         }
@@ -26,7 +26,7 @@ fn values(case: &Case, name: &str) -> Vec<f64> {
 
 fn bounds(case: &Case, name: &str) -> Vec<f64> {
     match &case.tensors.iter().find(|t| t.tensor.name == name).unwrap().role {
-        Role::Input(_) | Role::Result => panic!("{name} is not computed"),
+        Role::Input(_) | Role::Result | Role::Workspace => panic!("{name} is not computed"),
         Role::Output(values) | Role::InPlace { expected: values, .. } => {
             values.iter().map(|v| v.bound).collect()
         }

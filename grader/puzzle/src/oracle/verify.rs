@@ -96,7 +96,7 @@ fn is_trivial(case: &Case, name: &str) -> bool {
             // All elements set to one value are fine if each held another.
             if is_uniform(expected) { same.any(|s| s) } else { same.all(|s| s) }
         }
-        Some(Role::Input(_) | Role::Result) | None => true,
+        Some(Role::Input(_) | Role::Result | Role::Workspace) | None => true,
     }
 }
 

@@ -6,6 +6,9 @@ use super::tensors::{Tensors, grad_of, prime};
 use indexmath::DimExpr;
 use toml::Spanned;
 
+/// The words that stand around the name of a tensor of the formula.
+const WRAPPERS: [&str; 4] = ["inplace", "given", "result", "grad"];
+
 /// An argument of a kernel or of a host function.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arg {
@@ -17,6 +20,8 @@ pub enum Arg {
     Given(String),
     /// `result(X)`: a pointer to an input of the formula that the function itself writes.
     Result(String),
+    /// A pointer to a workspace, which the formula does not know.
+    Workspace(String),
     /// An input without axes, by value.
     Scalar(String),
     /// An expression of sizes, passed by value as an `int`.
@@ -36,6 +41,8 @@ pub enum Purpose {
     InPlace,
     /// It writes an input of the formula, which only [`super::Requirement`]s judge.
     Result,
+    /// It writes and reads it as it likes; no value in it is ever compared.
+    Workspace,
 }
 
 impl Arg {
@@ -47,6 +54,7 @@ impl Arg {
             Self::InPlace(name) => Some((name, Purpose::InPlace)),
             Self::Given(name) => Some((name, Purpose::Given)),
             Self::Result(name) => Some((name, Purpose::Result)),
+            Self::Workspace(name) => Some((name, Purpose::Workspace)),
             Self::Scalar(_) | Self::Size(_) => None,
         }
     }
@@ -58,6 +66,15 @@ impl Arg {
         tensors: &Tensors,
     ) -> Checked<Self> {
         let name = arg.get_ref().trim();
+        if tensors.is_workspace(name) {
+            return Ok(Self::Workspace(name.to_owned()));
+        }
+        if let Some(of) = WRAPPERS.iter().find_map(|word| inside(name, word))
+            && tensors.is_workspace(of)
+        {
+            let title = format!("`{of}` is a workspace: the formula has no values for it");
+            return Err(Fault::at(arg.span(), title).help(format!("write \"{of}\"")));
+        }
         if let Some(of) = inside(name, "inplace") {
             return in_place(of, arg, tensors);
         }
@@ -92,7 +109,7 @@ impl Arg {
                 Ok(Self::Size(expr))
             }
             _ => Err(Fault::at(arg.span(), format!("`{name}` is neither a tensor nor a size"))
-                .suggest(name, tensors.names().chain(sizes.names()), "name")),
+                .suggest(name, tensors.argument_names().chain(sizes.names()), "name")),
         }
     }
 }

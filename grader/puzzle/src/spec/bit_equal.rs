@@ -7,6 +7,7 @@ use super::kind::DataKind;
 use super::launch::Launch;
 use super::tensors::{Tensors, prime};
 use super::test::Test;
+use std::ops::Range;
 
 /// Checks that no bit-equal launch reads or writes a tensor of a launch whose results may differ between runs.
 pub(crate) fn sources(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
@@ -14,22 +15,39 @@ pub(crate) fn sources(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
         let mut others = launches.iter().filter(|l| !l.is_bit_equal());
         others.find(|launch| launch.computes(tensors).any(|computed| computed == *name))
     };
-    for launch in launches.iter().filter(|l| l.is_bit_equal()) {
+    for (at, launch) in launches.iter().enumerate().filter(|(_, l)| l.is_bit_equal()) {
         for (i, arg) in launch.args.iter().enumerate() {
             let name = match arg {
                 Arg::Tensor(name) => name.clone(),
                 Arg::InPlace(name) => prime(name),
+                Arg::Workspace(name) => {
+                    check_workspace(name, launch.arg_place(i), &launches[..at])?;
+                    continue;
+                }
                 Arg::Given(_) | Arg::Result(_) | Arg::Scalar(_) | Arg::Size(_) => continue,
             };
             let Some(other) = loose(&name) else { continue };
-            let title =
-                format!("`{name}` may differ from run to run: `{}` computes it", other.kernel);
-            return Err(Fault::at(launch.arg_place(i).clone(), title)
-                .also(other.place().clone(), "this launch is not bit-equal")
+            return Err(differs(&name, launch.arg_place(i), other)
                 .help(format!("write \"given({name})\", or repeat = \"bit-equal\" there too")));
         }
     }
     Ok(())
+}
+
+/// Checks that all launches before which take this workspace are bit-equal, too.
+fn check_workspace(name: &str, place: &Range<usize>, before: &[Launch]) -> Checked<()> {
+    let takes = |launch: &&Launch| launch.workspaces().any(|taken| taken == name);
+    match before.iter().filter(takes).find(|launch| !launch.is_bit_equal()) {
+        None => Ok(()),
+        Some(other) => {
+            Err(differs(name, place, other).help("write repeat = \"bit-equal\" there too"))
+        }
+    }
+}
+
+fn differs(name: &str, place: &Range<usize>, other: &Launch) -> Fault {
+    let title = format!("`{name}` may differ from run to run: `{}` computes it", other.kernel);
+    Fault::at(place.clone(), title).also(other.place().clone(), "this launch is not bit-equal")
 }
 
 /// Checks that each bit-equal launch has a test with inexact data: with exact data, any order of additions gives the

@@ -55,7 +55,9 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
     let mut done = 0;
     for reference in references(code) {
         let Reference { span, wrappers, tensor } = &reference;
-        let known = tensors.names().any(|n| n == *tensor) || tensors.types.contains_key(*tensor);
+        let known = tensors.names().any(|n| n == *tensor)
+            || tensors.types.contains_key(*tensor)
+            || tensors.is_workspace(tensor);
         if wrappers.is_empty() && !known {
             continue;
         }

@@ -108,7 +108,8 @@ impl Launch {
             place: raw.kernel.span(),
             arg_places: raw.args.iter().map(Spanned::span).collect(),
         };
-        if launch.gives(tensors).next().is_none() {
+        // What a launch leaves in a workspace is judged by what a later one makes of it.
+        if launch.gives(tensors).next().is_none() && launch.workspaces().next().is_none() {
             let title = format!("`{kernel}` is given no tensor that the formula computes");
             let computed = tensors.computed.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>();
             return Err(Fault::at(launch.place, title)
@@ -150,7 +151,7 @@ impl Launch {
         self.buffers(tensors).filter_map(|(name, purpose)| match purpose {
             Purpose::Output => Some(name.to_owned()),
             Purpose::InPlace => Some(prime(name)),
-            Purpose::Input | Purpose::Given | Purpose::Result => None,
+            Purpose::Input | Purpose::Given | Purpose::Result | Purpose::Workspace => None,
         })
     }
 
@@ -169,7 +170,7 @@ impl Launch {
             let name = match arg {
                 Arg::Tensor(name) | Arg::Given(name) | Arg::Scalar(name) => name.clone(),
                 Arg::InPlace(name) => prime(name),
-                Arg::Result(_) | Arg::Size(_) => continue,
+                Arg::Result(_) | Arg::Workspace(_) | Arg::Size(_) => continue,
             };
             let sources = tensors.formula.sources(&name);
             let Some(result) = results.iter().find(|result| sources.contains(**result)) else {
@@ -188,6 +189,14 @@ impl Launch {
             });
         }
         Ok(())
+    }
+
+    /// The workspaces that it takes.
+    pub fn workspaces(&self) -> impl Iterator<Item = &str> {
+        self.args.iter().filter_map(|arg| match arg {
+            Arg::Workspace(name) => Some(name.as_str()),
+            _ => None,
+        })
     }
 
     /// The names of everything that it writes and that the tests judge.
@@ -209,7 +218,11 @@ impl Launch {
                 // A call is passed every size; its code determines which it uses.
                 Arg::Size(expr) => self.host.is_none() && reads(expr),
                 Arg::Scalar(_) => false,
-                Arg::Tensor(name) | Arg::InPlace(name) | Arg::Given(name) | Arg::Result(name) => {
+                Arg::Tensor(name)
+                | Arg::InPlace(name)
+                | Arg::Given(name)
+                | Arg::Result(name)
+                | Arg::Workspace(name) => {
                     tensors.type_of(name).is_some_and(|ty| ty.shape.iter().any(reads))
                 }
             })
@@ -250,7 +263,11 @@ impl Launch {
             args.push(match arg {
                 Arg::Scalar(name) => CallArg::Scalar(name.clone()),
                 Arg::Size(size) => CallArg::Int(place.int(size, span)?),
-                Arg::Tensor(_) | Arg::InPlace(_) | Arg::Given(_) | Arg::Result(_) => {
+                Arg::Tensor(_)
+                | Arg::InPlace(_)
+                | Arg::Given(_)
+                | Arg::Result(_)
+                | Arg::Workspace(_) => {
                     let buffer = arg.buffer(tensors).and_then(|(name, p)| position(name, p));
                     let missing = || Fault::at(span.clone(), "this test has no such buffer");
                     CallArg::Buffer(buffer.ok_or_else(missing)?)

@@ -25,6 +25,7 @@ mod sizes;
 mod tensors;
 mod test;
 mod wording;
+mod workspace;
 
 #[cfg(test)]
 mod call_errors;
@@ -167,6 +168,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let seen = requirements.iter().map(|r| &r.tensor).chain(pictures.iter().map(|p| &p.tensor));
     cover::outputs(&tensors, &launches, seen).map_err(|fault| vec![fault])?;
     bit_equal::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
+    workspace::check(&tensors, &launches).map_err(|fault| vec![fault])?;
     let gates = all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, &launches)))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
     let tests = all(tests)?;
@@ -263,6 +265,7 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
     for (count, place, what) in [
         (dims, raw.dims.span(), "sizes"),
         (tensors, raw.tensors.span(), "tensors"),
+        (raw.workspace.len(), raw.title.span(), "workspaces"),
         (raw.launch.len(), raw.title.span(), "launches"),
         (raw.gate.len(), raw.title.span(), "gates"),
         (raw.require.len(), raw.title.span(), "requirements"),

@@ -8,12 +8,15 @@ use indexmath::{Dims, Formula, TensorType};
 use specfile::RawSpec;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use toml::Spanned;
 
 /// The tensors of a spec and the formula that relates them.
 #[derive(Clone, Debug)]
 pub struct Tensors {
     /// Declared types by name; `grad(X)` and `X'` have the type of X.
     pub types: BTreeMap<String, TensorType>,
+    /// The types of the workspaces, which the formula does not know.
+    pub workspaces: BTreeMap<String, TensorType>,
     /// The forward formula, and the reverse pass where a launch takes a `grad(..)`.
     pub formula: Formula,
     /// The forward formula with gradients in the form that the spec states, for the search of mistakes.
@@ -26,8 +29,11 @@ pub struct Tensors {
     pub outputs: Vec<String>,
     /// Where the file has the string of the formula.
     pub(crate) place: Range<usize>,
-    places: BTreeMap<String, (Range<usize>, Range<usize>)>,
+    places: Places,
 }
+
+/// Where the file declares each tensor: its name, and its type.
+pub(super) type Places = BTreeMap<String, (Range<usize>, Range<usize>)>;
 
 /// Gradients in closed form.
 #[derive(Clone, Debug)]
@@ -70,31 +76,19 @@ impl Closed {
 
 impl Tensors {
     pub(crate) fn read(text: &str, raw: &RawSpec, sizes: &Sizes) -> Checked<Self> {
-        let mut types = BTreeMap::new();
-        let mut places = BTreeMap::new();
-        for (key, value) in raw.tensors.get_ref() {
-            let name = key.get_ref();
-            check_name(name, &key.span())?;
-            if sizes.contains(name) {
-                let title = format!("`{name}` is both a size and a tensor");
-                return Err(Fault::at(key.span(), title).help("rename one of the two"));
-            }
-            let place = value.span();
-            let ty =
-                TensorType::parse(value.get_ref()).map_err(|e| Fault::math(text, &place, e))?;
-            for axis in &ty.shape {
-                sizes.check_names(text, axis, &place)?;
-            }
-            types.insert(name.clone(), ty);
-            places.insert(name.clone(), (key.span(), place));
-        }
+        let (types, mut places) = read_types(text, raw.tensors.get_ref(), sizes)?;
+        let (workspaces, workspace_places) = read_types(text, &raw.workspace, sizes)?;
+        check_workspaces(&workspaces, &workspace_places, &places)?;
         let place = raw.math.forward.span();
         let math = |e: indexmath::Error| {
             let unknown =
                 e.message.strip_prefix("unknown tensor `").and_then(|m| m.strip_suffix('`'));
+            let fault = Fault::math(text, &place, e.clone());
+            if unknown.is_some_and(|name| workspaces.contains_key(name)) {
+                return fault.help("a workspace has no values that a formula could use");
+            }
             let declared: Vec<&str> = types.keys().map(String::as_str).collect();
             let near = unknown.and_then(|name| nearest(name, &declared));
-            let fault = Fault::math(text, &place, e.clone());
             near.into_iter().fold(fault, |f, near| f.help(format!("did you mean `{near}`?")))
         };
         let names: Vec<&str> = sizes.names().collect();
@@ -127,12 +121,28 @@ impl Tensors {
                     .help("remove the tensor, or complete the formula"));
             }
         }
-        Ok(Self { types, formula, closed, inputs, computed, outputs, place, places })
+        places.extend(workspace_places);
+        Ok(Self { types, workspaces, formula, closed, inputs, computed, outputs, place, places })
     }
 
     /// All names that a launch or a test can refer to.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.inputs.iter().chain(&self.computed).map(String::as_str)
+    }
+
+    /// Whether it is a workspace.
+    pub fn is_workspace(&self, name: &str) -> bool {
+        self.workspaces.contains_key(name)
+    }
+
+    /// Where the file declares the tensor or workspace.
+    pub(crate) fn declared_at(&self, name: &str) -> Range<usize> {
+        self.places.get(name).map_or(self.place.clone(), |(key, _)| key.clone())
+    }
+
+    /// All names that the arguments of a launch can have.
+    pub(crate) fn argument_names(&self) -> impl Iterator<Item = &str> {
+        self.names().chain(self.workspaces.keys().map(String::as_str))
     }
 
     /// Whether the formula computes it.
@@ -142,7 +152,7 @@ impl Tensors {
 
     /// The declared type; for `grad(X)` and `X'`, that of X.
     pub fn type_of(&self, name: &str) -> Option<&TensorType> {
-        self.types.get(declared(name))
+        self.types.get(declared(name)).or_else(|| self.workspaces.get(name))
     }
 
     /// The tensor at fixed sizes. [`Tensors::check_shapes`] must have checked all axes.
@@ -173,7 +183,7 @@ impl Tensors {
         limit: u64,
     ) -> Checked<()> {
         let mut total: u64 = 0;
-        for (name, ty) in &self.types {
+        for (name, ty) in self.types.iter().chain(&self.workspaces) {
             let (_, place) = &self.places[name];
             let mut elements: u64 = 1;
             for (i, axis) in ty.shape.iter().enumerate() {
@@ -197,6 +207,53 @@ impl Tensors {
         }
         Ok(())
     }
+}
+
+/// The types that `[tensors]` or `[workspace]` declares.
+fn read_types(
+    text: &str,
+    table: &BTreeMap<Spanned<String>, Spanned<String>>,
+    sizes: &Sizes,
+) -> Checked<(BTreeMap<String, TensorType>, Places)> {
+    let mut types = BTreeMap::new();
+    let mut places = Places::new();
+    for (key, value) in table {
+        let name = key.get_ref();
+        check_name(name, &key.span())?;
+        if sizes.contains(name) {
+            let title = format!("`{name}` is both a size and a tensor");
+            return Err(Fault::at(key.span(), title).help("rename one of the two"));
+        }
+        let place = value.span();
+        let ty = TensorType::parse(value.get_ref()).map_err(|e| Fault::math(text, &place, e))?;
+        for axis in &ty.shape {
+            sizes.check_names(text, axis, &place)?;
+        }
+        types.insert(name.clone(), ty);
+        places.insert(name.clone(), (key.span(), place));
+    }
+    Ok((types, places))
+}
+
+/// Checks the declarations of workspaces: each has a name of its own beside the tensors, and an axis.
+fn check_workspaces(
+    types: &BTreeMap<String, TensorType>,
+    places: &Places,
+    tensors: &Places,
+) -> Checked<()> {
+    for (name, (key, value)) in places {
+        if let Some((tensor, _)) = tensors.get(name) {
+            let title = format!("`{name}` is both a tensor and a workspace");
+            return Err(Fault::at(key.clone(), title)
+                .also(tensor.clone(), "the tensor")
+                .help("rename one of the two"));
+        }
+        if types.get(name).is_some_and(|ty| ty.shape.is_empty()) {
+            return Err(Fault::at(value.clone(), format!("the workspace `{name}` has no axis"))
+                .help("a single element is an axis of 1, such as \"i32[1]\""));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a launch or a call takes this tensor.

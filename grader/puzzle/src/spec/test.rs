@@ -9,6 +9,7 @@ use super::kind::At;
 use super::launch::{Call, Launch};
 use super::sizes::Sizes;
 use super::tensors::{Tensors, grad_of, prime};
+use super::workspace;
 use crate::tensor::Tensor;
 use indexmath::{Dims, SizedFormula};
 use specfile::RawTest;
@@ -78,7 +79,7 @@ impl Buffer {
         match self.purpose {
             Purpose::Output => Some(self.tensor.name.clone()),
             Purpose::InPlace => Some(prime(&self.tensor.name)),
-            Purpose::Input | Purpose::Given | Purpose::Result => None,
+            Purpose::Input | Purpose::Given | Purpose::Result | Purpose::Workspace => None,
         }
     }
 }
@@ -128,10 +129,11 @@ impl Test {
         });
         let closed = closed.transpose()?;
         let mut shapes = BTreeMap::new();
-        for name in tensors.names() {
+        for name in tensors.argument_names() {
             shapes.insert(name.to_owned(), tensors.at(text, name, &dims)?);
         }
         let chosen = chosen(raw, launches)?;
+        workspace::check_test(chosen.iter().map(|&i| &launches[i]), tensors, &raw.name.span())?;
         let mut buffers: Vec<Buffer> = Vec::new();
         for (name, purpose) in chosen.iter().flat_map(|&i| launches[i].buffers(tensors)) {
             let taken = buffers.iter().any(|b| b.tensor.name == name && b.purpose == purpose);

@@ -1,0 +1,126 @@
+//! Checks that workspaces are used, and that something judges what launches leave in them.
+
+use super::fault::{Checked, Fault};
+use super::launch::Launch;
+use super::tensors::Tensors;
+use std::ops::Range;
+
+/// Checks that a launch takes each workspace, and that a launch which computes nothing else hands a workspace on to a later
+/// one.
+pub(crate) fn check(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
+    let takes = |launch: &Launch, name: &str| launch.workspaces().any(|taken| taken == name);
+    for name in tensors.workspaces.keys() {
+        if !launches.iter().any(|launch| takes(launch, name)) {
+            return Err(Fault::at(tensors.declared_at(name), format!("no launch takes `{name}`"))
+                .help("add it to the args of the kernels that use it, or remove it"));
+        }
+    }
+    for (i, launch) in launches.iter().enumerate() {
+        let shared = |later: &Launch| launch.workspaces().any(|name| takes(later, name));
+        if launch.gives(tensors).next().is_none() && !launches[i + 1..].iter().any(shared) {
+            let title =
+                format!("`{}` only writes a workspace that no later launch takes", launch.kernel);
+            return Err(Fault::at(launch.place().clone(), title).label("nothing to check").help(
+                "pass the workspace to the kernel that computes an output from it, in a later [[launch]]",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the launches of a test, which has its name at `place`, compute something that is judged.
+pub(crate) fn check_test<'a>(
+    mut launches: impl Iterator<Item = &'a Launch>,
+    tensors: &Tensors,
+    place: &Range<usize>,
+) -> Checked<()> {
+    if launches.any(|launch| launch.gives(tensors).next().is_some()) {
+        return Ok(());
+    }
+    Err(Fault::at(place.clone(), "this test compares nothing: its kernels only write workspaces")
+        .help("name in `kernels` the one that computes an output from them, too"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::case::Role;
+    use crate::spec::Spec;
+    use crate::spec::errors::error_in;
+    use std::path::Path;
+
+    const SPEC: &str = r#"title = "Mean"
+
+[dims]
+free = ["n"]
+parts = "ceil_div(n, 64)"
+
+[tensors]
+x = "f32[n]"
+mean = "f32[1]"
+
+[workspace]
+partial = "f32[parts]"
+
+[math]
+forward = "mean[k] = sum[i] x[i] / n"
+
+[[launch]]
+kernel = "partial_sums"
+args = ["x", "partial", "n"]
+block = 64
+grid = "parts"
+repeat = "bit-equal"
+
+[[launch]]
+kernel = "total"
+args = ["partial", "mean", "n"]
+block = 64
+grid = 1
+repeat = "bit-equal"
+
+[[test]]
+name = "several"
+dims = { n = 200 }
+data = "normal"
+"#;
+
+    #[test]
+    fn launches_share_one_undefined_buffer() {
+        let spec = Spec::parse(SPEC, Path::new("x.toml"))
+            .unwrap_or_else(|f| panic!("{}", f.render(false)));
+        let case = crate::oracle::build_case(&spec, &spec.tests[0], 1).unwrap();
+        let [x, partial, mean] = &case.tensors[..] else { panic!("{:?}", case.tensors) };
+        assert!(matches!(partial.role, Role::Workspace));
+        assert_eq!(
+            (&*partial.tensor.shape, partial.start(), partial.wanted()),
+            (&[4][..], None, None)
+        );
+        assert!(matches!((&x.role, &mean.role), (Role::Input(_), Role::Output(_))));
+        assert_eq!(case.launches[0].args[1], case.launches[1].args[0]);
+        assert_eq!(case.bit_equal, [2]);
+    }
+
+    /// Each change of the spec, and the message for it.
+    #[test]
+    fn every_mistake_is_told_with_its_place() {
+        let changes = [
+            ("partial = \"f32[parts]\"", "partial = \"f32[part]\""),
+            ("partial = \"f32[parts]\"", "partial = \"f32[]\""),
+            ("partial = \"f32[parts]\"", "partial = \"float[parts]\""),
+            ("partial = \"f32[parts]\"", "x = \"f32[parts]\""),
+            ("partial = \"f32[parts]\"", "n = \"f32[parts]\""),
+            ("partial = \"f32[parts]\"", "partial = \"f32[parts]\"\nmore = \"i32[1]\""),
+            ("partial = \"f32[parts]\"", "partial = \"f32[parts - 4]\""),
+            ("x[i] / n", "partial[i] / n"),
+            ("\"x\", \"partial\", \"n\"", "\"x\", \"grad(partial)\", \"n\""),
+            ("\"x\", \"partial\", \"n\"", "\"x\", \"given(partial)\", \"n\""),
+            ("\"x\", \"partial\", \"n\"", "\"x\", \"partials\", \"n\""),
+            ("args = [\"partial\", \"mean\", \"n\"]", "args = [\"mean\", \"n\"]"),
+            ("\nrepeat = \"bit-equal\"", ""),
+            ("data = \"normal\"", "data = \"normal\"\nkernels = [\"partial_sums\"]"),
+            ("data = \"normal\"", "data = { partial = \"normal\" }"),
+        ];
+        let error = |(from, to): &(&str, &str)| error_in(SPEC, from, to) + "\n\n----\n\n";
+        insta::assert_snapshot!(changes.iter().map(error).collect::<String>());
+    }
+}
