@@ -126,7 +126,7 @@ def numerical_check():
 
 
 def one_pass_variance():
-    """Chapter 44: the mean of squares less the square of the mean."""
+    """Chapters 40 and 44: the mean of squares less the square of the mean."""
     x = np.tile(np.array([999.9, 1000.1], np.float32), 4)
     mean = np.mean(x)
     one_pass = np.mean(x * x) - mean * mean
@@ -138,7 +138,16 @@ def one_pass_variance():
     for v in x:  # as a thread adds up
         sums = np.float32(sums[0] + v), np.float32(sums[1] + v * v)
     mean = sums[0] / np.float32(64)
-    print(f"    64 values of 1000 with a spread of 0.1: one pass {sums[1] / np.float32(64) - mean * mean:.4g}, right {np.var(x.astype(float)):.4g}")
+    two_pass = np.float32(0)
+    for v in x:
+        two_pass = np.float32(two_pass + (v - mean) * (v - mean))
+    welford_mean, m2 = np.float32(0), np.float32(0)
+    for n, v in enumerate(x, 1):
+        step = v - welford_mean
+        welford_mean = np.float32(welford_mean + step / np.float32(n))
+        m2 = np.float32(m2 + step * (v - welford_mean))
+    print(f"    64 values of 1000 with a spread of 0.1: one pass {sums[1] / np.float32(64) - mean * mean:.4g}, "
+          f"two passes {two_pass / np.float32(64):.4g}, Welford {m2 / np.float32(64):.4g}, right {np.var(x.astype(float)):.4g}")
 
 
 def diagonal():
