@@ -19,6 +19,7 @@ pub mod finding;
 pub mod gpu;
 pub mod host;
 mod image;
+pub mod launch_limits;
 pub mod own_program;
 pub mod program;
 pub mod provenance;

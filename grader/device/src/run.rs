@@ -2,7 +2,7 @@
 
 use crate::backend::{Run, no_such_kernel};
 use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
-use crate::finding::{Finding, Problem};
+use crate::finding::Finding;
 use cudart::device::{Launch, Launched};
 use cudart::error::CudaError;
 use diagnostic::Failure;
@@ -50,14 +50,14 @@ pub fn run(
             }
             Err(error) => {
                 let kind = device.explain(Step::Launch(launch), error)?;
-                return Ok(stopped(tensors, kind, launch, begin));
+                return Ok(stopped(tensors, Finding::of_kernel(kind, &launch.kernel), begin));
             }
         }
     }
     let mut findings = device.findings(&placed);
     if let (Some((launch, Some(fault))), true) = (halted, findings.is_empty()) {
         let kind = device.explain(Step::Wait(launch), fault)?;
-        return Ok(stopped(tensors, kind, launch, begin));
+        return Ok(stopped(tensors, Finding::of_kernel(kind, &launch.kernel), begin));
     }
     for finding in &mut findings {
         let name = kernels.symbols.iter().find(|(_, symbol)| **symbol == finding.kernel);
@@ -82,10 +82,10 @@ pub fn run(
 }
 
 /// A run of which nothing is known but what stopped it.
-fn stopped(tensors: &[CaseTensor], by: Problem, launch: &CaseLaunch, begin: Instant) -> Run {
+pub fn stopped(tensors: &[CaseTensor], by: Finding, begin: Instant) -> Run {
     Run {
         tensors: tensors.iter().map(|tensor| Contents::unknown(tensor).tensor).collect(),
-        findings: vec![Finding::of_kernel(by, &launch.kernel)],
+        findings: vec![by],
         printed: String::new(),
         notes: Vec::new(),
         time: begin.elapsed(),

@@ -16,6 +16,12 @@ pub const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 pub const SHARED_WITHOUT_OPT_IN: u32 = 48 << 10;
 /// Registers, of 32 bits, of a multiprocessor and of a block.
 pub const REGISTERS: u32 = 64 << 10;
+/// Registers of a thread at most.
+pub const MAX_THREAD_REGISTERS: u32 = 255;
+/// A warp's registers are given out in multiples of this.
+pub const REGISTER_UNIT: u32 = 256;
+/// Parts of a multiprocessor, each with its own registers.
+pub const PARTITIONS: u32 = 4;
 /// Bytes of constant memory.
 pub const CONSTANT_MEMORY: u32 = 64 << 10;
 
@@ -97,6 +103,18 @@ impl Multiprocessor {
     }
 }
 
+/// The registers that a warp takes if each of its threads needs so many.
+pub const fn registers_of_warp(registers: u32) -> u32 {
+    (registers * WARP_SIZE).next_multiple_of(REGISTER_UNIT)
+}
+
+/// The threads of the largest block that can start if each of them needs so many registers.
+pub fn threads_by_registers(registers: u32) -> u32 {
+    // The hardware takes a block's warps for a multiple of the parts when it looks whether the block fits at all.
+    let warps = REGISTERS.checked_div(registers_of_warp(registers)).unwrap_or(u32::MAX);
+    (warps / PARTITIONS * PARTITIONS).min(MAX_THREADS / WARP_SIZE) * WARP_SIZE
+}
+
 /// Whether a grid of blocks of these sizes, in x, y and z, can be launched, memory aside.
 pub fn can_launch(grid: [u32; 3], block: [u32; 3]) -> bool {
     let inside = |sizes: [u32; 3], most: [u32; 3]| {
@@ -132,6 +150,13 @@ mod tests {
         assert_eq!((blocks(old, 32, 33 << 10), blocks(new, 32, 113 << 10)), (1, 2));
         // One more byte does not fit three times.
         assert_eq!((blocks(new, 32, 75 << 10), blocks(new, 32, (75 << 10) + 1)), (3, 2));
+    }
+
+    #[test]
+    fn registers_bound_the_threads_of_a_block() {
+        let threads = [0, 32, 64, 65, 72, 73, 128, 129, 255].map(threads_by_registers);
+        assert_eq!(threads, [1024, 1024, 1024, 896, 896, 768, 512, 384, 256]);
+        assert_eq!(threads_by_registers(MAX_THREAD_REGISTERS), 256);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use crate::grade::{self, Program};
 use cpptext::directives::{definition, directive};
-use device::host;
+use device::{host, launch_limits};
 use diagnostic::{Failure, FailureKind};
 use puzzle::spec::Spec;
 use puzzle::workbook::Workbook;
@@ -83,17 +83,18 @@ fn compiled(
         let (library, programs) =
             host::compile_variants(toolchain, workbook, spec, request.source, &names)?;
         let compiled = Arc::new(grade::without_kernels(library));
-        for (i, program) in kept.into_iter().zip(programs).filter(|(_, p)| p.is_some()) {
-            let compiled = Arc::clone(&compiled);
-            let kernels = BTreeMap::new();
-            variants[i] = Variant::Compiled(Program { compiled, kernels, host: program });
+        for (i, program) in kept.into_iter().zip(programs) {
+            if let Some(program) = program {
+                variants[i] = Variant::Compiled(Program::of_host(Arc::clone(&compiled), program));
+            }
         }
         return Ok(variants);
     }
     let compiled = Arc::new(toolchain.compile(request)?);
     let declared = module::kernels(&compiled.ptx);
+    let registers = launch_limits::registers(toolchain, spec, &compiled.ptx);
     for i in kept {
-        if let Some(program) = program(spec, &declared, &compiled, i) {
+        if let Some(program) = program(spec, &declared, &registers, &compiled, i) {
             variants[i] = Variant::Compiled(program);
         }
     }
@@ -109,18 +110,19 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 fn program(
     spec: &Spec,
     declared: &[KernelDecl],
+    registers: &BTreeMap<String, u32>,
     compiled: &Arc<toolchain::Compiled>,
     variant: usize,
 ) -> Option<Program> {
     let prefix = format!("{}::", namespace(variant));
     let own: Vec<KernelDecl> =
         declared.iter().filter(|k| k.name.starts_with(&prefix)).cloned().collect();
-    let mut kernels = BTreeMap::new();
+    let mut program = Program::without_kernels(Arc::clone(compiled));
     for launch in &spec.launches {
         let kernel = module::find_kernel(&own, &launch.kernel, &compiled.source).ok()?;
-        kernels.insert(launch.kernel.clone(), kernel.symbol.clone());
+        program.add(&launch.kernel, kernel, registers);
     }
-    Some(Program { compiled: Arc::clone(compiled), kernels, host: None })
+    Some(program)
 }
 
 /// The namespace of a variant in the file that holds them all.

@@ -4,7 +4,6 @@
 use crate::grade::{self, Machine, Program};
 use crate::verdict::TestVerdict;
 use device::backend::Backend;
-use device::vm::VmBackend;
 use diagnostic::Failure;
 use puzzle::case::Case;
 use puzzle::draw::{self, Plan};
@@ -51,7 +50,7 @@ pub fn judge(
     }
     // Where kernels run on a GPU, the virtual machine goes first: it tells more of a mistake.
     let vm = match machine {
-        Machine::Gpu(_) => VmBackend::new(&program.compiled.ptx, program.kernels.clone()).ok(),
+        Machine::Gpu(_) => program.virtual_machine().ok(),
         Machine::Vm(_) | Machine::Host(_) => None,
     };
     let backends = vm.iter().map(|vm| vm as &dyn Backend).chain([machine.backend()]);

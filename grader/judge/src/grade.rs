@@ -7,6 +7,7 @@ use device::cpp;
 use device::finding::Problem;
 use device::gpu::{GpuBackend, RemoteGpu};
 use device::host::{self, HostBackend, HostProgram};
+use device::launch_limits::{self, LaunchLimits};
 use device::provenance::{KernelSum, Place};
 use device::vm::VmBackend;
 use device::vm::expansion::Effort;
@@ -19,7 +20,7 @@ use puzzle::workbook::Workbook;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use toolchain::module;
+use toolchain::module::{self, KernelDecl};
 use toolchain::{Compiled, Library, Request, Toolchain, VirtualArch};
 
 /// Host code that launches more threads than this in a test, all in all, does not run a second time on the virtual
@@ -33,6 +34,8 @@ pub struct Program {
     pub compiled: Arc<Compiled>,
     /// Name in the module (mangled) of each kernel by its source name.
     pub kernels: BTreeMap<String, String>,
+    /// What bounds the blocks of the kernels.
+    pub limits: LaunchLimits,
     /// The functions of a host puzzle, which has no kernels of its own.
     pub host: Option<HostProgram>,
 }
@@ -61,7 +64,7 @@ pub fn compile(
     if spec.is_host() {
         let (library, program) = host::compile(toolchain, workbook, spec, source)?;
         let compiled = Arc::new(without_kernels(library));
-        return Ok(Program { compiled, kernels: BTreeMap::new(), host: Some(program) });
+        return Ok(Program::of_host(compiled, program));
     }
     let compiled = toolchain.compile(&Request {
         source,
@@ -71,13 +74,48 @@ pub fn compile(
         gpu: gpu.map(|gpu| gpu.info().capability.0 * 10 + gpu.info().capability.1),
     })?;
     let declared = module::kernels(&compiled.ptx);
-    let mut kernels = BTreeMap::new();
+    let registers = launch_limits::registers(toolchain, spec, &compiled.ptx);
+    let mut program = Program::without_kernels(Arc::new(compiled));
     for launch in &spec.launches {
-        let kernel = module::find_kernel(&declared, &launch.kernel, &compiled.source)?;
-        module::check_signature(kernel, &arguments(spec, launch), &compiled.source)?;
-        kernels.insert(launch.kernel.clone(), kernel.symbol.clone());
+        let source = &program.compiled.source;
+        let kernel = module::find_kernel(&declared, &launch.kernel, source)?;
+        module::check_signature(kernel, &arguments(spec, launch), source)?;
+        program.add(&launch.kernel, kernel, &registers);
     }
-    Ok(Program { compiled: Arc::new(compiled), kernels, host: None })
+    Ok(program)
+}
+
+impl Program {
+    /// A program to which kernels are added.
+    pub(crate) fn without_kernels(compiled: Arc<Compiled>) -> Self {
+        let (kernels, limits) = (BTreeMap::new(), LaunchLimits::default());
+        Self { compiled, kernels, limits, host: None }
+    }
+
+    /// A program of host code.
+    pub(crate) fn of_host(compiled: Arc<Compiled>, host: HostProgram) -> Self {
+        Self { host: Some(host), ..Self::without_kernels(compiled) }
+    }
+
+    /// Adds the kernel that the spec calls `name`, with the registers that [`launch_limits::registers`] found.
+    pub(crate) fn add(
+        &mut self,
+        name: &str,
+        kernel: &KernelDecl,
+        registers: &BTreeMap<String, u32>,
+    ) {
+        self.kernels.insert(name.to_owned(), kernel.symbol.clone());
+        self.limits.add(name, kernel, registers, &self.compiled.ptx);
+    }
+
+    /// A virtual machine with the kernels.
+    ///
+    /// # Errors
+    /// It cannot run an instruction of the program.
+    pub fn virtual_machine(&self) -> Result<VmBackend, Failure> {
+        let vm = VmBackend::new(&self.compiled.ptx, self.kernels.clone())?;
+        Ok(vm.with_limits(self.limits.clone()))
+    }
 }
 
 /// What the report tells of a compiled library.
@@ -141,13 +179,12 @@ impl Machine {
                 gpu.map(|gpu| gpu.info().clone()),
             )));
         }
-        let kernels = program.kernels.clone();
-        let ptx = &program.compiled.ptx;
         Ok(match gpu {
-            None => Self::Vm(VmBackend::new(ptx, kernels)?),
+            None => Self::Vm(program.virtual_machine()?),
             Some(gpu) => {
-                let machine_code = program.compiled.machine_code.clone();
-                Self::Gpu(Box::new(GpuBackend::new(gpu, ptx.clone(), machine_code, kernels)))
+                let Compiled { ptx, machine_code, .. } = program.compiled.as_ref().clone();
+                let gpu = GpuBackend::new(gpu, ptx, machine_code, program.kernels.clone());
+                Self::Gpu(Box::new(gpu.with_limits(program.limits.clone())))
             }
         })
     }
@@ -218,7 +255,7 @@ pub fn judge_case(
             None => verdict,
         },
         Machine::Vm(vm) => trace(vm, case, verdict, source),
-        Machine::Gpu(_) => match VmBackend::new(&program.compiled.ptx, program.kernels.clone()) {
+        Machine::Gpu(_) => match program.virtual_machine() {
             Ok(vm) => trace(&vm, case, see_more(&vm, case, verdict), source),
             // Where the virtual machine cannot run the program, the GPU's word stands alone.
             Err(_) => verdict,

@@ -4,6 +4,7 @@
 mod gates;
 mod gpu;
 mod host;
+mod refusal;
 mod results;
 
 use super::number::count;
@@ -62,6 +63,7 @@ fn words(finding: &Finding) -> Words {
     match &finding.problem {
         Problem::Check(kind) => kind.words(&finding.site()),
         Problem::Host(fault) => host::words(fault),
+        Problem::Refused(refusal) => refusal::words(*refusal, &finding.kernel),
         Problem::GuardOverwritten { place } => gpu::guard_overwritten(place),
         Problem::InputChanged { place } => gpu::input_changed(place),
         Problem::TimeOut { seconds } => gpu::time_out(*seconds),

@@ -2,12 +2,9 @@
 //!
 //! The rules are those of `cuda_occupancy.h` of CUDA 13.0. `tests/occupancy` has a table by that header, and one by the driver of an H200.
 
-use hardware::{MAX_THREADS, MULTIPROCESSORS, REGISTERS, WARP_SIZE};
+use hardware::{MAX_THREADS, MULTIPROCESSORS, PARTITIONS, REGISTERS, WARP_SIZE};
+use hardware::{registers_of_warp, threads_by_registers};
 
-/// Parts of a multiprocessor, each with its own registers.
-const PARTITIONS: u32 = 4;
-/// A warp's registers are given out in multiples of this.
-const REGISTER_UNIT: u32 = 256;
 /// Barriers of a multiprocessor for each block that it can hold, on `sm_90`.
 const BARRIERS_A_BLOCK: u32 = 2;
 
@@ -63,12 +60,10 @@ impl Occupancy {
         let limits = MULTIPROCESSORS.iter().find(|known| known.sm() == sm)?;
         let warps = needs.threads.div_ceil(WARP_SIZE).max(1);
         let by_warps = if needs.threads > MAX_THREADS { 0 } else { limits.warps / warps };
-        let of_warp = (needs.registers * WARP_SIZE).next_multiple_of(REGISTER_UNIT);
-        // The hardware takes a block's warps for a multiple of the parts when it looks whether the block fits at all.
-        let fits = of_warp * warps.next_multiple_of(PARTITIONS) <= REGISTERS;
+        let of_warp = registers_of_warp(needs.registers);
         let by_registers = match of_warp {
             0 => u32::MAX,
-            _ if !fits => 0,
+            _ if needs.threads > threads_by_registers(needs.registers) => 0,
             // Each part holds whole warps.
             _ => REGISTERS / PARTITIONS / of_warp * PARTITIONS / warps,
         };

@@ -49,7 +49,7 @@ impl Examination {
         let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
         let cases = grade::cases(&spec, &tests, input.seed.unwrap_or_else(grading::fresh_seed))?;
         let program = grade::compile(&toolchain, &workbook, &spec, input.source(puzzle), None)?;
-        let vm = VmBackend::new(&program.compiled.ptx, program.kernels.clone())?;
+        let vm = program.virtual_machine()?;
         Ok(Self { number: puzzle.number, spec, toolchain, program, vm, cases })
     }
 

@@ -7,6 +7,7 @@ mod drawn;
 mod gates;
 mod half;
 mod host;
+mod launch_limits;
 mod map;
 mod mini;
 mod programs;

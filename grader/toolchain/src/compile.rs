@@ -226,7 +226,21 @@ impl Toolchain {
     /// # Errors
     /// The assembler does not take the PTX, or cannot work.
     pub fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure> {
-        self.front_end.resources(ptx, sm)
+        let key = self.front_end.identity().map(|identity| {
+            Key::of("resources", [identity.as_slice(), &sm.to_le_bytes(), ptx.as_bytes()])
+        });
+        let kept = key
+            .and_then(|key| self.cache.get(&key))
+            .and_then(|entry| serde_json::from_slice(&entry).ok());
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        let resources = self.front_end.resources(ptx, sm)?;
+        if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&resources)) {
+            // A cache that cannot be written was reported with the PTX.
+            let _ = self.keep(&key, &entry);
+        }
+        Ok(resources)
     }
 
     /// Machine code from PTX, and whether it came from the cache.

@@ -9,6 +9,8 @@ pub struct Entry {
     pub params: Vec<u64>,
     /// Bytes of static shared memory.
     pub shared: u64,
+    /// The threads that its blocks may have at most (`__launch_bounds__`), if it says so.
+    pub max_threads: Option<u32>,
 }
 
 /// The kernels of a PTX text in its order (PTX ISA 5.3.1 and 11.2.1: `.entry name ( .param ... )`).
@@ -23,9 +25,24 @@ pub fn entries(ptx: &str) -> Vec<Entry> {
             symbol: symbol.to_owned(),
             params: list.split(',').filter_map(param_size).collect(),
             shared,
+            max_threads: head.lines().find_map(max_threads),
         }
     };
     kernels(ptx).map(entry).collect()
+}
+
+/// The threads of `.maxntid 256, 1, 1` (PTX ISA 11.4.2).
+fn max_threads(line: &str) -> Option<u32> {
+    let axes = directive(line, ".maxntid")?;
+    axes.split(',').try_fold(1, |product: u32, axis| product.checked_mul(axis.trim().parse().ok()?))
+}
+
+/// File and line of the source where a kernel is defined: those of the first `.loc` in it.
+pub fn definition(ptx: &str, symbol: &str) -> Option<(String, u32)> {
+    let text = kernel(ptx, symbol)?;
+    let before = ptx.find(text)?;
+    let first = text.lines().position(|line| directive(line, ".loc").is_some())?;
+    source_line(ptx, ptx[..before].lines().count() + first + 1)
 }
 
 /// The text of a kernel behind its `.entry`, with what stands between it and the next kernel.
@@ -174,13 +191,18 @@ mod tests {
     #[test]
     fn kernels_have_parameters_shared_memory_and_a_text() {
         let ptx = ".shared .b8 before[4];\n.visible .entry a(\n\t.param .u64 a_0,\n\t.param .align 4 .b8 a_1[12]\n)\n\
-                   {\n\t.shared .align 4 .f32 tile[8];\n\tret;\n}\n.entry b\n{\n\ttrap;\n}\n";
+                   {\n\t.shared .align 4 .f32 tile[8];\n\t.loc 1 7 0\n\tret;\n}\n\
+                   .entry b\n.maxntid 64, 2, 1\n{\n\ttrap;\n}\n\t.file\t1 \"k.cu\"\n";
         let entry = |symbol: &str, params: &[u64], shared| Entry {
             symbol: symbol.to_owned(),
             params: params.to_vec(),
             shared,
+            max_threads: None,
         };
-        assert_eq!(entries(ptx), [entry("a", &[8, 12], 32), entry("b", &[], 0)]);
+        let bounded = Entry { max_threads: Some(128), ..entry("b", &[], 0) };
+        assert_eq!(entries(ptx), [entry("a", &[8, 12], 32), bounded]);
+        assert_eq!(definition(ptx, "a"), Some(("k.cu".to_owned(), 7)));
+        assert_eq!(definition(ptx, "b"), None);
         assert!(kernel(ptx, "b").unwrap().contains("trap"));
         assert!(!kernel(ptx, "a").unwrap().contains("trap"));
         assert_eq!(kernel(ptx, "c"), None);

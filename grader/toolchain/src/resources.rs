@@ -1,7 +1,9 @@
 //! What `ptxas -v` says of kernels.
 
+use serde::{Deserialize, Serialize};
+
 /// What a kernel needs, as the assembler reports it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
     /// Its name in the PTX.
     pub kernel: String,

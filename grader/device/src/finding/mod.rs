@@ -1,6 +1,7 @@
 //! What a case's kernels and host code did wrong, in the student's terms: tensor, index, line, thread.
 
 mod host;
+mod refusal;
 
 pub use host::HostFault;
 pub use ptxvm::SourceLoc;
@@ -8,6 +9,7 @@ pub use ptxvm::finding::{Check, FindingKind, Place, Site, ThreadId};
 use puzzle::counter::Counter;
 use puzzle::requirement::Relation;
 use puzzle::tensor::{Tensor, element_name};
+pub use refusal::Refusal;
 
 /// The name of all problems of programs that do not end.
 const ENDLESS: &str = "endless-loop";
@@ -110,6 +112,8 @@ pub enum Problem {
     Check(FindingKind<Element>),
     /// Host code did not end as it should.
     Host(HostFault),
+    /// No GPU could start the kernel with its block.
+    Refused(Refusal),
     /// The guard zone around a tensor was overwritten (GPU).
     GuardOverwritten {
         /// The overwritten place nearest to the tensor.
@@ -193,6 +197,7 @@ impl Problem {
         match self {
             Self::Check(kind) => kind.name(),
             Self::Host(fault) => fault.name(),
+            Self::Refused(refusal) => refusal.name(),
             Self::GuardOverwritten { .. } => "out-of-bounds",
             Self::InputChanged { .. } => "write-to-input",
             Self::TimeOut { .. } => ENDLESS,
@@ -213,7 +218,7 @@ impl Problem {
                 kind.ends_launch() && !matches!(kind, FindingKind::BarrierDivergence(_))
             }
             Self::Host(fault) => fault.ends_the_run(),
-            Self::TimeOut { .. } | Self::Driver { .. } => true,
+            Self::TimeOut { .. } | Self::Driver { .. } | Self::Refused(_) => true,
             Self::GuardOverwritten { .. }
             | Self::InputChanged { .. }
             | Self::NotRepeatable { .. }

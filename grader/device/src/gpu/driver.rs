@@ -260,7 +260,8 @@ impl Device for GpuDevice {
         if !sizes.eq(launch.params.iter().map(Vec::len)) {
             return Err(CudaError::INVALID_VALUE);
         }
-        if launch.shared > SHARED_WITHOUT_OPT_IN {
+        let all = declared.shared + u64::from(launch.shared);
+        if launch.shared > 0 && all > u64::from(SHARED_WITHOUT_OPT_IN) {
             let bytes = i32::try_from(launch.shared).map_err(|_| CudaError::INVALID_VALUE)?;
             let which = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function's module is loaded.

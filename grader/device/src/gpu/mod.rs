@@ -23,6 +23,7 @@ pub use serve::child_main;
 use crate::backend::{Backend, Run, RunTensor};
 use crate::checked::{CheckedDevice, Step, without_kernel};
 use crate::finding::{Element, Finding, Problem};
+use crate::launch_limits::LaunchLimits;
 use crate::own_program;
 use crate::run::{self, Kernels};
 use cudart::device::{Code, Device, Properties};
@@ -33,7 +34,7 @@ use remote::LaunchTime;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Name of the sub-command that must call [`child_main`].
 pub const CHILD_COMMAND: &str = "__gpu-child";
@@ -73,6 +74,7 @@ pub struct GpuBackend {
     ptx: String,
     machine_code: Option<Vec<u8>>,
     kernels: BTreeMap<String, String>,
+    limits: LaunchLimits,
     time_out: Duration,
     command: Box<dyn Fn() -> Result<Command, Failure> + Send + Sync>,
     /// Kept from case to case, for the context takes longer than a test; replaced after any error.
@@ -93,10 +95,18 @@ impl GpuBackend {
             ptx,
             machine_code,
             kernels,
+            limits: LaunchLimits::default(),
             time_out: RUN,
             command: Box::new(own_command),
             gpu: Mutex::new(Some(gpu)),
         }
+    }
+
+    /// Starts no kernel that needs more than any GPU has.
+    #[must_use]
+    pub fn with_limits(mut self, limits: LaunchLimits) -> Self {
+        self.limits = limits;
+        self
     }
 
     fn run_tensors(&self, tensors: &[CaseTensor], launches: &[CaseLaunch]) -> Result<Run, Failure> {
@@ -189,6 +199,9 @@ impl Backend for GpuBackend {
     }
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
+        if let Some(refused) = self.limits.refused(case) {
+            return Ok(run::stopped(&case.tensors, refused, Instant::now()));
+        }
         self.run_tensors(&case.tensors, &case.launches)
     }
 

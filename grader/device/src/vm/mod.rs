@@ -12,6 +12,7 @@ mod reordered;
 use crate::backend::{Backend, Run, RunTensor};
 use crate::checked::{CheckedDevice, Placed};
 use crate::finding::Finding;
+use crate::launch_limits::LaunchLimits;
 use crate::run::{self, Kernels};
 use checked::cannot_run;
 use cudart::vm::VmDevice;
@@ -21,6 +22,7 @@ use puzzle::case::{Case, CaseLaunch, CaseTensor, Role};
 use refusals::{cannot_launch, cannot_load};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Findings that are kept apart for each launch; the report shows fewer.
 const MAX_FINDINGS: usize = 32;
@@ -31,6 +33,7 @@ pub struct VmBackend {
     module: Arc<Module>,
     kernels: BTreeMap<String, String>,
     budget: Option<u64>,
+    limits: LaunchLimits,
 }
 
 impl VmBackend {
@@ -44,7 +47,15 @@ impl VmBackend {
         if let Some(error) = kernels.values().find_map(refusal) {
             return Err(cannot_load(error));
         }
-        Ok(Self { module: Arc::new(module), kernels, budget: None })
+        let limits = LaunchLimits::default();
+        Ok(Self { module: Arc::new(module), kernels, budget: None, limits })
+    }
+
+    /// Starts no kernel that needs more than a GPU has.
+    #[must_use]
+    pub fn with_limits(mut self, limits: LaunchLimits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// Fixes the instructions that a warp may execute, instead of the rule of [`budget`].
@@ -153,6 +164,9 @@ impl Backend for VmBackend {
     }
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
+        if let Some(refused) = self.limits.refused(case) {
+            return Ok(run::stopped(&case.tensors, refused, Instant::now()));
+        }
         self.run_tensors(&case.tensors, &case.launches)
     }
 

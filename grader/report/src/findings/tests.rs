@@ -1,6 +1,6 @@
 use super::*;
 use crate::examples::{SOURCE, line, outside};
-use device::finding::{Element, FindingKind, ThreadId};
+use device::finding::{Element, FindingKind, Refusal, ThreadId};
 use ptxvm::finding::{
     AccessKind, BarrierDivergence, BarrierObject, EndlessLoop, GlobalRace, GridSync, InFlight,
     InvalidCall, InvalidFree, InvalidMembers, MbarrierMisuse, Misaligned, OutOfBounds, PartOfWarp,
@@ -181,6 +181,9 @@ fn wrong_results_and_gpus() -> Vec<Finding> {
             of_line: 32_000,
             about: Some("read side by side".into()),
         },
+        Problem::Refused(Refusal::Registers { registers: 72, threads: 1024 }),
+        Problem::Refused(Refusal::LaunchBounds { bound: 128, threads: 256 }),
+        Problem::Refused(Refusal::SharedMemory { fixed: 40_960, dynamic: 200_000 }),
         Problem::Grader { message: "2 tensors of 3 came back".into() },
     ];
     problems.map(finding).into()
@@ -325,6 +328,15 @@ fn every_kind_has_a_title_and_help() {
         the values that your function computed lead outside a tensor
     the values are right, but the kernel takes 33,000 sectors loaded from global memory; there may be at most 6,000
         read side by side
+    no GPU can start `conv` in blocks of 1024 threads: each needs 72 registers
+        a block has 65,536 registers, 64 for each of 1024 threads; with 72, 896 threads fit
+        `__launch_bounds__(1024)` before the kernel's name makes the compiler use no more than fit
+        or need fewer: smaller arrays and fewer variables in each thread, less unrolling
+    `conv` is launched in blocks of 256 threads, more than its `__launch_bounds__(128)` allow
+        a GPU refuses this launch: write `__launch_bounds__(256)`, or leave it out
+    no GPU can start `conv`: a block needs 240,960 bytes of shared memory
+        its `__shared__` arrays take 40,960 bytes, and the launch adds 200,000; a block has at most 232,448
+        make the `__shared__` arrays smaller, or use the memory that the launch adds (`extern __shared__`)
     the grader contradicts itself: 2 tensors of 3 came back
         this is a mistake of the grader, not yours: please report it
     "#);

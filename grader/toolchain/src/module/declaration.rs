@@ -15,6 +15,8 @@ pub struct KernelDecl {
     pub params: Vec<Param>,
     /// Static shared memory in bytes.
     pub shared: u64,
+    /// The threads that its blocks may have at most (`__launch_bounds__`), if it says so.
+    pub max_threads: Option<u32>,
 }
 
 /// A parameter of a kernel.
@@ -32,9 +34,9 @@ pub fn kernels(ptx: &str) -> Vec<KernelDecl> {
 }
 
 /// The kernel with the name and the types that its symbol tells.
-fn declared(Entry { symbol, params, shared }: Entry) -> KernelDecl {
-    let unnamed = params.iter().map(|&size| Param { size, cpp_type: None });
-    let mut kernel = KernelDecl { name: symbol.clone(), symbol, params: unnamed.collect(), shared };
+fn declared(Entry { symbol, params, shared, max_threads }: Entry) -> KernelDecl {
+    let params = params.iter().map(|&size| Param { size, cpp_type: None }).collect();
+    let mut kernel = KernelDecl { name: symbol.clone(), symbol, params, shared, max_threads };
     name_types(&mut kernel);
     kernel
 }
