@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Loaded};
 use super::item::Item;
-use super::{chapter, drawn, kernels, repeat, signatures, sizes};
+use super::{bounds, chapter, drawn, kernels, repeat, signatures, sizes};
 use diagnostic::Failure;
 use puzzle::workbook::Workbook;
 
@@ -22,6 +22,7 @@ pub fn all(bench: &Bench<'_>, loaded: &mut Loaded<'_>) -> Result<Vec<Item>, Fail
             let solution = kernels::solution(bench, loaded)?;
             repeat::stated(bench, loaded, solution)?
         },
+        bounds::check(&loaded.cases),
         drawn::check(bench, loaded)?,
         kernels::wrong(bench, loaded)?,
         chapter::check(bench.workbook, loaded.puzzle),

@@ -2,6 +2,7 @@
 
 mod all;
 mod bench;
+mod bounds;
 mod chapter;
 mod drawn;
 mod item;

@@ -270,6 +270,23 @@ fn values_by_hand_are_compared_with_the_formula() {
 }
 
 #[test]
+fn values_by_hand_that_rounding_swallows_are_refused() {
+    let cancelling = [
+        ("x = [1, 2, 3, 4, 5], w = [1, 10, 100]", "x = [1, 2, 1, 2, 1], w = [1e9, 1, -1e9]"),
+        ("321, 432, 543", "2, 1, 2"),
+    ];
+    insta::assert_snapshot!(verify_error(&cancelling), @r#"
+    error: y[0, 0] is expected to be 2, and rounding may change it by 3.6e2
+      --> puzzles/01_x.toml:25:17
+       |
+    25 | expect = { y = [2, 1, 2] }
+       |                 ^ a kernel that stores 0 here would pass
+       |
+       = help: give the test other data, such as "integers", or fewer terms
+    "#);
+}
+
+#[test]
 fn outputs_must_tell_their_elements_apart() {
     insta::assert_snapshot!(verify_error(&[
         ("data   = { x = [1, 2, 3, 4, 5], w = [1, 10, 100] }\nexpect = { y = [321, 432, 543] }", "data = \"ones\""),

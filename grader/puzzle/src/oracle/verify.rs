@@ -113,6 +113,17 @@ fn compare(spec: &Spec, test: &Test, case: &Case) -> Checked<()> {
     for expect in &test.expect {
         let computed = output(case, &expect.tensor.name);
         for (i, (by_hand, computed)) in expect.values.iter().zip(&computed).enumerate() {
+            let place = expect.places.get(i).unwrap_or(&test.place).clone();
+            if *by_hand != 0.0 && by_hand.abs() <= computed.bound {
+                let element = expect.tensor.element_name(i);
+                let title = format!(
+                    "{element} is expected to be {by_hand}, and rounding may change it by {:.1e}",
+                    computed.bound
+                );
+                return Err(Fault::at(place, title)
+                    .label("a kernel that stores 0 here would pass")
+                    .help("give the test other data, such as \"integers\", or fewer terms"));
+            }
             // A value computed by hand, such as 0.1, may need rounding to the type that a kernel stores.
             let dtype = expect.tensor.dtype;
             let stored = || decode(dtype, &encode(dtype, &[*by_hand]))[0];
@@ -126,7 +137,6 @@ fn compare(spec: &Spec, test: &Test, case: &Case) -> Checked<()> {
                 "{element} is expected to be {by_hand}, the formula gives {}",
                 computed.value
             );
-            let place = expect.places.get(i).unwrap_or(&test.place).clone();
             let fault = Fault::at(place, title).also(spec.tensors.place.clone(), "the formula");
             // Not every input affects every output, so compare with another seed.
             let other = build(spec, test, SEED + 1)?;
