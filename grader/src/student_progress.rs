@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use toolchain::cache::{Cache, Key};
-use toolchain::includes::{Inputs, SearchPath};
+use toolchain::includes::{Headers, Inputs, SearchPath};
 
 /// The name of the folder with the progress in the workbook. Git ignores it, because it holds a `.gitignore`.
 pub const FOLDER: &str = ".grader";
@@ -103,7 +103,7 @@ impl<'a> StudentProgress<'a> {
         let spec = std::fs::read(&puzzle.spec).ok()?;
         let search = [self.workbook.include_dir()];
         let folder = puzzle.stub.parent()?;
-        let inputs = Inputs::of(&text, folder, SearchPath { folders: &search });
+        let inputs = Inputs::of(&text, folder, SearchPath { folders: &search }, Headers::Any);
         let mut parts =
             vec![env!("CARGO_PKG_VERSION").into(), puzzle.stem.clone().into(), spec, text];
         for header in inputs.headers {

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use toolchain::module::{self, KernelDecl};
 use toolchain::ptx;
-use toolchain::{Request, Toolchain, VirtualArch};
+use toolchain::{Headers, Request, Toolchain, VirtualArch};
 
 /// Variants of one compilation: more save little, and would keep the other cores idle.
 pub const SIZE: usize = 32;
@@ -43,6 +43,7 @@ pub fn compile(
     let request = Request {
         source: &path,
         include_dirs: &include_dirs,
+        headers: Headers::Offered(&spec.headers),
         base: folder.path(),
         arch: VirtualArch::default(),
         gpu: None,

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use toolchain::module::{self, KernelDecl};
-use toolchain::{Compiled, Library, Request, Toolchain, VirtualArch};
+use toolchain::{Compiled, Headers, Library, Request, Toolchain, VirtualArch};
 
 /// Host code that launches more threads than this in a test, all in all, does not run a second time on the virtual
 /// machine when it passed on the GPU: a training would take a minute there, and seconds here.
@@ -69,6 +69,7 @@ pub fn compile(
     let compiled = toolchain.compile(&Request {
         source,
         include_dirs: &[workbook.include_dir()],
+        headers: Headers::Offered(&spec.headers),
         base: workbook.root(),
         arch: VirtualArch::default(),
         gpu: gpu.map(|gpu| gpu.info().capability.0 * 10 + gpu.info().capability.1),

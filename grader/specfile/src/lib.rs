@@ -31,6 +31,9 @@ pub struct RawSpec {
     pub needs: Vec<u32>,
     #[serde(default)]
     pub differences: bool,
+    /// The headers of `kernels/include` that the student's file may include.
+    #[serde(default)]
+    pub headers: Vec<Spanned<String>>,
     pub dims: Spanned<Table>,
     pub tensors: Spanned<BTreeMap<Spanned<String>, Spanned<String>>>,
     /// Memory that launches share and no formula knows: element types and shapes, as in `tensors`.

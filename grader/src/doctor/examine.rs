@@ -11,7 +11,7 @@ use toolchain::env::Env;
 use toolchain::find::{Nvcc, UnusableNvcc};
 use toolchain::process::{Limits, run};
 use toolchain::wheels::{self, folder_size};
-use toolchain::{Request, Toolchain, VirtualArch};
+use toolchain::{Headers, Request, Toolchain, VirtualArch};
 
 /// The lowest CUDA version of a driver that loads machine code of CUDA 13 (CUDA Compatibility guide: a driver loads
 /// code of its own major version and of older ones), as [`Properties::driver_version`] counts.
@@ -128,6 +128,7 @@ fn trial(nvcc: &Nvcc, env: &Env) -> Check {
         let request = Request {
             source: &source,
             include_dirs: &[],
+            headers: Headers::Any,
             base,
             arch: VirtualArch::default(),
             gpu: None,

@@ -9,12 +9,12 @@ use super::env::Env;
 use super::explain::{self, Sources};
 use super::find::{Finder, Nvcc, UnusableNvcc};
 use super::front_end::{FrontEnd, Job, Output, VirtualArch};
-use super::includes::{Inputs, SearchPath};
+use super::includes::{Headers, Inputs, SearchPath};
 use super::messages::{Level, Message};
 use super::nvcc::NvccFrontEnd;
 use super::ptx::rename_files;
 use super::resources::Resources;
-use super::source_file::{SourceFile, shown};
+use super::source_file::{SourceFile, read_source, shown};
 use super::usage::StandardLibrary;
 use super::wheels;
 use diagnostic::{Diagnostic, Severity};
@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::time::{Duration, Instant};
 
 /// A kernel file to compile to PTX.
@@ -32,6 +33,8 @@ pub struct Request<'a> {
     pub source: &'a Path,
     /// Folders for `#include`, in order.
     pub include_dirs: &'a [PathBuf],
+    /// What it may include.
+    pub headers: Headers<'a>,
     /// Paths in messages and line information are relative to this folder where they are inside it.
     pub base: &'a Path,
     /// Architecture of the PTX.
@@ -138,18 +141,21 @@ impl Toolchain {
             FileRead::of(request.source, request.base)?;
         let roots = Roots::new(&folder, request.include_dirs);
         let folders = [&roots.folders[1..], &self.host_folders].concat();
-        let inputs = Inputs::of(&bytes, &folder, SearchPath { folders: &folders });
+        let search = SearchPath { folders: &folders };
+        let read_inputs = |bytes: &[u8]| Inputs::of(bytes, &folder, search, request.headers);
+        let inputs = read_inputs(&bytes);
+        let students = [&inputs.headers[..], slice::from_ref(&path)].concat();
         let job = Job {
             folder: &folder,
             file: &file,
             include_dirs: &roots.folders[1..],
-            students: &[&inputs.headers[..], &[path]].concat(),
+            students: &students,
+            readable: (request.headers != Headers::Any).then_some(&students),
             arch: request.arch,
             library: inputs.usage.library(),
             device_code: true,
         };
-        let mut reader =
-            Sources::new(&folder, request.base, &roots.folders[1..], Path::new(&file), &source);
+        let mut reader = Sources::new(&job, request.headers, request.base, &source);
         let main = file.to_string_lossy();
 
         let mut warnings = Vec::new();
@@ -170,7 +176,12 @@ impl Toolchain {
                 ptx: rename_files(&ptx, |file| roots.hide(Path::new(&file))),
                 messages,
             };
-            if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
+            // The compiler read the files again: what it made may not be kept under the name of what they were before.
+            let unchanged =
+                || read_source(&path).is_ok_and(|now| read_inputs(&now).key == inputs.key);
+            if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&kept))
+                && unchanged()
+            {
                 warnings.extend(self.keep(&key, &entry));
             }
             kept
@@ -211,6 +222,7 @@ impl Toolchain {
             file,
             include_dirs: request.include_dirs,
             students: &students,
+            readable: None,
             arch: request.arch,
             library: StandardLibrary::Whole,
             device_code: true,
@@ -293,6 +305,20 @@ pub fn cache_folder(env: &Env) -> Result<PathBuf, Failure> {
     })
 }
 
+/// What in a path would be more than a name to the shell in which nvcc runs its commands, or to nvcc itself.
+fn dangerous(path: &Path) -> Option<String> {
+    let bytes = path.as_os_str().as_bytes();
+    if path.file_name().is_some_and(|file| file.as_bytes().starts_with(b"-")) {
+        return Some("a file name that begins with `-`".into());
+    }
+    let bad = bytes.iter().find(|&&byte| b"$`\"\\".contains(&byte) || byte.is_ascii_control())?;
+    Some(if bad.is_ascii_control() {
+        "a control character".into()
+    } else {
+        format!("`{}`", *bad as char)
+    })
+}
+
 /// A source file as it was read.
 struct FileRead {
     /// Its path in messages, and its text.
@@ -317,11 +343,16 @@ impl FileRead {
             let title = format!("cannot read {}: {e}", shown_path.display());
             Failure::new(FailureKind::Usage, title, "check the path")
         };
-        let bytes = std::fs::read(source).map_err(unreadable)?;
+        let bytes = read_source(source).map_err(unreadable)?;
         let path = source.canonicalize().map_err(unreadable)?;
         let (Some(folder), Some(file)) = (path.parent(), path.file_name()) else {
             return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
         };
+        if let Some(bad) = dangerous(&path) {
+            let title = format!("the path {} contains {bad}", shown_path.display());
+            let help = "nvcc hands paths to a shell, which would take this for a command: rename the file or the folder";
+            return Err(Failure::new(FailureKind::Usage, title, help));
+        }
         let (folder, file) = (folder.to_owned(), file.to_owned());
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok(Self { source: SourceFile { path: shown_path, text }, bytes, path, folder, file })

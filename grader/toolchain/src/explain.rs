@@ -1,10 +1,12 @@
 //! The compiler's messages in the student's terms: what it said, where in the student's text, and one sentence of help.
 
+use super::front_end::Job;
+use super::includes::Headers;
 use super::messages::{Level, Message};
 use super::place::{line_span, place, quoted};
 use super::rules::{BUILT_IN, help, known_name};
 use super::similar::nearest;
-use super::source_file::{SourceFile, shown};
+use super::source_file::{SourceFile, read_source, shown};
 use cpptext::directives::{definition, directive};
 use cpptext::functions::functions;
 use cpptext::statements::without_comment;
@@ -42,22 +44,20 @@ pub struct Sources<'a> {
     folder: &'a Path,
     base: &'a Path,
     include_dirs: &'a [PathBuf],
+    /// The source and its headers: nothing of other files is shown, whatever a `#line` says.
+    students: &'a [PathBuf],
+    allowed: Headers<'a>,
     files: HashMap<PathBuf, Option<SourceFile>>,
     /// Names that the compiler does not know: none of them is suggested for another.
     unknown: Vec<String>,
 }
 
 impl<'a> Sources<'a> {
-    /// Files are named relative to `folder`, where `main` stands, and shown relative to `base`.
-    pub fn new(
-        folder: &'a Path,
-        base: &'a Path,
-        include_dirs: &'a [PathBuf],
-        main: &Path,
-        source: &SourceFile,
-    ) -> Self {
-        let files = HashMap::from([(folder.join(main), Some(source.clone()))]);
-        Self { folder, base, include_dirs, files, unknown: Vec::new() }
+    /// For the messages about a job, whose source is this. Files are shown relative to `base`.
+    pub fn new(job: &Job<'a>, allowed: Headers<'a>, base: &'a Path, source: &SourceFile) -> Self {
+        let Job { folder, include_dirs, students, .. } = *job;
+        let files = HashMap::from([(folder.join(job.file), Some(source.clone()))]);
+        Self { folder, base, include_dirs, students, allowed, files, unknown: Vec::new() }
     }
 
     /// The text of a file that the compiler named; `None` for no name, or what cannot be read.
@@ -68,7 +68,8 @@ impl<'a> Sources<'a> {
         let path = self.folder.join(file);
         let base = self.base;
         let read = || {
-            let bytes = std::fs::read(&path).ok()?;
+            let real = path.canonicalize().ok().filter(|path| self.students.contains(path))?;
+            let bytes = read_source(&real).ok()?;
             Some(SourceFile {
                 path: shown(&path, base),
                 text: String::from_utf8_lossy(&bytes).into_owned(),
@@ -170,6 +171,8 @@ fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagn
         advice.push(explain_host_call(name, &title, text));
     } else if title.ends_with("No such file or directory") {
         advice.extend(explain_missing_header(&title, &sources.headers()));
+    } else if title.ends_with(": Permission denied") {
+        advice.extend(explain_refused_header(sources.allowed));
     } else if title.starts_with("invalid preprocessing directive") {
         advice.extend(explain_directive(&title));
     } else if let Some(name) =
@@ -297,6 +300,20 @@ fn explain_missing_header(title: &str, headers: &[String]) -> Vec<String> {
     found.into_iter().chain([where_from]).collect()
 }
 
+/// Why a file that exists cannot be included.
+fn explain_refused_header(allowed: Headers<'_>) -> Option<String> {
+    let Headers::Offered(names) = allowed else { return None };
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let offered = if names.is_empty() {
+        "none of kernels/include".to_owned()
+    } else {
+        format!("of kernels/include {}", names.join(", "))
+    };
+    Some(format!(
+        "in this puzzle a file may include CUDA's headers, the C++ library, files in its own folder, and {offered}"
+    ))
+}
+
 fn explain_directive(title: &str) -> Option<String> {
     let known = [
         "include", "define", "undef", "if", "ifdef", "ifndef", "else", "elif", "endif", "pragma",
@@ -347,7 +364,9 @@ fn constant_size(title: &str, line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::front_end::VirtualArch;
     use crate::messages::parse;
+    use crate::usage::StandardLibrary;
     use std::fmt::Write;
 
     fn fixtures() -> PathBuf {
@@ -361,7 +380,18 @@ mod tests {
         let file = format!("{name}.cu");
         let source = SourceFile { path: file.clone().into(), text: read(&file) };
         let messages = parse(&read(&format!("{name}.stderr")));
-        let mut sources = Sources::new(&folder, &folder, &[], Path::new(&file), &source);
+        let headers = ["inc/bad.cuh", "inc/bad2.cuh"].map(|name| folder.join(name));
+        let job = Job {
+            folder: &folder,
+            file: file.as_ref(),
+            include_dirs: &[],
+            students: &headers,
+            readable: None,
+            arch: VirtualArch::default(),
+            library: StandardLibrary::Whole,
+            device_code: true,
+        };
+        let mut sources = Sources::new(&job, Headers::Any, &folder, &source);
         summary(&failure(&messages, &file, &mut sources).diagnostics)
     }
 

@@ -74,6 +74,8 @@ pub(crate) struct Job<'a> {
     pub(crate) include_dirs: &'a [PathBuf],
     /// The source, and all headers that are not the compiler's.
     pub(crate) students: &'a [PathBuf],
+    /// What the compilers may read besides what comes with them; `None` for everything.
+    pub(crate) readable: Option<&'a [PathBuf]>,
     /// The virtual architecture of the PTX.
     pub(crate) arch: VirtualArch,
     /// What the source and its headers can name of it.

@@ -7,11 +7,11 @@
 //! whose includes cannot be known (`#include MACRO`) or that asks for the time is not cached.
 
 use super::cache::Key;
+use super::source_file::read_source;
 use super::usage::Usage;
 use cpptext::directives::{includes, splice};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// More files than any kernel includes: beyond it, compiling is cheaper than looking.
@@ -28,6 +28,28 @@ pub struct Inputs {
     pub usage: Usage,
 }
 
+/// What a source may include besides what comes with the compilers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headers<'a> {
+    /// Every file; the compilers may read what their user may read.
+    Any,
+    /// Files in its own folder and, of the include folders, those of these names, with all that these include. The compilers
+    /// can read nothing else.
+    Offered(&'a [String]),
+}
+
+impl Headers<'_> {
+    /// May the `including` file read this one? Both are real paths; `roots` are the source's folder and the include folders.
+    fn allow(self, roots: &[PathBuf], including: &Path, path: &Path) -> bool {
+        let Self::Offered(names) = self else { return true };
+        let own = |path: &Path| path.starts_with(&roots[0]);
+        let offered = |root: &PathBuf| {
+            path.strip_prefix(root).is_ok_and(|name| names.iter().any(|n| Path::new(n) == name))
+        };
+        !own(including) || own(path) || roots[1..].iter().any(offered)
+    }
+}
+
 /// Where headers are looked for.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchPath<'a> {
@@ -37,7 +59,7 @@ pub struct SearchPath<'a> {
 
 impl Inputs {
     /// Follows the includes of `text`, which stands in `folder`.
-    pub fn of(text: &[u8], folder: &Path, search: SearchPath<'_>) -> Self {
+    pub fn of(text: &[u8], folder: &Path, search: SearchPath<'_>, allowed: Headers<'_>) -> Self {
         // Real folders, so that `a/../a/x.cuh` is not a new file each time it includes itself.
         let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let roots: Vec<PathBuf> = [folder]
@@ -52,9 +74,10 @@ impl Inputs {
         while let Some((folder, text)) = queue.pop() {
             let text = splice(&text);
             usage.read(&text);
-            known &= ![&b"__DATE__"[..], b"__TIME__", b"__TIMESTAMP__", b"__has_include"]
-                .iter()
-                .any(|word| contains(&text, word));
+            known &=
+                ![&b"__DATE__"[..], b"__TIME__", b"__TIMESTAMP__", b"__has_include", b"incbin"]
+                    .iter()
+                    .any(|word| contains(&text, word));
             for directive in includes(&text) {
                 let Some(name) = directive else {
                     known = false;
@@ -69,11 +92,14 @@ impl Inputs {
                     };
                     let Ok(parent) = parent.canonicalize() else { continue };
                     let path = parent.join(file);
+                    if !allowed.allow(&roots, &folder, &path) {
+                        continue;
+                    }
                     let Entry::Vacant(entry) = found.entry(path) else {
                         local = true;
                         continue;
                     };
-                    if let Ok(bytes) = fs::read(entry.key()) {
+                    if let Ok(bytes) = read_source(entry.key()) {
                         local = true;
                         entry.insert(blake3::hash(&bytes));
                         queue.push((parent, bytes));
@@ -123,6 +149,7 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::usage::StandardLibrary;
+    use std::fs;
 
     /// A folder with these files.
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -137,7 +164,12 @@ mod tests {
 
     fn scan(dir: &Path, text: &str) -> Inputs {
         let folders = [dir.join("first"), dir.join("second")];
-        Inputs::of(text.as_bytes(), &dir.join("src"), SearchPath { folders: &folders })
+        Inputs::of(
+            text.as_bytes(),
+            &dir.join("src"),
+            SearchPath { folders: &folders },
+            Headers::Any,
+        )
     }
 
     fn key(dir: &Path, text: &str) -> Key {
@@ -179,9 +211,61 @@ mod tests {
     }
 
     #[test]
+    fn a_submission_includes_its_own_files_and_what_is_offered() {
+        let dir = folder(&[
+            ("src/mine.cuh", ""),
+            ("first/offered.cuh", "#include \"hidden.cuh\"\n#include \"../second/deep.cuh\""),
+            ("first/hidden.cuh", ""),
+            ("second/deep.cuh", ""),
+            ("solution.cu", ""),
+        ]);
+        let real = dir.path().canonicalize().unwrap();
+        let folders = [dir.path().join("first")];
+        let headers = |text: &str| {
+            let offered = ["offered.cuh".to_owned()];
+            let search = SearchPath { folders: &folders };
+            let allowed = Headers::Offered(&offered);
+            Inputs::of(text.as_bytes(), &dir.path().join("src"), search, allowed).headers
+        };
+        let include = |name: &str| headers(&format!("#include \"{name}\""));
+        assert_eq!(include("mine.cuh"), [real.join("src/mine.cuh")]);
+        assert_eq!(
+            include("offered.cuh"),
+            ["first/hidden.cuh", "first/offered.cuh", "second/deep.cuh"].map(|f| real.join(f))
+        );
+        let absolute = real.join("solution.cu").display().to_string();
+        for refused in ["hidden.cuh", "../solution.cu", "../first/hidden.cuh", &absolute] {
+            assert!(include(refused).is_empty(), "{refused}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let dir = folder(&[("src/k.cu", "")]);
+        let pipe = dir.path().join("src/pipe.cuh");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        assert!(scan(dir.path(), "// #include \"pipe.cuh\"").headers.is_empty());
+        assert!(read_source(&pipe).is_err());
+        assert!(read_source(Path::new("/dev/zero")).is_err());
+    }
+
+    #[test]
     fn what_cannot_be_known_is_not_cached() {
         let dir = folder(&[("src/a.cuh", "int t = __TIME__;")]);
-        for text in ["#include HEADER", "#if __has_include(<x.h>)", "#include \"a.cuh\""] {
+        for text in [
+            "#include HEADER",
+            "asm(\".incbin \\\"x\\\"\");",
+            "#if __has_include(<x.h>)",
+            "#include \"a.cuh\"",
+        ] {
             assert_eq!(scan(dir.path(), text).key, None, "{text}");
         }
     }

@@ -12,6 +12,7 @@
 mod assembler;
 pub mod cache;
 mod compile;
+mod confinement;
 pub mod env;
 mod explain;
 #[cfg(test)]
@@ -36,5 +37,6 @@ pub mod wheels;
 pub use compile::library::{Library, LibraryRequest};
 pub use compile::{Compiled, Request, Toolchain};
 pub use front_end::{Target, VirtualArch};
+pub use includes::Headers;
 pub use resources::Resources;
 pub use source_file::SourceFile;

@@ -9,6 +9,7 @@ mod precompiled_header;
 
 use super::assembler;
 use super::cache::Cache;
+use super::confinement::{Confinement, installation};
 use super::env::Env;
 use super::find::{Nvcc, identity};
 use super::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Target};
@@ -40,8 +41,31 @@ const BESIDE_SPECIAL_FUNCTIONS: [&str; 4] =
 /// Has glibc ask for pages of 2 MB: a front end touches so much memory that a third of its time goes into page faults.
 const MALLOC: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 
+/// What a front end says when it gets no more memory.
+const OUT_OF_MEMORY: &str = "catastrophic error: out of memory";
+
+/// Lists more folders that the compilers may read while they are confined.
+const FOLDERS: &str = "GRADER_COMPILER_FOLDERS";
+
 /// Variables that change what nvcc does.
 const VARIABLES: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"];
+
+/// Where a compiler runs.
+#[derive(Clone, Copy, Debug)]
+struct Place<'a> {
+    /// The current folder.
+    folder: &'a Path,
+    /// The folder of its temporary files and its output.
+    scratch: &'a Path,
+    /// What it may read besides what compilers always need; `None` for everything.
+    readable: Option<&'a [PathBuf]>,
+}
+
+impl<'a> Place<'a> {
+    fn of(job: &Job<'a>, scratch: &'a Path) -> Self {
+        Self { folder: job.folder, scratch, readable: job.readable }
+    }
+}
 
 /// nvcc, as a front end.
 #[derive(Clone, Debug)]
@@ -63,26 +87,20 @@ impl NvccFrontEnd {
         self.cache.folder().with_file_name(precompiled_header::FOLDER)
     }
 
-    fn run(
-        &self,
-        folder: &Path,
-        scratch: &Path,
-        arguments: &[OsString],
-    ) -> Result<Finished, Failure> {
-        self.run_for(Instant::now(), folder, scratch, arguments)
+    fn run(&self, place: Place<'_>, arguments: &[OsString]) -> Result<Finished, Failure> {
+        self.run_for(Instant::now(), place, arguments)
     }
 
     /// Runs nvcc as a part of what began at `start`.
     fn run_for(
         &self,
         start: Instant,
-        folder: &Path,
-        scratch: &Path,
+        place: Place<'_>,
         arguments: &[OsString],
     ) -> Result<Finished, Failure> {
         let mut command = self.env.command(&self.nvcc.path);
         command.args(arguments);
-        self.run_command(command, start, folder, scratch, &|| false)
+        self.run_command(command, start, place, &|| false)
     }
 
     /// Runs nvcc, or one of the programs that it would run, until it is in vain.
@@ -90,31 +108,48 @@ impl NvccFrontEnd {
         &self,
         mut command: Command,
         start: Instant,
-        folder: &Path,
-        scratch: &Path,
+        place: Place<'_>,
         in_vain: &dyn Fn() -> bool,
     ) -> Result<Finished, Failure> {
         // English messages; and all temporary files where they are removed even when nvcc is killed.
-        command.current_dir(folder).env("LC_ALL", "C").env("TMPDIR", scratch);
+        command.current_dir(place.folder).env("LC_ALL", "C").env("TMPDIR", place.scratch);
         if self.env.get(MALLOC.0).is_none() {
             command.env(MALLOC.0, MALLOC.1);
         }
         let program = command.get_program().to_owned();
         let timeout = self.time_out.saturating_sub(start.elapsed());
-        run_until(command, &Limits { timeout, output: OUTPUT }, in_vain).map_err(|e| {
+        let limits = Limits { timeout, output: OUTPUT };
+        let confinement = place.readable.map(|files| self.confinement(files, place.scratch));
+        run_until(command, &limits, confinement.as_ref(), in_vain).map_err(|e| {
             let title = format!("cannot start {}: {e}", program.display());
             Failure::new(FailureKind::Environment, title, "`grader doctor` shows what is installed")
         })
     }
 
+    /// What the compilers may touch when they read these files and work in this folder.
+    fn confinement(&self, files: &[PathBuf], scratch: &Path) -> Confinement {
+        let host = self.env.get("NVCC_CCBIN").and_then(OsStr::to_str).unwrap_or("gcc");
+        let compilers = [Some(self.nvcc.path.clone()), self.env.find_program(host)];
+        let mut read: Vec<PathBuf> =
+            compilers.into_iter().flatten().filter_map(|program| installation(&program)).collect();
+        for variable in ["CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", FOLDERS] {
+            read.extend(self.env.folders(variable));
+        }
+        read.extend_from_slice(files);
+        Confinement { read, write: vec![scratch.to_owned(), self.precompiled_headers()] }
+    }
+
     /// Compiles an empty file: is it this machine or the student's file that nvcc stumbles over?
-    fn works(&self, scratch: &Path) -> bool {
+    fn works(&self, place: Place<'_>) -> bool {
+        let scratch = place.scratch;
         let source = scratch.join("empty.cu");
         let output = scratch.join("empty.ptx");
         let arguments = ["-ptx", "-arch=sm_75", "-std=c++17", "empty.cu", "-o", "empty.ptx"]
             .map(OsString::from);
         std::fs::write(source, "").is_ok()
-            && self.run(scratch, scratch, &arguments).is_ok_and(|done| done.success())
+            && self
+                .run(Place { folder: scratch, ..place }, &arguments)
+                .is_ok_and(|done| done.success())
             && output.exists()
     }
 
@@ -126,6 +161,11 @@ impl NvccFrontEnd {
         job: &Job<'_>,
         scratch: &Path,
     ) -> Result<(), Failure> {
+        if job.readable.is_some() && done.stderr_text().contains(OUT_OF_MEMORY) {
+            let title = "this file needs more memory than a compiler may take";
+            let help = "templates that instantiate each other without end, or huge arrays with initial values, can do that";
+            return Err(Failure::new(FailureKind::Kernel, title, help));
+        }
         if done.ending == Termination::TimedOut {
             let seconds = self.time_out.as_secs();
             let title = format!("nvcc was still compiling after {seconds} s and was stopped");
@@ -135,12 +175,13 @@ impl NvccFrontEnd {
         let errors = || messages.iter().filter(|m| m.level == Level::Error);
         let blames_student = |m: &Message| m.at_end_of_source() || job.is_students(&m.file);
         let students = cause(&done.stderr_text()).is_none()
-            && (errors().any(blames_student) || errors().next().is_some() && self.works(scratch));
-        if students { Ok(()) } else { Err(self.broken(done)) }
+            && (errors().any(blames_student)
+                || errors().next().is_some() && self.works(Place::of(job, scratch)));
+        if students { Ok(()) } else { Err(self.broken(done, job.readable.is_some())) }
     }
 
     /// What to say when nvcc failed without a word about the student's file.
-    fn broken(&self, done: &Finished) -> Failure {
+    fn broken(&self, done: &Finished, confined: bool) -> Failure {
         let text = done.stderr_text();
         let (title, help) = if let Some((title, help)) = cause(&text) {
             (title.to_owned(), help.to_owned())
@@ -155,6 +196,12 @@ impl NvccFrontEnd {
         let mut failure = Failure::new(FailureKind::Environment, title, help);
         let nvcc = format!("the compiler is {} ({})", self.nvcc.path.display(), self.nvcc.origin);
         failure.diagnostics[0].help.push(nvcc);
+        if confined && text.contains("ermission denied") {
+            let help = format!(
+                "it may read system folders, its own and those that {FOLDERS} lists (separated by `:`): add what it misses"
+            );
+            failure.diagnostics[0].help.push(help);
+        }
         failure
     }
 }
@@ -208,7 +255,8 @@ impl FrontEnd for NvccFrontEnd {
             arguments.extend(["-I".into(), folder.clone().into()]);
         }
         arguments.extend([job.file.to_owned(), "-o".into(), ptx.clone().into()]);
-        let done = self.run(job.folder, scratch.path(), &arguments)?;
+        let place = Place::of(job, scratch.path());
+        let done = self.run(place, &arguments)?;
         let stderr = done.stderr_text();
         let mut messages = parse(&stderr);
         let ptx = std::fs::read_to_string(&ptx).ok();
@@ -216,7 +264,7 @@ impl FrontEnd for NvccFrontEnd {
         let mut refused = assembler::errors(&stderr, text);
         if done.success() && ptx.is_some() {
             if job.has_inline_ptx() {
-                let (_, said) = self.run_assembler(text, job.arch.0, scratch.path())?;
+                let (_, said) = self.run_assembler(text, job.arch.0, place)?;
                 refused = assembler::errors(&said.stderr_text(), text);
             }
             if refused.is_empty() {
@@ -259,15 +307,16 @@ impl NvccFrontEnd {
         &self,
         ptx: &str,
         sm: u32,
-        scratch: &Path,
+        place: Place<'_>,
     ) -> Result<(Option<Vec<u8>>, Finished), Failure> {
+        let scratch = place.scratch;
         let (input, output) = (scratch.join("in.ptx"), scratch.join("out.cubin"));
         std::fs::write(&input, ptx).map_err(|e| no_scratch(&e))?;
         let arch = format!("-arch=sm_{sm}");
         let options = ["-cubin", &arch, "-lineinfo", "-Xptxas", "-v"];
         let mut arguments: Vec<OsString> = options.into_iter().map(OsString::from).collect();
         arguments.extend([input.into(), "-o".into(), OsString::from(&output)]);
-        let done = self.run(scratch, scratch, &arguments)?;
+        let done = self.run(Place { folder: scratch, ..place }, &arguments)?;
         let code = done.success().then(|| std::fs::read(&output).ok()).flatten();
         Ok((code, done))
     }
@@ -275,7 +324,8 @@ impl NvccFrontEnd {
     /// Machine code, and what the assembler says of it.
     fn assemble(&self, ptx: &str, sm: u32) -> Result<(Vec<u8>, String), Failure> {
         let scratch = scratch()?;
-        let (code, done) = self.run_assembler(ptx, sm, scratch.path())?;
+        let place = Place { folder: scratch.path(), scratch: scratch.path(), readable: None };
+        let (code, done) = self.run_assembler(ptx, sm, place)?;
         if let Some(code) = code {
             return Ok((code, done.stderr_text() + &done.stdout_text()));
         }
@@ -299,7 +349,7 @@ impl NvccFrontEnd {
                 let help = "a block has 48 KB of shared memory unless it asks for more";
                 Err(Failure::new(FailureKind::Kernel, message.text, help))
             }
-            None => Err(self.broken(&done)),
+            None => Err(self.broken(&done, false)),
         }
     }
 }
@@ -360,7 +410,7 @@ fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
             ),
         ),
         (
-            "catastrophic error: out of memory",
+            OUT_OF_MEMORY,
             (
                 "nvcc ran out of memory",
                 "close other programs; templates that instantiate each other without end can also do that",
@@ -404,6 +454,7 @@ mod tests {
                 file: OsStr::new("k.cu"),
                 include_dirs: &[],
                 students: &students,
+                readable: None,
                 arch: VirtualArch::default(),
                 library: StandardLibrary::Unnamed,
                 device_code: true,

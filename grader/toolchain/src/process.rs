@@ -4,11 +4,13 @@
 //! the whole group is killed at a time-out, after the child's end (what it left behind), and when the grader itself
 //! is interrupted. The terminal sends Ctrl-C to the grader's group only, so a thread here passes it on.
 
+use crate::confinement::{self, Confinement};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::panic::resume_unwind;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -94,23 +96,29 @@ pub fn run_with_tick(
 ) -> io::Result<Finished> {
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     let start = Instant::now();
-    supervise(command, input, limits, &mut |_, _| {
+    supervise(command, &spawn, input, limits, &mut |_, _| {
         tick(start.elapsed());
         false
     })
 }
 
-/// As [`run`] without input, and kills the command as soon as `in_vain` says so, which is asked about twelve times a second.
+/// As [`run`] without input, confined if there are bounds, and kills the command as soon as `in_vain` says so, which is asked
+/// about twelve times a second.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_until(
+pub(crate) fn run_until(
     mut command: Command,
     limits: &Limits,
+    confinement: Option<&Confinement>,
     in_vain: &dyn Fn() -> bool,
 ) -> io::Result<Finished> {
     command.stdin(Stdio::null());
-    supervise(command, Vec::new(), limits, &mut |_, _| in_vain())
+    let start = |command: &mut Command| match confinement {
+        Some(confinement) => spawn_confined(command, confinement),
+        None => spawn(command),
+    };
+    supervise(command, &start, Vec::new(), limits, &mut |_, _| in_vain())
 }
 
 /// A child that runs.
@@ -145,20 +153,21 @@ pub fn run_guarded(
     enough: &mut dyn FnMut(Running) -> bool,
 ) -> io::Result<Finished> {
     let start = Instant::now();
-    supervise(command, Vec::new(), limits, &mut |process, seen| {
+    supervise(command, &spawn, Vec::new(), limits, &mut |process, seen| {
         seen.flooded || enough(Running { process, time: start.elapsed() })
     })
 }
 
 fn supervise(
     mut command: Command,
+    start_child: &dyn Fn(&mut Command) -> io::Result<(Child, Pid)>,
     input: Vec<u8>,
     limits: &Limits,
     enough: &mut dyn FnMut(Pid, &Observed) -> bool,
 ) -> io::Result<Finished> {
     command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     let start = Instant::now();
-    let (mut child, group) = spawn(&mut command)?;
+    let (mut child, group) = start_child(&mut command)?;
     // The command holds ends of pipes and sockets, which only the child shall have now.
     drop(command);
     let events = listen(&mut child, group, input, limits.output)?;
@@ -206,6 +215,17 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Pid)> {
     let group = Pid::from_child(&child);
     registry.groups.push(group);
     Ok((child, group))
+}
+
+/// Starts the child from a thread that is confined first: threads are confined one by one, and a child is as its parent's thread.
+fn spawn_confined(command: &mut Command, confinement: &Confinement) -> io::Result<(Child, Pid)> {
+    let confined = || {
+        confinement.enter().map_err(io::Error::other)?;
+        let (child, group) = spawn(command)?;
+        confinement::limit(group);
+        Ok((child, group))
+    };
+    thread::scope(|scope| scope.spawn(confined).join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
 fn kill(group: Pid) {

@@ -1,6 +1,11 @@
 //! A source file as messages show it.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+/// Bytes of the largest source that is read: no file that a person wrote comes near it.
+const LARGEST: u64 = 16 << 20;
 
 /// A text that messages can point into.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +14,26 @@ pub struct SourceFile {
     pub path: PathBuf,
     /// The whole text; bytes that are not UTF-8 are replaced.
     pub text: String,
+}
+
+/// The bytes of a source. A pipe is not waited for, and a device or a file without end is not read.
+///
+/// # Errors
+/// It cannot be read, it is no file, or it is too large to be a source.
+pub(crate) fn read_source(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !kind.is_file() {
+        return Err(io::Error::other("it is no ordinary file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::other(format!("it has more than {} MB", LARGEST >> 20)));
+    }
+    Ok(bytes)
 }
 
 /// A path as it is shown: relative to `base` where it is inside, else as it is.

@@ -9,7 +9,7 @@ use puzzle::workbook::Workbook;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toolchain::{Library, LibraryRequest, SourceFile, Target, Toolchain, VirtualArch};
+use toolchain::{Headers, Library, LibraryRequest, SourceFile, Target, Toolchain, VirtualArch};
 
 /// Host code that is compiled and has the functions of its spec.
 #[derive(Clone, Debug)]
@@ -47,6 +47,7 @@ pub fn compile(
         source,
         glue: &glue::text(spec, &[None]),
         include_dirs: &[workbook.include_dir()],
+        headers: Headers::Offered(&spec.headers),
         target: Target::Library { arch: VirtualArch::default() },
         base: workbook.root(),
     })?;
@@ -85,6 +86,7 @@ pub fn compile_variants(
         source,
         glue: &glue::text(spec, &names),
         include_dirs: &[workbook.include_dir()],
+        headers: Headers::Offered(&spec.headers),
         target: Target::Library { arch: VirtualArch::default() },
         base: &folder,
     })?;

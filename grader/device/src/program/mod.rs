@@ -24,7 +24,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
-use toolchain::{Library, LibraryRequest, Target, Toolchain, VirtualArch};
+use toolchain::{Headers, Library, LibraryRequest, Target, Toolchain, VirtualArch};
 
 /// First argument of the process in which a program runs.
 pub const CHILD_COMMAND: &str = "__program-child";
@@ -67,7 +67,14 @@ pub fn compile(
 ) -> Result<Library, Failure> {
     let base = std::env::current_dir().unwrap_or_default();
     let headers: Vec<_> = headers.map(Path::to_owned).into_iter().collect();
-    let request = LibraryRequest { source, glue: "", include_dirs: &headers, target, base: &base };
+    let request = LibraryRequest {
+        source,
+        glue: "",
+        include_dirs: &headers,
+        headers: Headers::Any,
+        target,
+        base: &base,
+    };
     let library = toolchain.library(&request)?;
     let defined = |name: &&String| !(name.starts_with("cuda") || name.starts_with("__cuda"));
     if let Some(name) = library.undefined.iter().find(defined) {

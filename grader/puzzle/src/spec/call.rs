@@ -41,14 +41,22 @@ pub(crate) fn check_names(launches: &[Launch]) -> Checked<()> {
     Ok(())
 }
 
+/// The names of headers that a key lists.
+pub(crate) fn headers(key: &str, names: &[Spanned<String>]) -> Checked<Vec<String>> {
+    let name = |name: &Spanned<String>| {
+        if name.get_ref().is_empty() || name.get_ref().contains(['"', '<', '>', '\n', '\\']) {
+            return Err(Fault::at(name.span(), "this is not the name of a header").help(format!(
+                "write the name of a file in kernels/include: {key} = [\"lenet.h\"]"
+            )));
+        }
+        Ok(name.get_ref().clone())
+    };
+    names.iter().map(name).collect()
+}
+
 pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) -> Checked<Launch> {
     let (name, signature) = function(&raw.function)?;
-    for include in &raw.include {
-        if include.get_ref().is_empty() || include.get_ref().contains(['"', '<', '>', '\n', '\\']) {
-            return Err(Fault::at(include.span(), "this is not the name of a header")
-                .help("write the name of a file in kernels/include: include = [\"lenet.h\"]"));
-        }
-    }
+    let includes = headers("include", &raw.include)?;
     let code = raw.code.get_ref();
     let (mut args, mut places, mut params) = (Vec::new(), Vec::new(), Vec::<HostParam>::new());
     let mut replaced = String::new();
@@ -96,7 +104,6 @@ pub(crate) fn read(text: &str, raw: &RawCall, sizes: &Sizes, tensors: &Tensors) 
     }
     let start = inner_span(text, &raw.code.span(), &(0..0)).start;
     let line = text.get(..start).map_or(0, |before| before.matches('\n').count()) as u32 + 1;
-    let includes = raw.include.iter().map(|i| i.get_ref().clone()).collect();
     let seconds = match &raw.seconds {
         None => SECONDS,
         Some(seconds) if (1..=MAX_SECONDS).contains(seconds.get_ref()) => *seconds.get_ref(),

@@ -71,6 +71,8 @@ pub struct Spec {
     pub needs: Vec<u32>,
     /// What the report shows.
     pub options: ReportOptions,
+    /// The headers of `kernels/include` that the student's file may include: those that the spec offers, and those of its calls.
+    pub headers: Vec<String>,
     /// The names of the sizes, and how derived sizes are computed.
     pub sizes: Sizes,
     /// The types of the tensors, and the formula.
@@ -188,6 +190,8 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         require::check(&raw.require, &requirements, &tests),
         picture::check(&raw.picture, &pictures, &tests),
     ])?;
+    let mut headers = call::headers("headers", &raw.headers).map_err(|fault| vec![fault])?;
+    headers.extend(raw.call.iter().flat_map(|call| &call.include).map(|i| i.get_ref().clone()));
     let title = raw.title.into_inner();
     let (path, text) = (path.to_path_buf(), text.to_owned());
     let (needs, untested) = (raw.needs, raw.untested);
@@ -197,6 +201,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         title,
         needs,
         options,
+        headers,
         sizes,
         tensors,
         launches,

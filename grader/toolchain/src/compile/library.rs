@@ -4,15 +4,17 @@ use super::{FileRead, Roots, Toolchain};
 use crate::cache::Key;
 use crate::explain::{self, Sources};
 use crate::front_end::{Glue, Job, LibraryOutput, Target, VirtualArch};
-use crate::includes::{Inputs, SearchPath};
+use crate::includes::{Headers, Inputs, SearchPath};
 use crate::messages::{Level, Message};
 use crate::source_file::SourceFile;
+use crate::source_file::read_source;
 use crate::usage::StandardLibrary;
 use diagnostic::Diagnostic;
 use diagnostic::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::time::{Duration, Instant};
 
 /// Host code to compile.
@@ -24,6 +26,8 @@ pub struct LibraryRequest<'a> {
     pub glue: &'a str,
     /// Folders for `#include`, in order.
     pub include_dirs: &'a [PathBuf],
+    /// What it may include.
+    pub headers: Headers<'a>,
     /// Whether to make a shared library or a program.
     pub target: Target,
     /// Paths in messages and line information are relative to this folder where they are inside it.
@@ -68,14 +72,18 @@ impl Toolchain {
         let roots = Roots::new(&folder, request.include_dirs);
         let folders = [&roots.folders[1..], &self.host_folders].concat();
         let search = SearchPath { folders: &folders };
-        let inputs = Inputs::of(&bytes, &folder, search);
-        let glue_inputs = Inputs::of(request.glue.as_bytes(), &folder, search);
+        let read_inputs = |bytes: &[u8]| Inputs::of(bytes, &folder, search, request.headers);
+        let inputs = read_inputs(&bytes);
+        let glue_inputs = Inputs::of(request.glue.as_bytes(), &folder, search, Headers::Any);
+        let students = [&inputs.headers[..], slice::from_ref(&path)].concat();
+        let readable = [&students[..], &glue_inputs.headers].concat();
         let glue = Glue { text: request.glue, inputs: glue_inputs.key };
         let job = Job {
             folder: &folder,
             file: &file,
             include_dirs: &roots.folders[1..],
-            students: &[&inputs.headers[..], &[path]].concat(),
+            students: &students,
+            readable: (request.headers != Headers::Any).then_some(&readable),
             arch: VirtualArch::default(),
             library: match glue_inputs.usage.library() {
                 StandardLibrary::Whole => StandardLibrary::Whole,
@@ -84,8 +92,7 @@ impl Toolchain {
             },
             device_code: inputs.usage.device_code(),
         };
-        let mut reader =
-            Sources::new(&folder, request.base, &roots.folders[1..], Path::new(&file), &source);
+        let mut reader = Sources::new(&job, request.headers, request.base, &source);
         let main = file.to_string_lossy();
         let target = request.target;
         let key = self.library_key(&job, inputs.key, glue_inputs.key, target);
@@ -113,7 +120,11 @@ impl Toolchain {
             };
             roots.keep_warnings(&mut messages, &job);
             let kept = LibraryNotes { undefined, messages };
-            if let (Some((code, notes)), Ok(entry)) = (key, serde_json::to_vec(&kept)) {
+            let unchanged =
+                || read_source(&path).is_ok_and(|now| read_inputs(&now).key == inputs.key);
+            if let (Some((code, notes)), Ok(entry)) = (key, serde_json::to_vec(&kept))
+                && unchanged()
+            {
                 warnings.extend(self.keep(&code, &library).or_else(|| self.keep(&notes, &entry)));
             }
             (library, kept)

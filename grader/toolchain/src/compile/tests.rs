@@ -53,6 +53,7 @@ impl Bench {
         self.toolchain.compile(&Request {
             source,
             include_dirs: &include_dirs,
+            headers: Headers::Any,
             base: self.dir.path(),
             arch: VirtualArch::default(),
             gpu,

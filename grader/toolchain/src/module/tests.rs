@@ -1,6 +1,6 @@
 use super::*;
 use crate::env::Env;
-use crate::{Request, SourceFile, Toolchain, VirtualArch};
+use crate::{Headers, Request, SourceFile, Toolchain, VirtualArch};
 use diagnostic::{Diagnostic, Failure, FailureKind};
 
 const SOURCE: &str = r#"#include <cuda_fp16.h>
@@ -37,7 +37,14 @@ fn compiled() -> (Vec<KernelDecl>, SourceFile) {
     let toolchain = Toolchain::locate(&Env::current(), None).expect("the tests need an nvcc");
     let base = dir.path();
     let arch = VirtualArch::default();
-    let request = Request { source: &source, include_dirs: &[], base, arch, gpu: None };
+    let request = Request {
+        source: &source,
+        include_dirs: &[],
+        headers: Headers::Any,
+        base,
+        arch,
+        gpu: None,
+    };
     let compiled = toolchain.compile(&request).unwrap();
     (kernels(&compiled.ptx), compiled.source)
 }

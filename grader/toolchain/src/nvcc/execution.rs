@@ -3,7 +3,7 @@
 use super::device_part::{DevicePart, EarlyCompile};
 use super::glue::GlueObject;
 use super::plan::Plan;
-use super::{NvccFrontEnd, no_scratch, precompiled_header};
+use super::{NvccFrontEnd, Place, no_scratch, precompiled_header};
 use crate::front_end::{Glue, Job};
 use crate::process::{Finished, Termination};
 use diagnostic::Failure;
@@ -31,7 +31,8 @@ impl NvccFrontEnd {
     ) -> Result<Finished, Failure> {
         let start = Instant::now();
         let dry = ["--dryrun".into(), "--keep".into(), "--keep-dir".into(), scratch.into()];
-        let answer = self.run(job.folder, scratch, &[&dry, arguments].concat())?;
+        let place = Place::of(job, scratch);
+        let answer = self.run(place, &[&dry, arguments].concat())?;
         let plan = Plan::read(&answer.stderr_text(), scratch, glue_file);
         if let Some(plan) = plan.filter(|_| answer.success()) {
             let glue = GlueObject::new(self, &plan, glue);
@@ -43,7 +44,7 @@ impl NvccFrontEnd {
                 return Ok(done);
             }
         }
-        self.run_for(start, job.folder, scratch, arguments)
+        self.run_for(start, place, arguments)
     }
 }
 
@@ -206,7 +207,7 @@ impl Execution<'_> {
         // `exec` spares a process.
         shell.args(["-c", &format!("exec {command}")]).envs(self.plan.variables.iter().cloned());
         let in_vain = || self.first_failure.load(Ordering::Relaxed) < number || in_vain();
-        self.nvcc.run_command(shell, self.start, self.job.folder, self.scratch, &in_vain)
+        self.nvcc.run_command(shell, self.start, Place::of(self.job, self.scratch), &in_vain)
     }
 
     /// Stops the commands after a failed one.

@@ -80,6 +80,7 @@ impl Bench {
             file: OsStr::new("k.cu"),
             include_dirs: &[],
             students: &[],
+            readable: None,
             arch: VirtualArch::default(),
             library: StandardLibrary::Unnamed,
             device_code: self.device_code,

@@ -1,0 +1,94 @@
+//! What a compiler may touch while it reads a file that somebody else wrote.
+//!
+//! `#include "/etc/passwd"`, `#line 1 "/etc/passwd"` with an error behind it, or `.incbin` in inline assembly would show files of
+//! the grader's user in a report, and the file of a solution would pass its own puzzle. So the compilers run under Landlock
+//! (landlock(7)): they read their own files and those that the compilation is about, and write into its scratch folder. A file
+//! that makes a compiler take all memory, or fill the disk, meets a limit (setrlimit(2)).
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    Scope, path_beneath_rules,
+};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use std::path::{Path, PathBuf};
+
+/// Where systems keep programs, libraries and headers, and what compilers read besides: the loader's tables, the size of the
+/// machine.
+const SYSTEM: [&str; 19] = [
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/usr",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/cvmfs",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/dev/urandom",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/self",
+    "/home/linuxbrew/.linuxbrew",
+];
+
+/// Bytes of address space of each compiler. nvcc's largest front end takes one GiB for the headers of CUB.
+const MEMORY: u64 = 6 << 30;
+
+/// Bytes of each file that a compiler writes.
+const FILE_SIZE: u64 = 1 << 30;
+
+/// The files and folders of a compilation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Confinement {
+    /// What may be read, and run, besides the system's programs and libraries.
+    pub(crate) read: Vec<PathBuf>,
+    /// The folders that may be written.
+    pub(crate) write: Vec<PathBuf>,
+}
+
+impl Confinement {
+    /// Confines this thread, and every process that it starts from now on. Where the kernel knows less of Landlock, less is
+    /// taken away.
+    ///
+    /// # Errors
+    /// The rules cannot be made.
+    pub(crate) fn enter(&self) -> Result<(), RulesetError> {
+        let abi = ABI::V6;
+        let read = AccessFs::from_read(abi);
+        let all = AccessFs::from_all(abi);
+        Ruleset::default()
+            .handle_access(all)?
+            .handle_access(AccessNet::from_all(abi))?
+            .scope(Scope::from_all(abi))?
+            .create()?
+            .add_rules(path_beneath_rules(SYSTEM, read))?
+            .add_rules(path_beneath_rules(&self.read, read))?
+            .add_rules(path_beneath_rules(&self.write, all))?
+            .add_rules(path_beneath_rules(["/dev/null"], AccessFs::from_file(abi)))?
+            .restrict_self()?;
+        Ok(())
+    }
+}
+
+/// Limits a process that was just started, and what it will start.
+pub(crate) fn limit(process: Pid) {
+    for (resource, most) in [(Resource::As, MEMORY), (Resource::Fsize, FILE_SIZE)] {
+        // Where a lower limit holds already, or the process is gone, there is nothing to do.
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        let _ = prlimit(Some(process), resource, limit);
+    }
+}
+
+/// The folder that a program was installed in, as `/x/cuda-13` for `/x/cuda-13/bin/nvcc`, wherever links lead.
+pub(crate) fn installation(program: &Path) -> Option<PathBuf> {
+    let real = program.canonicalize().ok()?;
+    real.parent()?.parent().map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+use super::*;
+use crate::process::{Finished, Limits, run_until};
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+/// Runs a script that may read `open` in a folder, and write into its folder `scratch`.
+fn confined(folder: &Path, script: &str) -> Finished {
+    let confinement =
+        Confinement { read: vec![folder.join("open")], write: vec![folder.join("scratch")] };
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script]).current_dir(folder);
+    let limits = Limits { timeout: Duration::from_secs(20), output: 1000 };
+    run_until(command, &limits, Some(&confinement), &|| false).unwrap()
+}
+
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("scratch")).unwrap();
+    fs::write(dir.path().join("open"), "open").unwrap();
+    fs::write(dir.path().join("secret"), "secret").unwrap();
+    dir
+}
+
+#[test]
+fn a_confined_program_reads_and_writes_what_it_is_given() {
+    let dir = folder();
+    let done = confined(dir.path(), "cat open > scratch/copy && cat scratch/copy 2> /dev/null");
+    assert_eq!((done.stdout_text().as_str(), done.stderr_text().as_str()), ("open", ""));
+}
+
+#[test]
+fn a_confined_program_reads_and_writes_nothing_else() {
+    let dir = folder();
+    for script in [
+        "cat secret",
+        "echo x > open",
+        "echo x > new",
+        "cat /etc/passwd",
+        "ls .",
+        "cat /proc/1/environ",
+    ] {
+        let done = confined(dir.path(), script);
+        assert!(!done.success() && done.stdout.is_empty(), "{script}: {done:?}");
+    }
+    assert_eq!(fs::read_to_string(dir.path().join("open")).unwrap(), "open");
+    // The thread that started it is as free as before.
+    assert_eq!(fs::read_to_string(dir.path().join("secret")).unwrap(), "secret");
+}
+
+#[test]
+fn memory_and_files_have_an_end() {
+    let dir = folder();
+    let done = confined(dir.path(), "sleep 0.2; ulimit -v; ulimit -f");
+    assert_eq!(done.stdout_text(), format!("{}\n{}\n", MEMORY / 1024, FILE_SIZE / 512));
+}
+
+#[test]
+fn a_program_lies_in_the_folder_of_its_installation() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    fs::create_dir_all(root.join("cuda-13/bin")).unwrap();
+    fs::write(root.join("cuda-13/bin/nvcc"), "").unwrap();
+    std::os::unix::fs::symlink(root.join("cuda-13/bin/nvcc"), root.join("nvcc")).unwrap();
+    assert_eq!(installation(&root.join("nvcc")), Some(root.join("cuda-13")));
+    assert_eq!(installation(&root.join("nothing")), None);
+}
