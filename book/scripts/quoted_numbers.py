@@ -54,6 +54,25 @@ def central(loss, x, eps=0.5):
     return grad
 
 
+def mask_after():
+    """Chapter 31: the mask of a ReLU applied after the transposed convolution, not before it."""
+    rng = np.random.default_rng(31)
+    n, h, w, c = 2, 8, 8, 16
+    x, weights, g = rng.normal(size=(n, h, w, c)), rng.normal(size=(c, F, F, c)), rng.normal(size=(n, h, w, c))
+    z = forward(x, weights)
+
+    def gradient(masked):
+        padded = np.pad(masked, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        return sum(padded[:, 2 - kh:2 - kh + h, 2 - kw:2 - kw + w] @ weights[:, kh, kw]
+                   for kh in range(F) for kw in range(F))
+
+    numeric = central(lambda: np.sum(np.where(z <= 0, 0, forward(x, weights)) * g), x)
+    print("31: largest element", f"{np.abs(numeric).max():.1f}")
+    for name, result in (("mask first", gradient(np.where(z <= 0, 0, g))), ("mask last", np.where(z <= 0, 0, gradient(g)))):
+        cosine = np.sum(result * numeric) / np.linalg.norm(result) / np.linalg.norm(numeric)
+        print(f"    {name:10} error {np.abs(result - numeric).max():.2g}, cosine {cosine:.2f}")
+
+
 def shifted_input():
     """Chapter 34: the gradient of the weights, reading the input one place off."""
     rng = np.random.default_rng(34)
@@ -172,5 +191,5 @@ def overflow():
     print(f"    exp(-103) = {exp(-103):.3g}, exp(-104) = {exp(-104)}")
 
 
-for chapter in (overflow, numerical_check, flipped_twice, half_mask, half_sums, shifted_input, diagonal, one_pass_variance):
+for chapter in (overflow, numerical_check, flipped_twice, mask_after, half_mask, half_sums, shifted_input, diagonal, one_pass_variance):
     chapter()
