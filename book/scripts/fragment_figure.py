@@ -1,6 +1,9 @@
 """Draws which lane holds each element of a wmma accumulator, from what a program prints that asks for it.
 
     grader run book/examples/fragments.cu | python3 book/scripts/fragment_figure.py > book/src/figures/46_fragment.svg
+    python3 book/scripts/fragment_figure.py < book/scripts/fragment_h200.txt > book/src/figures/46_fragment_h200.svg
+
+The second is what the program printed on an H200.
 
 The chapter of puzzle 46 quotes the same output, and a test compares the two: if the layout changes, draw the figure anew.
 """
