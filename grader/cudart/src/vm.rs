@@ -335,9 +335,9 @@ impl Device for VmDevice {
         if let Some(address) = self.part_of(module, name, offset, bytes.0.len() as u64)? {
             return self.write(address, bytes);
         }
-        // Only a running launch holds another reference to the module.
+        // A module that other devices share gets constants of its own here.
         let loaded = self.loaded_mut(module)?.as_mut();
-        let module = loaded.and_then(|loaded| Arc::get_mut(&mut loaded.module));
+        let module = loaded.map(|loaded| Arc::make_mut(&mut loaded.module));
         let written = module.is_some_and(|m| m.write_constant(name, offset as usize, bytes.0));
         if written { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
     }

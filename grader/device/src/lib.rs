@@ -12,6 +12,7 @@
 //!
 //! This crate does not know what is right: it neither compares results nor words a report.
 
+pub mod arch;
 pub mod backend;
 mod checked;
 pub mod cpp;

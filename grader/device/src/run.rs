@@ -5,18 +5,22 @@ use crate::checked::{CheckedDevice, Contents, Placed, Step, without_kernel};
 use crate::finding::Finding;
 use cudart::device::{Launch, Launched};
 use cudart::error::CudaError;
-use diagnostic::Failure;
-use puzzle::case::{CaseArg, CaseLaunch, CaseTensor};
-use puzzle::tensor::encode;
+use cudart::frame::Bytes;
+use diagnostic::{Failure, FailureKind};
+use puzzle::case::{CaseArg, CaseConstant, CaseLaunch, CaseTensor, Role};
+use puzzle::tensor::{Tensor, encode};
 use std::collections::BTreeMap;
 use std::time::Instant;
+
+/// What fills a constant behind its tensor: a NaN in every type of floating-point number.
+const POISON: u8 = 0xFF;
 
 /// The kernels of a loaded module.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels<'a> {
     /// Number of the module.
     pub module: u64,
-    /// Name in the PTX of each kernel by its name in the source.
+    /// Name in the PTX of each kernel and constant by its name in the source.
     pub symbols: &'a BTreeMap<String, String>,
 }
 
@@ -40,6 +44,7 @@ pub fn run(
     let mut printed = String::new();
     let mut halted = None;
     for (launch, prepared) in launches.iter().zip(prepared) {
+        fill_constants(device, kernels, tensors, launch)?;
         match device.launch(prepared) {
             Ok(Launched { complete, fault, printed: text, .. }) => {
                 printed.push_str(&text);
@@ -93,6 +98,53 @@ pub fn stopped(tensors: &[CaseTensor], by: Finding, begin: Instant) -> Run {
     }
 }
 
+/// Copies tensors into the constants of a launch, and poison behind them.
+///
+/// # Errors
+/// A constant is smaller than its tensor, or the device cannot write it.
+pub fn fill_constants(
+    device: &mut dyn CheckedDevice,
+    kernels: Kernels<'_>,
+    tensors: &[CaseTensor],
+    launch: &CaseLaunch,
+) -> Result<(), Failure> {
+    for CaseConstant { symbol: name, tensor } in &launch.constants {
+        let CaseTensor { tensor, role } = &tensors[*tensor];
+        let (Some(symbol), Role::Input(values)) = (kernels.symbols.get(name), role) else {
+            return Err(no_such_constant(name));
+        };
+        let mut bytes = encode(tensor.dtype, values);
+        let written = device.symbol(kernels.module, symbol).map(|found| found.bytes as usize);
+        let room = written.map_err(|_| no_such_constant(name))?;
+        if room < bytes.len() {
+            return Err(too_small(name, room, tensor));
+        }
+        bytes.resize(room, POISON);
+        device
+            .write_symbol(kernels.module, symbol, 0, Bytes(&bytes))
+            .map_err(|error| without_kernel(device.explain(Step::Place, error)))?;
+    }
+    Ok(())
+}
+
+/// A constant that is not in the module. The check of names comes before, so this is only a safety net.
+fn no_such_constant(name: &str) -> Failure {
+    Failure::new(
+        FailureKind::Kernel,
+        format!("the compiled file has no constant `{name}`"),
+        format!("declare `__constant__ float {name}[...];` outside of all functions"),
+    )
+}
+
+fn too_small(name: &str, room: usize, tensor: &Tensor) -> Failure {
+    let Tensor { name: of, shape, .. } = tensor;
+    let title = format!(
+        "the constant `{name}` has {room} bytes, but `{of}` of shape {shape:?} has {}",
+        tensor.bytes()
+    );
+    Failure::new(FailureKind::Kernel, title, format!("make `{name}` larger"))
+}
+
 /// A launch with its arguments as bytes. An `int` for a parameter of 8 bytes is widened, as C++ would; any other mismatch of
 /// number or size is left to the device, which refuses it.
 pub fn prepare(
@@ -101,7 +153,7 @@ pub fn prepare(
     placed: &Placed<'_>,
     launch: &CaseLaunch,
 ) -> Result<Launch, Failure> {
-    let CaseLaunch { kernel, grid, block, shared, options, args } = launch;
+    let CaseLaunch { kernel, grid, block, shared, options, args, .. } = launch;
     let missing = || no_such_kernel(kernel);
     let symbol = kernels.symbols.get(kernel).ok_or_else(missing)?;
     let info = device.kernel(kernels.module, symbol).map_err(|error| match error {

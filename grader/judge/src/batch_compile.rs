@@ -4,16 +4,16 @@
 
 use crate::grade::{self, Program};
 use cpptext::directives::{definition, directive};
-use device::{host, launch_limits};
+use device::{arch, host, launch_limits};
 use diagnostic::{Failure, FailureKind};
 use puzzle::spec::Spec;
 use puzzle::workbook::Workbook;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use toolchain::module::{self, KernelDecl};
+use toolchain::module::{self, KernelDecl, VariableDecl};
 use toolchain::ptx;
-use toolchain::{Headers, Request, Toolchain, VirtualArch};
+use toolchain::{Headers, Request, Toolchain};
 
 /// Variants of one compilation: more save little, and would keep the other cores idle.
 pub const SIZE: usize = 32;
@@ -45,7 +45,7 @@ pub fn compile(
         include_dirs: &include_dirs,
         headers: Headers::Offered(&spec.headers),
         base: folder.path(),
-        arch: VirtualArch::default(),
+        arch: arch::of(spec),
         gpu: None,
     };
     let mut rejected = BTreeSet::new();
@@ -92,7 +92,7 @@ fn compiled(
         return Ok(variants);
     }
     let compiled = Arc::new(toolchain.compile(request)?);
-    let declared = module::kernels(&compiled.ptx);
+    let declared = (module::kernels(&compiled.ptx), module::variables(&compiled.ptx));
     let registers = launch_limits::registers(toolchain, spec, &compiled.ptx);
     for i in kept {
         if let Some(program) = program(spec, &declared, &registers, &compiled, i) {
@@ -110,7 +110,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 /// The program of a variant, if its kernels are those of the spec.
 fn program(
     spec: &Spec,
-    declared: &[KernelDecl],
+    (declared, variables): &(Vec<KernelDecl>, Vec<VariableDecl>),
     registers: &BTreeMap<String, u32>,
     compiled: &Arc<toolchain::Compiled>,
     variant: usize,
@@ -123,6 +123,9 @@ fn program(
         let kernel = module::find_kernel(&own, &launch.kernel, &compiled.source).ok()?;
         program.add(&launch.kernel, kernel, registers);
     }
+    let own: Vec<VariableDecl> =
+        variables.iter().filter(|v| v.name.starts_with(&prefix)).cloned().collect();
+    program.kernels.extend(grade::constants(spec, &own, compiled).ok()?);
     Some(program)
 }
 

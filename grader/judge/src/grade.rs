@@ -2,6 +2,7 @@
 
 use crate::judgement;
 use crate::verdict::TestVerdict;
+use device::arch;
 use device::backend::{Backend, Run};
 use device::cpp;
 use device::finding::Problem;
@@ -14,14 +15,14 @@ use device::vm::expansion::Effort;
 use diagnostic::{Failure, FailureKind};
 use puzzle::case::Case;
 use puzzle::oracle;
-use puzzle::spec::{Arg, Launch, Purpose, Spec, Test};
+use puzzle::spec::{Arg, Constant, Launch, Purpose, Spec, Test};
 use puzzle::tensor::DType;
 use puzzle::workbook::Workbook;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use toolchain::module::{self, KernelDecl};
-use toolchain::{Compiled, Headers, Library, Request, Toolchain, VirtualArch};
+use toolchain::module::{self, ConstantUse, KernelDecl, VariableDecl};
+use toolchain::{Compiled, Headers, Library, Request, Toolchain};
 
 /// Host code that launches more threads than this in a test, all in all, does not run a second time on the virtual
 /// machine when it passed on the GPU: a training would take a minute there, and seconds here.
@@ -32,7 +33,7 @@ const SECOND_LOOK: u64 = 1 << 25;
 pub struct Program {
     /// PTX and, for a GPU, machine code.
     pub compiled: Arc<Compiled>,
-    /// Name in the module (mangled) of each kernel by its source name.
+    /// Name in the module (mangled) of each kernel and constant by its source name.
     pub kernels: BTreeMap<String, String>,
     /// What bounds the blocks of the kernels.
     pub limits: LaunchLimits,
@@ -53,7 +54,8 @@ pub enum Machine {
 /// Compiles `source` and checks that it has the kernels of `spec`, with their signatures.
 ///
 /// # Errors
-/// It does not compile, a kernel is missing or has another signature, or the compiler cannot work.
+/// It does not compile, a kernel is missing or has another signature, the GPU is too old for the puzzle, or the compiler cannot
+/// work.
 pub fn compile(
     toolchain: &Toolchain,
     workbook: &Workbook,
@@ -61,6 +63,9 @@ pub fn compile(
     source: &Path,
     gpu: Option<&RemoteGpu>,
 ) -> Result<Program, Failure> {
+    if let Some(gpu) = gpu {
+        arch::check(spec, gpu.info())?;
+    }
     if spec.is_host() {
         let (library, program) = host::compile(toolchain, workbook, spec, source)?;
         let compiled = Arc::new(without_kernels(library));
@@ -71,7 +76,7 @@ pub fn compile(
         include_dirs: &[workbook.include_dir()],
         headers: Headers::Offered(&spec.headers),
         base: workbook.root(),
-        arch: VirtualArch::default(),
+        arch: arch::of(spec),
         gpu: gpu.map(|gpu| gpu.info().capability.0 * 10 + gpu.info().capability.1),
     })?;
     let declared = module::kernels(&compiled.ptx);
@@ -83,6 +88,8 @@ pub fn compile(
         module::check_signature(kernel, &arguments(spec, launch), source)?;
         program.add(&launch.kernel, kernel, &registers);
     }
+    let variables = module::variables(&program.compiled.ptx);
+    program.kernels.extend(constants(spec, &variables, &program.compiled)?);
     Ok(program)
 }
 
@@ -117,6 +124,38 @@ impl Program {
         let vm = VmBackend::new(&self.compiled.ptx, self.kernels.clone())?;
         Ok(vm.with_limits(self.limits.clone()))
     }
+}
+
+/// Source name and name in the module of each constant that the launches need.
+///
+/// # Errors
+/// One of them is missing among `variables`, or is not as the tests need it.
+pub fn constants(
+    spec: &Spec,
+    variables: &[VariableDecl],
+    compiled: &Compiled,
+) -> Result<Vec<(String, String)>, Failure> {
+    let of = |(index, constant): (usize, &Constant)| {
+        let (tensor, _) = constant.arg.buffer(&spec.tensors)?;
+        let calls = spec.tests.iter().flat_map(|test| test.calls.iter().map(move |c| (test, c)));
+        let tensors = calls.filter(|(_, call)| call.launch == index).flat_map(|(test, call)| {
+            call.constants.iter().map(|(symbol, i)| (symbol, &test.buffers[*i].tensor))
+        });
+        let filled = tensors.filter(|(symbol, _)| **symbol == constant.symbol);
+        Some(ConstantUse {
+            symbol: constant.symbol.clone(),
+            tensor: tensor.to_owned(),
+            element: cpp::scalar(spec.tensors.type_of(tensor)?.dtype),
+            elements: filled.map(|(_, tensor)| tensor.len() as u64).max().unwrap_or(0),
+        })
+    };
+    let launches = spec.launches.iter().enumerate();
+    let all = launches.flat_map(|(i, launch)| launch.constants.iter().map(move |c| (i, c)));
+    let find = |wanted: ConstantUse| {
+        let found = module::find_constant(variables, &wanted, &compiled.source)?;
+        Ok((wanted.symbol, found.symbol.clone()))
+    };
+    all.filter_map(of).map(find).collect()
 }
 
 /// What the report tells of a compiled library.

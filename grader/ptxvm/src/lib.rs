@@ -271,7 +271,7 @@ mod source_loc;
 
 pub use error::{LaunchError, LoadError};
 pub use finding::{AccessKind, Finding, FindingKind, Space, ThreadId};
-pub use instruments::count::counts::{Counters, Counts, InstructionSite, Stride};
+pub use instruments::count::counts::{Counters, Counts, InstructionSite, Stride, Traffic};
 pub use instruments::provenance::expansion::{Expansion, Factor, Product};
 pub use instruments::provenance::number::Number;
 pub use instruments::provenance::tracker::{ElementOrigin, Provenance};

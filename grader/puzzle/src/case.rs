@@ -167,6 +167,17 @@ pub struct CaseLaunch {
     pub options: LaunchOptions,
     /// The arguments, in the order of the signature.
     pub args: Vec<CaseArg>,
+    /// The constants of the kernels' file that are filled before the launch.
+    pub constants: Vec<CaseConstant>,
+}
+
+/// A `__constant__` variable, and the tensor that is copied into it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseConstant {
+    /// The name of the variable in the source.
+    pub symbol: String,
+    /// The index of the tensor in `Case::tensors`.
+    pub tensor: usize,
 }
 
 /// The options of a launch: keys of the spec that reach the device unchanged.
@@ -189,6 +200,8 @@ pub struct CaseGate {
     pub launch: usize,
     /// The counter that is bounded.
     pub counter: Counter,
+    /// The index in `Case::tensors` of the tensor in which it counts; `None` for all memory.
+    pub tensor: Option<usize>,
     /// True if the counter must equal the bound; otherwise it may be lower.
     pub exact: bool,
     /// The bound at the sizes of the test.

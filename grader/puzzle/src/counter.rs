@@ -15,6 +15,10 @@ pub enum Counter {
     GlobalStoreRequests,
     /// The sectors of 32 bytes that those stores touch.
     GlobalStoreSectors,
+    /// Bytes that threads read from global memory.
+    GlobalBytesRead,
+    /// Bytes that threads write to global memory.
+    GlobalBytesWritten,
     /// Passes through the banks of shared memory.
     SharedWavefronts,
     /// The passes that are due to bank conflicts.
@@ -29,13 +33,15 @@ pub enum Counter {
 
 impl Counter {
     /// All counters, with their names in a spec and in a report.
-    const NAMES: [(&str, Self, &str); 11] = [
+    const NAMES: [(&str, Self, &str); 13] = [
         ("instructions", Self::Instructions, "PTX instructions of warps"),
         ("divergent_branches", Self::DivergentBranches, "divergent branches of warps"),
         ("global_load_requests", Self::GlobalLoadRequests, "loads of warps from global memory"),
         ("global_load_sectors", Self::GlobalLoadSectors, "sectors loaded from global memory"),
         ("global_store_requests", Self::GlobalStoreRequests, "stores of warps to global memory"),
         ("global_store_sectors", Self::GlobalStoreSectors, "sectors stored to global memory"),
+        ("global_bytes_read", Self::GlobalBytesRead, "bytes read from global memory"),
+        ("global_bytes_written", Self::GlobalBytesWritten, "bytes written to global memory"),
         ("shared_wavefronts", Self::SharedWavefronts, "passes through the banks of shared memory"),
         ("shared_bank_conflicts", Self::SharedBankConflicts, "bank conflicts in shared memory"),
         ("atomic_operations", Self::AtomicOperations, "atomic operations of threads"),
@@ -46,6 +52,20 @@ impl Counter {
     /// The counter that a spec calls `name`.
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, ..)| *known == name).map(|&(_, counter, _)| counter)
+    }
+
+    /// The counter of `bytes_read(X)` and `bytes_written(X)`, which count in one tensor.
+    pub fn of_tensor(word: &str) -> Option<Self> {
+        match word {
+            "bytes_read" => Some(Self::GlobalBytesRead),
+            "bytes_written" => Some(Self::GlobalBytesWritten),
+            _ => None,
+        }
+    }
+
+    /// The counter's name in a report if it counts in one tensor alone, such as "bytes read from `x`".
+    pub fn text_of(self, tensor: &str) -> String {
+        self.text().replace("global memory", &format!("`{tensor}`"))
     }
 
     /// The names of all counters in a spec.

@@ -29,6 +29,8 @@ pub struct RawSpec {
     /// The numbers of the puzzles to solve before this one.
     #[serde(default)]
     pub needs: Vec<u32>,
+    /// The architecture that the kernels need, such as `"sm_80"`.
+    pub arch: Option<Spanned<String>>,
     #[serde(default)]
     pub differences: bool,
     /// The headers of `kernels/include` that the student's file may include.
@@ -77,6 +79,9 @@ pub struct RawLaunch {
     pub block: Spanned<Value>,
     pub grid: Spanned<Value>,
     pub shared: Option<Spanned<Value>>,
+    /// Constants of the kernels' file, each with the tensor that is copied into it before the launch.
+    #[serde(default)]
+    pub constants: BTreeMap<Spanned<String>, Spanned<String>>,
     pub repeat: Option<Spanned<String>>,
     #[serde(default)]
     pub cooperative: bool,

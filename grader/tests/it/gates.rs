@@ -85,6 +85,7 @@ fn a_launch_over_its_bound_is_told_with_the_line_that_spends_most() {
     };
     let expected = Problem::OverGate {
         counter: Counter::GlobalStoreSectors,
+        tensor: None,
         spent: 288 * 32,
         bound: 288 * 4,
         exact: false,
@@ -99,6 +100,7 @@ fn a_launch_over_its_bound_is_told_with_the_line_that_spends_most() {
     let [Finding { problem, .. }] = &found[..] else { panic!("{found:?}") };
     let expected = Problem::OverGate {
         counter: Counter::SharedBankConflicts,
+        tensor: None,
         spent: 288 * 31,
         bound: 0,
         exact: true,
@@ -106,6 +108,27 @@ fn a_launch_over_its_bound_is_told_with_the_line_that_spends_most() {
         about: None,
     };
     assert_eq!(problem, &expected);
+}
+
+/// Each of the 96 x 96 elements is read once and written once; half the bytes are too few.
+#[test]
+fn bytes_are_counted_in_all_memory_and_in_one_tensor() {
+    let right = "[[gate]]\nbound = \"global_bytes_read == 4*n*n\"\n\
+                 [[gate]]\nbound = \"bytes_read(x) == 4*n*n\"\n\
+                 [[gate]]\nbound = \"bytes_read(y) == 0\"\n\
+                 [[gate]]\nbound = \"bytes_written(x) == 0\"\n\
+                 [[gate]]\nbound = \"bytes_written(y) == 4*n*n\"\n";
+    let bench = Bench::new(KERNELS);
+    let found = |gates: &str| bench.judge(&spec("padded", gates), 0..1).remove(0).1.findings;
+    assert_eq!(found(right), []);
+    let over = found("[[gate]]\nbound = \"bytes_written( y ) <= 2*n*n\"\n");
+    let [Finding { problem: Problem::OverGate { counter, tensor, spent, bound, .. }, .. }] =
+        &over[..]
+    else {
+        panic!("{over:?}")
+    };
+    assert_eq!((*counter, tensor.as_deref()), (Counter::GlobalBytesWritten, Some("y")));
+    assert_eq!((*spent, *bound), (4 * 96 * 96, 2 * 96 * 96));
 }
 
 #[test]
@@ -127,6 +150,10 @@ fn gates_that_bound_nothing_are_refused() {
     let all = [
         "bound = \"global_sectors <= n\"",
         "bound = \"barriers < n\"",
+        "bound = \"bytes_red(x) <= n\"",
+        "bound = \"bytes_read(n) <= n\"",
+        "bound = \"bytes_read(grad(x)) <= n\"",
+        "bound = \"global_bytes_read(x) <= n\"",
         "bound = \"barriers <= 2 * m\"",
         "bound = \"barriers == 2 *\"",
         "bound = \"barriers <= n - 50\"",

@@ -2,6 +2,7 @@
 
 mod book;
 mod cli;
+mod constants;
 mod docs;
 mod drawn;
 mod gates;

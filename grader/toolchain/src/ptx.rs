@@ -45,6 +45,36 @@ pub fn definition(ptx: &str, symbol: &str) -> Option<(String, u32)> {
     source_line(ptx, ptx[..before].lines().count() + first + 1)
 }
 
+/// A variable of a module: `.const .align 4 .b8 name[36];`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name in the PTX, mangled for C++.
+    pub symbol: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// True in constant memory (`.const`), false in global memory (`.global`).
+    pub constant: bool,
+}
+
+/// The variables of a PTX text in its order (PTX ISA 5.1.3 and 5.1.4), wherever it declares them.
+pub fn variables(ptx: &str) -> Vec<Variable> {
+    let variable = |line: &str| {
+        let line = line.trim_start();
+        let linkage = [".visible", ".weak", ".extern", ".common"];
+        let line = linkage.iter().find_map(|name| directive(line, name)).unwrap_or(line);
+        let constant = directive(line, ".const");
+        let rest = constant.or_else(|| directive(line, ".global"))?;
+        let declared = rest.split(['=', ';']).next().unwrap_or_default();
+        let mut words = declared.split_whitespace();
+        let size = words.clone().find_map(type_size)?;
+        let declarator = words.next_back()?;
+        let symbol = declarator.split('[').next().unwrap_or_default().to_owned();
+        let bytes = size * length(declarator).unwrap_or(1);
+        Some(Variable { symbol, bytes, constant: constant.is_some() })
+    };
+    ptx.lines().filter_map(variable).collect()
+}
+
 /// The text of a kernel behind its `.entry`, with what stands between it and the next kernel.
 pub fn kernel<'p>(ptx: &'p str, symbol: &str) -> Option<&'p str> {
     kernels(ptx).find(|(name, _)| *name == symbol).map(|(_, text)| text)

@@ -172,6 +172,8 @@ pub enum Problem {
     OverGate {
         /// The counter that the gate bounds.
         counter: Counter,
+        /// The name of the tensor in which it counts; `None` for all memory.
+        tensor: Option<String>,
         /// How much of it the launch spent.
         spent: u64,
         /// How much the gate allows.

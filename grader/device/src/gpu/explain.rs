@@ -278,6 +278,7 @@ mod tests {
             shared: 5,
             options: LaunchOptions::default(),
             args: Vec::new(),
+            constants: Vec::new(),
         }
     }
 

@@ -123,6 +123,7 @@ fn launches(kernels: &[&str]) -> Vec<CaseLaunch> {
         shared: 0,
         options: LaunchOptions::default(),
         args: args.clone(),
+        constants: Vec::new(),
     };
     kernels.iter().map(launch).collect()
 }

@@ -1,6 +1,7 @@
 //! Compiles the host functions of a puzzle to a library.
 
 use super::glue;
+use crate::arch;
 use cpptext::functions::functions;
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
@@ -9,7 +10,7 @@ use puzzle::workbook::Workbook;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toolchain::{Headers, Library, LibraryRequest, SourceFile, Target, Toolchain, VirtualArch};
+use toolchain::{Headers, Library, LibraryRequest, SourceFile, Target, Toolchain};
 
 /// Host code that is compiled and has the functions of its spec.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct HostProgram {
     pub(super) calls: BTreeMap<String, Entry>,
     /// That all calls together may take, without the device.
     pub(super) seconds: u64,
+    /// The compute capability that the virtual machine reports to it; `None`: its own.
+    pub(super) capability: Option<(u32, u32)>,
     /// Where the compiler ran, and what paths are shown relative to.
     pub(super) folders: (PathBuf, PathBuf),
 }
@@ -48,7 +51,7 @@ pub fn compile(
         glue: &glue::text(spec, &[None]),
         include_dirs: &[workbook.include_dir()],
         headers: Headers::Offered(&spec.headers),
-        target: Target::Library { arch: VirtualArch::default() },
+        target: Target::Library { arch: arch::of(spec) },
         base: workbook.root(),
     })?;
     let written = functions(&library.source.text);
@@ -65,8 +68,18 @@ pub fn compile(
     let folder = source.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
     let folders = (folder.unwrap_or_default(), workbook.root().to_owned());
     let file = Arc::new(write(&library.bytes)?);
-    let program = HostProgram { calls: entries(spec, None), file, seconds: seconds(spec), folders };
+    let program = HostProgram {
+        calls: entries(spec, None),
+        file,
+        seconds: seconds(spec),
+        capability: capability(spec),
+        folders,
+    };
     Ok((library, program))
+}
+
+fn capability(spec: &Spec) -> Option<(u32, u32)> {
+    spec.arch.map(|arch| arch.capability)
 }
 
 /// The programs of variants that were compiled together, each in its namespace; `None` for one that lacks a function.
@@ -87,7 +100,7 @@ pub fn compile_variants(
         glue: &glue::text(spec, &names),
         include_dirs: &[workbook.include_dir()],
         headers: Headers::Offered(&spec.headers),
-        target: Target::Library { arch: VirtualArch::default() },
+        target: Target::Library { arch: arch::of(spec) },
         base: &folder,
     })?;
     let file = Arc::new(write(&library.bytes)?);
@@ -98,6 +111,7 @@ pub fn compile_variants(
             file: Arc::clone(&file),
             calls: entries(spec, Some(name)),
             seconds: seconds(spec),
+            capability: capability(spec),
             folders: (folder.clone(), folder.clone()),
         })
     };

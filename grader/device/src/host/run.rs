@@ -95,7 +95,11 @@ impl HostBackend {
         let options = Options { budget: BUDGET, max_findings: MAX_FINDINGS, ..Options::default() };
         let elements: usize = case.tensors.iter().map(|tensor| tensor.tensor.len()).sum();
         let most = (elements as u64 * THREADS).max(MIN_THREADS);
-        TestDevice::new(Box::new(VmDevice::new(options)), &case.tensors, on_host, Some(most))
+        let mut device = VmDevice::new(options);
+        if let Some(capability) = self.program.capability {
+            device.claim(capability);
+        }
+        TestDevice::new(Box::new(device), &case.tensors, on_host, Some(most))
     }
 }
 

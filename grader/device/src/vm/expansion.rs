@@ -59,7 +59,9 @@ impl VmBackend {
             provenance = provenance.with_block(block);
         }
         for launch in &case.launches {
+            let copies = session.copies(launch);
             session.launch(launch, |module, kernel, start, memory, options| {
+                provenance.set_copies(module, copies.iter().map(|(name, id)| (name.as_str(), *id)));
                 ptxvm::launch_with_provenance(
                     module,
                     kernel,

@@ -3,7 +3,7 @@
 use super::{Session, VmBackend};
 use crate::finding::{Finding, Problem, SourceLoc};
 use diagnostic::Failure;
-use ptxvm::{Counters, Counts};
+use ptxvm::{Counters, Counts, Traffic};
 use puzzle::case::{Case, CaseGate};
 use puzzle::counter::Counter;
 
@@ -21,25 +21,39 @@ impl VmBackend {
                 break;
             }
             let gates = case.gates.iter().filter(|gate| gate.launch == index);
-            findings.extend(gates.filter_map(|gate| over(gate, &launch.kernel, &counters)));
+            let over = |gate: &CaseGate| over(&session, gate, &launch.kernel, &counters);
+            findings.extend(gates.filter_map(over));
         }
         Ok(findings)
     }
 }
 
-fn over(gate: &CaseGate, kernel: &str, counters: &Counters) -> Option<Finding> {
-    let spent = of(gate.counter, &counters.total);
+fn over(
+    session: &Session<'_>,
+    gate: &CaseGate,
+    kernel: &str,
+    counters: &Counters,
+) -> Option<Finding> {
+    let buffer = gate.tensor.and_then(|tensor| session.buffer(tensor));
+    let of = |counts: &Counts| match buffer {
+        None => of(gate.counter, counts),
+        Some(buffer) => {
+            in_buffer(gate.counter, counts.buffers.get(&buffer).copied().unwrap_or_default())
+        }
+    };
+    let spent = of(&counters.total);
     let kept = if gate.exact { spent == gate.bound } else { spent <= gate.bound };
     if kept {
         return None;
     }
-    let lines = counters.lines.iter().map(|(place, counts)| (of(gate.counter, counts), place));
+    let lines = counters.lines.iter().map(|(place, counts)| (of(counts), place));
     // Of equal lines the first.
     let (most, place) = lines.rev().max_by_key(|&(spent, _)| spent).unzip();
     let most = most.unwrap_or(0);
     let line = place.filter(|_| most > 0).map(|place| SourceLoc { column: 0, ..place.clone() });
     let problem = Problem::OverGate {
         counter: gate.counter,
+        tensor: gate.tensor.map(|tensor| session.placed.tensors()[tensor].tensor.name.clone()),
         spent,
         bound: gate.bound,
         exact: gate.exact,
@@ -57,10 +71,18 @@ fn of(counter: Counter, counts: &Counts) -> u64 {
         Counter::GlobalLoadSectors => counts.load_sectors,
         Counter::GlobalStoreRequests => counts.store_requests,
         Counter::GlobalStoreSectors => counts.store_sectors,
+        Counter::GlobalBytesRead | Counter::GlobalBytesWritten => {
+            in_buffer(counter, counts.global())
+        }
         Counter::SharedWavefronts => counts.shared_wavefronts,
         Counter::SharedBankConflicts => counts.bank_conflicts,
         Counter::AtomicOperations => counts.atomic_lanes,
         Counter::Barriers => counts.barriers,
         Counter::LocalBytes => counts.local_bytes,
     }
+}
+
+/// What a counter of bytes makes of the traffic in a buffer, or in all memory.
+fn in_buffer(counter: Counter, traffic: Traffic) -> u64 {
+    if counter == Counter::GlobalBytesWritten { traffic.written } else { traffic.read }
 }

@@ -18,7 +18,7 @@ use checked::cannot_run;
 use cudart::vm::VmDevice;
 use diagnostic::Failure;
 use ptxvm::{BufferId, Kernel, Launch, LaunchError, Memory, Module, Options};
-use puzzle::case::{Case, CaseLaunch, CaseTensor, Role};
+use puzzle::case::{Case, CaseConstant, CaseLaunch, CaseTensor, Role};
 use refusals::{cannot_launch, cannot_load};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -115,6 +115,8 @@ impl<'a> Session<'a> {
         launch: &CaseLaunch,
         run: impl FnOnce(&Module, &Kernel, &Launch, &mut Memory, &Options) -> Result<T, LaunchError>,
     ) -> Result<T, Failure> {
+        let (kernels, tensors) = (self.kernels, self.placed.tensors());
+        run::fill_constants(&mut self.device, kernels, tensors, launch)?;
         let prepared = run::prepare(&mut self.device, self.kernels, &self.placed, launch)?;
         let ran = self.device.launch_by(prepared, run).map_err(cannot_run)?;
         ran.map_err(|error| cannot_launch(launch, &error))
@@ -123,6 +125,17 @@ impl<'a> Session<'a> {
     /// The buffer of a tensor.
     fn buffer(&self, tensor: usize) -> Option<BufferId> {
         Some(self.device.memory().locate(self.placed.address(tensor))?.0)
+    }
+
+    /// The constants of a launch by their names in the PTX, each with the buffer of its tensor.
+    fn copies(&self, launch: &CaseLaunch) -> Vec<(String, BufferId)> {
+        let copy = |constant: &CaseConstant| {
+            Some((
+                self.kernels.symbols.get(&constant.symbol)?.clone(),
+                self.buffer(constant.tensor)?,
+            ))
+        };
+        launch.constants.iter().filter_map(copy).collect()
     }
 
     /// What the tensors hold now.

@@ -30,6 +30,7 @@ fn launch(kernel: &str, n: usize) -> CaseLaunch {
         shared: 0,
         options: LaunchOptions::default(),
         args,
+        constants: Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A loaded module and its kernels.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{self, AtomicU64};
 
 use super::code::Program;
@@ -8,12 +9,12 @@ use crate::error::LoadError;
 use crate::memory::buffer::BufferId;
 use crate::memory::flat::Flat;
 
-/// A loaded module: parsed, checked, decoded.
-#[derive(Debug)]
+/// A loaded module: parsed, checked, decoded. Clones share the kernels, and have constants of their own.
+#[derive(Clone, Debug)]
 pub struct Module {
     /// Tells modules apart in [`crate::Memory`], which keeps their variables between launches.
     pub(crate) id: u64,
-    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) kernels: Arc<[Kernel]>,
     pub(crate) variables: Vec<ModuleVariable>,
     pub(crate) constants: Flat,
     pub(crate) constant_names: Vec<Constant>,
@@ -32,7 +33,7 @@ impl Module {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
             id: NEXT.fetch_add(1, atomic::Ordering::Relaxed),
-            kernels,
+            kernels: kernels.into(),
             variables,
             constants,
             constant_names,
@@ -65,7 +66,7 @@ impl Module {
 }
 
 /// A variable in constant memory (`.const`).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Constant {
     pub name: String,
     /// In the constant window.
@@ -75,7 +76,7 @@ pub(crate) struct Constant {
 }
 
 /// A variable in global memory (`.global`).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ModuleVariable {
     pub name: String,
     pub bytes: Vec<u8>,

@@ -1,7 +1,7 @@
 //! Counters of single access patterns and of whole kernels.
 
 use crate::support::{Device, Plain, integers};
-use ptxvm::{Counters, Counts, Launch, launch_counted, launch_profiled};
+use ptxvm::{BufferId, Counters, Counts, Launch, Traffic, launch_counted, launch_profiled};
 
 const PATTERNS: &str = include_str!("../counters/patterns.ptx");
 
@@ -55,7 +55,12 @@ fn global_patterns() {
             "{name}"
         );
     }
-    assert_eq!(pattern("atomic_same").total.atomic_lanes, 32);
+    let atomic = pattern("atomic_same").total;
+    assert_eq!((atomic.atomic_lanes, atomic.atomic_bytes), (32, 128));
+    assert_eq!(atomic.global(), Traffic { read: 256, written: 128 });
+    let [x, y] = [0, 1].map(|i| atomic.buffers[&BufferId(i)]);
+    assert_eq!(x, Traffic { read: 128, written: 0 });
+    assert_eq!(y, Traffic { read: 128, written: 128 });
     assert_eq!(pattern("stride_32").total.load_sectors_packed, 4);
 }
 

@@ -3,7 +3,8 @@
 use super::expected::{self, Expected};
 use super::{given, inputs, numerical};
 use crate::case::{
-    Case, CaseArg, CaseGate, CaseLaunch, CasePicture, CaseRequirement, CaseTensor, Measured, Role,
+    Case, CaseArg, CaseConstant, CaseGate, CaseLaunch, CasePicture, CaseRequirement, CaseTensor,
+    Measured, Role,
 };
 use crate::spec::{
     Buffer, Call, CallArg, Check, Checked, Data, DataKind, Picture, Purpose, Requirement, Spec,
@@ -128,7 +129,7 @@ fn bit_equal(spec: &Spec, test: &Test) -> Vec<usize> {
 }
 
 fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
-    let Call { launch, grid, block, shared, ref args } = *call;
+    let Call { launch, grid, block, shared, ref args, ref constants } = *call;
     let arg = |arg: &CallArg| match arg {
         CallArg::Buffer(i) => CaseArg::Tensor(*i),
         CallArg::Int(value) => CaseArg::Int(*value),
@@ -141,7 +142,13 @@ fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
     };
     let of_spec = &spec.launches[launch];
     let (kernel, options) = (of_spec.kernel.clone(), of_spec.options);
-    CaseLaunch { kernel, grid, block, shared, options, args: args.iter().map(arg).collect() }
+    let args = args.iter().map(arg).collect();
+    let constant = |(symbol, tensor): &(String, usize)| CaseConstant {
+        symbol: symbol.clone(),
+        tensor: *tensor,
+    };
+    let constants = constants.iter().map(constant).collect();
+    CaseLaunch { kernel, grid, block, shared, options, args, constants }
 }
 
 /// Inputs, these with what kernels are given, and outputs.

@@ -1,9 +1,10 @@
 //! `[[gate]]`: a bound on a counter of a launch.
 
 use super::fault::{Checked, Fault};
-use super::launch::Launch;
+use super::launch::{CallArg, Launch};
 use super::quoted::inner_span;
 use super::sizes::Sizes;
+use super::tensors::Tensors;
 use super::test::Test;
 use crate::case::CaseGate;
 use crate::counter::Counter;
@@ -22,6 +23,8 @@ pub struct Gate {
     /// One sentence for the student.
     pub about: Option<String>,
     counter: Counter,
+    /// The tensor in which it counts; `None` for all memory.
+    tensor: Option<String>,
     /// True if the counter must equal the bound; otherwise it may be lower.
     exact: bool,
     bound: DimExpr,
@@ -37,7 +40,7 @@ impl Gate {
         text: &str,
         raw: &RawGate,
         sizes: &Sizes,
-        launches: &[Launch],
+        (tensors, launches): (&Tensors, &[Launch]),
     ) -> Checked<Self> {
         let place = raw.bound.span();
         let written = raw.bound.get_ref();
@@ -50,21 +53,27 @@ impl Gate {
             }
         };
         let name = written[..at].trim();
-        let Some(counter) = Counter::named(name) else {
+        let (counter, tensor) = match tensor_counter(name) {
+            Some((counter, tensor)) => (Some(counter), Some(tensor.to_owned())),
+            None => (Counter::named(name), None),
+        };
+        let name_at = || inner_span(text, &place, &(0..at));
+        let Some(counter) = counter else {
             let title = format!("unknown counter `{}`", name.escape_debug());
-            return Err(Fault::at(inner_span(text, &place, &(0..at)), title).suggest(
-                name,
-                Counter::names(),
-                "counter",
-            ));
+            return Err(Fault::at(name_at(), title)
+                .suggest(name, Counter::names(), "counter")
+                .help("of one tensor: bytes_read(X) and bytes_written(X)"));
         };
         // Blanks replace the text before, so that the places of mistakes stay the same.
         let expression = " ".repeat(at + 2) + &written[at + 2..];
         let bound = DimExpr::parse(&expression).map_err(|e| Fault::math(text, &place, e))?;
         sizes.check_names(text, &bound, &place)?;
         let launch = find_launch(raw, launches)?;
+        if let Some(tensor) = &tensor {
+            check_tensor(tensor, &launches[launch], tensors, name_at())?;
+        }
         let tests = raw.tests.iter().flatten().map(|test| test.get_ref().clone()).collect();
-        Ok(Self { launch, tests, about: raw.about.clone(), counter, exact, bound, place })
+        Ok(Self { launch, tests, about: raw.about.clone(), counter, tensor, exact, bound, place })
     }
 
     /// The bound at the sizes of a test, or `None` if the gate does not apply to it. `spec` is the text of the file.
@@ -79,8 +88,36 @@ impl Gate {
                 .help("a counter is never below 0")
         })?;
         let Self { counter, exact, .. } = *self;
-        Ok(Some(CaseGate { launch, counter, exact, bound, about: self.about.clone() }))
+        let tensor = self.tensor.as_ref().and_then(|name| {
+            let taken = |arg: &CallArg| match arg {
+                CallArg::Buffer(i) if test.buffers[*i].tensor.name == *name => Some(*i),
+                _ => None,
+            };
+            test.calls[launch].args.iter().find_map(taken)
+        });
+        Ok(Some(CaseGate { launch, counter, tensor, exact, bound, about: self.about.clone() }))
     }
+}
+
+/// The counter and the tensor of `bytes_read(X)` and `bytes_written(X)`.
+fn tensor_counter(name: &str) -> Option<(Counter, &str)> {
+    let (word, rest) = name.split_once('(')?;
+    Some((Counter::of_tensor(word.trim())?, rest.trim_end().strip_suffix(')')?.trim()))
+}
+
+/// Checks that the launch takes the tensor by its address.
+fn check_tensor(
+    name: &str,
+    launch: &Launch,
+    tensors: &Tensors,
+    place: Range<usize>,
+) -> Checked<()> {
+    let taken = || launch.args.iter().filter_map(|arg| arg.buffer(tensors)).map(|(name, _)| name);
+    if taken().any(|taken| taken == name) {
+        return Ok(());
+    }
+    let title = format!("`{}` is given no tensor `{}`", launch.kernel, name.escape_debug());
+    Err(Fault::at(place, title).suggest(name, taken(), "tensor"))
 }
 
 fn find_launch(raw: &RawGate, launches: &[Launch]) -> Checked<usize> {

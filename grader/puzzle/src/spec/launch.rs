@@ -2,6 +2,7 @@
 
 use super::arg::{Arg, Purpose};
 use super::code::names_tensor;
+use super::constant::{self, Constant};
 use super::fault::{Checked, Fault};
 use super::host_call::HostCall;
 use super::repeat::Repeat;
@@ -30,6 +31,8 @@ pub struct Launch {
     pub args: Vec<Arg>,
     /// The other parts of a call; `None` for a kernel launch.
     pub host: Option<HostCall>,
+    /// The constants of the kernels' file that are filled before it.
+    pub constants: Vec<Constant>,
     /// The options that the spec sets.
     pub options: LaunchOptions,
     /// What a second run of it may give, if the spec says so; otherwise [`Repeat::default`] applies.
@@ -54,6 +57,8 @@ pub struct Call {
     pub shared: u32,
     /// The arguments, in the order of the signature.
     pub args: Vec<CallArg>,
+    /// The constants that are filled before it, by name, each with the index of the test's buffer.
+    pub constants: Vec<(String, usize)>,
 }
 
 /// An argument at the sizes of a test.
@@ -99,6 +104,7 @@ impl Launch {
         let launch = Self {
             kernel: kernel.clone(),
             args,
+            constants: constant::read_all(text, raw, sizes, tensors)?,
             host: None,
             options: LaunchOptions::from(raw),
             repeat: raw.repeat.as_ref().map(Repeat::read).transpose()?,
@@ -130,6 +136,7 @@ impl Launch {
         Self {
             kernel: name,
             args,
+            constants: Vec::new(),
             host: Some(host),
             options: LaunchOptions::default(),
             repeat: None,
@@ -141,9 +148,15 @@ impl Launch {
         }
     }
 
-    /// The tensors whose addresses it takes, and how it uses them.
+    /// The tensors whose addresses it takes or whose copies it finds in constants, and how it uses them.
     pub fn buffers(&self, tensors: &Tensors) -> impl Iterator<Item = (&str, Purpose)> {
-        self.args.iter().filter_map(move |arg| arg.buffer(tensors))
+        self.all_args().filter_map(move |(arg, _)| arg.buffer(tensors))
+    }
+
+    /// The arguments and the contents of the constants, each with its place in the file.
+    fn all_args(&self) -> impl Iterator<Item = (&Arg, &Range<usize>)> {
+        let constants = self.constants.iter().map(|constant| (&constant.arg, &constant.place));
+        self.args.iter().enumerate().map(|(i, arg)| (arg, self.arg_place(i))).chain(constants)
     }
 
     /// The names (of the formula) of the tensors that it computes: `probs`, `grad(input)`, `weights'`.
@@ -166,7 +179,7 @@ impl Launch {
     /// Checks that in a test with these results it takes none of them, nor anything that the formula computes from
     /// them, because their values are not known before the run.
     pub(crate) fn check_results(&self, tensors: &Tensors, results: &BTreeSet<&str>) -> Checked<()> {
-        for (i, arg) in self.args.iter().enumerate() {
+        for (arg, place) in self.all_args() {
             let name = match arg {
                 Arg::Tensor(name) | Arg::Given(name) | Arg::Scalar(name) => name.clone(),
                 Arg::InPlace(name) => prime(name),
@@ -176,7 +189,7 @@ impl Launch {
             let Some(result) = results.iter().find(|result| sources.contains(**result)) else {
                 continue;
             };
-            let place = self.arg_place(i).clone();
+            let place = place.clone();
             return Err(if name == **result {
                 let title = format!("`{name}` is both a result and an input in one test");
                 Fault::at(place, title).help("run the two functions in tests of their own")
@@ -214,7 +227,7 @@ impl Launch {
         }
         let extents = self.block.iter().chain(&self.grid).chain(&self.shared);
         extents.map(|extent| &extent.expr).any(reads)
-            || self.args.iter().any(|arg| match arg {
+            || self.all_args().any(|(arg, _)| match arg {
                 // A call is passed every size; its code determines which it uses.
                 Arg::Size(expr) => self.host.is_none() && reads(expr),
                 Arg::Scalar(_) => false,
@@ -266,6 +279,10 @@ impl Launch {
         sizes_at: &Range<usize>,
     ) -> Checked<Call> {
         let place = Place { text, dims, sizes_at };
+        let buffer = |arg: &Arg, span: &Range<usize>| {
+            let buffer = arg.buffer(tensors).and_then(|(name, p)| position(name, p));
+            buffer.ok_or_else(|| Fault::at(span.clone(), "this test has no such buffer"))
+        };
         let mut args = Vec::new();
         for (arg, span) in self.args.iter().zip(&self.arg_places) {
             args.push(match arg {
@@ -275,12 +292,13 @@ impl Launch {
                 | Arg::InPlace(_)
                 | Arg::Given(_)
                 | Arg::Result(_)
-                | Arg::Workspace(_) => {
-                    let buffer = arg.buffer(tensors).and_then(|(name, p)| position(name, p));
-                    let missing = || Fault::at(span.clone(), "this test has no such buffer");
-                    CallArg::Buffer(buffer.ok_or_else(missing)?)
-                }
+                | Arg::Workspace(_) => CallArg::Buffer(buffer(arg, span)?),
             });
+        }
+        let mut constants = Vec::new();
+        for constant in &self.constants {
+            constant.check_size((text, tensors), dims, sizes_at)?;
+            constants.push((constant.symbol.clone(), buffer(&constant.arg, &constant.place)?));
         }
         let block = place.axes(&self.block, "block", "threads", MAX_BLOCK.map(i64::from))?;
         let grid = place.axes(&self.grid, "grid", "blocks", MAX_GRID.map(i64::from))?;
@@ -299,7 +317,7 @@ impl Launch {
             None => 0,
             Some(extent) => place.number(extent, "shared memory", "bytes", 0, MAX_SHARED)?,
         };
-        Ok(Call { launch: index, grid, block, shared, args })
+        Ok(Call { launch: index, grid, block, shared, args, constants })
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! [`Spec::load`] checks everything that needs no values; [`crate::oracle::load`] then evaluates the spec.
 
+mod arch;
 mod arg;
 mod bit_equal;
 mod call;
 mod check;
 mod code;
+mod constant;
 mod cover;
 mod data;
 mod draw;
@@ -36,6 +38,7 @@ mod require_errors;
 
 pub use arg::{Arg, Purpose};
 pub use check::{Check, Tolerance};
+pub use constant::Constant;
 pub use data::Data;
 pub(crate) use draw::kernel_sets;
 pub use draw::{DRAWN, Draw, DrawnSizes, SizeRange};
@@ -54,6 +57,7 @@ pub use test::{Buffer, Test};
 
 use crate::case::ReportOptions;
 use diagnostic::{Failure, FailureKind};
+use hardware::Multiprocessor;
 use specfile::RawSpec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -69,6 +73,8 @@ pub struct Spec {
     pub title: String,
     /// The numbers of the puzzles to solve before this one.
     pub needs: Vec<u32>,
+    /// The compute capability that the kernels are compiled for; `None`: that of all puzzles.
+    pub arch: Option<Multiprocessor>,
     /// What the report shows.
     pub options: ReportOptions,
     /// The headers of `kernels/include` that the student's file may include: those that the spec offers, and those of its calls.
@@ -161,6 +167,7 @@ impl Spec {
 
 fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let (raw, sizes, tensors) = read_names(text).map_err(|fault| vec![fault])?;
+    let arch = arch::read(raw.arch.as_ref()).map_err(|fault| vec![fault])?;
     let kernels = raw.launch.iter().map(|raw| Launch::read(text, raw, &sizes, &tensors));
     let calls = raw.call.iter().map(|raw| call::read(text, raw, &sizes, &tensors));
     let launches = all(kernels.chain(calls))?;
@@ -171,7 +178,8 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     cover::outputs(&tensors, &launches, seen).map_err(|fault| vec![fault])?;
     bit_equal::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
     workspace::check(&tensors, &launches).map_err(|fault| vec![fault])?;
-    let gates = all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, &launches)))?;
+    let gates =
+        all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, (&tensors, &launches))))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
     let tests = all(tests)?;
     let options = ReportOptions::from(&raw);
@@ -200,6 +208,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         text,
         title,
         needs,
+        arch,
         options,
         headers,
         sizes,

@@ -175,6 +175,7 @@ fn wrong_results_and_gpus() -> Vec<Finding> {
         },
         Problem::OverGate {
             counter: puzzle::counter::Counter::GlobalLoadSectors,
+            tensor: None,
             spent: 33_000,
             bound: 6_000,
             exact: false,

@@ -84,7 +84,10 @@ impl Toolchain {
             include_dirs: &roots.folders[1..],
             students: &students,
             readable: (request.headers != Headers::Any).then_some(&readable),
-            arch: VirtualArch::default(),
+            arch: match request.target {
+                Target::Library { arch } => arch,
+                Target::Program { .. } => VirtualArch::default(),
+            },
             library: match glue_inputs.usage.library() {
                 StandardLibrary::Whole => StandardLibrary::Whole,
                 // Brings what it names itself.

@@ -64,6 +64,12 @@ fn name_types(kernel: &mut KernelDecl) {
     kernel.name = name;
 }
 
+/// The name in the source of a symbol that C++ has mangled.
+pub(super) fn demangled(symbol: &str) -> Option<String> {
+    let options = DemangleOptions::new().no_return_type().no_params();
+    Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()
+}
+
 /// Cuts a list of types at the commas outside brackets.
 fn split_types(list: &str) -> Vec<String> {
     let all = tokens(list);

@@ -88,7 +88,7 @@ impl ArgKind {
 }
 
 /// Types of one number, whose kind is certain. Others (vectors, structures, `void`) are left to the student.
-fn is_scalar(name: &str) -> bool {
+pub(super) fn is_scalar(name: &str) -> bool {
     const SCALARS: [&str; 19] = [
         "float",
         "double",
@@ -118,7 +118,7 @@ fn may_point_to(name: &str, element: Scalar) -> bool {
 }
 
 /// Is this C++ type the scalar, signed or not?
-fn is_same(name: &str, scalar: Scalar) -> bool {
+pub(super) fn is_same(name: &str, scalar: Scalar) -> bool {
     match scalar.name {
         "int" => matches!(name, "int" | "unsigned int" | "unsigned"),
         "__half" => matches!(name, "__half" | "half"),

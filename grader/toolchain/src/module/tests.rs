@@ -282,3 +282,52 @@ proptest::proptest! {
         kernels(&text);
     }
 }
+
+const CONSTANTS: &str = r"
+__constant__ float taps[25];
+namespace net { __constant__ int labels[2][3]; }
+static __constant__ double rate;
+__device__ float plain[9];
+__global__ void k(float* y) { y[0] = taps[1] + net::labels[0][0] + rate + plain[2]; }
+";
+
+/// As nvcc writes them for [`CONSTANTS`].
+const CONSTANTS_PTX: &str = "
+.visible .const .align 4 .b8 taps[100];
+.const .align 4 .b8 _ZN3net6labelsE[24] = {1, 2};
+\t.const .align 8 .f64 rate;
+.global .align 4 .b8 plain[36];
+.visible .entry k() { }
+";
+
+#[test]
+fn constants_are_found_in_their_namespaces() {
+    let list: Vec<String> = variables(CONSTANTS_PTX)
+        .iter()
+        .map(|v| format!("{} {} {}", v.name, v.bytes, if v.constant { "const" } else { "global" }))
+        .collect();
+    assert_eq!(list, ["taps 100 const", "net::labels 24 const", "rate 8 const", "plain 36 global"]);
+}
+
+#[test]
+fn a_constant_that_is_not_as_the_puzzle_needs_it_is_told_with_what_to_write() {
+    let source = SourceFile { path: "k.cu".into(), text: CONSTANTS.to_owned() };
+    let float = Scalar { name: "float", bytes: 4 };
+    let int = Scalar { name: "int", bytes: 4 };
+    let found = |symbol: &str, element, elements| {
+        let wanted = ConstantUse { symbol: symbol.into(), tensor: "w".into(), element, elements };
+        find_constant(&variables(CONSTANTS_PTX), &wanted, &source)
+            .map_or_else(|failure| told(&failure), |found| found.symbol.clone())
+    };
+    assert_eq!(found("taps", float, 25), "taps");
+    assert_eq!(found("labels", int, 6), "_ZN3net6labelsE");
+    let wrong = [
+        found("tabs", float, 25),
+        found("weights", float, 25),
+        found("taps", float, 26),
+        found("taps", int, 25),
+        found("plain", float, 9),
+        found("rate", float, 1),
+    ];
+    insta::assert_snapshot!(wrong.join("\n\n"));
+}

@@ -31,6 +31,7 @@ fn launch() -> CaseLaunch {
         shared: 0,
         options: LaunchOptions::default(),
         args: vec![CaseArg::Tensor(0), CaseArg::Tensor(1)],
+        constants: Vec::new(),
     }
 }
 

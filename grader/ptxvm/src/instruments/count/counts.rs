@@ -5,6 +5,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use crate::isa::class::Class;
+use crate::memory::buffer::BufferId;
 use crate::source_loc::SourceLoc;
 
 /// Numbers of a launch, of several, or of a line. Instructions count once for each warp that executes them.
@@ -48,6 +49,10 @@ pub struct Counts {
     pub atomic_requests: u64,
     /// Atomic operations of lanes.
     pub atomic_lanes: u64,
+    /// Bytes that atomic operations of lanes read, and as many that they write, in global memory.
+    pub atomic_bytes: u64,
+    /// Bytes that lanes read and write in each buffer of global memory, atomic operations included.
+    pub buffers: BTreeMap<BufferId, Traffic>,
     /// Barriers (`bar.sync` and its kin) that warps came to.
     pub barriers: u64,
     /// Loads and stores of warps in local memory.
@@ -59,6 +64,22 @@ pub struct Counts {
     pub global_strides: Stride,
     /// The same for shared memory.
     pub shared_strides: Stride,
+}
+
+/// Bytes of global memory that lanes read and write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes that loads and atomic operations read.
+    pub read: u64,
+    /// Bytes that stores and atomic operations write.
+    pub written: u64,
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.read += other.read;
+        self.written += other.written;
+    }
 }
 
 /// How often each stride was seen, in bytes.
@@ -81,6 +102,14 @@ impl Stride {
 }
 
 impl Counts {
+    /// Bytes of global memory that lanes read and write, atomic operations included.
+    pub fn global(&self) -> Traffic {
+        Traffic {
+            read: self.load_bytes + self.atomic_bytes,
+            written: self.store_bytes + self.atomic_bytes,
+        }
+    }
+
     /// PTX instructions of warps.
     pub fn instructions(&self) -> u64 {
         self.classes.iter().sum()
@@ -125,10 +154,14 @@ impl AddAssign<&Counts> for Counts {
             bank_conflicts,
             atomic_requests,
             atomic_lanes,
+            atomic_bytes,
             barriers,
             local_requests,
             local_bytes
         );
+        for (&buffer, &traffic) in &other.buffers {
+            *self.buffers.entry(buffer).or_default() += traffic;
+        }
         for (mine, theirs) in [
             (&mut self.global_strides, &other.global_strides),
             (&mut self.shared_strides, &other.shared_strides),

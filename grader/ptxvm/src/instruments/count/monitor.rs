@@ -1,12 +1,14 @@
 //! The monitor that counts while warps run.
 
 use crate::finding::{AccessKind, Log};
-use crate::instruments::count::counts::{Counters, Counts, InstructionSite};
+use crate::instruments::count::counts::{Counters, Counts, InstructionSite, Traffic};
 use crate::instruments::count::patterns;
 use crate::isa::ir::Op;
 use crate::isa::mbarrier;
 use crate::isa::window::Window;
+use crate::lanes::lanes;
 use crate::machine::monitor::{Event, Monitor, Step};
+use crate::memory::buffer::BufferId;
 use crate::program::code::Program;
 use crate::program::module::Kernel;
 use crate::source_loc::SourceLoc;
@@ -91,10 +93,16 @@ impl Monitor for Counter {
             return;
         }
         let counts = &mut self.counts[event.pc as usize];
+        if event.window == Window::Global {
+            note_traffic(counts, event);
+        }
         let lanes = u64::from(mask.count_ones());
         let bytes = lanes * u64::from(event.size);
         match (event.kind, event.window) {
-            (AccessKind::Atomic, _) => {
+            (AccessKind::Atomic, window) => {
+                if window == Window::Global {
+                    counts.atomic_bytes += bytes;
+                }
                 counts.atomic_requests += 1;
                 counts.atomic_lanes += lanes;
             }
@@ -130,5 +138,26 @@ impl Monitor for Counter {
             }
             (_, Window::Const | Window::Param) => {}
         }
+    }
+}
+
+/// Adds the bytes of an access to those of the buffers that its lanes hit.
+fn note_traffic(counts: &mut Counts, event: &Event) {
+    let bytes = u64::from(event.size);
+    let (read, written) = match event.kind {
+        AccessKind::Read => (bytes, 0),
+        AccessKind::Write => (0, bytes),
+        AccessKind::Atomic => (bytes, bytes),
+    };
+    let mut lanes =
+        lanes(event.done).filter_map(|lane| BufferId::of(event.addresses[lane])).peekable();
+    // Neighbours mostly are in one buffer.
+    while let Some(buffer) = lanes.next() {
+        let mut count = 1;
+        while lanes.next_if_eq(&buffer).is_some() {
+            count += 1;
+        }
+        *counts.buffers.entry(buffer).or_default() +=
+            Traffic { read: count * read, written: count * written };
     }
 }

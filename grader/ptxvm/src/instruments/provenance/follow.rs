@@ -19,6 +19,7 @@ use crate::isa::window::Window;
 use crate::lanes::lanes;
 use crate::machine::monitor::{Event, Monitor, Step};
 use crate::machine::registers::Registers;
+use crate::memory::buffer::BufferId;
 use crate::memory::lane_memory::LaneMemory;
 
 impl Monitor for &mut Provenance {
@@ -406,7 +407,8 @@ impl Provenance {
             Window::Global => self.global.load(address, bytes),
             Window::Shared => self.shared.load(address, bytes),
             Window::Local => self.local.load(local_address(event.warp, lane, address), bytes),
-            Window::Const | Window::Param => return NodeId::NONE,
+            Window::Const => return self.constant(event, address, bytes, place),
+            Window::Param => return NodeId::NONE,
         };
         match found {
             LoadedValue::Whole(node) => node,
@@ -423,9 +425,30 @@ impl Provenance {
         }
     }
 
+    /// The expression of a place in constant memory: an element of the buffer of which it holds a copy, if it does.
+    fn constant(&mut self, event: &Event, address: u64, bytes: u32, place: LocationId) -> NodeId {
+        let copy = self.constants.iter().find(|(range, _)| range.contains(&address)).cloned();
+        copy.map_or(NodeId::NONE, |(range, buffer)| {
+            self.element_of(event, (buffer, (address - range.start) as i64), bytes, place)
+        })
+    }
+
     /// The expression of a place in global memory that no kernel has written.
     fn untouched(&mut self, event: &Event, address: u64, bytes: u32, place: LocationId) -> NodeId {
-        let Some((buffer, offset)) = event.memory.locate(address) else { return NodeId::NONE };
+        match event.memory.locate(address) {
+            Some(at) => self.element_of(event, at, bytes, place),
+            None => NodeId::NONE,
+        }
+    }
+
+    /// The expression of what a buffer held before the first launch, at a byte counted from its start.
+    fn element_of(
+        &mut self,
+        event: &Event,
+        (buffer, offset): (BufferId, i64),
+        bytes: u32,
+        place: LocationId,
+    ) -> NodeId {
         let Some(&number) = self.tensors.get(&buffer) else {
             // Labels and the like: another input may lead elsewhere.
             self.depends |= event.memory.variable_name(buffer).is_none();

@@ -3,6 +3,7 @@
 use super::expansion::Expansion;
 use super::number::Number;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::arena::{Arena, LocationId, NodeId};
 use super::cells::Cells;
@@ -10,6 +11,7 @@ use super::registers::Expressions;
 use crate::memory::buffer::BufferId;
 use crate::memory::global::Memory;
 use crate::program::code::Program;
+use crate::program::module::Module;
 use crate::source_loc::SourceLoc;
 
 /// Where a written element's value came from.
@@ -93,6 +95,8 @@ const MAX_STEPS: u64 = 1 << 24;
 #[derive(Debug)]
 pub struct Provenance {
     pub(super) tensors: HashMap<BufferId, Number>,
+    /// Places of the constant window that hold copies of buffers.
+    pub(super) constants: Vec<(Range<u64>, BufferId)>,
     pub(super) arena: Arena,
     pub(super) global: Cells,
     pub(super) shared: Cells,
@@ -115,6 +119,7 @@ impl Provenance {
     pub fn new(tensors: impl IntoIterator<Item = (BufferId, Number)>) -> Self {
         Self {
             tensors: tensors.into_iter().collect(),
+            constants: Vec::new(),
             arena: Arena::new(MAX_NODES),
             global: Cells::default(),
             shared: Cells::default(),
@@ -144,6 +149,20 @@ impl Provenance {
     pub fn with_block(mut self, block: [u32; 3]) -> Self {
         self.only = Some(block);
         self
+    }
+
+    /// From now on these `.const` variables of a module, by their names in the PTX, hold copies of buffers: what kernels load
+    /// from them counts as elements of the buffers.
+    pub fn set_copies<'n>(
+        &mut self,
+        module: &Module,
+        copies: impl IntoIterator<Item = (&'n str, BufferId)>,
+    ) {
+        let place = |(name, buffer): (&str, BufferId)| {
+            let (start, size) = module.constant(name)?;
+            Some((start as u64..(start + size) as u64, buffer))
+        };
+        self.constants = copies.into_iter().filter_map(place).collect();
     }
 
     /// Everything was followed to its end: no limit was reached, and there was no instruction without a rule.

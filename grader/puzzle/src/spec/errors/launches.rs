@@ -90,6 +90,32 @@ fn launches() {
 }
 
 #[test]
+fn constants_hold_inputs() {
+    let constants = |value: &str| error("block  = 64", &format!("block = 64\nconstants = {value}"));
+    assert_eq!(constants("{ taps = \"w\" }"), "no error");
+    let all = [
+        "{ taps = \"y\" }",
+        "{ taps = \"given(y)\" }",
+        "{ taps = \"v\" }",
+        "{ taps = \"N\" }",
+        "{ \"my taps\" = \"w\" }",
+        "[\"w\"]",
+    ];
+    insta::assert_snapshot!(all.map(constants).join("\n\n"));
+    let large = error(
+        "[[test]]",
+        "[[test]]\nname = \"large\"\ndims = { B = 1, N = 30000, F = 20000 }\n[[test]]",
+    );
+    assert_eq!(large, "no error");
+    let both = changed(&[
+        ("block  = 64", "block = 64\nconstants = { taps = \"w\" }"),
+        ("B = 3, N = 9, F = 2", "B = 1, N = 30000, F = 20000"),
+    ]);
+    let failure = Spec::parse(&both, Path::new("puzzles/01_x.toml")).unwrap_err();
+    insta::assert_snapshot!(failure.render(false));
+}
+
+#[test]
 fn every_output_must_be_taken() {
     let two = "f32[B, N_out]\"\ns = \"f32[F]";
     let text = changed(&[("f32[B, N_out]", two), ("* w[f]\"", "* w[f]; s[f] = 2 * w[f]\"")]);
