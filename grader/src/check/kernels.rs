@@ -128,8 +128,12 @@ fn until_caught(
     if kernel.caught_by == DRAWN {
         return Ok(vec![drawn::first(machine.backend(), &loaded.spec, SEED)?]);
     }
-    let (named, others): (Vec<_>, Vec<_>) =
+    let (named, mut others): (Vec<_>, Vec<_>) =
         loaded.cases.iter().partition(|case| case.test == kernel.caught_by);
+    if kernel.says.is_some() && named.is_empty() {
+        // The report of the first test that finds it: in the spec's order, which is not a matter of time.
+        others.sort_by_key(|case| loaded.spec.tests.iter().position(|test| test.name == case.test));
+    }
     let mut verdicts = Vec::new();
     for case in named.into_iter().chain(others) {
         verdicts.push(grade::run_and_judge(machine.backend(), case)?.1);
