@@ -7,7 +7,7 @@ use super::footprint::Footprint;
 use super::observers::Record;
 use super::outcome::Outcome;
 use super::parallel::{ForkPoint, ParallelFailure};
-use super::run::{Results, Run};
+use super::run::{BlockStorage, Results, Run};
 use super::schedule::Schedule;
 use crate::machine::block::BlockStatus;
 use crate::machine::exec::state::BlockState;
@@ -55,7 +55,7 @@ impl Run<'_, '_> {
                             break;
                         }
                         Err(failure) => {
-                            self.work.restart(worker.state.lane_instructions);
+                            self.work.restart(next, worker.state.lane_instructions);
                             order_matters = failure == ParallelFailure::OrderMatters;
                         }
                     }
@@ -63,7 +63,11 @@ impl Run<'_, '_> {
             }
             grid.begin(&mut worker, next, Schedule::Ascending);
             next += 1;
-            let ended = self.run_block(&mut worker, self.quota());
+            let ended = if next == 1 {
+                self.run_first_block(&mut worker)
+            } else {
+                self.run_block(&mut worker, self.quota())
+            };
             if matches!(ended, BlockStatus::Paused | BlockStatus::Idle) {
                 let storage = self.worker(None);
                 let rest = self.interleaved(Some(worker), storage, next);
@@ -75,5 +79,22 @@ impl Run<'_, '_> {
         self.peak.note(Footprint::of(&worker));
         let BlockState { lane_instructions, monitor, .. } = worker.state;
         Results { blocks: results, lane_instructions, records: monitor.records }
+    }
+
+    /// Runs the first block, which has begun. If it is a long one, a sample of the others decides whether the launch goes on.
+    fn run_first_block<R: Record>(&self, worker: &mut BlockStorage<R>) -> BlockStatus {
+        if self.grid.env.program.polls {
+            return self.run_block(worker, self.quota());
+        }
+        let ended = self.run_block(worker, self.long_quota());
+        let long = ended == BlockStatus::Paused
+            || self.work.is_in_doubt(worker.state.lane_instructions, self.grid.blocks());
+        if long && self.sample::<R>() {
+            return BlockStatus::Stopped;
+        }
+        match ended {
+            BlockStatus::Paused | BlockStatus::Idle => self.run_block(worker, self.quota()),
+            ended => ended,
+        }
     }
 }

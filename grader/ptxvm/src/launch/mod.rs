@@ -12,6 +12,7 @@ mod observers;
 pub(crate) mod outcome;
 mod parallel;
 mod run;
+mod sample;
 pub(crate) mod schedule;
 pub(crate) mod setup;
 mod work_limit;

@@ -101,7 +101,11 @@ impl Run<'_, '_> {
                         break;
                     }
                     self.grid.begin(&mut worker, index, Schedule::Ascending);
-                    if self.run_block(&mut worker, quota) == BlockStatus::Paused {
+                    let before = worker.state.lane_instructions;
+                    let ended = self.run_block(&mut worker, quota);
+                    let own = worker.state.lane_instructions - before;
+                    let in_doubt = fork == ForkPoint::AtOnce && self.work.is_in_doubt(own, blocks);
+                    if ended == BlockStatus::Paused || in_doubt {
                         is_long.store(true, Relaxed);
                     }
                     mine.extend(self.take_result(&mut worker));

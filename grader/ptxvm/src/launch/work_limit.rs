@@ -5,10 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use super::config::Options;
 use crate::finding::{Finding, ThreadId, TooMuchWork};
 use crate::isa::ir::Op;
+use crate::isa::names::Pc;
 use crate::program::code::Program;
 
 /// Instructions that each thread may execute beside the limit, for those that have nothing to do.
 const FOR_EACH_THREAD: u64 = 1 << 10;
+/// A sampled block that executes so many times its share counts as far beyond it.
+const BEYOND: u64 = 4;
 
 /// How much a launch may execute, and has executed.
 #[derive(Debug)]
@@ -18,6 +21,10 @@ pub(super) struct WorkLimit {
     done: AtomicU64,
     first_block: AtomicU64,
     exceeded: AtomicBool,
+    /// Blocks of a sample that decided.
+    sampled: AtomicU64,
+    /// Where the first of them was.
+    at: AtomicU64,
 }
 
 impl WorkLimit {
@@ -28,13 +35,15 @@ impl WorkLimit {
             done: AtomicU64::new(0),
             first_block: AtomicU64::new(0),
             exceeded: AtomicBool::new(false),
+            sampled: AtomicU64::new(0),
+            at: AtomicU64::new(0),
         }
     }
 
     /// Notes what a block has executed.
     pub fn note(&self, block: u64, lane_instructions: u64) {
         if block == 0 {
-            self.first_block.store(lane_instructions, Relaxed);
+            self.first_block.fetch_add(lane_instructions, Relaxed);
         }
         let before = self.done.fetch_add(lane_instructions, Relaxed);
         if before.saturating_add(lane_instructions) > self.limit {
@@ -42,9 +51,32 @@ impl WorkLimit {
         }
     }
 
-    /// Goes back to what had been executed, because later blocks start again.
-    pub fn restart(&self, lane_instructions: u64) {
+    /// Goes back to what had been executed, because the blocks from `first` on start again.
+    pub fn restart(&self, first: u64, lane_instructions: u64) {
+        if first == 0 {
+            self.first_block.store(0, Relaxed);
+        }
         self.done.store(lane_instructions, Relaxed);
+    }
+
+    /// What no block of a sample executes unless the launch will exceed the limit: several times a block's share, so that less than
+    /// a fourth of the blocks can do as much in a launch that keeps to the limit.
+    pub fn far_beyond(&self, blocks: u64) -> u64 {
+        (self.limit / blocks.max(1)).saturating_mul(BEYOND)
+    }
+
+    /// Whether a block has executed so much that, if all are like it, the launch is far beyond the limit.
+    pub fn is_in_doubt(&self, lane_instructions: u64, blocks: u64) -> bool {
+        blocks > 1 && lane_instructions > self.far_beyond(blocks)
+    }
+
+    /// Notes that so many blocks of a sample are far beyond their share; the first of them has executed `lane_instructions` and is at
+    /// `at`.
+    pub fn give_up(&self, sampled: u64, lane_instructions: u64, at: Pc) {
+        self.sampled.store(sampled, Relaxed);
+        self.first_block.store(lane_instructions, Relaxed);
+        self.at.store(at.into(), Relaxed);
+        self.exceeded.store(true, Relaxed);
     }
 
     /// Whether no further block need run.
@@ -52,16 +84,23 @@ impl WorkLimit {
         self.exceeded.load(Relaxed)
     }
 
-    /// What is reported of a launch of so many blocks with so many threads each, at its first loop. It does not depend on how far
-    /// each host thread came.
+    /// What is reported of a launch of so many blocks with so many threads each: at the outermost loop that was running, or else at the
+    /// first. It does not depend on how far each host thread came.
     pub fn finding(&self, program: &Program, blocks: u64, threads: u32) -> Finding {
-        let loops_back = |(pc, op): &(usize, &Op)| matches!(op, Op::Branch { target, .. } if (*target as usize) <= *pc);
-        let mut ops = program.code.iter().map(|instr| &instr.op).enumerate();
-        let pc = ops.find(loops_back).map_or(0, |(pc, _)| pc);
+        let at = self.at.load(Relaxed) as usize;
+        let loops = program.code.iter().enumerate().filter_map(|(pc, instr)| match &instr.op {
+            Op::Branch { target, .. } if (*target as usize) <= pc => Some((*target as usize, pc)),
+            _ => None,
+        });
+        let sampled = self.sampled.load(Relaxed);
+        let running =
+            loops.clone().filter(|(start, end)| sampled > 0 && (*start..=*end).contains(&at));
+        let outermost = running.max_by_key(|(start, end)| end - start);
+        let pc = outermost.or_else(|| loops.clone().next()).map_or(0, |(_, end)| end);
         let for_each = self.first_block.load(Relaxed) / u64::from(threads.max(1));
         let threads = blocks.saturating_mul(threads.into());
         Finding {
-            kind: TooMuchWork { limit: self.limit, for_each, threads }.into(),
+            kind: TooMuchWork { limit: self.limit, for_each, sampled, threads }.into(),
             loc: program.source_location(pc as u32).cloned(),
             thread: ThreadId { block: [0; 3], thread: [0; 3] },
             count: 1,

@@ -220,3 +220,40 @@ fn a_launch_stops_when_its_work_is_done_many_times_over() {
         assert!((15_000..15_010).contains(&found.for_each), "{found:?}");
     }
 }
+
+#[test]
+fn a_sample_of_blocks_shows_that_a_launch_would_take_minutes() {
+    // Blocks below `last` count to a million in an inner loop of four.
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u32 last)\n{\n\
+         .reg .b32 %r<6>;\n.reg .pred %p<4>;\nld.param.u32 %r1, [last];\nmov.u32 %r2, %ctaid.x;\nsetp.ge.u32 %p1, %r2, %r1;\n\
+         @%p1 bra $E;\nmov.u32 %r3, 0;\n.loc 1 6 0\n$F: add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p3, %r3, 2;\n@%p3 bra $F;\n\
+         $L: mov.u32 %r4, 0;\n.loc 1 9 0\n$M: add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p2, %r4, 4;\n@%p2 bra $M;\n\
+         .loc 1 8 0\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p3, %r3, 1000000;\n@%p3 bra $L;\n$E: ret;\n}\n.file 1 \"k.cu\"\n";
+    let module = Module::load(text).unwrap();
+    let kernel = module.kernel("k").unwrap();
+    let run = |blocks: u32, last: u32, threads, work| {
+        let launch = Launch {
+            grid: [blocks, 1, 1],
+            block: [64, 1, 1],
+            dynamic_shared: 0,
+            params: vec![last.bytes()],
+        };
+        let options = Options { work, ..Options::default() };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut memory = Memory::default();
+        pool.install(|| ptxvm::launch(&module, kernel, &launch, &mut memory, &options)).unwrap()
+    };
+    // All host threads start at once, or after the first block.
+    for blocks in [2_048, 16_384] {
+        let [one, two] = [1, 2].map(|threads| run(blocks, blocks, threads, 1 << 20).findings);
+        assert_eq!(one, two);
+        let [Finding { kind: FindingKind::TooMuchWork(found), loc: Some(loc), .. }] = &one[..]
+        else {
+            panic!("{one:?}")
+        };
+        assert_eq!((found.sampled, loc.line), (8, 8), "the outermost loop that runs");
+        assert!(found.for_each < 100_000, "{found:?}");
+    }
+    // One block may do the work of all.
+    assert_eq!(run(4_096, 1, 2, 1 << 31).findings, []);
+}
