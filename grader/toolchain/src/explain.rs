@@ -133,17 +133,28 @@ fn distinct<'m>(messages: impl Iterator<Item = &'m Message>) -> Vec<&'m Message>
     kept
 }
 
+/// What the compiler says of an operator of its own that it considered and did not take.
+const CANDIDATE: &str = "built-in operator";
+
+/// A message without its list of operators that could have been meant: the types of the operands tell what is wrong.
+fn short(text: &str) -> String {
+    match (text.split_once(" operand types are: "), text.split_once([':', ';'])) {
+        (Some((_, types)), Some((what, _))) => format!("{what}: {types}"),
+        _ => text.to_owned(),
+    }
+}
+
 fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagnostic {
     let severity = if message.level == Level::Error { Severity::Error } else { Severity::Warning };
     let name = if message.at_end_of_source() { main } else { &message.file };
-    let title = message.text.clone();
+    let title = short(&message.text);
     let Some(file) = sources.get(name) else {
         let help = help(&title, "").map(str::to_owned).into_iter().collect();
         return Diagnostic { severity, title, source: None, help };
     };
     let text = &file.text;
     let mut span = place(text, message);
-    let line = line_span(text, message.line).map_or("", |line| &text[line]);
+    let mut line = line_span(text, message.line).map_or("", |line| &text[line]);
     let all = tokens(text);
     let mut marks = Vec::new();
     let mut advice: Vec<String> = Vec::new();
@@ -153,6 +164,9 @@ fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagn
         // It is missed when the next line begins; the place to mend is the end of the line before.
         if let Some(before) = end_of_line_before(text, &all, &span) {
             marks.push(Mark { span: span.clone(), label: "detected here".into() });
+            // What the next line says is not to blame.
+            let number = text[..before.start].matches('\n').count() + 1;
+            line = line_span(text, number as u32).map_or("", |line| &text[line]);
             (span, label) = (before, "a semicolon is missing after this".into());
         }
     }
@@ -187,7 +201,8 @@ fn diagnostic(message: &Message, main: &str, sources: &mut Sources<'_>) -> Diagn
     }
 
     marks.insert(0, Mark { span, label });
-    for note in message.notes.iter().filter(|n| n.line > 0 && n.file == name) {
+    let notes = message.notes.iter().filter(|n| n.line > 0 && n.file == name);
+    for note in notes.filter(|note| !note.text.starts_with(CANDIDATE)) {
         let span = place(text, note);
         // A note at the very same place adds words, not a place.
         match marks.iter_mut().find(|m| m.span == span) {
@@ -252,24 +267,53 @@ fn explain_undefined(
     }
     let words = all.iter().filter(|t| t.kind == Kind::Word).map(|t| t.text);
     let words = words.filter(|word| !unknown.iter().any(|u| u == word));
-    match nearest(name, words.chain(BUILT_IN.iter().copied())) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!(
-            "declare it before you use it, as in `int {name} = ...;`, or check the spelling"
-        ),
+    if let Some(meant) = nearest(name, words.chain(BUILT_IN.iter().copied())) {
+        return format!("did you mean `{meant}`?");
     }
+    let known = variables(all, span, text);
+    let known = known.iter().take(MAX_VARIABLES).map(|name| format!("`{name}`"));
+    let known = match &known.collect::<Vec<_>>()[..] {
+        [] => String::new(),
+        all => format!(" (declared here: {})", all.join(", ")),
+    };
+    format!("declare it before you use it, as in `int {name} = ...;`, or check the spelling{known}")
 }
+
+/// So many names of variables are listed.
+const MAX_VARIABLES: usize = 8;
+
+/// The parameters and variables of the function around `span` that are declared before it, the nearest first.
+fn variables<'t>(all: &[Token<'t>], span: &Range<usize>, text: &str) -> Vec<&'t str> {
+    let functions = functions(text);
+    let Some(function) = functions.iter().rfind(|f| f.name_span.start < span.start) else {
+        return Vec::new();
+    };
+    let inside =
+        |token: &Token<'_>| (function.name_span.end..span.start).contains(&token.span.start);
+    let mut names: Vec<&str> = Vec::new();
+    for at in (1..all.len()).rev().filter(|&at| inside(&all[at]) && all[at].kind == Kind::Word) {
+        if is_declared_at(all, at) && !names.contains(&all[at].text) {
+            names.push(all[at].text);
+        }
+    }
+    names
+}
+
+/// Words after which a variable is declared.
+const TYPES: [&str; 13] = [
+    "int", "float", "double", "unsigned", "long", "short", "char", "bool", "auto", "size_t",
+    "const", "half", "dim3",
+];
 
 /// Index of the token where a variable of this name is declared: after a type.
 fn declaration(all: &[Token<'_>], name: &str) -> Option<usize> {
-    const TYPES: [&str; 13] = [
-        "int", "float", "double", "unsigned", "long", "short", "char", "bool", "auto", "size_t",
-        "const", "half", "dim3",
-    ];
-    (1..all.len()).find(|&i| {
-        let type_before = all[..i].iter().rev().find(|t| !t.is("*") && !t.is("&"));
-        all[i].is(name) && type_before.is_some_and(|t| TYPES.contains(&t.text))
-    })
+    (1..all.len()).find(|&at| all[at].is(name) && is_declared_at(all, at))
+}
+
+/// Whether a type stands before this word, which is none itself.
+fn is_declared_at(all: &[Token<'_>], at: usize) -> bool {
+    let type_before = all[..at].iter().rev().find(|t| !t.is("*") && !t.is("&"));
+    !TYPES.contains(&all[at].text) && type_before.is_some_and(|t| TYPES.contains(&t.text))
 }
 
 /// `rand` of `calling a __host__ function("rand") from a __global__ function("k") is not allowed`.

@@ -99,6 +99,30 @@ const RULES: &[Rule] = &[
     rule(&["extra text after expected end of number"], "a number has one decimal point: `1.0f`"),
     // Types.
     rule(
+        &["no operator", "dim3"],
+        "threadIdx, blockIdx, blockDim and gridDim have three parts: `blockIdx.x * blockDim.x + threadIdx.x`",
+    ),
+    rule(
+        &["no operator", "uint3"],
+        "threadIdx and blockIdx have three parts: write `threadIdx.x`, `.y` or `.z`",
+    ),
+    rule(
+        &["no suitable conversion function from \"const uint3\""],
+        "threadIdx and blockIdx have three parts: write `threadIdx.x`, `.y` or `.z`",
+    ),
+    rule(
+        &["no suitable conversion function from \"const dim3\""],
+        "blockDim and gridDim have three parts: write `blockDim.x`, `.y` or `.z`",
+    ),
+    rule(
+        &["more than one operator", "half"],
+        "half and float do not mix: convert the half first, `__half2float(h) * x`",
+    ),
+    rule(
+        &["more than one operator", "bfloat16"],
+        "__nv_bfloat16 and float do not mix: convert first, `__bfloat162float(b) * x`",
+    ),
+    rule(
         &["argument of type \"const ", "is incompatible with parameter of type"],
         "the function could change what is const here: declare its parameter with `const`",
     ),
@@ -275,6 +299,12 @@ pub fn known_name(name: &str) -> Option<&'static str> {
         }
         "INT_MAX" | "INT_MIN" | "UINT_MAX" => "add `#include <climits>` at the top",
         "assert" => "add `#include <cassert>` at the top",
+        "threadDim" => {
+            "the threads of a block are counted by `blockDim`; `threadIdx` is a thread's own index"
+        }
+        "gridIdx" => {
+            "the blocks of the grid are counted by `gridDim`; `blockIdx` is a block's own index"
+        }
         "then" => "C++ has no `then`: `if (condition) statement;`",
         "None" | "null" => "the null pointer is written `nullptr`",
         "True" => "written `true`",
