@@ -119,31 +119,22 @@ fn only_start(tensor: &Tensor, n: usize, block: usize) -> String {
 }
 
 fn addend(vector: &str, times: i64) -> String {
-    let guess = match times {
-        -1 => format!("{vector} is never added"),
-        -2 => format!("{vector} is subtracted"),
-        1 => format!("{vector} is added twice"),
-        n if n > 0 => format!("{vector} is added {} times", n + 1),
-        n => format!("{vector} is added with the factor {}", n + 1),
+    let off = match times {
+        -1 => format!("too small by the corresponding element of {vector}"),
+        1 => format!("too large by the corresponding element of {vector}"),
+        n => format!("off by {n} times the corresponding element of {vector}"),
     };
-    format!(
-        "every element is off by {times} times the corresponding element of {vector}: looks like {guess}."
-    )
+    format!("every element is {off}.")
 }
 
+/// Only what was checked: a factor can come about in many ways.
 fn factor_words(factor: f64, size: Option<&str>) -> String {
     let times = format!("every element is {} times the expected value", number(factor));
     match size {
-        Some(size) if factor > 1.0 => format!("{times}: looks like a multiplication by {size}."),
-        Some(size) => format!("{times}: looks like a division by {size}."),
-        None if factor == 2.0 => {
-            "every element is twice the expected value: looks like each term is added twice.".into()
-        }
-        None if factor == -1.0 => {
-            "every element has the wrong sign: looks like one minus sign too many or too few."
-                .into()
-        }
-        None => format!("{times}: looks like a constant factor."),
+        Some(size) if factor > 1.0 => format!("{times}, and {size} is {}.", number(factor)),
+        Some(size) => format!("{times}, and {size} is {}.", number(factor.recip().round())),
+        None if factor == -1.0 => "every element has the wrong sign.".into(),
+        None => format!("{times}."),
     }
 }
 
@@ -268,15 +259,15 @@ mod tests {
         only the first 105 elements are written: nothing from grad(input)[1, 0, 0, 0] on.
         every element is NaN.
         every element is 0.
-        every element is 0.125 times the expected value: looks like a division by batch.
-        every element is 8 times the expected value: looks like a multiplication by batch.
-        every element is twice the expected value: looks like each term is added twice.
-        every element has the wrong sign: looks like one minus sign too many or too few.
-        every element is 1.5 times the expected value: looks like a constant factor.
-        every element is off by -1 times the corresponding element of bias: looks like bias is never added.
-        every element is off by 1 times the corresponding element of bias: looks like bias is added twice.
-        every element is off by 3 times the corresponding element of bias: looks like bias is added 4 times.
-        every element is off by -4 times the corresponding element of bias: looks like bias is added with the factor -3.
+        every element is 0.125 times the expected value, and batch is 8.
+        every element is 8 times the expected value, and batch is 8.
+        every element is 2 times the expected value.
+        every element has the wrong sign.
+        every element is 1.5 times the expected value.
+        every element is too small by the corresponding element of bias.
+        every element is too large by the corresponding element of bias.
+        every element is off by 3 times the corresponding element of bias.
+        every element is off by -4 times the corresponding element of bias.
         every element is off by +1.5.
         all errors are small, at most 0.09 % of the absolute values of the terms: as large as the rounding of a value to half precision.
         each element is off by an amount that depends on its second coordinate only.

@@ -34,8 +34,16 @@ pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style
             0 if tensor.dtype == DType::I32 => String::new(),
             0 => ", a sum without terms".into(),
             _ if plain => String::new(),
-            1 => ", a single product".into(),
-            n => format!(", the sum of {n} products"),
+            n => {
+                let product =
+                    formula.iter().any(|t| t.factors.len() > 1 || t.coefficient.abs() != 1.0);
+                let noun = if product { "product" } else { "term" };
+                if n == 1 {
+                    format!(", a single {noun}")
+                } else {
+                    format!(", the sum of {n} {noun}s")
+                }
+            }
         };
         let colon = if plain { "" } else { ":" };
         lines.push(format!("    {element} should be {should}{of}; {got}{colon}"));

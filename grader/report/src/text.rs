@@ -207,7 +207,7 @@ impl<W: Write> Reporter for TextReporter<W> {
 }
 
 /// Why a test failed, in a few words.
-pub(super) fn reason(verdict: &TestVerdict) -> Option<String> {
+fn reason(verdict: &TestVerdict) -> Option<String> {
     let finding = verdict.findings.first().map(|f| f.problem.name().to_owned());
     finding.or_else(|| verdict.diffs.first().map(diff::in_short))
 }
@@ -238,8 +238,8 @@ pub(super) fn full(
     // A finding is the mistake itself; what follows from it, and what its pattern suggests, can wait.
     let puzzling = verdict.findings.is_empty();
     if puzzling {
-        let explained = verdict.diffs.iter().find(|diff| diff.variant.is_some());
-        lines.extend(reason_lines(run, explained.unwrap_or(first), style, width));
+        let explained = explained(verdict).unwrap_or(first);
+        lines.extend(reason_lines(run, explained, style, width));
         lines.extend(place_lines(run, first, style));
     }
     lines.extend(diff::table(first, style));
@@ -266,14 +266,38 @@ fn place_lines(run: &RunInfo, diff: &TensorDiff, style: Style) -> Vec<String> {
 
 /// Why an output is wrong: the formula that explains it, or else the pattern of its errors.
 fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) -> Vec<String> {
-    let (title, sentence) = match (&diff.variant, &diff.cause) {
-        (Some(variant), _) => ("cause:", cause::of_variant(variant, &diff.tensor)),
-        (None, Some(cause)) => ("pattern:", cause::sentence(cause, &diff.tensor, &run.source)),
-        (None, None) => return Vec::new(),
-    };
+    let Some((title, sentence)) = explanation(run, diff) else { return Vec::new() };
     let painted = style.paint(Tone::Warn, title);
     let lines = wrap(&format!("{title} {sentence}"), width);
     lines.iter().map(|line| line.replacen(title, &painted, 1)).collect()
+}
+
+/// The sentence of the formula that explains an output, or of the pattern of its errors, and the word before it.
+fn explanation(run: &RunInfo, diff: &TensorDiff) -> Option<(&'static str, String)> {
+    match (&diff.variant, &diff.cause) {
+        (Some(variant), _) => Some(("cause:", cause::of_variant(variant, &diff.tensor))),
+        (None, Some(cause)) => {
+            Some(("pattern:", cause::sentence(cause, &diff.tensor, &run.source)))
+        }
+        (None, None) => None,
+    }
+}
+
+/// Why a test failed, in one line: a finding's title, or what is wrong in an output and its explanation.
+pub(super) fn in_one_line(run: &RunInfo, verdict: &TestVerdict) -> String {
+    if let Some(finding) = verdict.findings.first() {
+        let title = findings::diagnostic(finding, &run.file, &run.source).title;
+        return format!("{}: {title}", finding.problem.name());
+    }
+    let Some(first) = verdict.diffs.first() else { return String::new() };
+    let explained = explained(verdict).unwrap_or(first);
+    let why = explanation(run, explained).map(|(title, sentence)| format!("; {title} {sentence}"));
+    diff::in_short(first) + &why.unwrap_or_default()
+}
+
+/// The first output for which a formula explains what was computed.
+fn explained(verdict: &TestVerdict) -> Option<&TensorDiff> {
+    verdict.diffs.iter().find(|diff| diff.variant.is_some())
 }
 
 /// The width of quoted lines of code beside sentences of `width` characters: on a narrow screen nothing is wider.

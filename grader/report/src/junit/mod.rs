@@ -55,7 +55,7 @@ impl<W: Write> Reporter for JunitReporter<W> {
     fn test_finished(&mut self, verdict: &TestVerdict) -> io::Result<()> {
         let outcome = match &self.run {
             Some(run) if !verdict.passed() => Outcome::Failed(Reason {
-                message: text::reason(verdict).unwrap_or_default(),
+                message: text::in_one_line(run, verdict),
                 description: Some(text::full(run, verdict, Style::PLAIN, text::WIDTH).join("\n")),
             }),
             _ => Outcome::Passed,
