@@ -182,7 +182,7 @@ fn arguments(spec: &Spec, launch: &Launch) -> Vec<module::ArgDecl> {
         |name: &str| cpp::scalar(spec.tensors.type_of(name).map_or(DType::F32, |ty| ty.dtype));
     let declaration = |arg: &Arg| {
         let (name, kind) = match arg {
-            Arg::Size(size) => (size.to_string(), module::ArgKind::Value(cpp::scalar(DType::I32))),
+            Arg::Size(size) => (size.to_string(), module::ArgKind::Size),
             Arg::Scalar(name) => (name.clone(), module::ArgKind::Value(scalar(name))),
             Arg::Tensor(name)
             | Arg::InPlace(name)

@@ -54,6 +54,8 @@ pub struct RawSpec {
     #[serde(default)]
     pub gate: Vec<RawGate>,
     #[serde(default)]
+    pub broken: Vec<RawBroken>,
+    #[serde(default)]
     pub require: Vec<RawRequire>,
     #[serde(default)]
     pub picture: Vec<RawPicture>,
@@ -115,6 +117,15 @@ pub struct RawGate {
     /// The tests to which it applies. If absent, all.
     pub tests: Option<Vec<Spanned<String>>>,
     pub about: Option<String>,
+}
+
+/// A table `[[broken]]`: a kernel that the stub gives with a mistake.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawBroken {
+    pub kernel: Spanned<String>,
+    /// The name of the finding that it must have.
+    pub finding: Spanned<String>,
 }
 
 /// A table `[[require]]`: a bound on a result.

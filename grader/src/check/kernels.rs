@@ -1,6 +1,7 @@
 //! Checks the kernels of a puzzle: the stub fails, the solution passes, each wrong kernel is caught.
 
 use super::bench::{Bench, Loaded, SEED};
+use super::broken;
 use super::item::Item;
 use super::says;
 use crate::wrong::WrongKernel;
@@ -57,11 +58,17 @@ fn verdicts(
     }
 }
 
-/// Checks that the stub compiles and fails every test.
+/// Checks that the stub compiles and fails every test; or, if it gives kernels with mistakes, that each is flagged for the one
+/// that the spec names.
 pub fn stub(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     let mut problems = Vec::new();
     for &(name, on_gpu) in machines(bench) {
         match problem(verdicts(bench, loaded, &loaded.puzzle.stub, on_gpu))? {
+            Ok(verdicts) if !loaded.spec.broken.is_empty() => {
+                let verdicts: Vec<TestVerdict> = verdicts.into_iter().map(|(v, _)| v).collect();
+                let unflagged = broken::unflagged(&loaded.spec.broken, &verdicts);
+                problems.extend(unflagged.into_iter().map(|text| format!("{text} (on {name})")));
+            }
             Ok(verdicts) => {
                 let passed = verdicts.iter().map(|(v, _)| v).filter(|v| v.passed());
                 problems.extend(passed.map(|v| format!("the stub passes {} on {name}", v.test)));
@@ -69,7 +76,13 @@ pub fn stub(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
             Err(text) => problems.push(text),
         }
     }
-    Ok(Item::new("stub", "compiles and fails every test".to_owned(), problems))
+    let summary = match loaded.spec.broken.len() {
+        0 => "compiles and fails every test".to_owned(),
+        all => {
+            format!("compiles, and {all} of {all} broken kernels are flagged for their mistakes")
+        }
+    };
+    Ok(Item::new("stub", summary, problems))
 }
 
 /// Checks that the solution passes every test, without a finding, on each machine. Then puts the tests into the order of the

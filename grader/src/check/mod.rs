@@ -3,6 +3,7 @@
 mod all;
 mod bench;
 mod bounds;
+mod broken;
 mod chapter;
 mod drawn;
 mod item;

@@ -5,6 +5,7 @@
 mod arch;
 mod arg;
 mod bit_equal;
+mod broken;
 mod call;
 mod check;
 mod code;
@@ -37,6 +38,7 @@ pub(crate) mod errors;
 mod require_errors;
 
 pub use arg::{Arg, Purpose};
+pub use broken::Broken;
 pub use check::{Check, Tolerance};
 pub use constant::Constant;
 pub use data::Data;
@@ -87,6 +89,8 @@ pub struct Spec {
     pub launches: Vec<Launch>,
     /// The bounds on what launches cost.
     pub gates: Vec<Gate>,
+    /// The kernels that the stub gives with mistakes.
+    pub broken: Vec<Broken>,
     /// The bounds on results that the formula does not fix.
     pub requirements: Vec<Requirement>,
     /// The pictures that the report draws of such results.
@@ -180,6 +184,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     workspace::check(&tensors, &launches).map_err(|fault| vec![fault])?;
     let gates =
         all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, (&tensors, &launches))))?;
+    let broken = all(raw.broken.iter().map(|raw| Broken::read(raw, &launches)))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
     let tests = all(tests)?;
     let options = ReportOptions::from(&raw);
@@ -215,6 +220,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         tensors,
         launches,
         gates,
+        broken,
         requirements,
         pictures,
         tests,
@@ -282,6 +288,7 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
         (raw.workspace.len(), raw.title.span(), "workspaces"),
         (raw.launch.len(), raw.title.span(), "launches"),
         (raw.gate.len(), raw.title.span(), "gates"),
+        (raw.broken.len(), raw.title.span(), "broken kernels"),
         (raw.require.len(), raw.title.span(), "requirements"),
         (raw.picture.len(), raw.title.span(), "pictures"),
         (raw.call.len(), raw.title.span(), "calls"),

@@ -91,6 +91,34 @@ fn a_check_names_what_is_not_in_order() {
     insta::assert_snapshot!(checked.stdout);
 }
 
+/// A puzzle whose stub is a kernel with a mistake to find.
+#[test]
+fn a_stub_with_a_mistake_is_flagged_for_what_the_spec_names() {
+    let bench = Bench::new();
+    let solution = fs::read_to_string(bench.path("solutions/01_vector_add.cu")).unwrap();
+    let guard = "    if (i >= N) return; // the grid is rounded up\n";
+    assert!(solution.contains(guard));
+    fs::write(bench.path("puzzles/01_vector_add.cu"), solution.replace(guard, "")).unwrap();
+    let broken = "[[broken]]\nkernel = \"vector_add\"\nfinding = \"out-of-bounds\"\n\n[[launch]]";
+    bench.change("puzzles/01_vector_add.toml", "[[launch]]", broken);
+    let checked = bench.grader(&["check", "--backend", "vm"]);
+    let flagged = "compiles, and 1 of 1 broken kernels are flagged for their mistakes";
+    assert!(checked.stdout.contains(flagged), "{}{}", checked.stdout, checked.stderr);
+    bench.change("puzzles/01_vector_add.toml", "\"out-of-bounds\"", "\"shared-race\"");
+    let checked = bench.grader(&["check", "--backend", "vm"]);
+    assert_eq!(checked.code, 1);
+    let instead =
+        "the stub's vector_add is not flagged as shared-race: the tests find out-of-bounds";
+    assert!(checked.stdout.contains(instead), "{}", checked.stdout);
+    bench.change(
+        "puzzles/01_vector_add.toml",
+        "kernel = \"vector_add\"\nfinding",
+        "kernel = \"vector_ad\"\nfinding",
+    );
+    let checked = bench.grader(&["check", "--backend", "vm"]);
+    assert!(checked.stdout.contains("did you mean `vector_add`?"), "{}", checked.stdout);
+}
+
 #[test]
 fn survivors_are_shown_with_what_to_write_of_them() {
     let bench = Bench::new();

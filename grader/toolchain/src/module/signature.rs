@@ -24,6 +24,12 @@ pub struct Scalar {
     pub bytes: u64,
 }
 
+/// The type of a size.
+const INT: Scalar = Scalar { name: "int", bytes: 4 };
+
+/// The integers of 64 bits.
+const WIDE: [&str; 5] = ["long", "unsigned long", "long long", "unsigned long long", "size_t"];
+
 /// How an argument is passed to a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgKind {
@@ -36,6 +42,8 @@ pub enum ArgKind {
     },
     /// A number of this type.
     Value(Scalar),
+    /// An `int`, which a parameter of 64 bits gets widened.
+    Size,
 }
 
 impl ArgKind {
@@ -46,6 +54,7 @@ impl ArgKind {
                 format!("{}{}*", if constant { "const " } else { "" }, element.name)
             }
             Self::Value(scalar) => scalar.name.into(),
+            Self::Size => INT.name.into(),
         }
     }
 
@@ -53,6 +62,7 @@ impl ArgKind {
         match self {
             Self::Pointer { .. } => 8,
             Self::Value(scalar) => scalar.bytes,
+            Self::Size => INT.bytes,
         }
     }
 
@@ -74,11 +84,14 @@ impl ArgKind {
                 Some(_) => None,
             },
             (Self::Value(scalar), Some(t)) if is_same(t, scalar) => None,
-            (Self::Value(_), Some(t)) if is_scalar(t) || t.ends_with(['*', '&']) => Some(format!(
-                "`{t}` has {size} byte{}; the puzzle passes {article} `{wanted}` of {}",
-                if size == 1 { "" } else { "s" },
-                self.size()
-            )),
+            (Self::Size, Some(t)) if is_same(t, INT) || WIDE.contains(&t) => None,
+            (Self::Value(_) | Self::Size, Some(t)) if is_scalar(t) || t.ends_with(['*', '&']) => {
+                Some(format!(
+                    "`{t}` has {size} byte{}; the puzzle passes {article} `{wanted}` of {}",
+                    if size == 1 { "" } else { "s" },
+                    self.size()
+                ))
+            }
             _ if size != self.size() => {
                 Some(format!("has {size} bytes; the puzzle passes `{wanted}` of {}", self.size()))
             }

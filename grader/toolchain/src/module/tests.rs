@@ -163,7 +163,7 @@ fn pointer(name: &str, element: Scalar, constant: bool) -> ArgDecl {
 }
 
 fn int(name: &str) -> ArgDecl {
-    ArgDecl { name: name.into(), kind: ArgKind::Value(I32) }
+    ArgDecl { name: name.into(), kind: ArgKind::Size }
 }
 
 #[test]
@@ -190,6 +190,24 @@ fn right_signatures_pass() {
       help: expected: __global__ void halves(const __half* a, __nv_bfloat16* b, int* c, const double* d, float* e, float* f, int n)
       help: found:    __global__ void halves(const __half* a, __nv_bfloat16* b, int* c, const double* d, float** e, void* f, unsigned n)
     ");
+}
+
+#[test]
+fn a_size_is_widened_to_64_bits_and_another_int_is_not() {
+    let source = SourceFile { path: "k.cu".into(), text: String::new() };
+    let fits = |kind: ArgKind, cpp_type: &str, size| {
+        let params = vec![Param { size, cpp_type: Some(cpp_type.into()) }];
+        let (symbol, name) = ("k".into(), "k".into());
+        let kernel = KernelDecl { symbol, name, params, shared: 0, max_threads: None };
+        check_signature(&kernel, &[ArgDecl { name: "n".into(), kind }], &source).is_ok()
+    };
+    for wide in ["long", "long long", "unsigned long", "unsigned long long", "size_t"] {
+        assert!(fits(ArgKind::Size, wide, 8), "{wide}");
+        assert!(!fits(ArgKind::Value(I32), wide, 8), "{wide}");
+    }
+    assert!(fits(ArgKind::Size, "int", 4) && fits(ArgKind::Size, "unsigned int", 4));
+    assert!(!fits(ArgKind::Size, "double", 8) && !fits(ArgKind::Size, "float", 4));
+    assert!(!fits(ArgKind::Size, "short", 2) && !fits(ArgKind::Size, "float*", 8));
 }
 
 #[test]
@@ -227,8 +245,7 @@ fn wrong_signatures_are_shown_parameter_by_parameter() {
       help: expected: __global__ void plain(const double* a, int n, float* out)
       help: found:    __global__ void plain(const float* input, float *output, int n)
 
-    parameter 3 of `scale`, for `rows`, has the wrong type
-      `long rows` `long` has 8 bytes; the puzzle passes an `int` of 4
+    parameter 4 of `scale`, for `flag`, has the wrong type
       `bool flag` `bool` has 1 byte; the puzzle passes an `int` of 4
       `short s` `short` has 2 bytes; the puzzle passes an `int` of 4
       `int3 v` has 12 bytes; the puzzle passes `int` of 4
@@ -238,7 +255,6 @@ fn wrong_signatures_are_shown_parameter_by_parameter() {
     parameter 1 of `scale`, for `out`, has the wrong type
       `T* out` points to `double`; the puzzle passes `float*`
       `const T* __restrict__ in` points to `double`; the puzzle passes `float*`
-      `long rows` `long` has 8 bytes; the puzzle passes an `int` of 4
       `bool flag` `bool` has 1 byte; the puzzle passes an `int` of 4
       `short s` `short` has 2 bytes; the puzzle passes an `int` of 4
       `int3 v` has 12 bytes; the puzzle passes `int` of 4
