@@ -84,7 +84,7 @@ fn on_pipes_it_prints_plain_lines_at_every_save() {
     bench.write("puzzles/.new", &format!("#include \"help.cuh\"\n{RIGHT}"));
     std::fs::rename(bench.path("puzzles/.new"), bench.path("puzzles/02_double.cu")).unwrap();
     assert!(seen.until("graded in").contains("help.cuh"));
-    bench.write("kernels/include/help.cuh", "\n");
+    bench.write("puzzles/help.cuh", "\n");
     assert!(seen.until("graded in").contains("2 of 2 tests passed"));
 
     keys.write_all(b"h\n").unwrap();
