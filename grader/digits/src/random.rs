@@ -1,10 +1,10 @@
 //! Random numbers that are the same on every machine: `ChaCha8`, and arithmetic that IEEE 754 rounds in one way.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 
 /// A stream of random numbers.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct RandomStream(ChaCha8Rng);
 
 impl RandomStream {

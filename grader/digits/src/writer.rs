@@ -6,7 +6,7 @@ use crate::pen::draw;
 use crate::random::RandomStream;
 
 /// Writes an endless sequence of digits; all ten classes are equally likely.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Writer(RandomStream);
 
 impl Writer {
