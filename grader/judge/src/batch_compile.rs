@@ -9,6 +9,7 @@ use diagnostic::{Failure, FailureKind};
 use puzzle::spec::Spec;
 use puzzle::workbook::Workbook;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use toolchain::module::{self, KernelDecl, VariableDecl};
@@ -80,7 +81,7 @@ fn compiled(
     let mut variants = vec![Variant::Rejected; count];
     let kept: Vec<usize> = (0..count).filter(|i| !rejected.contains(i)).collect();
     if spec.is_host() {
-        let names: Vec<String> = kept.iter().map(|&i| namespace(i)).collect();
+        let names: Vec<String> = kept.iter().map(|&i| Namespace(i).to_string()).collect();
         let (library, programs) =
             host::compile_variants(toolchain, workbook, spec, request.source, &names)?;
         let compiled = Arc::new(grade::without_kernels(library));
@@ -94,8 +95,10 @@ fn compiled(
     let compiled = Arc::new(toolchain.compile(request)?);
     let declared = (module::kernels(&compiled.ptx), module::variables(&compiled.ptx));
     let registers = launch_limits::registers(toolchain, spec, &compiled.ptx);
+    // All variants share the module that the first of them loads.
+    let all = Program::without_kernels(Arc::clone(&compiled));
     for i in kept {
-        if let Some(program) = program(spec, &declared, &registers, &compiled, i) {
+        if let Some(program) = program(spec, &declared, &registers, all.clone(), i) {
             variants[i] = Variant::Compiled(program);
         }
     }
@@ -107,37 +110,49 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(FailureKind::Environment, title, "set TMPDIR to another folder")
 }
 
-/// The program of a variant, if its kernels are those of the spec.
+/// The program of a variant, if its kernels are those of the spec; `program` is the file with all variants.
 fn program(
     spec: &Spec,
     (declared, variables): &(Vec<KernelDecl>, Vec<VariableDecl>),
     registers: &BTreeMap<String, u32>,
-    compiled: &Arc<toolchain::Compiled>,
+    mut program: Program,
     variant: usize,
 ) -> Option<Program> {
-    let prefix = format!("{}::", namespace(variant));
+    let prefix = format!("{}::", Namespace(variant));
     let own: Vec<KernelDecl> =
         declared.iter().filter(|k| k.name.starts_with(&prefix)).cloned().collect();
-    let mut program = Program::without_kernels(Arc::clone(compiled));
     for launch in &spec.launches {
-        let kernel = module::find_kernel(&own, &launch.kernel, &compiled.source).ok()?;
+        let kernel = module::find_kernel(&own, &launch.kernel, &program.compiled.source).ok()?;
         program.add(&launch.kernel, kernel, registers);
     }
     let own: Vec<VariableDecl> =
         variables.iter().filter(|v| v.name.starts_with(&prefix)).cloned().collect();
-    program.kernels.extend(grade::constants(spec, &own, compiled).ok()?);
+    program.kernels.extend(grade::constants(spec, &own, &program.compiled).ok()?);
     Some(program)
 }
 
-/// The namespace of a variant in the file that holds them all.
-pub fn namespace(variant: usize) -> String {
-    format!("variant{variant:04}")
+/// The namespace of a variant, by its number, in the file that holds them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Namespace(pub usize);
+
+impl Namespace {
+    /// The line, from 1, of `file` that opens it; `None` if none does.
+    pub fn line(self, file: &str) -> Option<u32> {
+        let opens = format!("namespace {self} {{");
+        file.lines().position(|line| line == opens).map(|above| above as u32 + 1)
+    }
+}
+
+impl fmt::Display for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "variant{:04}", self.0)
+    }
 }
 
 /// The PTX of one variant, without what differs between equal kernels of different variants. Two variants with the same
 /// text do the same.
 pub fn fingerprint(ptx: &str, variant: usize) -> String {
-    ptx::without_names(ptx, &namespace(variant))
+    ptx::without_names(ptx, &Namespace(variant).to_string())
 }
 
 /// The file with all variants.
@@ -161,7 +176,7 @@ impl TranslationUnit {
         let mut starts = Vec::new();
         for (i, variant) in variants.iter().enumerate().filter(|(i, _)| !left_out.contains(i)) {
             starts.push((text.matches('\n').count() as u32 + 1, i));
-            text.extend(["namespace ", &namespace(i), " {\n"]);
+            text.extend(["namespace ", &Namespace(i).to_string(), " {\n"]);
             let mut defined = Vec::new();
             for line in variant.lines() {
                 match directive(line) {
@@ -213,6 +228,7 @@ __global__ void k() {}
 #undef TILE
 ";
         assert_eq!(unit.text, expected);
+        assert_eq!([0, 1, 2].map(|i| Namespace(i).line(&unit.text)), [Some(2), None, Some(8)]);
         assert_eq!(
             [1, 2, 6, 8, 12].map(|line| unit.variant_at(line)),
             [None, Some(0), Some(0), Some(2), Some(2)]

@@ -2,12 +2,14 @@
 //! and Hughes, `QuickCheck`, ICFP 2000).
 
 use crate::grade::{self, Machine, Program};
+use crate::judgement;
 use crate::verdict::TestVerdict;
 use device::backend::Backend;
 use diagnostic::Failure;
 use puzzle::case::Case;
-use puzzle::draw::{self, Plan};
+use puzzle::draw::{self, Flavour, Plan};
 use puzzle::spec::{DRAWN, Spec};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// How many cases are run at most to make one smaller.
@@ -18,6 +20,33 @@ const IN_ORDER: i64 = 6;
 
 /// The same, if each takes until the limit of a loop without end.
 const TRIES_ENDLESS: usize = 6;
+
+/// The cases that a spec draws with a seed. Each is built when the first program runs it, and kept for those after it.
+#[derive(Debug)]
+pub struct DrawnCases<'a> {
+    spec: &'a Spec,
+    seed: u64,
+    cases: Vec<(Plan, LazyCase)>,
+}
+
+/// The case of a plan and the flavour of its data, once it is built; `None` if it is not possible.
+type LazyCase = OnceLock<Option<(Case, Flavour)>>;
+
+impl<'a> DrawnCases<'a> {
+    /// The cases of `seed`, none of them built yet.
+    pub fn new(spec: &'a Spec, seed: u64) -> Self {
+        let plans = draw::plans(spec, seed).into_iter();
+        Self { spec, seed, cases: plans.map(|plan| (plan, OnceLock::new())).collect() }
+    }
+
+    /// Each possible case with its plan and the flavour of its data.
+    fn iter(&self) -> impl Iterator<Item = (&Plan, &Case, Flavour)> {
+        self.cases.iter().filter_map(|(plan, built)| {
+            let built = built.get_or_init(|| draw::build(self.spec, plan, self.seed));
+            built.as_ref().map(|(case, flavour)| (plan, case, *flavour))
+        })
+    }
+}
 
 /// What came of the drawn cases on one backend.
 enum Outcome {
@@ -34,7 +63,7 @@ struct Failing {
     verdict: TestVerdict,
 }
 
-/// Judges the cases of `seed`: one verdict for all of them, that of the smallest case that fails if one does. `None` if the
+/// Judges the drawn cases: one verdict for all of them, that of the smallest case that fails if one does. `None` if the
 /// spec draws none.
 ///
 /// # Errors
@@ -42,9 +71,9 @@ struct Failing {
 pub fn judge(
     machine: &Machine,
     program: &Program,
-    spec: &Spec,
-    seed: u64,
+    drawn: &DrawnCases<'_>,
 ) -> Result<Option<TestVerdict>, Failure> {
+    let &DrawnCases { spec, seed, .. } = drawn;
     if draw::drawn(spec).is_none() {
         return Ok(None);
     }
@@ -57,7 +86,7 @@ pub fn judge(
     let (mut cases, mut time) = (0, Duration::ZERO);
     let mut smallest = None;
     for backend in backends {
-        match first_failure(backend, spec, seed)? {
+        match first_failure(backend, drawn)? {
             Outcome::Pass(passed, took) => (cases, time) = (passed, time + took),
             Outcome::Fail(failing) => {
                 smallest = Some(shrink(backend, spec, seed, *failing)?);
@@ -69,30 +98,29 @@ pub fn judge(
     let (_, mut verdict) = grade::judge_case(machine, program, &smallest.case)?;
     if verdict.passed() {
         // What fails by chance may pass the second time.
-        verdict = smallest.verdict;
+        verdict = judgement::with_formula(smallest.verdict, &smallest.case);
     }
     verdict.smallest = Some(smallest.plan.flavour);
     Ok(Some(verdict))
 }
 
-/// Whether all drawn cases of `seed` pass on one backend: the verdict of the first that does not, as it was drawn.
+/// Whether all drawn cases pass on one backend: the verdict of the first that does not, as it was drawn.
 ///
 /// # Errors
 /// The backend cannot run a case.
-pub fn first(backend: &dyn Backend, spec: &Spec, seed: u64) -> Result<TestVerdict, Failure> {
-    Ok(match first_failure(backend, spec, seed)? {
-        Outcome::Pass(cases, time) => passed(cases, time, seed),
-        Outcome::Fail(failing) => failing.verdict,
+pub fn first(backend: &dyn Backend, drawn: &DrawnCases<'_>) -> Result<TestVerdict, Failure> {
+    Ok(match first_failure(backend, drawn)? {
+        Outcome::Pass(cases, time) => passed(cases, time, drawn.seed),
+        Outcome::Fail(failing) => judgement::with_formula(failing.verdict, &failing.case),
     })
 }
 
-fn first_failure(backend: &dyn Backend, spec: &Spec, seed: u64) -> Result<Outcome, Failure> {
+fn first_failure(backend: &dyn Backend, drawn: &DrawnCases<'_>) -> Result<Outcome, Failure> {
     let (mut cases, mut time) = (0, Duration::ZERO);
-    for plan in draw::plans(spec, seed) {
-        let Some((case, flavour)) = draw::build(spec, &plan, seed) else { continue };
-        let (run, verdict) = grade::run_and_judge(backend, &case)?;
+    for (plan, case, flavour) in drawn.iter() {
+        let (run, verdict) = grade::run_and_judge(backend, case)?;
         if !verdict.passed() {
-            let plan = Plan { flavour, ..plan };
+            let (plan, case) = (Plan { flavour, ..plan.clone() }, case.clone());
             return Ok(Outcome::Fail(Box::new(Failing { plan, case, verdict })));
         }
         cases += 1;

@@ -10,8 +10,8 @@ use device::gpu::{GpuBackend, RemoteGpu};
 use device::host::{self, HostBackend, HostProgram};
 use device::launch_limits::{self, LaunchLimits};
 use device::provenance::{KernelSum, Place};
-use device::vm::VmBackend;
 use device::vm::expansion::Effort;
+use device::vm::{SharedModule, VmBackend};
 use diagnostic::{Failure, FailureKind};
 use puzzle::case::Case;
 use puzzle::oracle;
@@ -37,6 +37,8 @@ pub struct Program {
     pub kernels: BTreeMap<String, String>,
     /// What bounds the blocks of the kernels.
     pub limits: LaunchLimits,
+    /// The PTX as the virtual machine has it, shared by all programs of one compilation.
+    pub module: SharedModule,
     /// The functions of a host puzzle, which has no kernels of its own.
     pub host: Option<HostProgram>,
 }
@@ -97,7 +99,7 @@ impl Program {
     /// A program to which kernels are added.
     pub(crate) fn without_kernels(compiled: Arc<Compiled>) -> Self {
         let (kernels, limits) = (BTreeMap::new(), LaunchLimits::default());
-        Self { compiled, kernels, limits, host: None }
+        Self { compiled, kernels, limits, module: SharedModule::default(), host: None }
     }
 
     /// A program of host code.
@@ -121,7 +123,7 @@ impl Program {
     /// # Errors
     /// It cannot run an instruction of the program.
     pub fn virtual_machine(&self) -> Result<VmBackend, Failure> {
-        let vm = VmBackend::new(&self.compiled.ptx, self.kernels.clone())?;
+        let vm = VmBackend::new(self.module.load(&self.compiled.ptx)?, self.kernels.clone())?;
         Ok(vm.with_limits(self.limits.clone()))
     }
 }
@@ -271,9 +273,7 @@ pub fn run_and_judge(backend: &dyn Backend, case: &Case) -> Result<(Run, TestVer
     Ok((run, verdict))
 }
 
-/// Runs one case and judges it. A case that runs on a GPU runs on the virtual machine too: it sees races and reads
-/// outside that a GPU lets pass, and tells lines, indices and threads. There, too, the thread of the first wrong element
-/// is traced.
+/// Runs one case, judges it and adds the [details](detailed).
 ///
 /// # Errors
 /// The backend cannot run the case.
@@ -282,26 +282,43 @@ pub fn judge_case(
     program: &Program,
     case: &Case,
 ) -> Result<(Run, TestVerdict), Failure> {
-    let (run, mut verdict) = run_and_judge(machine.backend(), case)?;
+    let (run, verdict) = run_and_judge(machine.backend(), case)?;
+    let verdict = detailed(machine, program, case, &run, verdict);
+    Ok((run, verdict))
+}
+
+/// Adds to the verdict on a run what a report tells of it. A case that runs on a GPU runs on the virtual machine too: it sees
+/// races and reads outside that a GPU lets pass, and tells lines, indices and threads. There, too, the thread of the first
+/// wrong element is traced.
+pub fn detailed(
+    machine: &Machine,
+    program: &Program,
+    case: &Case,
+    run: &Run,
+    mut verdict: TestVerdict,
+) -> TestVerdict {
     let source = &program.compiled.source.text;
-    let verdict = match machine {
-        Machine::Host(host) => match host.interpreted() {
-            Some(_) if verdict.passed() && run.threads > SECOND_LOOK => {
-                let note = "the longest tests ran on the GPU only; --backend vm checks them too";
-                verdict.notes.push(note.to_owned());
-                verdict
-            }
-            Some(vm) => see_more(&vm, case, verdict),
-            None => verdict,
-        },
+    match machine {
+        Machine::Host(host) => {
+            let verdict = match host.interpreted() {
+                Some(_) if verdict.passed() && run.threads > SECOND_LOOK => {
+                    let note =
+                        "the longest tests ran on the GPU only; --backend vm checks them too";
+                    verdict.notes.push(note.to_owned());
+                    verdict
+                }
+                Some(vm) => see_more(&vm, case, verdict),
+                None => verdict,
+            };
+            judgement::with_formula(verdict, case)
+        }
         Machine::Vm(vm) => trace(vm, case, verdict, source),
         Machine::Gpu(_) => match program.virtual_machine() {
             Ok(vm) => trace(&vm, case, see_more(&vm, case, verdict), source),
             // Where the virtual machine cannot run the program, the GPU's word stands alone.
-            Err(_) => verdict,
+            Err(_) => judgement::with_formula(verdict, case),
         },
-    };
-    Ok((run, verdict))
+    }
 }
 
 /// Adds what the virtual machine finds; where it finds the same mistake as the GPU, or one that explains why the GPU
@@ -325,6 +342,7 @@ fn see_more(vm: &dyn Backend, case: &Case, mut verdict: TestVerdict) -> TestVerd
 }
 
 fn trace(vm: &VmBackend, case: &Case, verdict: TestVerdict, source: &str) -> TestVerdict {
+    let verdict = judgement::with_formula(verdict, case);
     let Some((tensor, flat)) = judgement::element_to_trace(case, &verdict) else { return verdict };
     let verdict = match vm.provenance(case, tensor, flat) {
         Ok(provenance) => judgement::with_provenance(verdict, case, &provenance),

@@ -80,17 +80,16 @@ pub fn size_of(dtype: DType) -> usize {
 
 /// Rounds values to `dtype` (nearest, ties to even) and lays them out little-endian.
 pub fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(values.len() * size_of(dtype));
-    for &v in values {
-        match dtype {
-            DType::F64 => bytes.extend(v.to_le_bytes()),
-            DType::F32 => bytes.extend((v as f32).to_le_bytes()),
-            DType::F16 => bytes.extend(f16::from_f32(to_odd(v)).to_le_bytes()),
-            DType::BF16 => bytes.extend(bf16::from_f32(to_odd(v)).to_le_bytes()),
-            DType::I32 => bytes.extend((v as i32).to_le_bytes()),
-        }
+    fn each<const N: usize>(values: &[f64], bytes: impl Fn(f64) -> [u8; N]) -> Vec<u8> {
+        values.iter().map(|&value| bytes(value)).collect::<Vec<_>>().into_flattened()
     }
-    bytes
+    match dtype {
+        DType::F64 => each(values, f64::to_le_bytes),
+        DType::F32 => each(values, |v| (v as f32).to_le_bytes()),
+        DType::F16 => each(values, |v| f16::from_f32(to_odd(v)).to_le_bytes()),
+        DType::BF16 => each(values, |v| bf16::from_f32(to_odd(v)).to_le_bytes()),
+        DType::I32 => each(values, |v| (v as i32).to_le_bytes()),
+    }
 }
 
 /// Rounds to a float whose last bit records whether anything was lost, so that rounding it again to fewer bits gives

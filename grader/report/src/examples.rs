@@ -5,7 +5,7 @@ use device::backend::{Run, RunTensor};
 use device::finding::{Element, Problem, SourceLoc, ThreadId};
 use device::provenance::ElementRead;
 use device::provenance::Provenance;
-use judge::judgement::{element_to_trace, judge, with_provenance};
+use judge::judgement::{element_to_trace, judge, with_formula, with_provenance};
 use judge::verdict::{Deviation, Mismatch, TensorDiff, TermDiff, TestVerdict};
 use ptxvm::finding::{AccessKind, OutOfBounds, Space};
 use puzzle::case::{Case, Role};
@@ -157,7 +157,7 @@ pub(super) fn verdict(
         time,
         threads: 0,
     };
-    let verdict = judge(&case, &run);
+    let verdict = with_formula(judge(&case, &run), &case);
     let Some((index, flat)) = element_to_trace(&case, &verdict) else { return verdict };
     let (stored, reads) = element(&case.tensors[index].tensor, flat);
     let id = ThreadId { block: [0; 3], thread: [flat as u32, 0, 0] };

@@ -1,19 +1,24 @@
 //! All checks of a puzzle, in the order in which they are reported.
 
-use super::bench::{Bench, Loaded};
+use super::bench::{Bench, Loaded, SEED};
 use super::item::Item;
+use super::named_line::NamedLine;
 use super::{bounds, chapter, drawn, kernels, repeat, signatures, sizes};
 use diagnostic::Failure;
+use judge::drawn::DrawnCases;
 use puzzle::workbook::Workbook;
 
-/// Runs all checks except mutation testing.
+/// Runs all checks except mutation testing; with the lines that the reports on wrong kernels name.
 ///
 /// # Errors
 /// The machine lacks something: a compiler, space for temporary files.
-pub fn all(bench: &Bench<'_>, loaded: &mut Loaded<'_>) -> Result<Vec<Item>, Failure> {
+pub fn all(
+    bench: &Bench<'_>,
+    loaded: &mut Loaded<'_>,
+) -> Result<(Vec<Item>, Vec<NamedLine>), Failure> {
     let count = loaded.spec.tests.len();
     let spec = format!("in order, {count} test{}", if count == 1 { "" } else { "s" });
-    Ok(vec![
+    let mut items = vec![
         Item::new("spec", spec, needs(bench.workbook, loaded)),
         sizes::check(&loaded.spec),
         signatures::check(bench.workbook, loaded)?,
@@ -22,11 +27,14 @@ pub fn all(bench: &Bench<'_>, loaded: &mut Loaded<'_>) -> Result<Vec<Item>, Fail
             let solution = kernels::solution(bench, loaded)?;
             repeat::stated(bench, loaded, solution)?
         },
-        bounds::check(&loaded.cases),
-        drawn::check(bench, loaded)?,
-        kernels::wrong(bench, loaded)?,
-        chapter::check(bench.workbook, loaded.puzzle),
-    ])
+    ];
+    let loaded = &*loaded;
+    let drawn_cases = DrawnCases::new(&loaded.spec, SEED);
+    items.push(bounds::check(&loaded.cases));
+    items.push(drawn::check(bench, loaded, &drawn_cases)?);
+    let (wrong, lines) = kernels::wrong(bench, loaded, &drawn_cases)?;
+    items.extend([wrong, chapter::check(bench.workbook, loaded.puzzle)]);
+    Ok((items, lines))
 }
 
 /// Problems with the puzzles to be solved before this one: they do not exist, or come later.

@@ -5,15 +5,19 @@ use super::item::Item;
 use super::kernels::{machines, problem};
 use device::gpu;
 use diagnostic::Failure;
-use judge::drawn;
+use judge::drawn::{self, DrawnCases};
 use judge::grade::{self, Machine};
 use puzzle::spec::Draw;
 
 /// The number of seeds with which the solution runs.
 const SEEDS: usize = 3;
 
-/// Checks that the spec has a `[draw]`, and that the solution passes what it draws.
-pub fn check(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
+/// Checks that the spec has a `[draw]`, and that the solution passes what it draws; `first` has the cases of [`SEED`].
+pub fn check(
+    bench: &Bench<'_>,
+    loaded: &Loaded<'_>,
+    first: &DrawnCases<'_>,
+) -> Result<Item, Failure> {
     let summary = match &loaded.spec.draw {
         Some(Draw::Sizes(_)) => format!("the solution passes those of {SEEDS} seeds"),
         Some(Draw::Fixed(reason)) => {
@@ -27,7 +31,7 @@ pub fn check(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     };
     let mut problems = Vec::new();
     for &(name, on_gpu) in machines(bench) {
-        match problem(failures(bench, loaded, on_gpu))? {
+        match problem(failures(bench, loaded, first, on_gpu))? {
             Ok(failures) => {
                 problems.extend(failures.iter().map(|text| format!("{text} on {name}")));
             }
@@ -37,7 +41,12 @@ pub fn check(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
     Ok(Item::new("drawn sizes", summary, problems))
 }
 
-fn failures(bench: &Bench<'_>, loaded: &Loaded<'_>, on_gpu: bool) -> Result<Vec<String>, Failure> {
+fn failures(
+    bench: &Bench<'_>,
+    loaded: &Loaded<'_>,
+    first: &DrawnCases<'_>,
+    on_gpu: bool,
+) -> Result<Vec<String>, Failure> {
     let Loaded { spec, puzzle, .. } = loaded;
     let gpu = if on_gpu { Some(gpu::detect()?) } else { None };
     let source = &puzzle.solution;
@@ -45,7 +54,14 @@ fn failures(bench: &Bench<'_>, loaded: &Loaded<'_>, on_gpu: bool) -> Result<Vec<
     let machine = Machine::new(&program, gpu)?;
     let mut failures = Vec::new();
     for seed in (SEED..).take(SEEDS) {
-        match drawn::judge(&machine, &program, spec, seed)? {
+        let other;
+        let cases = if seed == SEED {
+            first
+        } else {
+            other = DrawnCases::new(spec, seed);
+            &other
+        };
+        match drawn::judge(&machine, &program, cases)? {
             Some(verdict) if !verdict.passed() => {
                 let size = |name: &String| Some(format!("{name}={}", verdict.dims.get(name)?));
                 let sizes: Vec<String> = verdict.used_dims.iter().filter_map(size).collect();

@@ -1,15 +1,17 @@
 //! Checks the kernels of a puzzle: the stub fails, the solution passes, each wrong kernel is caught.
 
-use super::bench::{Bench, Loaded, SEED};
+use super::bench::{Bench, Loaded};
 use super::broken;
 use super::item::Item;
+use super::named_line::{self, NamedLine, Outcome};
 use super::says;
 use crate::wrong::WrongKernel;
 use device::gpu;
 use diagnostic::{Failure, FailureKind};
-use judge::batch_compile::{self, Variant};
-use judge::drawn;
-use judge::grade::{self, Machine};
+use judge::batch_compile::{self, Namespace, Variant};
+use judge::drawn::{self, DrawnCases};
+use judge::formula_variant;
+use judge::grade::{self, Machine, Program};
 use judge::verdict::TestVerdict;
 use puzzle::spec::DRAWN;
 use rayon::prelude::*;
@@ -48,7 +50,12 @@ fn verdicts(
     let machine = Machine::new(&program, gpu)?;
     let judge = |case| {
         let start = Instant::now();
-        let (_, verdict) = grade::judge_case(&machine, &program, case)?;
+        // Whether it passes is all that is asked. On the virtual machine the details never change that.
+        let (_, verdict) = if on_gpu {
+            grade::judge_case(&machine, &program, case)?
+        } else {
+            grade::run_and_judge(machine.backend(), case)?
+        };
         Ok((verdict, start.elapsed()))
     };
     if on_gpu {
@@ -106,16 +113,24 @@ pub fn solution(bench: &Bench<'_>, loaded: &mut Loaded<'_>) -> Result<Item, Fail
     Ok(Item::new("solution", format!("passes every test on {}", on.join(" and ")), problems))
 }
 
-/// Checks on the virtual machine that each wrong kernel is caught by the test or finding that it names.
-pub fn wrong(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
+/// Checks on the virtual machine that each wrong kernel is caught by the test or finding that it names, and notes the lines that
+/// the reports name.
+pub fn wrong(
+    bench: &Bench<'_>,
+    loaded: &Loaded<'_>,
+    drawn: &DrawnCases<'_>,
+) -> Result<(Item, Vec<NamedLine>), Failure> {
     let kernels = &loaded.wrong_kernels.kernels;
-    let units: Vec<Result<Vec<String>, Failure>> = kernels
+    let batches: Vec<Result<Vec<Judged>, Failure>> = kernels
         .par_chunks(batch_compile::SIZE)
-        .map(|chunk| uncaught(bench, loaded, chunk))
+        .map(|batch| judge_batch(bench, loaded, drawn, batch))
         .collect();
-    let mut problems = Vec::new();
-    for unit in units {
-        problems.extend(unit?);
+    let (mut problems, mut lines) = (Vec::new(), Vec::new());
+    for batch in batches {
+        for Judged { problem, line } in batch? {
+            problems.extend(problem);
+            lines.extend(line);
+        }
     }
     if kernels.is_empty() {
         problems.push(format!(
@@ -124,22 +139,71 @@ pub fn wrong(bench: &Bench<'_>, loaded: &Loaded<'_>) -> Result<Item, Failure> {
         ));
     }
     let all = kernels.len();
-    let why = match kernels.iter().filter(|kernel| kernel.says.is_some()).count() {
-        0 => String::new(),
-        explained => format!("; of {explained} the report says why"),
-    };
-    let summary = format!("{all} of {all} caught by what they name{why}");
-    Ok(Item::new("wrong kernels", summary, problems))
+    let mut said = Vec::new();
+    let explained = kernels.iter().filter(|kernel| kernel.says.is_some()).count();
+    if explained > 0 {
+        said.push(format!("says why for {explained}"));
+    }
+    let named = lines.iter().filter(|line| line.outcome == Outcome::Changed).count();
+    if !lines.is_empty() {
+        said.push(format!("names the line of {named} of {} wrong values", lines.len()));
+    }
+    let separator = if said.is_empty() { "" } else { "; the report " };
+    let said = said.join(" and ");
+    let summary = format!("{all} of {all} caught by what they name{separator}{said}");
+    Ok((Item::new("wrong kernels", summary, problems), lines))
 }
 
-/// Runs the tests, the one that must catch the kernel first, until it is caught.
-fn until_caught(
+/// What became of a wrong kernel.
+#[derive(Default)]
+struct Judged {
+    /// Why it is not in order.
+    problem: Option<String>,
+    /// The line that its report names, if it is one that can name a line.
+    line: Option<NamedLine>,
+}
+
+impl Judged {
+    fn problem(text: String) -> Self {
+        Self { problem: Some(text), line: None }
+    }
+}
+
+fn judge_batch(
+    bench: &Bench<'_>,
     loaded: &Loaded<'_>,
-    machine: &Machine,
+    drawn: &DrawnCases<'_>,
+    kernels: &[WrongKernel],
+) -> Result<Vec<Judged>, Failure> {
+    let sources: Vec<&str> = kernels.iter().map(|kernel| kernel.source.as_str()).collect();
+    let variants = batch_compile::compile(bench.toolchain, bench.workbook, &loaded.spec, &sources)?;
+    let judged = kernels.par_iter().zip(&variants).enumerate().map(|(i, (kernel, variant))| {
+        let Variant::Compiled(program) = variant else {
+            return Ok(Judged::problem(format!("{:?} does not compile", kernel.name)));
+        };
+        let judged = judge_wrong(loaded, drawn, kernel, (program, Namespace(i)));
+        let failed = |text| Judged::problem(format!("{:?}: {text}", kernel.name));
+        Ok(problem(judged)?.unwrap_or_else(failed))
+    });
+    judged.collect()
+}
+
+/// Runs the tests, the one that must catch the kernel first, until it is caught; and looks at the report on that test.
+fn judge_wrong(
+    loaded: &Loaded<'_>,
+    drawn: &DrawnCases<'_>,
     kernel: &WrongKernel,
-) -> Result<Vec<TestVerdict>, Failure> {
+    (program, own): (&Program, Namespace),
+) -> Result<Judged, Failure> {
+    let machine = Machine::new(program, None)?;
     if kernel.caught_by == DRAWN {
-        return Ok(vec![drawn::first(machine.backend(), &loaded.spec, SEED)?]);
+        let verdict = drawn::first(machine.backend(), drawn)?;
+        let problem = if verdict.passed() {
+            Some(uncaught(kernel, &[verdict]))
+        } else {
+            says::unsaid(loaded, kernel, &verdict)
+        };
+        return Ok(Judged { problem, line: None });
     }
     let (named, mut others): (Vec<_>, Vec<_>) =
         loaded.cases.iter().partition(|case| case.test == kernel.caught_by);
@@ -149,50 +213,35 @@ fn until_caught(
     }
     let mut verdicts = Vec::new();
     for case in named.into_iter().chain(others) {
-        verdicts.push(grade::run_and_judge(machine.backend(), case)?.1);
-        if kernel.is_caught(&verdicts) {
-            break;
+        let (run, verdict) = grade::run_and_judge(machine.backend(), case)?;
+        verdicts.push(verdict);
+        if !kernel.is_caught(&verdicts) {
+            continue;
         }
+        let Some(verdict) = verdicts.pop() else { break };
+        let has_line = program.host.is_none() && named_line::is_possible(case, &verdict);
+        if !has_line && kernel.says.is_none() {
+            return Ok(Judged::default());
+        }
+        let verdict = grade::detailed(&machine, program, case, &run, verdict);
+        let line = has_line.then(|| named_line::of(loaded, kernel, (program, own), &verdict));
+        let problem = kernel.says.as_ref().and_then(|_| {
+            let backend = machine.backend();
+            let verdict = formula_variant::explain(backend, &loaded.spec, case, &run, verdict);
+            says::unsaid(loaded, kernel, &verdict)
+        });
+        return Ok(Judged { problem, line: line.flatten() });
     }
-    Ok(verdicts)
+    Ok(Judged::problem(uncaught(kernel, &verdicts)))
 }
 
-fn uncaught(
-    bench: &Bench<'_>,
-    loaded: &Loaded<'_>,
-    kernels: &[WrongKernel],
-) -> Result<Vec<String>, Failure> {
-    let sources: Vec<&str> = kernels.iter().map(|kernel| kernel.source.as_str()).collect();
-    let variants = batch_compile::compile(bench.toolchain, bench.workbook, &loaded.spec, &sources)?;
-    let judged: Vec<Result<Option<String>, Failure>> = kernels
-        .par_iter()
-        .zip(&variants)
-        .map(|(kernel, variant)| {
-            let Variant::Compiled(program) = variant else {
-                return Ok(Some(format!("{:?} does not compile", kernel.name)));
-            };
-            let machine = Machine::new(program, None)?;
-            let found = until_caught(loaded, &machine, kernel);
-            Ok(match problem(found)? {
-                Ok(verdicts) if kernel.is_caught(&verdicts) => match verdicts.last() {
-                    Some(caught) => says::unsaid(loaded, &machine, program, kernel, caught)?,
-                    None => None,
-                },
-                Ok(verdicts) => {
-                    let failed = verdicts.iter().filter(|v| !v.passed());
-                    let failed: Vec<&str> = failed.map(|v| v.test.as_str()).collect();
-                    let by = match &failed[..] {
-                        [] => "nothing".to_owned(),
-                        failed => failed.join(", "),
-                    };
-                    Some(format!(
-                        "{:?} is caught by {by}, not by {}",
-                        kernel.name, kernel.caught_by
-                    ))
-                }
-                Err(text) => Some(format!("{:?}: {text}", kernel.name)),
-            })
-        })
-        .collect();
-    judged.into_iter().filter_map(Result::transpose).collect()
+/// That the test or finding which must catch a kernel does not.
+fn uncaught(kernel: &WrongKernel, verdicts: &[TestVerdict]) -> String {
+    let failed = verdicts.iter().filter(|v| !v.passed());
+    let failed: Vec<&str> = failed.map(|v| v.test.as_str()).collect();
+    let by = match &failed[..] {
+        [] => "nothing".to_owned(),
+        failed => failed.join(", "),
+    };
+    format!("{:?} is caught by {by}, not by {}", kernel.name, kernel.caught_by)
 }

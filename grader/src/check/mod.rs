@@ -9,6 +9,7 @@ mod drawn;
 mod item;
 mod kernels;
 mod mutation;
+pub mod named_line;
 mod repeat;
 pub mod report;
 mod says;

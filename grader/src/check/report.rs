@@ -1,5 +1,6 @@
 //! The output of `grader check`.
 
+use super::named_line::NamedLine;
 use super::{Bench, Item, Mutation, Survivor};
 use crate::contents;
 use diagnostic::{Failure, FailureKind};
@@ -19,6 +20,8 @@ pub struct Checked {
     pub title: String,
     /// The results of the checks.
     pub items: Vec<Item>,
+    /// The lines that the reports on its wrong kernels name.
+    pub lines: Vec<NamedLine>,
     /// The path of the list of wrong kernels.
     pub wrong: String,
     /// The path of the solution.
@@ -38,6 +41,7 @@ impl Checked {
             number: puzzle.number,
             title: contents::title(puzzle),
             items: Vec::new(),
+            lines: Vec::new(),
             wrong: shown(&puzzle.wrong),
             solution: shown(&puzzle.solution),
             mutation: None,
@@ -45,7 +49,7 @@ impl Checked {
         match super::load(bench, puzzle) {
             Ok(mut loaded) => {
                 let progress = DelayedSpinner::new(&format!("checking {}", puzzle.stem));
-                checked.items = super::all(bench, &mut loaded)?;
+                (checked.items, checked.lines) = super::all(bench, &mut loaded)?;
                 drop(progress);
                 if mutants {
                     checked.mutation = Some(super::mutation(bench, &loaded)?);

@@ -7,7 +7,7 @@ use crate::student_progress::{Outcome, StudentProgress};
 use device::backend::Run;
 use device::gpu::{self, RemoteGpu};
 use diagnostic::{Failure, FailureKind};
-use judge::drawn;
+use judge::drawn::{self, DrawnCases};
 use judge::formula_variant;
 use judge::grade::{self, Machine};
 use judge::judgement;
@@ -129,7 +129,7 @@ pub(super) fn grade(
     // A test with a name teaches more.
     if job.drawn && passed == total {
         let spinner = DelayedSpinner::new("running drawn sizes");
-        let verdict = drawn::judge(&machine, &program, spec, job.seed)?;
+        let verdict = drawn::judge(&machine, &program, &DrawnCases::new(spec, job.seed))?;
         drop(spinner);
         if let Some(verdict) = verdict {
             total += 1;

@@ -1,6 +1,6 @@
 //! Solutions pass the cases that a run draws, whatever the seed.
 
-use judge::drawn;
+use judge::drawn::{self, DrawnCases};
 use judge::grade::{self, Machine};
 use puzzle::oracle;
 use puzzle::workbook::Workbook;
@@ -29,7 +29,7 @@ fn solutions_pass_every_seed() {
         let machine = Machine::new(&program, None).unwrap();
         let (start, mut cases) = (Instant::now(), 0);
         for seed in 0..seeds {
-            let verdict = drawn::judge(&machine, &program, &spec, seed).unwrap();
+            let verdict = drawn::judge(&machine, &program, &DrawnCases::new(&spec, seed)).unwrap();
             let Some(verdict) = verdict else { break };
             cases += verdict.cases;
             if !verdict.passed() {

@@ -15,5 +15,4 @@ mod programs;
 mod puzzles;
 mod repeat;
 mod require;
-mod terms;
 mod workspace;

@@ -8,6 +8,7 @@ mod gates;
 mod provenance;
 mod refusals;
 mod reordered;
+mod shared_module;
 
 use crate::backend::{Backend, Run, RunTensor};
 use crate::checked::{CheckedDevice, Placed};
@@ -20,6 +21,7 @@ use diagnostic::Failure;
 use ptxvm::{BufferId, Kernel, Launch, LaunchError, Memory, Module, Options};
 use puzzle::case::{Case, CaseConstant, CaseLaunch, CaseTensor, Role};
 use refusals::{cannot_launch, cannot_load};
+pub use shared_module::SharedModule;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -37,18 +39,17 @@ pub struct VmBackend {
 }
 
 impl VmBackend {
-    /// A backend for a module: `ptx` is its text, `kernels` has the name in it (mangled) of each kernel by its source name.
+    /// A backend for kernels of a module: `kernels` has the name in it (mangled) of each kernel by its source name.
     ///
     /// # Errors
-    /// The machine cannot run an instruction of the module, or the text is not PTX.
-    pub fn new(ptx: &str, kernels: BTreeMap<String, String>) -> Result<Self, Failure> {
-        let module = Module::load(ptx).map_err(|e| cannot_load(&e))?;
+    /// The machine cannot run an instruction of these kernels.
+    pub fn new(module: Arc<Module>, kernels: BTreeMap<String, String>) -> Result<Self, Failure> {
         let refusal = |symbol: &String| module.kernel(symbol)?.refusal();
         if let Some(error) = kernels.values().find_map(refusal) {
             return Err(cannot_load(error));
         }
         let limits = LaunchLimits::default();
-        Ok(Self { module: Arc::new(module), kernels, budget: None, limits })
+        Ok(Self { module, kernels, budget: None, limits })
     }
 
     /// Starts no kernel that needs more than a GPU has.

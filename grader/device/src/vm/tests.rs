@@ -34,6 +34,10 @@ fn launch(kernel: &str, n: usize) -> CaseLaunch {
     }
 }
 
+fn load(ptx: &str, kernels: BTreeMap<String, String>) -> Result<VmBackend, Failure> {
+    VmBackend::new(SharedModule::default().load(ptx)?, kernels)
+}
+
 fn backend() -> VmBackend {
     let names = [
         "twice",
@@ -48,7 +52,7 @@ fn backend() -> VmBackend {
         "allocates",
     ];
     let kernels = names.iter().map(|n| ((*n).to_owned(), (*n).to_owned())).collect();
-    VmBackend::new(include_str!("kernels.ptx"), kernels).unwrap()
+    load(include_str!("kernels.ptx"), kernels).unwrap()
 }
 
 fn run(kernel: &str) -> Run {
@@ -238,18 +242,17 @@ fn a_launch_that_cannot_start_is_the_specs_or_the_signatures_matter() {
 fn what_the_machine_cannot_do_is_not_the_students_mistake() {
     let ptx = include_str!("kernels.ptx");
     let future = ptx.replacen("add.f32", "tanh.of.the.future.f32", 1);
-    let load = |ptx: &str, kernel: &str| {
-        let kernels = BTreeMap::from([("twice".to_owned(), kernel.to_owned())]);
-        VmBackend::new(ptx, kernels)
+    let twice = |ptx: &str, kernel: &str| {
+        load(ptx, BTreeMap::from([("twice".to_owned(), kernel.to_owned())]))
     };
-    assert!(load(&future, "another one").is_ok(), "kernels that no launch needs do not matter");
-    let unsupported = load(&future, "twice").unwrap_err();
+    assert!(twice(&future, "another one").is_ok(), "kernels that no launch needs do not matter");
+    let unsupported = twice(&future, "twice").unwrap_err();
     assert_eq!(unsupported.kind, FailureKind::Environment);
     let diagnostic = &unsupported.diagnostics[0];
     assert!(diagnostic.title.contains("cannot run this kernel yet"), "{diagnostic:?}");
     let place = format!("from kernels.cu:{}", line_of("y[i] = 2 * x[i];").line);
     assert!(diagnostic.help.iter().any(|h| h.ends_with(&place)), "{diagnostic:?}");
-    assert_eq!(load("this is no PTX {", "k").unwrap_err().kind, FailureKind::Environment);
+    assert_eq!(twice("this is no PTX {", "k").unwrap_err().kind, FailureKind::Environment);
 }
 
 #[test]

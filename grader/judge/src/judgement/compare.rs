@@ -27,6 +27,11 @@ pub(super) struct Right<'a> {
 /// Compares an output of which all lengths agree; `None` if every element is right.
 pub(super) fn diff(tensor: &Tensor, right: &Right, got: &RunTensor) -> Option<TensorDiff> {
     let &Right { values: expected, start, block, dims, vectors } = right;
+    let is_right =
+        |flat: usize| got.written[flat] && is_within_bound(got.values[flat], &expected[flat]);
+    if (0..expected.len()).all(is_right) {
+        return None;
+    }
     let errors: Vec<Deviation> = expected
         .iter()
         .zip(got.values.iter().zip(&got.written))

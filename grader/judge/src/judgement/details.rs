@@ -1,7 +1,7 @@
 //! Adds to a verdict what was followed of its first wrong element.
 
 use super::trace;
-use crate::expansion::{element_terms, name_line};
+use crate::expansion::{element_terms, formula_terms, name_line};
 use crate::verdict::TestVerdict;
 use device::provenance::{KernelSum, Provenance};
 use puzzle::case::{Case, CaseTensor};
@@ -12,6 +12,14 @@ pub fn element_to_trace(case: &Case, verdict: &TestVerdict) -> Option<(usize, us
     let is_wrong = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor == diff.tensor);
     let index = case.tensors.iter().position(is_wrong)?;
     Some((index, diff.terms.mismatch.flat))
+}
+
+/// Adds the products of the formula to each output that is wrong.
+pub fn with_formula(mut verdict: TestVerdict, case: &Case) -> TestVerdict {
+    for diff in &mut verdict.diffs {
+        diff.terms.formula = formula_terms(case, &diff.tensor, diff.terms.mismatch.flat);
+    }
+    verdict
 }
 
 /// Adds what the thread that wrote the element of [`element_to_trace`] read, compared with the formula.

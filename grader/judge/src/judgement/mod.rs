@@ -8,7 +8,7 @@ mod repeat;
 mod require;
 mod trace;
 
-pub use details::{element_to_trace, with_expansion, with_provenance};
+pub use details::{element_to_trace, with_expansion, with_formula, with_provenance};
 pub use outputs::judge;
 pub use repeat::repeated;
 pub use require::pictures;

@@ -1,7 +1,6 @@
 //! Compares what a run left in the tensors of a case with what is right.
 
 use super::{compare, require};
-use crate::expansion::formula_terms;
 use crate::verdict::{Largest, TensorDiff, TestVerdict};
 use device::backend::{Run, RunTensor};
 use device::finding::{Element, Finding, Problem};
@@ -21,9 +20,6 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
     }
     if findings.iter().any(|finding| finding.problem.ends_the_run()) {
         diffs.clear();
-    }
-    for diff in &mut diffs {
-        diff.terms.formula = formula_terms(case, &diff.tensor, diff.terms.mismatch.flat);
     }
     TestVerdict {
         test: case.test.clone(),

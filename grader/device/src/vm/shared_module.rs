@@ -1,0 +1,21 @@
+//! A module that is loaded once, though many programs run kernels of it: the variants of a kernel that were compiled together.
+
+use super::refusals::cannot_load;
+use diagnostic::Failure;
+use ptxvm::Module;
+use std::sync::{Arc, OnceLock};
+
+/// The module of a program. Its clones share what the first of them loads.
+#[derive(Clone, Debug, Default)]
+pub struct SharedModule(Arc<OnceLock<Result<Arc<Module>, Failure>>>);
+
+impl SharedModule {
+    /// The module; `ptx` is its text, the same at each call.
+    ///
+    /// # Errors
+    /// The text is not PTX.
+    pub fn load(&self, ptx: &str) -> Result<Arc<Module>, Failure> {
+        let load = || Module::load(ptx).map(Arc::new).map_err(|error| cannot_load(&error));
+        self.0.get_or_init(load).clone()
+    }
+}
