@@ -65,7 +65,7 @@
 //!   of a reduction is a *term*: it extends over `*` and `/` and ends before `+` and `-`, as in a book.
 //!   So `sum[k] a[k] * b[k] + c` adds `c` once. Of equal candidates the first wins, and NaN wins over all numbers.
 //!   Padding wins only where there is nothing else.
-//! - Functions: `exp log sqrt rsqrt tanh abs` of one value, `max min pow` of two (a number wins over NaN, as with `fmaxf`), and the casts `f16 bf16 f32`, which round as
+//! - Functions: `exp log sqrt rsqrt tanh sin cos erf sigmoid floor abs` of one value, `max min pow` of two (a number wins over NaN, as with `fmaxf`), and the casts `f16 bf16 f32`, which round as
 //!   a store does. `index(i)` is the value of a whole-number expression.
 //! - `select(condition, a, b)`. Conditions compare with `< <= > >= == !=`, joined by `and` and `or`.
 //! - `x[...]` reads an element. Subscripts are integer expressions over indices and sizes:

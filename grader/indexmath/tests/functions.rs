@@ -66,6 +66,11 @@ fn functions_have_their_values() {
         ("y[i] = sqrt(x[i])", 2.25, 1.5),
         ("y[i] = rsqrt(x[i])", 4.0, 0.5),
         ("y[i] = tanh(x[i])", 0.5, 0.462_117_157_260_009_75),
+        ("y[i] = sin(x[i])", 0.5, 0.479_425_538_604_203),
+        ("y[i] = cos(x[i])", 0.5, 0.877_582_561_890_372_8),
+        ("y[i] = erf(x[i])", 0.5, 0.520_499_877_813_046_5),
+        ("y[i] = sigmoid(x[i])", 0.5, 0.622_459_331_201_854_6),
+        ("y[i] = floor(x[i])", -2.5, -3.0),
         ("y[i] = abs(x[i])", -3.0, 3.0),
         ("y[i] = max(x[i], 2)", 1.0, 2.0),
         ("y[i] = min(x[i], 2)", 1.0, 1.0),
@@ -96,6 +101,7 @@ fn kinks_have_the_derivative_of_the_frameworks() {
         ("y[i] = min(0, x[i])", 0.0, 0.0),
         ("y[i] = select(x[i] <= 0, 0, x[i])", 0.0, 0.0),
         ("y[i] = f16(3 * x[i])", 1.0, 3.0),
+        ("y[i] = x[i] * floor(x[i])", 2.5, 2.0),
     ] {
         let gradient = plain(text, "grad(x)", &[("x", &[x]), ("grad(y)", &[1.0])]);
         assert_eq!(gradient, [expected], "{text} at {x}");
@@ -236,11 +242,14 @@ fn data_that_decide_nothing_are_told() {
 }
 
 /// Smooth in `x` for every x in 0.5..2.
-const SMOOTH: [&str; 10] = [
+const SMOOTH: [&str; 13] = [
     "y[i] = exp(x[i]) * x[i]",
     "y[i] = log(x[i] + 1) / x[i]",
     "y[i] = sqrt(x[i]) - rsqrt(2 * x[i])",
     "y[i] = tanh(x[i] * x[i])",
+    "y[i] = sin(3 * x[i]) * cos(x[i] * x[i])",
+    "y[i] = erf(x[i] - 1) * x[i]",
+    "y[i] = x[i] * sigmoid(2 * x[i] - 3)",
     "y[i] = abs(-x[i]) * max(x[i], -1) * min(x[i], 9)",
     "y[i] = pow(x[i], 3) + pow(2, x[i]) + pow(x[i], x[i])",
     "y[i] = select(x[i] > 0, exp(-x[i]), 7)",
@@ -293,7 +302,7 @@ fn judge(text: &str, low: f64, high: f64, kernel: Kernel) -> f64 {
 
 #[test]
 fn right_kernels_stay_within_the_bounds_of_functions() {
-    let cases: [(&str, f64, f64, Kernel); 9] = [
+    let cases: [(&str, f64, f64, Kernel); 17] = [
         ("y[i] = exp(x[i])", -80.0, 80.0, f32::exp),
         ("y[i] = exp(x[i] * x[i] - 3)", -3.0, 3.0, |x| (x * x - 3.0).exp()),
         ("y[i] = log(x[i])", 1e-3, 1e3, f32::ln),
@@ -301,6 +310,14 @@ fn right_kernels_stay_within_the_bounds_of_functions() {
         ("y[i] = sqrt(x[i] + 0.1)", 0.0, 9.0, |x| (x + 0.1).sqrt()),
         ("y[i] = rsqrt(x[i] + 0.1)", 0.0, 9.0, |x| 1.0 / (x + 0.1).sqrt()),
         ("y[i] = tanh(x[i] / 3)", -9.0, 9.0, |x| (x / 3.0).tanh()),
+        ("y[i] = sin(x[i])", -30.0, 30.0, f32::sin),
+        ("y[i] = sin(x[i] * 1.7)", -1e4, 1e4, |x| (x * 1.7).sin()),
+        ("y[i] = cos(x[i] * x[i])", -9.0, 9.0, |x| (x * x).cos()),
+        ("y[i] = sigmoid(x[i])", -87.0, 20.0, |x| 1.0 / (1.0 + (-x).exp())),
+        ("y[i] = sigmoid(x[i] * 0.3)", -20.0, 20.0, |x| (x * 0.3).exp() / (1.0 + (x * 0.3).exp())),
+        ("y[i] = sigmoid(x[i])", -1.0, 9.0, |x| 0.5 + 0.5 * (0.5 * x).tanh()),
+        ("y[i] = erf(x[i])", -3.0, 3.0, libm::erff),
+        ("y[i] = erf(x[i] * 0.3)", -9.0, 9.0, |x| libm::erff(x * 0.3)),
         ("y[i] = pow(x[i], 2.5)", 0.01, 50.0, |x| x.powf(2.5)),
         ("y[i] = max(x[i] * 0.1, x[i] * x[i])", -1.0, 1.0, |x| (x * 0.1).max(x * x)),
     ];
@@ -312,7 +329,7 @@ fn right_kernels_stay_within_the_bounds_of_functions() {
 
 #[test]
 fn wrong_kernels_leave_the_bounds_of_functions() {
-    let cases: [(&str, f64, f64, Kernel); 6] = [
+    let cases: [(&str, f64, f64, Kernel); 9] = [
         // A Taylor series, log2 for log, a forgotten term, a square root for its inverse, a logistic
         // without its scale, a result with the precision of a half.
         ("y[i] = exp(x[i])", 0.1, 1.0, |x| 1.0 + x + x * x / 2.0 + x * x * x / 6.0),
@@ -320,12 +337,27 @@ fn wrong_kernels_leave_the_bounds_of_functions() {
         ("y[i] = log(x[i] * x[i] + 1)", 1.0, 2.0, |x| (x * x).ln()),
         ("y[i] = rsqrt(x[i] + 0.1)", 0.2, 0.8, |x| (x + 0.1).sqrt()),
         ("y[i] = tanh(x[i])", 0.5, 2.0, |x| 1.0 / (1.0 + (-x).exp())),
+        ("y[i] = sin(x[i])", 0.5, 1.5, |x| x - x * x * x / 6.0),
+        ("y[i] = sigmoid(x[i])", -2.0, 2.0, |x| 0.5 + 0.5 * x.tanh()),
+        ("y[i] = erf(x[i])", 0.1, 2.0, f32::tanh),
         ("y[i] = exp(x[i])", -9.0, 9.0, |x| f32::from_bits(x.exp().to_bits() & !0x1fff)),
     ];
     for (text, low, high, kernel) in cases {
         let part = judge(text, low, high, kernel);
         assert!(part > 10.0, "{text}: {part} of the bound");
     }
+}
+
+#[test]
+fn a_step_is_only_certain_away_from_it() {
+    // 0.1 * 30 is a little above 3 in f64, and may be below in a float.
+    let x = f64::from(0.1_f32);
+    let near = evaluate("y[i] = floor(x[i] * 30)", "y", &[("x", &[x])])[0];
+    assert_eq!((near.value, near.bound), (3.0, 1.0));
+    let far = evaluate("y[i] = floor(x[i] * 35)", "y", &[("x", &[x])])[0];
+    assert_eq!((far.value, far.bound), (3.0, 0.0));
+    let nan = evaluate("y[i] = floor(x[i])", "y", &[("x", &[f64::NAN])])[0];
+    assert!(nan.value.is_nan() && nan.bound == 0.0);
 }
 
 #[test]

@@ -290,7 +290,7 @@ fn errors_of_syntax() {
     );
     assert_eq!(
         error("y[i] = v(i)"),
-        "v: `v` is not a function | functions: exp, log, sqrt, rsqrt, tanh, abs, max, min, pow, select, index, f16, bf16, f32; elements are read with `[...]`, products written with `*`"
+        "v: `v` is not a function | functions: exp, log, sqrt, rsqrt, tanh, sin, cos, erf, sigmoid, floor, abs, max, min, pow, select, index, f16, bf16, f32; elements are read with `[...]`, products written with `*`"
     );
     assert_eq!(
         error("y[i] = v[i] % 2"),

@@ -7,6 +7,8 @@
 //! (`__expf`, `__logf`, `__powf`) are less exact than that in most of their range: they pass only where
 //! their result happens to be as good. In f64 the same numbers of ulp are more than its table gives.
 
+use std::f64::consts::FRAC_2_SQRT_PI;
+
 use crate::rounding::enclosure::Enclosure;
 use crate::rounding::format::Format;
 use crate::syntax::operators::{Function, Reduction};
@@ -23,6 +25,11 @@ impl Function {
             Self::Sqrt => a.sqrt(),
             Self::Rsqrt => 1.0 / a.sqrt(),
             Self::Tanh => a.tanh(),
+            Self::Sin => a.sin(),
+            Self::Cos => a.cos(),
+            Self::Erf => libm::erf(a),
+            Self::Sigmoid => sigmoid(a),
+            Self::Floor => a.floor(),
             Self::Abs => a.abs(),
             Self::Max => a.max(b),
             Self::Min => a.min(b),
@@ -31,15 +38,17 @@ impl Function {
         }
     }
 
-    /// The documented errors of `expf`, `logf`, `sqrtf`, `rsqrtf`, `tanhf` and `powf`, in ulp.
+    /// The documented errors of `expf`, `logf`, `sqrtf`, `rsqrtf`, `tanhf`, `sinf`, `cosf`, `erff` and `powf`, in ulp. A sigmoid is
+    /// made of an `expf`, a sum and a quotient, each of which is correctly rounded.
     fn ulps(self) -> f64 {
         match self {
             Self::Log => 1.0,
-            Self::Exp | Self::Rsqrt | Self::Tanh => 2.0,
+            Self::Exp | Self::Rsqrt | Self::Tanh | Self::Sin | Self::Cos | Self::Erf => 2.0,
+            Self::Sigmoid => 3.0,
             Self::Pow => 9.0,
             // Correctly rounded: half an ulp at most.
             Self::Sqrt => 0.5,
-            Self::Abs | Self::Max | Self::Min | Self::Cast(_) => 0.0,
+            Self::Abs | Self::Floor | Self::Max | Self::Min | Self::Cast(_) => 0.0,
         }
     }
 
@@ -50,6 +59,7 @@ impl Function {
             Self::Max => return extremum(Reduction::Max, a, b),
             Self::Min => return extremum(Reduction::Min, a, b),
             Self::Abs => return Enclosure { value, error: a.error },
+            Self::Floor => return floor(a),
             Self::Cast(dtype) => {
                 return Enclosure { value, error: cast_error(value, a, &Format::of(dtype)) };
             }
@@ -68,6 +78,16 @@ impl Function {
             Self::Tanh => {
                 let least = (a.value.abs() - a.error).max(0.0).tanh();
                 a.error * (1.0 - least * least)
+            }
+            // No slope is greater than 1, and no two values are farther apart than 2.
+            Self::Sin | Self::Cos => a.error.min(2.0),
+            Self::Erf => {
+                let least = nearest_to_zero(a);
+                (a.error * FRAC_2_SQRT_PI * (-least * least).exp()).min(2.0)
+            }
+            Self::Sigmoid => {
+                let least = sigmoid(nearest_to_zero(a));
+                (a.error * least * (1.0 - least)).min(1.0)
             }
             Self::Pow => power_error(value, a, b),
         };
@@ -90,6 +110,30 @@ impl Function {
         let overflow = value.is_finite() && value.abs() + error > format.max;
         Enclosure { value, error: if overflow { f64::INFINITY } else { error } }
     }
+}
+
+/// The logistic function.
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// The least absolute value that the argument of a kernel may have.
+fn nearest_to_zero(a: Enclosure) -> f64 {
+    (a.value.abs() - a.error).max(0.0)
+}
+
+/// A value without its fraction: exact, but an error of the argument may lead over a step.
+fn floor(a: Enclosure) -> Enclosure {
+    let value = a.value.floor();
+    let error = if a.error == 0.0 {
+        0.0
+    } else if a.error.is_finite() && value.is_finite() {
+        let (above, below) = ((a.value + a.error).floor(), (a.value - a.error).floor());
+        (above - value).max(value - below)
+    } else {
+        f64::INFINITY
+    };
+    Enclosure { value, error }
 }
 
 /// The greater or the lesser of two values, as `fmaxf` and `fminf` see it.

@@ -82,6 +82,14 @@ pub(crate) enum Function {
     /// The reciprocal of the square root.
     Rsqrt,
     Tanh,
+    Sin,
+    Cos,
+    /// The error function.
+    Erf,
+    /// The logistic function, 1 / (1 + exp(-x)).
+    Sigmoid,
+    /// The greatest integer that is not above the value.
+    Floor,
     Abs,
     /// The greater value; of a number and NaN the number, as with `fmaxf`.
     Max,
@@ -93,12 +101,17 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 17] = [
         Self::Exp,
         Self::Log,
         Self::Sqrt,
         Self::Rsqrt,
         Self::Tanh,
+        Self::Sin,
+        Self::Cos,
+        Self::Erf,
+        Self::Sigmoid,
+        Self::Floor,
         Self::Abs,
         Self::Max,
         Self::Min,
@@ -115,6 +128,11 @@ impl Function {
             Self::Sqrt => "sqrt",
             Self::Rsqrt => "rsqrt",
             Self::Tanh => "tanh",
+            Self::Sin => "sin",
+            Self::Cos => "cos",
+            Self::Erf => "erf",
+            Self::Sigmoid => "sigmoid",
+            Self::Floor => "floor",
             Self::Abs => "abs",
             Self::Max => "max",
             Self::Min => "min",

@@ -2,7 +2,7 @@
 //!
 //! Where a function has a kink, one of its one-sided derivatives is taken, as the deep-learning frameworks do: `abs` gives 0
 //! at 0; of equal arguments of `max` and `min` the first gets all, and so does the first of equal
-//! candidates of a reduction. Casts pass their cotangent on: their steps have no useful derivative.
+//! candidates of a reduction. `floor` gives 0. Casts pass their cotangent on: their steps have no useful derivative.
 
 use crate::program::node::{IndexId, Node};
 use crate::syntax::int_expr::{IntExpr, IntOp};
@@ -160,6 +160,22 @@ impl<A: Fn(&Node) -> bool> LocalDerivatives<'_, A> {
                 let square = times(self.fresh.copy(node), self.fresh.copy(node));
                 times(cotangent, Node::binary(Op::Sub, number(1.0), square))
             }
+            Function::Sin => times(cotangent, Node::Call(Function::Cos, vec![self.fresh.copy(x)])),
+            Function::Cos => {
+                let sine = Node::Call(Function::Sin, vec![self.fresh.copy(x)]);
+                Node::negate(times(cotangent, sine))
+            }
+            Function::Erf => {
+                let square = times(self.fresh.copy(x), self.fresh.copy(x));
+                let bell = Node::Call(Function::Exp, vec![Node::negate(square)]);
+                times(cotangent, times(number(std::f64::consts::FRAC_2_SQRT_PI), bell))
+            }
+            Function::Sigmoid => {
+                let rest = Node::binary(Op::Sub, number(1.0), self.fresh.copy(node));
+                times(cotangent, times(self.fresh.copy(node), rest))
+            }
+            // Flat between its steps.
+            Function::Floor => number(0.0),
             Function::Abs => {
                 let zero = || number(0.0);
                 let positive = Condition::compare(Comparison::Greater, self.fresh.copy(x), zero());

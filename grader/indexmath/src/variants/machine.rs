@@ -392,12 +392,17 @@ fn call(function: Function, a: Value, b: Value) -> Value {
     match function {
         Function::Max | Function::Min => Value { value, error: a.error.max(b.error) },
         Function::Abs => Value { value, error: a.error },
+        Function::Floor => Value { value, error: if a.error == 0.0 { 0.0 } else { 1.0 } },
         Function::Cast(dtype) => stored(a, dtype),
         Function::Exp
         | Function::Log
         | Function::Sqrt
         | Function::Rsqrt
         | Function::Tanh
+        | Function::Sin
+        | Function::Cos
+        | Function::Erf
+        | Function::Sigmoid
         | Function::Pow => {
             // By differences: how far the errors of the arguments move the value.
             let moved = |da: f64, db: f64| {

@@ -140,7 +140,7 @@ impl Parser<'_> {
             }
             if self.peek() == TokenKind::Open {
                 return Err(Error::new(span, format!("`{tensor}` is not a function"))
-                    .help("functions: exp, log, sqrt, rsqrt, tanh, abs, max, min, pow, select, index, f16, bf16, f32; elements are read with `[...]`, products written with `*`"));
+                    .help("functions: exp, log, sqrt, rsqrt, tanh, sin, cos, erf, sigmoid, floor, abs, max, min, pow, select, index, f16, bf16, f32; elements are read with `[...]`, products written with `*`"));
             }
             return Ok((Expr { kind: ExprKind::Name(tensor), span }, 1));
         }
