@@ -115,6 +115,20 @@ pub fn first(backend: &dyn Backend, drawn: &DrawnCases<'_>) -> Result<TestVerdic
     })
 }
 
+/// The smallest of the drawn cases that fail on one backend, if one does.
+///
+/// # Errors
+/// The backend cannot run a case.
+pub fn smallest_failing(
+    backend: &dyn Backend,
+    drawn: &DrawnCases<'_>,
+) -> Result<Option<Case>, Failure> {
+    Ok(match first_failure(backend, drawn)? {
+        Outcome::Pass(..) => None,
+        Outcome::Fail(failing) => Some(shrink(backend, drawn.spec, drawn.seed, *failing)?.case),
+    })
+}
+
 fn first_failure(backend: &dyn Backend, drawn: &DrawnCases<'_>) -> Result<Outcome, Failure> {
     let (mut cases, mut time) = (0, Duration::ZERO);
     for (plan, case, flavour) in drawn.iter() {

@@ -5,11 +5,13 @@ use super::console;
 use super::grading;
 use crate::original_stub;
 use device::vm::VmBackend;
-use diagnostic::Failure;
+use diagnostic::{Failure, FailureKind};
+use judge::drawn::{self, DrawnCases};
 use judge::grade::{self, Program};
 use puzzle::case::Case;
+use puzzle::draw;
 use puzzle::oracle;
-use puzzle::spec::Spec;
+use puzzle::spec::{DRAWN, Spec};
 use report::explain::Subject;
 use std::path::Path;
 use toolchain::Toolchain;
@@ -24,7 +26,7 @@ pub(super) struct Examination {
     pub toolchain: Toolchain,
     pub program: Program,
     pub vm: VmBackend,
-    /// The chosen test, or all of them.
+    /// The chosen test, the smallest drawn case that fails, or all tests.
     pub cases: Vec<Case>,
 }
 
@@ -32,7 +34,7 @@ impl Examination {
     /// Compiles the kernels of a puzzle and draws the data. `command` is the name of the grader's command.
     ///
     /// # Errors
-    /// The puzzle has no kernels, they do not compile, or the virtual machine cannot run them.
+    /// The puzzle has no kernels, they do not compile, the virtual machine cannot run them, or no drawn case fails.
     pub fn new(
         command: &str,
         number: u32,
@@ -44,12 +46,18 @@ impl Examination {
         let puzzle = workbook.puzzle(number)?;
         let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
         grade::needs_kernels(&spec, command)?;
-        let tests = input.tests(&spec)?;
+        let drawn = input.test.as_deref() == Some(DRAWN) && draw::drawn(&spec).is_some();
+        let tests = if drawn { Vec::new() } else { input.tests(&spec)? };
+        let seed = input.seed.unwrap_or_else(grading::fresh_seed);
         original_stub::check_present(&workbook, puzzle, input.source(puzzle))?;
         let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
-        let cases = grade::cases(&spec, &tests, input.seed.unwrap_or_else(grading::fresh_seed))?;
+        let mut cases = grade::cases(&spec, &tests, seed)?;
         let program = grade::compile(&toolchain, &workbook, &spec, input.source(puzzle), None)?;
         let vm = program.virtual_machine()?;
+        if drawn {
+            let failing = drawn::smallest_failing(&vm, &DrawnCases::new(&spec, seed))?;
+            cases.push(failing.ok_or_else(|| none_fails(seed))?);
+        }
         Ok(Self { number: puzzle.number, spec, toolchain, program, vm, cases })
     }
 
@@ -63,4 +71,9 @@ impl Examination {
             source: &source.text,
         }
     }
+}
+
+fn none_fails(seed: u64) -> Failure {
+    let title = format!("all drawn sizes of seed {seed} pass: there is no failing case to show");
+    Failure::new(FailureKind::Usage, title, "give the --seed of a report, or the name of a test")
 }

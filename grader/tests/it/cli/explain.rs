@@ -46,6 +46,19 @@ fn a_wrong_kernel_shows_extra_and_missing_terms() {
 }
 
 #[test]
+fn the_smallest_drawn_case_that_fails_is_explained() {
+    let (_dir, file) = wrong("int ow = w - fw;", "int ow = w + fw;");
+    let drawn = ["--test", "drawn_sizes", "--seed", "7"];
+    let out = grader(&[&["explain", "10", "--file", &file], &drawn[..]].concat());
+    assert_eq!(out.code, 1, "{} {}", out.stdout, out.stderr);
+    let out = grader(&[&["profile", "10", "--file", &file], &drawn[..]].concat());
+    assert_eq!(out.code, 0, "{}", out.stderr);
+    let out = grader(&[&["explain", "10", "--solution"], &drawn[..]].concat());
+    let said = "all drawn sizes of seed 7 pass: there is no failing case to show";
+    assert!(out.code == 2 && out.stderr.contains(said), "{} {}", out.code, out.stderr);
+}
+
+#[test]
 fn the_report_of_a_failing_test_shows_the_terms() {
     let (_dir, file) = wrong("fh < F;", "fh < F - 1;");
     let out = grader(&["puzzle", "10", "--file", &file, "--backend", "vm", "--seed", "7"]);
