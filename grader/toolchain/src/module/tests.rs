@@ -269,12 +269,13 @@ fn wrong_signatures_are_shown_parameter_by_parameter() {
 }
 
 #[test]
-fn a_size_of_eight_bytes_is_told_precisely() {
+fn a_number_of_eight_bytes_is_told_precisely() {
     let ptx = ".visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1\n)\n{\n}\n";
     let text = r#"extern "C" __global__ void k(float* x, size_t n) {}"#;
     let source = SourceFile { path: "k.cu".into(), text: text.into() };
     let kernels = kernels(ptx);
-    let args = [pointer("x", F32, false), int("n")];
+    let n = ArgDecl { name: "n".into(), kind: ArgKind::Value(I32) };
+    let args = [pointer("x", F32, false), n];
     insta::assert_snapshot!(told(&check_signature(&kernels[0], &args, &source).unwrap_err()), @r"
     parameter 2 of `k`, for `n`, has the wrong type
       `size_t n` `size_t` has 8 bytes; the puzzle passes an `int` of 4
