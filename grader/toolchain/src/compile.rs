@@ -113,9 +113,7 @@ impl Toolchain {
 
     /// A toolchain around a known nvcc.
     pub fn new(nvcc: Nvcc, env: &Env, cache: Cache) -> Self {
-        let host_folders = ["CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"]
-            .map(|name| env.folders(name))
-            .concat();
+        let host_folders = env.host_include_folders();
         let front_end = Box::new(NvccFrontEnd::new(nvcc.clone(), env.clone(), cache.clone()));
         Self { front_end, nvcc, cache, host_folders }
     }
@@ -142,8 +140,7 @@ impl Toolchain {
         let roots = Roots::new(&folder, request.include_dirs);
         let folders = [&roots.folders[1..], &self.host_folders].concat();
         let search = SearchPath { folders: &folders };
-        let read_inputs = |bytes: &[u8]| Inputs::of(bytes, &folder, search, request.headers);
-        let inputs = read_inputs(&bytes);
+        let inputs = Inputs::of(&bytes, &folder, search, request.headers);
         let students = [&inputs.headers[..], slice::from_ref(&path)].concat();
         let job = Job {
             folder: &folder,
@@ -177,10 +174,8 @@ impl Toolchain {
                 messages,
             };
             // The compiler read the files again: what it made may not be kept under the name of what they were before.
-            let unchanged =
-                || read_source(&path).is_ok_and(|now| read_inputs(&now).key == inputs.key);
             if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&kept))
-                && unchanged()
+                && inputs.are_unchanged(&path, &folder, search, request.headers)
             {
                 warnings.extend(self.keep(&key, &entry));
             }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Where systems keep programs, libraries and headers, and what compilers read besides: the loader's tables, the size of the
 /// machine.
-const SYSTEM: [&str; 19] = [
+const SYSTEM: [&str; 18] = [
     "/bin",
     "/sbin",
     "/lib",
@@ -33,7 +33,6 @@ const SYSTEM: [&str; 19] = [
     "/proc/cpuinfo",
     "/proc/meminfo",
     "/proc/self",
-    "/home/linuxbrew/.linuxbrew",
 ];
 
 /// Bytes of address space of each compiler. nvcc's largest front end takes one GiB for the headers of CUB.

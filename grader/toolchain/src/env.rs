@@ -51,6 +51,16 @@ impl Env {
         folders.iter().filter(|f| f.is_absolute()).map(|f| f.join(name)).find(|p| is_program(p))
     }
 
+    /// The C++ compiler that nvcc uses for host code.
+    pub(crate) fn host_compiler(&self) -> Option<PathBuf> {
+        self.find_program(self.get("NVCC_CCBIN").and_then(OsStr::to_str).unwrap_or("gcc"))
+    }
+
+    /// The folders that the host compiler searches for headers because of variables.
+    pub(crate) fn host_include_folders(&self) -> Vec<PathBuf> {
+        ["CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH"].map(|name| self.folders(name)).concat()
+    }
+
     /// Where the grader keeps its compiler and its compiled kernels: `GRADER_CACHE`, else
     /// `XDG_CACHE_HOME/gradient-puzzles`, else `~/.cache/gradient-puzzles`. `None` without any of the three.
     pub fn cache_folder(&self) -> Option<PathBuf> {

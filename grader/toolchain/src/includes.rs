@@ -129,6 +129,18 @@ impl Inputs {
         });
         Self { key, headers, usage }
     }
+
+    /// Are the files still those that were hashed? `source` stands in `folder`; the rest as for [`Inputs::of`].
+    pub(crate) fn are_unchanged(
+        &self,
+        source: &Path,
+        folder: &Path,
+        search: SearchPath<'_>,
+        allowed: Headers<'_>,
+    ) -> bool {
+        read_source(source)
+            .is_ok_and(|text| Self::of(&text, folder, search, allowed).key == self.key)
+    }
 }
 
 /// `#1/tile.cuh` for `tile.cuh` in the second root; the path itself outside all roots.

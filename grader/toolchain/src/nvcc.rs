@@ -18,7 +18,7 @@ use super::resources::{self, Resources};
 use super::usage::StandardLibrary;
 use crate::process::{Finished, Limits, Termination, run_until};
 use diagnostic::{Failure, FailureKind};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -128,11 +128,12 @@ impl NvccFrontEnd {
 
     /// What the compilers may touch when they read these files and work in this folder.
     fn confinement(&self, files: &[PathBuf], scratch: &Path) -> Confinement {
-        let host = self.env.get("NVCC_CCBIN").and_then(OsStr::to_str).unwrap_or("gcc");
-        let compilers = [Some(self.nvcc.path.clone()), self.env.find_program(host)];
+        let compilers = [Some(self.nvcc.path.clone()), self.env.host_compiler()];
         let mut read: Vec<PathBuf> =
             compilers.into_iter().flatten().filter_map(|program| installation(&program)).collect();
-        for variable in ["CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", FOLDERS] {
+        read.extend(self.env.host_include_folders());
+        // Homebrew, which says where it is, links a compiler to libraries beside its own folder.
+        for variable in ["HOMEBREW_PREFIX", FOLDERS] {
             read.extend(self.env.folders(variable));
         }
         read.extend_from_slice(files);
@@ -225,8 +226,7 @@ impl FrontEnd for NvccFrontEnd {
             parts.extend(value);
         }
         // The host compiler's headers come with it.
-        let host = self.env.get("NVCC_CCBIN").and_then(OsStr::to_str).unwrap_or("gcc");
-        parts.extend(self.env.find_program(host).map(|path| identity(&path)).unwrap_or_default());
+        parts.extend(self.env.host_compiler().map(|path| identity(&path)).unwrap_or_default());
         Some(parts)
     }
 
@@ -451,7 +451,7 @@ mod tests {
             let students = [folder.join("k.cu")];
             self.front_end.ptx(&Job {
                 folder: &folder,
-                file: OsStr::new("k.cu"),
+                file: "k.cu".as_ref(),
                 include_dirs: &[],
                 students: &students,
                 readable: None,

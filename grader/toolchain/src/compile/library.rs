@@ -7,7 +7,6 @@ use crate::front_end::{Glue, Job, LibraryOutput, Target, VirtualArch};
 use crate::includes::{Headers, Inputs, SearchPath};
 use crate::messages::{Level, Message};
 use crate::source_file::SourceFile;
-use crate::source_file::read_source;
 use crate::usage::StandardLibrary;
 use diagnostic::Diagnostic;
 use diagnostic::{Failure, FailureKind};
@@ -72,8 +71,7 @@ impl Toolchain {
         let roots = Roots::new(&folder, request.include_dirs);
         let folders = [&roots.folders[1..], &self.host_folders].concat();
         let search = SearchPath { folders: &folders };
-        let read_inputs = |bytes: &[u8]| Inputs::of(bytes, &folder, search, request.headers);
-        let inputs = read_inputs(&bytes);
+        let inputs = Inputs::of(&bytes, &folder, search, request.headers);
         let glue_inputs = Inputs::of(request.glue.as_bytes(), &folder, search, Headers::Any);
         let students = [&inputs.headers[..], slice::from_ref(&path)].concat();
         let readable = [&students[..], &glue_inputs.headers].concat();
@@ -123,10 +121,8 @@ impl Toolchain {
             };
             roots.keep_warnings(&mut messages, &job);
             let kept = LibraryNotes { undefined, messages };
-            let unchanged =
-                || read_source(&path).is_ok_and(|now| read_inputs(&now).key == inputs.key);
             if let (Some((code, notes)), Ok(entry)) = (key, serde_json::to_vec(&kept))
-                && unchanged()
+                && inputs.are_unchanged(&path, &folder, search, request.headers)
             {
                 warnings.extend(self.keep(&code, &library).or_else(|| self.keep(&notes, &entry)));
             }
