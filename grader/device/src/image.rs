@@ -134,8 +134,8 @@ mod tests {
     }
 
     fn output(dtype: DType, len: usize) -> CaseTensor {
-        let right = Approx { value: 1.0, bound: 0.0, magnitude: 1.0, terms: 1 };
-        CaseTensor { tensor: tensor(dtype, &[len]), role: Role::Output(vec![right; len]) }
+        let expected = Approx { value: 1.0, bound: 0.0, magnitude: 1.0, terms: 1 };
+        CaseTensor { tensor: tensor(dtype, &[len]), role: Role::Output(vec![expected; len]) }
     }
 
     /// Flat index of the one finding, with its count.

@@ -10,7 +10,7 @@
 //! and host code, which is also shut in a sandbox. What a device finds wrong is told in the terms of the case: tensors,
 //! indices, threads and source lines ([`finding`]).
 //!
-//! This crate does not know what is right: it neither compares results nor words a report.
+//! This crate does not know what is expected: it neither compares results nor words a report.
 
 pub mod arch;
 pub mod backend;

@@ -21,7 +21,7 @@ fn data(len: usize, salt: u64) -> Vec<f64> {
 }
 
 struct Puzzle {
-    right: SizedFormula,
+    correct: SizedFormula,
     wrong: SizedFormula,
     known: Values,
     constants: Vec<(String, i64)>,
@@ -30,7 +30,7 @@ struct Puzzle {
 fn puzzle(
     types: &[(&str, &str)],
     dims: &[(&str, i64)],
-    right: &str,
+    correct: &str,
     wrong: &str,
     derive: bool,
 ) -> Puzzle {
@@ -43,12 +43,17 @@ fn puzzle(
         let formula = if derive { formula.differentiate().unwrap() } else { formula };
         (formula.at(&dims).unwrap(), formula.inputs())
     };
-    let ((right, inputs), (wrong, _)) = (formula(right), formula(wrong));
+    let ((correct, inputs), (wrong, _)) = (formula(correct), formula(wrong));
     let known = inputs.iter().enumerate().map(|(i, name)| {
-        let len = right.shape(name).unwrap().iter().product();
+        let len = correct.shape(name).unwrap().iter().product();
         (name.clone(), data(len, i as u64 + 7))
     });
-    Puzzle { known: known.collect(), right, wrong, constants: vec![("blockDim.x".to_owned(), 128)] }
+    Puzzle {
+        known: known.collect(),
+        correct,
+        wrong,
+        constants: vec![("blockDim.x".to_owned(), 128)],
+    }
 }
 
 impl Puzzle {
@@ -58,13 +63,13 @@ impl Puzzle {
             f.evaluate(&self.known, &[tensor]).unwrap().remove(tensor).unwrap()
         };
         let got: Vec<f64> = values(&self.wrong).iter().map(|a| f64::from(a.value as f32)).collect();
-        let right = values(&self.right);
+        let expected = values(&self.correct);
         let seen = Observation {
-            formula: &self.right,
+            formula: &self.correct,
             known: &self.known,
             tensor,
             got: &got,
-            right: &right,
+            expected: &expected,
             constants: &self.constants,
         };
         search_variants(&seen).into_iter().map(|variant| variant.says).collect()
@@ -110,8 +115,8 @@ fn norm(forward: bool, wrong: &str) -> Vec<String> {
         ("dy", "f32[R, H]"),
         ("dx", "f32[R, H]"),
     ];
-    let right = if forward { NORM } else { CLOSED };
-    let mut puzzle = puzzle(&types, &[("R", 3), ("H", 6)], right, wrong, forward);
+    let correct = if forward { NORM } else { CLOSED };
+    let mut puzzle = puzzle(&types, &[("R", 3), ("H", 6)], correct, wrong, forward);
     if let Some(eps) = puzzle.known.get_mut("eps") {
         eps[0] = 1e-5;
     }

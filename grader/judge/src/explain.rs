@@ -26,8 +26,8 @@ pub struct Explanation {
     pub expected: f64,
     /// The kernel's; None if it never wrote the element.
     pub got: Option<f64>,
-    /// It is as near to the right value as a right kernel's is.
-    pub right: bool,
+    /// It is as near to the expected value as a correct kernel's is.
+    pub correct: bool,
     /// The products; None where they could not be followed or compared.
     pub terms: Option<ElementTerms>,
     /// All elements of all outputs.
@@ -38,7 +38,7 @@ pub struct Explanation {
     pub passed: bool,
 }
 
-/// How many elements are made of the right products.
+/// How many elements are made of the expected products.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// How many are made of the same products as the formula.
@@ -62,7 +62,7 @@ impl Comparison {
 const MAX_WORK: usize = 500_000;
 
 /// Explains `at` of a kernel in `source`; by default the first wrong element, or the one with most products
-/// if all are right.
+/// if all are correct.
 ///
 /// # Errors
 /// The machine cannot run the case, or it has no output.
@@ -131,7 +131,7 @@ pub fn explain(
         seed: case.seed,
         flat: place.flat,
         expected: expected[place.flat].value,
-        right: !verdict.diffs.iter().any(|d| d.tensor == wanted && d.wrong[place.flat]),
+        correct: !verdict.diffs.iter().any(|d| d.tensor == wanted && d.wrong[place.flat]),
         got: result.written[place.flat].then_some(result.values[place.flat]),
         terms: shown,
         all,

@@ -156,7 +156,7 @@ struct Seen<'a> {
     name: &'a str,
     known: Cow<'a, Values>,
     got: &'a [f64],
-    right: &'a [Approx],
+    expected: &'a [Approx],
     constants: Vec<(String, i64)>,
 }
 
@@ -166,12 +166,12 @@ impl<'a> Seen<'a> {
         let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(tensor, _)| tensor.name == name);
         let index = case.tensors.iter().position(is_it)?;
         let got = run.tensors.get(index)?;
-        let (_, right) = case.tensors[index].wanted()?;
-        if got.values.len() != right.len() || got.written.contains(&false) {
+        let (_, expected) = case.tensors[index].wanted()?;
+        if got.values.len() != expected.len() || got.written.contains(&false) {
             return None;
         }
         let constants = last_launch_with(&case.launches, index).map(constants).unwrap_or_default();
-        Some(Self { name, known: case.known_for(name), got: &got.values, right, constants })
+        Some(Self { name, known: case.known_for(name), got: &got.values, expected, constants })
     }
 
     fn observation<'s>(&'s self, formula: &'s SizedFormula) -> Observation<'s> {
@@ -180,7 +180,7 @@ impl<'a> Seen<'a> {
             known: &self.known,
             tensor: self.name,
             got: self.got,
-            right: self.right,
+            expected: self.expected,
             constants: &self.constants,
         }
     }

@@ -322,7 +322,7 @@ pub fn detailed(
 }
 
 /// Adds what the virtual machine finds; where it finds the same mistake as the GPU, or one that explains why the GPU
-/// stopped, its finding stands alone, for it tells the line. A kernel that is right on the GPU and wrong there was right by
+/// stopped, its finding stands alone, for it tells the line. A kernel that is correct on the GPU and wrong there was correct by
 /// chance: it uses a variable that was never set, say.
 fn see_more(vm: &dyn Backend, case: &Case, mut verdict: TestVerdict) -> TestVerdict {
     let Ok((run, seen)) = run_and_judge(vm, case) else { return verdict };

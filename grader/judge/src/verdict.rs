@@ -30,7 +30,7 @@ pub struct TestVerdict {
     pub notes: Vec<String>,
     /// What the checkers saw; any of them fails the test.
     pub findings: Vec<Finding>,
-    /// Outputs that are not right.
+    /// Outputs that are not correct.
     pub diffs: Vec<TensorDiff>,
     /// How far off each output is, if the spec asks for it; where all elements were written.
     pub largest: Vec<Largest>,
@@ -40,7 +40,7 @@ pub struct TestVerdict {
     pub smallest: Option<Flavour>,
 }
 
-/// The element of an output that is farthest from what is right.
+/// The element of an output that is farthest from what is expected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Largest {
     /// The output, with its type and shape.
@@ -49,7 +49,7 @@ pub struct Largest {
     pub flat: usize,
     /// |got - expected|; NaN where one of them is.
     pub off: f64,
-    /// The largest error that a right kernel could make there.
+    /// The largest error that a correct kernel could make there.
     pub allowed: f64,
 }
 
@@ -90,7 +90,7 @@ impl TestVerdict {
     }
 }
 
-/// How an output differs from what is right.
+/// How an output differs from what is expected.
 #[derive(Clone, Debug)]
 pub struct TensorDiff {
     /// The output, with its type and shape.
@@ -101,7 +101,7 @@ pub struct TensorDiff {
     pub wrong_count: usize,
     /// Elements that the kernel never wrote.
     pub unwritten_count: usize,
-    /// Written elements that are NaN where a number is right.
+    /// Written elements that are NaN where a number is expected.
     pub nan_count: usize,
     /// The first few wrong elements, in row-major order.
     pub mismatches: Vec<Mismatch>,
@@ -115,7 +115,7 @@ pub struct TensorDiff {
     pub variant: Option<FormulaVariant>,
 }
 
-/// A formula near the right one that explains every element of an output.
+/// A formula near the correct one that explains every element of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormulaVariant {
     /// What is different in it, as the end of "your result is what the formula gives if ...".
@@ -128,10 +128,10 @@ pub struct FormulaVariant {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Deviation {
     /// The element is within its bound.
-    Right,
+    Correct,
     /// |got - expected|; infinite where one of them is.
     Off(f64),
-    /// NaN where a number is right, or a number where NaN is.
+    /// NaN where a number is expected, or a number where NaN is.
     Nan,
     /// The element was never written.
     Unwritten,
@@ -146,7 +146,7 @@ pub struct Mismatch {
     pub expected: f64,
     /// The kernel's; `None` if it never wrote the element.
     pub got: Option<f64>,
-    /// Largest error that a right kernel could make; 0: must be equal.
+    /// Largest error that a correct kernel could make; 0: must be equal.
     pub allowed: f64,
 }
 
@@ -199,7 +199,7 @@ pub enum Cause {
     AllNan,
     /// Every element is 0.
     AllZero,
-    /// Every element is the same multiple of what is right.
+    /// Every element is the same multiple of what is expected.
     Factor {
         /// What was got divided by what is expected.
         factor: f64,
@@ -242,7 +242,7 @@ pub enum Cause {
         /// Along the last axis.
         columns: i64,
     },
-    /// Everything with coordinate 0 on an axis is right; errors at every other coordinate.
+    /// Everything with coordinate 0 on an axis is correct; errors at every other coordinate.
     OnlyFirstRight {
         /// The axis of that coordinate.
         axis: usize,

@@ -173,7 +173,7 @@ pub(super) struct Conv {
 }
 
 impl Conv {
-    pub const RIGHT: Self = Self {
+    pub const CORRECT: Self = Self {
         filter: |fh, fw, _| (fh, fw),
         skip: |oh, ow, h_out, w_out| oh < 0 || oh >= h_out || ow < 0 || ow >= w_out,
         sample: |b| b,
@@ -200,11 +200,11 @@ impl Conv {
     }
 }
 
-/// A wrong tensor `t` of which only the first elements' errors are given; the others are right.
+/// A wrong tensor `t` of which only the first elements' errors are given; the others are correct.
 pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
     let tensor = Tensor { name: "t".into(), dtype: DType::F32, shape: shape.into() };
     let mut errors = errors.to_vec();
-    errors.resize(tensor.len(), Deviation::Right);
+    errors.resize(tensor.len(), Deviation::Correct);
     let count = |kind: Deviation| errors.iter().filter(|&&e| e == kind).count();
     let mismatch = |flat: usize| Mismatch {
         flat,
@@ -212,12 +212,12 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
         got: match errors[flat] {
             Deviation::Unwritten => None,
             Deviation::Nan => Some(f64::NAN),
-            Deviation::Right => Some(1.0),
+            Deviation::Correct => Some(1.0),
             Deviation::Off(by) => Some(1.0 + by),
         },
         allowed: 0.0,
     };
-    let wrong: Vec<bool> = errors.iter().map(|&e| e != Deviation::Right).collect();
+    let wrong: Vec<bool> = errors.iter().map(|&e| e != Deviation::Correct).collect();
     let mismatches: Vec<Mismatch> = (0..wrong.len()).filter(|&i| wrong[i]).map(mismatch).collect();
     TensorDiff {
         wrong_count: mismatches.len(),

@@ -7,11 +7,11 @@ use device::finding::SourceLoc;
 use device::provenance::Factor;
 use judge::expansion::{ElementTerms, Row, RowKind};
 
-/// Products that are wrong, and then those that are right, at most.
+/// Products that are wrong, and then those that are correct, at most.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Most {
     pub wrong: usize,
-    pub right: usize,
+    pub correct: usize,
 }
 
 /// Lines of a statement that are shown.
@@ -19,8 +19,8 @@ const MAX_STATEMENT: usize = 4;
 
 /// One line for each product.
 pub(super) fn lines(terms: &ElementTerms, style: Style, most: Most) -> Vec<String> {
-    let wrong = terms.rows.iter().filter(|row| row.kind != RowKind::Right);
-    let right = terms.rows.iter().filter(|row| row.kind == RowKind::Right);
+    let wrong = terms.rows.iter().filter(|row| row.kind != RowKind::Correct);
+    let correct = terms.rows.iter().filter(|row| row.kind == RowKind::Correct);
     // Some of each kind: a product that is missing explains one that should not be there.
     let mut shown: Vec<&Row> = Vec::new();
     let kinds = [RowKind::Extra, RowKind::Missing, RowKind::Repeated, RowKind::Coefficient];
@@ -30,7 +30,7 @@ pub(super) fn lines(terms: &ElementTerms, style: Style, most: Most) -> Vec<Strin
         shown.extend(wrong.clone().filter(|row| row.kind == kind).take(each));
     }
     let shown_wrong = shown.len();
-    shown.extend(right.clone().take(most.right));
+    shown.extend(correct.clone().take(most.correct));
     let labels: Vec<String> = shown.iter().map(|row| label(row)).collect();
     let products: Vec<String> = shown.iter().map(|row| product(row, style)).collect();
     let width = |texts: &[String]| texts.iter().map(|t| t.chars().count()).max().unwrap_or(0);
@@ -38,7 +38,7 @@ pub(super) fn lines(terms: &ElementTerms, style: Style, most: Most) -> Vec<Strin
     let mut lines = Vec::new();
     for ((row, label), product) in shown.iter().zip(&labels).zip(&products) {
         let tone = match row.kind {
-            RowKind::Right => Tone::Faint,
+            RowKind::Correct => Tone::Faint,
             RowKind::Extra | RowKind::Repeated | RowKind::Coefficient => Tone::Bad,
             RowKind::Missing => Tone::Warn,
         };
@@ -50,10 +50,10 @@ pub(super) fn lines(terms: &ElementTerms, style: Style, most: Most) -> Vec<Strin
         lines.push(line.trim_end().to_owned());
     }
     let more_wrong = wrong.count() - shown_wrong;
-    let more_right = right.count().saturating_sub(most.right);
-    let more = match (more_wrong, more_right) {
+    let more_correct = correct.count().saturating_sub(most.correct);
+    let more = match (more_wrong, more_correct) {
         (0, 0) => None,
-        (0, n) if most.right == 0 => Some(format!("and {n} that {} correct", are(n))),
+        (0, n) if most.correct == 0 => Some(format!("and {n} that {} correct", are(n))),
         (0, n) => Some(format!("and {n} more that {} correct", are(n))),
         (n, 0) => Some(format!("and {n} more that {} wrong", are(n))),
         (w, r) => Some(format!("and {w} more that {} wrong, {r} that {} correct", are(w), are(r))),
@@ -85,7 +85,7 @@ fn label(row: &Row) -> String {
         RowKind::Missing => "missing".into(),
         RowKind::Repeated => format!("{} times", number((row.kernel / row.formula).round())),
         RowKind::Coefficient => format!("times {}", number(row.kernel / row.formula)),
-        RowKind::Right => "right".into(),
+        RowKind::Correct => "right".into(),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// Products that are listed.
-const MOST: Most = Most { wrong: 40, right: 40 };
+const MOST: Most = Most { wrong: 40, correct: 40 };
 
 /// The kernel that is explained.
 #[derive(Clone, Copy, Debug)]
@@ -48,14 +48,14 @@ fn element_lines(subject: Subject, explanation: &Explanation, style: Style) -> V
             "{element} should be {}; the kernel never wrote it",
             number(explanation.expected)
         ),
-        Some(got) if explanation.right => {
+        Some(got) if explanation.correct => {
             let chance = explanation.terms.as_ref().is_some_and(|terms| !terms.equal());
-            let right = if chance {
+            let how = if chance {
                 "the expected value, but from other products"
             } else {
                 "which is correct"
             };
-            format!("{element} is {}, {right}", number(got))
+            format!("{element} is {}, {how}", number(got))
         }
         Some(got) => {
             let (should, is) = pair(explanation.expected, got);

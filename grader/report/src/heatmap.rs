@@ -1,4 +1,4 @@
-//! A picture of the slice with the most wrong elements: right, slightly off, far off, never written.
+//! A picture of the slice with the most wrong elements: correct, slightly off, far off, never written.
 
 use super::number::list;
 use super::style::{Style, Tone};
@@ -16,7 +16,7 @@ const SHADES: [f64; 3] = [0.01, 0.1, 0.5];
 /// The worst of the elements that a cell stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cell {
-    Right,
+    Correct,
     Off(usize),
     Unwritten,
     Nan,
@@ -50,7 +50,10 @@ pub(super) fn lines(diff: &TensorDiff, style: Style) -> Vec<String> {
         let line = (0..columns).step_by(wide).map(|left| {
             let down = top..rows.min(top + tall);
             let within = down.flat_map(|r| (left..columns.min(left + wide)).map(move |c| (r, c)));
-            within.map(|(r, c)| cell(errors[r * columns + c], largest)).max().unwrap_or(Cell::Right)
+            within
+                .map(|(r, c)| cell(errors[r * columns + c], largest))
+                .max()
+                .unwrap_or(Cell::Correct)
         });
         cells.push(line.collect::<Vec<Cell>>());
     }
@@ -92,7 +95,7 @@ fn by_slice(diff: &TensorDiff, counts: &[usize], per_slice: usize, style: Style)
 
 fn cell(error: Deviation, largest: f64) -> Cell {
     match error {
-        Deviation::Right => Cell::Right,
+        Deviation::Correct => Cell::Correct,
         Deviation::Unwritten => Cell::Unwritten,
         Deviation::Nan => Cell::Nan,
         Deviation::Off(error) => {
@@ -104,7 +107,7 @@ fn cell(error: Deviation, largest: f64) -> Cell {
 fn symbol(cell: Cell, style: Style) -> (char, Tone) {
     let shades = style.either(['░', '▒', '▓', '█'], ['-', '+', '*', '#']);
     match cell {
-        Cell::Right => (style.either('·', '.'), Tone::Faint),
+        Cell::Correct => (style.either('·', '.'), Tone::Faint),
         Cell::Off(shade) => (shades[shade], if shade < 2 { Tone::Warn } else { Tone::Bad }),
         Cell::Unwritten => ('?', Tone::Odd),
         Cell::Nan => ('!', Tone::Odd),
@@ -143,7 +146,7 @@ fn title(
         diff.tensor.coords(flat).iter().map(ToString::to_string).collect();
     coords[rank - shown..].fill("*".into());
     let mut kinds: Vec<(Cell, &str)> = vec![
-        (Cell::Right, "right"),
+        (Cell::Correct, "right"),
         (Cell::Off(3), "wrong"),
         (Cell::Unwritten, "never written"),
         (Cell::Nan, "NaN"),
@@ -207,14 +210,14 @@ mod tests {
 
     #[test]
     fn every_kind_of_cell_has_its_mark() {
-        use Deviation::{Nan, Off, Right, Unwritten};
+        use Deviation::{Correct, Nan, Off, Unwritten};
         let errors = [
             Off(0.001),
             Off(0.05),
             Off(0.2),
             Off(1.0),
-            Right,
-            Right,
+            Correct,
+            Correct,
             Unwritten,
             Nan,
             Off(f64::INFINITY),
@@ -237,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_worst_slice_is_shown_and_the_others_are_named() {
-        let mut errors = vec![Deviation::Right; 3 * 2 * 2 * 4];
+        let mut errors = vec![Deviation::Correct; 3 * 2 * 2 * 4];
         errors[1] = Deviation::Off(1.0);
         errors[16..24].fill(Deviation::Off(1.0));
         insta::assert_snapshot!(picture(&[3, 2, 2, 4], &errors, Style::PLAIN), @r#"
@@ -251,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_large_slice_is_shown_whole_with_several_elements_a_cell() {
-        let mut errors = vec![Deviation::Right; 40 * 150];
+        let mut errors = vec![Deviation::Correct; 40 * 150];
         (0..40).for_each(|i| errors[i * 150 + 3 * i] = Deviation::Off(1.0));
         insta::assert_snapshot!(picture(&[40, 150], &errors, Style::PLAIN), @r#"
         t[*, *]; a cell is the worst of 3x3:  . right  # wrong
@@ -276,7 +279,7 @@ mod tests {
     #[test]
     fn a_vector_is_one_row() {
         let errors: Vec<Deviation> = (0..300)
-            .map(|i| if i < 256 { Deviation::Right } else { Deviation::Unwritten })
+            .map(|i| if i < 256 { Deviation::Correct } else { Deviation::Unwritten })
             .collect();
         insta::assert_snapshot!(picture(&[300], &errors, Style::PLAIN), @r#"
         t[*]; a cell is the worst of 1x5:  . right  ? never written
@@ -294,7 +297,7 @@ mod tests {
         ) {
             let shape = [outer, shape].concat();
             let n: usize = shape.iter().product();
-            let mut errors = vec![Deviation::Right; n];
+            let mut errors = vec![Deviation::Correct; n];
             errors[(wrong * n as f64) as usize] = Deviation::Off(1.0);
             let lines = lines(&diff(&shape, &errors), Style::PLAIN);
             prop_assert!(lines.len() <= MAX_ROWS + 3);

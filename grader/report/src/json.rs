@@ -287,7 +287,7 @@ pub(super) fn compared(terms: &ElementTerms) -> Value {
                 RowKind::Missing => "missing",
                 RowKind::Repeated => "repeated",
                 RowKind::Coefficient => "coefficient",
-                RowKind::Right => "right",
+                RowKind::Correct => "right",
             },
             "formula": Number(row.formula),
             "kernel": Number(row.kernel),

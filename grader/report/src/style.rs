@@ -15,7 +15,7 @@ pub struct Style {
 /// What a piece of text is, not how it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// What passed or is right.
+    /// What passed or is correct.
     Good,
     /// What failed or is wrong.
     Bad,

@@ -11,7 +11,7 @@ use puzzle::tensor::{DType, Tensor, element_name};
 /// Terms of the formula that are listed.
 const MAX_TERMS: usize = 4;
 /// Products that are listed where the kernel's are known.
-const MOST: Most = Most { wrong: 4, right: 1 };
+const MOST: Most = Most { wrong: 4, correct: 1 };
 /// Characters of a list of elements.
 const MAX_LIST: usize = 56;
 /// Words of a source that lets threads read for each other.

@@ -25,8 +25,8 @@ fn report(style: Style, verdicts: &[TestVerdict]) -> String {
     text
 }
 
-fn right(test: &str) -> TestVerdict {
-    verdict(test, |memory, at| Some(Conv::RIGHT.sum(memory, at)))
+fn correct(test: &str) -> TestVerdict {
+    verdict(test, |memory, at| Some(Conv::CORRECT.sum(memory, at)))
 }
 
 fn wrong(test: &str, conv: &Conv) -> TestVerdict {
@@ -35,7 +35,7 @@ fn wrong(test: &str, conv: &Conv) -> TestVerdict {
 
 #[test]
 fn every_test_passed() {
-    assert_snapshot!(report(UNICODE, &[right("tiny"), right("asymmetric"), right("real_data")]), @r#"
+    assert_snapshot!(report(UNICODE, &[correct("tiny"), correct("asymmetric"), correct("real_data")]), @r#"
     Puzzle 10: Conv2D backward: input gradient
     puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
 
@@ -49,7 +49,7 @@ fn every_test_passed() {
 
 #[test]
 fn a_filter_that_is_not_flipped() {
-    let flipped = Conv { filter: |fh, fw, f| (f - 1 - fh, f - 1 - fw), ..Conv::RIGHT };
+    let flipped = Conv { filter: |fh, fw, f| (f - 1 - fh, f - 1 - fw), ..Conv::CORRECT };
     assert_snapshot!(report(UNICODE, &[wrong("tiny", &flipped), wrong("asymmetric", &flipped)]), @r"
     Puzzle 10: Conv2D backward: input gradient
     puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
@@ -94,8 +94,8 @@ fn a_filter_that_is_not_flipped() {
 
 #[test]
 fn the_batch_left_out() {
-    let first = Conv { sample: |_| 0, ..Conv::RIGHT };
-    assert_snapshot!(report(Style::PLAIN, &[right("tiny"), wrong("asymmetric", &first)]), @r"
+    let first = Conv { sample: |_| 0, ..Conv::CORRECT };
+    assert_snapshot!(report(Style::PLAIN, &[correct("tiny"), wrong("asymmetric", &first)]), @r"
     Puzzle 10: Conv2D backward: input gradient
     puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
 
@@ -145,7 +145,7 @@ fn the_batch_left_out() {
 #[test]
 fn a_bound_off_by_one_on_real_data() {
     let skip = |oh: i64, ow: i64, h_out, w_out| oh < 0 || oh + 1 >= h_out || ow < 0 || ow >= w_out;
-    let bound = Conv { skip, ..Conv::RIGHT };
+    let bound = Conv { skip, ..Conv::CORRECT };
     assert_snapshot!(report(UNICODE, &[wrong("real_data", &bound)]), @r"
     Puzzle 10: Conv2D backward: input gradient
     puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
@@ -236,7 +236,7 @@ fn nan_and_unwritten_elements() {
     let kernel = |memory: &mut super::examples::Memory, at: [i64; 4]| match at {
         [1, 1, ..] => None,
         [1, 0, 3, _] => Some(f64::NAN),
-        _ => Some(Conv::RIGHT.sum(memory, at)),
+        _ => Some(Conv::CORRECT.sum(memory, at)),
     };
     assert_snapshot!(report(UNICODE, &[verdict("asymmetric", kernel)]), @r"
     Puzzle 10: Conv2D backward: input gradient
@@ -285,7 +285,7 @@ fn nan_and_unwritten_elements() {
 
 #[test]
 fn a_read_outside() {
-    let mut verdict = wrong("tiny", &Conv { skip: |oh, _, _, _| oh < 0, ..Conv::RIGHT });
+    let mut verdict = wrong("tiny", &Conv { skip: |oh, _, _, _| oh < 0, ..Conv::CORRECT });
     let finding = |flat, thread, column| Finding {
         problem: outside(Element { tensor: "filters".into(), shape: vec![1, 1, 3, 3], flat }),
         kernel: "conv2d_backward_input".into(),
@@ -340,7 +340,7 @@ fn a_read_outside() {
 fn in_colour() {
     let style = Style { colour: true, unicode: true };
     let kernel = |memory: &mut super::examples::Memory, at: [i64; 4]| {
-        (at[3] < 4).then(|| Conv::RIGHT.sum(memory, at) * if at[2] > 2 { 3.0 } else { 1.0 })
+        (at[3] < 4).then(|| Conv::CORRECT.sum(memory, at) * if at[2] > 2 { 3.0 } else { 1.0 })
     };
     let text = report(style, &[verdict("tiny", kernel)]);
     assert_snapshot!(text.replace('\u{1b}', "␛"), @r#"
@@ -431,7 +431,7 @@ fn warnings_prints_and_tests_that_do_not_run() {
         }),
         help: Vec::new(),
     });
-    let mut verdict = right("tiny");
+    let mut verdict = correct("tiny");
     let prints: Vec<String> = (0..20).map(|i| format!("x[{i}] is 1\n")).collect();
     verdict.printed = prints.concat();
     let mut out = Vec::new();
@@ -496,7 +496,7 @@ fn on_a_narrow_screen_the_failure_comes_first_and_quoted_lines_fit() {
         thread: Some(ThreadId { block: [0; 3], thread: [3, 0, 0] }),
         count: 25,
     };
-    let mut verdict = right("tiny");
+    let mut verdict = correct("tiny");
     verdict.findings = vec![finding];
     let mut out = Vec::new();
     let mut reporter = TextReporter::new(&mut out, Style::PLAIN).for_screen(40);
@@ -508,11 +508,11 @@ fn on_a_narrow_screen_the_failure_comes_first_and_quoted_lines_fit() {
 
 #[test]
 fn drawn_cases_take_one_line_and_the_smallest_is_shown() {
-    let all = TestVerdict { cases: 58, ..right("tiny") };
+    let all = TestVerdict { cases: 58, ..correct("tiny") };
     assert!(report(UNICODE, &[all]).contains("58 drawn sizes pass"));
     let smallest = Some(puzzle::draw::Flavour::Ties);
     let failing =
-        TestVerdict { smallest, ..wrong("asymmetric", &Conv { sample: |_| 0, ..Conv::RIGHT }) };
+        TestVerdict { smallest, ..wrong("asymmetric", &Conv { sample: |_| 0, ..Conv::CORRECT }) };
     let text = report(UNICODE, &[failing]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("smallest case that fails: "), "{text}");
     assert!(text.contains("its data: few different values, with zeros of both signs"), "{text}");

@@ -14,10 +14,10 @@ const N: usize = 40;
 
 fn tensors() -> Vec<CaseTensor> {
     let tensor = |name: &str| Tensor { name: name.into(), dtype: DType::F32, shape: vec![8, 5] };
-    let right = Approx { value: 1.0, bound: 0.0, magnitude: 1.0, terms: 1 };
+    let expected = Approx { value: 1.0, bound: 0.0, magnitude: 1.0, terms: 1 };
     vec![
         CaseTensor { tensor: tensor("x"), role: Role::Input((0..N).map(|i| i as f64).collect()) },
-        CaseTensor { tensor: tensor("y"), role: Role::Output(vec![right; N]) },
+        CaseTensor { tensor: tensor("y"), role: Role::Output(vec![expected; N]) },
     ]
 }
 
@@ -258,9 +258,9 @@ fn what_the_machine_cannot_do_is_not_the_students_mistake() {
 #[test]
 fn the_budget_grows_with_the_work_within_limits() {
     let with_terms = |terms| {
-        let right = Approx { value: 1.0, bound: 0.0, magnitude: 1.0, terms };
+        let expected = Approx { value: 1.0, bound: 0.0, magnitude: 1.0, terms };
         let mut tensors = tensors();
-        tensors[1].role = Role::Output(vec![right; N]);
+        tensors[1].role = Role::Output(vec![expected; N]);
         budget(&tensors)
     };
     assert_eq!((with_terms(1), with_terms(u64::MAX)), (4 << 20, 64 << 20));

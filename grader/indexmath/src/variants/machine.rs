@@ -484,23 +484,23 @@ mod tests {
             })
             .collect();
         for name in ["loss", "y", "grad(x)", "grad(w)", "grad(gamma)", "grad(image)"] {
-            let right = sized.evaluate(&known, &[name]).unwrap().remove(name).unwrap();
+            let expected = sized.evaluate(&known, &[name]).unwrap().remove(name).unwrap();
             let model =
                 Model::new(sized.program(), name, &|given| known.contains_key(given)).unwrap();
             let machine = Machine::new(&model, &dims, &known).unwrap();
             machine.budget.set(1_000_000);
             let part = model.parts.last().unwrap();
             let same = vec![(part.target, part.body.clone())];
-            let done = machine.elements(&same, 0..right.len(), |flat, value| {
-                let off = (value.value - right[flat].value).abs();
+            let done = machine.elements(&same, 0..expected.len(), |flat, value| {
+                let off = (value.value - expected[flat].value).abs();
                 assert!(
                     off <= 1e-9 * (1.0 + off),
                     "{name}[{flat}]: {} and {}",
                     value.value,
-                    right[flat].value
+                    expected[flat].value
                 );
                 // The oracle's analysis is finer, but not by orders of magnitude.
-                let bound = right[flat].bound;
+                let bound = expected[flat].bound;
                 assert!(value.error <= 10.0 * bound + 1e-6, "{name}[{flat}]: {value:?}, {bound:e}");
                 true
             });

@@ -1,4 +1,4 @@
-//! Wrong formulas: given what a kernel computed, the formulas near the right one that give exactly this.
+//! Wrong formulas: given what a kernel computed, the formulas near the correct one that give exactly this.
 //!
 //! - [`tree`]: formulas as a slip can change them;
 //! - [`text`]: their parts as text;

@@ -11,7 +11,7 @@ use crate::variants::tree::Model;
 /// What a kernel made of a tensor, with all that it was computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'a> {
-    /// The formula, right and at the sizes of the test.
+    /// The correct formula, at the sizes of the test.
     pub formula: &'a SizedFormula,
     /// What the kernel was given.
     pub known: &'a Values,
@@ -19,8 +19,8 @@ pub struct Observation<'a> {
     pub tensor: &'a str,
     /// What the kernel made of it.
     pub got: &'a [f64],
-    /// What is right.
-    pub right: &'a [Approx],
+    /// The expected values, with their error bounds.
+    pub expected: &'a [Approx],
     /// Numbers of the launch that may be confused with sizes, by the names that they have in kernels.
     pub constants: &'a [(String, i64)],
 }
@@ -38,9 +38,9 @@ pub struct Variant {
 /// How a variant compares with an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// It gives what was observed, and the right formula does not.
+    /// It gives what was observed, and the correct formula does not.
     Explains,
-    /// It gives what was observed, but cannot be told from the right formula there.
+    /// It gives what was observed, but cannot be told from the correct formula there.
     Silent,
     /// It gives something else, or cannot be computed.
     Contradicts,
@@ -54,7 +54,7 @@ const SAMPLE: u64 = 400_000;
 const PAIRS: u64 = 30_000_000;
 /// Elements that a variant is compared in, at most.
 const MAX_ELEMENTS: usize = 4096;
-/// A wrong element must be so many error bounds away from what is right.
+/// A wrong element must be so many error bounds away from the expected value.
 const CLEAR: f64 = 8.0;
 
 /// The variants that explain the observation, the simplest first; with one slip, or where there is none with two.
@@ -139,12 +139,12 @@ impl Observation<'_> {
     }
 
     fn is_wrong(&self) -> bool {
-        self.got.iter().zip(self.right).any(|(got, right)| !right_is(*got, right, 0.0))
+        self.got.iter().zip(self.expected).any(|(got, expected)| !is_correct(*got, expected, 0.0))
     }
 
-    /// The elements to compare, those that tell most first: a few wrong ones, a few right ones, then all.
+    /// The elements to compare, those that tell most first: a few wrong ones, a few correct ones, then all.
     fn order(&self) -> Vec<usize> {
-        let is_wrong = |&i: &usize| !right_is(self.got[i], &self.right[i], 0.0);
+        let is_wrong = |&i: &usize| !is_correct(self.got[i], &self.expected[i], 0.0);
         let n = self.got.len();
         let wrong: Vec<usize> = (0..n).filter(is_wrong).collect();
         let mut order: Vec<usize> = wrong.iter().take(2).chain(wrong.last()).copied().collect();
@@ -157,18 +157,21 @@ impl Observation<'_> {
 
     fn fits(&self, machine: &Machine, changed: &Changed, left: &mut u64) -> Fit {
         if changed.is_empty() {
-            let right =
-                self.got.iter().zip(self.right).all(|(got, right)| right_is(*got, right, 0.0));
-            return if right { Fit::Silent } else { Fit::Contradicts };
+            let correct = self
+                .got
+                .iter()
+                .zip(self.expected)
+                .all(|(got, expected)| is_correct(*got, expected, 0.0));
+            return if correct { Fit::Silent } else { Fit::Contradicts };
         }
         let budget = WHOLE.min((*left).max(SAMPLE));
         machine.budget.set(budget);
         let mut told = false;
         let order = self.order();
         let all = machine.elements(changed, order.into_iter(), |flat, variant| {
-            let (got, right) = (self.got[flat], &self.right[flat]);
-            let allowed = allowed(variant, right);
-            told |= !right_is(got, right, CLEAR * allowed);
+            let (got, expected) = (self.got[flat], &self.expected[flat]);
+            let allowed = allowed(variant, expected);
+            told |= !is_correct(got, expected, CLEAR * allowed);
             is_near(got, variant.value, allowed)
         });
         *left = left.saturating_sub(budget - machine.budget.get());
@@ -180,9 +183,10 @@ impl Observation<'_> {
     }
 }
 
-/// How far a kernel with the variant's formula may be from its value: its own rounding, or that of the right formula.
-fn allowed(variant: Value, right: &Approx) -> f64 {
-    let usual = if right.bound.is_finite() && variant.error > 0.0 { right.bound } else { 0.0 };
+/// How far a kernel with the variant's formula may be from its value: its own rounding, or that of the correct formula.
+fn allowed(variant: Value, expected: &Approx) -> f64 {
+    let usual =
+        if expected.bound.is_finite() && variant.error > 0.0 { expected.bound } else { 0.0 };
     (2.0 * variant.error).max(usual)
 }
 
@@ -193,6 +197,10 @@ fn is_near(got: f64, value: f64, allowed: f64) -> bool {
     got == value || (got.is_finite() && allowed.is_finite() && (got - value).abs() <= allowed)
 }
 
-fn right_is(got: f64, right: &Approx, room: f64) -> bool {
-    is_near(got, right.value, room.max(if right.bound.is_finite() { right.bound } else { 0.0 }))
+fn is_correct(got: f64, expected: &Approx, room: f64) -> bool {
+    is_near(
+        got,
+        expected.value,
+        room.max(if expected.bound.is_finite() { expected.bound } else { 0.0 }),
+    )
 }

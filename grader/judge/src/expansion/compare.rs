@@ -40,10 +40,10 @@ pub fn compare(
         let got: f64 = sides.kernel.iter().map(|term| term.coefficient).sum();
         let kind = kind(wanted, got);
         // Added and taken away again, and never wanted: nothing to tell.
-        if kind == RowKind::Right && wanted == 0.0 {
+        if kind == RowKind::Correct && wanted == 0.0 {
             continue;
         }
-        if kind != RowKind::Right {
+        if kind != RowKind::Correct {
             suspects.push((factors, sides, kind));
         }
         rows.push(Row {
@@ -68,7 +68,7 @@ fn kind(wanted: f64, got: f64) -> RowKind {
     let same = |a: f64, b: f64| (a - b).abs() <= TOLERANCE * a.abs().max(b.abs());
     let times = got / wanted;
     if same(wanted, got) {
-        RowKind::Right
+        RowKind::Correct
     } else if got == 0.0 {
         RowKind::Missing
     } else if wanted == 0.0 {
@@ -102,7 +102,7 @@ fn suspect(wrong: &[(&Vec<Factor>, &Sides, RowKind)], kernel: &KernelSum) -> Opt
                     vote(term.scaled.clone().or_else(|| term.line.clone()));
                 }
             }
-            RowKind::Missing | RowKind::Right => {}
+            RowKind::Missing | RowKind::Correct => {}
         }
     }
     if votes.is_empty() {
@@ -211,7 +211,7 @@ mod tests {
             product(f64::from(0.1f32), &[("a", 2, 5)], 6),
             product(1.0, &[("b", 1, 5), ("a", 0, 5)], 6),
         ];
-        assert_eq!(kinds(&formula, terms), (vec![RowKind::Right, RowKind::Right], None));
+        assert_eq!(kinds(&formula, terms), (vec![RowKind::Correct, RowKind::Correct], None));
     }
 
     #[test]

@@ -82,14 +82,14 @@ fn own_element(terms: &ElementTerms, evidence: &Evidence, stored: u32) -> Option
 /// A size of the spec that the kernel computes to something else.
 fn wrong_size(kernel: &Kernel, dims: &Dims) -> Option<u32> {
     let wrong = |name: &str, value: Option<i64>| {
-        dims.get(name).is_some_and(|right| value.is_some_and(|value| value != *right))
+        dims.get(name).is_some_and(|expected| value.is_some_and(|value| value != *expected))
     };
     kernel.declared.iter().find(|d| wrong(&d.name, d.value)).map(|d| d.line)
 }
 
 /// A sum that starts with what it should not, or without what it should; and one that is no float.
 fn first_value(kernel: &Kernel, terms: &ElementTerms, evidence: &Evidence) -> Option<u32> {
-    let wrong = || terms.rows.iter().filter(|row| row.kind != RowKind::Right);
+    let wrong = || terms.rows.iter().filter(|row| row.kind != RowKind::Correct);
     let constant = wrong().any(|row| row.kind == RowKind::Extra && row.factors.is_empty());
     let integer = |f: &Factor| matches!(f, Factor::Function(text) if text.starts_with("int("));
     let extra = || wrong().filter(|row| row.kind == RowKind::Extra);
@@ -137,7 +137,7 @@ fn wrong_loop(kernel: &Kernel, evidence: &Evidence) -> Option<u32> {
 
 /// Products are missing because the sum starts again.
 fn set_again(kernel: &Kernel, terms: &ElementTerms, stored: u32) -> Option<u32> {
-    let wrong = || terms.rows.iter().filter(|row| row.kind != RowKind::Right);
+    let wrong = || terms.rows.iter().filter(|row| row.kind != RowKind::Correct);
     wrong().all(|row| row.kind == RowKind::Missing).then(|| kernel.set_again(stored))?
 }
 
@@ -199,7 +199,7 @@ fn wrong_inner(kernel: &Kernel, terms: &ElementTerms) -> Option<u32> {
     wrong.map(|d| d.line)
 }
 
-/// The right sum, for another element: it is stored in the wrong place, or its coordinates were computed wrongly.
+/// The correct sum, for another element: it is stored in the wrong place, or its coordinates were computed wrongly.
 fn wrong_place(kernel: &Kernel, evidence: &Evidence, stored: u32) -> Option<u32> {
     let other = evidence.other?;
     let declared = coordinates(kernel);
@@ -223,7 +223,7 @@ fn surplus_thread(kernel: &Kernel, evidence: &Evidence, stored: u32) -> Option<u
     evidence.sum.overwrote.then(|| kernel.condition(stored, |text| text.contains("return")))?
 }
 
-/// Products are missing, or too many, though the loops are right: a condition inside them.
+/// Products are missing, or too many, though the loops are correct: a condition inside them.
 fn left_out(kernel: &Kernel, terms: &ElementTerms, evidence: &Evidence) -> Option<u32> {
     let kinds = |kind: RowKind| terms.rows.iter().any(|row| row.kind == kind);
     if kinds(RowKind::Extra) == kinds(RowKind::Missing) || kinds(RowKind::Repeated) {

@@ -19,7 +19,7 @@ pub struct ElementTerms {
 impl ElementTerms {
     /// Formula and kernel add the same products.
     pub fn equal(&self) -> bool {
-        self.rows.iter().all(|row| row.kind == RowKind::Right)
+        self.rows.iter().all(|row| row.kind == RowKind::Correct)
     }
 }
 
@@ -54,5 +54,5 @@ pub enum RowKind {
     /// The coefficient is another one.
     Coefficient,
     /// Nothing is wrong with it.
-    Right,
+    Correct,
 }

@@ -1,4 +1,4 @@
-//! Element by element: is it right, and how far off is it?
+//! Element by element: is it correct, and how far off is it?
 
 use super::cause;
 use crate::verdict::{Deviation, Mismatch, TensorDiff, TermDiff};
@@ -11,7 +11,7 @@ use puzzle::tensor::Tensor;
 pub(super) const MAX_MISMATCHES: usize = 64;
 
 /// What an output is compared with, and what helps to explain a difference.
-pub(super) struct Right<'a> {
+pub(super) struct Expected<'a> {
     /// The expected elements in row-major order.
     pub values: &'a [Approx],
     /// What a tensor that is changed in place held before.
@@ -24,12 +24,12 @@ pub(super) struct Right<'a> {
     pub vectors: &'a [(&'a str, &'a [f64])],
 }
 
-/// Compares an output of which all lengths agree; `None` if every element is right.
-pub(super) fn diff(tensor: &Tensor, right: &Right, got: &RunTensor) -> Option<TensorDiff> {
-    let &Right { values: expected, start, block, dims, vectors } = right;
-    let is_right =
+/// Compares an output of which all lengths agree; `None` if every element is correct.
+pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Option<TensorDiff> {
+    let &Expected { values: expected, start, block, dims, vectors } = reference;
+    let is_correct =
         |flat: usize| got.written[flat] && is_within_bound(got.values[flat], &expected[flat]);
-    if (0..expected.len()).all(is_right) {
+    if (0..expected.len()).all(is_correct) {
         return None;
     }
     let errors: Vec<Deviation> = expected
@@ -37,7 +37,7 @@ pub(super) fn diff(tensor: &Tensor, right: &Right, got: &RunTensor) -> Option<Te
         .zip(got.values.iter().zip(&got.written))
         .map(|(expected, (&got, &written))| deviation(expected, got, written))
         .collect();
-    let wrong: Vec<bool> = errors.iter().map(|&e| e != Deviation::Right).collect();
+    let wrong: Vec<bool> = errors.iter().map(|&e| e != Deviation::Correct).collect();
     let mismatch = |flat: usize| Mismatch {
         flat,
         expected: expected[flat].value,
@@ -78,7 +78,7 @@ fn deviation(expected: &Approx, got: f64, written: bool) -> Deviation {
         return Deviation::Unwritten;
     }
     if is_within_bound(got, expected) {
-        return Deviation::Right;
+        return Deviation::Correct;
     }
     let error = (got - expected.value).abs();
     if got.is_nan() || expected.value.is_nan() { Deviation::Nan } else { Deviation::Off(error) }

@@ -53,7 +53,7 @@ pub fn with_expansion(
         if let Some(terms) = &mut terms {
             name_line(terms, case, &diff.tensor, flat, sum, source);
         }
-        // Where the products are right, rounding or a race is to blame, and they tell nothing.
+        // Where the products are the expected ones, rounding or a race is to blame, and they tell nothing.
         diff.terms.compared = terms.filter(|terms| !terms.equal());
     }
     verdict

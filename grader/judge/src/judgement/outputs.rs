@@ -1,4 +1,4 @@
-//! Compares what a run left in the tensors of a case with what is right.
+//! Compares what a run left in the tensors of a case with what is expected.
 
 use super::{compare, require};
 use crate::verdict::{Largest, TensorDiff, TestVerdict};
@@ -8,7 +8,7 @@ use indexmath::Dims;
 use puzzle::case::{Case, CaseLaunch, CaseTensor, Role, last_launch_with};
 use puzzle::tensor::Tensor;
 
-/// Compares every element of every output with what is right, and every input with what it was.
+/// Compares every element of every output with what is expected, and every input with what it was.
 ///
 /// What contradicts the case itself (a tensor missing from the run or of another length) becomes a finding, so that it
 /// can never pass.
@@ -41,19 +41,20 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
 /// For each output, the element that is farthest off. One that is NaN is farther than any number.
 fn largest(tensors: &[CaseTensor], run: &Run) -> Vec<Largest> {
     let one = |(tensor, got): (&CaseTensor, &RunTensor)| {
-        let (tensor, right) = tensor.wanted()?;
-        let whole = got.values.len() == right.len() && got.written.iter().all(|&written| written);
-        let off = |flat: usize| match (got.values[flat], right[flat].value) {
-            (got, right) if got == right || got.is_nan() && right.is_nan() => 0.0,
-            (got, right) => (got - right).abs(),
+        let (tensor, expected) = tensor.wanted()?;
+        let whole =
+            got.values.len() == expected.len() && got.written.iter().all(|&written| written);
+        let off = |flat: usize| match (got.values[flat], expected[flat].value) {
+            (got, expected) if got == expected || got.is_nan() && expected.is_nan() => 0.0,
+            (got, expected) => (got - expected).abs(),
         };
         let farther = |&a: &usize, &b: &usize| {
             let (a, b) = (off(a), off(b));
             a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(&b))
         };
         // Of equal ones the first.
-        let flat = (0..right.len()).filter(|_| whole).rev().max_by(farther)?;
-        Some(Largest { tensor, flat, off: off(flat), allowed: right[flat].bound })
+        let flat = (0..expected.len()).filter(|_| whole).rev().max_by(farther)?;
+        Some(Largest { tensor, flat, off: off(flat), allowed: expected[flat].bound })
     };
     tensors.iter().zip(&run.tensors).filter_map(one).collect()
 }
@@ -82,16 +83,16 @@ fn judge_tensors(
     for (index, case_tensor) in tensors.iter().enumerate() {
         let CaseTensor { tensor, role } = case_tensor;
         let got = run.tensors.get(index).unwrap_or(&missing);
-        let right_length = match role {
+        let expected_length = match role {
             Role::Input(values) => values.len(),
             Role::Output(expected) | Role::InPlace { expected, .. } => expected.len(),
             Role::Result | Role::Workspace => tensor.len(),
         };
         let start_length = case_tensor.start().map_or(tensor.len(), <[f64]>::len);
-        let lengths = [right_length, start_length, got.values.len(), got.written.len()];
+        let lengths = [expected_length, start_length, got.values.len(), got.written.len()];
         if lengths != [tensor.len(); 4] {
             let message = format!(
-                "`{}` has {} elements, but {right_length} right values, and {} values with {} flags came back",
+                "`{}` has {} elements, but {expected_length} expected values, and {} values with {} flags came back",
                 tensor.name,
                 tensor.len(),
                 got.values.len(),
@@ -101,17 +102,17 @@ fn judge_tensors(
             continue;
         }
         let launch = last_launch_with(launches, index);
-        if let Some((wanted, right)) = case_tensor.wanted() {
-            compared += right.len();
+        if let Some((wanted, expected)) = case_tensor.wanted() {
+            compared += expected.len();
             let block = launch.map_or(0, |l| l.block.iter().map(|&n| n as usize).product());
-            let right = compare::Right {
-                values: right,
+            let reference = compare::Expected {
+                values: expected,
                 start: case_tensor.start(),
                 block,
                 dims,
                 vectors: &vectors,
             };
-            diffs.extend(compare::diff(&wanted, &right, got));
+            diffs.extend(compare::diff(&wanted, &reference, got));
         } else if matches!(role, Role::Result) {
             compared += got.written.len();
             findings.extend(require::unwritten(tensor, got, launch));

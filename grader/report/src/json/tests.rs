@@ -13,11 +13,11 @@ fn document(events: impl FnOnce(&mut JsonReporter<&mut Vec<u8>>)) -> Value {
 
 #[test]
 fn a_run_with_a_wrong_test() {
-    let right = verdict("tiny", |memory, at| Some(Conv::RIGHT.sum(memory, at)));
+    let correct = verdict("tiny", |memory, at| Some(Conv::CORRECT.sum(memory, at)));
     let mut wrong = verdict("tiny", |memory, at| match at {
         [0, 0, 1, 1] => Some(f64::NAN),
         [0, 0, 4, _] => None,
-        _ => Some(Conv::RIGHT.sum(memory, at)),
+        _ => Some(Conv::CORRECT.sum(memory, at)),
     });
     let place = Element { tensor: "filters".into(), shape: vec![1, 1, 3, 3], flat: 9 };
     wrong.findings.push(Finding {
@@ -29,7 +29,7 @@ fn a_run_with_a_wrong_test() {
     });
     let document = document(|reporter| {
         reporter.start(&run_info()).unwrap();
-        reporter.test_finished(&right).unwrap();
+        reporter.test_finished(&correct).unwrap();
         reporter.test_finished(&wrong).unwrap();
         reporter.finish(&Summary { total: 2, passed: 1 }).unwrap();
     });
@@ -221,10 +221,10 @@ fn a_run_with_a_wrong_test() {
 
 #[test]
 fn a_pass() {
-    let right = verdict("tiny", |memory, at| Some(Conv::RIGHT.sum(memory, at)));
+    let correct = verdict("tiny", |memory, at| Some(Conv::CORRECT.sum(memory, at)));
     let document = document(|reporter| {
         reporter.start(&run_info()).unwrap();
-        reporter.test_finished(&right).unwrap();
+        reporter.test_finished(&correct).unwrap();
         reporter.finish(&Summary { total: 1, passed: 1 }).unwrap();
     });
     assert_snapshot!(serde_json::to_string_pretty(&document).unwrap(), @r#"

@@ -8,14 +8,14 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
     match place.tree {
         Tree::Number(value) => numbers(*value),
         Tree::Int(int) => {
-            let right = place.size_text(int);
+            let correct = place.size_text(int);
             let of = |(key, rank, int): (String, u8, _)| {
                 let now = place.size_text(&int);
                 Edit::new(
                     key,
                     rank,
                     Tree::Int(int),
-                    format!("{now} stands in the place of {right}"),
+                    format!("{now} stands in the place of {correct}"),
                 )
             };
             integers::edits(place, int).into_iter().map(of).collect()

@@ -16,9 +16,9 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
     edits
 }
 
-/// `now` in the place of `right`.
-fn read(place: &Place, right: &Access, now: Access, key: String, rank: u8) -> Edit {
-    let texts = (place.model.access_text(&now), place.model.access_text(right));
+/// `now` in the place of `correct`.
+fn read(place: &Place, correct: &Access, now: Access, key: String, rank: u8) -> Edit {
+    let texts = (place.model.access_text(&now), place.model.access_text(correct));
     Edit::new(
         key,
         rank,
@@ -83,8 +83,8 @@ fn strides(place: &Place, access: &Access) -> Vec<Edit> {
     for axis in 1..access.shape.len() {
         for name in place.sizes {
             let other = IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
-            let right = &access.shape[axis];
-            if right.kind == other.kind {
+            let correct = &access.shape[axis];
+            if correct.kind == other.kind {
                 continue;
             }
             let mut changed = access.clone();
@@ -92,7 +92,7 @@ fn strides(place: &Place, access: &Access) -> Vec<Edit> {
                 "the address of {} is computed with {} in the place of the size {}",
                 place.model.access_text(access),
                 place.size_text(&other),
-                place.size_text(right)
+                place.size_text(correct)
             );
             changed.shape[axis] = other;
             edits.push(Edit::new(format!("stride {axis} {name}"), 2, Tree::Read(changed), says));

@@ -89,8 +89,8 @@ fn strides(place: &Place) -> Vec<Edit> {
                     .collect(),
                 ..access.clone()
             });
-            let (now, right) = (place.size_text(&size(to)), place.size_text(&size(from)));
-            let says = format!("all addresses are computed with {now} in the place of {right}");
+            let (now, correct) = (place.size_text(&size(to)), place.size_text(&size(from)));
+            let says = format!("all addresses are computed with {now} in the place of {correct}");
             edits.push(Edit::new(format!("strides {from} {to}"), 2, tree, says));
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn likely(view: &View) -> Option<Cause> {
         .or_else(|| values::offset(view))
         .or_else(|| values::rounding(view))
         .or_else(|| places::moved(view))
-        .or_else(|| places::only_first_right(view))
+        .or_else(|| places::only_first_correct(view))
         .or_else(|| places::region(view))
         .or_else(|| places::border(view))
 }

@@ -1,4 +1,4 @@
-//! Patterns in the places: right values at wrong places, errors in one part only.
+//! Patterns in the places: correct values at wrong places, errors in one part only.
 
 use super::values::rises_evenly;
 use super::view::View;
@@ -52,7 +52,7 @@ pub(super) fn moved(view: &View) -> Option<Cause> {
 }
 
 fn shifted(view: &View, rows: usize, columns: usize) -> Option<Cause> {
-    // Where the right values rise evenly, those next to them differ by a constant: that may be the mistake as well.
+    // Where the expected values rise evenly, those next to them differ by a constant: that may be the mistake as well.
     if rises_evenly(view) {
         return None;
     }
@@ -86,8 +86,8 @@ fn shifted(view: &View, rows: usize, columns: usize) -> Option<Cause> {
     None
 }
 
-/// Coordinate 0 of an outer axis is right, every other coordinate has errors.
-pub(super) fn only_first_right(view: &View) -> Option<Cause> {
+/// Coordinate 0 of an outer axis is correct, every other coordinate has errors.
+pub(super) fn only_first_correct(view: &View) -> Option<Cause> {
     if view.wrong_count() < MIN_WRONG {
         return None;
     }
@@ -129,7 +129,7 @@ pub(super) fn region(view: &View) -> Option<Cause> {
     Some(Cause::Region { ranges: ranges.iter().zip(view.shape).map(whole).collect() })
 }
 
-/// All errors near the edges of the slices, the inside right.
+/// All errors near the edges of the slices, the inside correct.
 pub(super) fn border(view: &View) -> Option<Cause> {
     let (rows, columns) = view.slice();
     if view.wrong_count() < MIN_WRONG || rows < 2 {
@@ -141,7 +141,7 @@ pub(super) fn border(view: &View) -> Option<Cause> {
         row.min(rows - 1 - row).min(column).min(columns - 1 - column)
     };
     let width = 1 + view.wrong_places().map(depth).max()?;
-    // The inside must be large enough that its being right means something.
+    // The inside must be large enough that its being correct means something.
     let inside = rows.saturating_sub(2 * width) * columns.saturating_sub(2 * width);
     (4 * inside >= rows * columns).then_some(Cause::Border { width })
 }

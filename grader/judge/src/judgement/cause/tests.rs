@@ -34,10 +34,10 @@ fn example(shape: &[usize]) -> Example {
 }
 
 impl Example {
-    /// `got` as a function of place and right values.
+    /// `got` as a function of place and expected values.
     fn with(mut self, got: impl Fn(usize, &[f64]) -> f64) -> Self {
-        let right = self.got.clone();
-        self.got = (0..right.len()).map(|i| got(i, &right)).collect();
+        let expected = self.got.clone();
+        self.got = (0..expected.len()).map(|i| got(i, &expected)).collect();
         self
     }
 
@@ -47,8 +47,8 @@ impl Example {
     }
 
     fn cause(&self) -> Option<Cause> {
-        let right = |i: usize| self.written[i] && is_within_bound(self.got[i], &self.expected[i]);
-        let wrong: Vec<bool> = (0..self.got.len()).map(|i| !right(i)).collect();
+        let correct = |i: usize| self.written[i] && is_within_bound(self.got[i], &self.expected[i]);
+        let wrong: Vec<bool> = (0..self.got.len()).map(|i| !correct(i)).collect();
         assert!(wrong.contains(&true), "an example without an error");
         likely(&View {
             shape: &self.shape,
@@ -88,7 +88,7 @@ fn the_same_everywhere() {
 
 #[test]
 fn a_common_factor_and_the_size_that_it_is() {
-    let factor = |f: f64| example(&[4, 5]).with(move |i, right| right[i] * f).cause();
+    let factor = |f: f64| example(&[4, 5]).with(move |i, expected| expected[i] * f).cause();
     let found = |factor, size: Option<&str>| {
         Some(Cause::Factor { factor, size: size.map(ToString::to_string) })
     };
@@ -180,7 +180,7 @@ fn transposed_slices_square_or_not() {
     for shape in [[2, 3, 3], [2, 2, 5]] {
         let (h, w) = (shape[1], shape[2]);
         let by_columns = |i: usize| i - i % (h * w) + i % (h * w) % h * w + i % (h * w) / h;
-        let cause = example(&shape).with(|i, right| right[by_columns(i)]).cause();
+        let cause = example(&shape).with(|i, expected| expected[by_columns(i)]).cause();
         assert_eq!(cause, Some(Cause::Transposed));
     }
 }

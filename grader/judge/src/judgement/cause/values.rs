@@ -68,9 +68,9 @@ fn size_named(view: &View, factor: f64) -> Option<String> {
 
 /// Is (got - expected) of this element `by`, but for rounding?
 fn is_off_by(view: &View, i: usize, by: f64) -> bool {
-    let right = &view.expected[i];
-    let size = right.value.abs() + view.got[i].abs() + by.abs();
-    view.written[i] && (difference(view, i) - by).abs() <= 2.0 * right.bound + slack(view, size)
+    let expected = &view.expected[i];
+    let size = expected.value.abs() + view.got[i].abs() + by.abs();
+    view.written[i] && (difference(view, i) - by).abs() <= 2.0 * expected.bound + slack(view, size)
 }
 
 fn difference(view: &View, i: usize) -> f64 {
@@ -110,7 +110,7 @@ pub(super) fn addend(view: &View) -> Option<Cause> {
 /// got = expected + constant, everywhere or for each coordinate of one axis.
 pub(super) fn offset(view: &View) -> Option<Cause> {
     let n = view.got.len();
-    // Where the right values rise evenly, a value from the wrong place is off by a constant too.
+    // Where the expected values rise evenly, a value from the wrong place is off by a constant too.
     if n < 4 || rises_evenly(view) {
         return None;
     }
@@ -136,7 +136,7 @@ pub(super) fn offset(view: &View) -> Option<Cause> {
     None
 }
 
-/// Are the right values of every slice those of a plane?
+/// Are the expected values of every slice those of a plane?
 pub(super) fn rises_evenly(view: &View) -> bool {
     let (rows, columns) = view.slice();
     let flat = |values: [f64; 4]| {
@@ -170,11 +170,11 @@ pub(super) fn rounding(view: &View) -> Option<Cause> {
     let mut largest = 0.0f64;
     let mut count = 0;
     for i in view.wrong_places() {
-        let right = &view.expected[i];
-        let part = difference(view, i).abs() / right.magnitude;
+        let expected = &view.expected[i];
+        let part = difference(view, i).abs() / expected.magnitude;
         // Exact values leave nothing to round: a small error is a wrong term there.
-        let small = view.written[i] && right.bound > 0.0 && part <= HALF;
-        if !small || right.terms > MAX_ROUNDED_TERMS {
+        let small = view.written[i] && expected.bound > 0.0 && part <= HALF;
+        if !small || expected.terms > MAX_ROUNDED_TERMS {
             return None;
         }
         largest = largest.max(part);

@@ -22,7 +22,7 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Is the value at `got` right for the element at `expected`?
+    /// Is the value at `got` correct for the element at `expected`?
     pub(super) fn fits(&self, got: usize, expected: usize) -> bool {
         self.written[got] && is_within_bound(self.got[got], &self.expected[expected])
     }
@@ -31,7 +31,7 @@ impl View<'_> {
         self.wrong.iter().filter(|&&w| w).count()
     }
 
-    /// Do the right values of these elements differ enough that a pattern among them means something?
+    /// Do the expected values of these elements differ enough that a pattern among them means something?
     pub(super) fn varied(&self, places: impl Iterator<Item = usize>) -> bool {
         let mut seen: Vec<u64> = Vec::new();
         for place in places {

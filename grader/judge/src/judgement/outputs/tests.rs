@@ -76,7 +76,7 @@ fn a_diff_counts_and_lists_what_is_wrong() {
     assert_eq!((diff.wrong_count, diff.unwritten_count, diff.nan_count), (2, 1, 1));
     assert_eq!(
         diff.errors[..2],
-        [crate::verdict::Deviation::Unwritten, crate::verdict::Deviation::Right]
+        [crate::verdict::Deviation::Unwritten, crate::verdict::Deviation::Correct]
     );
     assert_eq!((diff.mismatches[0].flat, diff.mismatches[0].got), (0, None));
     assert_eq!(diff.terms.mismatch.flat, 2, "a written element can be traced");
@@ -116,7 +116,7 @@ fn what_contradicts_the_case_never_passes() {
     assert_eq!(findings.len(), 1, "nothing compared is no pass");
 }
 
-/// What a kernel may leave in an element, and whether that is right for value 2 within 0.5.
+/// What a kernel may leave in an element, and whether that is correct for value 2 within 0.5.
 fn element() -> impl Strategy<Value = (f64, bool, bool)> {
     prop_oneof![
         6 => (1.5..=2.5).prop_map(|got| (got, true, true)),
