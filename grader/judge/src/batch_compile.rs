@@ -44,7 +44,7 @@ pub fn compile(
     let request = Request {
         source: &path,
         include_dirs: &include_dirs,
-        headers: Headers::Offered(&spec.headers),
+        headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         base: folder.path(),
         arch: arch::of(spec),
         gpu: None,

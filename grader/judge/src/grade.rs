@@ -76,7 +76,7 @@ pub fn compile(
     let compiled = toolchain.compile(&Request {
         source,
         include_dirs: &[workbook.include_dir()],
-        headers: Headers::Offered(&spec.headers),
+        headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         base: workbook.root(),
         arch: arch::of(spec),
         gpu: gpu.map(|gpu| gpu.info().capability.0 * 10 + gpu.info().capability.1),

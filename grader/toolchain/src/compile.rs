@@ -136,7 +136,7 @@ impl Toolchain {
     pub fn compile(&self, request: &Request<'_>) -> Result<Compiled, Failure> {
         let start = Instant::now();
         let FileRead { source, bytes, path, folder, file } =
-            FileRead::of(request.source, request.base)?;
+            FileRead::of(request.source, request.base, request.headers)?;
         let roots = Roots::new(&folder, request.include_dirs);
         let folders = [&roots.folders[1..], &self.host_folders].concat();
         let search = SearchPath { folders: &folders };
@@ -147,7 +147,7 @@ impl Toolchain {
             file: &file,
             include_dirs: &roots.folders[1..],
             students: &students,
-            readable: (request.headers != Headers::Any).then_some(&students),
+            readable: request.headers.readable(&students),
             arch: request.arch,
             library: inputs.usage.library(),
             device_code: true,
@@ -207,17 +207,18 @@ impl Toolchain {
     /// # Errors
     /// The file cannot be read, or the compiler cannot work.
     pub fn rejected_lines(&self, request: &Request<'_>) -> Result<Vec<u32>, Failure> {
-        let (Some(folder), Some(file)) = (request.source.parent(), request.source.file_name())
-        else {
-            return Ok(Vec::new());
-        };
-        let students = [request.source.to_owned()];
+        let FileRead { bytes, path, folder, file, .. } =
+            FileRead::of(request.source, request.base, request.headers)?;
+        let folders = [request.include_dirs, &self.host_folders].concat();
+        let search = SearchPath { folders: &folders };
+        let inputs = Inputs::of(&bytes, &folder, search, request.headers);
+        let readable = [&inputs.headers[..], slice::from_ref(&path)].concat();
         let job = Job {
-            folder,
-            file,
+            folder: &folder,
+            file: &file,
             include_dirs: request.include_dirs,
-            students: &students,
-            readable: None,
+            students: slice::from_ref(&path),
+            readable: request.headers.readable(&readable),
             arch: request.arch,
             library: StandardLibrary::Whole,
             device_code: true,
@@ -314,6 +315,13 @@ fn dangerous(path: &Path) -> Option<String> {
     })
 }
 
+/// Is this file a link, and not to a file in the folder that holds the link? `folder` is that of the file itself.
+fn leads_away(source: &Path, folder: &Path) -> bool {
+    let is_link = source.symlink_metadata().is_ok_and(|file| file.is_symlink());
+    let held = std::path::absolute(source).ok().and_then(|path| path.parent()?.canonicalize().ok());
+    is_link && held.as_deref() != Some(folder)
+}
+
 /// A source file as it was read.
 struct FileRead {
     /// Its path in messages, and its text.
@@ -331,8 +339,8 @@ impl FileRead {
     /// Reads a file. Its path is shown relative to `base` where it is inside it.
     ///
     /// # Errors
-    /// It cannot be read: a usage failure.
-    fn of(source: &Path, base: &Path) -> Result<Self, Failure> {
+    /// It cannot be read, or is a submission that links to another folder: a usage failure.
+    fn of(source: &Path, base: &Path, headers: Headers<'_>) -> Result<Self, Failure> {
         let shown_path = shown(source, base);
         let unreadable = |e: std::io::Error| {
             let title = format!("cannot read {}: {e}", shown_path.display());
@@ -346,6 +354,12 @@ impl FileRead {
         if let Some(bad) = dangerous(&path) {
             let title = format!("the path {} contains {bad}", shown_path.display());
             let help = "nvcc hands paths to a shell, which would take this for a command: rename the file or the folder";
+            return Err(Failure::new(FailureKind::Usage, title, help));
+        }
+        if headers != Headers::Any && leads_away(source, folder) {
+            let title = format!("{} is a link to a file in another folder", shown_path.display());
+            let help =
+                "a link would show a file of yours to whoever submits it: name the file itself";
             return Err(Failure::new(FailureKind::Usage, title, help));
         }
         let (folder, file) = (folder.to_owned(), file.to_owned());

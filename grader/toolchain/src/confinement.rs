@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Where systems keep programs, libraries and headers, and what compilers read besides: the loader's tables, the size of the
 /// machine.
-const SYSTEM: [&str; 18] = [
+const SYSTEM: [&str; 17] = [
     "/bin",
     "/sbin",
     "/lib",
@@ -32,7 +32,6 @@ const SYSTEM: [&str; 18] = [
     "/dev/urandom",
     "/proc/cpuinfo",
     "/proc/meminfo",
-    "/proc/self",
 ];
 
 /// Bytes of address space of each compiler. nvcc's largest front end takes one GiB for the headers of CUB.
@@ -46,6 +45,10 @@ const FILE_SIZE: u64 = 1 << 30;
 pub(crate) struct Confinement {
     /// What may be read, and run, besides the system's programs and libraries.
     pub(crate) read: Vec<PathBuf>,
+    /// A folder that is closed even where it lies in one of those.
+    pub(crate) closed: Option<PathBuf>,
+    /// What may be read wherever it lies.
+    pub(crate) files: Vec<PathBuf>,
     /// The folders that may be written.
     pub(crate) write: Vec<PathBuf>,
 }
@@ -65,13 +68,43 @@ impl Confinement {
             .handle_access(AccessNet::from_all(abi))?
             .scope(Scope::from_all(abi))?
             .create()?
-            .add_rules(path_beneath_rules(SYSTEM, read))?
-            .add_rules(path_beneath_rules(&self.read, read))?
+            .add_rules(path_beneath_rules(self.open(), read))?
+            .add_rules(path_beneath_rules(&self.files, read))?
             .add_rules(path_beneath_rules(&self.write, all))?
             .add_rules(path_beneath_rules(["/dev/null"], AccessFs::from_file(abi)))?
             .restrict_self()?;
         Ok(())
     }
+}
+
+impl Confinement {
+    /// The system's folders and those of [`Confinement::read`], without the closed one.
+    fn open(&self) -> Vec<PathBuf> {
+        let folders = SYSTEM.iter().map(PathBuf::from).chain(self.read.iter().cloned());
+        let Some(closed) = self.closed.as_ref().and_then(|path| path.canonicalize().ok()) else {
+            return folders.collect();
+        };
+        let real = folders.filter_map(|folder| folder.canonicalize().ok());
+        real.flat_map(|folder| without(folder, &closed)).collect()
+    }
+}
+
+/// What of a folder is not in the `closed` one; both are real paths. A rule of Landlock opens all that lies beneath a folder.
+fn without(folder: PathBuf, closed: &Path) -> Vec<PathBuf> {
+    if folder.starts_with(closed) {
+        // The compiler itself may have been installed into the workbook.
+        return if folder == closed { Vec::new() } else { vec![folder] };
+    }
+    if !closed.starts_with(&folder) {
+        return vec![folder];
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    // What a link leads to has a rule of its own, or none.
+    let here = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+    here.map(|entry| entry.path())
+        .filter(|path| path != closed)
+        .flat_map(|path| without(path, closed))
+        .collect()
 }
 
 /// Limits a process that was just started, and what it will start.
@@ -86,7 +119,12 @@ pub(crate) fn limit(process: Pid) {
 /// The folder that a program was installed in, as `/x/cuda-13` for `/x/cuda-13/bin/nvcc`, wherever links lead.
 pub(crate) fn installation(program: &Path) -> Option<PathBuf> {
     let real = program.canonicalize().ok()?;
-    real.parent()?.parent().map(Path::to_owned)
+    let folder = real.parent()?;
+    // The folder around `/bin` and `~/bin` holds more than an installation.
+    let around = folder.parent().filter(|around| {
+        around.parent().is_some() && std::env::home_dir().is_none_or(|home| home != *around)
+    });
+    Some(around.unwrap_or(folder).to_owned())
 }
 
 #[cfg(test)]

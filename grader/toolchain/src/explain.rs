@@ -346,7 +346,7 @@ fn explain_missing_header(title: &str, headers: &[String]) -> Vec<String> {
 
 /// Why a file that exists cannot be included.
 fn explain_refused_header(allowed: Headers<'_>) -> Option<String> {
-    let Headers::Offered(names) = allowed else { return None };
+    let Headers::Offered { names, .. } = allowed else { return None };
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let offered = if names.is_empty() {
         "none of kernels/include".to_owned()
@@ -354,7 +354,7 @@ fn explain_refused_header(allowed: Headers<'_>) -> Option<String> {
         format!("of kernels/include {}", names.join(", "))
     };
     Some(format!(
-        "in this puzzle a file may include CUDA's headers, the C++ library, files in its own folder, and {offered}"
+        "in this puzzle a file may include CUDA's headers, the C++ library, files in its own folder (if that is not the workbook itself), and {offered}"
     ))
 }
 

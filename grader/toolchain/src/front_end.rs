@@ -75,13 +75,22 @@ pub(crate) struct Job<'a> {
     /// The source, and all headers that are not the compiler's.
     pub(crate) students: &'a [PathBuf],
     /// What the compilers may read besides what comes with them; `None` for everything.
-    pub(crate) readable: Option<&'a [PathBuf]>,
+    pub(crate) readable: Option<Readable<'a>>,
     /// The virtual architecture of the PTX.
     pub(crate) arch: VirtualArch,
     /// What the source and its headers can name of it.
     pub(crate) library: StandardLibrary,
     /// False if nothing in them can be a kernel, or compiled otherwise for the device than for the host.
     pub(crate) device_code: bool,
+}
+
+/// What confined compilers may read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Readable<'a> {
+    /// Files.
+    pub(crate) files: &'a [PathBuf],
+    /// A folder of which they may read nothing else, wherever it lies.
+    pub(crate) closed: &'a Path,
 }
 
 /// C++ that calls host code, and is linked with it.

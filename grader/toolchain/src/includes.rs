@@ -7,6 +7,7 @@
 //! whose includes cannot be known (`#include MACRO`) or that asks for the time is not cached.
 
 use super::cache::Key;
+use super::front_end::Readable;
 use super::source_file::read_source;
 use super::usage::Usage;
 use cpptext::directives::{includes, splice};
@@ -33,20 +34,45 @@ pub struct Inputs {
 pub enum Headers<'a> {
     /// Every file; the compilers may read what their user may read.
     Any,
-    /// Files in its own folder and, of the include folders, those of these names, with all that these include. The compilers
-    /// can read nothing else.
-    Offered(&'a [String]),
+    /// What a submission may include. The compilers can read nothing else.
+    Offered {
+        /// Of the include folders, files of these names, with all that these include.
+        names: &'a [String],
+        /// The folder of the workbook. A submission may also include files in its own folder, links to other folders aside;
+        /// where that folder holds the whole workbook, nothing of the workbook.
+        workbook: &'a Path,
+    },
 }
 
 impl Headers<'_> {
-    /// May the `including` file read this one? Both are real paths; `roots` are the source's folder and the include folders.
-    fn allow(self, roots: &[PathBuf], including: &Path, path: &Path) -> bool {
-        let Self::Offered(names) = self else { return true };
-        let own = |path: &Path| path.starts_with(&roots[0]);
-        let offered = |root: &PathBuf| {
-            path.strip_prefix(root).is_ok_and(|name| names.iter().any(|n| Path::new(n) == name))
-        };
-        !own(including) || own(path) || roots[1..].iter().any(offered)
+    /// May this file be included by a file that itself `is_offered`, or else is the submission's own? `path` lies in a real
+    /// folder; `roots` are the source's folder and the include folders.
+    fn allow(self, roots: &[PathBuf], is_offered: bool, path: &Path) -> bool {
+        is_offered || self == Self::Any || self.offer(roots, path) || self.own(roots, path)
+    }
+
+    /// What the compilers may read of a submission whose files are these; `None` for everything.
+    pub(crate) fn readable<'f>(self, files: &'f [PathBuf]) -> Option<Readable<'f>>
+    where
+        Self: 'f,
+    {
+        let Self::Offered { workbook: closed, .. } = self else { return None };
+        Some(Readable { files, closed })
+    }
+
+    /// Is this one of the headers that are offered by name?
+    fn offer(self, roots: &[PathBuf], path: &Path) -> bool {
+        let Self::Offered { names, .. } = self else { return false };
+        let named = |name: &Path| names.iter().any(|offered| Path::new(offered) == name);
+        roots[1..].iter().any(|root| path.strip_prefix(root).is_ok_and(named))
+    }
+
+    /// Is this a file of the submission's own?
+    fn own(self, roots: &[PathBuf], path: &Path) -> bool {
+        let Self::Offered { workbook, .. } = self else { return false };
+        let (Ok(path), folder) = (path.canonicalize(), &roots[0]) else { return false };
+        let workbook = workbook.canonicalize().unwrap_or_else(|_| workbook.to_owned());
+        path.starts_with(folder) && !(workbook.starts_with(folder) && path.starts_with(&workbook))
     }
 }
 
@@ -70,8 +96,8 @@ impl Inputs {
         let mut found = BTreeMap::new();
         let mut known = true;
         let mut usage = Usage::default();
-        let mut queue = vec![(roots[0].clone(), text.to_vec())];
-        while let Some((folder, text)) = queue.pop() {
+        let mut queue = vec![(roots[0].clone(), false, text.to_vec())];
+        while let Some((folder, is_offered, text)) = queue.pop() {
             let text = splice(&text);
             usage.read(&text);
             known &=
@@ -92,9 +118,10 @@ impl Inputs {
                     };
                     let Ok(parent) = parent.canonicalize() else { continue };
                     let path = parent.join(file);
-                    if !allowed.allow(&roots, &folder, &path) {
+                    if !allowed.allow(&roots, is_offered, &path) {
                         continue;
                     }
+                    let is_offered = is_offered || allowed.offer(&roots, &path);
                     let Entry::Vacant(entry) = found.entry(path) else {
                         local = true;
                         continue;
@@ -102,7 +129,7 @@ impl Inputs {
                     if let Ok(bytes) = read_source(entry.key()) {
                         local = true;
                         entry.insert(blake3::hash(&bytes));
-                        queue.push((parent, bytes));
+                        queue.push((parent, is_offered, bytes));
                     }
                 }
                 if !local {
@@ -162,6 +189,7 @@ mod tests {
     use super::*;
     use crate::usage::StandardLibrary;
     use std::fs;
+    use std::os::unix::fs::symlink;
 
     /// A folder with these files.
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -233,21 +261,31 @@ mod tests {
         ]);
         let real = dir.path().canonicalize().unwrap();
         let folders = [dir.path().join("first")];
-        let headers = |text: &str| {
+        let headers = |folder: &str, text: &str| {
             let offered = ["offered.cuh".to_owned()];
             let search = SearchPath { folders: &folders };
-            let allowed = Headers::Offered(&offered);
-            Inputs::of(text.as_bytes(), &dir.path().join("src"), search, allowed).headers
+            let allowed = Headers::Offered { names: &offered, workbook: dir.path() };
+            Inputs::of(text.as_bytes(), &dir.path().join(folder), search, allowed).headers
         };
-        let include = |name: &str| headers(&format!("#include \"{name}\""));
+        let include = |name: &str| headers("src", &format!("#include \"{name}\""));
         assert_eq!(include("mine.cuh"), [real.join("src/mine.cuh")]);
         assert_eq!(
             include("offered.cuh"),
             ["first/hidden.cuh", "first/offered.cuh", "second/deep.cuh"].map(|f| real.join(f))
         );
         let absolute = real.join("solution.cu").display().to_string();
-        for refused in ["hidden.cuh", "../solution.cu", "../first/hidden.cuh", &absolute] {
+        symlink(real.join("solution.cu"), real.join("src/link.cuh")).unwrap();
+        symlink(&real, real.join("src/up")).unwrap();
+        let links = ["link.cuh", "up/solution.cu", "up/src/../solution.cu"];
+        for refused in
+            ["hidden.cuh", "../solution.cu", "../first/hidden.cuh", &absolute].iter().chain(&links)
+        {
             assert!(include(refused).is_empty(), "{refused}");
+        }
+        // At the top of the workbook, all of it would be its own.
+        for (name, count) in [("solution.cu", 0), ("src/mine.cuh", 0), ("offered.cuh", 3)] {
+            let found = headers(".", &format!("#include \"{name}\""));
+            assert_eq!(found.len(), count, "{name}: {found:?}");
         }
     }
 

@@ -12,7 +12,7 @@ use super::cache::Cache;
 use super::confinement::{Confinement, installation};
 use super::env::Env;
 use super::find::{Nvcc, identity};
-use super::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Target};
+use super::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Readable, Target};
 use super::messages::{Level, Message, parse};
 use super::resources::{self, Resources};
 use super::usage::StandardLibrary;
@@ -58,7 +58,7 @@ struct Place<'a> {
     /// The folder of its temporary files and its output.
     scratch: &'a Path,
     /// What it may read besides what compilers always need; `None` for everything.
-    readable: Option<&'a [PathBuf]>,
+    readable: Option<Readable<'a>>,
 }
 
 impl<'a> Place<'a> {
@@ -127,7 +127,7 @@ impl NvccFrontEnd {
     }
 
     /// What the compilers may touch when they read these files and work in this folder.
-    fn confinement(&self, files: &[PathBuf], scratch: &Path) -> Confinement {
+    fn confinement(&self, readable: Readable<'_>, scratch: &Path) -> Confinement {
         let compilers = [Some(self.nvcc.path.clone()), self.env.host_compiler()];
         let mut read: Vec<PathBuf> =
             compilers.into_iter().flatten().filter_map(|program| installation(&program)).collect();
@@ -136,8 +136,12 @@ impl NvccFrontEnd {
         for variable in ["HOMEBREW_PREFIX", FOLDERS] {
             read.extend(self.env.folders(variable));
         }
-        read.extend_from_slice(files);
-        Confinement { read, write: vec![scratch.to_owned(), self.precompiled_headers()] }
+        Confinement {
+            read,
+            files: readable.files.to_owned(),
+            closed: Some(readable.closed.to_owned()),
+            write: vec![scratch.to_owned(), self.precompiled_headers()],
+        }
     }
 
     /// Compiles an empty file: is it this machine or the student's file that nvcc stumbles over?
@@ -324,7 +328,10 @@ impl NvccFrontEnd {
     /// Machine code, and what the assembler says of it.
     fn assemble(&self, ptx: &str, sm: u32) -> Result<(Vec<u8>, String), Failure> {
         let scratch = scratch()?;
-        let place = Place { folder: scratch.path(), scratch: scratch.path(), readable: None };
+        // What the compiler made of a submission is all that the assembler needs to see.
+        let nothing_else = Readable { files: &[], closed: scratch.path() };
+        let place =
+            Place { folder: scratch.path(), scratch: scratch.path(), readable: Some(nothing_else) };
         let (code, done) = self.run_assembler(ptx, sm, place)?;
         if let Some(code) = code {
             return Ok((code, done.stderr_text() + &done.stdout_text()));

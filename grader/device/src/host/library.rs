@@ -50,7 +50,7 @@ pub fn compile(
         source,
         glue: &glue::text(spec, &[None]),
         include_dirs: &[workbook.include_dir()],
-        headers: Headers::Offered(&spec.headers),
+        headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         target: Target::Library { arch: arch::of(spec) },
         base: workbook.root(),
     })?;
@@ -99,7 +99,7 @@ pub fn compile_variants(
         source,
         glue: &glue::text(spec, &names),
         include_dirs: &[workbook.include_dir()],
-        headers: Headers::Offered(&spec.headers),
+        headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         target: Target::Library { arch: arch::of(spec) },
         base: &folder,
     })?;

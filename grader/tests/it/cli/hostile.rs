@@ -2,6 +2,8 @@
 
 use super::{STEADY, grader, root};
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
 /// Grades a file of this name as puzzle 10; the exit code, and all that was printed.
 fn graded(name: &str, text: &str) -> (i32, String) {
@@ -49,4 +51,53 @@ fn a_name_is_no_command() {
         assert_eq!(code, 1, "{said}");
         assert!(said.contains("conv2d_backward_input"), "{said}");
     }
+}
+
+/// A workbook with puzzle 10 alone.
+fn workbook() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for folder in ["puzzles", "solutions", "kernels/include"] {
+        fs::create_dir_all(dir.path().join(folder)).unwrap();
+    }
+    for file in ["puzzles/10_conv_backward_input.toml", "solutions/10_conv_backward_input.cu"] {
+        fs::copy(root().join(file), dir.path().join(file)).unwrap();
+    }
+    fs::write(dir.path().join("puzzles/10_conv_backward_input.cu"), "").unwrap();
+    dir
+}
+
+/// Grades a file as puzzle 10 of a workbook.
+fn graded_in(workbook: &Path, file: &Path) -> (i32, String) {
+    let paths = [file.to_str().unwrap(), "--workbook", workbook.to_str().unwrap()];
+    let out = grader(&[&["puzzle", "10", "--file"][..], &paths, &STEADY].concat());
+    (out.code, out.stdout + &out.stderr)
+}
+
+#[test]
+fn a_solution_passes_nobody_elses_file() {
+    let dir = workbook();
+    let (top, puzzles) = (dir.path(), dir.path().join("puzzles"));
+    let solution = top.join("solutions/10_conv_backward_input.cu");
+    symlink("../solutions", puzzles.join("up")).unwrap();
+    symlink("../solutions/10_conv_backward_input.cu", puzzles.join("link.cuh")).unwrap();
+    let name = "solutions/10_conv_backward_input.cu";
+    let attacks = [
+        (top, format!("#include \"{name}\"\n")),
+        (top, format!("#define THIS \"{name}\"\n#include THIS\n")),
+        (top, format!("#include_next \"{name}\"\n")),
+        (&puzzles, "#include \"up/10_conv_backward_input.cu\"\n".to_owned()),
+        (&puzzles, "#include \"link.cuh\"\n".to_owned()),
+        (&puzzles, format!("#include <{}>\n", solution.display())),
+        (&puzzles, format!("#import \"../{name}\"\n")),
+    ];
+    for (folder, attack) in attacks {
+        let file = folder.join("k.cu");
+        fs::write(&file, &attack).unwrap();
+        let (code, said) = graded_in(top, &file);
+        assert_eq!(code, 1, "{attack}: {said}");
+        assert!(!said.contains("grad_output[idx"), "{attack}: {said}");
+    }
+    let (code, said) = graded_in(top, &puzzles.join("link.cuh"));
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("is a link to a file in another folder"), "{said}");
 }

@@ -67,7 +67,7 @@ impl Toolchain {
     pub fn library(&self, request: &LibraryRequest<'_>) -> Result<Library, Failure> {
         let start = Instant::now();
         let FileRead { source, bytes, path, folder, file } =
-            FileRead::of(request.source, request.base)?;
+            FileRead::of(request.source, request.base, request.headers)?;
         let roots = Roots::new(&folder, request.include_dirs);
         let folders = [&roots.folders[1..], &self.host_folders].concat();
         let search = SearchPath { folders: &folders };
@@ -81,7 +81,7 @@ impl Toolchain {
             file: &file,
             include_dirs: &roots.folders[1..],
             students: &students,
-            readable: (request.headers != Headers::Any).then_some(&readable),
+            readable: request.headers.readable(&readable),
             arch: match request.target {
                 Target::Library { arch } => arch,
                 Target::Program { .. } => VirtualArch::default(),

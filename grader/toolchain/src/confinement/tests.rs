@@ -6,8 +6,12 @@ use std::time::Duration;
 
 /// Runs a script that may read `open` in a folder, and write into its folder `scratch`.
 fn confined(folder: &Path, script: &str) -> Finished {
-    let confinement =
-        Confinement { read: vec![folder.join("open")], write: vec![folder.join("scratch")] };
+    let confinement = Confinement {
+        read: vec![folder.join("open")],
+        closed: Some(folder.join("closed")),
+        files: vec![folder.join("closed/listed")],
+        write: vec![folder.join("scratch")],
+    };
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script]).current_dir(folder);
     let limits = Limits { timeout: Duration::from_secs(20), output: 1000 };
@@ -16,8 +20,12 @@ fn confined(folder: &Path, script: &str) -> Finished {
 
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    fs::create_dir(dir.path().join("scratch")).unwrap();
-    fs::write(dir.path().join("open"), "open").unwrap();
+    for folder in ["scratch", "open", "closed", "open/a"] {
+        fs::create_dir(dir.path().join(folder)).unwrap();
+    }
+    for file in ["open/file", "closed/listed", "closed/other"] {
+        fs::write(dir.path().join(file), "open").unwrap();
+    }
     fs::write(dir.path().join("secret"), "secret").unwrap();
     dir
 }
@@ -25,8 +33,11 @@ fn folder() -> tempfile::TempDir {
 #[test]
 fn a_confined_program_reads_and_writes_what_it_is_given() {
     let dir = folder();
-    let done = confined(dir.path(), "cat open > scratch/copy && cat scratch/copy 2> /dev/null");
-    assert_eq!((done.stdout_text().as_str(), done.stderr_text().as_str()), ("open", ""));
+    let done = confined(
+        dir.path(),
+        "cat open/file closed/listed > scratch/copy && cat scratch/copy 2> /dev/null",
+    );
+    assert_eq!((done.stdout_text().as_str(), done.stderr_text().as_str()), ("openopen", ""));
 }
 
 #[test]
@@ -34,7 +45,8 @@ fn a_confined_program_reads_and_writes_nothing_else() {
     let dir = folder();
     for script in [
         "cat secret",
-        "echo x > open",
+        "cat closed/other",
+        "echo x > open/file",
         "echo x > new",
         "cat /etc/passwd",
         "ls .",
@@ -43,9 +55,22 @@ fn a_confined_program_reads_and_writes_nothing_else() {
         let done = confined(dir.path(), script);
         assert!(!done.success() && done.stdout.is_empty(), "{script}: {done:?}");
     }
-    assert_eq!(fs::read_to_string(dir.path().join("open")).unwrap(), "open");
+    assert_eq!(fs::read_to_string(dir.path().join("open/file")).unwrap(), "open");
     // The thread that started it is as free as before.
     assert_eq!(fs::read_to_string(dir.path().join("secret")).unwrap(), "secret");
+}
+
+#[test]
+fn a_workbook_stays_closed_wherever_it_lies() {
+    let dir = folder();
+    let root = dir.path().canonicalize().unwrap();
+    std::os::unix::fs::symlink(root.join("closed/other"), root.join("open/link")).unwrap();
+    let mut around = without(root.clone(), &root.join("closed"));
+    around.sort();
+    assert_eq!(around, ["open", "scratch", "secret"].map(|name| root.join(name)));
+    assert!(without(root.join("closed"), &root.join("closed")).is_empty());
+    assert_eq!(without(root.join("open"), &root.join("closed")), [root.join("open")]);
+    assert_eq!(without(root.join("open"), &root), [root.join("open")]);
 }
 
 #[test]
