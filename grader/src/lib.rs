@@ -15,6 +15,8 @@ pub mod cli;
 pub mod contents;
 pub mod doctor;
 pub mod editor;
+pub mod export;
+pub mod launch_plan;
 pub mod mutants;
 pub mod npy;
 pub mod original_stub;

@@ -1,11 +1,11 @@
-//! Writes `.npy` files of `numpy` (format 1.0, C order), so that a student can inspect a test with `np.load`.
+//! Writes `.npy` files of `numpy` (format 1.0, C order), so that a student can inspect a test with `np.load`, and reads them.
 //!
 //! Format: `numpy.lib.format` in the documentation of `numpy`.
 
 use device::backend::{Run, RunTensor};
 use diagnostic::{Failure, FailureKind};
 use puzzle::case::{Case, CaseTensor, Role};
-use puzzle::tensor::{DType, encode};
+use puzzle::tensor::{DType, decode, encode, size_of};
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -19,6 +19,43 @@ const ALIGN: usize = 64;
 /// The bytes of a `.npy` file: `values` rounded to `dtype`, row-major. `numpy` has no bf16, so bf16 is stored as f32,
 /// which loses nothing.
 pub fn to_bytes(dtype: DType, shape: &[usize], values: &[f64]) -> Vec<u8> {
+    let (dict, stored) = header(dtype, shape);
+    // Magic and length, the dictionary, spaces, a newline: together a multiple of ALIGN.
+    let total = (MAGIC.len() + 2 + dict.len() + 1).next_multiple_of(ALIGN);
+    let header = total - MAGIC.len() - 2;
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend((header as u16).to_le_bytes());
+    bytes.extend(format!("{dict:<width$}\n", width = header - 1).bytes());
+    bytes.extend(encode(stored, values));
+    bytes
+}
+
+/// The values of a `.npy` file that holds a tensor of this type and shape, as [`to_bytes`] and `numpy.save` write it.
+///
+/// # Errors
+/// It is another file, or holds another tensor: a sentence that says so.
+pub fn from_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Vec<f64>, String> {
+    let (expected, stored) = header(dtype, shape);
+    let parts = bytes.strip_prefix(MAGIC).and_then(|rest| {
+        let (length, rest) = rest.split_first_chunk::<2>()?;
+        rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))
+    });
+    let Some((found, data)) = parts else {
+        return Err("it is not a .npy file of format 1.0".to_owned());
+    };
+    let found = String::from_utf8_lossy(found);
+    if found.trim_end() != expected {
+        return Err(format!("it holds {}, not {expected}", found.trim_end().escape_debug()));
+    }
+    let size = shape.iter().try_fold(size_of(stored), |bytes, axis| bytes.checked_mul(*axis));
+    if size != Some(data.len()) {
+        return Err(format!("it has {} bytes of data, too few or too many", data.len()));
+    }
+    Ok(decode(stored, data))
+}
+
+/// What the header of a file says of a tensor, and the type of the elements in the file.
+fn header(dtype: DType, shape: &[usize]) -> (String, DType) {
     let (descr, stored) = match dtype {
         DType::F64 => ("<f8", DType::F64),
         DType::F32 | DType::BF16 => ("<f4", DType::F32),
@@ -33,15 +70,7 @@ pub fn to_bytes(dtype: DType, shape: &[usize], values: &[f64]) -> Vec<u8> {
             format!("({})", sizes.join(", "))
         }
     };
-    let dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
-    // Magic and length, the dictionary, spaces, a newline: together a multiple of ALIGN.
-    let total = (MAGIC.len() + 2 + dict.len() + 1).next_multiple_of(ALIGN);
-    let header = total - MAGIC.len() - 2;
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend((header as u16).to_le_bytes());
-    bytes.extend(format!("{dict:<width$}\n", width = header - 1).bytes());
-    bytes.extend(encode(stored, values));
-    bytes
+    (format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"), stored)
 }
 
 /// Writes all tensors of a case into the folder `dir/<test>`: `<tensor>.npy` for inputs, `<tensor>.expected.npy` and
@@ -127,7 +156,7 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
 mod tests {
     use super::*;
     use indexmath::Approx;
-    use puzzle::tensor::{Tensor, decode};
+    use puzzle::tensor::Tensor;
 
     /// What `numpy` 2.4 writes: `dict`, padded to the 128 bytes of its header, and the data.
     fn numpy(dict: &str, data: &[u8]) -> Vec<u8> {
@@ -179,12 +208,29 @@ mod tests {
         ];
         for (dtype, shape, values, dict, data) in cases {
             assert_eq!(to_bytes(dtype, shape, values), numpy(dict, data), "{dict}");
+            let read = from_bytes(dtype, shape, &numpy(dict, data)).unwrap();
+            assert_eq!(to_bytes(dtype, shape, &read), numpy(dict, data), "{dict}");
         }
     }
 
     #[test]
     fn bf16_is_stored_as_f32() {
         assert_eq!(to_bytes(DType::BF16, &[1], &[1.5]), to_bytes(DType::F32, &[1], &[1.5]));
+    }
+
+    #[test]
+    fn a_file_that_holds_something_else_is_refused() {
+        let bytes = to_bytes(DType::F32, &[2, 3], &[1.0; 6]);
+        let wrong = |dtype, shape: &[usize], bytes: &[u8]| {
+            from_bytes(dtype, shape, bytes).expect_err("it is another tensor")
+        };
+        assert!(wrong(DType::F32, &[3, 2], &bytes).contains("'shape': (2, 3), }, not {"));
+        assert!(wrong(DType::I32, &[2, 3], &bytes).contains("'descr': '<f4'"));
+        for end in 0..bytes.len() {
+            wrong(DType::F32, &[2, 3], &bytes[..end]);
+        }
+        wrong(DType::F32, &[2, 3], &[&bytes[..], &[0]].concat());
+        wrong(DType::F32, &[usize::MAX, 2], &to_bytes(DType::F32, &[usize::MAX, 2], &[]));
     }
 
     /// The data part of a file written by [`to_bytes`].

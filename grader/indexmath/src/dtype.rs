@@ -32,6 +32,11 @@ impl DType {
         }
     }
 
+    /// The type with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dtype| dtype.name() == name)
+    }
+
     /// Whether its values are real numbers, so that a tensor of this type has a gradient.
     pub fn is_float(self) -> bool {
         self != Self::I32

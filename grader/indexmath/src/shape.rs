@@ -75,7 +75,7 @@ impl TensorType {
         let TokenKind::Name(name) = parser.peek() else {
             return Err(parser.expected("an element type").help(example));
         };
-        let Some(dtype) = DType::ALL.into_iter().find(|dtype| dtype.name() == name) else {
+        let Some(dtype) = DType::named(name) else {
             return Err(Error::new(parser.token().span, format!("unknown element type `{name}`"))
                 .help(format!("element types: {known}")));
         };

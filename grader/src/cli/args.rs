@@ -75,15 +75,19 @@ pub enum Command {
     },
     /// Print the manual page
     Man(ManArgs),
+    /// Write the compiled kernels of a puzzle and how to launch them, for a program of your own
+    Export(ExportArgs),
+    /// Run planned launches on the virtual machine, from and to .npy files
+    Launch(LaunchArgs),
     /// Draw handwriting-like digits, in MNIST's file format
     Digits(DigitsArgs),
     /// Compile and run a whole CUDA program, with or without a GPU
     Run(RunArgs),
 }
 
-/// The arguments that say what to run a puzzle's tests with. Each command gives those without help one of its own.
+/// The arguments that say which kernel file a command takes. Each command gives them help of its own.
 #[derive(Args, Debug)]
-pub struct InputArgs {
+pub struct SourceArgs {
     #[arg(long, conflicts_with = "file")]
     #[expect(missing_docs, reason = "its help says what it is")]
     pub solution: bool,
@@ -91,6 +95,25 @@ pub struct InputArgs {
     #[arg(long, value_name = "FILE")]
     #[expect(missing_docs, reason = "its help says what it is")]
     pub file: Option<PathBuf>,
+}
+
+impl SourceArgs {
+    /// The kernel file: the one that is named, the solution, or the student's.
+    pub fn of<'a>(&'a self, puzzle: &'a Puzzle) -> &'a Path {
+        match &self.file {
+            Some(file) => file,
+            None if self.solution => &puzzle.solution,
+            None => &puzzle.stub,
+        }
+    }
+}
+
+/// The arguments that say what to run a puzzle's tests with. Each command gives those without help one of its own.
+#[derive(Args, Debug)]
+pub struct InputArgs {
+    /// The kernel file.
+    #[command(flatten)]
+    pub source: SourceArgs,
 
     #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(candidates::tests))]
     #[expect(missing_docs, reason = "its help says what it is")]
@@ -102,15 +125,6 @@ pub struct InputArgs {
 }
 
 impl InputArgs {
-    /// The kernel file: the one that is named, the solution, or the student's.
-    pub fn source<'a>(&'a self, puzzle: &'a Puzzle) -> &'a Path {
-        match &self.file {
-            Some(file) => file,
-            None if self.solution => &puzzle.solution,
-            None => &puzzle.stub,
-        }
-    }
-
     /// The test that is named, or all of them.
     ///
     /// # Errors
@@ -279,6 +293,31 @@ pub struct RunArgs {
     /// The program's own arguments, after --
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<OsString>,
+}
+
+/// Arguments of `grader export`.
+#[derive(Args, Debug)]
+#[command(mut_arg("solution", |arg| arg.help("Export the solution instead of your file")))]
+#[command(mut_arg("file", |arg| arg.help("Export this file instead of the workbook's")))]
+pub struct ExportArgs {
+    /// The puzzle's number, such as 10
+    #[arg(value_parser = number, add = ArgValueCandidates::new(candidates::puzzles))]
+    pub number: u32,
+
+    /// The kernel file.
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// The folder for the files [default: `exported/NN_name` in the workbook]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Arguments of `grader launch`.
+#[derive(Args, Debug)]
+pub struct LaunchArgs {
+    /// The plan, a JSON file that the Python package in kernels/torch writes
+    pub plan: PathBuf,
 }
 
 /// Arguments of `grader digits`.

@@ -49,10 +49,10 @@ impl Examination {
         let drawn = input.test.as_deref() == Some(DRAWN) && draw::drawn(&spec).is_some();
         let tests = if drawn { Vec::new() } else { input.tests(&spec)? };
         let seed = input.seed.unwrap_or_else(grading::fresh_seed);
-        original_stub::check_present(&workbook, puzzle, input.source(puzzle))?;
+        original_stub::check_present(&workbook, puzzle, input.source.of(puzzle))?;
         let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
         let mut cases = grade::cases(&spec, &tests, seed)?;
-        let program = grade::compile(&toolchain, &workbook, &spec, input.source(puzzle), None)?;
+        let program = grade::compile(&toolchain, &workbook, &spec, input.source.of(puzzle), None)?;
         let vm = program.virtual_machine()?;
         if drawn {
             let failing = drawn::smallest_failing(&vm, &DrawnCases::new(&spec, seed))?;

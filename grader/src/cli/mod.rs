@@ -11,9 +11,11 @@ mod doctor;
 mod editor_setup;
 mod examination;
 mod explain;
+mod export;
 mod grading;
 mod hint;
 mod home;
+mod launch;
 mod list;
 mod man;
 mod new;
@@ -95,6 +97,8 @@ fn dispatch(cli: &Cli) -> ExitCode {
             ExitCode::SUCCESS
         }
         Command::Man(args) => finish(man::run(args)),
+        Command::Export(args) => finish(export::run(args, dir, nvcc)),
+        Command::Launch(args) => code(launch::run(args)),
         Command::Digits(args) => finish(digits::run(args)),
         Command::Run(args) => code(run::run(args, dir, nvcc)),
     }

@@ -64,7 +64,7 @@ fn grade(
         spec: &spec,
         tests: &tests,
         drawn: only_drawn || args.input.test.is_none(),
-        source: args.input.source(puzzle),
+        source: args.input.source.of(puzzle),
         seed: args.input.seed.unwrap_or_else(grading::fresh_seed),
         dump: args.dump.as_deref(),
         command: &command(args),
@@ -85,10 +85,10 @@ fn grade(
 /// The command that repeats this run, without the seed and the test, which the report adds.
 fn command(args: &PuzzleArgs) -> String {
     let mut command = format!("grader puzzle {}", args.number);
-    if args.input.solution {
+    if args.input.source.solution {
         command.push_str(" --solution");
     }
-    if let Some(file) = &args.input.file {
+    if let Some(file) = &args.input.source.file {
         command.push_str(" --file ");
         command.push_str(&file.display().to_string());
     }

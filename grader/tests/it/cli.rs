@@ -3,6 +3,7 @@
 mod bench;
 mod digits;
 mod explain;
+mod framework;
 mod hostile;
 mod instructor;
 mod student;

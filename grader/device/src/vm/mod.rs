@@ -84,6 +84,9 @@ const INSTRUCTIONS_FOR_EACH: u64 = 1_024;
 /// So many instructions are granted in any case.
 const LEAST_WORK: u64 = 1 << 32;
 
+/// Instructions that one warp may execute where the work is not known: so many take minutes.
+const LONGEST: u64 = 1 << 32;
+
 /// The terms of all output elements, and the elements of all tensors.
 fn work(tensors: &[CaseTensor]) -> u64 {
     let work = |tensor: &CaseTensor| match &tensor.role {
@@ -158,6 +161,17 @@ impl VmBackend {
         let mut device = VmDevice::new(options);
         let module = device.add(Arc::clone(&self.module));
         (device, Kernels { module, symbols: &self.kernels })
+    }
+
+    /// Runs launches of tensors that belong to no test, so that nothing is known of the work which they need.
+    ///
+    /// # Errors
+    /// As [`Backend::run`].
+    pub fn launch(&self, tensors: &[CaseTensor], launches: &[CaseLaunch]) -> Result<Run, Failure> {
+        let options = Options { budget: LONGEST, max_findings: MAX_FINDINGS, ..Options::default() };
+        let mut device = VmDevice::new(options);
+        let module = device.add(Arc::clone(&self.module));
+        run::run(&mut device, Kernels { module, symbols: &self.kernels }, tensors, launches)
     }
 
     fn run_tensors(&self, tensors: &[CaseTensor], launches: &[CaseLaunch]) -> Result<Run, Failure> {

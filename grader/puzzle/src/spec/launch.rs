@@ -241,6 +241,16 @@ impl Launch {
             })
     }
 
+    /// The numbers of blocks and of the threads of a block: one to three each, in x, y and z.
+    pub fn grid_and_block(&self) -> [Vec<&DimExpr>; 2] {
+        [&self.grid, &self.block].map(|extents| extents.iter().map(|extent| &extent.expr).collect())
+    }
+
+    /// The dynamic shared memory of a block in bytes, if the spec gives it any.
+    pub fn shared(&self) -> Option<&DimExpr> {
+        self.shared.as_ref().map(|extent| &extent.expr)
+    }
+
     /// Whether it must give the same bits in every run.
     pub fn is_bit_equal(&self) -> bool {
         self.repeat.unwrap_or_default() == Repeat::BitEqual
