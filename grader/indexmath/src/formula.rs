@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::integer::evaluate::Dims;
-use crate::program::ir::Program;
+use crate::program::ir::{Assignment, Program};
 use crate::program::resolve::resolve;
 use crate::shape::TensorType;
 use crate::sized_formula::SizedFormula;
@@ -111,6 +111,14 @@ impl Formula {
     /// A formula that has cotangents already, and a declared cotangent of another shape than its tensor.
     pub fn differentiate(&self) -> Result<Self> {
         Ok(Self { program: Arc::new(differentiate(&self.program)?) })
+    }
+
+    /// Whether the statement that computes `tensor` has a range that depends on other indices or on data.
+    pub fn has_cut_ranges(&self, tensor: &str) -> bool {
+        let of_tensor = |s: &&Assignment| s.target == tensor;
+        let statement = self.program.statements.iter().find(of_tensor);
+        let mut contributions = statement.iter().flat_map(|statement| &statement.contributions);
+        contributions.any(|contribution| contribution.body.has_guards())
     }
 
     /// The statement that computes `tensor`, as text, in gather form:

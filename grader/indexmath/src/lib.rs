@@ -60,7 +60,7 @@
 //!     + sum[c,fh,fw] input[b,c,oh+fh,ow+fw] * filters[k,c,fh,fw]
 //! ```
 //!
-//! - Bodies have `+ - * /`, signs, brackets, decimal numbers, sizes by name, and reductions: `sum[i,j] body`, `max`, `min`,
+//! - Bodies have `+ - * /`, signs, brackets, decimal numbers, sizes by name, and reductions: `sum[i,j] body`, `prod`, `max`, `min`,
 //!   and `argmax`, `argmin`, which give the row-major position of the extremum among the reduction's indices. The body
 //!   of a reduction is a *term*: it extends over `*` and `/` and ends before `+` and `-`, as in a book.
 //!   So `sum[k] a[k] * b[k] + c` adds `c` once. Of equal candidates the first wins, and NaN wins over all numbers.
@@ -78,7 +78,8 @@
 //!   of `x`: what it holds afterwards.
 //! - The indices on the left run over the axes of the tensor there. A reduction's index runs over the axis
 //!   on which it stands alone in a subscript (if there are several, they must have the same size), or over a
-//!   range that is written: `sum[p < K*K, c]`.
+//!   range that is written: `sum[p < K*K, c]`. Limits may depend on other indices and on data: `sum[j <= i]`,
+//!   `sum[row[i] <= e < row[i+1]]`.
 //! - At kinks gradients are those of the deep-learning frameworks: `abs` has 0 at 0, the first of equal arguments or
 //!   candidates gets all.
 //!   `tests/functions.rs` shows all of this in numbers.
@@ -114,6 +115,7 @@
 //! - **cotangent** `grad(x)`: the derivative of `Σ output · grad(output)` with respect to `x`, of the shape of `x` (the
 //!   adjoint of Griewank and Walther, "Evaluating Derivatives", 2008).
 //! - **enclosure**: a value with a bound of its error (midpoint-radius form).
+//! - **guard**: a limit of an index that depends on other indices or on data; iterations at which it does not hold take no part.
 //! - **gather form**: a sum for each element of the result, instead of a loop that scatters into it.
 //! - **indirect subscript**: one that reads an element of an integer tensor, `x[label[b]]`.
 //! - **iteration space**: all values of a nest's loops, a box cut by affine constraints.

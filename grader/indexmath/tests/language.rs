@@ -257,8 +257,8 @@ fn errors_of_ranges() {
         "k: the index `k` runs over axes of different sizes: axis 0 of `v` (size N) and axis 0 of `big` (size N + 2) | write the range that you mean, `sum[k < SIZE]`"
     );
     assert_eq!(
-        error("y[i] = sum[k < i] v[k]"),
-        "i: `i` is not a size | the range of an index is an expression of sizes: `M` and `N`"
+        error("y[i] = sum[k < q] v[k]"),
+        "q: `q` is neither an index nor a size | name it on the left side or in a reduction like `sum[...]`; indices here: `i`; sizes: `M` and `N`"
     );
     // Undecided until the sizes are known.
     let text = "y[i] = sum[k] v[k] * w[k]";

@@ -150,8 +150,18 @@ impl Chunk<'_> {
         }
     }
 
+    /// The elements that a subscript contains.
+    pub(crate) fn elements_of(
+        &self,
+        subscript: &AxisSubscript,
+        lane: usize,
+    ) -> Vec<SubscriptElement> {
+        let AxisSubscript::Indirect(lookup) = subscript else { return Vec::new() };
+        lookup.elements.iter().filter_map(|element| self.element(element, lane)).collect()
+    }
+
     /// The value of an index.
-    fn index(&self, id: IndexId, lane: usize) -> i64 {
+    pub(crate) fn index(&self, id: IndexId, lane: usize) -> i64 {
         let position = self.positions[id];
         let last = self.row.at.len().wrapping_sub(1);
         let inner = if position == last { (self.first + lane) as i64 } else { 0 };

@@ -7,6 +7,7 @@ use crate::lower::nest::{Array, Instr};
 use crate::rounding::bound::{ErrorModel, FEW_TERMS};
 use crate::rounding::format::Format;
 use crate::rounding::profile::RoundingProfile;
+use crate::syntax::operators::Reduction;
 
 /// The profile of the body's value, and the error model of each [`Instr::Enclose`] in the code, in a kernel that computes in
 /// `compute_type`.
@@ -81,11 +82,14 @@ pub(crate) fn add_profile(run: &NestRun<'_>, target: &mut Accumulators, terms: R
     // Additions and correlation are those of the target itself, below.
     let own = RoundingProfile { additions: 0.0, correlated: false, ..terms };
     target.profile = RoundingProfile::either(target.profile, own);
-    if let Some(extremum) = &run.nest.extremum {
-        // One of the values, or a position; how irregular the winners are is not known.
+    if let Some(fold) = &run.nest.fold {
+        // A product, one of the values, or a position; how irregular the winners are is not known.
         target.profile.variation = 0.0;
-        target.profile.fraction_bits =
-            if extremum.reduction.gives_position() { Some(0) } else { terms.fraction_bits };
+        target.profile.fraction_bits = match fold.reduction {
+            Reduction::ArgMax | Reduction::ArgMin => Some(0),
+            Reduction::Prod => terms.fraction_bits.filter(|bits| *bits == 0),
+            _ => terms.fraction_bits,
+        };
         return;
     }
     let roundings = terms_each + terms.roundings;

@@ -1,6 +1,7 @@
 //! Estimates the work of an evaluation before it starts.
 
 use crate::lower::nest::LoweredProgram;
+use crate::program::node::IndexId;
 
 /// An upper bound on the work of an evaluation. Both numbers saturate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +12,12 @@ pub struct Cost {
     pub elements: u64,
 }
 
+/// The number of iterations of `loops`.
+pub(crate) fn iterations(lowered: &LoweredProgram, loops: &[IndexId]) -> u64 {
+    let ranges = loops.iter().map(|&index| lowered.ranges[index] as u64);
+    ranges.fold(1_u64, u64::saturating_mul)
+}
+
 /// The cost of computing the tensors `wanted`; names that the formula does not know cost nothing.
 pub(crate) fn cost(lowered: &LoweredProgram, wanted: &[&str]) -> Cost {
     let mut needed = vec![false; lowered.tensors.len()];
@@ -19,10 +26,7 @@ pub(crate) fn cost(lowered: &LoweredProgram, wanted: &[&str]) -> Cost {
             needed[id] = true;
         }
     }
-    let product = |loops: &[usize]| {
-        let ranges = loops.iter().map(|&index| lowered.ranges[index] as u64);
-        ranges.fold(1_u64, u64::saturating_mul)
-    };
+    let product = |loops: &[IndexId]| iterations(lowered, loops);
     let mut cost = Cost { steps: 0, elements: 0 };
     for statement in lowered.statements.iter().rev() {
         if !needed[statement.target] {

@@ -76,6 +76,12 @@ impl Extrema {
             } else {
                 (winner.value, doubt)
             };
+            // No candidate at all: a range can be empty. It has no position.
+            let (value, propagated) = match (self.seen[at], self.reduction.gives_position()) {
+                (true, _) => (value, propagated),
+                (false, true) => (f64::NAN, 0.0),
+                (false, false) => (self.reduction.identity(), 0.0),
+            };
             into.value[at] = value;
             into.magnitude[at] = value.abs();
             into.terms[at] = 1.0;

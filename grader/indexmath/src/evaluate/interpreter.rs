@@ -7,7 +7,9 @@ use crate::evaluate::address::{
     Address, AxisSubscript, Chunk, OutOfBounds, SubscriptElement, is_integer, loop_positions,
 };
 use crate::evaluate::data::Accumulators;
-use crate::evaluate::extremum::{Extrema, TieRank};
+use crate::evaluate::extremum::TieRank;
+use crate::evaluate::fold::Folds;
+use crate::evaluate::guards::IterationGuards;
 use crate::evaluate::iteration_space::IterationSpace;
 use crate::evaluate::lanes::{LANES, LaneStack, Lanes};
 use crate::evaluate::nest_run::NestRun;
@@ -32,10 +34,11 @@ pub(crate) fn interpret(
     let nest = run.nest;
     let reads = nest.reads.iter().map(|read| read_address(run, space, read)).collect();
     let ints = nest.ints.iter().map(|int| AxisSubscript::new(space, int, layouts)).collect();
-    let mut extrema = nest.extremum.as_ref().map(|extremum| {
-        let extrema = Extrema::new(extremum.reduction, target.len());
-        (extrema, space.track(&extremum.position))
-    });
+    let guards = IterationGuards::new(space, nest, layouts);
+    let mut folds = nest
+        .fold
+        .as_ref()
+        .map(|fold| (Folds::new(fold.reduction, target.len()), space.track(&fold.position)));
     let positions = loop_positions(space, run.lowered.ranges.len());
     let wanted = run.element.map(|element| {
         let strides = run.strides(&nest.target);
@@ -50,25 +53,35 @@ pub(crate) fn interpret(
         while first < row.count {
             let count = LANES.min(row.count - first);
             let tensors = run.tensors;
-            let chunk = Chunk { row, first, count, positions: &positions, tensors };
+            let mut chunk = Chunk { row, first, count, positions: &positions, tensors };
+            let taken = match guards.taken(&mut chunk, run.lowered) {
+                Ok(taken) => taken,
+                Err(error) => {
+                    result = Err(error);
+                    return ControlFlow::Break(());
+                }
+            };
+            first = chunk.first + taken;
+            if chunk.count == 0 {
+                continue;
+            }
             result = interpreter.execute(&chunk, &mut stack, target);
             if result.is_ok()
                 && let Some(lanes) = stack.pop()
             {
-                match &mut extrema {
-                    Some((extrema, position)) => enter(lanes, to, &chunk, *position, extrema),
+                match &mut folds {
+                    Some((folds, position)) => enter(lanes, to, &chunk, *position, folds),
                     None => result = interpreter.scatter(lanes, to, &chunk, wanted, target),
                 }
             }
             if result.is_err() {
                 return ControlFlow::Break(());
             }
-            first += LANES;
         }
         ControlFlow::Continue(())
     });
-    if let Some((extrema, _)) = extrema {
-        extrema.finish(target);
+    if let Some((folds, _)) = folds {
+        folds.finish(target, &format);
     }
     result
 }
@@ -86,13 +99,18 @@ fn read_address(run: &NestRun<'_>, space: &mut IterationSpace, read: &Access) ->
     }
 }
 
-/// Enters the candidates of a chunk, whose positions are the tracked form `position`.
-fn enter(lanes: &Lanes, to: &Address, chunk: &Chunk<'_>, position: usize, extrema: &mut Extrema) {
+/// Enters the values of a chunk into a reduction, whose positions are the tracked form `position`.
+fn enter(lanes: &Lanes, to: &Address, chunk: &Chunk<'_>, position: usize, folds: &mut Folds) {
     for lane in 0..chunk.count {
-        if let Some(at) = chunk.address(to, lane) {
-            let padding = lanes.is_padding(lane, extrema.reduction());
-            let rank = TieRank { padding, position: chunk.form(position, lane) };
-            extrema.enter(at, lanes.enclosure(lane), rank);
+        let Some(at) = chunk.address(to, lane) else { continue };
+        let value = lanes.enclosure(lane);
+        match folds {
+            Folds::Products(products) => products.enter(at, value),
+            Folds::Extrema(extrema) => {
+                let padding = lanes.is_padding(lane, extrema.reduction());
+                let rank = TieRank { padding, position: chunk.form(position, lane) };
+                extrema.enter(at, value, rank);
+            }
         }
     }
 }
@@ -224,11 +242,8 @@ impl Interpreter<'_> {
         let name = &layouts[outside.path.first().copied().unwrap_or(accessed)].name;
         let OutOfBounds { axis, size, subscript, elements, .. } = outside;
         let describe = |element: &SubscriptElement| {
-            let layout = &layouts[element.tensor];
-            let coords = layout.coords(element.at);
-            let coords = coords.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-            let bare = if coords.is_empty() { String::new() } else { format!("[{coords}]") };
-            format!("`{}{bare}` is {}", layout.name, element.value)
+            let name = layouts[element.tensor].element_name(element.at);
+            format!("`{name}` is {}", element.value)
         };
         let found = elements.iter().map(describe).collect::<Vec<_>>().join(" and ");
         if let Some(unfit) = elements.iter().find(|element| !is_integer(element.value)) {

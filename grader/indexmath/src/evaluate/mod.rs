@@ -5,6 +5,8 @@
 //! - [`address`]: from subscripts to flat addresses, along a row;
 //! - [`lanes`]: a stack machine that evaluates a body for many iterations at once;
 //! - [`extremum`]: reductions that one iteration decides;
+//! - [`fold`]: all reductions that are not sums;
+//! - [`guards`]: which iterations of a row take part, where data decide it;
 //! - [`nest_run`]: a nest with all that it reads;
 //! - [`analysis`]: what is known of a nest's values beforehand;
 //! - [`products`] and [`interpreter`]: the two ways to run a nest: a quick one for sums of products of exact data, and one for
@@ -18,6 +20,8 @@ pub(crate) mod analysis;
 pub(crate) mod cost;
 pub(crate) mod data;
 pub(crate) mod extremum;
+pub(crate) mod fold;
+pub(crate) mod guards;
 pub(crate) mod interpreter;
 pub(crate) mod iteration_space;
 pub(crate) mod lanes;

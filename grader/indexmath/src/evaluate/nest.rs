@@ -11,6 +11,9 @@ use crate::evaluate::products::{add_products, constant_factor};
 use crate::integer::affine::Affine;
 use crate::lower::nest::{Array, Subscript};
 
+/// More than any guard's two sides are apart.
+const MAX_SLACK: i64 = 1 << 50;
+
 /// The cost of starting a row, in iterations.
 const ROW_COST: f64 = 30.0;
 
@@ -22,6 +25,11 @@ pub(crate) fn run_nest(run: &NestRun<'_>, target: &mut Accumulators) -> Result<(
     let (profile, error_models) = body_profile(run, target.compute_type);
     add_profile(run, target, profile);
     let mut space = iteration_space(run);
+    for guard in &run.nest.guards {
+        if let Subscript::Affine(slack) = &guard.slack {
+            space.constrain(slack, 0, MAX_SLACK);
+        }
+    }
     let to = target_address(run, &mut space, target);
     match (&to, run.nest.target.array, constant_factor(run)) {
         (Address::Flat(to), Array::Tensor(_), Some(factor)) => {

@@ -6,17 +6,18 @@ use crate::evaluate::data::{Accumulators, TensorData};
 use crate::evaluate::iteration_space::{IterationSpace, Row};
 use crate::evaluate::nest_run::NestRun;
 use crate::integer::affine::Affine;
-use crate::lower::nest::{Array, LoopNest};
+use crate::lower::nest::{Array, LoopNest, Subscript};
 
 /// The factor, if the nest's body is a number times a product of exact data, read at affine subscripts.
 pub(crate) fn constant_factor(run: &NestRun<'_>) -> Option<f64> {
-    let LoopNest { reads, product, .. } = run.nest;
+    let LoopNest { reads, product, guards, .. } = run.nest;
     let exact = reads.iter().all(|read| match read.array {
         Array::Tensor(id) => run.tensors[id].as_ref().is_some_and(TensorData::is_exact),
         Array::Temporary(_) => false,
     });
     let affine = reads.iter().all(|read| read.affine_subscripts().is_some());
-    product.filter(|_| exact && affine)
+    let plain = guards.iter().all(|guard| matches!(guard.slack, Subscript::Affine(_)));
+    product.filter(|_| exact && affine && plain)
 }
 
 /// Adds `factor` times the product of all reads to the target, whose flat address is the tracked form `to`.

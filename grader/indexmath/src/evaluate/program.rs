@@ -1,10 +1,15 @@
 //! Runs the statements that a result needs.
 
 use crate::error::{Error, Result, list};
+use crate::evaluate::cost::iterations;
 use crate::evaluate::data::{TensorData, Values};
 use crate::evaluate::statement::run_statement;
-use crate::lower::nest::{LoweredProgram, TensorId};
+use crate::lower::nest::{LoweredProgram, LoweredStatement, TensorId};
 use crate::rounding::bound::Approx;
+use crate::span::Span;
+
+/// The number of iterations of a loop nest, at most.
+const MAX_ITERATIONS: u64 = 1 << 28;
 
 /// What was computed, by tensor; only what was needed.
 pub(crate) struct Computed<'a> {
@@ -42,6 +47,9 @@ pub(crate) fn compute<'a>(
             }
         }
     }
+    for statement in lowered.statements.iter().filter(|statement| runs[statement.target]) {
+        check_iterations(lowered, statement)?;
+    }
     let mut data: Vec<Option<TensorData<'a>>> = vec![None; read.len()];
     let mut results = vec![None; read.len()];
     for id in (0..read.len()).filter(|&id| read[id] && is_known(lowered, known, id)) {
@@ -53,6 +61,30 @@ pub(crate) fn compute<'a>(
         results[statement.target] = Some(elements);
     }
     Ok(Computed { data, results })
+}
+
+/// Refuses a statement that would be evaluated for minutes or more.
+///
+/// # Errors
+/// A loop nest with more than [`MAX_ITERATIONS`] iterations.
+fn check_iterations(lowered: &LoweredProgram, statement: &LoweredStatement) -> Result<()> {
+    for nest in statement.contributions.iter().flat_map(|contribution| &contribution.nests) {
+        let iterations = iterations(lowered, &nest.loops);
+        if iterations <= MAX_ITERATIONS {
+            continue;
+        }
+        let name = &lowered.tensors[statement.target].name;
+        let longest = nest.loops.iter().max_by_key(|&&id| lowered.ranges[id]);
+        let (span, range) = longest.map_or((Span::default(), String::new()), |&id| {
+            let range =
+                format!("; `{}` alone has {} values", lowered.names[id], lowered.ranges[id]);
+            (lowered.spans[id], range)
+        });
+        let message = format!("`{name}` would take {iterations} iterations{range}");
+        return Err(Error::new(span, message)
+            .help("a statement may take 2^28; choose smaller sizes, or a shorter range"));
+    }
+    Ok(())
 }
 
 /// Whether the values that statements read of a tensor are those of `known`.

@@ -56,7 +56,7 @@ impl Affine {
     }
 
     /// `self + factor · other`; `None` on overflow.
-    fn plus(&self, factor: i64, other: &Self) -> Option<Self> {
+    pub(crate) fn plus(&self, factor: i64, other: &Self) -> Option<Self> {
         let mut sum = self.clone();
         sum.constant = sum.constant.checked_add(factor.checked_mul(other.constant)?)?;
         for (id, coefficient) in &other.terms {

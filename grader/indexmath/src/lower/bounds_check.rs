@@ -4,13 +4,16 @@ use crate::error::{Error, Result};
 use crate::integer::affine::{Affine, overflow};
 use crate::integer::evaluate::evaluate_proved;
 use crate::integer::interval::Interval;
-use crate::lower::nest::Subscript;
+use crate::lower::nest::{LoweredGuard, Subscript};
 use crate::span::Span;
 use crate::syntax::int_expr::IntExpr;
 use crate::syntax::printer::IntText;
 
 /// The number of iterations up to which a subscript is tried at every one, where its interval is too wide.
 const MAX_ITERATIONS: i64 = 1 << 20;
+
+/// The number of indices that are eliminated from a subscript, at most.
+const MAX_ELIMINATED: usize = 3;
 
 /// The largest subscript that is accepted. It keeps all later arithmetic within 64 bits.
 const MAX_SUBSCRIPT: i64 = 1 << 40;
@@ -30,7 +33,8 @@ pub(crate) struct SubscriptSite<'a> {
     pub index_names: &'a [String],
 }
 
-/// Checks that a subscript, `written` in the formula, stays inside its axis where index `i` runs over `0 .. ranges[i]`. A
+/// Checks that a subscript, `written` in the formula, stays inside its axis where index `i` runs over `0 .. ranges[i]` and all
+/// `guards` hold. A
 /// padded or an indirect one must only be small enough to be computed: whether an indirect one lies inside is seen when it is
 /// computed.
 ///
@@ -41,19 +45,39 @@ pub(crate) fn check_subscript(
     subscript: &Subscript,
     site: &SubscriptSite<'_>,
     ranges: &[i64],
+    guards: &[LoweredGuard],
 ) -> Result<()> {
     let inside = |values: Interval| values.low >= 0 && values.high < site.size;
     let mut values = interval(written, subscript, ranges)?;
     if matches!(subscript, Subscript::Indirect(_)) || site.padded || inside(values) {
         return Ok(());
     }
-    if let Subscript::NonAffine(int) = subscript
-        && let Some(exact) = exact_interval(int, ranges)
-    {
-        values = exact;
-        if inside(values) {
+    let slacks: Vec<&Affine> = guards
+        .iter()
+        .filter_map(|guard| match &guard.slack {
+            Subscript::Affine(slack) => Some(slack),
+            Subscript::NonAffine(_) | Subscript::Indirect(_) => None,
+        })
+        .collect();
+    if let Subscript::Affine(affine) = subscript {
+        let negated = Affine::default().plus(-1, affine).ok_or_else(|| overflow(written))?;
+        let depth = slacks.len().min(MAX_ELIMINATED);
+        let low = least(affine, &slacks, ranges, depth);
+        let high = least(&negated, &slacks, ranges, depth);
+        values.low = values.low.max(low.unwrap_or(i64::MIN));
+        values.high = values.high.min(high.map_or(i64::MAX, |high| -high));
+        // Guards that can never hold leave nothing.
+        if inside(values) || values.low > values.high {
             return Ok(());
         }
+    }
+    if slacks.is_empty() && matches!(subscript, Subscript::Affine(_)) {
+        return Err(outside(written, site, values));
+    }
+    match exact_interval(subscript, &slacks, ranges) {
+        Some(exact) if inside(exact) || exact.low > exact.high => return Ok(()),
+        Some(exact) => values = exact,
+        None => {}
     }
     Err(outside(written, site, values))
 }
@@ -99,9 +123,36 @@ fn too_large(span: Span) -> Error {
     Error::new(span, "this subscript is too large").help("subscripts must be below 2^40")
 }
 
-/// The least and the greatest value, found by trying all iterations; `None` if these are too many.
-fn exact_interval(int: &IntExpr, ranges: &[i64]) -> Option<Interval> {
-    let indices = int.indices();
+/// A lower bound of `affine` where all `slacks` are 0 or more: `affine >= affine - factor * slack` for a positive factor, by which
+/// one index after the other is eliminated, at most `depth` (Fourier and Motzkin's method for a single form).
+fn least(affine: &Affine, slacks: &[&Affine], ranges: &[i64], depth: usize) -> Option<i64> {
+    let range = |id: usize| Interval { low: 0, high: ranges[id] - 1 };
+    let mut best = Interval::of_affine(affine, &range)?.low;
+    if depth == 0 {
+        return Some(best);
+    }
+    for slack in slacks {
+        for &(id, of_slack) in &slack.terms {
+            let factor = affine.coefficient(id) / of_slack;
+            if factor < 1 || factor * of_slack != affine.coefficient(id) {
+                continue;
+            }
+            let Some(rest) = affine.plus(-factor, slack) else { continue };
+            best = best.max(least(&rest, slacks, ranges, depth - 1).unwrap_or(i64::MIN));
+        }
+    }
+    Some(best)
+}
+
+/// The least and the greatest value where all `slacks` are 0 or more, found by trying all iterations; the least above the greatest
+/// if there is none, and `None` if the iterations are too many.
+fn exact_interval(subscript: &Subscript, slacks: &[&Affine], ranges: &[i64]) -> Option<Interval> {
+    let mut indices = subscript.indices();
+    for (id, _) in slacks.iter().flat_map(|slack| &slack.terms) {
+        if !indices.contains(id) {
+            indices.push(*id);
+        }
+    }
     let mut iterations = 1_i64;
     for &id in &indices {
         iterations = iterations.checked_mul(ranges[id]).filter(|count| *count <= MAX_ITERATIONS)?;
@@ -111,8 +162,18 @@ fn exact_interval(int: &IntExpr, ranges: &[i64]) -> Option<Interval> {
     for _ in 0..iterations {
         let value_of =
             |id| indices.iter().position(|other| *other == id).map_or(0, |position| at[position]);
-        let found = evaluate_proved(int, &value_of);
-        (low, high) = (low.min(found), high.max(found));
+        let of_affine = |affine: &Affine| {
+            let terms = affine.terms.iter().map(|&(id, factor)| factor * value_of(id));
+            affine.constant + terms.sum::<i64>()
+        };
+        if slacks.iter().all(|slack| of_affine(slack) >= 0) {
+            let found = match subscript {
+                Subscript::Affine(affine) => of_affine(affine),
+                Subscript::NonAffine(int) => evaluate_proved(int, &value_of),
+                Subscript::Indirect(_) => return None,
+            };
+            (low, high) = (low.min(found), high.max(found));
+        }
         // The next iteration: count up, the last index first.
         for (position, &id) in indices.iter().enumerate().rev() {
             at[position] += 1;

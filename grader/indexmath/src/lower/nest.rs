@@ -11,6 +11,7 @@ use crate::error::{Error, Result, list};
 use crate::integer::affine::Affine;
 use crate::integer::evaluate::{Dims, fold_constants};
 use crate::program::node::IndexId;
+use crate::span::Span;
 use crate::syntax::int_expr::IntExpr;
 use crate::syntax::operators::{Comparison, Connective, Function, Op, Reduction};
 
@@ -26,6 +27,8 @@ pub(crate) struct LoweredProgram {
     pub names: Vec<String>,
     /// How many values each index has, from 0 on.
     pub ranges: Vec<i64>,
+    /// Where the formula binds each index.
+    pub spans: Vec<Span>,
     pub statements: Vec<LoweredStatement>,
 }
 
@@ -101,10 +104,12 @@ pub(crate) struct IndirectSubscript {
     pub elements: Vec<Access>,
 }
 
-/// For all values of `loops`: the value of `code` is added to an element of the target, or enters a reduction.
+/// For all values of `loops` at which the guards hold: the value of `code` is added to an element of the target, or enters a
+/// reduction.
 #[derive(Clone, Debug)]
 pub(crate) struct LoopNest {
     pub loops: Vec<IndexId>,
+    pub guards: Vec<LoweredGuard>,
     pub target: Access,
     pub reads: Vec<Access>,
     /// Integer expressions whose values are numbers in the code.
@@ -114,15 +119,31 @@ pub(crate) struct LoopNest {
     /// The factor, where the body is this number times the product of all `reads`.
     pub product: Option<f64>,
     /// The reduction by which values reach the target; `None` is a sum.
-    pub extremum: Option<ExtremumReduction>,
+    pub fold: Option<Fold>,
 }
 
-/// A reduction that one iteration decides: a maximum or minimum, or its position.
+/// A reduction that is not a sum: a product, or a maximum or minimum, or its position.
 #[derive(Clone, Debug)]
-pub(crate) struct ExtremumReduction {
+pub(crate) struct Fold {
     pub reduction: Reduction,
     /// The row-major position of an iteration among the reduction's indices.
     pub position: Affine,
+}
+
+/// From which side a range is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Below,
+    Above,
+}
+
+/// A condition on the iterations of a nest.
+#[derive(Clone, Debug)]
+pub(crate) struct LoweredGuard {
+    /// 0 or more where the guard holds.
+    pub slack: Subscript,
+    /// The index that the guard limits, and on which side.
+    pub limited: Option<(IndexId, Side)>,
 }
 
 /// An instruction of the stack machine that evaluates bodies.
@@ -154,6 +175,15 @@ impl Layout {
     pub(crate) fn coords(&self, flat: usize) -> Vec<i64> {
         let axes = self.strides.iter().zip(&self.shape);
         axes.map(|(stride, &size)| flat as i64 / stride % size as i64).collect()
+    }
+
+    /// The element at a position in the tensor's values, as `name[2,0]`.
+    pub(crate) fn element_name(&self, flat: usize) -> String {
+        let coords: Vec<String> = self.coords(flat).iter().map(ToString::to_string).collect();
+        if coords.is_empty() {
+            return self.name.clone();
+        }
+        format!("{}[{}]", self.name, coords.join(","))
     }
 
     /// The position of an element in the tensor's values.
@@ -211,6 +241,19 @@ impl Access {
 }
 
 impl Subscript {
+    /// The indices that the subscript depends on, also through the elements in it.
+    pub(crate) fn indices(&self) -> Vec<IndexId> {
+        match self {
+            Self::Affine(affine) => affine.terms.iter().map(|(id, _)| *id).collect(),
+            Self::NonAffine(int) => int.indices(),
+            Self::Indirect(indirect) => {
+                let own = indirect.int.indices().into_iter().filter(|id| *id < indirect.first);
+                let subscripts = indirect.elements.iter().flat_map(|access| &access.subscripts);
+                own.chain(subscripts.flat_map(Self::indices)).collect()
+            }
+        }
+    }
+
     /// The subscript of an expression without tensor elements, at the sizes `dims`.
     ///
     /// # Errors

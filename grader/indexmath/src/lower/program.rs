@@ -31,7 +31,8 @@ pub(crate) fn lower(program: &Program, dims: &Dims) -> Result<LoweredProgram> {
         let range = evaluate_size(&index.range, dims)?;
         if !(1..MAX_ELEMENTS).contains(&range) {
             let message = format!("the range of the index `{}` is {range}", index.name);
-            return Err(Error::new(index.range.span, message).help("a range must be at least 1"));
+            let help = "a range must have from 1 to 2^31 - 1 values";
+            return Err(Error::new(index.span, message).help(help));
         }
         ranges.push(range);
     }
@@ -43,7 +44,9 @@ pub(crate) fn lower(program: &Program, dims: &Dims) -> Result<LoweredProgram> {
             return Err(different_sizes(name, equality.span, first, second, Some(values)));
         }
     }
-    let mut lowered = LoweredProgram { tensors, by_name, names, ranges, statements: Vec::new() };
+    let spans = program.indices.iter().map(|index| index.span).collect();
+    let mut lowered =
+        LoweredProgram { tensors, by_name, names, ranges, spans, statements: Vec::new() };
     for statement in &program.statements {
         let statement = lower_statement(statement, program, dims, &lowered)?;
         lowered.statements.push(statement);

@@ -6,15 +6,15 @@ use crate::integer::affine::Affine;
 use crate::integer::evaluate::{Dims, fold_constants, named_size};
 use crate::lower::bounds_check::{SubscriptSite, check_number, check_subscript};
 use crate::lower::nest::{
-    Access, Array, ExtremumReduction, IndirectSubscript, Instr, LoopNest, LoweredContribution,
-    LoweredProgram, LoweredStatement, Subscript, TensorId,
+    Access, Array, Fold, IndirectSubscript, Instr, LoopNest, LoweredContribution, LoweredGuard,
+    LoweredProgram, LoweredStatement, Side, Subscript, TensorId,
 };
 use crate::lower::summands::{Summand, split_summands};
 use crate::program::ir::{Assignment, Contribution, Program};
-use crate::program::node::{IndexId, Node};
+use crate::program::node::{Guard, IndexId, Node};
 use crate::shape::DimExpr;
 use crate::syntax::int_expr::{IntExpr, IntKind, Read};
-use crate::syntax::operators::{Condition, Function, Op, Reduction};
+use crate::syntax::operators::{Condition, Connective, Function, Op, Reduction};
 
 /// The elements of one temporary are less than this.
 const MAX_TEMPORARY: i64 = 1 << 28;
@@ -34,7 +34,8 @@ pub(crate) fn lower_statement(
     let mut contributions = Vec::new();
     for contribution in &statement.contributions {
         let own = LoweredContribution::default();
-        let mut lowering = Lowering { program, dims, lowered, reads, own };
+        let around = Vec::new();
+        let mut lowering = Lowering { program, dims, lowered, reads, own, around };
         lowering.contribution(target, contribution)?;
         reads = lowering.reads;
         contributions.push(lowering.own);
@@ -53,6 +54,12 @@ fn compute_type(target: TensorId, reads: &[TensorId], lowered: &LoweredProgram) 
     }
 }
 
+/// What stands around a body.
+struct Around {
+    loops: Vec<IndexId>,
+    guards: Vec<LoweredGuard>,
+}
+
 /// The lowering of one contribution.
 struct Lowering<'a> {
     program: &'a Program,
@@ -61,22 +68,29 @@ struct Lowering<'a> {
     /// The tensors that the statement reads so far, each once.
     reads: Vec<TensorId>,
     own: LoweredContribution,
+    /// The guards of the nest that is being lowered.
+    around: Vec<LoweredGuard>,
 }
 
 impl Lowering<'_> {
     fn contribution(&mut self, target: TensorId, contribution: &Contribution) -> Result<()> {
         let Contribution { loops, subscripts, padded, body } = contribution;
         let name = &self.lowered.tensors[target].name;
+        let (guards, body) = body.without_guards();
+        let guards = self.guards(&[], guards.iter().collect())?;
+        let around = Around { loops: loops.clone(), guards };
+        self.around.clone_from(&around.guards);
         let subscripts = self.subscripts(name, subscripts, *padded)?;
         let array = Array::Tensor(target);
         let target = Access { array, subscripts, padded: *padded, outside: 0.0 };
-        self.add(&target, loops, body)
+        self.add(&target, around, body)
     }
 
     /// Appends the nests that add `node` to `target` for all values of `loops`.
-    fn add(&mut self, target: &Access, loops: &[IndexId], node: &Node) -> Result<()> {
-        for Summand { loops, negative, node } in split_summands(node, loops.to_vec()) {
-            let mut nest = empty_nest(loops, target);
+    fn add(&mut self, target: &Access, around: Around, node: &Node) -> Result<()> {
+        for Summand { loops, guards, negative, node } in split_summands(node, around.loops) {
+            let guards = self.guards(&around.guards, guards)?;
+            let mut nest = self.empty_nest(Around { loops, guards }, target);
             self.emit(node, &mut nest, Reduction::Sum)?;
             if negative {
                 nest.code.push(Instr::Neg);
@@ -87,15 +101,17 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Appends a nest that puts the extremum of `node` over `bound`, or its position, into `target`.
-    fn reduce_to_extremum(
+    /// Appends a nest that puts the product, the extremum, or its position, of `node` over `bound` into `target`.
+    fn fold(
         &mut self,
         target: &Access,
-        loops: Vec<IndexId>,
+        around: Around,
         (reduction, bound): (Reduction, &[IndexId]),
         node: &Node,
     ) -> Result<()> {
-        let mut nest = empty_nest(loops, target);
+        let (own, node) = node.without_guards();
+        let guards = self.guards(&around.guards, own.iter().collect())?;
+        let mut nest = self.empty_nest(Around { guards, ..around }, target);
         self.emit(node, &mut nest, reduction)?;
         nest.code.push(Instr::Enclose);
         let mut position = Affine::default();
@@ -106,9 +122,41 @@ impl Lowering<'_> {
                 Error::unplaced("a reduction over 2^63 values or more").help("choose smaller sizes")
             })?;
         }
-        nest.extremum = Some(ExtremumReduction { reduction, position });
+        nest.fold = Some(Fold { reduction, position });
         self.own.nests.push(nest);
         Ok(())
+    }
+
+    /// A nest without code, which is lowered next.
+    fn empty_nest(&mut self, around: Around, target: &Access) -> LoopNest {
+        self.around.clone_from(&around.guards);
+        LoopNest {
+            loops: around.loops,
+            guards: around.guards,
+            target: target.clone(),
+            reads: Vec::new(),
+            ints: Vec::new(),
+            code: Vec::new(),
+            product: None,
+            fold: None,
+        }
+    }
+
+    /// The guards `outer`, and `own` at fixed sizes.
+    fn guards(&mut self, outer: &[LoweredGuard], own: Vec<&Guard>) -> Result<Vec<LoweredGuard>> {
+        let mut guards = outer.to_vec();
+        for guard in own {
+            let written = guard.slack();
+            let slack = self.subscript(&written)?;
+            check_number(&written, &slack, &self.lowered.ranges)?;
+            let limited = match (guard.left.as_index(), guard.right.as_index()) {
+                (Some(id), _) => Some((id, Side::Above)),
+                (None, Some(id)) => Some((id, Side::Below)),
+                (None, None) => None,
+            };
+            guards.push(LoweredGuard { slack, limited });
+        }
+        Ok(guards)
     }
 
     /// Emits code that leaves the value of `node` on the stack; `around` is the reduction that encloses it.
@@ -138,8 +186,20 @@ impl Lowering<'_> {
                 nest.code.push(Instr::Binary(*op));
             }
             Node::Reduce(reduction, bound, body) => {
-                let access = self.temporary(*reduction, bound, body, &nest.loops)?;
+                let access = self.temporary(*reduction, bound, body, nest)?;
                 load(access, nest);
+            }
+            // Guards stand around the body of a reduction or a contribution, where `add` and `fold` take them.
+            Node::Where(guards, body) => {
+                let conditions = guards.iter().map(Guard::condition);
+                match conditions.reduce(|a, b| Condition::join(Connective::And, a, b)) {
+                    None => self.emit(body, nest, around)?,
+                    Some(all) => {
+                        let identity = Node::Number(around.identity());
+                        let chosen = Node::select(all, body.as_ref().clone(), identity);
+                        self.emit(&chosen, nest, around)?;
+                    }
+                }
             }
             Node::Call(function, values) => {
                 for value in values {
@@ -188,17 +248,18 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Appends the nests that compute a reduction for all values of its free indices, which are some of `loops`. Gives the
-    /// access that reads the result.
+    /// Appends the nests that compute a reduction for all values of its free indices, which are some of the loops
+    /// of `nest`. Gives the access that reads the result.
     fn temporary(
         &mut self,
         reduction: Reduction,
         bound: &[IndexId],
         body: &Node,
-        loops: &[IndexId],
+        nest: &LoopNest,
     ) -> Result<Access> {
         let used = body.used_indices();
-        let free: Vec<IndexId> = loops.iter().copied().filter(|id| used.contains(id)).collect();
+        let free = nest.loops.iter().copied().filter(|id| used.contains(id));
+        let free: Vec<IndexId> = free.collect();
         let ranges = &self.lowered.ranges;
         let size = free.iter().try_fold(1_i64, |size, &id| size.checked_mul(ranges[id]));
         if size.is_none_or(|size| size >= MAX_TEMPORARY) {
@@ -212,12 +273,17 @@ impl Lowering<'_> {
         self.own.temporaries.push(free.clone());
         let subscripts = free.iter().map(|&id| Subscript::Affine(Affine::index(id))).collect();
         let access = Access { array, subscripts, padded: false, outside: 0.0 };
-        let all = [free.as_slice(), bound].concat();
+        // It is needed only where the guards of the nest hold.
+        let apply =
+            |guard: &&LoweredGuard| guard.slack.indices().iter().all(|id| free.contains(id));
+        let guards = nest.guards.iter().filter(apply).cloned().collect();
+        let around = Around { loops: [free.as_slice(), bound].concat(), guards };
         if reduction == Reduction::Sum {
-            self.add(&access, &all, body)?;
+            self.add(&access, around, body)?;
         } else {
-            self.reduce_to_extremum(&access, all, (reduction, bound), body)?;
+            self.fold(&access, around, (reduction, bound), body)?;
         }
+        self.around.clone_from(&nest.guards);
         Ok(access)
     }
 
@@ -249,7 +315,7 @@ impl Lowering<'_> {
                 padded,
                 index_names: &self.lowered.names,
             };
-            check_subscript(written, &subscript, &site, &self.lowered.ranges)?;
+            check_subscript(written, &subscript, &site, &self.lowered.ranges, &self.around)?;
             checked.push(subscript);
         }
         Ok(checked)
@@ -290,18 +356,6 @@ impl Lowering<'_> {
             leaf => leaf.clone(),
         };
         Ok(IntExpr::new(kind, int.span))
-    }
-}
-
-fn empty_nest(loops: Vec<IndexId>, target: &Access) -> LoopNest {
-    LoopNest {
-        loops,
-        target: target.clone(),
-        reads: Vec::new(),
-        ints: Vec::new(),
-        code: Vec::new(),
-        product: None,
-        extremum: None,
     }
 }
 

@@ -26,8 +26,10 @@ pub(crate) struct Program {
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
     pub name: String,
-    /// An expression over sizes only.
+    /// An expression over sizes only. Guards of a body may cut the range.
     pub range: IntExpr,
+    /// Where the formula binds it.
+    pub span: Span,
 }
 
 /// A condition on the sizes: `index` stands alone on two axes, and it could not be shown that these are equally long.

@@ -27,9 +27,12 @@ pub(crate) fn infer_range(
         let name = &bound.name;
         let message =
             format!("the range of `{name}` is unknown: it is never a subscript by itself");
-        return Err(Error::new(bound.span, message).help(format!(
-            "write its range, `sum[{name} < SIZE]`, or use it alone as a subscript"
-        )));
+        let help = if bound.low.is_none() && bound.high.is_none() {
+            format!("write its range, `sum[{name} < SIZE]`, or use it alone as a subscript")
+        } else {
+            format!("add the most that it can be, such as `{name} < min(..., SIZE)`")
+        };
+        return Err(Error::new(bound.span, message).help(help));
     };
     let mut equalities = Vec::new();
     for second in axes {

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::dtype::DType;
 use crate::error::{Error, Result, list};
 use crate::program::ir::{Assignment, Contribution, Index, Program, base_tensor};
+use crate::program::limits::{Limits, high_range, limits};
 use crate::program::node::{IndexId, Node};
 use crate::program::ranges::infer_range;
 use crate::shape::TensorType;
 use crate::span::Span;
-use crate::syntax::ast::{Bound, Expr, ExprKind, Statement};
+use crate::syntax::ast::{Bound, Expr, ExprKind, Limit, Statement};
 use crate::syntax::int_expr::{IntExpr, IntKind, Read};
 use crate::syntax::operators::Reduction;
 use crate::syntax::parser::cursor::RESERVED;
@@ -41,7 +42,8 @@ pub(crate) fn resolve(
         statements: Vec::new(),
         size_equalities: Vec::new(),
     };
-    let mut resolver = Resolver { program, assigned, current: 0, scope: Vec::new() };
+    let mut resolver =
+        Resolver { program, assigned, current: 0, scope: Vec::new(), limited: Vec::new() };
     for (position, statement) in statements.iter().enumerate() {
         resolver.current = position;
         resolver.statement(statement)?;
@@ -58,6 +60,8 @@ struct Resolver {
     current: usize,
     /// The indices that are bound here, by name.
     scope: Vec<(String, IndexId)>,
+    /// The indices of this statement with a limit that gives them a range.
+    limited: Vec<(IndexId, Limit)>,
 }
 
 impl Resolver {
@@ -82,6 +86,7 @@ impl Resolver {
             loops.push(id);
         }
         let body = self.expr(&statement.body)?;
+        self.ranges_of_limits();
         let subscripts = loops.iter().map(|&id| IntExpr::index(id)).collect();
         let contributions = vec![Contribution { loops, subscripts, padded: false, body }];
         self.program
@@ -134,7 +139,7 @@ impl Resolver {
         }
         debug_assert!(!RESERVED.contains(&name));
         let id = self.program.indices.len();
-        self.program.indices.push(Index { name: name.to_owned(), range });
+        self.program.indices.push(Index { name: name.to_owned(), range, span });
         self.scope.push((name.to_owned(), id));
         Ok(id)
     }
@@ -259,19 +264,23 @@ impl Resolver {
 
     fn reduce(&mut self, reduction: Reduction, bounds: &[Bound], body: &Expr) -> Result<Node> {
         let outer = self.scope.len();
-        let mut ids = Vec::new();
+        let (mut ranges, mut guards) = (Vec::new(), Vec::new());
         for bound in bounds {
-            let range = match &bound.range {
-                Some(range) => self.range(range)?,
-                None => IntExpr::constant(0),
-            };
-            let span = Span::new(bound.span.start, bound.span.start + bound.name.len());
-            ids.push(self.bind(&bound.name, span, range)?);
+            let (low, high) = (self.limit(bound.low.as_ref())?, self.limit(bound.high.as_ref())?);
+            let id = self.bind(&bound.name, bound.span, IntExpr::constant(0))?;
+            let Limits { range, guards: own } =
+                limits(id, low.as_ref(), high.as_ref(), &self.program.indices);
+            if let Some(high) = high.filter(|_| range.is_some()) {
+                self.limited.push((id, high));
+            }
+            ranges.push((id, range.is_some()));
+            guards.extend(own);
         }
         let body = self.expr(body)?;
         self.scope.truncate(outer);
+        let body = Node::guarded(guards, body);
         let used = body.used_indices();
-        for (bound, &id) in bounds.iter().zip(&ids) {
+        for (bound, &(id, has_range)) in bounds.iter().zip(&ranges) {
             if !used.contains(&id) {
                 let word = reduction.name();
                 let message = format!("the index `{}` of this `{word}` is not used", bound.name);
@@ -279,25 +288,30 @@ impl Resolver {
                     "the body of a `{word}` ends before `+` and `-`: use brackets, or remove the index"
                 )));
             }
-            if bound.range.is_none() {
+            if !has_range {
                 let (range, equalities) = infer_range(id, bound, &body, &self.program.tensors)?;
                 self.program.indices[id].range = range;
                 self.program.size_equalities.extend(equalities);
             }
         }
+        let ids = ranges.into_iter().map(|(id, ..)| id).collect();
         Ok(Node::Reduce(reduction, ids, Box::new(body)))
     }
 
-    /// Checks that a written range is made of sizes only.
-    fn range(&self, range: &IntExpr) -> Result<IntExpr> {
-        range.try_map(&mut |leaf| match &leaf.kind {
-            IntKind::Name(name) if !self.program.sizes.contains(name) => {
-                let sizes = list(self.program.sizes.iter().map(String::as_str));
-                Err(Error::new(leaf.span, format!("`{name}` is not a size"))
-                    .help(format!("the range of an index is an expression of sizes: {sizes}")))
+    /// Gives the limited indices their ranges, once those of the indices around them are known.
+    fn ranges_of_limits(&mut self) {
+        self.limited.sort_by_key(|(id, _)| *id);
+        for (id, high) in std::mem::take(&mut self.limited) {
+            if let Some(range) = high_range(id, &high, &self.program.indices) {
+                self.program.indices[id].range = range;
             }
-            _ => Ok(leaf.clone()),
-        })
+        }
+    }
+
+    /// Resolves the names in a limit.
+    fn limit(&mut self, limit: Option<&Limit>) -> Result<Option<Limit>> {
+        let Some(Limit { int, strict }) = limit else { return Ok(None) };
+        Ok(Some(Limit { int: self.int(int)?, strict: *strict }))
     }
 }
 

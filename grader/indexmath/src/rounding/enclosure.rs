@@ -2,7 +2,7 @@
 
 /// A value, and how far that of a correct kernel may be from it: an interval in midpoint-radius form (Rump, "Fast and Parallel
 /// Interval Arithmetic", BIT 39, 1999).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Enclosure {
     pub value: f64,
     /// The bound of the error, at least 0; infinite where nothing is known.

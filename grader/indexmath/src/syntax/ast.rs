@@ -29,12 +29,21 @@ pub(crate) enum ExprKind {
     Index(IntExpr),
 }
 
-/// An index that a reduction binds, with its range if one is written: `k`, or `k < K`.
+/// An index that a reduction binds, with the limits of its range that are written: `k`, `k < K`, `j >= i`, or
+/// `row[i] <= e < row[i+1]`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bound {
     pub name: String,
-    pub range: Option<IntExpr>,
+    pub low: Option<Limit>,
+    pub high: Option<Limit>,
     pub span: Span,
+}
+
+/// A limit of an index; one that is `strict` does not belong to the range.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Limit {
+    pub int: IntExpr,
+    pub strict: bool,
 }
 
 /// `target[subscripts] = body`.

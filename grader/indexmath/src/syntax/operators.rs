@@ -15,6 +15,7 @@ pub(crate) enum Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {
     Sum,
+    Prod,
     Max,
     Min,
     /// The row-major position of the first maximum among the iterations.
@@ -24,11 +25,13 @@ pub(crate) enum Reduction {
 }
 
 impl Reduction {
-    const ALL: [Self; 5] = [Self::Sum, Self::Max, Self::Min, Self::ArgMax, Self::ArgMin];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Sum, Self::Prod, Self::Max, Self::Min, Self::ArgMax, Self::ArgMin];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",
+            Self::Prod => "prod",
             Self::Max => "max",
             Self::Min => "min",
             Self::ArgMax => "argmax",
@@ -44,6 +47,7 @@ impl Reduction {
     pub(crate) fn identity(self) -> f64 {
         match self {
             Self::Sum => 0.0,
+            Self::Prod => 1.0,
             Self::Max | Self::ArgMax => f64::NEG_INFINITY,
             Self::Min | Self::ArgMin => f64::INFINITY,
         }

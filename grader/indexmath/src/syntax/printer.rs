@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::syntax::ast::{Bound, Expr, ExprKind, Statement};
+use crate::syntax::ast::{Bound, Expr, ExprKind, Limit, Statement};
 use crate::syntax::int_expr::{IntExpr, IntKind, IntOp, Read};
 use crate::syntax::operators::{Condition, Connective, Op};
 
@@ -218,10 +218,18 @@ fn write_condition(
 }
 
 fn write_bound(f: &mut Formatter<'_>, bound: &Bound) -> fmt::Result {
-    f.write_str(&bound.name)?;
-    match &bound.range {
-        Some(range) => write!(f, " < {}", IntText { int: range, names: &[], tight: true }),
-        None => Ok(()),
+    let text = |limit: &Limit| IntText { int: &limit.int, names: &[], tight: true }.to_string();
+    let below = |limit: &Limit| if limit.strict { "<" } else { "<=" };
+    let Bound { name, low, high, .. } = bound;
+    match (low, high) {
+        (None, None) => f.write_str(name),
+        (None, Some(high)) => write!(f, "{name} {} {}", below(high), text(high)),
+        (Some(low), None) => {
+            write!(f, "{name} {} {}", if low.strict { ">" } else { ">=" }, text(low))
+        }
+        (Some(low), Some(high)) => {
+            write!(f, "{} {} {name} {} {}", text(low), below(low), below(high), text(high))
+        }
     }
 }
 
@@ -286,11 +294,6 @@ mod tests {
         })
     }
 
-    /// Without elements of tensors.
-    fn size() -> impl Strategy<Value = IntExpr> {
-        int().prop_filter("no size", |int| !int.has_elements())
-    }
-
     fn tensor() -> impl Strategy<Value = String> {
         select(vec!["x", "y_2", "grad(x)", "Big", "x'", "grad(x')"]).prop_map(str::to_owned)
     }
@@ -316,17 +319,16 @@ mod tests {
         ];
         let node = |kind| Expr { kind, span: Span::default() };
         leaf.prop_map(node).prop_recursive(5, 32, 2, move |inner| {
-            let bound = (select(vec!["p", "q", "r"]), prop::option::of(size())).prop_map(
-                |(name, range)| Bound { name: name.to_owned(), range, span: Span::default() },
-            );
+            let limit = || {
+                let limit = (int(), any::<bool>()).prop_map(|(int, strict)| Limit { int, strict });
+                prop::option::of(limit)
+            };
+            let bound =
+                (select(vec!["p", "q", "r"]), limit(), limit()).prop_map(|(name, low, high)| {
+                    Bound { name: name.to_owned(), low, high, span: Span::default() }
+                });
             let ops = vec![Op::Add, Op::Sub, Op::Mul, Op::Div];
-            let reductions = vec![
-                Reduction::Sum,
-                Reduction::Max,
-                Reduction::Min,
-                Reduction::ArgMax,
-                Reduction::ArgMin,
-            ];
+            let reductions = Reduction::ALL.to_vec();
             let unary = vec![
                 Function::Exp,
                 Function::Log,
@@ -387,6 +389,10 @@ mod tests {
         IntExpr::new(kind, Span::default())
     }
 
+    fn bare_limit(limit: &Limit) -> Limit {
+        Limit { int: bare_int(&limit.int), strict: limit.strict }
+    }
+
     fn bare_read(read: &Read) -> Read {
         let subscripts = read.subscripts.iter().map(bare_int).collect();
         Read { subscripts, span: Span::default(), ..read.clone() }
@@ -401,7 +407,8 @@ mod tests {
             ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, bare(a), bare(b)),
             ExprKind::Reduce(reduction, bounds, body) => {
                 let bounds = bounds.iter().map(|bound| Bound {
-                    range: bound.range.as_ref().map(bare_int),
+                    low: bound.low.as_ref().map(bare_limit),
+                    high: bound.high.as_ref().map(bare_limit),
                     span,
                     ..bound.clone()
                 });

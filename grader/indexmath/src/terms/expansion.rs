@@ -148,6 +148,14 @@ impl Expander<'_> {
                 space.constrain(&affine, at, at);
             }
         }
+        for guard in &expanded.summand.guards {
+            let slack = guard.slack();
+            if !slack.has_elements()
+                && let Subscript::Affine(affine) = Subscript::new(&slack, dims)?
+            {
+                space.constrain(&affine, 0, i64::from(i32::MAX));
+            }
+        }
         let mut result = Ok(());
         let _ = space.rows(&mut |row| {
             for lane in 0..row.count as i64 {
@@ -179,6 +187,9 @@ impl Expander<'_> {
             if self.points.int(subscript, bindings)? != *at {
                 return Ok(());
             }
+        }
+        if !self.points.guards_hold(summand.guards.iter().copied(), bindings)? {
+            return Ok(());
         }
         let own: Vec<(String, i64)> = bindings
             .iter()
@@ -217,6 +228,14 @@ impl Expander<'_> {
                 self.sum(bound, body, bindings, &mut terms)?;
                 Ok(terms)
             }
+            Node::Where(guards, body) => {
+                if self.points.guards_hold(guards, bindings)? {
+                    self.node(body, bindings, around)
+                } else {
+                    Ok(Vec::new())
+                }
+            }
+            Node::Reduce(Reduction::Prod, ..) => Err(Stop::NotASum),
             Node::Reduce(reduction, bound, body) => {
                 let winner = self.points.winner(*reduction, bound, body, bindings)?;
                 if reduction.gives_position() {

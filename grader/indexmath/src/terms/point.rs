@@ -7,7 +7,7 @@ use crate::evaluate::program::{Computed, compute, input, is_known};
 use crate::integer::arithmetic::apply;
 use crate::integer::evaluate::{Dims, evaluate, named_size};
 use crate::lower::nest::{LoweredProgram, TensorId};
-use crate::program::node::{IndexId, Node};
+use crate::program::node::{Guard, IndexId, Node};
 use crate::syntax::int_expr::{IntExpr, IntKind, Read};
 use crate::syntax::operators::{Condition, Connective, Op, Reduction};
 
@@ -100,13 +100,25 @@ impl<'a> PointEvaluator<'a> {
                     Op::Div => a / b,
                 }
             }
-            Node::Reduce(Reduction::Sum, bound, body) => {
-                let mut sum = 0.0;
+            Node::Reduce(kind @ (Reduction::Sum | Reduction::Prod), bound, body) => {
+                let mut result = kind.identity();
                 self.each(bound, bindings, &mut |this, bindings, _| {
-                    sum += this.value(body, bindings, Reduction::Sum)?;
+                    let value = this.value(body, bindings, *kind)?;
+                    if *kind == Reduction::Sum {
+                        result += value;
+                    } else {
+                        result *= value;
+                    }
                     Ok(())
                 })?;
-                sum
+                result
+            }
+            Node::Where(guards, body) => {
+                if self.guards_hold(guards, bindings)? {
+                    self.value(body, bindings, around)?
+                } else {
+                    around.identity()
+                }
             }
             Node::Reduce(reduction, bound, body) => {
                 let winner = self.winner(*reduction, bound, body, bindings)?;
@@ -124,6 +136,22 @@ impl<'a> PointEvaluator<'a> {
                 self.value(taken, bindings, around)?
             }
         })
+    }
+
+    /// Whether all guards hold.
+    pub(crate) fn guards_hold<'g>(
+        &mut self,
+        guards: impl IntoIterator<Item = &'g Guard>,
+        bindings: &Bindings,
+    ) -> Step<bool> {
+        for guard in guards {
+            let (left, right) =
+                (self.int(&guard.left, bindings)?, self.int(&guard.right, bindings)?);
+            if left > right || (guard.strict && left == right) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether a condition holds.
@@ -160,6 +188,11 @@ impl<'a> PointEvaluator<'a> {
         let mut best: Option<Winner> = None;
         let mut position = 0;
         self.each(bound, bindings, &mut |this, bindings, first| {
+            let (guards, body) = body.without_guards();
+            if !this.guards_hold(guards, bindings)? {
+                position += 1;
+                return Ok(());
+            }
             let value = this.value(body, bindings, reduction)?;
             if best.as_ref().is_none_or(|best| reduction.beats(value, best.value)) {
                 let at = bindings[first..].iter().map(|(_, at)| *at).collect();

@@ -36,6 +36,11 @@ impl FreshIndices<'_> {
         match node {
             Node::Index(int) => Node::Index(int.map(&mut |leaf| rename_leaf(leaf, renamed))),
             Node::Read(read) => Node::Read(read.map(&mut |leaf| rename_leaf(leaf, renamed))),
+            Node::Where(guards, body) => {
+                let guards =
+                    guards.iter().map(|guard| guard.map(&mut |leaf| rename_leaf(leaf, renamed)));
+                Node::Where(guards.collect(), Box::new(self.rename(body, renamed)))
+            }
             Node::Reduce(reduction, bound, body) => {
                 let own = self.renew(bound, renamed);
                 Node::Reduce(*reduction, own, Box::new(self.rename(body, renamed)))

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::integer::polynomial::same_size;
 use crate::program::ir::{Contribution, Program};
-use crate::program::node::{IndexId, Node};
+use crate::program::node::{Guard, IndexId, Node};
 use crate::syntax::int_expr::{IntExpr, IntKind, IntOp, Read};
 use crate::syntax::operators::{Condition, Connective, Function, Op, Reduction};
 
@@ -77,7 +77,8 @@ impl<'a> Solver<'a> {
             };
             let range = &self.program.indices[id].range;
             let size = shape.and_then(|shape| shape.get(axis));
-            let whole = size.is_some_and(|size| same_size(range, &size.int) == Some(true));
+            let whole = size.is_some_and(|size| same_size(range, &size.int) == Some(true))
+                || self.is_limited(id);
             let guarded = may_leave && self.has_guard(id);
             if !whole && !guarded {
                 self.open.push(axis);
@@ -98,7 +99,9 @@ impl<'a> Solver<'a> {
 
     /// The body in the new indices, under the conditions that are left; `None` if a read cannot be moved outside its tensor.
     fn finish(mut self, axes: &[IndexId]) -> Option<GatherForm> {
-        let mut body = self.rewrite(&self.contribution.body, false)?;
+        let (guards, body) = self.contribution.body.without_guards();
+        let mut body = self.rewrite(body, false)?;
+        let guards = guards.iter().map(|guard| self.guard(guard)).collect::<Option<Vec<_>>>()?;
         self.open.sort_unstable();
         let mut all: Option<Condition<Node>> = None;
         for &axis in &self.open {
@@ -106,7 +109,7 @@ impl<'a> Solver<'a> {
             if self.moves_element(subscript) {
                 return None;
             }
-            let equal = Node::same_int(IntExpr::index(axes[axis]), self.substitute(subscript));
+            let equal = Node::same_int(&IntExpr::index(axes[axis]), &self.substitute(subscript));
             all = Some(match all {
                 Some(before) => Condition::join(Connective::And, before, equal),
                 None => equal,
@@ -115,6 +118,7 @@ impl<'a> Solver<'a> {
         if let Some(condition) = all {
             body = Node::select(condition, body, Node::Number(0.0));
         }
+        let body = Node::guarded(guards, body);
         let loops = self.contribution.loops.iter().copied();
         Some(GatherForm { sum: loops.filter(|id| !self.solved.contains_key(id)).collect(), body })
     }
@@ -182,12 +186,18 @@ impl<'a> Solver<'a> {
         self.solved.insert(id, value.clone());
     }
 
+    /// Whether a guard, which remains in the new indices, keeps the index inside its range.
+    fn is_limited(&self, id: IndexId) -> bool {
+        let (guards, _) = self.contribution.body.without_guards();
+        guards.iter().any(|guard| guard.left.as_index() == Some(id))
+    }
+
     /// Whether some factor of the body is read at `id`, on an axis as long as its range, so that padding makes the body 0
     /// outside.
     fn has_guard(&self, id: IndexId) -> bool {
         let range = &self.program.indices[id].range;
         let mut factors = Vec::new();
-        product_reads(&self.contribution.body, &mut factors);
+        product_reads(self.contribution.body.without_guards().1, &mut factors);
         factors.iter().any(|read| {
             let shape = self.program.tensors.get(&read.tensor).map(|tensor| &tensor.shape);
             read.subscripts.iter().enumerate().any(|(axis, subscript)| {
@@ -217,6 +227,15 @@ impl<'a> Solver<'a> {
         found
     }
 
+    /// A guard in the new indices.
+    fn guard(&self, guard: &Guard) -> Option<Guard> {
+        if self.moves_element(&guard.left) || self.moves_element(&guard.right) {
+            return None;
+        }
+        let Guard { left, right, strict } = guard;
+        Some(Guard { left: self.substitute(left), right: self.substitute(right), strict: *strict })
+    }
+
     /// The node in the new indices. `fragile` says that an operation around it, such as a division, makes an infinity or NaN
     /// of the value that a padded read has outside; nothing must become padded there, and the answer is `None`.
     fn rewrite(&self, node: &Node, fragile: bool) -> Option<Node> {
@@ -226,14 +245,19 @@ impl<'a> Solver<'a> {
             Node::Index(int) => Node::Index(self.substitute(int)),
             Node::Neg(inner) => Node::negate(self.rewrite(inner, fragile)?),
             Node::Reduce(reduction, bound, body) => {
-                // Outside there is no sum, but a maximum that is infinite; a position is always finite.
+                // Outside there is no sum and no factor, but a maximum that is infinite; a position is always finite.
                 let fragile = match reduction {
-                    Reduction::Sum => fragile,
+                    Reduction::Sum | Reduction::Prod => fragile,
                     Reduction::Max | Reduction::Min => true,
                     Reduction::ArgMax | Reduction::ArgMin => false,
                 };
                 let body = self.rewrite(body, fragile)?;
                 Node::Reduce(*reduction, bound.clone(), Box::new(body))
+            }
+            Node::Where(guards, body) => {
+                let guards = guards.iter().map(|guard| self.guard(guard));
+                let guards = guards.collect::<Option<Vec<_>>>()?;
+                Node::guarded(guards, self.rewrite(body, fragile)?)
             }
             Node::Binary(op, left, right) => Node::binary(
                 *op,

@@ -4,7 +4,7 @@
 //! at 0; of equal arguments of `max` and `min` the first gets all, and so does the first of equal
 //! candidates of a reduction. `floor` gives 0. Casts pass their cotangent on: their steps have no useful derivative.
 
-use crate::program::node::{IndexId, Node};
+use crate::program::node::{Guard, IndexId, Node};
 use crate::syntax::int_expr::{IntExpr, IntOp};
 use crate::syntax::operators::{Comparison, Condition, Connective, Function, Op, Reduction};
 use crate::transform::fresh_indices::FreshIndices;
@@ -15,6 +15,8 @@ pub(crate) struct OperandCotangent<'n> {
     pub cotangent: Node,
     /// The indices that the operation binds around the operand: there is a contribution for each of their values.
     pub bound: &'n [IndexId],
+    /// The conditions under which an iteration contributes.
+    pub guards: &'n [Guard],
 }
 
 /// The rules for all operations.
@@ -33,7 +35,11 @@ impl<A: Fn(&Node) -> bool> LocalDerivatives<'_, A> {
             Node::Neg(inner) => vec![to(inner, Node::negate(cotangent))],
             Node::Binary(op, left, right) => self.binary(*op, left, right, cotangent),
             Node::Reduce(Reduction::Sum, bound, body) => {
-                vec![OperandCotangent { operand: body, cotangent, bound }]
+                vec![OperandCotangent { operand: body, cotangent, bound, guards: &[] }]
+            }
+            Node::Reduce(Reduction::Prod, bound, body) => self.product(bound, body, cotangent),
+            Node::Where(guards, body) => {
+                vec![OperandCotangent { operand: body, cotangent, bound: &[], guards }]
             }
             Node::Reduce(reduction, bound, body) => {
                 self.extremum(*reduction, bound, body, cotangent)
@@ -100,7 +106,30 @@ impl<A: Fn(&Node) -> bool> LocalDerivatives<'_, A> {
         let here = Node::Index(self.position(bound));
         let wins = Condition::compare(Comparison::Equal, winner, here);
         let cotangent = Node::select(wins, cotangent, Node::Number(0.0));
-        vec![OperandCotangent { operand: body, cotangent, bound }]
+        vec![OperandCotangent { operand: body, cotangent, bound, guards: &[] }]
+    }
+
+    /// The cotangent of a factor is multiplied by the product of all others. No division: a factor may be 0.
+    fn product<'n>(
+        &mut self,
+        bound: &'n [IndexId],
+        body: &'n Node,
+        cotangent: Node,
+    ) -> Vec<OperandCotangent<'n>> {
+        let (own, copy) = self.fresh.copy_reduction(bound, body);
+        let differs = own.iter().zip(bound).map(|(&a, &b)| {
+            let index = |id| Node::Index(IntExpr::index(id));
+            Condition::compare(Comparison::NotEqual, index(a), index(b))
+        });
+        let Some(other) = differs.reduce(|a, b| Condition::join(Connective::Or, a, b)) else {
+            return Vec::new();
+        };
+        let (guards, factor) = copy.without_guards();
+        let factor = Node::select(other, factor.clone(), Node::Number(1.0));
+        let factor = Node::guarded(guards.to_vec(), factor);
+        let rest = Node::Reduce(Reduction::Prod, own, Box::new(factor));
+        let cotangent = times(cotangent, rest);
+        vec![OperandCotangent { operand: body, cotangent, bound, guards: &[] }]
     }
 
     /// The row-major position of an iteration over `bound`.
@@ -226,7 +255,7 @@ impl<A: Fn(&Node) -> bool> LocalDerivatives<'_, A> {
 
 /// A cotangent for an operand that no index is bound around.
 fn to(operand: &Node, cotangent: Node) -> OperandCotangent<'_> {
-    OperandCotangent { operand, cotangent, bound: &[] }
+    OperandCotangent { operand, cotangent, bound: &[], guards: &[] }
 }
 
 fn times(a: Node, b: Node) -> Node {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Error, Result};
 use crate::integer::polynomial::same_size;
 use crate::program::ir::{Assignment, Contribution, Program, cotangent, is_cotangent};
-use crate::program::node::{IndexId, Node};
+use crate::program::node::{Guard, IndexId, Node};
 use crate::shape::TensorType;
 use crate::span::Span;
 use crate::syntax::int_expr::Read;
@@ -68,7 +68,7 @@ pub(crate) fn differentiate(program: &Program) -> Result<Program> {
                 padded: contribution.padded,
                 span: Span::default(),
             });
-            pass.propagate(&contribution.body, seed, &contribution.loops);
+            pass.propagate(&contribution.body, seed, &Around::loops(&contribution.loops));
         }
     }
     let assigned: BTreeSet<&str> = targets().collect();
@@ -102,6 +102,19 @@ fn is_active(node: &Node, program: &Program) -> bool {
     active
 }
 
+/// What stands around a node in its statement.
+struct Around {
+    loops: Vec<IndexId>,
+    /// The conditions under which an iteration of the loops takes part.
+    guards: Vec<Guard>,
+}
+
+impl Around {
+    fn loops(loops: &[IndexId]) -> Self {
+        Self { loops: loops.to_vec(), guards: Vec::new() }
+    }
+}
+
 /// A reverse pass under way.
 struct ReversePass<'a, A> {
     program: &'a Program,
@@ -117,30 +130,33 @@ impl<A: Fn(&Node) -> bool> ReversePass<'_, A> {
         Assignment { target: cotangent(tensor), contributions }
     }
 
-    /// Adds what `node` contributes to the cotangents of the tensors that it reads. `cotangent` is its own, over `loops`.
-    fn propagate(&mut self, node: &Node, cotangent: Node, loops: &[IndexId]) {
+    /// Adds what `node` contributes to the cotangents of the tensors that it reads. `cotangent` is its own.
+    fn propagate(&mut self, node: &Node, cotangent: Node, around: &Around) {
         if !is_active(node, self.program) {
             return;
         }
         if let Node::Read(read) = node {
-            self.contribute(read, cotangent, loops);
+            self.contribute(read, cotangent, around);
             return;
         }
         for passed_on in self.rules.of(node, cotangent) {
-            let loops = [loops, passed_on.bound].concat();
-            self.propagate(passed_on.operand, passed_on.cotangent, &loops);
+            let inner = Around {
+                loops: [around.loops.as_slice(), passed_on.bound].concat(),
+                guards: [around.guards.as_slice(), passed_on.guards].concat(),
+            };
+            self.propagate(passed_on.operand, passed_on.cotangent, &inner);
         }
     }
 
-    fn contribute(&mut self, read: &Read, body: Node, loops: &[IndexId]) {
+    fn contribute(&mut self, read: &Read, body: Node, around: &Around) {
         if !self.program.tensors[&read.tensor].dtype.is_float() {
             return;
         }
         self.contributions.entry(read.tensor.clone()).or_default().push(Contribution {
-            loops: loops.to_vec(),
+            loops: around.loops.clone(),
             subscripts: read.subscripts.clone(),
             padded: read.padded,
-            body,
+            body: Node::guarded(around.guards.clone(), body),
         });
     }
 }

@@ -2,13 +2,14 @@
 
 use crate::integer::polynomial::same_size;
 use crate::program::ir::{Assignment, Index, Program};
-use crate::program::node::{IndexId, Node};
+use crate::program::limits::{high_range, plus};
+use crate::program::node::{Guard, IndexId, Node};
 use crate::program::ranges::lone_axes;
 use crate::shape::DimExpr;
 use crate::span::Span;
-use crate::syntax::ast::{Bound, Expr, ExprKind, Statement};
-use crate::syntax::int_expr::{IntExpr, IntKind, Read};
-use crate::syntax::operators::Op;
+use crate::syntax::ast::{Bound, Expr, ExprKind, Limit, Statement};
+use crate::syntax::int_expr::{IntExpr, IntKind, IntOp, Read};
+use crate::syntax::operators::{Condition, Connective, Op};
 use crate::syntax::parser::cursor::RESERVED;
 use crate::transform::gather::gather_form;
 
@@ -34,7 +35,8 @@ pub(crate) fn whole_statement(
     let first = program.indices.len();
     for (axis, size) in shape.iter().enumerate() {
         let name = axis_name(program, statement, axis, size);
-        program.indices.push(Index { name, range: size.int.clone() });
+        let span = Span::default();
+        program.indices.push(Index { name, range: size.int.clone(), span });
     }
     let axes: Vec<IndexId> = (first..program.indices.len()).collect();
     let mut body: Option<Node> = None;
@@ -120,11 +122,19 @@ impl Printer<'_> {
             }
             Node::Reduce(reduction, bound, body) => {
                 let outer = self.scope.len();
-                let bounds = bound.iter().map(|&id| self.bound(id, body)).collect();
-                let body = self.node(body);
+                let (guards, inner) = body.without_guards();
+                let mut guards: Vec<Guard> = guards.to_vec();
+                let bounds = bound.iter().enumerate().map(|(position, &id)| {
+                    let limits = take_limits(id, &bound[position..], &mut guards);
+                    self.bound(id, body, limits)
+                });
+                let bounds = bounds.collect();
+                // Only a sum can have guards that are not limits of its indices: in gather form.
+                let body = self.node(&conditional(&guards, inner));
                 self.scope.truncate(outer);
                 ExprKind::Reduce(*reduction, bounds, Box::new(body))
             }
+            Node::Where(guards, body) => return self.node(&conditional(guards, body)),
             Node::Call(function, values) => {
                 ExprKind::Call(*function, values.iter().map(|value| self.node(value)).collect())
             }
@@ -137,12 +147,63 @@ impl Printer<'_> {
     }
 
     /// The index as a reduction binds it: with its range, if that does not follow from the body.
-    fn bound(&mut self, id: IndexId, body: &Node) -> Bound {
+    fn bound(&mut self, id: IndexId, body: &Node, limits: Limits) -> Bound {
         let range = &self.program.indices[id].range;
         let axes = lone_axes(id, body, &self.program.tensors);
         let follows =
             !axes.is_empty() && axes.iter().all(|axis| same_size(&axis.size, range) == Some(true));
-        let range = (!follows).then(|| range.clone());
-        Bound { name: self.bind(id), range, span: Span::default() }
+        let whole = || Limit { int: range.clone(), strict: true };
+        let implied = |high: &Limit| match high_range(id, high, &self.program.indices) {
+            Some(found) => same_size(&found, range) == Some(true),
+            None => follows,
+        };
+        let high = limits.high.map(|high| {
+            if implied(&high) {
+                return high;
+            }
+            let past = if high.strict { high.int } else { plus(high.int, 1) };
+            let int = IntExpr::binary(IntOp::Min, past, range.clone());
+            Limit { int, strict: true }
+        });
+        let limit = |limit: Option<Limit>| {
+            limit.map(|Limit { int, strict }| Limit { int: int.map(&mut |l| self.leaf(l)), strict })
+        };
+        let (low, high) = (limit(limits.low), limit(high));
+        let high = high.or_else(|| (!follows).then(whole));
+        Bound { name: self.bind(id), low, high, span: Span::default() }
+    }
+}
+
+/// The limits of an index that guards give.
+struct Limits {
+    low: Option<Limit>,
+    high: Option<Limit>,
+}
+
+/// Takes those guards that limit the index `id` where it is bound, before the others in `not_yet`.
+fn take_limits(id: IndexId, not_yet: &[IndexId], guards: &mut Vec<Guard>) -> Limits {
+    let mut limits = Limits { low: None, high: None };
+    guards.retain(|Guard { left, right, strict }| {
+        let is = |int: &IntExpr| int.as_index() == Some(id);
+        let known = |int: &IntExpr| !int.indices().iter().any(|other| not_yet.contains(other));
+        let limit = |int: &IntExpr| Some(Limit { int: int.clone(), strict: *strict });
+        if is(left) && known(right) && limits.high.is_none() {
+            limits.high = limit(right);
+        } else if is(right) && known(left) && limits.low.is_none() {
+            limits.low = limit(left);
+        } else {
+            return true;
+        }
+        false
+    });
+    limits
+}
+
+/// The body where all guards hold, else 0.
+fn conditional(guards: &[Guard], body: &Node) -> Node {
+    let conditions = guards.iter().map(Guard::condition);
+    match conditions.reduce(|a, b| Condition::join(Connective::And, a, b)) {
+        None => body.clone(),
+        Some(all) => Node::select(all, body.clone(), Node::Number(0.0)),
     }
 }

@@ -53,7 +53,8 @@ impl Model {
             Tree::Reduce(kind, ranges, body) => {
                 let bound = |index| Bound {
                     name: self.name(index).to_owned(),
-                    range: None,
+                    low: None,
+                    high: None,
                     span: Span::default(),
                 };
                 let bounds = ranges.iter().map(|range| bound(range.index)).collect();

@@ -136,6 +136,8 @@ impl Model {
             Node::Read(read) => Tree::Read(self.access(read)?),
             Node::Neg(inner) => Tree::Neg(boxed(inner)?),
             Node::Binary(op, left, right) => Tree::Binary(*op, boxed(left)?, boxed(right)?),
+            // Ranges that depend on other indices, and products, have no slips yet.
+            Node::Where(..) | Node::Reduce(Reduction::Prod, ..) => return None,
             Node::Reduce(reduction, bound, body) => {
                 let range = |&index: &IndexId| Range {
                     index,

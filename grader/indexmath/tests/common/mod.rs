@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use indexmath::{Approx, Dims, Formula, SizedFormula, TensorType, Values};
+use indexmath::{Approx, Dims, ElementRef, Formula, SizedFormula, TensorType, Values};
 
 pub fn tensors(types: &[(&str, &str)]) -> BTreeMap<String, TensorType> {
     let parse =
@@ -85,4 +85,129 @@ pub fn conv() -> Formula {
 pub fn conv_dims(sizes: [i64; 6]) -> Dims {
     let names = ["batch", "C_in", "H", "W", "C_out", "F"];
     names.iter().zip(sizes).map(|(name, size)| ((*name).to_owned(), size)).collect()
+}
+
+/// A formula of f64 tensors with all data that it needs, and everything that must hold for it.
+pub struct Checked {
+    pub types: BTreeMap<String, TensorType>,
+    pub formula: Formula,
+    pub sized: SizedFormula,
+    pub dims: Dims,
+    pub known: Values,
+}
+
+impl Checked {
+    /// The formula with its gradients; random values of floats where `given` has none.
+    pub fn new(
+        types: &[(&str, &str)],
+        text: &str,
+        with: &[(&str, i64)],
+        given: &[(&str, &[f64])],
+    ) -> Self {
+        let types = tensors(types);
+        let parsed = Formula::parse(text, &types).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let formula = parsed.differentiate().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let sized = formula.at(&dims(with)).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let mut random = Random::new(7);
+        let mut known = inputs(&formula, &sized, || random.normal());
+        known.extend(given.iter().map(|(name, values)| ((*name).to_owned(), values.to_vec())));
+        Self { types, formula, sized, dims: dims(with), known }
+    }
+
+    pub fn values(&self, name: &str) -> Vec<f64> {
+        let found = self.sized.evaluate(&self.known, &[name]);
+        values(&found.unwrap_or_else(|error| panic!("{name}: {error}"))[name])
+    }
+
+    /// L = Σ output · grad(output), where `name` has the element `at` moved by `step`.
+    fn loss(&self, name: &str, at: usize, step: f64) -> f64 {
+        let mut known = self.known.clone();
+        known.get_mut(name).unwrap()[at] += step;
+        let seeds = known.keys().filter_map(|key| key.strip_prefix("grad(")?.strip_suffix(')'));
+        let seeds: Vec<&str> = seeds.collect();
+        let results = self.sized.evaluate(&known, &seeds).unwrap();
+        seeds
+            .iter()
+            .flat_map(|seed| {
+                values(&results[*seed]).into_iter().zip(&known[&format!("grad({seed})")])
+            })
+            .map(|(value, cotangent)| value * cotangent)
+            .sum()
+    }
+
+    /// Gradients against central differences, single elements, terms and printed statements against the whole.
+    pub fn check(&self) {
+        for name in self.formula.inputs() {
+            let is_float = self.types.get(&name).is_some_and(|ty| ty.dtype.is_float());
+            if name.starts_with("grad(") || !is_float {
+                continue;
+            }
+            let gradient = format!("grad({name})");
+            for (at, got) in self.values(&gradient).into_iter().enumerate() {
+                let want = (self.loss(&name, at, 1e-5) - self.loss(&name, at, -1e-5)) / 2e-5;
+                assert!(
+                    (got - want).abs() < 1e-6 * (1.0 + want.abs()),
+                    "{gradient}[{at}]: {got}, but {want}"
+                );
+            }
+        }
+        for name in self.formula.assigned() {
+            self.check_elements(&name);
+            self.check_text(&name);
+        }
+    }
+
+    fn check_elements(&self, name: &str) {
+        let whole = self.values(name);
+        let shape = self.sized.shape(name).unwrap().to_vec();
+        for (flat, value) in whole.iter().enumerate() {
+            let mut rest = flat as i64;
+            let mut coords: Vec<i64> = shape
+                .iter()
+                .rev()
+                .map(|&size| {
+                    let at = rest % size as i64;
+                    rest /= size as i64;
+                    at
+                })
+                .collect();
+            coords.reverse();
+            let at = ElementRef { tensor: name.to_owned(), coords };
+            let near = |other: f64| (other - value).abs() <= 1e-9 * (1.0 + value.abs());
+            let element = self.sized.element(&self.known, &at).unwrap();
+            assert!(near(element.value), "{at:?}: {element:?}, but {value}");
+            if let Some(terms) = self.sized.terms(&self.known, &at, 1000).unwrap() {
+                let sum: f64 = terms.iter().map(|term| term.value).sum();
+                assert!(near(sum), "{at:?}: {terms:?}, but {value}");
+            }
+        }
+    }
+
+    /// What is printed can be read again, and means the same.
+    fn check_text(&self, name: &str) {
+        let text = self.formula.text_of(name).unwrap();
+        let mut types = self.types.clone();
+        for assigned in self.formula.assigned().iter().chain(&self.formula.inputs()) {
+            if let Some(base) =
+                assigned.strip_prefix("grad(").and_then(|rest| rest.strip_suffix(')'))
+            {
+                types.insert(assigned.clone(), types[base].clone());
+            }
+        }
+        let printed =
+            Formula::parse(&text, &types).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let mut known = self.known.clone();
+        for read in printed.inputs() {
+            if !known.contains_key(&read) {
+                known.insert(read.clone(), self.values(&read));
+            }
+        }
+        let sized = printed.at(&self.dims).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let again =
+            sized.evaluate(&known, &[name]).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let want = self.values(name);
+        for (a, b) in values(&again[name]).iter().zip(&want) {
+            assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{text}: {a}, but {b}");
+        }
+    }
 }

@@ -52,11 +52,13 @@ impl Permitted {
         let padded = reached.iter().any(|(_, text)| {
             outside_brackets(text).contains(['*', '/']) && padded(text).any(|name| name != input)
         });
+        // Outside a range that depends on an index or on data it may do the same.
+        let cut = reached.iter().any(|(name, _)| spec.tensors.formula.has_cut_ranges(name));
         // A derivative is linear in the cotangent: it is only multiplied and added, or not taken at all.
         let linear =
             grad_of(input).is_some() || reached.iter().all(|(_, text)| is_polynomial(text));
         Allowed {
-            nan: linear && !padded,
+            nan: linear && !padded && !cut,
             extreme: self.products(spec, input) <= 1,
             subnormal: !reached.iter().any(|(_, text)| text.contains("sum[")),
             stated: stated(spec, input),
@@ -69,6 +71,7 @@ impl Permitted {
         let formula = &spec.tensors.formula;
         let reached = |name: &str| formula.sources(name).contains(input);
         let of = |text: &str| match outside_brackets(text) {
+            _ if text.contains("prod[") => MANY,
             text if text.contains('/') || calls(&text).any(|f| !EXACT.contains(&f)) => MANY,
             text => text.matches('*').count(),
         };
@@ -94,8 +97,8 @@ const EXACT: [&str; 12] = [
 /// Words before a bracket that keep a formula a polynomial.
 const POLYNOMIAL: [&str; 6] = ["sum", "grad", "index", "div", "mod", "ceil_div"];
 
-/// Functions and reductions that choose.
-const CHOICES: [&str; 6] = ["max", "min", "argmax", "argmin", "select", "abs"];
+/// Functions and reductions that choose, or multiply.
+const CHOICES: [&str; 7] = ["max", "min", "argmax", "argmin", "select", "abs", "prod"];
 
 /// The text after the first `=`.
 fn right_side(statement: &str) -> Option<String> {

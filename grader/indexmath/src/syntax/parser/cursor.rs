@@ -11,9 +11,10 @@ const MAX_NESTING: u32 = 64;
 const MAX_HEIGHT: u32 = 256;
 
 /// Names with a meaning of their own, which no tensor, index or size may have.
-pub(crate) const RESERVED: [&str; 23] = [
-    "sum", "grad", "div", "mod", "ceil_div", "min", "max", "argmax", "argmin", "select", "index",
-    "and", "or", "exp", "log", "sqrt", "rsqrt", "tanh", "abs", "pow", "f16", "bf16", "f32",
+pub(crate) const RESERVED: [&str; 29] = [
+    "sum", "prod", "grad", "div", "mod", "ceil_div", "min", "max", "argmax", "argmin", "select",
+    "index", "and", "or", "exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "erf", "sigmoid",
+    "floor", "abs", "pow", "f16", "bf16", "f32",
 ];
 
 /// The tokens of a text, and which one comes next.

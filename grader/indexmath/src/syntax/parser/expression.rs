@@ -4,8 +4,8 @@
 //! expr       = term { ( '+' | '-' ) term }
 //! term       = factor { ( '*' | '/' ) factor }
 //! factor     = '-' factor | reduction '[' bound { ',' bound } ']' term | primary
-//! reduction  = 'sum' | 'max' | 'min' | 'argmax' | 'argmin'
-//! bound      = name [ '<' int ]
+//! reduction  = 'sum' | 'prod' | 'max' | 'min' | 'argmax' | 'argmin'
+//! bound      = name [ ( '<' | '<=' | '>' | '>=' ) int ] | int ( '<' | '<=' ) name ( '<' | '<=' ) int
 //! primary    = number | '(' expr ')' | tensor [ [ '?' ] '[' [ int { ',' int } ] ']' ] | call
 //! tensor     = plain | 'grad' '(' plain ')'
 //! plain      = name [ "'" ]
@@ -22,10 +22,10 @@
 
 use crate::error::{Error, Result};
 use crate::span::Span;
-use crate::syntax::ast::{Bound, Expr, ExprKind};
+use crate::syntax::ast::{Expr, ExprKind};
 use crate::syntax::int_expr::Read;
 use crate::syntax::lexer::{Token, TokenKind};
-use crate::syntax::operators::{Comparison, Condition, Connective, Function, Op, Reduction};
+use crate::syntax::operators::{Condition, Connective, Function, Op, Reduction};
 use crate::syntax::parser::cursor::{Parser, WithHeight};
 
 impl Parser<'_> {
@@ -88,22 +88,6 @@ impl Parser<'_> {
         let span = start.to(body.span);
         let height = Self::height_over(span, height, 0)?;
         Ok((Expr { kind: ExprKind::Reduce(reduction, bounds, Box::new(body)), span }, height))
-    }
-
-    fn bound(&mut self) -> Result<Bound> {
-        let (name, mut span) = self.plain_name("an index")?;
-        if name.ends_with('\'') {
-            return Err(Error::new(span, format!("an index named `{name}`"))
-                .help("only tensors have a primed name"));
-        }
-        let range = if self.eat(TokenKind::Compare(Comparison::Less)) {
-            let (range, _) = self.size()?;
-            span = span.to(range.span);
-            Some(range)
-        } else {
-            None
-        };
-        Ok(Bound { name, range, span })
     }
 
     fn primary(&mut self) -> Result<WithHeight<Expr>> {

@@ -27,14 +27,6 @@ pub(crate) fn parse_size(text: &str) -> Result<IntExpr> {
 }
 
 impl Parser<'_> {
-    /// An integer without elements of tensors.
-    pub(crate) fn size(&mut self) -> Result<WithHeight<IntExpr>> {
-        let before = std::mem::replace(&mut self.elements_allowed, false);
-        let result = self.int();
-        self.elements_allowed = before;
-        result
-    }
-
     pub(crate) fn int(&mut self) -> Result<WithHeight<IntExpr>> {
         let operator = |kind: TokenKind<'_>| match kind {
             TokenKind::Plus => Some(IntOp::Add),

@@ -27,6 +27,7 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
 fn what(kind: Reduction, over: &str) -> String {
     let name = match kind {
         Reduction::Sum => "sum",
+        Reduction::Prod => "product",
         Reduction::Max => "maximum",
         Reduction::Min => "minimum",
         Reduction::ArgMax => "search for the maximum",
@@ -48,6 +49,7 @@ fn kinds(place: &Place, kind: Reduction, ranges: &[Range], body: &Tree) -> Vec<E
     };
     let turned = match kind {
         Reduction::Sum => vec![other(Reduction::Max, 3)],
+        Reduction::Prod => vec![other(Reduction::Sum, 2)],
         Reduction::Max => vec![other(Reduction::Min, 1), other(Reduction::Sum, 2)],
         Reduction::Min => vec![other(Reduction::Max, 1), other(Reduction::Sum, 2)],
         Reduction::ArgMax => vec![other(Reduction::ArgMin, 1)],
@@ -94,7 +96,7 @@ fn starts(place: &Place, kind: Reduction, ranges: &[Range], body: &Tree) -> Vec<
             }
             edits
         }
-        Reduction::ArgMax | Reduction::ArgMin => Vec::new(),
+        Reduction::Prod | Reduction::ArgMax | Reduction::ArgMin => Vec::new(),
     }
 }
 
