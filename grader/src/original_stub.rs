@@ -1,8 +1,9 @@
 //! Restores the original stub and keeps what the student wrote.
 //!
-//! The original comes from git: it is the newest committed version that still has all the `TODO`s of the first one.
+//! In a workbook that an instructor packed, the original lies beside it. Elsewhere it comes from git: it is the newest committed version that still has all the `TODO`s of the first one.
 //! This skips work that the student committed, but not a stub that its author fixed.
 
+use class::pack::ORIGINALS;
 use diagnostic::{Failure, FailureKind};
 use puzzle::workbook::{Puzzle, Workbook};
 use std::fs::{self, File};
@@ -40,6 +41,10 @@ pub enum Reset {
 /// # Errors
 /// The workbook is not a git clone, git does not track the stub, or git is missing: an environment failure.
 pub fn find(env: &Env, workbook: &Workbook, puzzle: &Puzzle) -> Result<Version, Failure> {
+    let packed = workbook.root().join(ORIGINALS).join(format!("{}.cu", puzzle.stem));
+    if let Ok(text) = fs::read(&packed) {
+        return Ok(Version { commit: "the packed workbook".to_owned(), text });
+    }
     let git = Git { env, root: workbook.root() };
     let path = workbook.relative(&puzzle.stub);
     let inside = git.run(&["rev-parse", "--is-inside-work-tree"])?;

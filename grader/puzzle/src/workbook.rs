@@ -4,7 +4,7 @@ use diagnostic::{Failure, FailureKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The workbook: a folder with `puzzles/` and `solutions/`.
+/// The workbook: a folder with `puzzles/`. That of students has no `solutions/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workbook {
     root: PathBuf,
@@ -46,7 +46,7 @@ impl Workbook {
             FailureKind::Usage,
             format!("`{}` is not inside a workbook", start.display()),
             "change to the workbook's folder, or pass it with --workbook DIR; it holds \
-             puzzles/NN_name.toml and solutions/",
+             puzzles/NN_name.toml",
         ))
     }
 
@@ -62,7 +62,7 @@ impl Workbook {
         Err(Failure::new(
             FailureKind::Usage,
             format!("`{}` is not a workbook", root.display()),
-            "a workbook holds the folders puzzles/, with specs named NN_name.toml, and solutions/",
+            "a workbook holds the folder puzzles/, with specs named NN_name.toml",
         ))
     }
 
@@ -130,8 +130,11 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(FailureKind::Usage, title, "the workbook's folder must exist and be readable")
 }
 
+/// A folder with specs, or with an empty folder for them.
 fn is_workbook(root: &Path) -> bool {
-    root.join("solutions").is_dir() && stems(root).is_ok_and(|stems| !stems.is_empty())
+    let is_empty =
+        || std::fs::read_dir(root.join("puzzles")).is_ok_and(|mut dir| dir.next().is_none());
+    stems(root).is_ok_and(|stems| !stems.is_empty()) || is_empty()
 }
 
 /// The numbers and stems of the specs in `puzzles/`, sorted.
@@ -223,6 +226,15 @@ mod tests {
         let dir = workbook(&["puzzles/10_b.toml", "puzzles/010_a.toml"]);
         let failure = Workbook::open(dir.path()).unwrap_err();
         assert!(failure.diagnostics[0].title.starts_with("puzzle 10 exists twice"));
+    }
+
+    #[test]
+    fn an_empty_one_and_one_without_solutions_are_workbooks() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("puzzles")).unwrap();
+        assert_eq!(Workbook::open(dir.path()).unwrap().puzzles(), []);
+        std::fs::write(dir.path().join("puzzles/10_b.toml"), "").unwrap();
+        assert_eq!(Workbook::open(dir.path()).unwrap().puzzles().len(), 1);
     }
 
     #[test]

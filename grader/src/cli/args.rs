@@ -1,6 +1,7 @@
 //! The command line: commands, arguments and options.
 
 use super::candidates;
+use super::class_args::ClassCommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCandidates;
@@ -65,6 +66,9 @@ pub enum Command {
     New(NewArgs),
     /// For instructors: check that puzzles are complete and that their tests catch mistakes
     Check(CheckArgs),
+    /// For instructors: pack a class's workbook, and grade what the students hand in
+    #[command(subcommand)]
+    Class(ClassCommand),
     /// Check PTX files against the virtual machine
     #[command(subcommand)]
     Ptx(PtxCommand),

@@ -41,6 +41,8 @@ pub(super) struct Job<'a> {
     /// The kernel file.
     pub source: &'a Path,
     pub seed: u64,
+    /// Whether pictures of results are drawn into the workbook.
+    pub pictures: bool,
     /// The folder for `.npy` files, if there is one.
     pub dump: Option<&'a Path>,
     /// The command that repeats this run, without test and seed.
@@ -115,7 +117,9 @@ pub(super) fn grade(
         }
         judged += 1;
         drop(spinner);
-        verdict.notes.extend(draw(job, case, &run));
+        if job.pictures {
+            verdict.notes.extend(draw(job, case, &run));
+        }
         if let Some(dir) = job.dump {
             npy::dump(dir, case, &run)?;
         }

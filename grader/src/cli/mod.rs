@@ -3,6 +3,8 @@
 pub mod args;
 mod candidates;
 mod check;
+mod class;
+pub mod class_args;
 mod clean;
 mod completions;
 mod console;
@@ -58,6 +60,10 @@ pub fn run() -> ExitCode {
         if std::env::args_os().nth(1).is_some_and(|word| word == program::CHILD_COMMAND) {
             return program::child_main();
         }
+        // Grades one submission of a class.
+        if std::env::args_os().nth(1).is_some_and(|word| word == ::class::worker::CHILD_COMMAND) {
+            return class::child_main();
+        }
         if completions::answer() {
             return ExitCode::SUCCESS;
         }
@@ -88,6 +94,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
         Command::Reset(args) => finish(reset::run(args, dir)),
         Command::New(args) => finish(new::run(args, dir)),
         Command::Check(args) => code(check::run(args, dir, nvcc)),
+        Command::Class(command) => code(class::run(command, dir, nvcc)),
         Command::EditorSetup => finish(editor_setup::run(dir, nvcc)),
         Command::Doctor => ExitCode::from(doctor::run(nvcc)),
         Command::Clean(args) => finish(clean::run(args)),

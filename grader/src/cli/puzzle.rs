@@ -66,6 +66,7 @@ fn grade(
         drawn: only_drawn || args.input.test.is_none(),
         source: args.input.source.of(puzzle),
         seed: args.input.seed.unwrap_or_else(grading::fresh_seed),
+        pictures: true,
         dump: args.dump.as_deref(),
         command: &command(args),
     };

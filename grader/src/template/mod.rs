@@ -105,9 +105,15 @@ pub fn write(workbook: &Workbook, names: &Names) -> Result<Vec<PathBuf>, Failure
     }
     let summary = PathBuf::from("book/src/SUMMARY.md");
     let path = workbook.root().join(&summary);
-    let text = std::fs::read_to_string(&path).map_err(|e| unwritable(&summary, &e))?;
-    let text = with_chapter(&text, names);
-    replace(&path, &text).map_err(|e| unwritable(&summary, &e))?;
+    match std::fs::read_to_string(&path) {
+        Ok(text) => replace(&path, &with_chapter(&text, names)),
+        // The first puzzle of an empty workbook.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            create(&path, &with_chapter("# Summary\n\n", names))
+        }
+        Err(e) => Err(e),
+    }
+    .map_err(|e| unwritable(&summary, &e))?;
     written.push(summary);
     Ok(written)
 }

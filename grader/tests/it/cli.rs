@@ -1,6 +1,7 @@
 //! The binary as a person or a script meets it: what it prints, where, and its exit codes.
 
 mod bench;
+mod class;
 mod digits;
 mod explain;
 mod framework;

@@ -49,6 +49,11 @@ impl Progress {
         Self::new(message, Some(total), "{spinner} {msg} [{bar:24}] {pos}/{len}")
     }
 
+    /// A bar that counts steps up to `total`, and estimates the time that is left.
+    pub fn estimated(message: &str, total: u64) -> Self {
+        Self::new(message, Some(total), "{spinner} {msg} [{bar:24}] {pos}/{len}, {eta} left")
+    }
+
     fn new(message: &str, total: Option<u64>, template: &str) -> Self {
         let start = Instant::now();
         if !is_visible() {

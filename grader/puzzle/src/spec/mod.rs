@@ -169,6 +169,11 @@ impl Spec {
     }
 }
 
+/// An error of the TOML reader in the file `path`, in the terms of specs.
+pub fn toml_failure(text: &str, path: &Path, error: &toml::de::Error) -> Failure {
+    wording::fault(text, error).in_file(path, text)
+}
+
 fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let (raw, sizes, tensors) = read_names(text).map_err(|fault| vec![fault])?;
     let arch = arch::read(raw.arch.as_ref()).map_err(|fault| vec![fault])?;

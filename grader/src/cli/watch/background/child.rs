@@ -99,6 +99,7 @@ fn grade(
         drawn: true,
         source: &puzzle.stub,
         seed: grading::fresh_seed(),
+        pictures: true,
         dump: None,
         command: &format!("grader puzzle {}", puzzle.number),
     };

@@ -1,0 +1,92 @@
+use super::*;
+use crate::grades::tests::graded;
+use crate::grades::{Grade, PuzzleGrade};
+use crate::settings::Settings;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+const HOSTILE: &str = "=cmd|'<script>alert(1)</script>\u{1b}[2J";
+
+fn settings() -> Settings {
+    let text = "title = \"Class & <b>\"\nsecret = \"0123456789abcdef\"\n[[puzzle]]\nnumber = 10\npoints = 4\n\
+                tests = { a = 1, hidden_sizes_1 = 2 }\n";
+    Settings::parse(text, Path::new("class.toml")).unwrap()
+}
+
+fn grade(tests: &[(&str, bool)]) -> Grade {
+    let graded = graded("k", tests);
+    let points = graded.tests.iter().filter(|test| test.passed).count() as f64;
+    Grade {
+        student: HOSTILE.into(),
+        tries: 2,
+        counts: 1,
+        at: 100,
+        late_days: 1,
+        factor: 0.5,
+        puzzles: vec![PuzzleGrade {
+            number: 10,
+            points,
+            most: 7.0,
+            graded: Some(graded),
+            submitted: true,
+        }],
+        notes: vec!["<i>strange</i>".into()],
+    }
+}
+
+#[test]
+fn pages_show_names_as_text() {
+    let (class, grade) = (settings(), grade(&[("a", false), ("hidden_sizes_1", false)]));
+    let page = feedback::feedback_page(&class, &grade, &BTreeMap::new());
+    assert!(!page.contains("<script") && !page.contains('\u{1b}') && !page.contains("<i>"));
+    assert!(page.contains("Class &amp; &lt;b&gt;") && page.contains("0 of 1 hidden tests"));
+    assert!(!page.contains("hidden_sizes_1"), "hidden tests have no names here");
+}
+
+#[test]
+fn tables_hold_no_formula() {
+    let (class, grades) = (settings(), [grade(&[("a", true)])]);
+    for table in
+        [csv::class(&class, &grades), csv::moodle(&class, &grades), csv::canvas(&class, &grades)]
+    {
+        for line in table.lines() {
+            assert!(!line.starts_with('=') && !line.contains(",="), "{line}");
+        }
+        assert!(table.contains("\"'=cmd|'"), "{table}");
+    }
+}
+
+#[test]
+fn platforms_get_their_formats() {
+    let (class, grade) = (settings(), grade(&[("a", true), ("hidden_sizes_1", false)]));
+    let parse = |text: String| serde_json::from_str::<Value>(&text).unwrap();
+    let gradescope = parse(gradescope::results(&class, &grade));
+    assert_eq!(gradescope["score"], 0.5);
+    let sum: f64 = gradescope["tests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["max_score"].as_f64().unwrap())
+        .sum();
+    assert_eq!(sum, 7.0);
+    let visibility: Vec<&str> = gradescope["tests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["visibility"].as_str().unwrap())
+        .collect();
+    assert_eq!(visibility, ["visible", "visible", "hidden"]);
+    let prairie = parse(prairielearn::results(&grade));
+    assert_eq!(
+        (prairie["gradable"].as_bool(), prairie["score"].as_f64()),
+        (Some(true), Some(0.5 / 7.0))
+    );
+    let room = parse(classroom50::result(&grade));
+    assert_eq!((&room["schema"], &room["max-score"]), (&"classroom50/result/v1".into(), &7.into()));
+    assert!(room["tests"][0]["score"].is_i64());
+    let student = parse(summary::student(&class, &grade));
+    assert_eq!(student["puzzles"][0]["tests"].as_array().unwrap().len(), 1);
+    assert_eq!(student["puzzles"][0]["hidden_tests"]["total"], 1);
+    let junit = String::from_utf8(junit::document(&class, &[grade]).unwrap()).unwrap();
+    assert!(junit.contains("<failure") && !junit.contains('\u{1b}') && !junit.contains("<script"));
+}

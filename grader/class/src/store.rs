@@ -1,0 +1,137 @@
+//! The results of tasks, one file each, which appear whole or not at all.
+//!
+//! A task that is being graded is locked with the lock of a file, which the system releases however its owner ends, so that two
+//! graders on one folder, also on two machines (over NFS 4), never grade a task at the same time.
+
+use crate::task::Graded;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The folder of the results of a class.
+#[derive(Clone, Debug)]
+pub struct Store {
+    results: PathBuf,
+    locks: PathBuf,
+    log: PathBuf,
+}
+
+/// The right to grade a task, while it exists.
+#[derive(Debug)]
+pub struct Claim {
+    _lock: File,
+}
+
+impl Store {
+    /// The store in the folder of a class, which is made.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        let store = Self {
+            results: folder.join("results"),
+            locks: folder.join("locks"),
+            log: folder.join("graded.log"),
+        };
+        fs::create_dir_all(&store.results)?;
+        fs::create_dir_all(&store.locks)?;
+        Ok(store)
+    }
+
+    /// The result of a task, if there is one. A file that is damaged is none.
+    pub fn get(&self, key: &str) -> Option<Graded> {
+        let graded: Graded = serde_json::from_slice(&fs::read(self.path(key)).ok()?).ok()?;
+        (graded.key == key).then_some(graded)
+    }
+
+    /// Whether there is a result.
+    pub fn has(&self, key: &str) -> bool {
+        self.path(key).is_file()
+    }
+
+    /// Keeps a result.
+    ///
+    /// # Errors
+    /// The folder cannot be written; then there is no result.
+    pub fn put(&self, graded: &Graded) -> io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.results)?;
+        serde_json::to_writer(&mut file, graded)?;
+        file.flush()?;
+        file.as_file().sync_all()?;
+        file.persist(self.path(&graded.key))?;
+        // One line for each task that was graded, by whom and how long: for people. A short line is written in one piece.
+        let mut log = File::options().create(true).append(true).open(&self.log)?;
+        let Graded { key, puzzle, host, seconds, .. } = graded;
+        let line = format!("{key} puzzle {puzzle} {seconds:.2} s, {host}\n");
+        log.write_all(line.as_bytes())
+    }
+
+    /// Removes a result, so that its task is graded again.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn forget(&self, key: &str) -> io::Result<()> {
+        fs::remove_file(self.path(key))
+    }
+
+    /// Takes a task, unless another grader has it or it is done.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn claim(&self, key: &str) -> io::Result<Option<Claim>> {
+        if self.has(key) {
+            return Ok(None);
+        }
+        let path = self.locks.join(key);
+        let lock = File::options().create(true).append(true).open(path)?;
+        match lock.try_lock() {
+            // Another grader may have finished it between the two questions.
+            Ok(()) if self.has(key) => Ok(None),
+            Ok(()) => Ok(Some(Claim { _lock: lock })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(e),
+        }
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.results.join(format!("{key}.json"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::Ending;
+    use serde_json::Value;
+
+    #[test]
+    fn a_task_has_one_owner_and_then_a_result() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let claim = store.claim("ab").unwrap();
+        assert!(claim.is_some());
+        assert!(store.claim("ab").unwrap().is_none(), "it is taken");
+        drop(claim);
+        assert!(store.claim("ab").unwrap().is_some(), "its owner ended without a result");
+        let graded = Graded {
+            key: "ab".into(),
+            puzzle: 1,
+            seed: 2,
+            ending: Ending::Judged,
+            tests: Vec::new(),
+            feedback: String::new(),
+            report: String::new(),
+            document: Value::Null,
+            seconds: 0.5,
+            counters: None,
+            host: String::new(),
+        };
+        store.put(&graded).unwrap();
+        assert_eq!(store.get("ab"), Some(graded));
+        assert!(store.claim("ab").unwrap().is_none(), "it is done");
+        fs::write(store.path("cd"), "{ half").unwrap();
+        assert_eq!(store.get("cd"), None);
+        store.forget("ab").unwrap();
+        assert!(store.claim("ab").unwrap().is_some());
+    }
+}

@@ -1,0 +1,352 @@
+//! Finds the submissions of a class in a folder. What lies there was made by strangers: links are not followed, only ordinary
+//! files of moderate size are read, and no name of theirs becomes a path.
+
+use crate::civil;
+use diagnostic::{Failure, FailureKind};
+use rustix::fs::OFlags;
+use std::collections::BTreeMap;
+use std::fs::{self, DirEntry, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// How deep in a student's folder files are looked for: `puzzles/` of a workbook in a folder of a repository.
+const DEPTH: usize = 4;
+/// More files are not looked at.
+const MAX_FILES: usize = 1000;
+/// The largest number of headers of a submission.
+const MAX_HEADERS: usize = 32;
+
+/// A puzzle of the class: its number and stem.
+pub type Known = (u32, String);
+
+/// A student and what came from them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Student {
+    /// The name, as the folder or file has it: any characters.
+    pub name: String,
+    /// In the order in which they were made; at least one.
+    pub tries: Vec<Try>,
+}
+
+/// One submission of a student.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Try {
+    /// When it was made, in seconds since 1970: the time of its newest file.
+    pub at: i64,
+    /// The files for each puzzle.
+    pub files: BTreeMap<u32, Files>,
+    /// What was strange about it, for the instructor.
+    pub notes: Vec<String>,
+}
+
+/// The files of a submission to a puzzle.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// The kernel file.
+    pub source: Vec<u8>,
+    /// Headers beside it, under names of letters, digits, `_`, `-` and `.`.
+    pub headers: BTreeMap<String, Vec<u8>>,
+}
+
+/// What was found in a folder.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The students in the order of their names.
+    pub students: Vec<Student>,
+    /// Entries that are nobody's, and why.
+    pub ignored: Vec<String>,
+}
+
+/// How a folder is read.
+#[derive(Clone, Debug)]
+pub struct Search<'a> {
+    /// The puzzles of the class.
+    pub puzzles: &'a [Known],
+    /// The largest size of all files of a submission to a puzzle, in bytes.
+    pub limit: u64,
+}
+
+impl Search<'_> {
+    /// The submissions in `folder`, which has one file or folder for each student.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn class(&self, folder: &Path) -> Result<Found, Failure> {
+        let mut students: BTreeMap<String, Vec<Try>> = BTreeMap::new();
+        let mut ignored = Vec::new();
+        for entry in entries(folder).map_err(|e| unreadable(folder, &e))? {
+            let shown = entry.file_name().to_string_lossy().into_owned();
+            let Ok(kind) = entry.file_type() else { continue };
+            if shown.starts_with('.') || shown == "__MACOSX" {
+            } else if kind.is_dir() {
+                let tries = self.tries(&entry.path());
+                students.entry(without_moodle(&shown).to_owned()).or_default().extend(tries);
+            } else if !kind.is_file() {
+                ignored.push(format!("{shown}: a link or a device, which is not followed"));
+            } else if let Some((student, puzzle)) = self.owner(&shown) {
+                let all = students.entry(student).or_insert_with(|| vec![Try::default()]);
+                if let Some(last) = all.last_mut() {
+                    self.add(last, puzzle, &entry.path());
+                }
+            } else {
+                ignored.push(format!("{shown}: its name fits no puzzle of the class"));
+            }
+        }
+        let students = students.into_iter().map(|(name, tries)| Student { name, tries });
+        Ok(Found { students: students.collect(), ignored })
+    }
+
+    /// The submissions of the one student whose folder this is.
+    pub fn student(&self, name: &str, folder: &Path) -> Student {
+        Student { name: name.to_owned(), tries: self.tries(folder) }
+    }
+
+    /// Folders `1`, `2` ... are the tries of a student; without them the folder is the only one.
+    fn tries(&self, folder: &Path) -> Vec<Try> {
+        let number = |entry: &DirEntry| -> Option<u32> {
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            entry.file_name().to_str().filter(|_| is_dir)?.parse().ok()
+        };
+        let all = entries(folder).unwrap_or_default();
+        let mut numbered: Vec<(u32, PathBuf)> =
+            all.iter().filter_map(|entry| Some((number(entry)?, entry.path()))).collect();
+        numbered.sort();
+        match numbered.len() {
+            0 => vec![self.one_try(folder)],
+            _ => numbered.iter().map(|(_, path)| self.one_try(path)).collect(),
+        }
+    }
+
+    fn one_try(&self, folder: &Path) -> Try {
+        let mut result = Try::default();
+        let mut sources = Vec::new();
+        let mut links = 0;
+        walk(folder, DEPTH, &mut sources, &mut links);
+        if links > 0 {
+            result.notes.push(format!("{links} links were not followed"));
+        }
+        sources.sort_by_key(|path| (path.components().count(), path.clone()));
+        for (puzzle, stem) in self.puzzles {
+            let name = |path: &&PathBuf| {
+                path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+            };
+            let exact = || sources.iter().find(|path| name(path) == *stem);
+            let inside = || sources.iter().find(|path| name(path).contains(stem.as_str()));
+            let numbered = || sources.iter().find(|path| number_of(&name(path)) == Some(*puzzle));
+            let only = || sources.first().filter(|_| self.puzzles.len() == 1 && sources.len() == 1);
+            if let Some(path) = exact().or_else(inside).or_else(numbered).or_else(only) {
+                self.add(&mut result, *puzzle, path);
+            }
+        }
+        result
+    }
+
+    /// Adds the file for a puzzle, and the headers beside it.
+    fn add(&self, to: &mut Try, puzzle: u32, path: &Path) {
+        let (source, at) = match read(path, self.limit) {
+            Ok(read) => read,
+            Err(e) => return to.notes.push(format!("puzzle {puzzle}: {e}")),
+        };
+        let mut files = Files { source, headers: BTreeMap::new() };
+        let mut left = self.limit.saturating_sub(files.source.len() as u64);
+        for entry in path.parent().and_then(|dir| entries(dir).ok()).unwrap_or_default() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_header = [".cuh", ".h", ".hpp"].iter().any(|end| name.ends_with(end));
+            if !is_header || !is_plain(&name) || files.headers.len() == MAX_HEADERS {
+                continue;
+            }
+            match read(&entry.path(), left) {
+                Ok((bytes, _)) => {
+                    left -= bytes.len() as u64;
+                    files.headers.insert(name, bytes);
+                }
+                Err(e) => to.notes.push(format!("puzzle {puzzle}, {name}: {e}")),
+            }
+        }
+        to.at = to.at.max(at);
+        to.files.insert(puzzle, files);
+    }
+
+    /// The student and the puzzle of a file beside those of other students.
+    fn owner(&self, file: &str) -> Option<(String, u32)> {
+        let stem = file.strip_suffix(".cu")?;
+        for (number, puzzle) in self.puzzles {
+            if let Some((before, _)) = stem.split_once(puzzle.as_str()) {
+                let name = without_canvas(before.trim_end_matches(['_', '-', ' ']));
+                return (!name.is_empty()).then(|| (name.to_owned(), *number));
+            }
+        }
+        let [(number, _)] = self.puzzles else { return None };
+        (!stem.is_empty()).then(|| (stem.to_owned(), *number))
+    }
+}
+
+/// The number that a file's name starts with: 10 for `10`, `10_mine` and `10-conv`.
+fn number_of(stem: &str) -> Option<u32> {
+    let end = stem.find(|c: char| !c.is_ascii_digit()).unwrap_or(stem.len());
+    stem[..end].parse().ok()
+}
+
+/// `Ada L` for `Ada L_1234_assignsubmission_file_`, as Moodle names the folders of students.
+fn without_moodle(folder: &str) -> &str {
+    let Some((before, _)) = folder.split_once("_assignsubmission_") else { return folder };
+    before.rsplit_once('_').map_or(before, |(name, _)| name)
+}
+
+/// `lovelaceada` for `lovelaceada_LATE_12_345`, which Canvas writes before the name of a student's file.
+fn without_canvas(prefix: &str) -> &str {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let numbers = prefix.rsplit_once('_').filter(|(_, last)| digits(last));
+    let numbers = numbers.and_then(|(rest, _)| rest.rsplit_once('_'));
+    match numbers.filter(|(_, id)| digits(id)) {
+        Some((name, _)) => name.strip_suffix("_LATE").unwrap_or(name),
+        None => prefix,
+    }
+}
+
+/// A name that is no path, no option and no hidden file, whoever reads it.
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    name.chars().all(plain) && !name.starts_with(['.', '-'])
+}
+
+/// The `.cu` files below a folder, and how many links there are.
+fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>, links: &mut usize) {
+    for entry in entries(folder).unwrap_or_default() {
+        let path = entry.path();
+        let hidden = entry.file_name().to_string_lossy().starts_with(['.', '_']);
+        let Ok(kind) = entry.file_type() else { continue };
+        if files.len() >= MAX_FILES {
+            return;
+        }
+        if kind.is_dir() && !hidden && depth > 0 {
+            walk(&path, depth - 1, files, links);
+        } else if kind.is_symlink() {
+            *links += 1;
+        } else if kind.is_file() && !hidden && path.extension().is_some_and(|e| e == "cu") {
+            files.push(path);
+        }
+    }
+}
+
+/// The entries of a folder in the order of their names.
+fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
+    let mut entries: Vec<DirEntry> =
+        fs::read_dir(folder)?.take(100_000).collect::<io::Result<_>>()?;
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries)
+}
+
+/// The bytes of an ordinary file, and when it was written.
+fn read(path: &Path, limit: u64) -> io::Result<(Vec<u8>, i64)> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file: File =
+        OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).map_err(
+            |e| match rustix::io::Errno::from_io_error(&e) {
+                Some(rustix::io::Errno::LOOP) => io::Error::other("it is a link"),
+                _ => e,
+            },
+        )?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(io::Error::other("it is not an ordinary file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::other(format!("its files have more than {} kB", limit / 1024)));
+    }
+    Ok((bytes, meta.modified().map_or(0, civil::of_system)))
+}
+
+fn unreadable(folder: &Path, error: &io::Error) -> Failure {
+    let title = format!("cannot read {}: {error}", folder.display());
+    Failure::new(FailureKind::Usage, title, "name the folder that has the submissions")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn puzzles() -> Vec<Known> {
+        vec![(10, "10_conv".into()), (12, "12_lenet".into())]
+    }
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        dir
+    }
+
+    fn found(dir: &Path) -> Vec<(String, Vec<u32>)> {
+        let search = Search { puzzles: &puzzles(), limit: 1000 };
+        let numbers = |student: Student| {
+            let all = student.tries.iter().flat_map(|one| one.files.keys().copied());
+            (student.name.clone(), all.collect())
+        };
+        search.class(dir).unwrap().students.into_iter().map(numbers).collect()
+    }
+
+    #[test]
+    fn the_layouts_of_platforms_are_understood() {
+        let dir = folder(&[
+            "ada/10_conv.cu",
+            "ada/mine.cuh",
+            "bob/repo/puzzles/12_lenet.cu",
+            "Eve E_77_assignsubmission_file_/10.cu",
+            "lovelace_LATE_12_345_10_conv-1.cu",
+            "zoe_12_lenet.cu",
+            "zoe_10_conv.cu",
+            "10_conv.cu",
+            "cid/1/10_conv.cu",
+            "cid/2/10_conv.cu",
+            "empty/readme.txt",
+        ]);
+        let expected = [
+            ("Eve E", vec![10]),
+            ("ada", vec![10]),
+            ("bob", vec![12]),
+            ("cid", vec![10, 10]),
+            ("empty", vec![]),
+            ("lovelace", vec![10]),
+            ("zoe", vec![10, 12]),
+        ];
+        let expected = expected.map(|(name, puzzles)| (name.to_owned(), puzzles));
+        assert_eq!(found(dir.path()), expected);
+    }
+
+    #[test]
+    fn links_large_files_and_strange_names_are_not_taken() {
+        let dir = folder(&["ada/-x.cuh", "ada/$(id).cuh", "secret/10_conv.cu"]);
+        symlink(dir.path().join("secret/10_conv.cu"), dir.path().join("ada/10_conv.cu")).unwrap();
+        symlink("/etc", dir.path().join("mallory")).unwrap();
+        fs::create_dir(dir.path().join("big")).unwrap();
+        fs::write(dir.path().join("big/10_conv.cu"), vec![b' '; 1001]).unwrap();
+        fs::remove_dir_all(dir.path().join("secret")).unwrap();
+        let expected = [("ada".to_owned(), vec![]), ("big".to_owned(), vec![])];
+        assert_eq!(found(dir.path()), expected);
+        let search = Search { puzzles: &puzzles(), limit: 1000 };
+        let found = search.class(dir.path()).unwrap();
+        let note = |student: usize| found.students[student].tries[0].notes[0].as_str();
+        assert_eq!(note(0), "1 links were not followed");
+        assert!(note(1).contains("more than"));
+        assert_eq!(found.ignored.len(), 1);
+    }
+
+    #[test]
+    fn a_file_alone_is_that_of_the_only_puzzle() {
+        let dir = folder(&["$(touch x).cu", "ada/whatever.cu"]);
+        let puzzles = [(10, "10_conv".to_owned())];
+        let search = Search { puzzles: &puzzles, limit: 1000 };
+        let found = search.class(dir.path()).unwrap();
+        let names: Vec<&str> = found.students.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["$(touch x)", "ada"]);
+        assert!(found.students.iter().all(|s| s.tries[0].files.contains_key(&10)));
+    }
+}
