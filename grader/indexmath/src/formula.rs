@@ -11,6 +11,7 @@ use crate::program::resolve::resolve;
 use crate::shape::TensorType;
 use crate::sized_formula::SizedFormula;
 use crate::syntax::parser::statement::parse_statements;
+use crate::transform::propagated_errors::with_propagated_errors;
 use crate::transform::reverse_mode::differentiate;
 use crate::transform::unparse::statement_text;
 
@@ -66,9 +67,11 @@ impl Formula {
     /// The assigned tensors that no later statement reads. Their cotangents `grad(T)` are the seeds of the reverse pass.
     pub fn outputs(&self) -> Vec<String> {
         let mut read = BTreeSet::new();
-        self.each_read(&mut |name| {
-            read.insert(name.to_owned());
-        });
+        for statement in &self.program.statements {
+            statement.other_reads(&mut |name| {
+                read.insert(name.to_owned());
+            });
+        }
         self.assigned().into_iter().filter(|name| !read.contains(name)).collect()
     }
 
@@ -89,8 +92,8 @@ impl Formula {
         for statement in self.program.statements.iter().rev() {
             if open.remove(&statement.target) {
                 steps.push(statement.target.clone());
-                statement.reads(&mut |read| {
-                    open.insert(read.tensor.clone());
+                statement.other_reads(&mut |name| {
+                    open.insert(name.to_owned());
                 });
             }
         }
@@ -134,7 +137,7 @@ impl Formula {
     /// # Errors
     /// Sizes that are missing, too large or less than 1, and subscripts that can leave their tensor.
     pub fn at(&self, dims: &Dims) -> Result<SizedFormula> {
-        SizedFormula::new(Arc::clone(&self.program), dims)
+        SizedFormula::new(with_propagated_errors(&self.program), dims)
     }
 }
 

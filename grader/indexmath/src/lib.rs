@@ -83,7 +83,9 @@
 //! - At kinks gradients are those of the deep-learning frameworks: `abs` has 0 at 0, the first of equal arguments or
 //!   candidates gets all.
 //!   `tests/functions.rs` shows all of this in numbers.
-//! - Every tensor is assigned once, before it is read.
+//! - Every tensor is assigned once, before it is read. Two exceptions: `u[0,i] = …; u[t+1,i] = … u[t,i] …` is a recurrence, which goes
+//!   through the slices of an axis one after the other, and its gradient goes back; `y[label[i]] += …` adds to elements
+//!   (`y?[…]` leaves out what lies outside), which start from 0, or from what `=` gave them before.
 //!
 //! # Map
 //!
@@ -124,6 +126,7 @@
 //! - **profile**: what is known of an expression's values before any is computed: the number of roundings, fraction bits, and
 //!   how regular they are.
 //! - **range**: the values `0 .. n` of an index, inferred from the axis on which the index stands alone.
+//! - **recurrence**: a statement that reads its own target, at earlier places of one axis; a **step** computes a slice of it.
 //! - **size**: a name in the shapes, `batch` for example; [`Dims`] gives the sizes their values.
 //! - **temporary**: the values of an inner reduction for all values of its free indices.
 //! - **term**: a product, one summand of an element. See [`Term`].

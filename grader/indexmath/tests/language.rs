@@ -221,7 +221,7 @@ fn errors_of_statements() {
     );
     assert_eq!(
         error("y[i] = y[i] + 1"),
-        "y: `y` is read in its own statement | write `y'` on the left for its value after the launches, or give the result another name"
+        "y: `y` is read in its own statement | write `y'` on the left for its value after the launches, or give the result another name; a recurrence has a start `y[0] = ...` and a step `y[t+1] = ... y[t] ...`"
     );
     assert_eq!(
         error("y[i] = t[i]\nt[i] = v[i]"),

@@ -40,10 +40,6 @@ pub(crate) fn interpret(
         .as_ref()
         .map(|fold| (Folds::new(fold.reduction, target.len()), space.track(&fold.position)));
     let positions = loop_positions(space, run.lowered.ranges.len());
-    let wanted = run.element.map(|element| {
-        let strides = run.strides(&nest.target);
-        element.iter().zip(strides).map(|(at, stride)| at * stride).sum::<i64>() as usize
-    });
     let format = Format::of(target.compute_type);
     let interpreter = Interpreter { run, reads, ints, error_models, format };
     let mut stack = LaneStack::default();
@@ -71,7 +67,7 @@ pub(crate) fn interpret(
             {
                 match &mut folds {
                     Some((folds, position)) => enter(lanes, to, &chunk, *position, folds),
-                    None => result = interpreter.scatter(lanes, to, &chunk, wanted, target),
+                    None => result = interpreter.scatter(lanes, to, &chunk, target),
                 }
             }
             if result.is_err() {
@@ -190,13 +186,12 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// Adds the values of a chunk to the target; only to the element `wanted`, if it is one.
+    /// Adds the values of a chunk to the target; only to the elements that are wanted.
     fn scatter(
         &self,
         lanes: &Lanes,
         to: &Address,
         chunk: &Chunk<'_>,
-        wanted: Option<usize>,
         target: &mut Accumulators,
     ) -> Result<()> {
         for lane in 0..chunk.count {
@@ -204,11 +199,9 @@ impl Interpreter<'_> {
                 self.check_outside(&self.run.nest.target, to, chunk, lane)?;
                 continue;
             };
-            if let (Address::Axes(_), Some(wanted)) = (to, wanted) {
-                if at != wanted {
-                    continue;
-                }
-                at = 0;
+            if let (Address::Axes(_), Some(layout)) = (to, self.run.layout(&self.run.nest.target)) {
+                let Some(position) = self.run.wanted.position(layout, at) else { continue };
+                at = position;
             }
             target.add(at, lanes.sum(lane));
         }

@@ -12,6 +12,7 @@
 //! - [`products`] and [`interpreter`]: the two ways to run a nest: a quick one for sums of products of exact data, and one for
 //!   all nests;
 //! - [`nest`]: which way, and in which order of the loops;
+//! - [`slices`]: a tensor that is computed slice by slice;
 //! - [`statement`], [`program`]: all nests of a statement, and all statements that a result needs;
 //! - [`cost`]: how much an evaluation takes, before it is done.
 
@@ -29,4 +30,5 @@ pub(crate) mod nest;
 pub(crate) mod nest_run;
 pub(crate) mod products;
 pub(crate) mod program;
+pub(crate) mod slices;
 pub(crate) mod statement;

@@ -6,7 +6,7 @@ use crate::evaluate::analysis::{add_profile, body_profile};
 use crate::evaluate::data::Accumulators;
 use crate::evaluate::interpreter::interpret;
 use crate::evaluate::iteration_space::{IterationSpace, Loop};
-use crate::evaluate::nest_run::NestRun;
+use crate::evaluate::nest_run::{NestRun, Wanted};
 use crate::evaluate::products::{add_products, constant_factor};
 use crate::integer::affine::Affine;
 use crate::lower::nest::{Array, Subscript};
@@ -75,16 +75,19 @@ fn target_address(run: &NestRun<'_>, space: &mut IterationSpace, target: &Accumu
     };
     for (axis, subscript) in access.subscripts.iter().enumerate() {
         if let Subscript::Affine(affine) = subscript {
-            match run.element {
-                Some(element) => space.constrain(affine, element[axis], element[axis]),
+            match run.wanted.coordinate(axis) {
+                Some(at) => space.constrain(affine, at, at),
                 None if access.padded => space.constrain(affine, 0, layout.shape[axis] as i64 - 1),
                 None => {}
             }
         }
     }
-    match (access.affine_subscripts(), run.element) {
-        (Some(_), Some(_)) => Address::Flat(space.track(&Affine::default())),
-        (Some(affine), None) => {
+    match (access.affine_subscripts(), run.wanted) {
+        (Some(_), Wanted::Element(_)) => Address::Flat(space.track(&Affine::default())),
+        (Some(affine), Wanted::Slice(slice)) => {
+            Address::Flat(space.track(&Affine::flat_address(&affine, slice.strides)))
+        }
+        (Some(affine), Wanted::All) => {
             Address::Flat(space.track(&Affine::flat_address(&affine, &layout.strides)))
         }
         (None, _) => Address::by_axes(space, access, &run.lowered.tensors),

@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::evaluate::data::{Accumulators, TemporaryAxis, TensorData};
 use crate::evaluate::nest::run_nest;
-use crate::evaluate::nest_run::NestRun;
+use crate::evaluate::nest_run::{NestRun, Slice, Wanted};
+use crate::evaluate::slices::Slices;
 use crate::lower::nest::{
-    Array, LoweredContribution, LoweredProgram, LoweredStatement, Subscript, row_major_strides,
+    Array, Layout, LoopNest, LoweredContribution, LoweredProgram, LoweredRecurrence,
+    LoweredStatement, Subscript, TensorId, row_major_strides,
 };
 use crate::rounding::bound::{Approx, RunningSum, store};
 use crate::rounding::enclosure::Ambiguity;
@@ -23,12 +26,28 @@ pub(crate) fn run_statement(
     element: Option<&[i64]>,
 ) -> Result<Vec<Approx>> {
     let layout = &lowered.tensors[statement.target];
+    if let Some(recurrence) = &statement.recurrence {
+        let elements = run_recurrence(lowered, statement, recurrence, tensors)?;
+        return match element {
+            None => Ok(elements),
+            Some(coords) => Ok(vec![elements[layout.flat(coords)?]]),
+        };
+    }
     let len = if element.is_some() { 1 } else { layout.len };
+    let wanted = element.map_or(Wanted::All, Wanted::Element);
     let mut target = Accumulators::new(len, Vec::new(), statement.compute_type);
     for contribution in &statement.contributions {
-        run_contribution(lowered, contribution, tensors, element, &mut target)?;
+        run_contribution(lowered, contribution, tensors, wanted, &mut target)?;
     }
-    let stored = (0..len).map(|at| {
+    stored(&target, layout)
+}
+
+/// The elements that a kernel stores.
+///
+/// # Errors
+/// Data for which rounding decides a result.
+fn stored(target: &Accumulators, layout: &Layout) -> Result<Vec<Approx>> {
+    let stored = (0..target.len()).map(|at| {
         let sum = target.sum(at);
         let value = if sum.terms == 0.0 { 0.0 } else { sum.value };
         store(RunningSum { value, ..sum }, &target.profile, target.correlated, layout.dtype)
@@ -42,6 +61,64 @@ pub(crate) fn run_statement(
     }
 }
 
+/// Computes a statement that reads its own target, slice by slice.
+///
+/// # Errors
+/// Those of [`run_statement`].
+fn run_recurrence(
+    lowered: &LoweredProgram,
+    statement: &LoweredStatement,
+    recurrence: &LoweredRecurrence,
+    tensors: &[Option<TensorData<'_>>],
+) -> Result<Vec<Approx>> {
+    let layout = &lowered.tensors[statement.target];
+    let exact = |id: &TensorId| {
+        *id == statement.target || tensors[*id].as_ref().is_some_and(TensorData::is_exact)
+    };
+    let propagated = recurrence.propagated.as_ref().filter(|_| statement.reads.iter().all(exact));
+    let mut state = Slices::new(layout, recurrence, propagated.is_some());
+    let mut tensors = tensors.to_vec();
+    let count = layout.shape[recurrence.axis] as i64;
+    for step in 0..count {
+        let at = if recurrence.backwards { count - 1 - step } else { step };
+        let strides = state.strides.clone();
+        let slice = Slice { axis: recurrence.axis, at, strides: &strides };
+        let wanted = Wanted::Slice(slice);
+        state.lend(&mut tensors, statement.target, recurrence.error);
+        let mut target = Accumulators::new(state.len, Vec::new(), statement.compute_type);
+        for contribution in statement.contributions.iter().filter(|c| reaches(c, slice)) {
+            run_contribution(lowered, contribution, &tensors, wanted, &mut target)?;
+        }
+        for contribution in propagated.into_iter().flatten() {
+            let mut errors = Accumulators::new(state.len, Vec::new(), DType::F64);
+            run_contribution(lowered, contribution, &tensors, wanted, &mut errors)?;
+            for (sum, error) in target.propagated.iter_mut().zip(&errors.value) {
+                *sum += SECOND_ORDER * error.max(0.0);
+            }
+        }
+        state.take_back(&mut tensors, statement.target, recurrence.error);
+        let mut elements = stored(&target, layout)?;
+        state.allow_any_order(recurrence, at, &target, &mut elements, layout);
+        state.put(at, &elements, layout, recurrence.axis);
+    }
+    Ok(state.elements)
+}
+
+/// Covers what the errors of earlier slices do to the roundings of this one.
+const SECOND_ORDER: f64 = 1.001;
+
+/// Whether a contribution can reach a slice: not where it goes to another fixed place.
+fn reaches(contribution: &LoweredContribution, slice: Slice<'_>) -> bool {
+    let goes_there = |nest: &LoopNest| match nest.target.array {
+        Array::Temporary(_) => false,
+        Array::Tensor(_) => match &nest.target.subscripts[slice.axis] {
+            Subscript::Affine(affine) => !affine.terms.is_empty() || affine.constant == slice.at,
+            _ => true,
+        },
+    };
+    contribution.nests.iter().any(goes_there)
+}
+
 fn ambiguous(name: &str, Ambiguity { doubt }: Ambiguity) -> Error {
     Error::ambiguous(format!(
         "`{name}` compares values that are closer to each other than their rounding error ({doubt:.1e})"
@@ -53,10 +130,10 @@ fn run_contribution(
     lowered: &LoweredProgram,
     contribution: &LoweredContribution,
     tensors: &[Option<TensorData<'_>>],
-    element: Option<&[i64]>,
+    wanted: Wanted<'_>,
     target: &mut Accumulators,
 ) -> Result<()> {
-    let ranges = needed_ranges(lowered, contribution, element);
+    let ranges = needed_ranges(lowered, contribution, wanted);
     let mut temporaries: Vec<Accumulators> = Vec::new();
     for axes in &contribution.temporaries {
         let shape: Vec<usize> =
@@ -68,19 +145,19 @@ fn run_contribution(
         temporaries.push(Accumulators::new(len, axes.collect(), target.compute_type));
     }
     for nest in &contribution.nests {
-        let run = |element, temporaries, into: &mut Accumulators| {
+        let run = |wanted, temporaries, into: &mut Accumulators| {
             run_nest(
-                &NestRun { lowered, nest, tensors, temporaries, ranges: &ranges, element },
+                &NestRun { lowered, nest, tensors, temporaries, ranges: &ranges, wanted },
                 into,
             )
         };
         match nest.target.array {
-            Array::Tensor(_) => run(element, &temporaries, target)?,
+            Array::Tensor(_) => run(wanted, &temporaries, target)?,
             Array::Temporary(id) => {
                 // A temporary reads only those that were complete before it: the later ones.
                 let none = Accumulators::new(0, Vec::new(), target.compute_type);
                 let mut own = std::mem::replace(&mut temporaries[id], none);
-                run(None, &temporaries, &mut own)?;
+                run(Wanted::All, &temporaries, &mut own)?;
                 target.ambiguity = target.ambiguity.or(own.ambiguity);
                 temporaries[id] = own;
             }
@@ -89,17 +166,18 @@ fn run_contribution(
     Ok(())
 }
 
-/// The values of each index that matter for `element`: a single one, where the index is a subscript of the target.
+/// The values of each index that matter for what is wanted: a single one, where the index is a subscript of
+/// the target.
 fn needed_ranges(
     lowered: &LoweredProgram,
     contribution: &LoweredContribution,
-    element: Option<&[i64]>,
+    wanted: Wanted<'_>,
 ) -> Vec<Range<i64>> {
     let mut ranges: Vec<Range<i64>> = lowered.ranges.iter().map(|&range| 0..range).collect();
-    let Some(element) = element else { return ranges };
     let nests = contribution.nests.iter();
     for nest in nests.filter(|nest| matches!(nest.target.array, Array::Tensor(_))) {
-        for (subscript, &coordinate) in nest.target.subscripts.iter().zip(element) {
+        for (axis, subscript) in nest.target.subscripts.iter().enumerate() {
+            let Some(coordinate) = wanted.coordinate(axis) else { continue };
             if let Subscript::Affine(affine) = subscript
                 && let [(id, 1)] = affine.terms.as_slice()
             {

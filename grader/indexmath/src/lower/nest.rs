@@ -55,6 +55,20 @@ pub(crate) struct LoweredStatement {
     /// The type in which a kernel computes the body: f64, i32, or f32 for all others. Integers that come from
     /// floating-point numbers are computed as such.
     pub compute_type: DType,
+    /// Set where the statement reads its own target.
+    pub recurrence: Option<LoweredRecurrence>,
+}
+
+/// The order of a statement that reads its own target: slice by slice along an axis.
+#[derive(Clone, Debug)]
+pub(crate) struct LoweredRecurrence {
+    pub axis: usize,
+    pub backwards: bool,
+    /// What the errors of earlier slices, which are the tensor `error`, add to those of an element.
+    pub propagated: Option<Vec<LoweredContribution>>,
+    pub error: TensorId,
+    /// The slices that are a sum of the slice before and of terms without the target, first and last: a running sum.
+    pub running: Option<(i64, i64)>,
 }
 
 /// A contribution to a statement's target. Contributions may share indices, but not the values that reach an element.

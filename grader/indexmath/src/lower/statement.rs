@@ -7,10 +7,10 @@ use crate::integer::evaluate::{Dims, fold_constants, named_size};
 use crate::lower::bounds_check::{SubscriptSite, check_number, check_subscript};
 use crate::lower::nest::{
     Access, Array, Fold, IndirectSubscript, Instr, LoopNest, LoweredContribution, LoweredGuard,
-    LoweredProgram, LoweredStatement, Side, Subscript, TensorId,
+    LoweredProgram, LoweredRecurrence, LoweredStatement, Side, Subscript, TensorId,
 };
 use crate::lower::summands::{Summand, split_summands};
-use crate::program::ir::{Assignment, Contribution, Program};
+use crate::program::ir::{Assignment, Contribution, Program, Recurrence, error_of};
 use crate::program::node::{Guard, IndexId, Node};
 use crate::shape::DimExpr;
 use crate::syntax::int_expr::{IntExpr, IntKind, Read};
@@ -31,17 +31,57 @@ pub(crate) fn lower_statement(
 ) -> Result<LoweredStatement> {
     let target = lowered.by_name[&statement.target];
     let mut reads = Vec::new();
-    let mut contributions = Vec::new();
-    for contribution in &statement.contributions {
-        let own = LoweredContribution::default();
-        let around = Vec::new();
-        let mut lowering = Lowering { program, dims, lowered, reads, own, around };
-        lowering.contribution(target, contribution)?;
-        reads = lowering.reads;
-        contributions.push(lowering.own);
-    }
+    let lower = |all: &[Contribution], reads: &mut Vec<TensorId>| {
+        let mut contributions = Vec::new();
+        for contribution in all {
+            let own = LoweredContribution::default();
+            let (read, around) = (std::mem::take(reads), Vec::new());
+            let mut lowering = Lowering { program, dims, lowered, reads: read, own, around };
+            lowering.contribution(target, contribution)?;
+            *reads = lowering.reads;
+            contributions.push(lowering.own);
+        }
+        Ok::<_, Error>(contributions)
+    };
+    let contributions = lower(&statement.contributions, &mut reads)?;
     let compute_type = compute_type(target, &reads, lowered);
-    Ok(LoweredStatement { target, contributions, reads, compute_type })
+    let recurrence = match &statement.recurrence {
+        None => None,
+        Some(Recurrence { axis, backwards, errors }) => {
+            // The errors belong to the evaluation; what else is read here, the contributions read too.
+            let propagated = errors.as_ref().map(|all| lower(all, &mut Vec::new())).transpose()?;
+            let running = running_sum(target, *axis, &contributions, &lowered.ranges);
+            let error = lowered.by_name[&error_of(&statement.target)];
+            let (axis, backwards) = (*axis, *backwards);
+            Some(LoweredRecurrence { axis, backwards, propagated, error, running })
+        }
+    };
+    Ok(LoweredStatement { target, contributions, reads, compute_type, recurrence })
+}
+
+/// The slices that are the slice before plus terms without the target; `None` if the target is read in any other way.
+fn running_sum(
+    target: TensorId,
+    axis: usize,
+    contributions: &[LoweredContribution],
+    ranges: &[i64],
+) -> Option<(i64, i64)> {
+    let mut found = None;
+    for nest in contributions.iter().flat_map(|contribution| &contribution.nests) {
+        let own = |read: &&Access| read.array == Array::Tensor(target);
+        let Some(read) = nest.reads.iter().find(own) else { continue };
+        let plain = nest.product == Some(1.0) && nest.reads.len() == 1 && nest.guards.is_empty();
+        let (to, from) = (nest.target.affine_subscripts()?, read.affine_subscripts()?);
+        let [(step, 1)] = to[axis].terms.as_slice() else { return None };
+        let moved = to[axis].terms == from[axis].terms
+            && (to[axis].constant - from[axis].constant).abs() == 1;
+        let others = (0..to.len()).all(|other| other == axis || to[other] == from[other]);
+        if !plain || !moved || !others || found.is_some() {
+            return None;
+        }
+        found = Some((to[axis].constant, to[axis].constant + ranges[*step] - 1));
+    }
+    found
 }
 
 fn compute_type(target: TensorId, reads: &[TensorId], lowered: &LoweredProgram) -> DType {

@@ -56,6 +56,19 @@ pub(crate) struct Axis {
 pub(crate) struct Assignment {
     pub target: String,
     pub contributions: Vec<Contribution>,
+    /// Set where the statement reads its own target.
+    pub recurrence: Option<Recurrence>,
+}
+
+/// The order in which a statement that reads its own target computes it: slice by slice along an axis, each from those before it.
+#[derive(Clone, Debug)]
+pub(crate) struct Recurrence {
+    pub axis: usize,
+    /// Whether the last slice is the first one: in a reverse pass.
+    pub backwards: bool,
+    /// What the errors of earlier slices add to that of an element, where the target occurs linearly: contributions that read
+    /// the errors as the tensor [`error_of`] the target.
+    pub errors: Option<Vec<Contribution>>,
 }
 
 /// For all values of `loops`: `target[subscripts] += body`.
@@ -79,9 +92,30 @@ impl Assignment {
     }
 }
 
+impl Assignment {
+    /// Calls `f` on the name of every tensor that is read, but for the target itself.
+    pub(crate) fn other_reads<'a>(&'a self, f: &mut impl FnMut(&'a str)) {
+        self.reads(&mut |read| {
+            if read.tensor != self.target {
+                f(&read.tensor);
+            }
+        });
+    }
+}
+
 /// The name of the cotangent of `tensor`.
 pub(crate) fn cotangent(tensor: &str) -> String {
     format!("grad({tensor})")
+}
+
+/// The name of the whole cotangent of a tensor that a recurrence computes, where `grad(tensor)` is only what comes from outside.
+pub(crate) fn total_cotangent(tensor: &str) -> String {
+    format!("total({tensor})")
+}
+
+/// The name of the errors of a tensor's elements.
+pub(crate) fn error_of(tensor: &str) -> String {
+    format!("error({tensor})")
 }
 
 /// Whether a tensor of this name is a cotangent.

@@ -2,10 +2,12 @@
 //!
 //! - [`node`]: real-valued expressions;
 //! - [`ir`]: statements, and the tables of tensors and indices. This is what the rest of the crate works on;
+//! - [`groups`]: which statements assign a tensor together;
 //! - [`limits`]: how far an index can reach whose range depends on other indices or on data;
 //! - [`ranges`]: over which values an index runs, inferred from the axes that it stands on;
 //! - [`resolve`]: from parsed statements to a program.
 
+pub(crate) mod groups;
 pub(crate) mod ir;
 pub(crate) mod limits;
 pub(crate) mod node;

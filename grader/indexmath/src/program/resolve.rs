@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dtype::DType;
 use crate::error::{Error, Result, list};
-use crate::program::ir::{Assignment, Contribution, Index, Program, base_tensor};
-use crate::program::limits::{Limits, high_range, limits};
+use crate::program::groups::{Group, groups, place, plus_text, resolved_place};
+use crate::program::ir::{Assignment, Contribution, Index, Program, Recurrence, base_tensor};
+use crate::program::limits::{Limits, high_range, limits, plus};
 use crate::program::node::{IndexId, Node};
 use crate::program::ranges::infer_range;
-use crate::shape::TensorType;
+use crate::shape::{DimExpr, TensorType};
 use crate::span::Span;
 use crate::syntax::ast::{Bound, Expr, ExprKind, Limit, Statement};
-use crate::syntax::int_expr::{IntExpr, IntKind, Read};
-use crate::syntax::operators::Reduction;
+use crate::syntax::int_expr::{IntExpr, IntKind, IntOp, Read};
+use crate::syntax::operators::{Op, Reduction};
 use crate::syntax::parser::cursor::RESERVED;
 
 /// Resolves the names in `statements`. The sizes are the names in the shapes of `tensors`, and those in `extra`.
@@ -31,10 +31,6 @@ pub(crate) fn resolve(
             sizes.extend(size.names().into_iter().map(|(name, _)| name));
         }
     }
-    let mut assigned = BTreeMap::new();
-    for (position, statement) in statements.iter().enumerate() {
-        assigned.entry(statement.target.clone()).or_insert(position);
-    }
     let program = Program {
         tensors: tensors.clone(),
         indices: Vec::new(),
@@ -42,8 +38,16 @@ pub(crate) fn resolve(
         statements: Vec::new(),
         size_equalities: Vec::new(),
     };
-    let mut resolver =
-        Resolver { program, assigned, current: 0, scope: Vec::new(), limited: Vec::new() };
+    let groups = groups(statements)?;
+    let mut resolver = Resolver {
+        program,
+        groups,
+        current: 0,
+        scope: Vec::new(),
+        limited: Vec::new(),
+        own_place: None,
+        contributions: BTreeMap::new(),
+    };
     for (position, statement) in statements.iter().enumerate() {
         resolver.current = position;
         resolver.statement(statement)?;
@@ -54,45 +58,137 @@ pub(crate) fn resolve(
 /// The program so far, and what a name means at this point of a statement.
 struct Resolver {
     program: Program,
-    /// For each tensor that is assigned: the position of the first statement that does so.
-    assigned: BTreeMap<String, usize>,
+    /// For each tensor that is assigned: the statements that do so.
+    groups: BTreeMap<String, Group>,
     /// The position of the statement that is being resolved.
     current: usize,
     /// The indices that are bound here, by name.
     scope: Vec<(String, IndexId)>,
     /// The indices of this statement with a limit that gives them a range.
     limited: Vec<(IndexId, Limit)>,
+    /// The place on the axis of a recurrence that this statement computes.
+    own_place: Option<OwnPlace>,
+    /// The contributions of the statements so far to tensors that later ones go on with.
+    contributions: BTreeMap<String, Vec<Contribution>>,
+}
+
+/// The place of a slice that a statement of a recurrence computes: an index plus an offset, or a fixed one.
+#[derive(Clone, Copy)]
+struct OwnPlace {
+    axis: usize,
+    /// The index of a step; `None` for a start.
+    index: Option<IndexId>,
+    offset: i64,
 }
 
 impl Resolver {
     fn statement(&mut self, statement: &Statement) -> Result<()> {
         let span = statement.target_span;
         let shape = self.tensor(&statement.target, span)?.shape.clone();
-        if self.assigned.get(&statement.target) != Some(&self.current) {
-            let message = format!("`{}` is assigned twice", statement.target);
-            return Err(Error::new(span, message)
-                .help("a tensor is assigned only once; give the second result another name"));
-        }
         check_rank(&statement.target, span, statement.subscripts.len(), shape.len())?;
         self.scope.clear();
+        self.own_place = None;
+        let contribution = if statement.adds {
+            self.scattered(statement, &shape)?
+        } else {
+            self.plain(statement, &shape)?
+        };
+        let name = &statement.target;
+        self.contributions.entry(name.clone()).or_default().push(contribution);
+        let Group { last, axis, .. } = self.groups[name];
+        if last == self.current {
+            let contributions = self.contributions.remove(name).unwrap_or_default();
+            let recurrence = axis.map(|axis| Recurrence { axis, backwards: false, errors: None });
+            let assignment = Assignment { target: name.clone(), contributions, recurrence };
+            self.program.statements.push(assignment);
+        }
+        Ok(())
+    }
+
+    /// A statement with `=`.
+    fn plain(&mut self, statement: &Statement, shape: &[DimExpr]) -> Result<Contribution> {
         let mut loops = Vec::new();
-        for (subscript, size) in statement.subscripts.iter().zip(&shape) {
-            let IntKind::Name(name) = &subscript.kind else {
-                return Err(Error::new(subscript.span, "the left side needs plain indices").help(
-                    "write `y[i,j] = ...`, and do the arithmetic in the subscripts on the right side",
-                ));
+        let mut subscripts = Vec::new();
+        let axis_of_steps = self.groups[&statement.target].axis;
+        for (axis, (written, size)) in statement.subscripts.iter().zip(shape).enumerate() {
+            let place = place(written).filter(|_| axis_of_steps == Some(axis));
+            let Some((name, offset)) = place else {
+                let IntKind::Name(name) = &written.kind else {
+                    let help = if matches!(written.kind, IntKind::Element(_)) {
+                        "to add to elements that data choose, write `+=`"
+                    } else {
+                        "write `y[i,j] = ...`, and do the arithmetic in the subscripts on the right side"
+                    };
+                    let message = "the left side needs plain indices";
+                    return Err(Error::new(written.span, message).help(help));
+                };
+                let id = self.bind(name, written.span, size.int.clone())?;
+                loops.push(id);
+                subscripts.push(IntExpr::index(id));
+                continue;
             };
-            let id = self.bind(name, subscript.span, size.int.clone())?;
-            loops.push(id);
+            let constant = IntExpr::new(IntKind::Const(offset), written.span);
+            let index = match name {
+                None => None,
+                Some(name) => {
+                    Some(self.bind(name, written.span, plus(size.int.clone(), -offset))?)
+                }
+            };
+            self.own_place = Some(OwnPlace { axis, index, offset });
+            loops.extend(index);
+            subscripts.push(match index {
+                None => constant,
+                Some(id) => {
+                    let index = IntExpr::new(IntKind::Index(id), written.span);
+                    IntExpr::binary(IntOp::Add, index, constant)
+                }
+            });
         }
         let body = self.expr(&statement.body)?;
         self.ranges_of_limits();
-        let subscripts = loops.iter().map(|&id| IntExpr::index(id)).collect();
-        let contributions = vec![Contribution { loops, subscripts, padded: false, body }];
-        self.program
-            .statements
-            .push(Assignment { target: statement.target.clone(), contributions });
-        Ok(())
+        Ok(Contribution { loops, subscripts, padded: false, body })
+    }
+
+    /// A statement with `+=`: every name on the left that is neither a size nor a tensor is an index.
+    fn scattered(&mut self, statement: &Statement, shape: &[DimExpr]) -> Result<Contribution> {
+        let mut names: Vec<(String, Span)> = Vec::new();
+        for subscript in &statement.subscripts {
+            subscript.leaves(&mut |leaf| {
+                if let IntKind::Name(name) = &leaf.kind
+                    && !self.program.sizes.contains(name)
+                    && !self.program.tensors.contains_key(name)
+                    && !names.iter().any(|(other, _)| other == name)
+                {
+                    names.push((name.clone(), leaf.span));
+                }
+            });
+        }
+        let mut loops = Vec::new();
+        for (name, span) in &names {
+            loops.push(self.bind(name, *span, IntExpr::constant(0))?);
+        }
+        let subscripts = statement.subscripts.iter().map(|int| self.int(int));
+        let subscripts = subscripts.collect::<Result<Vec<_>>>()?;
+        let body = self.expr(&statement.body)?;
+        for ((name, span), &id) in names.iter().zip(&loops) {
+            let on_axis = |(int, size): (&IntExpr, &DimExpr)| {
+                (int.as_index() == Some(id)).then(|| size.int.clone())
+            };
+            let on_left = subscripts.iter().zip(shape).find_map(on_axis);
+            let range = if let Some(range) = on_left {
+                range
+            } else {
+                let elements = subscripts.iter().cloned().map(Node::Index);
+                let all = elements.fold(body.clone(), |all, int| Node::binary(Op::Add, all, int));
+                let bound = Bound { name: name.clone(), low: None, high: None, span: *span };
+                let (range, equalities) = infer_range(id, &bound, &all, &self.program.tensors)?;
+                self.program.size_equalities.extend(equalities);
+                range
+            };
+            self.program.indices[id].range = range;
+        }
+        self.ranges_of_limits();
+        Ok(Contribution { loops, subscripts, padded: statement.padded, body })
     }
 
     /// The type of the tensor `name`. A cotangent `grad(X)` and a new value `X'` have the type of X.
@@ -190,22 +286,8 @@ impl Resolver {
             .map_or(read.span.end, |_| read.span.end.min(read.span.start + read.tensor.len()));
         let name_span = Span::new(read.span.start, end);
         let rank = self.tensor(&read.tensor, name_span)?.shape.len();
-        if let Some(&position) = self.assigned.get(&read.tensor)
-            && position >= self.current
-        {
-            let name = &read.tensor;
-            let (message, help) = if position == self.current {
-                let help = format!(
-                    "write `{name}'` on the left for its value after the launches, or give the result another name"
-                );
-                (format!("`{name}` is read in its own statement"), help)
-            } else {
-                let help = "move the statement that assigns it before this one";
-                (format!("`{name}` is read before it is assigned"), help.to_owned())
-            };
-            return Err(Error::new(name_span, message).help(help));
-        }
-        if read.tensor.ends_with('\'') && !self.assigned.contains_key(&read.tensor) {
+        self.check_order(read, name_span)?;
+        if read.tensor.ends_with('\'') && !self.groups.contains_key(&read.tensor) {
             let message = format!("no statement assigns `{}`", read.tensor);
             return Err(Error::new(name_span, message)
                 .help("a primed name is the value that the formula assigns to a tensor"));
@@ -213,7 +295,68 @@ impl Resolver {
         check_rank(&read.tensor, read.span, read.subscripts.len(), rank)?;
         let subscripts =
             read.subscripts.iter().map(|int| self.int(int)).collect::<Result<Vec<_>>>()?;
+        self.check_own_read(read, &subscripts)?;
         Ok(Read { subscripts, ..read.clone() })
+    }
+
+    /// Checks that a tensor is complete where it is read, or that this is a statement of its recurrence.
+    fn check_order(&self, read: &Read, span: Span) -> Result<()> {
+        let Some(group) = self.groups.get(&read.tensor) else { return Ok(()) };
+        let (name, at) = (&read.tensor, self.current);
+        if at > group.last || (group.axis.is_some() && group.positions.contains(&at)) {
+            return Ok(());
+        }
+        let (message, help) = if group.positions.contains(&at) {
+            let help = format!(
+                "write `{name}'` on the left for its value after the launches, or give the result another name; a recurrence has a start `{name}[0] = ...` and a step `{name}[t+1] = ... {name}[t] ...`"
+            );
+            (format!("`{name}` is read in its own statement"), help)
+        } else if at < group.first {
+            let help = "move the statement that assigns it before this one".to_owned();
+            (format!("`{name}` is read before it is assigned"), help)
+        } else {
+            let help = "move all statements that assign it before this one".to_owned();
+            (format!("`{name}` is read before it is complete"), help)
+        };
+        Err(Error::new(span, message).help(help))
+    }
+
+    /// Checks that a statement of a recurrence reads its own tensor at earlier places only.
+    fn check_own_read(&self, read: &Read, subscripts: &[IntExpr]) -> Result<()> {
+        let own =
+            self.groups.get(&read.tensor).is_some_and(|g| g.positions.contains(&self.current));
+        let (Some(OwnPlace { axis, index, offset }), true) = (self.own_place, own) else {
+            return Ok(());
+        };
+        let name = &read.tensor;
+        let target = match index {
+            None => offset.to_string(),
+            Some(id) => format!("{}+{offset}", self.program.indices[id].name),
+        };
+        let Some((of, found)) = resolved_place(&subscripts[axis]).filter(|(of, _)| *of == index)
+        else {
+            let message =
+                format!("`{name}` is read in its own step at a place that may not be known yet");
+            return Err(Error::new(read.subscripts[axis].span, message).help(match index {
+                None => "a start reads only fixed places before it".to_owned(),
+                Some(id) => {
+                    let step = &self.program.indices[id].name;
+                    format!("the step for `{target}` reads `{step}`, or `{step}` minus a number, on this axis")
+                }
+            }));
+        };
+        if found < offset {
+            return Ok(());
+        }
+        let message =
+            format!("`{name}` is not known here yet: this statement computes it at `{target}`");
+        let earlier = match of {
+            None => "a place before it".to_owned(),
+            Some(id) => {
+                format!("`{}`, or earlier", plus_text(&self.program.indices[id].name, offset - 1))
+            }
+        };
+        Err(Error::new(read.subscripts[axis].span, message).help(format!("read {earlier}")))
     }
 
     /// Resolves the names in a subscript: indices and sizes, and elements of integer tensors.
@@ -246,7 +389,7 @@ impl Resolver {
     fn element(&mut self, read: &Read) -> Result<Read> {
         let element = self.read(read)?;
         let dtype = self.program.tensors[&element.tensor].dtype;
-        if dtype == DType::I32 {
+        if !dtype.is_float() {
             return Ok(element);
         }
         let message = format!("`{}` has elements of type {dtype}", element.tensor);

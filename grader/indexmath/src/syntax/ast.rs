@@ -46,11 +46,15 @@ pub(crate) struct Limit {
     pub strict: bool,
 }
 
-/// `target[subscripts] = body`.
+/// `target[subscripts] = body`, or `target[subscripts] += body`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Statement {
     pub target: String,
     pub target_span: Span,
     pub subscripts: Vec<IntExpr>,
+    /// Whether the body is added to the element: `+=`.
+    pub adds: bool,
+    /// Written `?[...]`, with `+=` only: what would be added outside the tensor is left out.
+    pub padded: bool,
     pub body: Expr,
 }

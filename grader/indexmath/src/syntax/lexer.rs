@@ -17,6 +17,8 @@ pub(crate) enum TokenKind<'a> {
     Slash,
     Percent,
     Equals,
+    /// `+=`.
+    Adds,
     Compare(Comparison),
     Comma,
     Question,
@@ -30,14 +32,15 @@ pub(crate) enum TokenKind<'a> {
     Eof,
 }
 
-/// The symbols of one character, but for those of comparisons and of [`TokenKind::End`].
-const SYMBOLS: [(&str, TokenKind<'static>); 12] = [
+/// The symbols, but for those of comparisons and of [`TokenKind::End`].
+const SYMBOLS: [(&str, TokenKind<'static>); 13] = [
     ("+", TokenKind::Plus),
     ("-", TokenKind::Minus),
     ("*", TokenKind::Star),
     ("/", TokenKind::Slash),
     ("%", TokenKind::Percent),
     ("=", TokenKind::Equals),
+    ("+=", TokenKind::Adds),
     (",", TokenKind::Comma),
     ("?", TokenKind::Question),
     ("(", TokenKind::Open),
@@ -75,6 +78,7 @@ impl TokenKind<'_> {
                 | TokenKind::Slash
                 | TokenKind::Percent
                 | TokenKind::Equals
+                | TokenKind::Adds
         )
     }
 }
@@ -121,8 +125,16 @@ pub(crate) fn lex(text: &str) -> Result<Vec<Token<'_>>> {
             b'0'..=b'9' | b'.' => {
                 at = number_end(bytes, at);
                 if &text[start..at] == "." {
-                    return Err(Error::new(Span::new(start, at), "a `.` outside a number")
-                        .help("write products with `*`, and fractions with a digit: `0.5`"));
+                    let beside = [start.checked_sub(1), Some(at)];
+                    let is_range = beside.iter().flatten().any(|at| bytes.get(*at) == Some(&b'.'));
+                    let help = if is_range {
+                        "write ranges as `j < n`, or `low <= j < high`"
+                    } else {
+                        "write products with `*`, and fractions with a digit: `0.5`"
+                    };
+                    return Err(
+                        Error::new(Span::new(start, at), "a `.` outside a number").help(help)
+                    );
                 }
                 TokenKind::Number(&text[start..at])
             }

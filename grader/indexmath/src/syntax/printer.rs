@@ -255,10 +255,11 @@ fn write_subscripts(
 impl Display for Statement {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.target)?;
-        if !self.subscripts.is_empty() {
+        f.write_str(if self.padded { "?" } else { "" })?;
+        if self.padded || !self.subscripts.is_empty() {
             write_subscripts(f, &self.subscripts, &[])?;
         }
-        write!(f, " = {}", self.body)
+        write!(f, " {} {}", if self.adds { "+=" } else { "=" }, self.body)
     }
 }
 
@@ -370,12 +371,16 @@ mod tests {
 
     fn statement() -> impl Strategy<Value = Statement> {
         let subscripts = prop::collection::vec(int(), 0..3);
-        (tensor(), subscripts, expr()).prop_map(|(target, subscripts, body)| Statement {
-            target,
-            target_span: Span::default(),
-            subscripts,
-            body,
-        })
+        (tensor(), subscripts, any::<(bool, bool)>(), expr()).prop_map(
+            |(target, subscripts, (adds, padded), body)| Statement {
+                target,
+                target_span: Span::default(),
+                subscripts,
+                adds,
+                padded: adds && padded,
+                body,
+            },
+        )
     }
 
     fn bare_int(int: &IntExpr) -> IntExpr {
@@ -433,6 +438,8 @@ mod tests {
             target: statement.target.clone(),
             target_span: Span::default(),
             subscripts: statement.subscripts.iter().map(bare_int).collect(),
+            adds: statement.adds,
+            padded: statement.padded,
             body: bare_expr(&statement.body),
         }
     }

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use crate::integer::polynomial::same_size;
-use crate::program::ir::{Contribution, Program};
+use crate::program::ir::{Assignment, Contribution, Program};
 use crate::program::node::{Guard, IndexId, Node};
 use crate::syntax::int_expr::{IntExpr, IntKind, IntOp, Read};
 use crate::syntax::operators::{Condition, Connective, Function, Op, Reduction};
@@ -31,7 +31,11 @@ pub(crate) fn gather_form(
     contribution: &Contribution,
     axes: &[IndexId],
 ) -> GatherForm {
+    let of_target = |statement: &&Assignment| statement.target == target;
+    let statement = program.statements.iter().find(of_target);
+    let recurrence = statement.and_then(|statement| statement.recurrence.as_ref());
     let mut solver = Solver::new(program, contribution);
+    solver.may_cut = recurrence.is_some();
     solver.solve_all(target, axes, true);
     if let Some(form) = solver.finish(axes) {
         return form;
@@ -53,6 +57,11 @@ struct Solver<'a> {
     guarded: Vec<IndexId>,
     /// The axes whose equation is not solved.
     open: Vec<usize>,
+    /// Conditions under which solved indices are inside their ranges.
+    cuts: Vec<Guard>,
+    /// Whether solved indices may leave their ranges under such a condition: in a recurrence, whose steps are one less than
+    /// its axis is long.
+    may_cut: bool,
 }
 
 impl<'a> Solver<'a> {
@@ -63,7 +72,15 @@ impl<'a> Solver<'a> {
             solved: BTreeMap::new(),
             guarded: Vec::new(),
             open: Vec::new(),
+            cuts: Vec::new(),
+            may_cut: false,
         }
+    }
+
+    /// Takes the range of an index that was solved for as a condition.
+    fn cut(&mut self, id: IndexId, value: &IntExpr) {
+        let range = self.program.indices[id].range.clone();
+        self.cuts.push(Guard { left: value.clone(), right: range, strict: true });
     }
 
     /// Solves all equations that it can; with `may_leave`, also for indices that can leave their range.
@@ -80,14 +97,17 @@ impl<'a> Solver<'a> {
             let whole = size.is_some_and(|size| same_size(range, &size.int) == Some(true))
                 || self.is_limited(id);
             let guarded = may_leave && self.has_guard(id);
-            if !whole && !guarded {
+            if !whole && !guarded && !self.may_cut {
                 self.open.push(axis);
                 continue;
             }
-            self.solved.insert(id, IntExpr::index(axes[axis]));
-            if !whole {
+            let value = IntExpr::index(axes[axis]);
+            if !whole && self.may_cut {
+                self.cut(id, &value);
+            } else if !whole {
                 self.guarded.push(id);
             }
+            self.solved.insert(id, value);
         }
         for axis in rest {
             let subscript = &self.contribution.subscripts[axis];
@@ -101,7 +121,9 @@ impl<'a> Solver<'a> {
     fn finish(mut self, axes: &[IndexId]) -> Option<GatherForm> {
         let (guards, body) = self.contribution.body.without_guards();
         let mut body = self.rewrite(body, false)?;
-        let guards = guards.iter().map(|guard| self.guard(guard)).collect::<Option<Vec<_>>>()?;
+        let guards = guards.iter().map(|guard| self.guard(guard));
+        let mut guards = guards.collect::<Option<Vec<_>>>()?;
+        guards.append(&mut self.cuts);
         self.open.sort_unstable();
         let mut all: Option<Condition<Node>> = None;
         for &axis in &self.open {

@@ -3,6 +3,7 @@
 //! - [`fresh_indices`]: copies of expressions whose reductions bind indices of their own;
 //! - [`local_derivatives`]: what a single operation passes on to its operands in the reverse pass;
 //! - [`reverse_mode`]: the gradient of a program;
+//! - [`propagated_errors`]: how errors pass through the steps of a recurrence;
 //! - [`gather`]: a scattered sum, solved for its target;
 //! - [`unparse`]: a statement as text again.
 //!
@@ -12,5 +13,6 @@
 pub(crate) mod fresh_indices;
 pub(crate) mod gather;
 pub(crate) mod local_derivatives;
+pub(crate) mod propagated_errors;
 pub(crate) mod reverse_mode;
 pub(crate) mod unparse;

@@ -9,11 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
 use crate::integer::polynomial::same_size;
-use crate::program::ir::{Assignment, Contribution, Program, cotangent, is_cotangent};
+use crate::program::ir::{
+    Assignment, Contribution, Index, Program, Recurrence, cotangent, is_cotangent, total_cotangent,
+};
 use crate::program::node::{Guard, IndexId, Node};
 use crate::shape::TensorType;
 use crate::span::Span;
-use crate::syntax::int_expr::Read;
+use crate::syntax::int_expr::{IntExpr, Read};
 use crate::transform::fresh_indices::FreshIndices;
 use crate::transform::local_derivatives::LocalDerivatives;
 
@@ -26,7 +28,7 @@ pub(crate) fn differentiate(program: &Program) -> Result<Program> {
     let targets = || program.statements.iter().map(|statement| statement.target.as_str());
     let mut reads = Vec::new();
     for statement in &program.statements {
-        statement.reads(&mut |read| reads.push(read.tensor.as_str()));
+        statement.other_reads(&mut |name| reads.push(name));
     }
     if let Some(name) = targets().chain(reads.iter().copied()).find(|name| is_cotangent(name)) {
         let message = format!("a formula with `{name}` cannot be differentiated again");
@@ -58,22 +60,37 @@ pub(crate) fn differentiate(program: &Program) -> Result<Program> {
         if !program.tensors[target].dtype.is_float() {
             continue;
         }
-        if reads.contains(&target.as_str()) {
+        let is_read = reads.contains(&target.as_str());
+        let seed_name = match &statement.recurrence {
+            Some(_) if !is_read => total_cotangent(target),
+            _ => cotangent(target),
+        };
+        if is_read && statement.recurrence.is_none() {
             statements.push(pass.cotangent_of(target));
         }
         for contribution in &statement.contributions {
             let seed = Node::Read(Read {
-                tensor: cotangent(target),
+                tensor: seed_name.clone(),
                 subscripts: contribution.subscripts.clone(),
                 padded: contribution.padded,
                 span: Span::default(),
             });
             pass.propagate(&contribution.body, seed, &Around::loops(&contribution.loops));
         }
+        if let Some(recurrence) = &statement.recurrence {
+            let total = pass.through_time(statement, recurrence, seed_name, is_read);
+            statements.push(total);
+        }
     }
     let assigned: BTreeSet<&str> = targets().collect();
     let inputs = floats().filter(|(name, _)| !assigned.contains(name.as_str()));
     statements.extend(inputs.map(|(name, _)| pass.cotangent_of(name)));
+    for statement in &statements {
+        let name = &statement.target;
+        if let Some(base) = name.strip_prefix("total(").and_then(|rest| rest.strip_suffix(')')) {
+            reverse.tensors.insert(name.clone(), program.tensors[base].clone());
+        }
+    }
     reverse.statements.extend(statements);
     Ok(reverse)
 }
@@ -102,6 +119,9 @@ fn is_active(node: &Node, program: &Program) -> bool {
     active
 }
 
+/// Names for the axes of a cotangent that is only copied.
+const AXIS_NAMES: [&str; 4] = ["i", "j", "k", "l"];
+
 /// What stands around a node in its statement.
 struct Around {
     loops: Vec<IndexId>,
@@ -127,7 +147,44 @@ impl<A: Fn(&Node) -> bool> ReversePass<'_, A> {
     /// Takes the contributions to the cotangent of `tensor`, once all of its uses were passed.
     fn cotangent_of(&mut self, tensor: &str) -> Assignment {
         let contributions = self.contributions.remove(tensor).unwrap_or_default();
-        Assignment { target: cotangent(tensor), contributions }
+        Assignment { target: cotangent(tensor), contributions, recurrence: None }
+    }
+
+    /// The whole cotangent of a recurrence, which goes through its steps from the last to the first (backpropagation through
+    /// time: Werbos, Proceedings of the IEEE 78, 1990). If nothing else reads the tensor, its cotangent is given, and added.
+    fn through_time(
+        &mut self,
+        statement: &Assignment,
+        recurrence: &Recurrence,
+        target: String,
+        is_read: bool,
+    ) -> Assignment {
+        let mut contributions = self.contributions.remove(&statement.target).unwrap_or_default();
+        if !is_read {
+            contributions.insert(0, self.given_cotangent(&statement.target));
+        }
+        let (axis, backwards) = (recurrence.axis, !recurrence.backwards);
+        let recurrence = Some(Recurrence { axis, backwards, errors: None });
+        Assignment { target, contributions, recurrence }
+    }
+
+    /// A contribution of the given cotangent of `tensor`, element by element.
+    fn given_cotangent(&mut self, tensor: &str) -> Contribution {
+        let table = &mut *self.rules.fresh.table;
+        let shape = self.program.tensors[tensor].shape.iter();
+        let loops: Vec<IndexId> = shape
+            .zip(AXIS_NAMES.iter().cycle())
+            .map(|(size, name)| {
+                let (name, range) = ((*name).to_owned(), size.int.clone());
+                table.push(Index { name, range, span: Span::default() });
+                table.len() - 1
+            })
+            .collect();
+        let subscripts: Vec<IntExpr> = loops.iter().map(|&id| IntExpr::index(id)).collect();
+        let (tensor, own) = (cotangent(tensor), subscripts.clone());
+        let body =
+            Node::Read(Read { tensor, subscripts: own, padded: false, span: Span::default() });
+        Contribution { loops, subscripts, padded: false, body }
     }
 
     /// Adds what `node` contributes to the cotangents of the tensors that it reads. `cotangent` is its own.

@@ -1,7 +1,7 @@
 //! From statements with resolved names back to text, in gather form.
 
 use crate::integer::polynomial::same_size;
-use crate::program::ir::{Assignment, Index, Program};
+use crate::program::ir::{Assignment, Contribution, Index, Program};
 use crate::program::limits::{high_range, plus};
 use crate::program::node::{Guard, IndexId, Node};
 use crate::program::ranges::lone_axes;
@@ -15,6 +15,11 @@ use crate::transform::gather::gather_form;
 
 /// The statement as text, in gather form, with names for the indices that stand for nothing else there.
 pub(crate) fn statement_text(program: &Program, statement: &Assignment) -> String {
+    if statement.recurrence.as_ref().is_some_and(|recurrence| !recurrence.backwards) {
+        let lines = statement.contributions.iter();
+        let lines = lines.map(|part| contribution_text(program, &statement.target, part));
+        return lines.collect::<Vec<_>>().join("\n");
+    }
     let mut program = program.clone();
     let Some((axes, body)) = whole_statement(&mut program, statement) else { return String::new() };
     let mut printer = Printer { program: &program, scope: Vec::new() };
@@ -23,7 +28,21 @@ pub(crate) fn statement_text(program: &Program, statement: &Assignment) -> Strin
     let subscripts = subscripts.collect();
     let body = printer.node(&body);
     let target = statement.target.clone();
-    Statement { target, target_span: Span::default(), subscripts, body }.to_string()
+    let target_span = Span::default();
+    Statement { target, target_span, subscripts, adds: false, padded: false, body }.to_string()
+}
+
+/// A contribution as the statement that it was written as.
+fn contribution_text(program: &Program, target: &str, contribution: &Contribution) -> String {
+    let mut printer = Printer { program, scope: Vec::new() };
+    for &id in &contribution.loops {
+        printer.bind(id);
+    }
+    let subscripts = contribution.subscripts.iter();
+    let subscripts = subscripts.map(|int| int.map(&mut |leaf| printer.leaf(leaf))).collect();
+    let body = printer.node(&contribution.body);
+    let (target, target_span) = (target.to_owned(), Span::default());
+    Statement { target, target_span, subscripts, adds: false, padded: false, body }.to_string()
 }
 
 /// A statement in gather form, as one body over an index for each axis of its target. These indices are added to `program`.

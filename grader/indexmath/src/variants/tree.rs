@@ -108,6 +108,9 @@ impl Model {
             {
                 continue;
             }
+            if statement.recurrence.is_some() {
+                return None;
+            }
             statement.reads(&mut |read| open.push(read.tensor.clone()));
             let (axes, body) = whole_statement(&mut program, statement)?;
             parts.push((statement.target.clone(), axes, body));

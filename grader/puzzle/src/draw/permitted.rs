@@ -71,7 +71,8 @@ impl Permitted {
         let formula = &spec.tensors.formula;
         let reached = |name: &str| formula.sources(name).contains(input);
         let of = |text: &str| match outside_brackets(text) {
-            _ if text.contains("prod[") => MANY,
+            // A product, or the steps of a recurrence.
+            _ if text.contains("prod[") || text.contains('\n') || text.contains("total(") => MANY,
             text if text.contains('/') || calls(&text).any(|f| !EXACT.contains(&f)) => MANY,
             text => text.matches('*').count(),
         };

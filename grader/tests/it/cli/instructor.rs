@@ -73,6 +73,37 @@ fn a_new_puzzle_is_in_order_and_its_tests_notice_every_mutant() {
     assert!(!bench.path("puzzles/51_other.cu").exists());
 }
 
+/// The puzzles of the page of recipes, as an instructor copies them.
+#[test]
+fn the_recipes_of_the_book_are_in_order() {
+    let page = fs::read_to_string(root().join("book/src/recipes.md")).unwrap();
+    let bench = Bench::new();
+    for (stem, title) in [
+        ("51_scan", "Prefix sums"),
+        ("52_spmv", "A sparse matrix times a vector"),
+        ("53_heat", "A heat equation"),
+    ] {
+        let made = bench.grader(&["new", stem, "--title", title]);
+        assert_eq!(made.code, 0, "{}", made.stderr);
+        let chapter = bench.path(&format!("book/src/{stem}.md"));
+        let text = fs::read_to_string(&chapter).unwrap();
+        fs::write(chapter, text.replace(":decode}}", "}}").replace(":all}}", "}}")).unwrap();
+    }
+    // Each block starts with the path of its file.
+    let mut files = 0;
+    for block in page.split("\n```").skip(1).step_by(2) {
+        let (_, block) = block.split_once('\n').unwrap();
+        let (first, _) = block.split_once('\n').unwrap();
+        let file = first.trim_start_matches(['#', '/', ' ']);
+        assert!(bench.path(file).exists(), "{file}");
+        fs::write(bench.path(file), format!("{block}\n")).unwrap();
+        files += 1;
+    }
+    assert_eq!(files, 12);
+    let checked = bench.grader(&["check", "51", "52", "53", "--backend", "vm"]);
+    assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
+}
+
 #[test]
 fn a_check_names_what_is_not_in_order() {
     let bench = Bench::new();

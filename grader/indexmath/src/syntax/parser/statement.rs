@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! program   = { statement ( END | ';' ) }
-//! statement = tensor [ '[' [ int { ',' int } ] ']' ] '=' expr
+//! statement = tensor [ [ '?' ] '[' [ int { ',' int } ] ']' ] ( '=' | '+=' ) expr
 //! ```
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::syntax::ast::Statement;
 use crate::syntax::lexer::TokenKind;
 use crate::syntax::parser::cursor::Parser;
@@ -34,10 +34,22 @@ impl Parser<'_> {
             return Err(self.expected("a statement").help(PATTERN));
         };
         let (target, target_span) = self.tensor_name()?;
-        let subscripts =
-            if self.peek() == TokenKind::OpenSquare { self.subscripts()?.0.0 } else { Vec::new() };
-        self.expect_or_help(TokenKind::Equals, "`=`", PATTERN)?;
+        let question = self.token().span;
+        let padded = self.eat(TokenKind::Question);
+        let subscripts = if padded || self.peek() == TokenKind::OpenSquare {
+            self.subscripts()?.0.0
+        } else {
+            Vec::new()
+        };
+        let adds = self.eat(TokenKind::Adds);
+        if padded && !adds {
+            return Err(Error::new(question, "`?` on the left of a statement that does not add")
+                .help("only `+=` can leave out what lies outside the tensor"));
+        }
+        if !adds {
+            self.expect_or_help(TokenKind::Equals, "`=`", PATTERN)?;
+        }
         let (body, _) = self.expr()?;
-        Ok(Statement { target, target_span, subscripts, body })
+        Ok(Statement { target, target_span, subscripts, adds, padded, body })
     }
 }
