@@ -109,3 +109,21 @@ fn a_new_puzzle_can_be_the_first_of_a_workbook() {
     let summary = fs::read_to_string(dir.path().join("book/src/SUMMARY.md")).unwrap();
     assert!(summary.contains("- [01 First](01_first.md)"), "{summary}");
 }
+
+#[test]
+fn what_breaks_the_grader_down_never_counts_as_passed() {
+    let solution = fs::read_to_string(root().join("solutions/04_relu.cu")).unwrap();
+    let class = Class::new(&[("ada/04_relu.cu", &solution)]);
+    let text = fs::read_to_string(class.path("class.toml")).unwrap();
+    let tight = text.replace("[[puzzle]]", "limits = { memory_mb = 1 }\n[[puzzle]]");
+    fs::write(class.path("class.toml"), tight).unwrap();
+    let grade = ["class", "grade", "submissions", "--partly-confined"];
+    let broken = class.grader(&grade);
+    assert_eq!(broken.code, 0, "{}{}", broken.stdout, broken.stderr);
+    assert!(broken.stdout.contains("needs a look: ada, puzzle 4"), "{}", broken.stdout);
+    let page = fs::read_to_string(class.path("grades/feedback/ada.html")).unwrap();
+    assert!(page.contains("could not be graded"), "{page}");
+    fs::write(class.path("class.toml"), text).unwrap();
+    let again = class.grader(&[&grade[..], &["--again"]].concat());
+    assert!(again.stdout.contains("1 student, 2.00 of 2 points"), "{}", again.stdout);
+}
