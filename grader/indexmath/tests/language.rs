@@ -229,7 +229,12 @@ fn errors_of_statements() {
     );
     assert_eq!(
         error("y[i+1] = v[i]"),
-        "i+1: the left side needs plain indices | write `y[i,j] = ...`, and do the arithmetic in \
+        "i+1: no statement gives `y` at place 0 of axis 0 | a recurrence is a start `u[0,i] = ...` \
+         and a step `u[t+1,i] = ... u[t,i] ...`"
+    );
+    assert_eq!(
+        error("y[2*i] = v[i]"),
+        "2*i: the left side needs plain indices | write `y[i,j] = ...`, and do the arithmetic in \
          the subscripts on the right side"
     );
     assert_eq!(error("y[i,j] = v[i]"), "y: `y` has 1 axis, but 2 subscripts | write 1 subscript");
