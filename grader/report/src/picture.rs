@@ -19,6 +19,8 @@ const COLOURS: [RGBColor; 4] =
     [RGBColor(31, 119, 180), RGBColor(214, 39, 40), RGBColor(44, 160, 44), RGBColor(148, 103, 189)];
 /// Of the largest element of a matrix; white is 0.
 const DARK: RGBColor = RGBColor(8, 81, 156);
+/// Where dark colours are preferred, light and dark change places and hues stay.
+const DARK_SCHEME: &str = "<style>@media (prefers-color-scheme: dark) { svg { filter: invert(1) hue-rotate(180deg) } }</style>";
 /// An element darker than this has a white number.
 const HALF: f64 = 0.5;
 
@@ -51,6 +53,8 @@ fn svg(picture: &Picture) -> Result<String, Box<dyn Error>> {
         }
         area.present()?;
     }
+    let head = text.find('>').map_or(0, |end| end + 1);
+    text.insert_str(head, DARK_SCHEME);
     Ok(text)
 }
 
@@ -171,6 +175,8 @@ mod tests {
         for word in ["Loss &lt;of&gt; a batch", "loss", "batch"] {
             assert!(text.contains(word), "{word}: {text}");
         }
+        let dark = text.find(DARK_SCHEME).unwrap();
+        assert!(text.starts_with("<svg") && text[..dark].ends_with('>'), "{text}");
     }
 
     #[test]

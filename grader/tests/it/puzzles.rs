@@ -22,7 +22,13 @@ const KNOWN: usize = 520;
 const NAMED: usize = 295;
 
 /// Tests of puzzles that train for a minute. `long_trainings_pass` runs them, `.ci/run trainings` when their files change.
-const LONG: [(u32, &str); 2] = [(15, "training_overfit_100"), (15, "training_2000_digits")];
+const LONG: [(u32, &str); 5] = [
+    (15, "training_overfit_100"),
+    (15, "training_2000_digits"),
+    (50, "mixed_overfit_10"),
+    (50, "mixed_overfit_100"),
+    (50, "mixed_and_fp32"),
+];
 
 #[test]
 fn every_puzzle_is_in_order() {
