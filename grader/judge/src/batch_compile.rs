@@ -4,11 +4,11 @@
 
 use crate::grade::{self, Program};
 use cpptext::directives::{definition, directive};
-use device::{arch, host, launch_limits};
+use device::{arch, host};
 use diagnostic::{Failure, FailureKind};
 use puzzle::spec::Spec;
 use puzzle::workbook::Workbook;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -94,11 +94,10 @@ fn compiled(
     }
     let compiled = Arc::new(toolchain.compile(request)?);
     let declared = (module::kernels(&compiled.ptx), module::variables(&compiled.ptx));
-    let registers = launch_limits::registers(toolchain, spec, &compiled.ptx);
     // All variants share the module that the first of them loads.
     let all = Program::without_kernels(Arc::clone(&compiled));
     for i in kept {
-        if let Some(program) = program(spec, &declared, &registers, all.clone(), i) {
+        if let Some(program) = program(spec, &declared, toolchain, all.clone(), i) {
             variants[i] = Variant::Compiled(program);
         }
     }
@@ -114,7 +113,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 fn program(
     spec: &Spec,
     (declared, variables): &(Vec<KernelDecl>, Vec<VariableDecl>),
-    registers: &BTreeMap<String, u32>,
+    toolchain: &Toolchain,
     mut program: Program,
     variant: usize,
 ) -> Option<Program> {
@@ -123,7 +122,7 @@ fn program(
         declared.iter().filter(|k| k.name.starts_with(&prefix)).cloned().collect();
     for launch in &spec.launches {
         let kernel = module::find_kernel(&own, &launch.kernel, &program.compiled.source).ok()?;
-        program.add(&launch.kernel, kernel, registers);
+        program.add(&launch.kernel, kernel, toolchain);
     }
     let own: Vec<VariableDecl> =
         variables.iter().filter(|v| v.name.starts_with(&prefix)).cloned().collect();

@@ -8,7 +8,7 @@ use device::cpp;
 use device::finding::Problem;
 use device::gpu::{GpuBackend, RemoteGpu};
 use device::host::{self, HostBackend, HostProgram};
-use device::launch_limits::{self, LaunchLimits};
+use device::launch_limits::LaunchLimits;
 use device::provenance::{KernelSum, Place};
 use device::vm::expansion::Effort;
 use device::vm::{SharedModule, VmBackend};
@@ -82,13 +82,12 @@ pub fn compile(
         gpu: gpu.map(|gpu| gpu.info().capability.0 * 10 + gpu.info().capability.1),
     })?;
     let declared = module::kernels(&compiled.ptx);
-    let registers = launch_limits::registers(toolchain, spec, &compiled.ptx);
     let mut program = Program::without_kernels(Arc::new(compiled));
     for launch in &spec.launches {
         let source = &program.compiled.source;
         let kernel = module::find_kernel(&declared, &launch.kernel, source)?;
         module::check_signature(kernel, &arguments(spec, launch), source)?;
-        program.add(&launch.kernel, kernel, &registers);
+        program.add(&launch.kernel, kernel, toolchain);
     }
     let variables = module::variables(&program.compiled.ptx);
     program.kernels.extend(constants(spec, &variables, &program.compiled)?);
@@ -107,15 +106,10 @@ impl Program {
         Self { host: Some(host), ..Self::without_kernels(compiled) }
     }
 
-    /// Adds the kernel that the spec calls `name`, with the registers that [`launch_limits::registers`] found.
-    pub(crate) fn add(
-        &mut self,
-        name: &str,
-        kernel: &KernelDecl,
-        registers: &BTreeMap<String, u32>,
-    ) {
+    /// Adds the kernel that the spec calls `name`, of PTX that `toolchain` made.
+    pub(crate) fn add(&mut self, name: &str, kernel: &KernelDecl, toolchain: &Toolchain) {
         self.kernels.insert(name.to_owned(), kernel.symbol.clone());
-        self.limits.add(name, kernel, registers, &self.compiled.ptx);
+        self.limits.add(name, kernel, toolchain.assembler(), &self.compiled);
     }
 
     /// A virtual machine with the kernels.

@@ -62,7 +62,8 @@ pub(super) fn resources(
 ) -> Result<Vec<(u32, Vec<Resources>)>, Failure> {
     let oldest = target(ptx).unwrap_or_default();
     let possible = ARCHITECTURES.into_iter().filter(|&sm| sm >= oldest);
-    possible.map(|sm| Ok((sm, toolchain.resources(ptx, sm)?))).collect()
+    let assembler = toolchain.assembler();
+    possible.map(|sm| Ok((sm, assembler.resources(ptx, sm)?))).collect()
 }
 
 /// How a kernel fits that is launched with so many threads of a block and bytes of dynamic shared memory.

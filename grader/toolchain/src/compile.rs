@@ -1,8 +1,11 @@
 //! A compilation, with the cache before it and its paths put right after it.
 
+mod assembler;
 pub(crate) mod library;
 #[cfg(test)]
 mod tests;
+
+pub use assembler::Assembler;
 
 use super::cache::{Cache, Key};
 use super::env::Env;
@@ -13,7 +16,6 @@ use super::includes::{Headers, Inputs, SearchPath};
 use super::messages::{Level, Message};
 use super::nvcc::NvccFrontEnd;
 use super::ptx::rename_files;
-use super::resources::Resources;
 use super::source_file::{SourceFile, read_source, shown};
 use super::usage::StandardLibrary;
 use super::wheels;
@@ -24,6 +26,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::slice;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A kernel file to compile to PTX.
@@ -65,7 +68,7 @@ pub struct Compiled {
 /// A compiler and the cache of its output.
 #[derive(Debug)]
 pub struct Toolchain {
-    front_end: Box<dyn FrontEnd>,
+    front_end: Arc<dyn FrontEnd>,
     nvcc: Nvcc,
     cache: Cache,
     /// Folders that the host compiler searches because of environment variables.
@@ -114,7 +117,7 @@ impl Toolchain {
     /// A toolchain around a known nvcc.
     pub fn new(nvcc: Nvcc, env: &Env, cache: Cache) -> Self {
         let host_folders = env.host_include_folders();
-        let front_end = Box::new(NvccFrontEnd::new(nvcc.clone(), env.clone(), cache.clone()));
+        let front_end = Arc::new(NvccFrontEnd::new(nvcc.clone(), env.clone(), cache.clone()));
         Self { front_end, nvcc, cache, host_folders }
     }
 
@@ -229,26 +232,9 @@ impl Toolchain {
         Ok(errors.map(|m| m.line).collect())
     }
 
-    /// What the kernels of some PTX need on `sm_NN`.
-    ///
-    /// # Errors
-    /// The assembler does not take the PTX, or cannot work.
-    pub fn resources(&self, ptx: &str, sm: u32) -> Result<Vec<Resources>, Failure> {
-        let key = self.front_end.identity().map(|identity| {
-            Key::of("resources", [identity.as_slice(), &sm.to_le_bytes(), ptx.as_bytes()])
-        });
-        let kept = key
-            .and_then(|key| self.cache.get(&key))
-            .and_then(|entry| serde_json::from_slice(&entry).ok());
-        if let Some(kept) = kept {
-            return Ok(kept);
-        }
-        let resources = self.front_end.resources(ptx, sm)?;
-        if let (Some(key), Ok(entry)) = (key, serde_json::to_vec(&resources)) {
-            // A cache that cannot be written was reported with the PTX.
-            let _ = self.keep(&key, &entry);
-        }
-        Ok(resources)
+    /// The assembler of the compiler, with the same cache.
+    pub fn assembler(&self) -> Assembler {
+        Assembler::new(Arc::clone(&self.front_end), self.cache.clone())
     }
 
     /// Machine code from PTX, and whether it came from the cache.

@@ -35,7 +35,7 @@ mod usage;
 pub mod wheels;
 
 pub use compile::library::{Library, LibraryRequest};
-pub use compile::{Compiled, Request, Toolchain};
+pub use compile::{Assembler, Compiled, Request, Toolchain};
 pub use front_end::{Target, VirtualArch};
 pub use includes::Headers;
 pub use resources::Resources;

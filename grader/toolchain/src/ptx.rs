@@ -11,10 +11,13 @@ pub struct Entry {
     pub shared: u64,
     /// The threads that its blocks may have at most (`__launch_bounds__`), if it says so.
     pub max_threads: Option<u32>,
+    /// File and line of the source where it is defined: those of the first `.loc` in it.
+    pub definition: Option<(String, u32)>,
 }
 
 /// The kernels of a PTX text in its order (PTX ISA 5.3.1 and 11.2.1: `.entry name ( .param ... )`).
 pub fn entries(ptx: &str) -> Vec<Entry> {
+    let files = files(ptx);
     let entry = |(symbol, text): (&str, &str)| {
         let head = text.split('{').next().unwrap_or_default();
         let list = head.split_once('(').map_or("", |(_, list)| list);
@@ -26,6 +29,10 @@ pub fn entries(ptx: &str) -> Vec<Entry> {
             params: list.split(',').filter_map(param_size).collect(),
             shared,
             max_threads: head.lines().find_map(max_threads),
+            definition: text
+                .lines()
+                .find_map(place)
+                .and_then(|(file, line)| named(&files, file, line)),
         }
     };
     kernels(ptx).map(entry).collect()
@@ -35,14 +42,6 @@ pub fn entries(ptx: &str) -> Vec<Entry> {
 fn max_threads(line: &str) -> Option<u32> {
     let axes = directive(line, ".maxntid")?;
     axes.split(',').try_fold(1, |product: u32, axis| product.checked_mul(axis.trim().parse().ok()?))
-}
-
-/// File and line of the source where a kernel is defined: those of the first `.loc` in it.
-pub fn definition(ptx: &str, symbol: &str) -> Option<(String, u32)> {
-    let text = kernel(ptx, symbol)?;
-    let before = ptx.find(text)?;
-    let first = text.lines().position(|line| directive(line, ".loc").is_some())?;
-    source_line(ptx, ptx[..before].lines().count() + first + 1)
 }
 
 /// A variable of a module: `.const .align 4 .b8 name[36];`.
@@ -78,6 +77,38 @@ pub fn variables(ptx: &str) -> Vec<Variable> {
 /// The text of a kernel behind its `.entry`, with what stands between it and the next kernel.
 pub fn kernel<'p>(ptx: &'p str, symbol: &str) -> Option<&'p str> {
     kernels(ptx).find(|(name, _)| *name == symbol).map(|(_, text)| text)
+}
+
+/// The text without its other kernels: what an assembler needs for this one. The whole text if it is not understood.
+pub fn alone(ptx: &str, symbol: &str) -> String {
+    let mut kept = String::new();
+    let mut done = 0;
+    for (name, text) in kernels(ptx).filter(|(name, _)| *name != symbol) {
+        let at = text.as_ptr() as usize - ptx.as_ptr() as usize;
+        let start = ptx[..at].rfind(['\n', ';', '}']).map_or(0, |before| before + 1);
+        let Some(end) = body_end(text).filter(|_| start >= done && !name.is_empty()) else {
+            return ptx.to_owned();
+        };
+        kept.push_str(&ptx[done..start]);
+        done = at + end;
+    }
+    kept + &ptx[done..]
+}
+
+/// Where the body of a kernel ends whose text this is: behind the brace that closes its first one.
+fn body_end(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (at, c) in text.bytes().enumerate() {
+        match c {
+            b'{' => depth += 1,
+            b'}' if depth == 1 => return Some(at + 1),
+            b'}' => depth -= 1,
+            // A declaration without a body.
+            b';' if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Name and text of each kernel, the text as in [`kernel`].
@@ -134,16 +165,32 @@ fn shared_bytes(text: &str) -> u64 {
 /// File and line of the source of a line of PTX (1-based): the last `.loc` before it tells, or where the function that it
 /// names is inlined (PTX ISA 11.5.6, `.loc file line column, function_name label, inlined_at file line column`).
 pub fn source_line(ptx: &str, line: usize) -> Option<(String, u32)> {
-    let before: Vec<&str> = ptx.lines().take(line.saturating_sub(1)).collect();
-    let loc = before.iter().rev().find_map(|line| directive(line, ".loc"))?;
+    let before = ptx.lines().take(line.saturating_sub(1));
+    let (file, line) = place(before.filter(|line| directive(line, ".loc").is_some()).last()?)?;
+    named(&files(ptx), file, line)
+}
+
+/// The number of the file and the line that a `.loc` names, of the caller where the function is inlined.
+fn place(line: &str) -> Option<(&str, u32)> {
+    let loc = directive(line, ".loc")?;
     let place = loc.rsplit_once("inlined_at").map_or(loc, |(_, caller)| caller);
     let mut numbers = place.split_whitespace();
-    let (file, line) = (numbers.next()?, numbers.next()?.parse().ok()?);
-    let named = |line: &str| {
+    Some((numbers.next()?, numbers.next()?.parse().ok()?))
+}
+
+/// The numbers and the names of the files that `.loc` can name, in the order of the text.
+fn files(ptx: &str) -> Vec<(&str, &str)> {
+    let file = |line| {
         let (number, name) = directive(line, ".file")?.split_once('"')?;
-        (number.trim() == file).then(|| name.split('"').next().unwrap_or_default().to_owned())
+        Some((number.trim(), name.split('"').next().unwrap_or_default()))
     };
-    Some((ptx.lines().find_map(named)?, line))
+    ptx.lines().filter_map(file).collect()
+}
+
+/// The place with the name of the file that has this number.
+fn named(files: &[(&str, &str)], number: &str, line: u32) -> Option<(String, u32)> {
+    let (_, name) = files.iter().find(|(known, _)| *known == number)?;
+    Some(((*name).to_owned(), line))
 }
 
 /// PTX with the names in its `.file` directives changed (PTX ISA 11.5.5, `.file index "name"`).
@@ -228,14 +275,31 @@ mod tests {
             params: params.to_vec(),
             shared,
             max_threads: None,
+            definition: None,
         };
+        let placed = Entry { definition: Some(("k.cu".to_owned(), 7)), ..entry("a", &[8, 12], 32) };
         let bounded = Entry { max_threads: Some(128), ..entry("b", &[], 0) };
-        assert_eq!(entries(ptx), [entry("a", &[8, 12], 32), bounded]);
-        assert_eq!(definition(ptx, "a"), Some(("k.cu".to_owned(), 7)));
-        assert_eq!(definition(ptx, "b"), None);
+        assert_eq!(entries(ptx), [placed, bounded]);
         assert!(kernel(ptx, "b").unwrap().contains("trap"));
         assert!(!kernel(ptx, "a").unwrap().contains("trap"));
         assert_eq!(kernel(ptx, "c"), None);
+    }
+
+    #[test]
+    fn a_kernel_stands_alone_with_what_is_no_kernel() {
+        let ptx = ".const .b8 w[4];\n.visible .entry a(\n.param .u64 a_0\n)\n{\n{ // callseq\nret;\n}\n}\n\
+                   .func f()\n{\nret;\n}\n.weak .entry b()\n{\ntrap;\n}\n\t.file\t1 \"k.cu\"\n";
+        let a = alone(ptx, "a");
+        assert!(a.contains(".visible .entry a(") && a.contains("callseq") && !a.contains("trap"));
+        let b = alone(ptx, "b");
+        assert!(b.contains("\n.weak .entry b()\n{\ntrap;\n}") && !b.contains("callseq"));
+        for text in [&a, &b] {
+            assert!(
+                text.contains(".const") && text.contains(".func f()") && text.contains(".file")
+            );
+        }
+        let open = ".entry a()\n{\n.entry b()\n{\n}\n";
+        assert_eq!(alone(open, "b"), open);
     }
 
     #[test]
@@ -254,6 +318,7 @@ mod tests {
             assert_eq!(rename_files(&text, str::to_owned), text);
             source_line(&text, line);
             without_names(&text, "x");
+            alone(&text, "x");
         }
     }
 }

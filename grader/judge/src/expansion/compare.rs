@@ -88,8 +88,8 @@ fn suspect(wrong: &[(&Vec<Factor>, &Sides, RowKind)], kernel: &KernelSum) -> Opt
             *votes.entry(line).or_default() += 1;
         }
     };
-    let missing: Vec<&Vec<Factor>> =
-        wrong.iter().filter(|w| w.2 == RowKind::Missing).map(|w| w.0).collect();
+    let missing =
+        MissingProducts::new(wrong.iter().filter(|w| w.2 == RowKind::Missing).map(|w| &w.0[..]));
     for &(factors, sides, kind) in wrong {
         match kind {
             RowKind::Extra => {
@@ -106,7 +106,7 @@ fn suspect(wrong: &[(&Vec<Factor>, &Sides, RowKind)], kernel: &KernelSum) -> Opt
         }
     }
     if votes.is_empty() {
-        for factors in &missing {
+        for factors in &missing.products {
             if let Some(line) = alike(factors, kernel) {
                 *votes.entry(line).or_default() += 1;
             }
@@ -116,16 +116,44 @@ fn suspect(wrong: &[(&Vec<Factor>, &Sides, RowKind)], kernel: &KernelSum) -> Opt
     votes.into_iter().find(|(_, count)| *count == most).map(|(line, _)| line)
 }
 
+/// The products that are missing, and in which of them each factor stands.
+#[derive(Default)]
+struct MissingProducts<'a> {
+    products: Vec<&'a [Factor]>,
+    with: BTreeMap<&'a Factor, Vec<usize>>,
+}
+
+impl<'a> MissingProducts<'a> {
+    fn new(products: impl Iterator<Item = &'a [Factor]>) -> Self {
+        let mut all = Self::default();
+        for (at, factors) in products.enumerate() {
+            // Equal factors stand side by side.
+            for same in factors.chunk_by(|a, b| a == b) {
+                all.with.entry(&same[0]).or_default().push(at);
+            }
+            all.products.push(factors);
+        }
+        all
+    }
+
+    /// The product with most of these factors, of several the last; `None` if all have none.
+    fn nearest(&self, factors: &[Factor]) -> Option<&'a [Factor]> {
+        let mut common: BTreeMap<usize, usize> = BTreeMap::new();
+        for &at in factors.iter().filter_map(|factor| self.with.get(factor)).flatten() {
+            *common.entry(at).or_default() += 1;
+        }
+        common.into_iter().max_by_key(|&(_, count)| count).map(|(at, _)| self.products[at])
+    }
+}
+
 /// Where a product that should not be there took the factors that make it differ from one that is missing; where none
 /// is missing, the line that added it.
 fn wrong_factors(
     term: &KernelTerm,
     factors: &[Factor],
-    missing: &[&Vec<Factor>],
+    missing: &MissingProducts,
 ) -> Vec<Option<SourceLoc>> {
-    let common = |other: &[Factor]| factors.iter().filter(|f| other.contains(f)).count();
-    let nearest = missing.iter().max_by_key(|other| common(other)).filter(|o| common(o) > 0);
-    let Some(nearest) = nearest else { return vec![term.line.clone()] };
+    let Some(nearest) = missing.nearest(factors) else { return vec![term.line.clone()] };
     let wrong = term.factors.iter().filter(|f| !nearest.contains(&f.factor));
     let lines: Vec<_> = wrong.map(|f| f.line.clone().or_else(|| term.line.clone())).collect();
     if lines.is_empty() { vec![term.line.clone()] } else { lines }

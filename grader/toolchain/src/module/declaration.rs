@@ -17,6 +17,8 @@ pub struct KernelDecl {
     pub shared: u64,
     /// The threads that its blocks may have at most (`__launch_bounds__`), if it says so.
     pub max_threads: Option<u32>,
+    /// File and line of the source where it is defined, if the PTX says so.
+    pub definition: Option<(String, u32)>,
 }
 
 /// A parameter of a kernel.
@@ -34,9 +36,11 @@ pub fn kernels(ptx: &str) -> Vec<KernelDecl> {
 }
 
 /// The kernel with the name and the types that its symbol tells.
-fn declared(Entry { symbol, params, shared, max_threads }: Entry) -> KernelDecl {
+fn declared(entry: Entry) -> KernelDecl {
+    let Entry { symbol, params, shared, max_threads, definition } = entry;
     let params = params.iter().map(|&size| Param { size, cpp_type: None }).collect();
-    let mut kernel = KernelDecl { name: symbol.clone(), symbol, params, shared, max_threads };
+    let name = symbol.clone();
+    let mut kernel = KernelDecl { symbol, name, params, shared, max_threads, definition };
     name_types(&mut kernel);
     kernel
 }

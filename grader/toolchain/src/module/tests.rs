@@ -198,7 +198,8 @@ fn a_size_is_widened_to_64_bits_and_another_int_is_not() {
     let fits = |kind: ArgKind, cpp_type: &str, size| {
         let params = vec![Param { size, cpp_type: Some(cpp_type.into()) }];
         let (symbol, name) = ("k".into(), "k".into());
-        let kernel = KernelDecl { symbol, name, params, shared: 0, max_threads: None };
+        let kernel =
+            KernelDecl { symbol, name, params, shared: 0, max_threads: None, definition: None };
         check_signature(&kernel, &[ArgDecl { name: "n".into(), kind }], &source).is_ok()
     };
     for wide in ["long", "long long", "unsigned long", "unsigned long long", "size_t"] {
