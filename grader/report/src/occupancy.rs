@@ -154,10 +154,12 @@ mod tests {
         let mut all = 0;
         for entry in std::fs::read_dir("tests/occupancy").expect("a folder") {
             let path = entry.expect("an entry").path();
-            if path.extension().is_none_or(|extension| extension != "tsv") {
+            if path.extension().is_none_or(|extension| extension != "zst") {
                 continue;
             }
-            let table = std::fs::read_to_string(&path).expect("a table");
+            let packed = std::fs::read(&path).expect("a table");
+            let decoder = ruzstd::decoding::StreamingDecoder::new(&packed[..]);
+            let table = std::io::read_to_string(decoder.expect("zstd")).expect("a table");
             let (wrong, compared) = differences(&table);
             let first: Vec<_> = wrong.iter().take(20).collect();
             assert!(wrong.is_empty(), "{}: {} differ: {first:#?}", path.display(), wrong.len());

@@ -1,4 +1,7 @@
-"""Writes tables.txt: one line for each tested instruction: its result register, the type of its result, the instruction."""
+"""Writes tables.txt: one line for each tested instruction: its result register, the type of its result, the instruction. The
+other scripts read it; the tests read tables.txt.zst."""
+import subprocess
+
 o = []
 seen = set()
 
@@ -357,4 +360,5 @@ for a, b in ((a, b) for a in signs for b in signs):
     put("r0", "i", f"vset.{a}.{b}.le %r0.b3,%r1.h0,%r2.h1,%r3;")
 # The blank at the end marks the exhaustive ones.
 open("tables.txt", "w").write("\n".join(o) + "\n")
+subprocess.run(["zstd", "-19", "-q", "-f", "tables.txt"], check=True)
 print(e, len(o) - e)

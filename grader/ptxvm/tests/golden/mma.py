@@ -107,10 +107,17 @@ def condensed(results):
     return sample.tobytes() + hashes(results)[SAMPLE:].tobytes()
 
 
+def fixture(path):
+    """The text of a fixture, which is packed if it is large."""
+    if os.path.exists(path):
+        return open(path).read()
+    return subprocess.run(["zstd", "-dcq", path + ".zst"], check=True, capture_output=True, text=True).stdout
+
+
 class Fixtures(Gpu):
     def load_file(self, path):
         # Lines name debug strings that are cut off in the fixtures, and the driver wants all or none of them.
-        lines = [line for line in open(path) if not re.match(r"\s*\.(loc|file)\b", line)]
+        lines = [line for line in fixture(path).splitlines(True) if not re.match(r"\s*\.(loc|file)\b", line)]
         module = self.load("".join(lines))
         if module is None:
             raise RuntimeError(f"the assembler refuses {path}")
@@ -133,7 +140,7 @@ class Fixtures(Gpu):
 
 
 def names(path):
-    return re.findall(r"\.visible \.entry (\w+)\(", open(path).read())
+    return re.findall(r"\.visible \.entry (\w+)\(", fixture(path))
 
 
 def whole_kernels(gpu, mma, wmma, say):

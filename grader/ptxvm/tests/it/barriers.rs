@@ -1,14 +1,14 @@
 //! Barriers in the usual shapes, at all levels of optimisation: right kernels have no finding, wrong ones theirs.
 
-use crate::support::{Device, marks};
+use crate::support::{Device, fixture, marks};
 use ptxvm::{FindingKind, Outcome};
 
 const SOURCE: &str = include_str!("../fixtures/barriers.cu");
 const LEVELS: [(&str, &str); 4] = [
-    ("-G", include_str!("../fixtures/barriers_G.ptx")),
-    ("-O0", include_str!("../fixtures/barriers_O0.ptx")),
-    ("-O1", include_str!("../fixtures/barriers_O1.ptx")),
-    ("-O3", include_str!("../fixtures/barriers_O3.ptx")),
+    ("-G", "fixtures/barriers_G.ptx"),
+    ("-O0", "fixtures/barriers_O0.ptx"),
+    ("-O1", "fixtures/barriers_O1.ptx"),
+    ("-O3", "fixtures/barriers_O3.ptx"),
 ];
 const GOOD: [&str; 11] = [
     "early_whole_warps",
@@ -26,7 +26,7 @@ const GOOD: [&str; 11] = [
 
 /// Two blocks of 64 threads, the second of which has nothing to do where the kernel asks for its number.
 fn run(ptx: &str, kernel: &str, blocks: u32, n: i32) -> (Outcome, Vec<f32>) {
-    let mut device = Device::new(ptx);
+    let mut device = Device::new(&fixture(ptx));
     let values: Vec<f32> = (0..128).map(|i| (i * 5 % 13) as f32).collect();
     let source = device.input(&values);
     let target = device.in_out(&vec![0f32; 128]);

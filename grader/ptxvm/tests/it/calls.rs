@@ -3,13 +3,14 @@
 use ptxvm::finding::{InvalidFree, Uninitialised};
 use ptxvm::{BufferId, FindingKind, HeapUse, Launch, LaunchError, Options, Space};
 
-use crate::support::{Device, Plain};
+use crate::support::{Device, Plain, fixture};
 
+/// Levels of optimisation, and what `groups.cu` is there.
 const GROUPS: [(&str, &str); 4] = [
-    ("O0", include_str!("../fixtures/groups_O0.ptx")),
-    ("O1", include_str!("../fixtures/groups_O1.ptx")),
-    ("O3", include_str!("../fixtures/groups_O3.ptx")),
-    ("G", include_str!("../fixtures/groups_G.ptx")),
+    ("O0", "fixtures/groups_O0.ptx"),
+    ("O1", "fixtures/groups_O1.ptx"),
+    ("O3", "fixtures/groups_O3.ptx"),
+    ("G", "fixtures/groups_G.ptx"),
 ];
 const HEAP: &str = include_str!("../fixtures/heap.ptx");
 
@@ -35,7 +36,7 @@ fn in_out(
 fn groups_meet() {
     let mut instructions = Vec::new();
     for (level, ptx) in GROUPS {
-        let mut device = Device::new(ptx);
+        let mut device = Device::new(&fixture(ptx));
         device.options.cooperative = true;
         let (input, output, outcome) = in_out(&mut device, "groups", 3, 64);
         assert_eq!(outcome.findings, [], "{level}");
@@ -54,7 +55,7 @@ fn groups_meet() {
 #[test]
 fn objects_and_recursion() {
     for (level, ptx) in GROUPS {
-        let mut device = Device::new(ptx);
+        let mut device = Device::new(&fixture(ptx));
         let (input, output, outcome) = in_out(&mut device, "calls", 3, 48);
         assert_eq!(outcome.findings, [], "{level}");
         for (i, (&value, &got)) in input.iter().zip(&output).enumerate() {
@@ -68,7 +69,7 @@ fn objects_and_recursion() {
 fn a_member_that_nobody_set_is_found_where_it_is_used() {
     let marks = crate::support::marks(include_str!("../fixtures/groups.cu"), "member_not_set");
     for (level, ptx) in [GROUPS[0], GROUPS[3]] {
-        let (_, _, outcome) = in_out(&mut Device::new(ptx), "member_not_set", 1, 32);
+        let (_, _, outcome) = in_out(&mut Device::new(&fixture(ptx)), "member_not_set", 1, 32);
         let [found] = outcome.findings.as_slice() else { panic!("{level}: {outcome:?}") };
         assert!(matches!(
             found.kind,
@@ -80,7 +81,7 @@ fn a_member_that_nobody_set_is_found_where_it_is_used() {
 
 #[test]
 fn cooperative_grids_need_room() {
-    let device = Device::new(GROUPS[2].1);
+    let device = Device::new(&fixture(GROUPS[2].1));
     let launch = |blocks| {
         let params = vec![0u64.bytes(), 0u64.bytes()];
         let launch =
@@ -97,7 +98,7 @@ fn cooperative_grids_need_room() {
 
 #[test]
 fn counters_see_a_cooperative_launch() {
-    let mut device = Device::new(GROUPS[2].1);
+    let mut device = Device::new(&fixture(GROUPS[2].1));
     let input = numbers(128);
     let (from, to) = (device.input(&input), device.output::<i32>(128));
     let params = vec![device.pointer(from), device.pointer(to)];

@@ -1,13 +1,14 @@
 //! Products of matrices, bit for bit, against what an NVIDIA H200 gave: `tests/golden/mma.py` made the numbers.
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use crate::golden::{hash, word};
-use crate::support::{Device, fixture_bytes};
+use crate::support::{Device, fixture, fixture_bytes};
 
 const LINES: &str = include_str!("../golden/mma.txt");
-const MMA: &str = include_str!("../fixtures/mma_sm90.ptx");
-const WMMA: &str = include_str!("../fixtures/wmma_sm90.ptx");
+static MMA: LazyLock<String> = LazyLock::new(|| fixture("fixtures/mma_sm90.ptx"));
+static WMMA: LazyLock<String> = LazyLock::new(|| fixture("fixtures/wmma_sm90.ptx"));
 const HOPPER: &str = include_str!("../fixtures/mma_hopper_sm90.ptx");
 
 const SETS: usize = 64;
@@ -147,7 +148,7 @@ fn elements(bytes: &[u8], size: usize) -> Vec<u64> {
 /// What the machine gives for all sets of a kernel.
 fn own(name: &str, plan: [(usize, Kind); 4]) -> Vec<u64> {
     let in_hopper = HOPPER.contains(&format!(" {name}("));
-    let all = if name.starts_with("wmma") { WMMA } else { MMA };
+    let all = if name.starts_with("wmma") { &*WMMA } else { &*MMA };
     let mut device = Device::new(if in_hopper { HOPPER } else { all });
     let mut params = Vec::new();
     for (matrix, &(size, kind)) in (0..).zip(&plan[..3]) {

@@ -4,10 +4,8 @@ use ptxvm::{BufferId, Module};
 
 use crate::support::{Device, Plain, fixture, integers};
 
-const MMA: [(&str, &str); 2] = [
-    ("sm_80", include_str!("../fixtures/mma_sm80.ptx")),
-    ("sm_90", include_str!("../fixtures/mma_sm90.ptx")),
-];
+const MMA: [(&str, &str); 2] =
+    [("sm_80", "fixtures/mma_sm80.ptx"), ("sm_90", "fixtures/mma_sm90.ptx")];
 
 /// `wmma.cu` for each architecture.
 fn wmma() -> [(&'static str, String); 3] {
@@ -198,7 +196,7 @@ fn mma_gemm_with_copies_on_their_way() {
     for (arch, ptx) in MMA {
         for [m, n, k] in [[64, 32, 32], [128, 96, 160]] {
             let (a, b) = (integers(m * k, 1), integers(k * n, 2));
-            let mut device = Device::new(ptx);
+            let mut device = Device::new(&fixture(ptx));
             let a_buffer = device.input(&Element::F16.encode(&a));
             let b_buffer = device.input(&Element::F16.encode(&b));
             let out = device.output::<f32>(m * n);
@@ -217,7 +215,7 @@ fn mma_gemm_with_copies_on_their_way() {
 fn lanes_get_rows_and_columns_of_8x8() {
     let halves: Vec<u16> = (0..256).collect();
     for (arch, ptx) in MMA {
-        let mut device = Device::new(ptx);
+        let mut device = Device::new(&fixture(ptx));
         let buffers = [device.input(&halves), device.output::<u32>(32 * 12)];
         let params = pointers(&device, &buffers);
         device.run("matrices", 1, 32, params);
@@ -249,7 +247,7 @@ fn lanes_get_rows_and_columns_of_8x8() {
             assert_eq!(got[lane as usize * 12..][..12], expected, "{arch} lane {lane}");
         }
     }
-    let mut device = Device::new(MMA[1].1);
+    let mut device = Device::new(&fixture(MMA[1].1));
     let buffers = [device.input(&halves), device.output::<u16>(256)];
     let params = pointers(&device, &buffers);
     device.run("transposed_matrices", 1, 32, params);
@@ -261,7 +259,7 @@ fn lanes_get_rows_and_columns_of_8x8() {
 fn copies_bring_what_they_should() {
     let words: Vec<u32> = (1..=128).collect();
     for (arch, ptx) in MMA {
-        let mut device = Device::new(ptx);
+        let mut device = Device::new(&fixture(ptx));
         let buffers = [device.input(&words), device.output::<u32>(352)];
         let params = pointers(&device, &buffers);
         device.run("copies", 1, 32, params);
@@ -311,7 +309,8 @@ fn counted(
 #[test]
 fn accesses_of_whole_warps_are_counted() {
     // 64 x 32 by 32 x 32, one block of four warps.
-    let counts = counted(MMA[0].1, "mma_gemm", [1, 1, 1], 128, [64 * 32, 32 * 32], 64 * 32);
+    let counts =
+        counted(&fixture(MMA[0].1), "mma_gemm", [1, 1, 1], 128, [64 * 32, 32 * 32], 64 * 32);
     assert_eq!(counts.of(ptxvm::Class::Matrix), 4 * 2 * 4);
     // Copies of 16 bytes: a row of a tile is four of them, two sectors.
     assert_eq!(counts.load_requests, 8 + 4);
