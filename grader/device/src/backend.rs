@@ -34,7 +34,7 @@ pub struct RunTensor {
 
 /// Runs the launches of a case.
 pub trait Backend {
-    /// `vm` or `gpu`, for reports.
+    /// The name in reports: `vm` or `gpu`.
     fn name(&self) -> &'static str;
     /// Human description: "PTX virtual machine, 2 threads" or "NVIDIA H200, driver 13.0".
     fn describe(&self) -> String;

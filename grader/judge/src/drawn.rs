@@ -52,7 +52,7 @@ impl<'a> DrawnCases<'a> {
 enum Outcome {
     /// So many cases pass, in that time.
     Pass(usize, Duration),
-    /// One fails.
+    /// One case fails: the smallest that was found, with its verdict.
     Fail(Box<Failing>),
 }
 

@@ -84,7 +84,7 @@ impl TestVerdict {
         }
     }
 
-    /// No finding, no difference.
+    /// Whether there is no finding and no difference.
     pub fn passed(&self) -> bool {
         self.findings.is_empty() && self.diffs.is_empty()
     }
@@ -239,7 +239,7 @@ pub enum Cause {
     Shifted {
         /// Along the last axis but one.
         rows: i64,
-        /// Along the last axis.
+        /// How far along the last axis.
         columns: i64,
     },
     /// Everything with coordinate 0 on an axis is correct; errors at every other coordinate.

@@ -9,6 +9,6 @@ pub struct SourceLoc {
     pub file: Arc<str>,
     /// The line, counted from 1.
     pub line: u32,
-    /// 1-based, 0 if unknown.
+    /// The column, from 1; 0 if it is unknown.
     pub column: u32,
 }

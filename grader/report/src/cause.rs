@@ -162,7 +162,7 @@ fn region(tensor: &Tensor, ranges: &[Option<(usize, usize)>]) -> String {
     format!("all errors lie in {part}, {place}.")
 }
 
-/// `grad(input)[*, 1, *, 3..4]`.
+/// A tensor with ranges of its indices: `grad(input)[*, 1, *, 3..4]`.
 fn pattern(tensor: &Tensor, range: impl Fn(usize) -> Option<(usize, usize)>) -> String {
     let axes: Vec<String> = (0..tensor.shape.len())
         .map(|axis| match range(axis) {
@@ -174,7 +174,7 @@ fn pattern(tensor: &Tensor, range: impl Fn(usize) -> Option<(usize, usize)>) -> 
     format!("{}[{}]", tensor.name, axes.join(", "))
 }
 
-/// `first coordinate`, `second coordinate`, ...
+/// The name of an axis: `first coordinate`, `second coordinate`, ...
 fn axis_name(tensor: &Tensor, axis: usize) -> String {
     let ordinals = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
     let ordinal = if axis > 0 && axis + 1 == tensor.shape.len() {

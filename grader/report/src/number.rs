@@ -69,12 +69,12 @@ pub(super) fn time(time: Duration) -> String {
     }
 }
 
-/// `1 element`, `3 elements`.
+/// A count with its noun: `1 element`, `3 elements`.
 pub(super) fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// `[0, 0, 2, 1]`.
+/// The items in brackets: `[0, 0, 2, 1]`.
 pub(super) fn list<T: ToString>(items: &[T]) -> String {
     let items: Vec<String> = items.iter().map(ToString::to_string).collect();
     format!("[{}]", items.join(", "))

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const CURVE: (u32, u32) = (720, 420);
 /// Width and height of a matrix, in pixels.
 const MATRIX: (u32, u32) = (560, 560);
-/// Of lines, in turn.
+/// The colours of the lines, in turn.
 const COLOURS: [RGBColor; 4] =
     [RGBColor(31, 119, 180), RGBColor(214, 39, 40), RGBColor(44, 160, 44), RGBColor(148, 103, 189)];
 /// Of the largest element of a matrix; white is 0.

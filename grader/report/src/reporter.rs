@@ -22,7 +22,7 @@ pub struct RunInfo {
     pub warnings: Vec<Diagnostic>,
     /// The backend's name, `vm` or `gpu`.
     pub backend: String,
-    /// "PTX virtual machine, 2 threads".
+    /// The backend in words, such as "PTX virtual machine, 2 threads".
     pub backend_description: String,
     /// Seed of the random data.
     pub seed: u64,

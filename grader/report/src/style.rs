@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 /// What a stream can show, decided for each stream by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Escape codes for colours.
+    /// Whether colours are shown, by escape codes.
     pub colour: bool,
     /// Characters beyond ASCII may be used.
     pub unicode: bool,

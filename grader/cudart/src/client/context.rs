@@ -220,7 +220,7 @@ impl Client {
         }
     }
 
-    /// Creates a handle.
+    /// Creates a handle and returns its address, by which the program names it.
     pub fn new_handle(&mut self, handle: Handle) -> u64 {
         self.next_handle += 16;
         self.handles.insert(self.next_handle, handle);

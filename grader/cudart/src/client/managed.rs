@@ -42,7 +42,7 @@ impl Client {
         }
     }
 
-    /// Frees all pages.
+    /// Frees the pages of all managed memory.
     pub fn unmap_all(&mut self) -> Answer<()> {
         let all: Vec<u64> = self.managed.0.keys().copied().collect();
         for address in all {

@@ -17,15 +17,15 @@ pub struct Managed(pub BTreeMap<u64, Pages>);
 /// The kind of allocation that pages belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Memory from `cudaMallocManaged`.
+    /// Memory that `cudaMallocManaged` gave.
     Managed,
     /// Host memory from `cudaMallocHost` and `cudaHostAlloc`.
     Pinned,
-    /// A `__managed__` variable.
+    /// The memory of a `__managed__` variable.
     Variable,
 }
 
-/// Consecutive pages.
+/// Consecutive pages that belong to one allocation or variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
     pub kind: Kind,

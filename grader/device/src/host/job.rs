@@ -59,7 +59,7 @@ pub enum Line {
     Open(String),
     /// The library cannot be loaded.
     NotLoaded(String),
-    /// Call number so-and-so starts.
+    /// The call with this number starts.
     Calling(usize),
     /// It threw an exception, with these words.
     Threw(String),

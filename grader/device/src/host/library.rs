@@ -17,7 +17,7 @@ use toolchain::{Headers, Library, LibraryRequest, SourceFile, Target, Toolchain}
 pub struct HostProgram {
     /// The library in its folder, which goes with the last program that needs it.
     pub(super) file: Arc<(tempfile::TempDir, PathBuf)>,
-    /// By name of the function.
+    /// The entry points, by the name of the function.
     pub(super) calls: BTreeMap<String, Entry>,
     /// That all calls together may take, without the device.
     pub(super) seconds: u64,

@@ -158,7 +158,7 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     Ok(Ran { status, findings, leaked, launches, profiles: profiles(&device) })
 }
 
-/// Those of most instructions first.
+/// The profiles of the kernels, those of most instructions first.
 fn profiles(device: &VmDevice) -> Vec<Profile> {
     let mut texts: BTreeMap<u64, Arc<str>> = BTreeMap::new();
     let named = |of: &KernelProfile| {

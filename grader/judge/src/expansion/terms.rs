@@ -26,7 +26,7 @@ impl ElementTerms {
 /// One product of elements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Sorted; none: a constant.
+    /// The elements, sorted; empty for a constant.
     pub factors: Vec<Factor>,
     /// What is wrong with it.
     pub kind: RowKind,

@@ -5,11 +5,11 @@ use super::check::Words;
 /// Kinds of memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccessKind {
-    /// A load.
+    /// The access is a load.
     Read,
-    /// A store.
+    /// The access is a store.
     Write,
-    /// A read-modify-write.
+    /// The access is an atomic read-modify-write.
     Atomic,
 }
 

@@ -6,9 +6,9 @@ use std::fmt;
 /// A thread of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadId {
-    /// Its `blockIdx`.
+    /// The `blockIdx` of the thread.
     pub block: [u32; 3],
-    /// Its `threadIdx`.
+    /// The `threadIdx` of the thread.
     pub thread: [u32; 3],
 }
 
@@ -43,9 +43,9 @@ pub enum Fault {
     InvalidPc,
     /// A kernel that takes too long.
     Timeout,
-    /// A failed `assert`.
+    /// An `assert` failed: `cudaErrorAssert`.
     Assert,
-    /// Any other failure.
+    /// The launch failed in another way: `cudaErrorLaunchFailure`.
     LaunchFailure,
 }
 

@@ -8,7 +8,7 @@ use crate::source_loc::SourceLoc;
 /// Something wrong that a thread did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What is wrong.
+    /// The mistake, with its data.
     pub kind: FindingKind,
     /// The source line that did it.
     pub loc: Option<SourceLoc>,

@@ -58,7 +58,7 @@ impl Class {
         Self::Other,
     ];
 
-    /// In lower case, as `integer`.
+    /// The name in lower case, such as `integer`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Integer => "integer",

@@ -33,7 +33,7 @@ macro_rules! define_alu {
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Alu {
             $($signature(alu::$signature, $($file),*),)*
-            /// Pred <- Pred, Pred
+            /// A predicate from two predicates.
             Logic(Logic, Pred, Pred, Pred),
             /// Reg32 <- Pred ? Reg32 : Reg32
             SelectR(Reg32, Reg32, Reg32, Pred),
@@ -239,7 +239,7 @@ pub struct PoisonPropagatingAccess {
 pub struct CopyAsync {
     pub to: Address,
     pub from: Address,
-    /// 4, 8 or 16.
+    /// The size in bytes: 4, 8 or 16.
     pub bytes: u32,
     /// So many bytes are read, the rest becomes zero. None: all.
     pub read: Option<Reg32>,
@@ -272,7 +272,7 @@ pub enum Op {
     LeaveFrame(Box<LeaveFrame>),
     /// A call through a pointer that leads to no function which could be called so.
     InvalidCall(Reg64),
-    /// Back to the caller.
+    /// Returns to the caller.
     Ret,
     /// Ends the active threads (`exit`, or `ret` in a kernel).
     Exit,

@@ -94,7 +94,7 @@ pub enum Slot {
 /// Width of one element in memory and how it fills its register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// 1, 2, 4 or 8.
+    /// The size of the access in bytes: 1, 2, 4 or 8.
     pub bytes: u32,
     /// Whether a load sign-extends the element ...
     pub signed: bool,

@@ -51,7 +51,7 @@ impl Type {
         })
     }
 
-    /// Width; 1 for a predicate.
+    /// The width in bits; 1 for a predicate.
     pub fn bits(self) -> u32 {
         match self {
             Self::Pred => 1,
@@ -75,7 +75,7 @@ impl Type {
         self.is_half() || matches!(self, Self::F32 | Self::F64)
     }
 
-    /// 16-bit floats, single or packed.
+    /// Whether these are 16-bit floats, single or packed.
     pub fn is_half(self) -> bool {
         matches!(self, Self::F16 | Self::F16x2 | Self::Bf16 | Self::Bf16x2)
     }

@@ -118,7 +118,7 @@ pub(crate) struct Step<'a> {
 pub(crate) enum MbarrierEvent {
     /// Lanes arrive, which releases what they did before.
     Arrive(u64),
-    /// The phase completes.
+    /// The arrival completes the phase with this number.
     Complete(u64),
     /// Lanes have seen that a phase is complete, which acquires what was released.
     Acquire(u64),
@@ -170,7 +170,7 @@ impl Monitor for () {
     }
 }
 
-/// An optional monitor.
+/// `None` observes nothing.
 impl<M: Monitor> Monitor for Option<M> {
     const STEPS: bool = M::STEPS;
 

@@ -44,7 +44,7 @@ pub enum Init {
     Bytes(Vec<u8>),
     /// `len` bytes that a kernel must write before it reads them; filled with 0xFF (a NaN in every float type).
     Undefined {
-        /// Length in bytes.
+        /// The length in bytes.
         len: usize,
     },
 }
@@ -182,7 +182,7 @@ impl Buffer {
         }
     }
 
-    /// The contents.
+    /// Returns the contents.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let words = self.words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes());
         words.take(self.len).collect()

@@ -60,7 +60,7 @@ impl Heap {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing was ever allocated.
+    /// Whether nothing was ever allocated.
     pub fn is_unused(&self) -> bool {
         !self.used.load(Ordering::Relaxed)
     }

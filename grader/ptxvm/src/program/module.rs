@@ -69,7 +69,7 @@ impl Module {
 #[derive(Clone, Debug)]
 pub(crate) struct Constant {
     pub name: String,
-    /// In the constant window.
+    /// Where it starts in the constant window.
     pub start: u32,
     /// Size of the variable in bytes.
     pub size: usize,

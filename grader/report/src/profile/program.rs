@@ -16,7 +16,7 @@ pub struct ProgramSubject<'a> {
     pub file: &'a Path,
     /// The contents of the file.
     pub source: &'a str,
-    /// Those of most instructions first.
+    /// The kernels and how they fit, those of most instructions first.
     pub kernels: &'a [(Profile, Vec<Fit>)],
 }
 

@@ -110,7 +110,7 @@ impl Client {
         self.graphs.nodes.get(&graph).cloned().ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// Forgets a graph.
+    /// Forgets a graph, as `cudaGraphDestroy` does.
     pub fn destroy_graph(&mut self, graph: u64) -> Answer<()> {
         self.handles.remove(&graph);
         self.graphs.nodes.remove(&graph).map(|_| ()).ok_or(CudaError::INVALID_VALUE)

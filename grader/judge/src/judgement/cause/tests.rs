@@ -18,7 +18,7 @@ struct Example {
     vector: Vec<f64>,
 }
 
-/// Right in every element.
+/// An example that is correct in every element.
 fn example(shape: &[usize]) -> Example {
     let n: usize = shape.iter().product();
     let value = |i: usize| VALUES[i % 24] + 20.0 * (i / 24) as f64;

@@ -22,7 +22,7 @@ fn slack(view: &View, size: f64) -> f64 {
 /// So many whole numbers are no pattern.
 const FEW: usize = 4;
 
-/// All NaN, all zero.
+/// All elements are NaN, or all are zero.
 pub(super) fn same_everywhere(view: &View) -> Option<Cause> {
     let all = |test: fn(f64) -> bool| {
         view.got.iter().zip(view.written).all(|(&got, &written)| written && test(got))

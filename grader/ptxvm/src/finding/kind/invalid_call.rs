@@ -5,7 +5,7 @@ use crate::finding::check::{Check, Fault, Site, Words};
 /// A call through a pointer that is null, uninitialised or not the address of a function with these parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidCall {
-    /// The pointer.
+    /// The value of the pointer that was called.
     pub address: u64,
 }
 

@@ -5,7 +5,7 @@ use crate::finding::check::{Check, Fault, Site, Words};
 /// `free` or `delete` of something that is not an allocation of the device heap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvalidFree {
-    /// The pointer.
+    /// The value of the pointer that was freed.
     pub address: u64,
     /// It was an allocation and has been freed before.
     pub again: bool,

@@ -11,7 +11,7 @@ pub struct WriteToReadOnly<P> {
     pub place: Option<P>,
     /// Bytes of the access.
     pub size: u32,
-    /// The raw address.
+    /// The address that the kernel stored to.
     pub address: u64,
 }
 

@@ -9,7 +9,7 @@ use crate::isa::names::Pred;
 use crate::isa::types::Type;
 
 impl<'a> Body<'_, '_, '_, 'a> {
-    /// `add.cc`, `addc` and their like.
+    /// Lowers `add.cc`, `addc` and their like.
     pub(super) fn carry(
         &mut self,
         modifiers: &mut Modifiers<'a>,

@@ -22,7 +22,7 @@ impl Signature {
     }
 }
 
-/// Whom a `call` calls.
+/// What a `call` calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target<'a> {
     Name(&'a str),

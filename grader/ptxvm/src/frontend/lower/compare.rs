@@ -216,7 +216,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// Lowers `selp`.
+    /// Lowers `selp`, which selects one of two sources by a predicate.
     pub(super) fn select(
         &mut self,
         modifiers: &mut Modifiers<'a>,

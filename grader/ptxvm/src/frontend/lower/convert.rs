@@ -57,7 +57,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         })
     }
 
-    /// `cvt` of one number.
+    /// Lowers `cvt` of one number.
     pub(super) fn convert(
         &mut self,
         modifiers: &mut Modifiers<'a>,

@@ -22,7 +22,7 @@ enum Node<'a> {
 /// Where a pointer may come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Roots<'a> {
-    /// Parameters and variables.
+    /// The names of parameters and variables.
     pub names: BTreeSet<&'a str>,
     /// Whether it may be a pointer that lay in memory, or a number.
     pub unknown: bool,

@@ -270,7 +270,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
     }
 }
 
-/// None: a generic address.
+/// The window of a matrix in memory; `None` for a generic address.
 fn space_of_matrix(modifiers: &mut Modifiers) -> Option<Window> {
     match modifiers.take_any(&["global", "shared", "shared::cta"])? {
         "global" => Some(Window::Global),

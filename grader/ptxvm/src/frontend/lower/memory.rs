@@ -40,7 +40,7 @@ struct Form {
 }
 
 impl<'a> Body<'_, '_, '_, 'a> {
-    /// `ld`, `st`, `atom` and `red`.
+    /// Lowers `ld`, `st`, `atom` and `red`.
     pub(super) fn access(
         &mut self,
         modifiers: &mut Modifiers<'a>,

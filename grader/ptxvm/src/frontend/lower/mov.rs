@@ -48,7 +48,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }
     }
 
-    /// `mov.b64 {lo, hi}, a`
+    /// Lowers `mov.b64 {lo, hi}, a`.
     fn unpack(&mut self, parts: &[Operand<'a>], a: &Operand<'a>, ty: Type) -> Result<()> {
         if ty.bits() == 32 && parts.len() == 2 {
             let a = self.value_r(a, ty)?;
@@ -118,7 +118,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `mov.b64 d, {lo, hi}`
+    /// Lowers `mov.b64 d, {lo, hi}`.
     fn pack(&mut self, d: &Operand<'a>, parts: &[Operand<'a>], ty: Type) -> Result<()> {
         match (ty.bits(), parts) {
             (32, [low, high]) => {

@@ -57,7 +57,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         }))
     }
 
-    /// `setp.lt.f16x2 p|q, a, b`
+    /// Lowers `setp.lt.f16x2 p|q, a, b`.
     pub(super) fn set_predicates_of_pairs(
         &mut self,
         modifiers: &mut Modifiers<'a>,

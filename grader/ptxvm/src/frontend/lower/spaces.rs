@@ -32,7 +32,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// Lowers `isspacep`.
+    /// Lowers `isspacep`, which asks in which state space a generic address lies.
     pub(super) fn is_space(
         &mut self,
         modifiers: &mut Modifiers<'a>,

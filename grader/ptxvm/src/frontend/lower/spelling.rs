@@ -29,7 +29,7 @@ struct Choice {
 /// What a spelling says of a source operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Source {
-    /// None: the instruction's type.
+    /// The type; `None` for that of the instruction.
     pub ty: Option<Type>,
     /// The operation takes its negative.
     pub negated: bool,

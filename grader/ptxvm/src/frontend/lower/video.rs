@@ -163,7 +163,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok(())
     }
 
-    /// `vadd2`, `vadd4` and their like.
+    /// Lowers `vadd2`, `vadd4` and their like.
     pub(super) fn video_simd(
         &mut self,
         modifiers: &mut Modifiers<'a>,

@@ -149,7 +149,7 @@ impl<'a> Body<'_, '_, '_, 'a> {
         Ok((d, a))
     }
 
-    /// Lowers `redux.sync`.
+    /// Lowers `redux.sync`, the reduction over the lanes of a mask.
     pub(super) fn reduce(
         &mut self,
         _modifiers: &mut Modifiers<'a>,

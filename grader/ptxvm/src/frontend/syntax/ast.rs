@@ -35,7 +35,7 @@ pub struct Variable<'a> {
     pub ty: Type,
     /// Bytes; 0 for `x[]`, whose size the launch decides.
     pub size: u64,
-    /// Alignment in bytes.
+    /// The alignment in bytes.
     pub align: u64,
     /// Whether it is declared without a size, `x[]`, as dynamic shared memory is.
     pub unsized_array: bool,
@@ -79,9 +79,9 @@ pub enum Operand<'a> {
     },
     /// A vector of operands, `{a, b}`.
     Vector(Vec<Operand<'a>>),
-    /// `(a, b)` of a call
+    /// The list `(a, b)` of a call.
     List(Vec<Operand<'a>>),
-    /// Two destinations, `d|p`.
+    /// The two destinations of `d|p`.
     Pair(Box<(Operand<'a>, Operand<'a>)>),
     /// A negated predicate, `!p`.
     Not(&'a str),
@@ -106,7 +106,7 @@ pub struct Predicate<'a> {
 #[derive(Clone, Debug)]
 pub struct Instruction<'a> {
     pub predicate: Option<Predicate<'a>>,
-    /// With all modifiers, `add.rn.f32`.
+    /// The opcode with all modifiers: `add.rn.f32`.
     pub opcode: &'a str,
     pub operands: Vec<Operand<'a>>,
 }

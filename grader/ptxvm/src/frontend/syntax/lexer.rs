@@ -146,7 +146,7 @@ fn number_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// PTX ISA section 4.5, "Constants".
+/// Reads a number (PTX ISA 4.5, "Constants").
 fn number(text: &str) -> Kind {
     let lower = text.to_ascii_lowercase();
     let integer = lower.trim_end_matches('u');

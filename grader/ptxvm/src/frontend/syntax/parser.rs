@@ -353,7 +353,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// `+4`, `-4`, `+-4` or nothing.
+    /// Reads `+4`, `-4`, `+-4` or nothing.
     pub(super) fn addend(&mut self) -> Result<i64> {
         let mut negative = false;
         if !self.is(b'+') && !self.is(b'-') {

@@ -59,7 +59,7 @@ impl Arena {
         self.nodes[id.0 as usize]
     }
 
-    /// No more nodes are made.
+    /// Whether no more nodes are made.
     pub fn is_full(&self) -> bool {
         self.nodes.len() >= self.limit
     }

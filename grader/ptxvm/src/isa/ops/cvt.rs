@@ -59,7 +59,7 @@ fn odd(value: i128) -> f64 {
 
 macro_rules! directions {
     ($($module:ident $mode:expr;)*) => {$(
-        /// One direction of rounding.
+        /// The conversions with one direction of rounding.
         pub mod $module {
             use super::{BF16, F16, Mode, f, g, narrow_bits, odd, round, wide, wide_bits};
             const MODE: Mode = $mode;

@@ -18,7 +18,7 @@ struct Number {
 }
 
 impl Number {
-    /// None: zero, infinite or NaN.
+    /// Returns `None` for zero, infinities and NaN.
     fn new(value: f64) -> Option<Self> {
         if value == 0.0 || !value.is_finite() {
             return None;

@@ -27,7 +27,7 @@ fn wide_bits(value: f64) -> u64 {
 
 macro_rules! nearest {
     ($($module:ident $float:ty, $u:ty, $from:ident, $to:ident, $nan:ident;)*) => {$(
-        /// Round to nearest even.
+        /// The operations that round to nearest even.
         pub mod $module {
             use super::{$from, $to, $nan};
 
@@ -180,7 +180,7 @@ nearest! {
 
 macro_rules! directed {
     ($($module:ident $mode:expr;)*) => {$(
-        /// One direction of rounding.
+        /// The operations with one direction of rounding.
         pub mod $module {
             use super::{Mode, bits, exact, f, g, round, wide_bits};
             const MODE: Mode = $mode;

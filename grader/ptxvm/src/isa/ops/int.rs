@@ -2,7 +2,7 @@
 
 macro_rules! width {
     ($module:ident, $u:ty, $s:ty, $wide_u:ty, $wide_s:ty, $bits:literal) => {
-        /// One width of registers.
+        /// The operations of one width of registers.
         pub mod $module {
             #[inline(always)]
             pub fn add(a: $u, b: $u) -> $u {

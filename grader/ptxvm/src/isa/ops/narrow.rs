@@ -79,7 +79,7 @@ fn f16_from_8(a: u32, format: Format) -> u32 {
     let exponent = field.max(1) as i32 - 1 + format.min_exponent - format.mantissa as i32;
     round::to_16(significand * f64::from(exponent).exp2(), F16, Mode::Nearest) | (a >> 7 & 1) << 15
 }
-/// Of the low byte.
+/// Converts the low byte.
 #[inline(always)]
 pub fn f16_from_e4m3(a: u32) -> u32 {
     if a & 0x7F == 0x7F { 0x7FFF } else { f16_from_8(a, E4M3) }

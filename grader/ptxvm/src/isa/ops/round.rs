@@ -7,13 +7,13 @@
 /// `.rn`, `.rz`, `.rm`, `.rp`, `.rna`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// To nearest, ties to even.
+    /// Rounds to the nearest value, ties to even.
     Nearest,
-    /// Toward zero, `.rz`.
+    /// Rounds toward zero, `.rz`.
     Zero,
-    /// Toward minus infinity, `.rm`.
+    /// Rounds toward minus infinity, `.rm`.
     Down,
-    /// Toward plus infinity, `.rp`.
+    /// Rounds toward plus infinity, `.rp`.
     Up,
 }
 

@@ -51,7 +51,7 @@ const ACTIONS: [PrimaryOperation; 15] = [
 pub struct Selector {
     /// Its lowest bit in the register, counted from 0.
     pub start: u32,
-    /// 8, 16 or 32.
+    /// The width in bits: 8, 16 or 32.
     pub bits: u32,
 }
 

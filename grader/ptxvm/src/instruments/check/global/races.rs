@@ -209,7 +209,7 @@ impl GlobalRaces {
         }
     }
 
-    /// Packs all pages.
+    /// Packs the pages that are not packed yet, which frees most of their memory.
     fn pack_pages(&mut self) {
         self.most = self.most.max(self.bytes());
         for page in self.pages.values_mut() {

@@ -45,7 +45,7 @@ pub(crate) struct SyncAccess {
 /// One synchronisation variable: what its value releases to readers.
 #[derive(Debug, Default)]
 pub(crate) struct SyncVariable {
-    /// Released to all blocks.
+    /// What was released to all blocks.
     device_scope: VectorClock,
     rest: Option<Box<ColdState>>,
     /// Grows with every write.
