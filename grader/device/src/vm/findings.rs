@@ -1,7 +1,7 @@
 //! What the machine finds, in the words of tensors.
 
 use crate::finding::{Element, Finding, Problem};
-use ptxvm::finding::BufferOffset;
+use ptxvm::finding::{BufferOffset, FindingKind};
 
 /// A finding in the terms of tensors. `element` names the element at a byte of a buffer, if the buffer is a tensor.
 pub(crate) fn in_tensors(
@@ -10,11 +10,13 @@ pub(crate) fn in_tensors(
     element: impl FnOnce(BufferOffset) -> Option<Element>,
 ) -> Finding {
     let ptxvm::Finding { kind, loc, thread, count } = finding.clone();
+    // It is about all blocks together.
+    let thread = (!matches!(kind, FindingKind::TooMuchWork(_))).then_some(thread);
     Finding {
         problem: Problem::Check(kind.map_place(element)),
         kernel: kernel.to_owned(),
         line: loc,
-        thread: Some(thread),
+        thread,
         count,
     }
 }

@@ -42,7 +42,7 @@ fn memory_errors() -> Vec<Finding> {
         check(OutOfBounds { space, access, size: 4, place, address })
     };
     let misaligned = |access, space, size, place: Option<Element>| {
-        check(Misaligned { space, access, size, place })
+        check(Misaligned { space, access, size, place, row_step: None })
     };
     let uninitialised = |space, place: Option<Element>, offset| {
         check(Uninitialised { space, size: 4, place, offset })
@@ -59,6 +59,13 @@ fn memory_errors() -> Vec<Finding> {
         out_of_bounds(AccessKind::Write, Space::Heap, None, 0x2000_0000_8000),
         misaligned(AccessKind::Read, Space::Global, 16, Some(place(1))),
         misaligned(AccessKind::Write, Space::Shared, 8, None),
+        check(Misaligned {
+            space: Space::Shared,
+            access: AccessKind::Read,
+            size: 16,
+            place: None,
+            row_step: Some(66),
+        }),
         uninitialised(Space::Global, Some(place(4)), 0),
         uninitialised(Space::Shared, None, 12),
         uninitialised(Space::Local, None, 8),
@@ -211,6 +218,8 @@ fn every_kind_has_a_title_and_help() {
         16 bytes at once need an address that is a multiple of 16
     misaligned write of 8 bytes in shared memory
         8 bytes at once need an address that is a multiple of 8
+    misaligned read of a matrix with 66 bytes from a row or column to the next
+        16 bytes at once need rows or columns that begin at multiples of 16 bytes, and so a leading dimension of such a multiple; the matrix begins in shared memory
     read of filters[0, 0, 1, 1], which nothing has written
         an output holds nothing before the kernel stores to it: start from a variable set to 0
     read of byte 12 of shared memory, which nothing has written
@@ -236,7 +245,7 @@ fn every_kind_has_a_title_and_help() {
         the threads of a warp need not run in step: put a __syncwarp() or __syncthreads() between the two
         (1) write here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
     race between (1) a write and (2) a write of filters[0, 0, 1, 1]
-        which of the two values stays is chance, within a warp, too: let one thread write, or put a __syncwarp() or __syncthreads() between
+        which of the two values stays is chance: does each thread compute an index of its own? If both must add to the element, add with atomicAdd; if one is to overwrite the other, put a barrier between
         (1) write here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
     race between (1) a read and (2) a write of a __device__ variable
         nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch

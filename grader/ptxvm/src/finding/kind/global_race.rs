@@ -5,6 +5,17 @@ use crate::finding::check::{Check, Site, ThreadId, Words};
 use crate::finding::place::{Place, same_object};
 use crate::source_loc::SourceLoc;
 
+/// What helps two threads of a block that store to one element.
+const STORED_TWICE: &str = "which of the two values stays is chance: does each thread compute an index of its own? If both must add to \
+                            the element, add with atomicAdd; if one is to overwrite the other, put a barrier between";
+/// What helps two threads of a block that read and write an element in one line.
+const UPDATED: &str = "both threads run this line: if each adds to the element, add with atomicAdd; if one needs what the other stores, put a \
+                       barrier between the read and the write";
+
+fn is_same_line(a: Option<&SourceLoc>, b: Option<&SourceLoc>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| (&a.file, a.line) == (&b.file, b.line))
+}
+
 /// Two threads access one place of global memory, at least one of them writes, and nothing orders them: threads of one block
 /// without a barrier between, or threads of two blocks.
 ///
@@ -49,7 +60,7 @@ impl<P: Place> Check for GlobalRace<P> {
             && same_object(self.place.as_ref(), other.place.as_ref())
     }
 
-    fn words(&self, _: &Site<'_>) -> Words {
+    fn words(&self, site: &Site<'_>) -> Words {
         let Self { kind, place, other, other_thread, same_block, same_warp, volatile, .. } = self;
         let (earlier, later) = (kind.earlier().noun(), kind.later().noun());
         let of = place.as_ref().map_or_else(|| "a __device__ variable".to_owned(), Place::name);
@@ -57,10 +68,13 @@ impl<P: Place> Check for GlobalRace<P> {
         let words = Words::new(format!("race between (1) a {earlier} and (2) a {later} of {of}"))
             .label(format!("(2) {later} here"))
             .other(other.as_ref(), format!("(1) {earlier} here{by}"))
-            .help(if *same_block {
-                kind.missing_barrier(*same_warp)
-            } else {
-                "nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch"
+            .help(match kind {
+                _ if !same_block => {
+                    "nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch"
+                }
+                RaceKind::WriteAfterWrite => STORED_TWICE,
+                _ if is_same_line(site.loc, other.as_ref()) => UPDATED,
+                _ => kind.missing_barrier(*same_warp),
             });
         volatile_help(words, *volatile)
     }

@@ -89,7 +89,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         }
         let (base, stride) = (bases[0], u64::from(strides[0]) * u64::from(bytes));
         let least = tile.alignment();
-        let askew = [base, stride].iter().any(|place| !place.is_multiple_of(least.into()));
+        let base_is_aligned = base.is_multiple_of(least.into());
+        let askew = !base_is_aligned || !stride.is_multiple_of(least.into());
         let line = length as u32 * bytes;
         // As wide as the place allows.
         let piece = if askew {
@@ -127,6 +128,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 bytes: piece,
                 element: bytes,
                 askew: if askew { least } else { 0 },
+                row_step: Some(stride).filter(|_| askew && base_is_aligned),
             };
             if stores {
                 let first = number * 32 * each;
@@ -154,7 +156,16 @@ impl<M: Monitor> Machine<'_, '_, M> {
         for address in &mut addresses {
             *address = address.wrapping_sub(outer);
         }
-        let access = LaneChunks { pc, window, mask, addresses, bytes: ROW, element: 2, askew: 0 };
+        let access = LaneChunks {
+            pc,
+            window,
+            mask,
+            addresses,
+            bytes: ROW,
+            element: 2,
+            askew: 0,
+            row_step: None,
+        };
         // Element e of row r of a matrix lies at 8 r + e.
         if rows.stores {
             let mut values = vec![0; count * 8];
@@ -213,11 +224,9 @@ impl<M: Monitor> Machine<'_, '_, M> {
     }
 
     fn pieces_accessed(&mut self, access: &LaneChunks, kind: AccessKind, faults: LaneFaults) {
-        let info = AccessInfo::plain(
-            access.pc,
-            kind,
-            if access.askew == 0 { access.bytes } else { access.askew },
-        );
+        let size = if access.askew == 0 { access.bytes } else { access.askew };
+        let info =
+            AccessInfo { row_step: access.row_step, ..AccessInfo::plain(access.pc, kind, size) };
         self.accessed(info, access.window, access.mask, &access.addresses, faults);
     }
 }
@@ -234,6 +243,8 @@ struct LaneChunks {
     element: u32,
     /// The alignment that the whole matrix should have and has not; 0 if it is aligned.
     askew: u32,
+    /// Bytes from one row to the next, where they alone are misaligned.
+    row_step: Option<u64>,
 }
 
 impl LaneChunks {

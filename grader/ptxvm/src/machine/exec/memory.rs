@@ -43,6 +43,8 @@ pub(super) struct AccessInfo {
     pub representative_lanes: u32,
     /// Whether it is the completion of an asynchronous copy; see [`Event::ends_copy`].
     pub ends_copy: bool,
+    /// Bytes from one row of a matrix to the next, where they are misaligned and the first row is not.
+    pub row_step: Option<u64>,
 }
 
 impl AccessInfo {
@@ -58,6 +60,7 @@ impl AccessInfo {
             stored: None,
             representative_lanes: u32::MAX,
             ends_copy: false,
+            row_step: None,
         }
     }
 }
@@ -409,7 +412,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
         for lane in lanes(faults.misaligned) {
             let place = locate(addresses[lane]);
             let space = space_of(place);
-            self.record(Misaligned { space, access, size, place }, pc, 1 << lane);
+            let row_step = info.row_step;
+            self.record(Misaligned { space, access, size, place, row_step }, pc, 1 << lane);
         }
         for lane in lanes(faults.read_only) {
             let address = addresses[lane];
