@@ -160,4 +160,5 @@ pub use shape::{DimExpr, TensorType};
 pub use sized_formula::SizedFormula;
 pub use span::Span;
 pub use terms::expansion::{ElementRef, Term};
+pub use variants::parts::{PartValue, parts};
 pub use variants::search::{Fit, Observation, Variant, search as search_variants};

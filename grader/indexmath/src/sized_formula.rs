@@ -1,6 +1,6 @@
 //! A formula at fixed sizes, and the queries on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -47,6 +47,22 @@ impl SizedFormula {
             }
             tensor = base_tensor(tensor)?;
         }
+    }
+
+    /// The tensors that a tensor is computed from, directly or not, as far as the formula assigns them.
+    pub fn sources(&self, tensor: &str) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![tensor.to_owned()];
+        while let Some(next) = open.pop() {
+            for statement in self.program.statements.iter().filter(|s| s.target == next) {
+                statement.reads(&mut |read| {
+                    if found.insert(read.tensor.clone()) {
+                        open.push(read.tensor.clone());
+                    }
+                });
+            }
+        }
+        found
     }
 
     /// The cost of [`Self::evaluate`] for `wanted`; names that the formula does not know cost nothing.

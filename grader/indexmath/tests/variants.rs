@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use indexmath::{
-    Approx, Dims, Formula, Observation, SizedFormula, TensorType, Values, search_variants,
+    Approx, Dims, Formula, Observation, SizedFormula, TensorType, Values, parts, search_variants,
 };
 
 /// Irregular values, the same in every run.
@@ -103,7 +103,15 @@ const NORM: &str = "mean[r] = (sum[j] x[r,j]) / index(H)
 const CLOSED: &str = "dx[r,j] = rstd[r] * (dy[r,j] * gamma[j] - (sum[k] dy[r,k] * gamma[k]) / index(H) \
     - (x[r,j] - mean[r]) * rstd[r] * (sum[k] dy[r,k] * gamma[k] * (x[r,k] - mean[r]) * rstd[r]) / index(H))";
 
-fn norm(forward: bool, wrong: &str) -> Vec<String> {
+fn norm(backward: bool, wrong: &str) -> Vec<String> {
+    if backward { norm_of("grad(x)", NORM, wrong) } else { norm_of("dx", CLOSED, wrong) }
+}
+
+fn norm_forward(wrong: &str) -> Vec<String> {
+    norm_of("y", NORM, wrong)
+}
+
+fn norm_of(tensor: &str, correct: &str, wrong: &str) -> Vec<String> {
     let types = [
         ("x", "f32[R, H]"),
         ("gamma", "f32[H]"),
@@ -115,12 +123,12 @@ fn norm(forward: bool, wrong: &str) -> Vec<String> {
         ("dy", "f32[R, H]"),
         ("dx", "f32[R, H]"),
     ];
-    let correct = if forward { NORM } else { CLOSED };
-    let mut puzzle = puzzle(&types, &[("R", 3), ("H", 6)], correct, wrong, forward);
+    let derive = tensor.starts_with("grad");
+    let mut puzzle = puzzle(&types, &[("R", 3), ("H", 6)], correct, wrong, derive);
     if let Some(eps) = puzzle.known.get_mut("eps") {
-        eps[0] = 1e-5;
+        eps[0] = 0.01;
     }
-    puzzle.explain(if forward { "grad(x)" } else { "dx" })
+    puzzle.explain(tensor)
 }
 
 #[test]
@@ -142,4 +150,79 @@ fn slips_in_a_derived_gradient_are_named() {
     assert!(says.is_empty(), "{says:?}");
     let says = norm(true, &NORM.replace("* gamma[j]", ""));
     assert!(says[0].contains("the factor `gamma[j]` is left out"), "{says:?}");
+}
+
+#[test]
+fn brackets_that_stand_elsewhere_are_named() {
+    let says = softmax(
+        &SOFTMAX.replace("exp(x[b,c] - peak[b]) / total", "(exp(x[b,c]) - peak[b]) / total"),
+    );
+    assert!(says[0].contains("`exp` is taken of `x[b,c]` alone"), "{says:?}");
+    let says = norm_forward(&NORM.replace("rsqrt(var[r] + eps)", "rsqrt(var[r]) + eps"));
+    assert!(
+        says[0].contains("`rsqrt` is taken of `var[r]` alone, and `eps` stands outside of it"),
+        "{says:?}"
+    );
+    let says =
+        norm_forward(&NORM.replace("(x[r,j] - mean[r]) * rstd[r]", "(x[r,j] - mean[r] * rstd[r])"));
+    assert!(says[0].contains("only `mean[r]` is multiplied by"), "{says:?}");
+}
+
+#[test]
+fn parts_and_indices_in_each_others_place_are_named() {
+    let swapped = "dx[r,j] = rstd[r] * (dy[r,j] * gamma[j] \
+        - (sum[k] dy[r,k] * gamma[k] * (x[r,k] - mean[r]) * rstd[r]) / index(H) \
+        - (x[r,j] - mean[r]) * rstd[r] * (sum[k] dy[r,k] * gamma[k]) / index(H))";
+    let says = norm(false, swapped);
+    assert!(says[0].ends_with("are swapped"), "{says:?}");
+    let says = norm_forward(
+        &NORM.replace("(x[r,j] - mean[r]) * rstd[r] * gamma[j]", "0 * x[r,j] * eps + mean[r]"),
+    );
+    assert!(!says.iter().any(|s| s.contains("swapped")), "{says:?}");
+    let types = [("x", "f32[A, B, C]"), ("f", "f32[D, E]"), ("y", "f32[A, B, C]")];
+    let dims = [("A", 3), ("B", 3), ("C", 4), ("D", 3), ("E", 3)];
+    let formula = "y[a,b,c] = sum[d < 3] x[a,b,c] * f[a,d] + f[b,b]";
+    let wrong = "y[a,b,c] = sum[d < 3] x[b,a,c] * f[b,d] + f[a,a]";
+    let says = puzzle(&types, &dims, formula, wrong, false).explain("y");
+    assert!(says[0].contains("`a` and `b` are swapped in every read"), "{says:?}");
+}
+
+#[test]
+fn a_product_of_sizes_and_another_part_are_named() {
+    let says = norm_forward(&NORM.replace(
+        "mean[r]) * (x[r,j] - mean[r])) / index(H)",
+        "mean[r]) * (x[r,j] - mean[r])) / index(H*R)",
+    ));
+    assert!(says.iter().any(|s| s.contains("H * R (18)")), "{says:?}");
+    let types = [("x", "f32[R, H]"), ("s", "f32[R]"), ("q", "f32[R]")];
+    let formula = "s[r] = sum[j] x[r,j]\n q[r] = exp(s[r])";
+    let wrong = "s[r] = sum[j] x[r,j]\n q[r] = s[r]";
+    let says = puzzle(&types, &[("R", 3), ("H", 6)], formula, wrong, false).explain("q");
+    assert!(
+        says.iter().any(|s| s.contains("`q` holds `s`") || s.contains("`s[r]` stands alone")),
+        "{says:?}"
+    );
+}
+
+#[test]
+fn the_parts_of_an_element_have_their_values() {
+    let types = [("x", "f32[R, H]"), ("mean", "f32[R]"), ("var", "f32[R]"), ("y", "f32[R, H]")];
+    let formula = "mean[r] = (sum[j] x[r,j]) / index(H)
+        var[r] = (sum[j] (x[r,j] - mean[r]) * (x[r,j] - mean[r])) / index(H)
+        y[r,j] = (x[r,j] - mean[r]) * rsqrt(var[r])";
+    let puzzle = puzzle(&types, &[("R", 2), ("H", 3)], formula, formula, false);
+    let row = &puzzle.known["x"][3..];
+    let sum: f64 = row.iter().sum();
+    let squares: f64 = row.iter().map(|x| (x - sum / 3.0).powi(2)).sum();
+    let found = parts(&puzzle.correct, &puzzle.known, "y", 4);
+    let named: Vec<(&str, f64)> =
+        found.iter().map(|part| (part.text.as_str(), part.value)).collect();
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+    let [(a, sum_of), (b, mean), (c, squares_of), (d, var)] = named[..] else {
+        panic!("{named:?}")
+    };
+    assert_eq!((a, b, d), ("`sum[j] x[r,j]`", "`mean[r]`", "`var[r]`"));
+    assert!(c.starts_with("`sum[j] (x[r,j] - mean[r])"), "{c}");
+    assert!(near(sum_of, sum) && near(mean, sum / 3.0), "{named:?}");
+    assert!(near(squares_of, squares) && near(var, squares / 3.0), "{named:?}");
 }

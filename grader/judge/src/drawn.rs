@@ -1,7 +1,9 @@
 //! Judges the cases that a run draws, and reduces one that fails to the smallest that still does (as property tests do: Claessen
 //! and Hughes, `QuickCheck`, ICFP 2000).
 
+use crate::formula_variant;
 use crate::grade::{self, Machine, Program};
+use crate::intermediate;
 use crate::judgement;
 use crate::verdict::TestVerdict;
 use device::backend::Backend;
@@ -95,10 +97,13 @@ pub fn judge(
         }
     }
     let Some(smallest) = smallest else { return Ok(Some(passed(cases, time, seed))) };
-    let (_, mut verdict) = grade::judge_case(machine, program, &smallest.case)?;
+    let (run, mut verdict) = grade::judge_case(machine, program, &smallest.case)?;
     if verdict.passed() {
         // What fails by chance may pass the second time.
         verdict = judgement::with_formula(smallest.verdict, &smallest.case);
+    } else if program.host.is_none() {
+        verdict = formula_variant::explain(machine.backend(), spec, &smallest.case, &run, verdict);
+        verdict = intermediate::explain(machine, program, spec, &smallest.case, verdict);
     }
     verdict.smallest = Some(smallest.plan.flavour);
     Ok(Some(verdict))

@@ -5,6 +5,7 @@ use crate::verdict::{FormulaVariant, TestVerdict};
 use device::backend::{Backend, Run};
 use indexmath::{Approx, Fit, Observation, SizedFormula, Values, Variant, search_variants};
 use puzzle::case::{Case, CaseLaunch, CaseTensor, last_launch_with};
+use puzzle::draw::{self, Flavour};
 use puzzle::oracle;
 use puzzle::spec::{Check, Data, DataKind, Spec, Test};
 use puzzle::tensor::DType;
@@ -13,6 +14,10 @@ use std::collections::BTreeSet;
 
 /// Tests that a variant must agree with, besides the one that failed.
 const MORE_TESTS: usize = 3;
+/// Drawn cases that it must agree with.
+const DRAWN_CASES: usize = 3;
+/// The data of these: those that a formula never leaves open.
+const PLAIN: [Flavour; 2] = [Flavour::Integers, Flavour::Normal];
 /// Elements of all tensors of a test that runs again for this.
 const MAX_ELEMENTS: usize = 1 << 20;
 
@@ -45,7 +50,7 @@ pub fn explain(
 }
 
 /// The formula of a tensor, as the spec states it in closed form or as it is derived.
-fn formula<'a>(case: &'a Case, name: &str, closed: bool) -> Option<&'a SizedFormula> {
+pub(crate) fn formula<'a>(case: &'a Case, name: &str, closed: bool) -> Option<&'a SizedFormula> {
     if !closed {
         return Some(&case.formula);
     }
@@ -62,7 +67,7 @@ fn confirmed(
     closed: bool,
     mut fitting: Vec<Variant>,
 ) -> Option<FormulaVariant> {
-    let mut confirmed = 0;
+    let (mut confirmed, mut other_sizes) = (0, false);
     if fitting.is_empty() {
         return None;
     }
@@ -75,7 +80,9 @@ fn confirmed(
         let Some(formula) = formula(&other, name, closed) else { continue };
         let seen = seen.observation(formula);
         let fits: Vec<Fit> = fitting.iter().map(|variant| variant.fit(&seen)).collect();
-        confirmed += usize::from(fits.contains(&Fit::Explains));
+        let explains = fits.contains(&Fit::Explains);
+        confirmed += usize::from(explains);
+        other_sizes |= explains && other.dims != case.dims;
         let mut fits = fits.into_iter();
         fitting.retain(|_| fits.next() != Some(Fit::Contradicts));
         if fitting.is_empty() {
@@ -83,11 +90,11 @@ fn confirmed(
         }
     }
     let simplest = fitting.into_iter().next().filter(|_| confirmed > 0)?;
-    Some(FormulaVariant { says: simplest.says, confirmed })
+    Some(FormulaVariant { says: simplest.says, confirmed, other_sizes })
 }
 
 /// The first output that is wrong and was not computed from a wrong one.
-fn first_cause(case: &Case, verdict: &TestVerdict) -> Option<usize> {
+pub(crate) fn first_cause(case: &Case, verdict: &TestVerdict) -> Option<usize> {
     let from_wrong = |name: &str| {
         let sources = case.chained.get(name);
         sources.is_some_and(|all| verdict.diffs.iter().any(|diff| all.contains(&diff.tensor.name)))
@@ -95,9 +102,9 @@ fn first_cause(case: &Case, verdict: &TestVerdict) -> Option<usize> {
     verdict.diffs.iter().position(|diff| !from_wrong(&diff.tensor.name))
 }
 
-/// The other cases that a variant is tried on: the same test with other data, with wilder data, and a few of the other tests. None
-/// has the data of the case itself.
-fn others(spec: &Spec, case: &Case, tensor: &str) -> impl Iterator<Item = Case> {
+/// The other cases that a variant is tried on: the same test with other data, with wilder data, a few that are drawn, so that sizes
+/// differ that are equal here, and a few of the other tests. None has the data of the case itself.
+pub(crate) fn others(spec: &Spec, case: &Case, tensor: &str) -> impl Iterator<Item = Case> {
     let computes = |test: &&Test| test.outputs().iter().any(|name| name == tensor);
     let size = |test: &Test| test.buffers.iter().map(|b| b.tensor.len()).sum::<usize>();
     let (same, mut rest): (Vec<&Test>, Vec<&Test>) = spec
@@ -113,7 +120,14 @@ fn others(spec: &Spec, case: &Case, tensor: &str) -> impl Iterator<Item = Case> 
     let others = spread(&rest).into_iter().cloned();
     let all: Vec<Test> = same.iter().map(|&test| test.clone()).chain(wild).chain(others).collect();
     let built = all.into_iter().filter_map(move |test| oracle::build_case(spec, &test, seed).ok());
-    built.filter(|other| other.known != case.known || other.dims != case.dims)
+    let name = tensor.to_owned();
+    let drawn = draw::plans(spec, seed).into_iter().filter(|plan| PLAIN.contains(&plan.flavour));
+    // Another kernel may compute the same, correctly.
+    let launched: BTreeSet<&String> = case.launches.iter().map(|launch| &launch.kernel).collect();
+    let drawn = drawn.filter(move |plan| plan.kernels.iter().collect::<BTreeSet<_>>() == launched);
+    let drawn = drawn.filter_map(move |plan| Some(draw::build(spec, &plan, seed)?.0));
+    let drawn = drawn.filter(move |other| other.expected(&name).is_some()).take(DRAWN_CASES);
+    built.chain(drawn).filter(|other| other.known != case.known || other.dims != case.dims)
 }
 
 /// Data that tell apart what ordinary data do not: far from each other, and all on one side of 0.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! case + run ─► judgement ─► verdict ─┬─ formula_variant: the wrong formula that gives exactly these values
+//!                                     ├─ intermediate: the part of the formula that the kernel computed wrongly
 //!                                     ├─ cause: what the pattern of the errors shows
 //!                                     └─ expansion: the kernel's products beside those of the formula
 //! ```
@@ -16,5 +17,6 @@ pub mod expansion;
 pub mod explain;
 pub mod formula_variant;
 pub mod grade;
+pub mod intermediate;
 pub mod judgement;
 pub mod verdict;

@@ -113,6 +113,23 @@ pub struct TensorDiff {
     pub cause: Option<Cause>,
     /// The wrong formula that gives exactly what the kernel computed.
     pub variant: Option<FormulaVariant>,
+    /// The first part of the formula that the kernel computed wrongly on the way to the first wrong element.
+    pub part: Option<WrongPart>,
+}
+
+/// A value that a kernel computed wrongly, and nothing else: with the expected value in its place, the results are as expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrongPart {
+    /// The part as the formula has it: `mean[r]`.
+    pub text: String,
+    /// What it should have been.
+    pub expected: f64,
+    /// What the kernel computed.
+    pub got: f64,
+    /// The line that computed it.
+    pub line: Option<SourceLoc>,
+    /// How many further elements, of the same case and of others with other data, it explains too; at least one.
+    pub confirmed: usize,
 }
 
 /// A formula near the correct one that explains every element of an output.
@@ -122,6 +139,8 @@ pub struct FormulaVariant {
     pub says: String,
     /// How many further runs with other data gave this formula's values too; at least one.
     pub confirmed: usize,
+    /// One of them had other sizes, so that sizes which are equal in the test were told apart.
+    pub other_sizes: bool,
 }
 
 /// How far off an element is.

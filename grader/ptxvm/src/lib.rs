@@ -274,6 +274,7 @@ pub use finding::{AccessKind, Finding, FindingKind, Space, ThreadId};
 pub use instruments::count::counts::{Counters, Counts, InstructionSite, Stride, Traffic};
 pub use instruments::provenance::expansion::{Expansion, Factor, Product};
 pub use instruments::provenance::number::Number;
+pub use instruments::provenance::replace::ReplacedValue;
 pub use instruments::provenance::tracker::{ElementOrigin, Provenance};
 pub use instruments::trace::TracedAccess;
 pub use instruments::watchpoint::{LastWriter, Watchpoint};

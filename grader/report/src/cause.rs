@@ -1,9 +1,9 @@
 //! Why an output is wrong, in one sentence: the wrong formula that explains it, or what all its errors have in common. Only what was
 //! checked is said.
 
-use super::number::{count, number, signed};
+use super::number::{count, number, pair, signed};
 use super::terms::author;
-use judge::verdict::{Cause, FormulaVariant};
+use judge::verdict::{Cause, FormulaVariant, WrongPart};
 use puzzle::tensor::Tensor;
 
 /// What the wrong elements have in common.
@@ -24,12 +24,12 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         }
         Cause::Unchanged if source.contains("TODO") => {
             format!(
-                "{who} changed nothing in {name}, and its TODOs are still there: start with the first."
+                "nothing changed in {name}, and the TODOs are still there: start with the first."
             )
         }
         Cause::Unchanged => {
             format!(
-                "{who} changed nothing in {name}: does every thread return early, or store elsewhere?"
+                "nothing changed in {name}: {who} stored nothing there, or the values that were there."
             )
         }
         Cause::OnlyStartWritten { count: n, block } => only_start(tensor, *n, *block),
@@ -38,7 +38,7 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
         Cause::Factor { factor, size } => factor_words(*factor, size.as_deref()),
         Cause::Addend { vector, times } => addend(vector, *times),
         Cause::Rounding { largest } => format!(
-            "all errors are small, at most {} % of the absolute values of the terms: as large as \
+            "all errors are small in {name}, at most {} % of the absolute values of the terms: as large as \
              the rounding of a value to half precision.",
             number((largest * 1e4).round() / 1e2)
         ),
@@ -91,12 +91,26 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
 
 /// What the formula that explains an output says of the mistake.
 pub(super) fn of_variant(variant: &FormulaVariant, tensor: &Tensor) -> String {
-    let FormulaVariant { says, confirmed } = variant;
+    let FormulaVariant { says, confirmed, other_sizes } = variant;
     let runs = match confirmed {
         1 => "a run with other data agrees".to_owned(),
         n => format!("{n} runs with other data agree"),
     };
-    format!("{} is exactly what the formula gives if {says} ({runs}).", tensor.name)
+    let sizes = if *other_sizes { "" } else { ", at the same sizes" };
+    format!("{} is exactly what the formula gives if {says} ({runs}{sizes}).", tensor.name)
+}
+
+/// What is said of a part of the formula that the kernel computed wrongly on the way to element `flat`.
+pub(super) fn of_part(part: &WrongPart, tensor: &Tensor, flat: usize) -> String {
+    let WrongPart { text, expected, got, line, confirmed } = part;
+    let element = tensor.element_name(flat);
+    let (should, is) = pair(*expected, *got);
+    let at = line.as_ref().map(|line| format!(" at line {}", line.line)).unwrap_or_default();
+    let more = count(*confirmed, "further element");
+    let verb = if *confirmed == 1 { "agrees" } else { "agree" };
+    format!(
+        "on the way to {element}, {text} comes out as {is}{at}, and should be {should}; nothing else is wrong there ({more} {verb})."
+    )
 }
 
 fn only_start(tensor: &Tensor, n: usize, block: usize) -> String {
@@ -269,7 +283,7 @@ mod tests {
         every element is off by 3 times the corresponding element of bias.
         every element is off by -4 times the corresponding element of bias.
         every element is off by +1.5.
-        all errors are small, at most 0.09 % of the absolute values of the terms: as large as the rounding of a value to half precision.
+        all errors are small in grad(input), at most 0.09 % of the absolute values of the terms: as large as the rounding of a value to half precision.
         each element is off by an amount that depends on its second coordinate only.
         the last two axes are swapped: the slices hold the expected values, stored column by column.
         each slice is rotated by 180 degrees: it holds the expected values, in reverse along both axes.

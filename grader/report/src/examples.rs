@@ -227,6 +227,7 @@ pub(super) fn diff(shape: &[usize], errors: &[Deviation]) -> TensorDiff {
         mismatches,
         cause: None,
         variant: None,
+        part: None,
         tensor,
         wrong,
         errors,

@@ -64,7 +64,7 @@ pub(super) fn lines(terms: &ElementTerms, style: Style, most: Most) -> Vec<Strin
 
 /// The line of the source to look at, where it is known.
 pub(super) fn place(terms: &ElementTerms, source: &str, style: Style) -> Vec<String> {
-    terms.line.iter().flat_map(|line| look(line, source, style)).collect()
+    terms.certain_line().into_iter().flat_map(|line| look(line, source, style)).collect()
 }
 
 fn are(n: usize) -> &'static str {
@@ -117,7 +117,7 @@ fn notes(row: &Row) -> String {
 }
 
 /// The statement itself, as it stands in the file that was compiled.
-fn look(line: &SourceLoc, source: &str, style: Style) -> Vec<String> {
+pub(super) fn look(line: &SourceLoc, source: &str, style: Style) -> Vec<String> {
     let range = statement(source, line.line);
     let texts = source.lines().skip(*range.start() as usize - 1).take(range.clone().count());
     let texts: Vec<&str> = texts.take(MAX_STATEMENT).collect();

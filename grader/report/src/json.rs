@@ -223,6 +223,7 @@ fn tensor(diff: &TensorDiff, source: &str) -> Value {
         "nan": diff.nan_count,
         "mismatches": mismatches,
         "variant": diff.variant.as_ref().map(|v| cause::of_variant(v, &diff.tensor)),
+        "part": diff.part.as_ref().map(|p| cause::of_part(p, &diff.tensor, diff.terms.mismatch.flat)),
         "likely_cause": diff.cause.as_ref().map(|c| cause::sentence(c, &diff.tensor, source)),
         "terms": {
             "element": diff.tensor.coords(diff.terms.mismatch.flat),

@@ -6,7 +6,7 @@ use super::style::{Style, Tone};
 use super::{cause, diff, drawn, expansion, findings, heatmap, terms};
 use diagnostic::{CODE_WIDTH, Failure};
 use indexmath::Term;
-use judge::verdict::{Largest, TensorDiff, TestVerdict};
+use judge::verdict::{Cause, Largest, TensorDiff, TestVerdict};
 use std::io::{self, Write};
 
 /// Findings shown with their source line; of the others the title is shown.
@@ -255,6 +255,10 @@ pub(super) fn full(
 /// The line of the source to look at. Where the formula chooses a single element, what was chosen tells nothing of the line that
 /// chose wrongly.
 fn place_lines(run: &RunInfo, diff: &TensorDiff, style: Style) -> Vec<String> {
+    // The line that computes the part which is wrong is known better than that of any product.
+    if let Some(line) = diff.part.as_ref().and_then(|part| part.line.as_ref()) {
+        return expansion::look(line, &run.source, style);
+    }
     let chosen = |terms: &Vec<Term>| terms.len() <= 1 && terms.iter().all(|t| t.factors.len() <= 1);
     match &diff.terms.compared {
         Some(compared) if !diff.terms.formula.as_ref().is_some_and(chosen) => {
@@ -274,12 +278,14 @@ fn reason_lines(run: &RunInfo, diff: &TensorDiff, style: Style, width: usize) ->
 
 /// The sentence of the formula that explains an output, or of the pattern of its errors, and the word before it.
 fn explanation(run: &RunInfo, diff: &TensorDiff) -> Option<(&'static str, String)> {
-    match (&diff.variant, &diff.cause) {
-        (Some(variant), _) => Some(("cause:", cause::of_variant(variant, &diff.tensor))),
-        (None, Some(cause)) => {
+    let flat = diff.terms.mismatch.flat;
+    match (&diff.variant, &diff.part, &diff.cause) {
+        (Some(variant), ..) => Some(("cause:", cause::of_variant(variant, &diff.tensor))),
+        (None, Some(part), _) => Some(("cause:", cause::of_part(part, &diff.tensor, flat))),
+        (None, None, Some(cause)) => {
             Some(("pattern:", cause::sentence(cause, &diff.tensor, &run.source)))
         }
-        (None, None) => None,
+        (None, None, None) => None,
     }
 }
 
@@ -297,7 +303,12 @@ pub(super) fn in_one_line(run: &RunInfo, verdict: &TestVerdict) -> String {
 
 /// The first output for which a formula explains what was computed.
 fn explained(verdict: &TestVerdict) -> Option<&TensorDiff> {
-    verdict.diffs.iter().find(|diff| diff.variant.is_some())
+    let found = verdict.diffs.iter().find(|diff| diff.variant.is_some());
+    let found = found.or_else(|| verdict.diffs.iter().find(|diff| diff.part.is_some()));
+    // Few elements show no rounding; those that are computed from them may.
+    let unexplained = verdict.diffs.first().is_some_and(|first| first.cause.is_none());
+    let rounded = |diff: &&TensorDiff| matches!(diff.cause, Some(Cause::Rounding { .. }));
+    found.or_else(|| verdict.diffs.iter().find(rounded).filter(|_| unexplained))
 }
 
 /// The width of quoted lines of code beside sentences of `width` characters: on a narrow screen nothing is wider.

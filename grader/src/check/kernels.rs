@@ -12,6 +12,7 @@ use judge::batch_compile::{self, Namespace, Variant};
 use judge::drawn::{self, DrawnCases};
 use judge::formula_variant;
 use judge::grade::{self, Machine, Program};
+use judge::intermediate;
 use judge::verdict::TestVerdict;
 use puzzle::spec::DRAWN;
 use rayon::prelude::*;
@@ -228,6 +229,7 @@ fn judge_wrong(
         let problem = kernel.says.as_ref().and_then(|_| {
             let backend = machine.backend();
             let verdict = formula_variant::explain(backend, &loaded.spec, case, &run, verdict);
+            let verdict = intermediate::explain(&machine, program, &loaded.spec, case, verdict);
             says::unsaid(loaded, kernel, &verdict)
         });
         return Ok(Judged { problem, line: line.flatten() });

@@ -10,6 +10,7 @@ use diagnostic::{Failure, FailureKind};
 use judge::drawn::{self, DrawnCases};
 use judge::formula_variant;
 use judge::grade::{self, Machine};
+use judge::intermediate;
 use judge::judgement;
 use judge::verdict::Picture;
 use puzzle::case::Case;
@@ -114,6 +115,7 @@ pub(super) fn grade(
         let (run, mut verdict) = grade::judge_case(&machine, &program, case)?;
         if !verdict.passed() && passed == judged && program.host.is_none() {
             verdict = formula_variant::explain(backend, spec, case, &run, verdict);
+            verdict = intermediate::explain(&machine, &program, spec, case, verdict);
         }
         judged += 1;
         drop(spinner);

@@ -5,7 +5,7 @@ use crate::finding::ThreadId;
 use crate::provenance::{Factor, KernelFactor, KernelSum, KernelTerm, Place};
 use diagnostic::Failure;
 use indexmath::Values;
-use ptxvm::{Expansion, Number, Product, Provenance};
+use ptxvm::{Expansion, Number, Product, Provenance, ReplacedValue};
 use puzzle::case::{Case, Role};
 use puzzle::tensor::{DType, size_of};
 
@@ -120,6 +120,28 @@ impl Followed<'_> {
             overwrote: written.overwrote,
             one_block: self.one_block,
         })
+    }
+
+    /// The values behind an element, `got`, which, if they had been `instead`, would have made it one for which `is_right` holds, with
+    /// their lines.
+    pub fn replaceable(
+        &self,
+        case: &Case,
+        at: Place,
+        got: f64,
+        instead: f64,
+        is_right: &dyn Fn(f64) -> bool,
+    ) -> Vec<ReplacedValue> {
+        let Some(buffer) = self.session.buffer(at.tensor) else { return Vec::new() };
+        let size = |tensor: usize| size_of(case.tensors[tensor].tensor.dtype) as i64;
+        let start = |buffer, byte: i64| {
+            let address = self.session.device.memory().address(buffer);
+            let index = self.session.placed.index(address)?;
+            let flat = usize::try_from(byte.div_euclid(size(index))).ok()?;
+            case.tensors[index].start()?.get(flat).copied()
+        };
+        let byte = (at.flat as i64 * size(at.tensor)) as u64;
+        self.provenance.replaceable(buffer, byte, &start, got, instead, is_right)
     }
 
     fn term(&self, scope: Scope, product: &Product) -> Option<KernelTerm> {

@@ -182,6 +182,17 @@ impl IntExpr {
     }
 
     /// The index, if the expression is nothing else.
+    /// Whether these indices alone stand in it, and no element of a tensor.
+    pub(crate) fn uses_only(&self, indices: &[usize]) -> bool {
+        match &self.kind {
+            IntKind::Index(id) => indices.contains(id),
+            IntKind::Const(_) | IntKind::Name(_) => true,
+            IntKind::Neg(inner) => inner.uses_only(indices),
+            IntKind::Binary(_, a, b) => a.uses_only(indices) && b.uses_only(indices),
+            IntKind::Element(_) => false,
+        }
+    }
+
     pub(crate) fn as_index(&self) -> Option<usize> {
         match self.kind {
             IntKind::Index(id) => Some(id),

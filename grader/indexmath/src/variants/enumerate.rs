@@ -48,8 +48,13 @@ impl Draft {
 }
 
 /// The variants of `model` with one slip, the simplest first. `constants` are numbers that a kernel may confuse with sizes: those of
-/// its launch. `dims` has their values too.
-pub(crate) fn drafts(model: &Model, dims: &Dims, constants: &[String]) -> Vec<Draft> {
+/// its launch. `products` are those of two sizes. `dims` has the values of both.
+pub(crate) fn drafts(
+    model: &Model,
+    dims: &Dims,
+    constants: &[String],
+    products: &[String],
+) -> Vec<Draft> {
     let mut names = model.sizes.clone();
     names.extend(constants.iter().cloned());
     let mut places = Vec::new();
@@ -62,7 +67,7 @@ pub(crate) fn drafts(model: &Model, dims: &Dims, constants: &[String]) -> Vec<Dr
         let readable = &readable[..];
         let target = &model.tensors[own.target].name;
         for edit in whole::edits(
-            &Place { model, dims, sizes, readable, scope: &own.axes, tree: &own.body },
+            &Place { model, dims, sizes, products, readable, scope: &own.axes, tree: &own.body },
             target,
             last,
         ) {
@@ -82,7 +87,8 @@ pub(crate) fn drafts(model: &Model, dims: &Dims, constants: &[String]) -> Vec<Dr
         own.body.visit(&mut Vec::new(), &mut |path, tree| found.push((path.to_vec(), tree)));
         for (path, tree) in found {
             let scope = scope(own, &path);
-            let edits = edits(&Place { model, dims, sizes, readable, scope: &scope, tree });
+            let edits =
+                edits(&Place { model, dims, sizes, products, readable, scope: &scope, tree });
             let whereabouts = whereabouts(model, part, &path);
             places.push(Site { part, path, tree, whereabouts, edits });
         }

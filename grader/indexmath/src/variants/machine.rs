@@ -44,6 +44,13 @@ pub(crate) struct Machine<'a> {
 /// Parts in place of those of the model.
 pub(crate) type Changed = Vec<(TensorId, Tree)>;
 
+/// Where a read leads in its tensor.
+enum Address {
+    Inside(usize),
+    /// Outside of what its bounds checks allow.
+    Outside,
+}
+
 /// One evaluation of a changed model.
 struct Run<'m, 'a> {
     machine: &'m Machine<'a>,
@@ -117,6 +124,78 @@ impl<'a> Machine<'a> {
         Some(())
     }
 
+    /// The values of the trees behind element `flat` of the model's last part for which `wanted` holds, the innermost first: outside
+    /// of reductions, and so in the parts that it reads there. Inputs are none of them.
+    pub(crate) fn values_of(
+        &self,
+        flat: usize,
+        wanted: &dyn Fn(&Tree) -> bool,
+    ) -> Vec<(&Tree, f64)> {
+        let mut found = Vec::new();
+        if let Some(mut run) = self.run(&Vec::new()) {
+            self.note(&mut run, self.model.parts.len() - 1, flat, wanted, &mut found);
+        }
+        found
+    }
+
+    fn note<'s>(
+        &'s self,
+        run: &mut Run<'_, '_>,
+        part: usize,
+        flat: usize,
+        wanted: &dyn Fn(&Tree) -> bool,
+        found: &mut Vec<(&'s Tree, f64)>,
+    ) {
+        let Part { axes, body, .. } = &self.model.parts[part];
+        let mut open = vec![(&self.bodies[part], body, false)];
+        let mut here = Vec::new();
+        while let Some((tree, named, inside)) = open.pop() {
+            // Within a reduction only what does not change there.
+            let fixed = |access: &Access| access.subscripts.iter().all(|int| int.uses_only(axes));
+            if !inside || matches!(tree, Tree::Read(access) if fixed(access)) {
+                here.push((tree, named));
+            }
+            let inside = inside || matches!(tree, Tree::Reduce(..));
+            let children = tree.children().into_iter().zip(named.children());
+            open.extend(children.map(|(tree, named)| (tree, named, inside)));
+        }
+        for (tree, named) in here.into_iter().rev() {
+            run.env = self.coordinates(part, flat);
+            let read = match tree {
+                Tree::Read(access) => match (self.part_of[access.tensor], run.address(access)) {
+                    (Some(source), Some(Address::Inside(at))) => Some((source, at)),
+                    // An input.
+                    _ => continue,
+                },
+                _ => None,
+            };
+            if let Some((source, at)) = read {
+                self.note(run, source, at, wanted, found);
+                run.env = self.coordinates(part, flat);
+            }
+            // A part that is one reduction stands for it, and the element itself is no part of itself.
+            let whole = std::ptr::eq(tree, &raw const self.bodies[part]);
+            if !whole
+                && wanted(tree)
+                && let Some(value) = run.tree(tree, Reduction::Sum)
+            {
+                found.push((named, value.value));
+            }
+        }
+    }
+
+    /// The values of a part's indices at an element.
+    fn coordinates(&self, part: usize, flat: usize) -> Vec<i64> {
+        let Part { target, axes, .. } = &self.model.parts[part];
+        let mut env = vec![0; self.model.indices.len() + FRESH];
+        let mut rest = flat as i64;
+        for (&axis, &size) in axes.iter().zip(&self.shapes[*target]).rev() {
+            env[axis] = rest % size.max(1);
+            rest /= size.max(1);
+        }
+        env
+    }
+
     fn run<'m>(&'m self, changed: &Changed) -> Option<Run<'m, 'a>> {
         let parts = self.model.parts.len();
         let (mut bodies, mut affected) = (vec![None; parts], vec![false; parts]);
@@ -142,14 +221,8 @@ impl Run<'_, '_> {
         } else if let Some(found) = machine.memo.borrow().get(&key) {
             return Some(*found);
         }
-        let Part { target, axes, .. } = &machine.model.parts[part];
-        let mut env = vec![0; machine.model.indices.len() + FRESH];
-        let mut rest = flat as i64;
-        for (&axis, &size) in axes.iter().zip(&machine.shapes[*target]).rev() {
-            env[axis] = rest % size.max(1);
-            rest /= size.max(1);
-        }
-        let outer = std::mem::replace(&mut self.env, env);
+        let Part { target, .. } = &machine.model.parts[part];
+        let outer = std::mem::replace(&mut self.env, machine.coordinates(part, flat));
         let body = self.bodies[part].take();
         let value = self.tree(body.as_ref().unwrap_or(&machine.bodies[part]), Reduction::Sum);
         self.bodies[part] = body;
@@ -203,9 +276,9 @@ impl Run<'_, '_> {
         }
     }
 
-    fn read(&mut self, access: &Access, around: Reduction) -> Option<Value> {
+    /// Where a read leads.
+    fn address(&mut self, access: &Access) -> Option<Address> {
         let machine = self.machine;
-        machine.budget.set(machine.budget.get().checked_sub(1)?);
         let own = &machine.shapes[access.tensor];
         let mut flat = 0_i64;
         let mut size_of = access.shape.iter();
@@ -215,13 +288,21 @@ impl Run<'_, '_> {
                 let inside = check.low.is_none_or(|low| at >= low)
                     && check.high.is_none_or(|high| at < own[axis] + high);
                 if !inside {
-                    return Some(exact(around.identity()));
+                    return Some(Address::Outside);
                 }
             }
             let size = self.int(size_of.next()?)?;
             flat = flat.checked_mul(size)?.checked_add(at)?;
         }
-        let flat = usize::try_from(flat).ok()?;
+        Some(Address::Inside(usize::try_from(flat).ok()?))
+    }
+
+    fn read(&mut self, access: &Access, around: Reduction) -> Option<Value> {
+        let machine = self.machine;
+        machine.budget.set(machine.budget.get().checked_sub(1)?);
+        let Address::Inside(flat) = self.address(access)? else {
+            return Some(exact(around.identity()));
+        };
         match (machine.known[access.tensor], machine.part_of[access.tensor]) {
             (_, Some(part)) if flat < machine.len(access.tensor) => self.element(part, flat),
             (Some(values), _) => values.get(flat).map(|&value| exact(value)),

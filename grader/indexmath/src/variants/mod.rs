@@ -5,6 +5,7 @@
 //! - [`slips`]: what people get wrong;
 //! - [`enumerate`]: every slip at every place;
 //! - [`machine`]: evaluates a formula with slips, element by element;
+//! - [`parts`]: the values of the right formula's parts;
 //! - [`search`]: compares them with what was observed.
 //!
 //! This is mutation-based fault localisation (Moon et al., "Ask the Mutants", ICST 2014) with the specification mutated in the
@@ -12,6 +13,7 @@
 
 pub(crate) mod enumerate;
 pub(crate) mod machine;
+pub(crate) mod parts;
 pub(crate) mod search;
 mod slips;
 mod text;

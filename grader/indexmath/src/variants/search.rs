@@ -67,7 +67,8 @@ pub fn search(seen: &Observation) -> Vec<Variant> {
         return Vec::new();
     }
     let names: Vec<String> = seen.constants.iter().map(|(name, _)| name.clone()).collect();
-    let all = drafts(&model, &dims, &names);
+    let products = products(seen.formula).map(|(name, _)| name).collect::<Vec<_>>();
+    let all = drafts(&model, &dims, &names, &products);
     let mut found = Vec::new();
     let mut left = SEARCH;
     for draft in &all {
@@ -83,6 +84,16 @@ pub fn search(seen: &Observation) -> Vec<Variant> {
         found = pairs(seen, &machine, &model, &plain);
     }
     found
+}
+
+/// The products of two sizes, with names that no size has.
+fn products(formula: &SizedFormula) -> impl Iterator<Item = (String, i64)> {
+    let sizes: Vec<(&String, &i64)> =
+        formula.dims().iter().filter(|(_, value)| **value > 1).collect();
+    let pairs =
+        sizes.iter().enumerate().flat_map(|(at, a)| sizes[at + 1..].iter().map(move |b| (*a, *b)));
+    let named = pairs.map(|(a, b)| (format!("{} * {}", a.0, b.0), a.1.saturating_mul(*b.1)));
+    named.collect::<Vec<_>>().into_iter()
 }
 
 /// Two plain slips, neither in what the other has replaced.
@@ -135,6 +146,7 @@ impl Observation<'_> {
     fn dims(&self) -> Dims {
         let mut dims = self.formula.dims().clone();
         dims.extend(self.constants.iter().cloned());
+        dims.extend(products(self.formula));
         dims
     }
 

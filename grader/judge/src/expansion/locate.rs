@@ -50,12 +50,18 @@ pub fn locate(terms: &ElementTerms, evidence: &Evidence) -> Option<SourceLoc> {
     match line {
         Some(line) => at(line),
         // A load that the compiler moved has the line of what it was moved to.
-        None if !kernel.statement(named.line).contains('[') => {
+        None if !is_scaled(terms) && !kernel.statement(named.line).contains('[') => {
             let mut adds = evidence.sum.terms.iter().rev().filter_map(|term| term.line.clone());
             adds.next().filter(|line| kernel.line(line.line).contains('[')).or(Some(named))
         }
         None => Some(named),
     }
+}
+
+/// Every product that is wrong has another constant factor: the line that multiplies by it is no load.
+fn is_scaled(terms: &ElementTerms) -> bool {
+    let mut wrong = terms.rows.iter().filter(|row| row.kind != RowKind::Correct);
+    wrong.all(|row| row.kind == RowKind::Coefficient)
 }
 
 /// The launch whose kernel stands around a line.

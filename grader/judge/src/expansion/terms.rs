@@ -2,6 +2,7 @@
 
 use device::finding::{SourceLoc, ThreadId};
 use device::provenance::Factor;
+use std::collections::BTreeSet;
 
 /// An element's products, formula and kernel side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,20 @@ impl ElementTerms {
     /// Formula and kernel add the same products.
     pub fn equal(&self) -> bool {
         self.rows.iter().all(|row| row.kind == RowKind::Correct)
+    }
+
+    /// The line to look at, unless it is one of several in which products were added, as where threads add up the sums of others, and
+    /// the products lack something: which of these lines lost it is not known then.
+    pub fn certain_line(&self) -> Option<&SourceLoc> {
+        let lacks = |row: &Row| matches!(row.kind, RowKind::Missing | RowKind::Coefficient);
+        let added = self.rows.iter().filter(|row| row.kind != RowKind::Missing);
+        let lines: BTreeSet<&SourceLoc> = added.filter_map(|row| row.line.as_ref()).collect();
+        let wrong = self.rows.iter().filter(|row| row.kind != RowKind::Correct);
+        let line = self.line.as_ref()?;
+        let is_added =
+            lines.iter().any(|other| (&other.file, other.line) == (&line.file, line.line));
+        let unknown = lines.len() > 1 && is_added && wrong.into_iter().all(lacks);
+        (!unknown).then_some(line)
     }
 }
 

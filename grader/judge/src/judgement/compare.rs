@@ -67,6 +67,7 @@ pub(super) fn diff(tensor: &Tensor, reference: &Expected, got: &RunTensor) -> Op
         terms: TermDiff { mismatch: mismatch(first), formula: None, thread: None, compared: None },
         cause: cause::likely(&view),
         variant: None,
+        part: None,
         tensor: tensor.clone(),
         errors,
         wrong,

@@ -21,6 +21,7 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
     if findings.iter().any(|finding| finding.problem.ends_the_run()) {
         diffs.clear();
     }
+    let diffs = causes_first(case, diffs);
     TestVerdict {
         test: case.test.clone(),
         about: case.about.clone(),
@@ -36,6 +37,23 @@ pub fn judge(case: &Case, run: &Run) -> TestVerdict {
         smallest: None,
         largest: if case.options.differences { largest(&case.tensors, run) } else { Vec::new() },
     }
+}
+
+/// The wrong outputs, none before one that the formula computes it from: a wrong mean makes all that follows from it wrong.
+fn causes_first(case: &Case, diffs: Vec<TensorDiff>) -> Vec<TensorDiff> {
+    let mut ordered: Vec<TensorDiff> = Vec::new();
+    let mut left = diffs;
+    while !left.is_empty() {
+        let from_wrong = |diff: &TensorDiff| {
+            let sources = case.formula.sources(&diff.tensor.name);
+            left.iter().any(|other| {
+                other.tensor.name != diff.tensor.name && sources.contains(&other.tensor.name)
+            })
+        };
+        let first = left.iter().position(|diff| !from_wrong(diff)).unwrap_or(0);
+        ordered.push(left.remove(first));
+    }
+    ordered
 }
 
 /// For each output, the element that is farthest off. One that is NaN is farther than any number.

@@ -216,6 +216,28 @@ fn a_function_is_a_factor_of_its_own() {
 }
 
 #[test]
+fn a_value_that_decides_the_result_is_found_by_putting_another_in_its_place() {
+    let x = [1f32, 2.0, 3.0, 4.0];
+    let mut device = Device::new(ARITHMETIC);
+    let input = device.input(&x);
+    let out = device.output::<f32>(4);
+    let given = params(&device, &[input, out], &[1, 4]);
+    let mut followed = Followed::new(device, &[input, out], Number::F32);
+    followed.run("softmax", [1; 3], [32, 1, 1], 0, given);
+    let start = |_, byte: i64| x.get(byte as usize / 4).map(|&x| f64::from(x));
+    let total: f64 = x.iter().map(|&x| f64::from(x - 4.0).exp()).sum();
+    let got = (-1f64).exp() / total;
+    let found = |instead: f64, wanted: f64| {
+        let is_right = |value: f64| (value - wanted).abs() < 1e-6;
+        followed.provenance.replaceable(out, 8, &start, got, instead, &is_right)
+    };
+    // Twice the sum of all exponentials gives half of the result, whatever made them.
+    let [sum] = &found(2.0 * total, got / 2.0)[..] else { panic!() };
+    assert!((sum.value - total).abs() < 1e-5, "{sum:?}");
+    assert_eq!(found(2.0 * total, got / 3.0), []);
+}
+
+#[test]
 fn limits_end_it_cleanly() {
     let n = 100;
     let mut device = Device::new(TILED);

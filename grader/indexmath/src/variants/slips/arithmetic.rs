@@ -178,7 +178,7 @@ fn binary(place: &Place, op: Op, left: &Tree, right: &Tree) -> Vec<Edit> {
     };
     let mut edits: Vec<Edit> = edits.into_iter().map(edit).collect();
     if op == Op::Div {
-        for name in place.sizes {
+        for name in place.sizes.iter().chain(place.products) {
             let size = IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
             let says = format!("it is divided by {}, not by {r}", place.size_text(&size));
             let tree = with(Op::Div, left, &Tree::Int(size));

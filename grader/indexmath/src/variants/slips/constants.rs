@@ -1,6 +1,7 @@
 //! Numbers and sizes that are others.
 
 use super::{Edit, Place, integers};
+use crate::syntax::int_expr::{IntExpr, IntKind};
 use crate::variants::text::number;
 use crate::variants::tree::Tree;
 
@@ -18,7 +19,12 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
                     format!("{now} stands in the place of {correct}"),
                 )
             };
-            integers::edits(place, int).into_iter().map(of).collect()
+            let mut all = integers::edits(place, int);
+            all.extend(place.products.iter().map(|name| {
+                let product = IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
+                (format!("size {name}"), 2, product)
+            }));
+            all.into_iter().map(of).collect()
         }
         _ => Vec::new(),
     }

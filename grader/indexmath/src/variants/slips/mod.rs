@@ -6,9 +6,11 @@
 mod arithmetic;
 mod constants;
 mod functions;
+mod grouping;
 mod integers;
 mod reads;
 mod reductions;
+mod swapped;
 pub(crate) mod whole;
 
 use crate::integer::evaluate::Dims;
@@ -38,6 +40,8 @@ pub(crate) struct Place<'a> {
     pub dims: &'a Dims,
     /// The sizes and constants, by name.
     pub sizes: &'a [String],
+    /// Products of two sizes, by name.
+    pub products: &'a [String],
     /// The tensors that can be read there.
     pub readable: &'a [TensorId],
     /// The indices that are bound there.
@@ -72,6 +76,7 @@ impl Edit {
 pub(crate) fn edits(place: &Place) -> Vec<Edit> {
     let mut edits = arithmetic::edits(place);
     edits.extend(functions::edits(place));
+    edits.extend(grouping::edits(place));
     edits.extend(reductions::edits(place));
     edits.extend(reads::edits(place));
     edits.extend(constants::edits(place));

@@ -1,6 +1,7 @@
-//! Slips of a whole part: its sign, a factor too many, a derivative that stops there, one index in all of its reads.
+//! Slips of a whole part: its sign, a factor too many, a derivative that stops there, one index in all of its reads, another part
+//! in its place.
 
-use super::{Edit, Place};
+use super::{Edit, Place, swapped};
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::{IntExpr, IntKind};
 use crate::syntax::operators::Op;
@@ -24,7 +25,7 @@ pub(crate) fn edits(place: &Place, target: &str, last: bool) -> Vec<Edit> {
     edits.push(Edit::new("half", 2, half, format!("`{target}` is divided by 2")));
     let double = Tree::binary(Op::Mul, body.clone(), Tree::Number(2.0));
     edits.push(Edit::new("double", 2, double, format!("`{target}` is multiplied by 2")));
-    for name in place.sizes {
+    for name in place.sizes.iter().chain(place.products) {
         let size = IntExpr::new(IntKind::Name(name.clone()), crate::Span::default());
         let text = place.size_text(&size);
         for (op, how) in [(Op::Div, "divided"), (Op::Mul, "multiplied")] {
@@ -38,6 +39,10 @@ pub(crate) fn edits(place: &Place, target: &str, last: bool) -> Vec<Edit> {
         }
     }
     edits.extend(indices(place));
+    edits.extend(swapped::edits(place));
+    if last {
+        edits.extend(other_parts(place, target));
+    }
     edits.extend(strides(place));
     edits.extend(only_term(place));
     edits
@@ -67,6 +72,24 @@ fn indices(place: &Place) -> Vec<Edit> {
         }
     }
     edits
+}
+
+/// The result holds what belongs to another tensor of its shape: one that it is computed from.
+fn other_parts(place: &Place, target: &str) -> Vec<Edit> {
+    let Some(own) = place.model.tensor(target) else { return Vec::new() };
+    let text = |id: usize| {
+        let shape = place.model.tensors[id].shape.iter();
+        shape.map(|size| place.model.int_text(size)).collect::<Vec<_>>()
+    };
+    let others = place.readable.iter().filter(|&&id| id != own && text(id) == text(own));
+    let of = |&tensor: &usize| {
+        let subscripts = place.scope.iter().map(|&index| IntExpr::index(index)).collect();
+        let shape = place.model.tensors[tensor].shape.clone();
+        let read = Tree::Read(Access { tensor, subscripts, shape, checks: Vec::new() });
+        let name = &place.model.tensors[tensor].name;
+        Edit::new(format!("holds {name}"), 1, read, format!("`{target}` holds `{name}`"))
+    };
+    others.map(of).collect()
 }
 
 fn replaced(int: &IntExpr, index: IndexId, to: &IntExpr) -> IntExpr {

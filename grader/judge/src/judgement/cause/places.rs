@@ -109,6 +109,9 @@ pub(super) fn only_first_correct(view: &View) -> Option<Cause> {
     None
 }
 
+/// So many correct elements outside of a part make it one that means something.
+const MIN_OUTSIDE: usize = 3;
+
 /// The box around all errors, where it is at most half of the tensor.
 pub(super) fn region(view: &View) -> Option<Cause> {
     if view.wrong_count() < 2 {
@@ -121,7 +124,7 @@ pub(super) fn region(view: &View) -> Option<Cause> {
         }
     }
     let volume: usize = ranges.iter().map(|(first, last)| last + 1 - first).product();
-    if 2 * volume > view.wrong.len() {
+    if 2 * volume > view.wrong.len() || view.wrong.len() - volume < MIN_OUTSIDE {
         return None;
     }
     let whole =

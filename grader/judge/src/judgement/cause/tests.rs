@@ -249,3 +249,22 @@ fn errors_without_a_pattern_have_no_cause() {
         .with(|i, r| r[i] + if scattered.contains(&i) { r[i] * 3.0 + 1.0 } else { 0.0 });
     assert_eq!(cause.cause(), None);
 }
+
+#[test]
+fn differences_that_vary_are_no_common_offset() {
+    // What rounding may hide is larger than the differences themselves, and these are not equal.
+    let mut e = example(&[4, 5]).with(|i, r| r[i] + 4e-4 + 1e-4 * (i % 3) as f64);
+    e.expected.iter_mut().for_each(|e| e.bound = 3e-4);
+    assert_eq!(e.cause(), None);
+    let mut e = example(&[4, 5]).with(|i, r| r[i] + 1.5 + 1e-4 * (i % 3) as f64);
+    e.expected.iter_mut().for_each(|e| e.bound = 3e-4);
+    assert_eq!(e.cause(), Some(Cause::Offset { by: 1.5 }));
+}
+
+#[test]
+fn half_of_very_few_elements_is_no_part_of_a_tensor() {
+    let cause =
+        |columns| example(&[1, columns]).with(|i, r| r[i] + [3.0, 5.0, 0.0][i.min(2)]).cause();
+    assert_eq!(cause(4), None);
+    assert!(matches!(cause(6), Some(Cause::Region { .. })));
+}

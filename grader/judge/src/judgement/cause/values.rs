@@ -66,11 +66,21 @@ fn size_named(view: &View, factor: f64) -> Option<String> {
     names.next().is_none().then(|| name.clone())
 }
 
-/// Is (got - expected) of this element `by`, but for rounding?
-fn is_off_by(view: &View, i: usize, by: f64) -> bool {
+/// Differences that are called equal differ by no more than this part of the largest: where rounding hides more than that, nothing
+/// is known of a pattern.
+const EQUAL: f64 = 1e-2;
+
+/// Is (got - expected) of this element `by`, but for rounding, and but for a small part of `scale`, the size of such differences?
+fn is_off_by(view: &View, i: usize, by: f64, scale: f64) -> bool {
     let expected = &view.expected[i];
     let size = expected.value.abs() + view.got[i].abs() + by.abs();
-    view.written[i] && (difference(view, i) - by).abs() <= 2.0 * expected.bound + slack(view, size)
+    let rounding = 2.0 * expected.bound + slack(view, size);
+    view.written[i] && (difference(view, i) - by).abs() <= rounding.min(EQUAL * scale)
+}
+
+/// The largest difference of an element.
+fn largest_difference(view: &View) -> f64 {
+    (0..view.got.len()).map(|i| difference(view, i).abs()).fold(0.0, f64::max)
 }
 
 fn difference(view: &View, i: usize) -> f64 {
@@ -90,6 +100,7 @@ fn axes(view: &View) -> Vec<(usize, usize)> {
 /// `got = expected + times * vector[coordinate]`.
 pub(super) fn addend(view: &View) -> Option<Cause> {
     let n = view.got.len();
+    let scale = largest_difference(view);
     for (size, stride) in axes(view) {
         for (name, vector) in view.vectors.iter().filter(|(_, v)| v.len() == size) {
             let largest = (0..size).max_by(|&a, &b| vector[a].abs().total_cmp(&vector[b].abs()))?;
@@ -98,7 +109,7 @@ pub(super) fn addend(view: &View) -> Option<Cause> {
             // not of a 1, of which everything is a multiple.
             let weak = size == 1 && (times.abs() != 1.0 || vector[0].abs() == 1.0);
             let possible = n >= 4 && times != 0.0 && times.abs() < 1e6 && !weak;
-            let holds = |i: usize| is_off_by(view, i, times * vector[i / stride % size]);
+            let holds = |i: usize| is_off_by(view, i, times * vector[i / stride % size], scale);
             if possible && (0..n).all(holds) {
                 return Some(Cause::Addend { vector: (*name).to_owned(), times: times as i64 });
             }
@@ -115,7 +126,8 @@ pub(super) fn offset(view: &View) -> Option<Cause> {
         return None;
     }
     let by = difference(view, 0);
-    if by != 0.0 && view.varied(0..n) && (0..n).all(|i| is_off_by(view, i, by)) {
+    let scale = largest_difference(view);
+    if by != 0.0 && view.varied(0..n) && (0..n).all(|i| is_off_by(view, i, by, scale)) {
         return Some(Cause::Offset { by });
     }
     for (axis, (size, stride)) in axes(view).into_iter().enumerate() {
@@ -126,7 +138,7 @@ pub(super) fn offset(view: &View) -> Option<Cause> {
         let mut first = vec![None; size];
         let mut holds = |i: usize| {
             let by = *first[group(i)].get_or_insert_with(|| difference(view, i));
-            is_off_by(view, i, by)
+            is_off_by(view, i, by, scale)
         };
         let varied = |g: usize| view.varied((0..n).filter(|&i| group(i) == g));
         if (0..n).all(&mut holds) && (0..size).all(varied) {

@@ -46,13 +46,24 @@ pub struct Arena {
     known: HashMap<Node, NodeId>,
     limit: usize,
     opaque: u32,
+    /// What opaque values were made of, where that is known.
+    sources: HashMap<NodeId, Vec<NodeId>>,
+    /// The float that each node was when an instruction read it last; NaN where none did.
+    seen: Vec<f64>,
 }
 
 impl Arena {
     /// `limit` is how many nodes there may be.
     pub fn new(limit: usize) -> Self {
         let nodes = vec![Node::TooLarge; 2];
-        Self { nodes, known: HashMap::new(), limit, opaque: 0 }
+        Self {
+            nodes,
+            known: HashMap::new(),
+            limit,
+            opaque: 0,
+            sources: HashMap::new(),
+            seen: Vec::new(),
+        }
     }
 
     pub fn get(&self, id: NodeId) -> Node {
@@ -95,6 +106,34 @@ impl Arena {
     pub fn opaque(&mut self, place: LocationId) -> NodeId {
         self.opaque += 1;
         self.node(Node::Opaque(self.opaque, place))
+    }
+
+    /// An opaque value that was made of these.
+    pub fn opaque_of(&mut self, sources: Vec<NodeId>, place: LocationId) -> NodeId {
+        let id = self.opaque(place);
+        self.sources.insert(id, sources);
+        id
+    }
+
+    /// What an opaque value was made of, if that is known.
+    pub fn sources(&self, id: NodeId) -> Option<&[NodeId]> {
+        self.sources.get(&id).map(Vec::as_slice)
+    }
+
+    /// Notes the float that a node was; of nodes that stand for other bits nothing is noted.
+    pub fn observe(&mut self, id: NodeId, value: f64) {
+        if matches!(self.get(id), Node::Add(..) | Node::Mul(..) | Node::Opaque(..)) {
+            let at = id.0 as usize;
+            if self.seen.len() <= at {
+                self.seen.resize(self.nodes.len(), f64::NAN);
+            }
+            self.seen[at] = value;
+        }
+    }
+
+    /// The float that a node was, if an instruction read it.
+    pub fn seen(&self, id: NodeId) -> Option<f64> {
+        self.seen.get(id.0 as usize).copied().filter(|value| !value.is_nan())
     }
 
     pub fn add(&mut self, a: NodeId, b: NodeId, place: LocationId) -> NodeId {

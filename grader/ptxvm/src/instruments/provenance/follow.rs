@@ -187,6 +187,7 @@ impl Provenance {
     fn source(&mut self, step: &Step, slot: Slot, lane: usize) -> NodeId {
         let node = self.warps[step.warp as usize].get(slot, lane);
         if node.is_some() {
+            self.arena.observe(node, float(step.registers, slot, lane));
             return node;
         }
         self.arena.constant(float(step.registers, slot, lane))
@@ -202,7 +203,12 @@ impl Provenance {
     ) -> NodeId {
         let [a, b, c, _] = *sources;
         match rule {
-            Rule::Opaque | Rule::Compare => self.arena.opaque(place),
+            Rule::Opaque | Rule::Compare => {
+                let warp = &self.warps[step.warp as usize];
+                let nodes = sources.iter().map(|&slot| warp.get(slot, lane));
+                let nodes = nodes.filter(|node| node.is_some()).collect();
+                self.arena.opaque_of(nodes, place)
+            }
             Rule::IntegerAdd | Rule::IntegerSub | Rule::IntegerMul | Rule::IntegerMad => {
                 self.integer(rule, step, [a, b, c], lane, place)
             }

@@ -8,5 +8,6 @@ mod follow;
 mod narrow;
 pub(crate) mod number;
 mod registers;
+pub(crate) mod replace;
 pub(crate) mod rules;
 pub(crate) mod tracker;

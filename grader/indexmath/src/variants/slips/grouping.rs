@@ -1,0 +1,117 @@
+//! Brackets that stand elsewhere: an operation that takes in too much or too little.
+
+use super::{Edit, Place};
+use crate::syntax::operators::{Function, Op};
+use crate::variants::tree::Tree;
+
+pub(super) fn edits(place: &Place) -> Vec<Edit> {
+    match place.tree {
+        Tree::Binary(op @ (Op::Mul | Op::Div), left, right) => narrower(place, *op, left, right),
+        Tree::Binary(op @ (Op::Add | Op::Sub), left, right) => wider(place, *op, left, right),
+        Tree::Call(function, values) => match &values[..] {
+            [argument] => outside(place, *function, argument),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// `(a + b) * c` as `a + b * c`, and `c * (a + b)` as `c * a + b`.
+fn narrower(place: &Place, op: Op, left: &Tree, right: &Tree) -> Vec<Edit> {
+    let text = |tree: &Tree| place.model.text(tree);
+    let how = if op == Op::Mul { "multiplied" } else { "divided" };
+    let mut edits = Vec::new();
+    if let Tree::Binary(sum @ (Op::Add | Op::Sub), a, b) = left {
+        for (key, whole, part) in [
+            (
+                "right alone",
+                Tree::binary(*sum, (**a).clone(), Tree::binary(op, (**b).clone(), right.clone())),
+                b,
+            ),
+            (
+                "left alone",
+                Tree::binary(*sum, Tree::binary(op, (**a).clone(), right.clone()), (**b).clone()),
+                a,
+            ),
+        ] {
+            let says = format!(
+                "only {} is {how} by {}, not all of {}",
+                text(part),
+                text(right),
+                text(left)
+            );
+            edits.push(Edit::new(key, 2, whole, says));
+        }
+    }
+    if let (Op::Mul, Tree::Binary(sum @ (Op::Add | Op::Sub), a, b)) = (op, right) {
+        for (key, whole, part) in [
+            (
+                "left alone",
+                Tree::binary(*sum, Tree::binary(op, left.clone(), (**a).clone()), (**b).clone()),
+                a,
+            ),
+            (
+                "right alone",
+                Tree::binary(*sum, (**a).clone(), Tree::binary(op, left.clone(), (**b).clone())),
+                b,
+            ),
+        ] {
+            let says = format!(
+                "only {} is multiplied by {}, not all of {}",
+                text(part),
+                text(left),
+                text(right)
+            );
+            edits.push(Edit::new(key, 2, whole, says));
+        }
+    }
+    edits
+}
+
+/// `a * b + c` as `a * (b + c)` or `b * (a + c)`, and `a + b / c` as `(a + b) / c`.
+fn wider(place: &Place, op: Op, left: &Tree, right: &Tree) -> Vec<Edit> {
+    let text = |tree: &Tree| place.model.text(tree);
+    let mut edits = Vec::new();
+    let mut add = |key: &str, tree: Tree, how: &str, by: &Tree, sum: &Tree, meant: &Tree| {
+        let says = format!("{} is {how} by {}, not {} alone", text(sum), text(by), text(meant));
+        edits.push(Edit::new(key, 2, tree, says));
+    };
+    if let Tree::Binary(inner @ (Op::Mul | Op::Div), a, b) = left {
+        let how = if *inner == Op::Mul { "multiplied" } else { "divided" };
+        let sum = Tree::binary(op, (**a).clone(), right.clone());
+        add("wider", Tree::binary(*inner, sum.clone(), (**b).clone()), how, b, &sum, a);
+        if *inner == Op::Mul {
+            let sum = Tree::binary(op, (**b).clone(), right.clone());
+            add("wider right", Tree::binary(*inner, (**a).clone(), sum.clone()), how, a, &sum, b);
+        }
+    }
+    if let Tree::Binary(inner @ (Op::Mul | Op::Div), a, b) = right {
+        let how = if *inner == Op::Mul { "multiplied" } else { "divided" };
+        let sum = Tree::binary(op, left.clone(), (**a).clone());
+        add("wide", Tree::binary(*inner, sum.clone(), (**b).clone()), how, b, &sum, a);
+        if *inner == Op::Mul {
+            let sum = Tree::binary(op, left.clone(), (**b).clone());
+            add("wide right", Tree::binary(*inner, (**a).clone(), sum.clone()), how, a, &sum, b);
+        }
+    }
+    edits
+}
+
+/// `f(a + b)` as `f(a) + b`, and the like.
+fn outside(place: &Place, function: Function, argument: &Tree) -> Vec<Edit> {
+    let Tree::Binary(op, a, b) = argument else { return Vec::new() };
+    let call = |tree: &Tree| Tree::Call(function, vec![tree.clone()]);
+    let name = function.name();
+    let of = |key: &str, tree: Tree, inside: &Tree, out: &Tree| {
+        let (inside, out) = (place.model.text(inside), place.model.text(out));
+        Edit::new(
+            key,
+            2,
+            tree,
+            format!("`{name}` is taken of {inside} alone, and {out} stands outside of it"),
+        )
+    };
+    let right = of("right outside", Tree::binary(*op, call(a), (**b).clone()), a, b);
+    let left = of("left outside", Tree::binary(*op, (**a).clone(), call(b)), b, a);
+    vec![right, left]
+}

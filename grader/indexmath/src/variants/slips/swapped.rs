@@ -1,0 +1,90 @@
+//! Two parts of a formula, or two indices, that stand in each other's place.
+
+use super::{Edit, Place};
+use crate::program::node::IndexId;
+use crate::syntax::int_expr::IntExpr;
+use crate::variants::tree::{Access, Tree};
+
+/// A formula with more reductions or parts than this has too many pairs of them.
+const MOST: usize = 6;
+
+pub(super) fn edits(place: &Place) -> Vec<Edit> {
+    let mut edits = reductions(place);
+    edits.extend(indices(place));
+    edits
+}
+
+/// Two reductions of the whole formula, neither within the other.
+fn reductions(place: &Place) -> Vec<Edit> {
+    let mut found: Vec<(Vec<usize>, &Tree)> = Vec::new();
+    place.tree.visit(&mut Vec::new(), &mut |path, tree| {
+        if matches!(tree, Tree::Reduce(..))
+            && !found.iter().any(|(outer, _)| path.starts_with(outer))
+        {
+            found.push((path.to_vec(), tree));
+        }
+    });
+    if found.len() > MOST {
+        return Vec::new();
+    }
+    let mut edits = Vec::new();
+    for (at, (first_path, first)) in found.iter().enumerate() {
+        for (second_path, second) in &found[at + 1..] {
+            let tree = place.tree.with(first_path, second).with(second_path, first);
+            let (a, b) = (place.model.text(first), place.model.text(second));
+            edits.push(Edit::new(
+                format!("swap {a} {b}"),
+                1,
+                tree,
+                format!("{a} and {b} are swapped"),
+            ));
+        }
+    }
+    edits
+}
+
+/// Two indices in all reads.
+fn indices(place: &Place) -> Vec<Edit> {
+    let mut read: Vec<IndexId> = Vec::new();
+    let mut note = |int: &IntExpr| {
+        int.map(&mut |leaf| {
+            read.extend(leaf.as_index().filter(|index| !read.contains(index)));
+            leaf.clone()
+        });
+    };
+    place.tree.visit(&mut Vec::new(), &mut |_, tree| {
+        if let Tree::Read(access) = tree {
+            access.subscripts.iter().for_each(&mut note);
+        }
+    });
+    let mut edits = Vec::new();
+    for (at, &a) in read.iter().enumerate() {
+        for &b in &read[at + 1..] {
+            let swap = |int: &IntExpr| {
+                int.map(&mut |leaf| match leaf.as_index() {
+                    Some(index) if index == a => IntExpr::index(b),
+                    Some(index) if index == b => IntExpr::index(a),
+                    _ => leaf.clone(),
+                })
+            };
+            let tree = with_subscripts(place.tree, &swap);
+            let says = format!(
+                "`{}` and `{}` are swapped in every read",
+                place.model.name(a),
+                place.model.name(b)
+            );
+            edits.push(Edit::new(format!("swap {a} {b}"), 1, tree, says));
+        }
+    }
+    edits
+}
+
+fn with_subscripts(tree: &Tree, f: &dyn Fn(&IntExpr) -> IntExpr) -> Tree {
+    match tree {
+        Tree::Read(access) => Tree::Read(Access {
+            subscripts: access.subscripts.iter().map(f).collect(),
+            ..access.clone()
+        }),
+        other => other.map_children(&mut |child| with_subscripts(child, f)),
+    }
+}

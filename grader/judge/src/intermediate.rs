@@ -1,0 +1,180 @@
+//! Which value on the way to a wrong element is wrong? Found by putting in the place of each value that the kernel computed what
+//! the formula gives for each of its parts: where the element is as expected then, this value was the mistake. It is believed where
+//! the same part and the same line explain other elements and other data too.
+
+use crate::formula_variant::{first_cause, formula, others};
+use crate::grade::{self, Machine, Program};
+use crate::verdict::{Mismatch, TestVerdict, WrongPart};
+use device::finding::SourceLoc;
+use device::provenance::Place;
+use device::vm::VmBackend;
+use device::vm::expansion::{Effort, Followed};
+use indexmath::{PartValue, parts};
+use puzzle::case::Case;
+use puzzle::spec::Spec;
+
+/// Further elements of the case that are looked at.
+const MORE_ELEMENTS: usize = 2;
+/// Further cases that are looked at.
+const MORE_CASES: usize = 2;
+/// Cases that are tried for them.
+const MOST_TRIED: usize = 5;
+/// An element tells something where its bound is no larger than this part of its error.
+const CLEAR: f64 = 1e-2;
+/// Parts that are looked at more closely.
+const MOST_SUSPECTS: usize = 4;
+
+/// A wrong element of a run.
+struct Wrong<'a> {
+    case: &'a Case,
+    name: &'a str,
+    /// Its tensor in the case, and its position.
+    place: Place,
+    got: f64,
+    /// Its block in the one launch that computes it.
+    block: Option<[u32; 3]>,
+}
+
+/// A part that explains an element, and the value that was wrong.
+struct Suspect {
+    part: PartValue,
+    got: f64,
+    line: Option<SourceLoc>,
+}
+
+impl Suspect {
+    /// The same part, computed at the line of the other, as far as that is known.
+    fn confirms(&self, other: &Self) -> bool {
+        self.part.text == other.part.text && (self.line.is_none() || self.line == other.line)
+    }
+}
+
+/// Adds to a failing verdict the part of the formula that the kernel computed wrongly, if there is one and other data confirm it.
+/// The kernel runs on the virtual machine for this, wherever it ran before.
+pub fn explain(
+    machine: &Machine,
+    program: &Program,
+    spec: &Spec,
+    case: &Case,
+    mut verdict: TestVerdict,
+) -> TestVerdict {
+    let own;
+    let vm = match machine {
+        Machine::Vm(vm) => vm,
+        Machine::Gpu(_) => match program.virtual_machine() {
+            Ok(vm) => {
+                own = vm;
+                &own
+            }
+            Err(_) => return verdict,
+        },
+        Machine::Host(_) => return verdict,
+    };
+    // What comes of a run with mistakes has no single cause.
+    if !verdict.findings.is_empty() {
+        return verdict;
+    }
+    let Some(at) = first_cause(case, &verdict) else { return verdict };
+    let search = |closed| wrong_part(vm, spec, case, &verdict, at, closed);
+    let found = search(true).or_else(|| search(false));
+    verdict.diffs[at].part = found;
+    verdict
+}
+
+fn wrong_part(
+    vm: &VmBackend,
+    spec: &Spec,
+    case: &Case,
+    verdict: &TestVerdict,
+    at: usize,
+    closed: bool,
+) -> Option<WrongPart> {
+    let name = verdict.diffs[at].tensor.name.clone();
+    let elements = wrong_elements(case, verdict, &name);
+    let (first, more) = elements.split_first()?;
+    let mut suspects = suspects(vm, first, closed)?;
+    suspects.truncate(MOST_SUSPECTS);
+    let keep = |left: &mut Vec<Suspect>, wrong: &Wrong<'_>| {
+        let Some(there) = self::suspects(vm, wrong, closed) else { return 0 };
+        left.retain(|suspect| there.iter().any(|other| other.confirms(suspect)));
+        1
+    };
+    let mut confirmed = 0;
+    for wrong in more.iter().take(MORE_ELEMENTS) {
+        confirmed += keep(&mut suspects, wrong);
+    }
+    let mut cases = 0;
+    for other in others(spec, case, &name).take(MOST_TRIED) {
+        if suspects.is_empty() || cases == MORE_CASES {
+            break;
+        }
+        let Ok((_, seen)) = grade::run_and_judge(vm, &other) else { continue };
+        let elements = wrong_elements(&other, &seen, &name);
+        cases += elements.last().map_or(0, |wrong| keep(&mut suspects, wrong));
+    }
+    let Suspect { part, got, line } = suspects.into_iter().next().filter(|_| cases > 0)?;
+    confirmed += cases;
+    Some(WrongPart { text: part.text, expected: part.value, got, line, confirmed })
+}
+
+/// The wrong elements of an output, the one that the report shows first, and then far from each other.
+fn wrong_elements<'a>(case: &'a Case, verdict: &TestVerdict, name: &'a str) -> Vec<Wrong<'a>> {
+    let Some(diff) = verdict.diffs.iter().find(|diff| diff.tensor.name == name) else {
+        return Vec::new();
+    };
+    let Some(tensor) =
+        case.tensors.iter().position(|t| t.wanted().is_some_and(|(t, _)| t.name == name))
+    else {
+        return Vec::new();
+    };
+    let block = diff.terms.thread.as_ref().map(|thread| thread.id.block);
+    let first = diff.terms.mismatch;
+    let rest = diff.mismatches.iter().rev().filter(|m| m.flat != first.flat);
+    let all = std::iter::once(&first).chain(rest).filter(|m| m.got.is_some_and(f64::is_finite));
+    let of = |(n, m): (usize, &Mismatch)| Wrong {
+        case,
+        name,
+        place: Place { tensor, flat: m.flat },
+        got: m.got.unwrap_or(f64::NAN),
+        block: block.filter(|_| n == 0),
+    };
+    all.enumerate().map(of).collect()
+}
+
+fn follow<'a>(vm: &'a VmBackend, wrong: &'a Wrong<'_>) -> Option<Followed<'a>> {
+    if let Some(followed) = vm.follow(wrong.case, Effort::QUICK, None).ok()? {
+        return Some(followed);
+    }
+    let [_] = wrong.case.launches[..] else { return None };
+    vm.follow(wrong.case, Effort::QUICK, Some(wrong.block?)).ok()?
+}
+
+/// The parts that explain an element, those first that others are computed from; `None` if its values could not be followed.
+fn suspects(vm: &VmBackend, wrong: &Wrong<'_>, closed: bool) -> Option<Vec<Suspect>> {
+    let Wrong { case, name, place, got, .. } = *wrong;
+    let formula = formula(case, name, closed)?;
+    let expected = case.expected(name)?.get(place.flat)?;
+    // Where rounding hides much of the error, any value might be as good.
+    let error = (got - expected.value).abs();
+    let is_clear = expected.bound <= CLEAR * error;
+    if !is_clear {
+        return None;
+    }
+    let known = case.known_for(name);
+    let all = parts(formula, &known, name, place.flat);
+    if all.is_empty() {
+        return None;
+    }
+    let followed = follow(vm, wrong)?;
+    // What is exact for a kernel is not so for the parts of the formula in f64.
+    let slack = expected.bound.max(1e-6 * expected.value.abs());
+    let is_right = |value: f64| (value - expected.value).abs() <= slack;
+    let of = |part: PartValue| {
+        let replaced = followed.replaceable(case, place, got, part.value, &is_right);
+        let first = replaced.first()?;
+        // Of several values with the same effect it is not clear which is meant.
+        let same = replaced.iter().all(|other| other.loc == first.loc);
+        Some(Suspect { got: first.value, line: first.loc.clone().filter(|_| same), part })
+    };
+    Some(all.into_iter().filter_map(of).collect())
+}
