@@ -47,6 +47,7 @@ pub fn compile(
         headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         base: folder.path(),
         arch: arch::of(spec),
+        debugger: false,
         gpu: None,
     };
     let mut rejected = BTreeSet::new();

@@ -73,14 +73,52 @@ pub fn compile(
         let compiled = Arc::new(without_kernels(library));
         return Ok(Program::of_host(compiled, program));
     }
-    let compiled = toolchain.compile(&Request {
+    let sm = gpu.map(|gpu| gpu.info().capability.0 * 10 + gpu.info().capability.1);
+    let compiled = compile_kernels(toolchain, workbook, spec, source, false, sm)?;
+    with_kernels(toolchain, spec, compiled)
+}
+
+/// As [`compile`] for the virtual machine, but as for a debugger: each line by itself, not optimised, with the names of variables.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_for_debugger(
+    toolchain: &Toolchain,
+    workbook: &Workbook,
+    spec: &Spec,
+    source: &Path,
+) -> Result<Program, Failure> {
+    let compiled = compile_kernels(toolchain, workbook, spec, source, true, None)?;
+    let program = with_kernels(toolchain, spec, compiled)?;
+    // What it needs of registers says nothing of the kernel.
+    Ok(Program { limits: LaunchLimits::default(), ..program })
+}
+
+fn compile_kernels(
+    toolchain: &Toolchain,
+    workbook: &Workbook,
+    spec: &Spec,
+    source: &Path,
+    debugger: bool,
+    gpu: Option<u32>,
+) -> Result<Compiled, Failure> {
+    toolchain.compile(&Request {
         source,
         include_dirs: &[workbook.include_dir()],
         headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         base: workbook.root(),
         arch: arch::of(spec),
-        gpu: gpu.map(|gpu| gpu.info().capability.0 * 10 + gpu.info().capability.1),
-    })?;
+        debugger,
+        gpu,
+    })
+}
+
+/// The program of a compiled file that has the kernels of `spec`, with their signatures.
+fn with_kernels(
+    toolchain: &Toolchain,
+    spec: &Spec,
+    compiled: Compiled,
+) -> Result<Program, Failure> {
     let declared = module::kernels(&compiled.ptx);
     let mut program = Program::without_kernels(Arc::new(compiled));
     for launch in &spec.launches {

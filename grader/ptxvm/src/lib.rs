@@ -276,12 +276,16 @@ pub use instruments::provenance::expansion::{Expansion, Factor, Product};
 pub use instruments::provenance::number::Number;
 pub use instruments::provenance::replace::ReplacedValue;
 pub use instruments::provenance::tracker::{ElementOrigin, Provenance};
+pub use instruments::recording::{
+    LaneAccess, Place, RecordedAccess, RecordedStep, Recording, RecordingRequest, RegisterWrite,
+};
 pub use instruments::trace::TracedAccess;
 pub use instruments::watchpoint::{LastWriter, Watchpoint};
 pub use isa::class::Class;
 pub use launch::config::{Launch, Options};
 pub use launch::entry::{
-    launch, launch_counted, launch_profiled, launch_reordered, launch_with_provenance,
+    launch, launch_counted, launch_profiled, launch_recorded, launch_reordered,
+    launch_with_provenance,
 };
 pub use launch::footprint::Footprint;
 pub use launch::outcome::Outcome;
@@ -291,6 +295,7 @@ pub use memory::global::Memory;
 pub use memory::heap::{HEAP_SIZE, HeapUse};
 pub use memory::host::HostFault;
 pub use program::module::{Kernel, Module, ParamType};
+pub use program::symbols::{Register, Symbols};
 pub use source_loc::SourceLoc;
 
 impl Module {

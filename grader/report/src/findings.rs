@@ -22,6 +22,11 @@ pub fn page(findings: &[Finding], file: &Path, source: &str, style: Style) -> St
     findings.iter().map(one).collect()
 }
 
+/// What each finding is, in one line.
+pub fn titles(findings: &[Finding]) -> Vec<String> {
+    findings.iter().map(|finding| words(finding).title).collect()
+}
+
 /// Title, the source line where it is in the judged file, and help.
 pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagnostic {
     let Words { title, label, other, mut help } = words(finding);

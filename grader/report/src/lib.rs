@@ -23,7 +23,7 @@ pub mod style;
 mod terms;
 mod text;
 
-pub use findings::page as findings_page;
+pub use findings::{page as findings_page, titles as finding_titles};
 pub use json::JsonReporter;
 pub use junit::JunitReporter;
 pub use reporter::{Compile, Reporter, RunInfo, Summary};

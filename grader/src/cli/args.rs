@@ -44,6 +44,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Count the instructions and memory accesses of the kernel, line by line
     Profile(ProfileArgs),
+    /// Watch a block of the kernel run, step by step, in the browser
+    Replay(ReplayArgs),
     /// Grade a puzzle each time you save it
     Watch(WatchArgs),
     /// List all puzzles with your progress
@@ -402,6 +404,42 @@ pub struct ProfileArgs {
     pub format: PageFormat,
 }
 
+/// Arguments of `grader replay`.
+#[derive(Args, Debug)]
+#[command(mut_arg("solution", |arg| arg.help("Replay the solution instead of your file")))]
+#[command(mut_arg("file", |arg| arg.help("Replay this file instead of the workbook's")))]
+#[command(mut_arg("test", |arg| arg.help("The test to run [default: the first that fails, else the smallest]")))]
+pub struct ReplayArgs {
+    /// The puzzle's number, such as 10
+    #[arg(value_parser = number, add = ArgValueCandidates::new(candidates::puzzles))]
+    pub number: u32,
+
+    // No doc comment: rustdoc would take the brackets for links.
+    #[arg(
+        long,
+        value_name = "ELEMENT",
+        help = "The element whose block is shown, such as \"C[0,2]\" [default: the first wrong one]"
+    )]
+    #[expect(missing_docs, reason = "its help says what it is")]
+    pub element: Option<String>,
+
+    /// The block to show instead, such as 0,1 or 2
+    #[arg(long, value_name = "X,Y,Z", value_parser = coordinates)]
+    pub block: Option<[u32; 3]>,
+
+    /// The page to write [default: a file in the folder replays of the workbook]
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Do not open the page in a browser
+    #[arg(long)]
+    pub no_open: bool,
+
+    /// The file, the test and the seed.
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
 /// The backend that runs kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum BackendChoice {
@@ -444,6 +482,20 @@ fn format_parser() -> impl TypedValueParser<Value = &'static Format> {
 /// Parses the number of a puzzle.
 fn number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| "give the number of a puzzle, such as 10".into())
+}
+
+/// Parses up to three numbers, separated by commas.
+fn coordinates(text: &str) -> Result<[u32; 3], String> {
+    let mut block = [0; 3];
+    let numbers: Vec<&str> = text.split(',').collect();
+    if numbers.len() > 3 {
+        return Err("a block has at most three coordinates".into());
+    }
+    for (number, text) in block.iter_mut().zip(numbers) {
+        *number =
+            text.trim().parse().map_err(|_| "give the coordinates of a block, such as 0,1")?;
+    }
+    Ok(block)
 }
 
 fn seed(text: &str) -> Result<u64, String> {

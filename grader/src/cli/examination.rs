@@ -22,7 +22,7 @@ use toolchain::env::Env;
 pub(super) struct Examination {
     /// Number of the puzzle.
     number: u32,
-    spec: Spec,
+    pub spec: Spec,
     pub toolchain: Toolchain,
     pub program: Program,
     pub vm: VmBackend,

@@ -26,6 +26,7 @@ mod open;
 mod profile;
 mod ptx;
 mod puzzle;
+mod replay;
 mod reset;
 mod run;
 mod watch;
@@ -86,6 +87,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
         Command::Puzzle(args) => ExitCode::from(puzzle::run(args, dir, nvcc)),
         Command::Explain(args) => code(explain::run(args, dir, nvcc)),
         Command::Profile(args) => finish(profile::run(args, dir, nvcc)),
+        Command::Replay(args) => finish(replay::run(args, dir, nvcc)),
         Command::Watch(args) => finish(watch::run(args, dir, nvcc)),
         Command::List => finish(list::run(dir)),
         Command::Next => finish(next::run(dir)),

@@ -53,10 +53,16 @@ fn chapter(workbook: &Workbook, puzzle: &Puzzle, env: &Env) -> String {
         );
     }
     let shown = workbook.relative(&page).display();
-    match browser(env, |name| env.find_program(name)) {
-        Some(browser) if start(env, &browser, &page) => format!("chapter: {shown}\n"),
-        _ => format!("chapter: {shown} (open it in a browser)\n"),
+    if show(env, &page) {
+        format!("chapter: {shown}\n")
+    } else {
+        format!("chapter: {shown} (open it in a browser)\n")
     }
+}
+
+/// Opens a page in the browser, if there is one. False: the user must open it.
+pub(super) fn show(env: &Env, page: &Path) -> bool {
+    browser(env, |name| env.find_program(name)).is_some_and(|browser| start(env, &browser, page))
 }
 
 /// The program that opens a page: `BROWSER`, or the desktop's own program if there is a desktop.

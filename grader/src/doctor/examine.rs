@@ -131,6 +131,7 @@ fn trial(nvcc: &Nvcc, env: &Env) -> Check {
             headers: Headers::Any,
             base,
             arch: VirtualArch::default(),
+            debugger: false,
             gpu: None,
         };
         Ok(toolchain.compile(&request)?.time)

@@ -7,6 +7,7 @@ mod explain;
 mod framework;
 mod hostile;
 mod instructor;
+mod replay;
 mod student;
 mod terminal;
 

@@ -42,6 +42,8 @@ pub struct Request<'a> {
     pub base: &'a Path,
     /// Architecture of the PTX.
     pub arch: VirtualArch,
+    /// Compile for a debugger: not optimised, with the names of variables.
+    pub debugger: bool,
     /// Also make machine code for this GPU: 90 for `sm_90`.
     pub gpu: Option<u32>,
 }
@@ -152,6 +154,7 @@ impl Toolchain {
             students: &students,
             readable: request.headers.readable(&students),
             arch: request.arch,
+            debugger: request.debugger,
             library: inputs.usage.library(),
             device_code: true,
         };
@@ -223,6 +226,7 @@ impl Toolchain {
             students: slice::from_ref(&path),
             readable: request.headers.readable(&readable),
             arch: request.arch,
+            debugger: request.debugger,
             library: StandardLibrary::Whole,
             device_code: true,
         };

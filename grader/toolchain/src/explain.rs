@@ -432,6 +432,7 @@ mod tests {
             students: &headers,
             readable: None,
             arch: VirtualArch::default(),
+            debugger: false,
             library: StandardLibrary::Whole,
             device_code: true,
         };

@@ -78,6 +78,8 @@ pub(crate) struct Job<'a> {
     pub(crate) readable: Option<Readable<'a>>,
     /// The virtual architecture of the PTX.
     pub(crate) arch: VirtualArch,
+    /// Whether the PTX is for a debugger.
+    pub(crate) debugger: bool,
     /// What the source and its headers can name of it.
     pub(crate) library: StandardLibrary,
     /// False if nothing in them can be a kernel, or compiled otherwise for the device than for the host.

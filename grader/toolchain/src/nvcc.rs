@@ -239,8 +239,8 @@ impl FrontEnd for NvccFrontEnd {
         flags.push(format!("-arch=sm_{}", job.arch.0).into());
         // Only the preprocessor of the host compiler is used, so a version that nvcc does not know yet may well do.
         // Naming the C++ version spares a question to the host compiler.
-        flags
-            .extend(["-lineinfo", "-std=c++17", "-allow-unsupported-compiler"].map(OsString::from));
+        let lines = if job.debugger { "-G" } else { "-lineinfo" };
+        flags.extend([lines, "-std=c++17", "-allow-unsupported-compiler"].map(OsString::from));
         if job.library != StandardLibrary::Whole {
             flags.push(WITHOUT_SPECIAL_FUNCTIONS.into());
         }
@@ -463,6 +463,7 @@ mod tests {
                 students: &students,
                 readable: None,
                 arch: VirtualArch::default(),
+                debugger: false,
                 library: StandardLibrary::Unnamed,
                 device_code: true,
             })

@@ -6,6 +6,7 @@ pub mod expansion;
 pub(crate) mod findings;
 mod gates;
 mod provenance;
+pub mod recording;
 mod refusals;
 mod reordered;
 mod shared_module;

@@ -35,6 +35,21 @@ impl VmBackend {
         self.provenance_of(&case.tensors, &case.launches, tensor, flat)
     }
 
+    /// Which thread wrote element `flat` of `case.tensors[tensor]` last, and in which launch; `None` if no thread did.
+    ///
+    /// # Errors
+    /// As `Backend::run`.
+    pub fn last_writer(
+        &self,
+        case: &Case,
+        tensor: usize,
+        flat: usize,
+    ) -> Result<Option<(usize, ThreadId)>, Failure> {
+        let found = self.writer(&case.tensors, &case.launches, tensor, flat)?;
+        let thread = |writer: LastWriter| ThreadId { block: writer.block, thread: writer.thread };
+        Ok(found.map(|(launch, writer)| (launch, thread(writer))))
+    }
+
     /// Runs the case twice: first to find the writer, then to follow it.
     pub(super) fn provenance_of(
         &self,

@@ -104,6 +104,18 @@ impl Grid<'_> {
         }
     }
 
+    /// Runs one block to its end.
+    pub fn run_alone<M: Monitor>(
+        &self,
+        resident: &mut ResidentBlock<M>,
+        index: u64,
+        quota: InstructionQuota,
+    ) -> BlockStatus {
+        self.begin(resident, index, Schedule::Ascending);
+        let ResidentBlock { state, warps, barriers, .. } = resident;
+        WarpScheduler { env: self.env, state, warps }.run_for(barriers, quota, || false)
+    }
+
     /// Runs blocks interleaved until all have ended, as many at a time as there is room for. `residents` have begun already;
     /// `next` begins another one, if there is one, in the storage that it is given. `end` takes the result of a block, and
     /// decides whether the others run. What belongs to the launch and not to a block stays in `common` ([`Monitor::exchange`]).

@@ -9,7 +9,8 @@ use super::setup::Setup;
 use crate::error::LaunchError;
 use crate::instruments::count::counts::Counters;
 use crate::instruments::provenance::tracker::Provenance;
-use crate::machine::block::BlockStatus;
+use crate::instruments::recording::{Recorder, Recording, RecordingRequest};
+use crate::machine::block::{BlockStatus, InstructionQuota};
 use crate::memory::global::Memory;
 use crate::program::module::{Kernel, Module};
 
@@ -132,11 +133,43 @@ pub fn launch_with_provenance(
         return Ok(());
     }
     let only = provenance.only;
-    let records = Records { counters: None, provenance: Some(provenance) };
+    let records = Records { provenance: Some(provenance), ..Records::default() };
     let wanted = |block| only.is_none_or(|only| only == block);
     let observers = Observers { checks: None, records };
     grid.run_sequentially(observers, Schedule::Ascending, wanted, |state, _| {
         state.monitor.records.provenance.as_ref().is_some_and(|provenance| provenance.is_complete())
     });
     Ok(())
+}
+
+/// As [`launch()`], with a recording of one block and without the checks. Its warps take turns after a few instructions, so that
+/// it shows them side by side.
+///
+/// # Errors
+/// As [`launch()`].
+pub fn launch_recorded(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch,
+    memory: &mut Memory,
+    options: &Options,
+    request: RecordingRequest,
+) -> Result<Recording, LaunchError> {
+    /// Instructions of a warp before the next one runs.
+    const TURN: u64 = 8;
+    let setup = Setup::new(module, kernel, launch, memory, options)?;
+    let env = setup.env();
+    let grid = setup.grid(&env);
+    let records = Records { recorder: Some(Recorder::new(request)), ..Records::default() };
+    let mut block = grid.storage(Observers { checks: None, records });
+    let quota = InstructionQuota { warp: TURN, ..InstructionQuota::UNLIMITED };
+    for index in 0..grid.blocks() {
+        if let Some(recorder) = &mut block.state.monitor.records.recorder {
+            recorder.begin(grid.coordinates(index), grid.start.warps as usize);
+        }
+        if grid.run_alone(&mut block, index, quota) == BlockStatus::Endless {
+            break;
+        }
+    }
+    Ok(block.state.monitor.records.recorder.map(Recorder::finish).unwrap_or_default())
 }

@@ -7,6 +7,7 @@ use crate::instruments::check::block_conflicts::BlockConflicts;
 use crate::instruments::check::races::Races;
 use crate::instruments::count::monitor::Counter;
 use crate::instruments::provenance::tracker::Provenance;
+use crate::instruments::recording::Recorder;
 use crate::instruments::trace::Tracer;
 use crate::instruments::watchpoint::WatchpointMonitor;
 use crate::machine::monitor::{Monitor, forward_to_fields};
@@ -41,10 +42,12 @@ forward_to_fields!(
 pub(crate) struct Records<'o> {
     pub counters: Option<Counter>,
     pub provenance: Option<&'o mut Provenance>,
+    pub recorder: Option<Recorder>,
 }
 
 forward_to_fields!(
-    ['o] Records<'o>: counters: Option<Counter>, provenance: Option<&'o mut Provenance>
+    ['o] Records<'o>: counters: Option<Counter>, provenance: Option<&'o mut Provenance>,
+    recorder: Option<Recorder>
 );
 
 /// Records of a whole launch. Host threads that share its blocks have one each, which are added up in the end.
@@ -61,10 +64,10 @@ impl Record for () {
     fn add(&mut self, (): Self) {}
 }
 
-/// Only counters can be added up; provenance follows one host thread.
+/// Only counters can be added up; provenance and recordings follow one host thread.
 impl Record for Records<'_> {
     fn new(program: &Program) -> Self {
-        Self { counters: Some(Counter::new(program)), provenance: None }
+        Self { counters: Some(Counter::new(program)), ..Self::default() }
     }
 
     fn add(&mut self, other: Self) {

@@ -7,6 +7,7 @@ use crate::isa::ir::{Instr, Op, Uniform};
 use crate::isa::names::{Marks, Pc, Reg32, Reg64, Strength};
 use crate::isa::ordering::Ordering;
 use crate::memory::layout::Layout;
+use crate::program::symbols::Symbols;
 use crate::source_loc::SourceLoc;
 
 /// Where a value that a launch fixes goes.
@@ -61,6 +62,8 @@ pub(crate) struct Program {
     pub orderings: Vec<(Pc, Ordering)>,
     /// Whether it reads memory that other blocks change, so that it may wait for them.
     pub polls: bool,
+    /// Names, where the program was compiled for a debugger.
+    pub symbols: Option<Box<Symbols>>,
 }
 
 /// Steps that a search for the end follows.

@@ -2,4 +2,5 @@
 
 pub(crate) mod code;
 pub(crate) mod module;
+pub(crate) mod symbols;
 pub(crate) mod variables;

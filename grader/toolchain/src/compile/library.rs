@@ -86,6 +86,7 @@ impl Toolchain {
                 Target::Library { arch } => arch,
                 Target::Program { .. } => VirtualArch::default(),
             },
+            debugger: false,
             library: match glue_inputs.usage.library() {
                 StandardLibrary::Whole => StandardLibrary::Whole,
                 // Brings what it names itself.

@@ -43,6 +43,7 @@ fn compiled() -> (Vec<KernelDecl>, SourceFile) {
         headers: Headers::Any,
         base,
         arch,
+        debugger: false,
         gpu: None,
     };
     let compiled = toolchain.compile(&request).unwrap();

@@ -63,7 +63,9 @@ pub(crate) struct Body<'b, 'c, 'f, 'a> {
     pub scopes: Vec<Scope<'a>>,
     code: Vec<Instr>,
     places: Vec<u32>,
-    labels: Labels<'a>,
+    /// For each instruction its line of the PTX.
+    pub(super) ptx_lines: Vec<u32>,
+    pub(super) labels: Labels<'a>,
     /// Branches to labels: instruction, braces around it, label, line.
     jumps: Vec<(usize, usize, &'a str, usize)>,
     calls: Vec<(usize, &'a str)>,
@@ -117,6 +119,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             scopes: vec![scope],
             code: Vec::new(),
             places: Vec::new(),
+            ptx_lines: Vec::new(),
             labels: Labels::default(),
             jumps: Vec::new(),
             calls: Vec::new(),
@@ -176,7 +179,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
                 error
             })?;
         }
-        body.finish()
+        body.finish(function.name)
     }
 
     /// Whether the code stands in the headers of cooperative groups, or nothing says where it stands.
@@ -238,8 +241,14 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         Ok(())
     }
 
-    fn emit_join(&mut self) {
+    /// Notes where the next instruction comes from.
+    fn note_place(&mut self) {
         self.places.push(self.place);
+        self.ptx_lines.push(self.line as u32);
+    }
+
+    fn emit_join(&mut self) {
+        self.note_place();
         self.code.push(Instr { op: Op::Join, guard: None, class: None });
     }
 
@@ -252,7 +261,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     /// Adds a branch to a place that comes later.
     pub fn emit_forward(&mut self, guard: Option<Guard>) -> usize {
         let at = self.code.len();
-        self.places.push(self.place);
+        self.note_place();
         self.code.push(Instr { op: Op::Branch { target: 0, join: NO_PC }, guard, class: None });
         self.emit_join();
         at
@@ -273,7 +282,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
             Op::Alu(alu) => alu.class(),
             _ => class,
         });
-        self.places.push(self.place);
+        self.note_place();
         self.code.push(Instr { op, guard: self.guard, class });
     }
 
@@ -285,7 +294,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     /// Adds a step before the one that counts.
     pub fn prepare(&mut self, alu: Alu) {
-        self.places.push(self.place);
+        self.note_place();
         self.code.push(Instr { op: Op::Alu(alu), guard: self.guard, class: None });
     }
 
@@ -304,7 +313,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     /// Adds the member mask of the warp operation that follows; it is the operation that counts.
     pub fn emit_members(&mut self, members: Reg32) {
-        self.places.push(self.place);
+        self.note_place();
         self.code.push(Instr { op: Op::Members(members), guard: self.guard, class: None });
     }
 
@@ -344,7 +353,7 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
     }
 
     /// Resolves labels, finds the reconvergence points, and drops the joins at which no lanes reconverge.
-    fn finish(mut self) -> Result<(Vec<Instr>, Vec<u32>)> {
+    fn finish(mut self, name: &str) -> Result<(Vec<Instr>, Vec<u32>)> {
         (self.class, self.guard) = (None, None);
         self.emit(if self.is_entry { Op::Exit } else { Op::Ret });
         for (at, braces, label, line) in std::mem::take(&mut self.jumps) {
@@ -393,6 +402,9 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
         // Where the body grows from front to back and bodies stand one behind the other, they are sorted.
         let orderings = orderings.into_iter().map(|(at, ordering)| (moved[at], ordering));
         self.builder.program.orderings.extend(orderings);
+        if self.builder.context.debug {
+            self.keep_symbols(name, base, &moved, &keep);
+        }
         let mut code = Vec::with_capacity((next - base) as usize);
         let mut places = Vec::with_capacity(code.capacity());
         for ((mut instr, place), kept) in self.code.into_iter().zip(self.places).zip(keep) {

@@ -8,6 +8,8 @@ use crate::frontend::syntax::ast::{Function, Variable};
 /// What every kernel of a module sees.
 pub(crate) struct Context<'f, 'a> {
     pub files: Files,
+    /// Whether the names of registers, labels and variables are kept.
+    pub debug: bool,
     pub functions: HashMap<&'a str, &'f Function<'a>>,
     pub variables: HashMap<&'a str, ModuleSymbol<'f, 'a>>,
     /// What a pointer to each function is.

@@ -38,6 +38,12 @@ impl<'a> Labels<'a> {
         self.places.insert((self.braces, name), place).is_none()
     }
 
+    /// The labels outside of any inner braces, with their places.
+    pub fn outermost(&self) -> impl Iterator<Item = (&'a str, Pc)> {
+        let outer = self.places.iter().filter(|((braces, _), _)| *braces == 0);
+        outer.map(|(&(_, name), &place)| (name, place))
+    }
+
     /// What a branch between some braces leads to.
     pub fn find(&self, mut braces: usize, name: &'a str) -> Option<Pc> {
         loop {

@@ -32,6 +32,7 @@ mod refuse;
 mod spaces;
 mod spelling;
 mod strength;
+mod symbols;
 mod table;
 mod video;
 mod warpops;
@@ -56,6 +57,7 @@ const MAX_CONST: u32 = 64 << 10;
 pub fn lower(file: &File) -> Result<Module, LoadError> {
     let mut context = Context {
         files: Files::new(&file.files),
+        debug: file.debug,
         functions: HashMap::new(),
         variables: HashMap::new(),
         addresses: HashMap::new(),

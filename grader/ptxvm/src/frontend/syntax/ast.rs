@@ -166,4 +166,6 @@ pub struct File<'a> {
     pub functions: Vec<Function<'a>>,
     /// The source files by number, from the directives `.file number "name"`.
     pub files: Vec<(u32, &'a str)>,
+    /// Whether it was compiled for a debugger: `.target sm_75, debug`.
+    pub debug: bool,
 }

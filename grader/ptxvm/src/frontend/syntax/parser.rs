@@ -137,7 +137,7 @@ impl<'a> Parser<'_, 'a> {
                 }));
             };
             match directive {
-                ".version" | ".target" | ".address_size" => self.header(directive)?,
+                ".version" | ".target" | ".address_size" => self.header(directive, &mut file)?,
                 ".file" => {
                     self.at += 1;
                     let number = self.int()? as u32;
@@ -162,7 +162,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// `.version 9.0`, `.target sm_75, debug`, `.address_size 64`
-    fn header(&mut self, directive: &str) -> Result<()> {
+    fn header(&mut self, directive: &str, file: &mut File) -> Result<()> {
         self.at += 1;
         let value = self.next()?;
         if directive == ".address_size" && value.kind != Kind::Int(64) {
@@ -172,7 +172,7 @@ impl<'a> Parser<'_, 'a> {
             ));
         }
         while self.eat(b',') {
-            self.next()?;
+            file.debug |= self.next()?.text == "debug";
         }
         Ok(())
     }

@@ -82,6 +82,7 @@ impl Bench {
             students: &[],
             readable: None,
             arch: VirtualArch::default(),
+            debugger: false,
             library: StandardLibrary::Unnamed,
             device_code: self.device_code,
         };
