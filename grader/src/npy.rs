@@ -43,9 +43,9 @@ pub fn from_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Vec<f64
     let Some((found, data)) = parts else {
         return Err("it is not a .npy file of format 1.0".to_owned());
     };
-    let found = String::from_utf8_lossy(found);
-    if found.trim_end() != expected {
-        return Err(format!("it holds {}, not {expected}", found.trim_end().escape_debug()));
+    let found = String::from_utf8_lossy(found).trim_end().replace(char::is_control, "?");
+    if found != expected {
+        return Err(format!("it holds {found}, not {expected}"));
     }
     let size = shape.iter().try_fold(size_of(stored), |bytes, axis| bytes.checked_mul(*axis));
     if size != Some(data.len()) {
