@@ -17,6 +17,7 @@ pub mod doctor;
 pub mod editor;
 pub mod export;
 pub mod launch_plan;
+pub mod mnist;
 pub mod mutants;
 pub mod npy;
 pub mod original_stub;

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::slice::ChunksExact;
 
 use crate::image::{Digit, SIDE};
 
@@ -103,22 +104,38 @@ impl std::error::Error for IdxError {}
 /// # Errors
 /// A file that is invalid, or files that do not belong together. Bytes after the end are ignored.
 pub fn read(images: &[u8], labels: &[u8]) -> Result<Vec<Digit>, IdxError> {
-    let ([count, rows, columns], pixels) = header::<3>(images, IMAGES)?;
+    let (images, labels) = (self::images(images)?, self::labels(labels)?);
+    if images.len() != labels.len() {
+        return Err(IdxError::Count { images: images.len(), labels: labels.len() });
+    }
+    let digit = |(pixels, &label): (&[u8], &u8)| Digit { label, pixels: pixels.to_vec() };
+    Ok(images.zip(labels).map(digit).collect())
+}
+
+/// The pixels of each image of a file.
+///
+/// # Errors
+/// An invalid file. Bytes after the end are ignored.
+pub fn images(file: &[u8]) -> Result<ChunksExact<'_, u8>, IdxError> {
+    let ([count, rows, columns], pixels) = header::<3>(file, IMAGES)?;
     if (rows as usize, columns as usize) != (SIDE, SIDE) {
         return Err(IdxError::Size { rows, columns });
     }
-    let ([names], labels) = header::<1>(labels, LABELS)?;
-    let (count, names) = (count as usize, names as usize);
-    if count != names {
-        return Err(IdxError::Count { images: count, labels: names });
+    let pixels = body(pixels, 16, (count as usize).saturating_mul(SIDE * SIDE))?;
+    Ok(pixels.chunks_exact(SIDE * SIDE))
+}
+
+/// The labels of a file.
+///
+/// # Errors
+/// An invalid file. Bytes after the end are ignored.
+pub fn labels(file: &[u8]) -> Result<&[u8], IdxError> {
+    let ([count], labels) = header::<1>(file, LABELS)?;
+    let labels = body(labels, 8, count as usize)?;
+    match labels.iter().position(|&label| label > 9) {
+        Some(index) => Err(IdxError::Label { index, label: labels[index] }),
+        None => Ok(labels),
     }
-    let pixels = body(pixels, 16, count.saturating_mul(SIDE * SIDE))?;
-    let labels = body(labels, 8, count)?;
-    if let Some(index) = labels.iter().position(|&label| label > 9) {
-        return Err(IdxError::Label { index, label: labels[index] });
-    }
-    let digit = |(pixels, &label): (&[u8], &u8)| Digit { label, pixels: pixels.to_vec() };
-    Ok(pixels.chunks_exact(SIDE * SIDE).zip(labels).map(digit).collect())
 }
 
 /// Checks that a file starts with `magic`. Gives the fields of the header after that, and the bytes after the header.

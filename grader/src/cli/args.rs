@@ -87,6 +87,8 @@ pub enum Command {
     Launch(LaunchArgs),
     /// Draw handwriting-like digits, in MNIST's file format
     Digits(DigitsArgs),
+    /// Check the files of MNIST that you downloaded, and say what to do next
+    Mnist(MnistArgs),
     /// Compile and run a whole CUDA program, with or without a GPU
     Run(RunArgs),
 }
@@ -347,6 +349,13 @@ pub struct DigitsArgs {
     /// Also write a picture of the first thousand digits into this file, as PNG
     #[arg(long, value_name = "FILE")]
     pub sheet: Option<PathBuf>,
+}
+
+/// Arguments of `grader mnist`.
+#[derive(Args, Debug)]
+pub struct MnistArgs {
+    /// The folder with the four files, packed with gzip or not
+    pub dir: PathBuf,
 }
 
 /// Arguments of `grader man`.

@@ -20,6 +20,7 @@ mod home;
 mod launch;
 mod list;
 mod man;
+mod mnist;
 mod new;
 mod next;
 mod open;
@@ -108,6 +109,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
         Command::Man(args) => finish(man::run(args)),
         Command::Export(args) => finish(export::run(args, dir, nvcc)),
         Command::Launch(args) => code(launch::run(args)),
+        Command::Mnist(args) => code(mnist::run(args)),
         Command::Digits(args) => finish(digits::run(args)),
         Command::Run(args) => code(run::run(args, dir, nvcc)),
     }

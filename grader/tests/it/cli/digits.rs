@@ -17,6 +17,16 @@ fn digits_are_written_as_mnist_has_them() {
     assert_eq!([train.unwrap(), test.unwrap()].concat(), expected);
     assert!(std::fs::read(bench.path("sheet.png")).unwrap().starts_with(b"\x89PNG"));
 
+    // They are valid, but not MNIST's.
+    let checked = bench.run(&["mnist", "data"]);
+    assert_eq!((checked.code, checked.stderr.as_str()), (1, ""));
+    assert!(
+        checked.stdout.contains("can train with them all the same: grader run"),
+        "{}",
+        checked.stdout
+    );
+    assert_eq!(bench.run(&["mnist", "none"]).code, 2);
+
     bench.write("file", "");
     let out = bench.run(&["digits", "file"]);
     assert_eq!(out.code, 3);
