@@ -202,11 +202,11 @@ pub struct CaseGate {
     pub counter: Counter,
     /// The index in `Case::tensors` of the tensor in which it counts; `None` for all memory.
     pub tensor: Option<usize>,
-    /// True if the counter must equal the bound; otherwise it may be lower.
-    pub exact: bool,
+    /// The comparison that must hold between the counter and the bound.
+    pub relation: Relation,
     /// The bound at the sizes of the test.
     pub bound: u64,
-    /// One sentence for the student, shown when the bound is exceeded.
+    /// One sentence for the student, shown when the gate is not kept.
     pub about: Option<String>,
 }
 

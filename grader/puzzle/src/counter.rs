@@ -5,6 +5,10 @@
 pub enum Counter {
     /// Executed PTX instructions, counted once per warp.
     Instructions,
+    /// Matrix instructions (`mma`, `wmma.mma`), counted once per warp.
+    MatrixInstructions,
+    /// Multiplications that matrix instructions execute on tensor cores.
+    MatrixMultiplications,
     /// Branches at which the lanes of a warp take different paths.
     DivergentBranches,
     /// Load instructions from global memory, counted once per warp.
@@ -33,8 +37,10 @@ pub enum Counter {
 
 impl Counter {
     /// All counters, with their names in a spec and in a report.
-    const NAMES: [(&str, Self, &str); 13] = [
+    const NAMES: [(&str, Self, &str); 15] = [
         ("instructions", Self::Instructions, "PTX instructions of warps"),
+        ("matrix_instructions", Self::MatrixInstructions, "matrix instructions of warps"),
+        ("matrix_multiplications", Self::MatrixMultiplications, "multiplications on tensor cores"),
         ("divergent_branches", Self::DivergentBranches, "divergent branches of warps"),
         ("global_load_requests", Self::GlobalLoadRequests, "loads of warps from global memory"),
         ("global_load_sectors", Self::GlobalLoadSectors, "sectors loaded from global memory"),

@@ -1,4 +1,4 @@
-//! The comparisons of a requirement, such as `accuracy >= 0.95`.
+//! The comparisons of a requirement or a gate, such as `accuracy >= 0.95`.
 
 /// A comparison of a value with a bound. NaN meets none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Relation {
     pub const SIGN: usize = 2;
 
     /// Whether `value` meets `bound`.
-    pub fn holds(self, value: f64, bound: f64) -> bool {
+    pub fn holds<T: PartialOrd + Copy>(self, value: T, bound: T) -> bool {
         match self {
             Self::AtLeast => value >= bound,
             Self::AtMost => value <= bound,

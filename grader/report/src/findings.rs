@@ -80,8 +80,8 @@ fn words(finding: &Finding) -> Words {
             with_about(title, about.as_ref())
         }
         Problem::NotMeasurable { tensor, message } => results::not_measurable(tensor, message),
-        Problem::OverGate { counter, tensor, spent, bound, exact, of_line, about } => {
-            let words = gates::over(*counter, tensor.as_deref(), *spent, *bound, *exact);
+        Problem::OverGate { counter, tensor, spent, bound, relation, of_line, about } => {
+            let words = gates::over(*counter, tensor.as_deref(), *spent, *bound, *relation);
             with_about(words, about.as_ref()).label(gates::at_line(*of_line))
         }
         Problem::Grader { message } => {

@@ -3,6 +3,7 @@
 use crate::mini::Bench;
 use device::finding::{Finding, Problem};
 use puzzle::counter::Counter;
+use puzzle::requirement::Relation;
 use puzzle::spec::Spec;
 use std::path::Path;
 
@@ -88,7 +89,7 @@ fn a_launch_over_its_bound_is_told_with_the_line_that_spends_most() {
         tensor: None,
         spent: 288 * 32,
         bound: 288 * 4,
-        exact: false,
+        relation: Relation::AtMost,
         of_line: 288 * 32,
         about: Some("store side by side".into()),
     };
@@ -103,7 +104,7 @@ fn a_launch_over_its_bound_is_told_with_the_line_that_spends_most() {
         tensor: None,
         spent: 288 * 31,
         bound: 0,
-        exact: true,
+        relation: Relation::Equal,
         of_line: 288 * 31,
         about: None,
     };
@@ -121,6 +122,14 @@ fn bytes_are_counted_in_all_memory_and_in_one_tensor() {
     let bench = Bench::new(KERNELS);
     let found = |gates: &str| bench.judge(&spec("padded", gates), 0..1).remove(0).1.findings;
     assert_eq!(found(right), []);
+    assert_eq!(found("[[gate]]\nbound = \"bytes_written(y) >= 4*n*n\"\n"), []);
+    let under = found("[[gate]]\nbound = \"matrix_multiplications >= n\"\n");
+    let [Finding { problem: Problem::OverGate { spent: 0, relation, .. }, line: None, .. }] =
+        &under[..]
+    else {
+        panic!("{under:?}")
+    };
+    assert_eq!(*relation, Relation::AtLeast);
     let over = found("[[gate]]\nbound = \"bytes_written( y ) <= 2*n*n\"\n");
     let [Finding { problem: Problem::OverGate { counter, tensor, spent, bound, .. }, .. }] =
         &over[..]

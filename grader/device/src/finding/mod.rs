@@ -168,7 +168,7 @@ pub enum Problem {
         /// Why it cannot be.
         message: String,
     },
-    /// A launch cost more, or other, than a gate allows.
+    /// A launch cost more, less or other than a gate allows.
     OverGate {
         /// The counter that the gate bounds.
         counter: Counter,
@@ -178,8 +178,8 @@ pub enum Problem {
         spent: u64,
         /// How much the gate allows.
         bound: u64,
-        /// The gate asks for exactly that; else for no more.
-        exact: bool,
+        /// The comparison that should hold between the two.
+        relation: Relation,
         /// How much the most expensive line spent.
         of_line: u64,
         /// What the spec says about it.

@@ -3,7 +3,7 @@
 use super::{Session, VmBackend};
 use crate::finding::{Finding, Problem, SourceLoc};
 use diagnostic::Failure;
-use ptxvm::{Counters, Counts, Traffic};
+use ptxvm::{Class, Counters, Counts, Traffic};
 use puzzle::case::{Case, CaseGate};
 use puzzle::counter::Counter;
 
@@ -42,8 +42,7 @@ fn over(
         }
     };
     let spent = of(&counters.total);
-    let kept = if gate.exact { spent == gate.bound } else { spent <= gate.bound };
-    if kept {
+    if gate.relation.holds(spent, gate.bound) {
         return None;
     }
     let lines = counters.lines.iter().map(|(place, counts)| (of(counts), place));
@@ -56,7 +55,7 @@ fn over(
         tensor: gate.tensor.map(|tensor| session.placed.tensors()[tensor].tensor.name.clone()),
         spent,
         bound: gate.bound,
-        exact: gate.exact,
+        relation: gate.relation,
         of_line: most,
         about: gate.about.clone(),
     };
@@ -66,6 +65,8 @@ fn over(
 fn of(counter: Counter, counts: &Counts) -> u64 {
     match counter {
         Counter::Instructions => counts.instructions(),
+        Counter::MatrixInstructions => counts.of(Class::Matrix),
+        Counter::MatrixMultiplications => counts.matrix_multiplications,
         Counter::DivergentBranches => counts.divergent_branches,
         Counter::GlobalLoadRequests => counts.load_requests,
         Counter::GlobalLoadSectors => counts.load_sectors,

@@ -8,6 +8,7 @@ use super::tensors::Tensors;
 use super::test::Test;
 use crate::case::CaseGate;
 use crate::counter::Counter;
+use crate::requirement::Relation;
 use indexmath::DimExpr;
 use specfile::RawGate;
 use std::ops::Range;
@@ -25,8 +26,8 @@ pub struct Gate {
     counter: Counter,
     /// The tensor in which it counts; `None` for all memory.
     tensor: Option<String>,
-    /// True if the counter must equal the bound; otherwise it may be lower.
-    exact: bool,
+    /// The comparison that must hold between the counter and the bound.
+    relation: Relation,
     bound: DimExpr,
     place: Range<usize>,
 }
@@ -44,13 +45,9 @@ impl Gate {
     ) -> Checked<Self> {
         let place = raw.bound.span();
         let written = raw.bound.get_ref();
-        let (exact, at) = match (written.find("<="), written.find("==")) {
-            (Some(at), None) => (false, at),
-            (None, Some(at)) => (true, at),
-            _ => {
-                let title = "a bound is a counter, `<=` or `==`, and an expression of sizes";
-                return Err(Fault::at(place, title).help(EXAMPLE));
-            }
+        let Some((at, relation)) = Relation::find(written) else {
+            let title = "a bound is a counter, `<=`, `>=` or `==`, and an expression of sizes";
+            return Err(Fault::at(place, title).help(EXAMPLE));
         };
         let name = written[..at].trim();
         let (counter, tensor) = match tensor_counter(name) {
@@ -65,7 +62,8 @@ impl Gate {
                 .help("of one tensor: bytes_read(X) and bytes_written(X)"));
         };
         // Blanks replace the text before, so that the places of mistakes stay the same.
-        let expression = " ".repeat(at + 2) + &written[at + 2..];
+        let behind = at + Relation::SIGN;
+        let expression = " ".repeat(behind) + &written[behind..];
         let bound = DimExpr::parse(&expression).map_err(|e| Fault::math(text, &place, e))?;
         sizes.check_names(text, &bound, &place)?;
         let launch = find_launch(raw, launches)?;
@@ -73,7 +71,16 @@ impl Gate {
             check_tensor(tensor, &launches[launch], tensors, name_at())?;
         }
         let tests = raw.tests.iter().flatten().map(|test| test.get_ref().clone()).collect();
-        Ok(Self { launch, tests, about: raw.about.clone(), counter, tensor, exact, bound, place })
+        Ok(Self {
+            launch,
+            tests,
+            about: raw.about.clone(),
+            counter,
+            tensor,
+            relation,
+            bound,
+            place,
+        })
     }
 
     /// The bound at the sizes of a test, or `None` if the gate does not apply to it. `spec` is the text of the file.
@@ -87,7 +94,7 @@ impl Gate {
                 .also(test.place.clone(), "at these sizes")
                 .help("a counter is never below 0")
         })?;
-        let Self { counter, exact, .. } = *self;
+        let Self { counter, relation, .. } = *self;
         let tensor = self.tensor.as_ref().and_then(|name| {
             let taken = |arg: &CallArg| match arg {
                 CallArg::Buffer(i) if test.buffers[*i].tensor.name == *name => Some(*i),
@@ -95,7 +102,7 @@ impl Gate {
             };
             test.calls[launch].args.iter().find_map(taken)
         });
-        Ok(Some(CaseGate { launch, counter, tensor, exact, bound, about: self.about.clone() }))
+        Ok(Some(CaseGate { launch, counter, tensor, relation, bound, about: self.about.clone() }))
     }
 }
 

@@ -2,16 +2,18 @@
 
 use ptxvm::finding::{Words, thousands};
 use puzzle::counter::Counter;
+use puzzle::requirement::Relation;
 
 pub(super) fn over(
     counter: Counter,
     tensor: Option<&str>,
     spent: u64,
     bound: u64,
-    exact: bool,
+    relation: Relation,
 ) -> Words {
     let what = tensor.map_or_else(|| counter.text().to_owned(), |name| counter.text_of(name));
-    let allowed = if exact { "must be exactly" } else { "may be at most" };
+    let must = if relation == Relation::AtMost { "may" } else { "must" };
+    let allowed = format!("{must} be {}", relation.words());
     Words::new(format!(
         "the values are right, but the kernel takes {} {}; there {allowed} {}",
         thousands(spent),

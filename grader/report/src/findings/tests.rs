@@ -185,7 +185,7 @@ fn wrong_results_and_gpus() -> Vec<Finding> {
             tensor: None,
             spent: 33_000,
             bound: 6_000,
-            exact: false,
+            relation: puzzle::requirement::Relation::AtMost,
             of_line: 32_000,
             about: Some("read side by side".into()),
         },

@@ -160,6 +160,8 @@ fn totals(total: &Counts) -> Vec<String> {
         }
     };
     let sectors = |count: u64, bytes: u64| format!("   {count} sectors for {bytes} bytes");
+    let multiplications = format!("   {} multiplications", total.matrix_multiplications);
+    add("matrix products", total.of(Class::Matrix), multiplications);
     add("global loads", total.load_requests, sectors(total.load_sectors, total.load_bytes));
     add("global stores", total.store_requests, sectors(total.store_sectors, total.store_bytes));
     let conflicts = format!("   {} bank conflicts", total.bank_conflicts);
@@ -180,6 +182,7 @@ fn numbers(counts: &Counts) -> Value {
         "ptx_instructions": counts.instructions(),
         "classes": classes,
         "lane_instructions": counts.lane_instructions,
+        "matrix": { "instructions": counts.of(Class::Matrix), "multiplications": counts.matrix_multiplications },
         "branches": counts.branches,
         "divergent_branches": counts.divergent_branches,
         "global_load": { "requests": counts.load_requests, "sectors": counts.load_sectors, "bytes": counts.load_bytes },

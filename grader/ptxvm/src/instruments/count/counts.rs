@@ -13,6 +13,8 @@ use crate::source_loc::SourceLoc;
 pub struct Counts {
     /// PTX instructions of warps, by class (index: the class).
     pub classes: [u64; Class::ALL.len()],
+    /// Multiplications of numbers by matrix instructions: `m * n * k` for each.
+    pub matrix_multiplications: u64,
     /// PTX instructions, counted once for each active lane.
     pub lane_instructions: u64,
     /// Branch instructions of warps.
@@ -136,6 +138,7 @@ impl AddAssign<&Counts> for Counts {
             ($($field:ident),*) => { $(self.$field += other.$field;)* };
         }
         add!(
+            matrix_multiplications,
             lane_instructions,
             branches,
             divergent_branches,

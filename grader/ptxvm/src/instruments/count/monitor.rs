@@ -4,6 +4,7 @@ use crate::finding::{AccessKind, Log};
 use crate::instruments::count::counts::{Counters, Counts, InstructionSite, Traffic};
 use crate::instruments::count::patterns;
 use crate::isa::ir::Op;
+use crate::isa::matrix::{Matrix, Shape};
 use crate::isa::mbarrier;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
@@ -77,8 +78,15 @@ impl Monitor for Counter {
                 counts.divergent_minority += u64::from(taken.min(all - taken));
             }
         }
-        if matches!(step.instr.op, Op::Bar(_)) {
-            counts.barriers += 1;
+        match &step.instr.op {
+            Op::Bar(_) => counts.barriers += 1,
+            Op::Matrix(matrix) => {
+                if let Matrix::Product(product) = &**matrix {
+                    let Shape { m, n, k } = product.shape;
+                    counts.matrix_multiplications += (m * n * k) as u64;
+                }
+            }
+            _ => {}
         }
     }
 
