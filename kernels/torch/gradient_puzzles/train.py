@@ -60,6 +60,8 @@ def forward(weights, images, kernels):
 
 def train(images, labels, kernels, epochs, batch):
     """The weights after the training, and the loss of each step."""
+    # Otherwise PyTorch's own convolutions round their factors to 11 bits on a GPU.
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     weights = first_weights(images.device)
     parameters = [parameter for layer in weights.values() for parameter in layer]
     optimizer = torch.optim.SGD(parameters, lr=0.05)
@@ -89,7 +91,6 @@ def main():
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--batch", type=int, default=8)
     args = parser.parse_args()
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     options = ["--solution"] * args.solution
     own = {number: puzzle(number, *options) for number in PUZZLES}
     images, labels = read(args.folder, "train", args.images, args.device)
