@@ -66,7 +66,7 @@ class Kernels:
         buffers = {}
         for name, access in accesses(launches).items():
             of = self.document["tensors"][name]
-            shape = [value(size, sizes) for size in of["shape"]]
+            shape = [evaluate(size, sizes) for size in of["shape"]]
             dtype = DTYPES[of["dtype"]]
             if access in ("read", "update"):
                 if name not in tensors:
@@ -130,7 +130,7 @@ def accesses(launches):
     return result
 
 
-def value(size, sizes):
+def evaluate(size, sizes):
     """The value of an expression of sizes."""
     try:
         return eval(size, FUNCTIONS, sizes)
@@ -145,20 +145,20 @@ def plan(launch, sizes, given):
         if "tensor" in arg:
             return {"tensor": arg["tensor"]}
         if "size" in arg:
-            return {"int": value(arg["size"], sizes), "bytes": arg["bytes"]}
+            return {"int": evaluate(arg["size"], sizes), "bytes": arg["bytes"]}
         if arg["scalar"] not in given:
             raise ValueError(f"the kernels take the number `{arg['scalar']}`: give it")
         return {"value": float(given[arg["scalar"]]), "dtype": arg["dtype"]}
 
     def axes(extents):
-        return ([value(extent, sizes) for extent in extents] + [1, 1])[:3]
+        return ([evaluate(extent, sizes) for extent in extents] + [1, 1])[:3]
 
     return {
         "kernel": launch["kernel"],
         "symbol": launch["symbol"],
         "grid": axes(launch["grid"]),
         "block": axes(launch["block"]),
-        "shared": value(launch["shared"], sizes),
+        "shared": evaluate(launch["shared"], sizes),
         "cooperative": launch["cooperative"],
         "args": [argument(arg) for arg in launch["args"]],
         "constants": launch["constants"],
