@@ -1,5 +1,6 @@
 //! The workbook's table of contents: the title of each puzzle, and the part of the book that it belongs to.
 
+use diagnostic::visible;
 use puzzle::workbook::{Puzzle, Workbook};
 use serde::Deserialize;
 
@@ -30,8 +31,7 @@ pub fn title(puzzle: &Puzzle) -> String {
     }
     let text = std::fs::read_to_string(&puzzle.spec).unwrap_or_default();
     let titled = toml::from_str::<Titled>(&text).ok();
-    let title =
-        titled.map(|titled| titled.title.trim().to_owned()).filter(|title| !title.is_empty());
+    let title = titled.map(|titled| visible(titled.title.trim())).filter(|title| !title.is_empty());
     title.unwrap_or_else(|| puzzle.stem.clone())
 }
 

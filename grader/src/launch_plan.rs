@@ -12,6 +12,7 @@ use puzzle::tensor::{DType, Tensor};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use toolchain::SourceFile;
 
 /// The largest number of elements of a tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
@@ -100,7 +101,9 @@ pub fn run(path: &Path) -> Result<Done, Failure> {
     let tensors: Vec<CaseTensor> = tensors.collect::<Result<_, _>>()?;
     let launches = plan.launches.iter().map(|launch| launch.read(path, &tensors));
     let launches: Vec<CaseLaunch> = launches.collect::<Result<_, _>>()?;
-    let vm = VmBackend::new(SharedModule::default().load(&ptx)?, plan.symbols())?;
+    let shown = SourceFile { path: plan.source.clone(), text: source.clone() };
+    let module = SharedModule::default().load(&ptx, &shown)?;
+    let vm = VmBackend::new(module, plan.symbols(), &shown)?;
     let Run { tensors: after, mut findings, printed, .. } = vm.launch(&tensors, &launches)?;
     let last = launches.last().map_or("", |launch| launch.kernel.as_str());
     if findings.is_empty() {

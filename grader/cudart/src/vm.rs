@@ -23,6 +23,8 @@ use std::sync::Arc;
 const CAPABILITY: (u32, u32) = (9, 0);
 /// The size of global memory in bytes.
 const TOTAL: u64 = 8 << 30;
+/// Bytes of the variables of all modules: they are memory of this machine.
+const VARIABLES: u64 = 1 << 30;
 /// The time of a launch on the simulated clock in nanoseconds, in addition to its instructions.
 const LAUNCH_NANOSECONDS: u64 = 2_000;
 /// The instructions of lanes per simulated nanosecond, about those of a mid-range GPU.
@@ -65,6 +67,8 @@ pub struct VmDevice {
     advice: Option<String>,
     options: Options,
     used: u64,
+    /// Bytes of the variables of all modules.
+    variables: u64,
     clock: u64,
     launches: usize,
     findings: Vec<LaunchFinding>,
@@ -265,6 +269,11 @@ impl Device for VmDevice {
     fn load(&mut self, code: Code<'_>) -> Answer<u64> {
         let (major, minor) = self.capability();
         let module = Arc::new(Module::load(code.ptx).map_err(|_| CudaError::INVALID_PTX)?);
+        let variables = self.variables + module.global_bytes();
+        if variables > VARIABLES {
+            return Err(CudaError::MEMORY_ALLOCATION);
+        }
+        self.variables = variables;
         let target = fatbin::target(code.ptx).unwrap_or(major * 10 + minor);
         let ptx = self.profiles.as_ref().map_or_else(String::new, |_| code.ptx.to_owned());
         self.modules.push(Some(Loaded { module, target, ptx }));

@@ -8,4 +8,4 @@ mod failure;
 mod message;
 
 pub use failure::{EXIT_ENVIRONMENT, EXIT_FAIL, EXIT_PASS, EXIT_USAGE, Failure, FailureKind};
-pub use message::{CODE_WIDTH, Diagnostic, Mark, Severity, Source};
+pub use message::{CODE_WIDTH, Diagnostic, Mark, Severity, Source, visible};

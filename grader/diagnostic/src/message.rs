@@ -69,17 +69,32 @@ impl Diagnostic {
                 Snippet::source(&source.text).path(source.path.to_string_lossy().into_owned());
             for (i, mark) in source.marks.iter().enumerate() {
                 let kind = if i == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
-                let label = (!mark.label.is_empty()).then_some(mark.label.as_str());
+                let label = (!mark.label.is_empty()).then(|| visible(&mark.label));
                 snippet =
                     snippet.annotation(kind.span(clamp(&source.text, &mark.span)).label(label));
             }
             group = group.element(snippet);
         }
         let help = self.help.iter().filter(|line| !line.is_empty());
-        group = group.elements(help.map(|line| Level::HELP.message(line)));
+        group = group.elements(help.map(|line| Level::HELP.message(visible(line))));
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         renderer.term_width(columns).render(&[group])
     }
+}
+
+/// A text from somewhere else, whose control characters a terminal would obey, with their numbers in their place: `\u001b`. Line
+/// breaks and tabs stay.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let turns_text = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if (c.is_control() && c != '\n' && c != '\t') || turns_text {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 /// The nearest range of whole characters. The two bytes of a Windows line end count as one character.

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use toolchain::module::{self, KernelDecl, VariableDecl};
 use toolchain::ptx;
+use toolchain::scratch::Scratch;
 use toolchain::{Headers, Request, Toolchain};
 
 /// Variants of one compilation: more save little, and would keep the other cores idle.
@@ -38,7 +39,8 @@ pub fn compile(
     spec: &Spec,
     variants: &[&str],
 ) -> Result<Vec<Variant>, Failure> {
-    let folder = tempfile::tempdir().map_err(|e| unwritable(&std::env::temp_dir(), &e))?;
+    let folder =
+        Scratch::new("gradient-puzzles-").map_err(|e| unwritable(&std::env::temp_dir(), &e))?;
     let path = folder.path().join("variants.cu");
     let include_dirs = [workbook.include_dir()];
     let request = Request {

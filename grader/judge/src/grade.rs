@@ -155,7 +155,9 @@ impl Program {
     /// # Errors
     /// It cannot run an instruction of the program.
     pub fn virtual_machine(&self) -> Result<VmBackend, Failure> {
-        let vm = VmBackend::new(self.module.load(&self.compiled.ptx)?, self.kernels.clone())?;
+        let source = &self.compiled.source;
+        let module = self.module.load(&self.compiled.ptx, source)?;
+        let vm = VmBackend::new(module, self.kernels.clone(), source)?;
         Ok(vm.with_limits(self.limits.clone()))
     }
 }

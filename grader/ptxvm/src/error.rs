@@ -14,17 +14,30 @@ pub struct LoadError {
     pub message: String,
     /// True: valid PTX that this machine cannot run. False: not PTX.
     pub unsupported: bool,
+    /// True: it declares more memory than this machine gives a program.
+    pub too_large: bool,
 }
 
 impl LoadError {
     /// The text is not PTX.
     pub(crate) fn malformed(ptx_line: usize, message: impl Into<String>) -> Self {
-        Self { ptx_line, source_loc: None, message: message.into(), unsupported: false }
+        Self {
+            ptx_line,
+            source_loc: None,
+            message: message.into(),
+            unsupported: false,
+            too_large: false,
+        }
     }
 
     /// The text may be PTX, but this machine cannot run it.
     pub(crate) fn unsupported(ptx_line: usize, message: impl Into<String>) -> Self {
-        Self { ptx_line, source_loc: None, message: message.into(), unsupported: true }
+        Self { unsupported: true, ..Self::malformed(ptx_line, message) }
+    }
+
+    /// The text declares more memory than this machine gives a program.
+    pub(crate) fn too_large(ptx_line: usize, message: impl Into<String>) -> Self {
+        Self { too_large: true, ..Self::unsupported(ptx_line, message) }
     }
 }
 

@@ -119,6 +119,20 @@ impl Workbook {
         self.root.join("kernels").join("include")
     }
 
+    /// The file that defines what a header of [`Workbook::include_dir`] only declares, from solutions of other puzzles; `None` if
+    /// the header is complete.
+    pub fn reference(&self, header: &str) -> Option<PathBuf> {
+        let folder = self.root.join("kernels").join("references");
+        let path = folder.join(Path::new(header).with_extension("cu").file_name()?);
+        path.is_file().then_some(path)
+    }
+
+    /// The folders for the includes of a [reference](Workbook::reference), in order. A workbook without solutions has the
+    /// student's own files in their place.
+    pub fn reference_dirs(&self) -> [PathBuf; 3] {
+        [self.include_dir(), self.root.join("solutions"), self.root.join("puzzles")]
+    }
+
     /// `path` as messages show it: relative to the workbook's folder if it is inside.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.root).unwrap_or(path)

@@ -454,22 +454,22 @@ fn warnings_prints_and_tests_that_do_not_run() {
            asymmetric                                  not run: the kernel does not terminate
 
     printed by the kernel:
-        x[0] is 1
-        x[1] is 1
-        x[2] is 1
-        x[3] is 1
-        x[4] is 1
-        x[5] is 1
-        x[6] is 1
-        x[7] is 1
-        x[8] is 1
-        x[9] is 1
-        x[10] is 1
-        x[11] is 1
-        x[12] is 1
-        x[13] is 1
-        x[14] is 1
-        x[15] is 1
+      | x[0] is 1
+      | x[1] is 1
+      | x[2] is 1
+      | x[3] is 1
+      | x[4] is 1
+      | x[5] is 1
+      | x[6] is 1
+      | x[7] is 1
+      | x[8] is 1
+      | x[9] is 1
+      | x[10] is 1
+      | x[11] is 1
+      | x[12] is 1
+      | x[13] is 1
+      | x[14] is 1
+      | x[15] is 1
         and 4 more lines
 
     1 of 2 tests passed

@@ -4,7 +4,7 @@ use super::number::time;
 use super::reporter::{Reporter, RunInfo, Summary};
 use super::style::{Style, Tone};
 use super::{cause, diff, drawn, expansion, findings, heatmap, terms};
-use diagnostic::{CODE_WIDTH, Failure};
+use diagnostic::{CODE_WIDTH, Failure, visible};
 use indexmath::Term;
 use judge::verdict::{Cause, Largest, TensorDiff, TestVerdict};
 use std::io::{self, Write};
@@ -138,8 +138,9 @@ impl<W: Write> Reporter for TextReporter<W> {
             self.first_printed.clone_from(&verdict.printed);
         }
         for note in &verdict.notes {
-            if !self.notes.contains(note) {
-                self.notes.push(note.clone());
+            let note = visible(note);
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
             }
         }
         self.out.flush()
@@ -347,8 +348,13 @@ fn printed_lines(printed: &str, source: &str, style: Style) -> Vec<String> {
     }
     let title = format!("printed by {}:", terms::author(source));
     let mut lines = vec![String::new(), style.paint(Tone::Strong, &title)];
-    let shown = printed.lines().take(PRINTED_LINES);
-    lines.extend(shown.map(|line| format!("    {}", line.chars().take(WIDTH).collect::<String>())));
+    // The frame keeps what a program prints from looking like the report.
+    let frame = style.either("│", "|");
+    let shown = printed.lines().take(PRINTED_LINES).map(|line| {
+        let line: String = line.chars().take(WIDTH).collect();
+        format!("  {frame} {}", visible(&line))
+    });
+    lines.extend(shown);
     let more = printed.lines().count().saturating_sub(PRINTED_LINES);
     if more > 0 {
         lines.push(format!("    and {more} more lines"));

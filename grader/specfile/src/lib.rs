@@ -18,7 +18,29 @@ use toml::Spanned;
 /// # Errors
 /// The text is no TOML, or has keys or types that a spec does not have.
 pub fn parse(text: &str) -> Result<RawSpec, toml::de::Error> {
+    // Only an escape can bring a control character in: TOML allows none as it is.
+    if ["\\u", "\\U", "\\x", "\\e"].iter().any(|escape| text.contains(escape)) {
+        refuse_control(&toml::Value::Table(toml::from_str(text)?))?;
+    }
     toml::from_str(text)
+}
+
+/// Refuses texts that would do something to the terminal that shows them.
+fn refuse_control(value: &toml::Value) -> Result<(), toml::de::Error> {
+    match value {
+        toml::Value::String(text) => {
+            match text.chars().find(|c| c.is_control() && !"\n\t\r".contains(*c)) {
+                Some(c) => Err(serde::de::Error::custom(format!(
+                    "a text contains the control character {}: remove it",
+                    u32::from(c)
+                ))),
+                None => Ok(()),
+            }
+        }
+        toml::Value::Array(all) => all.iter().try_for_each(refuse_control),
+        toml::Value::Table(all) => all.values().try_for_each(refuse_control),
+        _ => Ok(()),
+    }
 }
 
 /// The whole file.

@@ -1,11 +1,12 @@
 //! Functions that every command needs: output, exit codes, and the workbook around the current folder.
 
 use ::puzzle::workbook::Workbook;
-use diagnostic::{Failure, FailureKind};
+use diagnostic::{EXIT_ENVIRONMENT, Failure, FailureKind, visible};
 use report::style::Style;
-use std::io::{self, Write};
+use std::io::{self, StdoutLock, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Mutex;
 
 /// The exit code that a command chose, or that of its failure.
 pub fn code(result: Result<u8, Failure>) -> ExitCode {
@@ -28,9 +29,78 @@ pub fn finish(result: Result<(), Failure>) -> ExitCode {
     }
 }
 
+/// Standard output. It notes that something was lost, and passes of all control characters only those that set colours: whatever a
+/// page quotes, it cannot do anything to the terminal.
+#[derive(Debug)]
+pub struct Stdout(StdoutLock<'static>);
+
+/// Why something could not be written to stdout.
+static LOST: Mutex<Option<io::ErrorKind>> = Mutex::new(None);
+
+/// Standard output, locked.
+pub fn stdout() -> Stdout {
+    Stdout(io::stdout().lock())
+}
+
+impl Stdout {
+    fn note<T>(result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result
+            && error.kind() != io::ErrorKind::BrokenPipe
+            && let Ok(mut lost) = LOST.lock()
+        {
+            *lost = Some(error.kind());
+        }
+        result
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let obeyed = |byte: &u8| (byte.is_ascii_control() && *byte != b'\n') || *byte >= 0x80;
+        if !bytes.iter().any(obeyed) {
+            return Self::note(self.0.write_all(bytes));
+        }
+        let text = String::from_utf8_lossy(bytes);
+        Self::note(self.0.write_all(with_colours_alone(&text).as_bytes()))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Self::note(self.0.flush())
+    }
+}
+
+/// A text without control characters, but for those that set colours (`ESC [ 1 ; 31 m`).
+fn with_colours_alone(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        let (before, sequence) = rest.split_at(at);
+        shown.push_str(&visible(before));
+        let end = sequence[2..].find(|c: char| !c.is_ascii_digit() && c != ';').map(|end| end + 2);
+        let end = end.filter(|&end| sequence[end..].starts_with('m')).map(|end| end + 1);
+        let (colour, after) = sequence.split_at(end.unwrap_or(1));
+        shown.push_str(&if end.is_some() { colour.to_owned() } else { visible(colour) });
+        rest = after;
+    }
+    shown + &visible(rest)
+}
+
+/// The exit code of a command that ended with `code`: output that is lost is an error. A closed pipe (`grader list | head`) is none.
+pub fn checked(code: ExitCode) -> ExitCode {
+    stdout().flush().ok();
+    let Some(kind) = LOST.lock().ok().and_then(|lost| *lost) else { return code };
+    let help = "the verdict is lost with it: free some space, or write to another place";
+    writeln!(io::stderr(), "error: the output cannot be written: {kind}\n  = help: {help}").ok();
+    ExitCode::from(EXIT_ENVIRONMENT)
+}
+
 /// Prints a page on stdout. A closed pipe (`grader list | head`) is not an error.
 pub fn print(page: &str) {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = stdout();
     stdout.write_all(page.as_bytes()).and_then(|()| stdout.flush()).ok();
 }
 

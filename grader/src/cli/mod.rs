@@ -69,7 +69,7 @@ pub fn run() -> ExitCode {
         if completions::answer() {
             return ExitCode::SUCCESS;
         }
-        dispatch(&Cli::parse())
+        console::checked(dispatch(&Cli::parse()))
     });
     std::panic::catch_unwind(work).unwrap_or_else(|_| {
         let help =

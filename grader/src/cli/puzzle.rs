@@ -21,11 +21,12 @@ use toolchain::env::Env;
 pub(super) fn run(args: &PuzzleArgs, workbook: Option<&Path>, nvcc: Option<&Path>) -> u8 {
     let stdout = io::stdout();
     let style = Style::detect(&stdout);
-    let mut reporter = (args.format.reporter)(Box::new(stdout.lock()), style);
+    let mut reporter = (args.format.reporter)(Box::new(console::stdout()), style);
     // A closed pipe (`grader puzzle 10 | head`) does not change the verdict: the exit code reports it.
     match grade(args, workbook, nvcc, reporter.as_mut()) {
         Ok((summary, after)) => {
             reporter.finish(&summary).ok();
+            drop(reporter);
             if !args.format.is_document {
                 console::print(&after);
             }

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 use toolchain::cache::Cache;
+use toolchain::confinement;
 use toolchain::env::Env;
 use toolchain::find::{Nvcc, UnusableNvcc};
 use toolchain::process::{Limits, run};
@@ -30,6 +31,7 @@ pub fn examine(
     checks.extend(nvcc.map(|nvcc| trial(nvcc, env)));
     checks.push(self::gpu(gpu, nvcc));
     checks.push(cache(env));
+    checks.push(isolation(confinement::landlock()));
     checks
 }
 
@@ -140,6 +142,24 @@ fn trial(nvcc: &Nvcc, env: &Env) -> Check {
         Ok(time) => good("compiling", format!("a kernel compiles ({} ms)", time.as_millis())),
         Err(failure) => missing("compiling", &failure),
     }
+}
+
+/// Can files that others wrote be compiled and run without harm? Takes the kernel's version of Landlock.
+fn isolation(version: i32) -> Check {
+    let name = "isolation";
+    let whole = confinement::LANDLOCK;
+    let (found, help) = match version {
+        0 => (
+            "none: this kernel has no Landlock".to_owned(),
+            "what is compiled or graded here can read your files: grade files of others only on Linux 5.13 or newer, best 6.12",
+        ),
+        version if version < whole => (
+            format!("in part: Landlock has version {version} of {whole}"),
+            "your files stay closed to what is graded here; Linux 6.12 adds a second lock where system calls are limited",
+        ),
+        version => return good(name, format!("Landlock, version {version}")),
+    };
+    Check { name, state: State::Optional, found, help: help.into() }
 }
 
 fn gpu(gpu: Result<&Properties, &Failure>, nvcc: Option<&Nvcc>) -> Check {
@@ -268,11 +288,15 @@ mod tests {
         (dir, env)
     }
 
-    /// State and finding of each check, but for the GPU.
+    /// State and finding of each check, but for the GPU and the kernel.
     fn examined(env: &Env) -> Vec<(&'static str, State)> {
         let none = Failure::new(FailureKind::Environment, "no driver", "");
         let checks = examine(env, None, Err(&none));
-        checks.into_iter().filter(|c| c.name != "GPU").map(|c| (c.name, c.state)).collect()
+        checks
+            .into_iter()
+            .filter(|c| !["GPU", "isolation"].contains(&c.name))
+            .map(|c| (c.name, c.state))
+            .collect()
     }
 
     #[test]

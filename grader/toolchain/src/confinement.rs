@@ -6,11 +6,12 @@
 //! that makes a compiler take all memory, or fill the disk, meets a limit (setrlimit(2)).
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
-    Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, Scope, path_beneath_rules,
 };
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// Where systems keep programs, libraries and headers, and what compilers read besides: the loader's tables, the size of the
 /// machine.
@@ -37,6 +38,10 @@ const SYSTEM: [&str; 17] = [
 /// Bytes of address space of each compiler. nvcc's largest front end takes one GiB for the headers of CUB.
 const MEMORY: u64 = 6 << 30;
 
+/// Seconds of processor time of each compiler: some more than the time limit of a compilation, for those that the grader can no
+/// longer stop.
+const CPU_SECONDS: u64 = 150;
+
 /// Bytes of each file that a compiler writes.
 const FILE_SIZE: u64 = 1 << 30;
 
@@ -59,11 +64,11 @@ impl Confinement {
     ///
     /// # Errors
     /// The rules cannot be made.
-    pub(crate) fn enter(&self) -> Result<(), RulesetError> {
+    pub(crate) fn enter(&self) -> Result<LandlockStatus, RulesetError> {
         let abi = ABI::V6;
         let read = AccessFs::from_read(abi);
         let all = AccessFs::from_all(abi);
-        Ruleset::default()
+        let status = Ruleset::default()
             .handle_access(all)?
             .handle_access(AccessNet::from_all(abi))?
             .scope(Scope::from_all(abi))?
@@ -73,11 +78,9 @@ impl Confinement {
             .add_rules(path_beneath_rules(&self.write, all))?
             .add_rules(path_beneath_rules(["/dev/null"], AccessFs::from_file(abi)))?
             .restrict_self()?;
-        Ok(())
+        Ok(status.landlock)
     }
-}
 
-impl Confinement {
     /// The system's folders and those of [`Confinement::read`], without the closed one.
     fn open(&self) -> Vec<PathBuf> {
         let folders = SYSTEM.iter().map(PathBuf::from).chain(self.read.iter().cloned());
@@ -107,9 +110,24 @@ fn without(folder: PathBuf, closed: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// How much of Landlock the running kernel has: its version, up to the newest that the grader asks for; 0 for nothing.
+pub fn landlock() -> i32 {
+    // A thread of its own is confined, to nothing at all.
+    let status = thread::spawn(|| Confinement::default().enter()).join();
+    match status {
+        Ok(Ok(LandlockStatus::Available { effective_abi, .. })) => effective_abi as i32,
+        _ => 0,
+    }
+}
+
+/// The version of Landlock with all that the grader asks for (Linux 6.12).
+pub const LANDLOCK: i32 = ABI::V6 as i32;
+
 /// Limits a process that was just started, and what it will start.
 pub(crate) fn limit(process: Pid) {
-    for (resource, most) in [(Resource::As, MEMORY), (Resource::Fsize, FILE_SIZE)] {
+    for (resource, most) in
+        [(Resource::As, MEMORY), (Resource::Fsize, FILE_SIZE), (Resource::Cpu, CPU_SECONDS)]
+    {
         // Where a lower limit holds already, or the process is gone, there is nothing to do.
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         let _ = prlimit(Some(process), resource, limit);

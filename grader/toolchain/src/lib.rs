@@ -12,7 +12,7 @@
 mod assembler;
 pub mod cache;
 mod compile;
-mod confinement;
+pub mod confinement;
 pub mod env;
 mod explain;
 #[cfg(test)]
@@ -28,6 +28,7 @@ pub mod process;
 pub mod ptx;
 mod resources;
 mod rules;
+pub mod scratch;
 pub mod similar;
 mod source_file;
 pub mod spinner;

@@ -15,6 +15,7 @@ use super::find::{Nvcc, identity};
 use super::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Readable, Target};
 use super::messages::{Level, Message, parse};
 use super::resources::{self, Resources};
+use super::scratch::Scratch;
 use super::usage::StandardLibrary;
 use crate::process::{Finished, Limits, Termination, run_until};
 use diagnostic::{Failure, FailureKind};
@@ -179,10 +180,18 @@ impl NvccFrontEnd {
         }
         let errors = || messages.iter().filter(|m| m.level == Level::Error);
         let blames_student = |m: &Message| m.at_end_of_source() || job.is_students(&m.file);
-        let students = cause(&done.stderr_text()).is_none()
-            && (errors().any(blames_student)
-                || errors().next().is_some() && self.works(Place::of(job, scratch)));
-        if students { Ok(()) } else { Err(self.broken(done, job.readable.is_some())) }
+        if cause(&done.stderr_text()).is_some() {
+            return Err(self.broken(done, job.readable.is_some()));
+        }
+        if errors().any(blames_student) {
+            return Ok(());
+        }
+        match (self.works(Place::of(job, scratch)), errors().next()) {
+            (false, _) => Err(self.broken(done, job.readable.is_some())),
+            (true, Some(_)) => Ok(()),
+            // A program of the compiler crashed, or ran into its limits.
+            (true, None) => Err(unable(done)),
+        }
     }
 
     /// What to say when nvcc failed without a word about the student's file.
@@ -356,14 +365,24 @@ impl NvccFrontEnd {
                 let help = "a block has 48 KB of shared memory unless it asks for more";
                 Err(Failure::new(FailureKind::Kernel, message.text, help))
             }
+            None if cause(&text).is_none() && self.works(place) => Err(unable(&done)),
             None => Err(self.broken(&done, false)),
         }
     }
 }
 
+/// What to say of a file that the compiler cannot cope with, though it can with others.
+fn unable(done: &Finished) -> Failure {
+    let text = done.stderr_text();
+    let said = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("nothing").trim();
+    let title = format!("the compiler cannot compile this file; it says: {said}");
+    let help = "it compiles others here; huge arrays, or templates without end, can do that";
+    Failure::new(FailureKind::Kernel, title, help)
+}
+
 /// A folder for one compilation, removed afterwards.
-fn scratch() -> Result<tempfile::TempDir, Failure> {
-    tempfile::Builder::new().prefix("gradient-puzzles-").tempdir().map_err(|e| no_scratch(&e))
+fn scratch() -> Result<Scratch, Failure> {
+    Scratch::new("gradient-puzzles-").map_err(|e| no_scratch(&e))
 }
 
 fn no_scratch(error: &std::io::Error) -> Failure {

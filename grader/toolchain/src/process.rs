@@ -130,6 +130,20 @@ pub struct Running {
 }
 
 impl Running {
+    /// For each of its threads: how long it has run, or has waited for a processor. Nothing where the system does not say.
+    pub fn scheduled(&self) -> Vec<(u32, Duration)> {
+        let tasks = format!("/proc/{}/task", self.process.as_raw_nonzero());
+        let of = |entry: std::fs::DirEntry| {
+            let number = entry.file_name().to_str()?.parse().ok()?;
+            // Nanoseconds on a processor, nanoseconds of waiting for one, and the number of turns (proc(5)).
+            let text = std::fs::read_to_string(entry.path().join("schedstat")).ok()?;
+            let times = text.split_whitespace().take(2).map(|field| field.parse::<u64>().ok());
+            Some((number, Duration::from_nanos(times.sum::<Option<u64>>()?)))
+        };
+        let entries = std::fs::read_dir(tasks).into_iter().flatten().flatten();
+        entries.filter_map(of).filter(|(_, time)| !time.is_zero()).collect()
+    }
+
     /// Processor time of all its threads so far; zero where the system does not say.
     pub fn cpu_time(&self) -> Duration {
         let stat = format!("/proc/{}/stat", self.process.as_raw_nonzero());

@@ -54,6 +54,11 @@ pub enum HostFault {
         /// The threads of the grid.
         threads: u64,
     },
+    /// The tests before it have used up the time of the submission.
+    NoTimeLeft {
+        /// The seconds that all tests have together.
+        seconds: u64,
+    },
     /// It broke the connection to the device, or sent something that is not a request.
     Disconnected,
 }
@@ -67,6 +72,7 @@ impl HostFault {
             Self::Exception { .. } => "exception",
             Self::OutOfMemory { .. } => "out-of-memory",
             Self::TooLong { .. } => super::ENDLESS,
+            Self::NoTimeLeft { .. } => "no-time-left",
             Self::Flood { .. } => "output-flood",
             Self::Forbidden => "forbidden-call",
             Self::NotLoaded { .. } => "not-loaded",

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub struct Job {
     /// The compiled host code.
     pub library: PathBuf,
+    /// Libraries that it needs.
+    pub references: Vec<PathBuf>,
     /// The calls to make, in order.
     pub calls: Vec<Call>,
     /// The tensors in device memory: address and bytes.

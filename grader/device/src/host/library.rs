@@ -10,13 +10,16 @@ use puzzle::workbook::Workbook;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use toolchain::scratch::Scratch;
 use toolchain::{Headers, Library, LibraryRequest, SourceFile, Target, Toolchain};
 
 /// Host code that is compiled and has the functions of its spec.
 #[derive(Clone, Debug)]
 pub struct HostProgram {
     /// The library in its folder, which goes with the last program that needs it.
-    pub(super) file: Arc<(tempfile::TempDir, PathBuf)>,
+    pub(super) file: Arc<(Scratch, PathBuf)>,
+    /// Libraries in the same folder with what the workbook's headers only declare.
+    pub(super) references: Vec<PathBuf>,
     /// The entry points, by the name of the function.
     pub(super) calls: BTreeMap<String, Entry>,
     /// That all calls together may take, without the device.
@@ -62,15 +65,18 @@ pub fn compile(
             return Err(missing(launch, &library.source));
         }
     }
-    if let Some(name) = library.undefined.iter().find(|name| !is_provided(name)) {
+    let references = References::compile(toolchain, workbook, spec)?;
+    let provided = |name: &&String| is_provided(name) || references.define(name);
+    if let Some(name) = library.undefined.iter().find(|name| !provided(name)) {
         return Err(unknown(name));
     }
     let folder = source.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
     let folders = (folder.unwrap_or_default(), workbook.root().to_owned());
-    let file = Arc::new(write(&library.bytes)?);
+    let (file, references) = write(&library.bytes, &references)?;
     let program = HostProgram {
         calls: entries(spec, None),
         file,
+        references,
         seconds: seconds(spec),
         capability: capability(spec),
         folders,
@@ -103,12 +109,14 @@ pub fn compile_variants(
         target: Target::Library { arch: arch::of(spec) },
         base: &folder,
     })?;
-    let file = Arc::new(write(&library.bytes)?);
+    let (file, references) =
+        write(&library.bytes, &References::compile(toolchain, workbook, spec)?)?;
     let program = |name: &String| {
         let complete =
             |launch: &Launch| !is_undefined(&library.undefined, Some(name), &launch.kernel);
         spec.launches.iter().all(complete).then(|| HostProgram {
             file: Arc::clone(&file),
+            references: references.clone(),
             calls: entries(spec, Some(name)),
             seconds: seconds(spec),
             capability: capability(spec),
@@ -132,12 +140,52 @@ fn seconds(spec: &Spec) -> u64 {
     spec.launches.iter().filter_map(|launch| launch.host.as_ref()).map(|call| call.seconds).sum()
 }
 
-fn write(library: &[u8]) -> Result<(tempfile::TempDir, PathBuf), Failure> {
+/// What the headers of a spec declare and do not define, compiled: a submission gets kernels of other puzzles, not their sources.
+struct References(Vec<Library>);
+
+impl References {
+    fn compile(toolchain: &Toolchain, workbook: &Workbook, spec: &Spec) -> Result<Self, Failure> {
+        let compile = |source: PathBuf| {
+            toolchain.library(&LibraryRequest {
+                source: &source,
+                glue: "",
+                include_dirs: &workbook.reference_dirs(),
+                headers: Headers::Any,
+                target: Target::Library { arch: arch::of(spec) },
+                base: workbook.root(),
+            })
+        };
+        let sources = spec.headers.iter().filter_map(|header| workbook.reference(header));
+        sources.map(compile).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Is there a function of this name, written with its parameters?
+    fn define(&self, name: &str) -> bool {
+        let name = name.split('(').next().unwrap_or(name);
+        let defines = |text: &str| functions(text).iter().any(|f| f.has_body && f.name == name);
+        let in_header =
+            |header: &PathBuf| std::fs::read_to_string(header).is_ok_and(|text| defines(&text));
+        self.0
+            .iter()
+            .any(|library| defines(&library.source.text) || library.headers.iter().any(in_header))
+    }
+}
+
+/// A file in its folder, which goes with it.
+type InFolder = Arc<(Scratch, PathBuf)>;
+
+/// Writes the student's library, and those that it needs, into a folder.
+fn write(library: &[u8], references: &References) -> Result<(InFolder, Vec<PathBuf>), Failure> {
     let written = || {
-        let folder = tempfile::Builder::new().prefix("gradient-puzzles-").tempdir()?;
+        let folder = Scratch::new("gradient-puzzles-")?;
         let path = folder.path().join("student.so");
         std::fs::write(&path, library)?;
-        Ok((folder, path))
+        let mut others = Vec::new();
+        for (i, reference) in references.0.iter().enumerate() {
+            others.push(folder.path().join(format!("reference{i}.so")));
+            std::fs::write(&others[i], &reference.bytes)?;
+        }
+        Ok((Arc::new((folder, path)), others))
     };
     written().map_err(|e: std::io::Error| no_room(&e))
 }

@@ -12,19 +12,25 @@ use crate::finding::{Finding, HostFault, Problem};
 use crate::gpu;
 use crate::image;
 use crate::own_program;
+use crate::vm;
 use cudart::device::Properties;
 use cudart::vm::VmDevice;
 use diagnostic::{Failure, FailureKind};
 use ptxvm::Options;
 use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor};
 use puzzle::tensor::encode;
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use toolchain::process::{Finished, Limits, run_guarded};
+use toolchain::process::{Finished, Limits, Running, run_guarded};
+use toolchain::scratch::Scratch;
 
 /// Errors that CUDA reports after a kernel did something wrong.
 const KERNEL_FAULTS: [&str; 6] = [
@@ -38,6 +44,9 @@ const KERNEL_FAULTS: [&str; 6] = [
 
 /// However busy the device is: so many times as long as the host code may take.
 const DEVICE: u64 = 12;
+
+/// All tests of a submission together may take so many times as long as one.
+const TESTS: u32 = 4;
 
 /// On a busy machine, code that computes gets at least one of so many parts of a core.
 const SHARES: u32 = 20;
@@ -68,12 +77,22 @@ pub struct HostBackend {
     gpu: Option<Properties>,
     /// Show what is known of results while they are written.
     shows_progress: bool,
+    /// Time of all tests so far.
+    spent: Mutex<Spent>,
+}
+
+/// The time that host code has used, and the device for it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    /// In which the code ran or slept; not that in which it waited for a processor.
+    host: Duration,
+    device: Duration,
 }
 
 impl HostBackend {
     /// A backend for a program.
     pub fn new(program: HostProgram, gpu: Option<Properties>) -> Self {
-        Self { program, gpu, shows_progress: false }
+        Self { program, gpu, shows_progress: false, spent: Mutex::default() }
     }
 
     /// Shows on the terminal what can be seen of results while they are written.
@@ -88,11 +107,22 @@ impl HostBackend {
     }
 
     /// A device of its own for each case, with the tensors that are not on the host.
-    fn device<'a>(&self, case: &'a Case, on_host: &[bool]) -> Result<TestDevice<'a>, Failure> {
+    fn device<'a>(
+        &self,
+        case: &'a Case,
+        on_host: &[bool],
+        cancelled: &Arc<AtomicBool>,
+    ) -> Result<TestDevice<'a>, Failure> {
         if self.gpu.is_some() {
             return TestDevice::new(Box::new(gpu::detect()?), &case.tensors, on_host, None);
         }
-        let options = Options { budget: BUDGET, max_findings: MAX_FINDINGS, ..Options::default() };
+        let options = Options {
+            budget: BUDGET,
+            work: vm::work_limit(&case.tensors),
+            cancelled: Some(Arc::clone(cancelled)),
+            max_findings: MAX_FINDINGS,
+            ..Options::default()
+        };
         let elements: usize = case.tensors.iter().map(|tensor| tensor.tensor.len()).sum();
         let most = (elements as u64 * THREADS).max(MIN_THREADS);
         let mut device = VmDevice::new(options);
@@ -161,24 +191,34 @@ impl Backend for HostBackend {
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
         let room = |e: io::Error| no_room(&e);
-        let folder =
-            tempfile::Builder::new().prefix("gradient-puzzles-").tempdir().map_err(room)?;
+        let folder = Scratch::new("gradient-puzzles-").map_err(room)?;
         let path = folder.path();
         std::fs::create_dir(path.join(SCRATCH)).map_err(room)?;
         std::fs::write(path.join(REPORT), "").map_err(room)?;
         let on_host = self.on_host(case);
         let memory =
             HostMemory::write(&path.join(MEMORY), &case.tensors, &on_host).map_err(room)?;
-        let mut device = self.device(case, &on_host)?;
+        let cancelled = Arc::default();
+        let mut device = self.device(case, &on_host, &cancelled)?;
         let job = self.job(case, &memory, &device)?;
         let text = serde_json::to_vec(&job).unwrap_or_default();
         std::fs::write(path.join(JOB), text).map_err(room)?;
 
+        let spent = self.spent();
+        let whole = |per_test: u64| Duration::from_secs(per_test * job.bounds.cpu_seconds) * TESTS;
+        if spent.host >= whole(1) || spent.device >= whole(DEVICE) {
+            return Ok(self.too_late(case, job.bounds.cpu_seconds));
+        }
         let begin = Instant::now();
         let watch = || Watch::new(case, &memory.file, &memory.offsets);
         let mut watch = self.shows_progress.then(watch).flatten();
-        let finished = start(path, &job.bounds, &mut device, watch.as_mut())?;
+        let (finished, host) = start(path, &job.bounds, &mut device, watch.as_mut(), &cancelled)?;
         drop(watch);
+        {
+            let mut spent = self.lock();
+            spent.host += host;
+            spent.device += device.clock().busy();
+        }
         let report = std::fs::read(path.join(REPORT)).unwrap_or_default();
         let report = String::from_utf8_lossy(&report);
         let end = ending::end(&finished, &report, &job.bounds, OUTPUT);
@@ -213,6 +253,29 @@ impl Backend for HostBackend {
 }
 
 impl HostBackend {
+    fn lock(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spent(&self) -> Spent {
+        *self.lock()
+    }
+
+    /// What becomes of a test for which the submission has no time left.
+    fn too_late(&self, case: &Case, seconds: u64) -> Run {
+        let fault = HostFault::NoTimeLeft { seconds: seconds * u64::from(TESTS) };
+        let function = case.launches.first().map_or("", |launch| launch.kernel.as_str());
+        let nothing = RunTensor { values: Vec::new(), written: Vec::new() };
+        Run {
+            tensors: vec![nothing; case.tensors.len()],
+            findings: vec![Finding::of_kernel(Problem::Host(fault), function)],
+            printed: String::new(),
+            notes: Vec::new(),
+            time: Duration::ZERO,
+            threads: 0,
+        }
+    }
+
     fn entry(&self, launch: &CaseLaunch) -> Result<&Entry, Failure> {
         self.program.calls.get(&launch.kernel).ok_or_else(|| {
             let title = format!("the compiled file has no function `{}`", launch.kernel);
@@ -254,7 +317,8 @@ impl HostBackend {
         let tensors = (0..case.tensors.len()).filter(on_device).map(range).collect();
         let memory = (memory.len > 0).then(|| (memory.file.clone(), memory.len));
         let bounds = Bounds { cpu_seconds: self.program.seconds, ..BOUNDS };
-        Ok(Job { library: self.program.file.1.clone(), calls, tensors, memory, bounds })
+        let (library, references) = (self.program.file.1.clone(), self.program.references.clone());
+        Ok(Job { library, references, calls, tensors, memory, bounds })
     }
 
     fn findings(&self, case: &Case, end: &End, device: &mut TestDevice) -> Vec<Finding> {
@@ -273,18 +337,35 @@ impl HostBackend {
     }
 }
 
-/// Whether code that has run for so long, and had so much processor time, can only have waited.
-fn waits(time: Duration, cpu_time: Duration) -> bool {
-    time > SHARES * cpu_time
+/// How long the threads of a process have run or wanted to.
+#[derive(Default)]
+struct Activity {
+    /// By thread; those that have ended, too.
+    threads: BTreeMap<u32, Duration>,
 }
 
-/// Runs the child to its end, with the device at the other end of its standard input.
+impl Activity {
+    /// The part of the time `own` in which all threads of the child slept.
+    fn slept(&mut self, child: Running, own: Duration) -> Duration {
+        self.threads.extend(child.scheduled());
+        let active: Duration = if self.threads.is_empty() {
+            // The system does not say how long they waited for a processor.
+            SHARES * child.cpu_time()
+        } else {
+            self.threads.values().sum()
+        };
+        own.saturating_sub(active.max(child.cpu_time()))
+    }
+}
+
+/// Runs the child to its end, with the device at the other end of its standard input. Also returns how long it ran or slept.
 fn start(
     folder: &Path,
     bounds: &Bounds,
     device: &mut TestDevice,
     mut watch: Option<&mut Watch>,
-) -> Result<Finished, Failure> {
+    cancelled: &AtomicBool,
+) -> Result<(Finished, Duration), Failure> {
     let broken = |e: io::Error| {
         let title = format!("the process for host code cannot be started: {e}");
         Failure::new(
@@ -300,20 +381,26 @@ fn start(
     let limits =
         Limits { timeout: Duration::from_secs(DEVICE * bounds.cpu_seconds), output: OUTPUT };
     let clock = device.clock();
-    // Code that computes without end is ended by its own limit, a little earlier.
-    let patience = Duration::from_secs(bounds.cpu_seconds + 2);
+    // Code that computes without end is ended by its own limit.
+    let patience = Duration::from_secs(bounds.cpu_seconds);
+    let mut activity = Activity::default();
+    let mut used = Duration::ZERO;
     std::thread::scope(|scope| {
         let child = std::thread::Builder::new()
             .name("host code".into())
             .spawn_scoped(scope, || {
-                run_guarded(command, &limits, &mut |child| {
+                let finished = run_guarded(command, &limits, &mut |child| {
                     if let Some(watch) = &mut watch {
                         watch.look();
                     }
                     let own = child.time.saturating_sub(clock.busy());
-                    let over = own.checked_sub(patience);
-                    over.is_some_and(|over| waits(over, child.cpu_time()))
-                })
+                    let slept = activity.slept(child, own);
+                    used = slept + child.cpu_time();
+                    slept > patience
+                });
+                // A launch that is under way has nobody to wait for it.
+                cancelled.store(true, Relaxed);
+                finished.map(|finished| (finished, used))
             })
             .map_err(broken)?;
         // On this thread, which may be one of rayon's: the machine shares its work out among them, and would wait for

@@ -24,6 +24,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
+use toolchain::scratch::Scratch;
 use toolchain::{Headers, Library, LibraryRequest, Target, Toolchain, VirtualArch};
 
 /// First argument of the process in which a program runs.
@@ -92,7 +93,7 @@ pub fn compile(
 /// It cannot be started.
 pub fn run_natively(library: &Library, args: &[OsString]) -> Result<ExitStatus, Failure> {
     let started = || {
-        let folder = tempfile::Builder::new().prefix("grader-run-").tempdir()?;
+        let folder = Scratch::new("grader-run-")?;
         let file = folder.path().join("program");
         std::fs::write(&file, &library.bytes)?;
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700))?;
@@ -121,7 +122,7 @@ pub struct Emulated<'a> {
 pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     let Emulated { library, arch, args, count } = program;
     let cannot_start = |e: io::Error| cannot_start(&e);
-    let folder = tempfile::Builder::new().prefix("grader-run-").tempdir().map_err(cannot_start)?;
+    let folder = Scratch::new("grader-run-").map_err(cannot_start)?;
     let file = folder.path().join("program.so");
     std::fs::write(&file, &library.bytes).map_err(cannot_start)?;
     let (own, childs) = UnixStream::pair().map_err(cannot_start)?;

@@ -26,6 +26,7 @@ pub use shared_module::SharedModule;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
+use toolchain::SourceFile;
 
 /// Findings that are kept apart for each launch; the report shows fewer.
 const MAX_FINDINGS: usize = 32;
@@ -40,14 +41,19 @@ pub struct VmBackend {
 }
 
 impl VmBackend {
-    /// A backend for kernels of a module: `kernels` has the name in it (mangled) of each kernel by its source name.
+    /// A backend for kernels of a module, which was compiled from `source`: `kernels` has the name in it (mangled) of each
+    /// kernel by its source name.
     ///
     /// # Errors
     /// The machine cannot run an instruction of these kernels.
-    pub fn new(module: Arc<Module>, kernels: BTreeMap<String, String>) -> Result<Self, Failure> {
+    pub fn new(
+        module: Arc<Module>,
+        kernels: BTreeMap<String, String>,
+        source: &SourceFile,
+    ) -> Result<Self, Failure> {
         let refusal = |symbol: &String| module.kernel(symbol)?.refusal();
         if let Some(error) = kernels.values().find_map(refusal) {
-            return Err(cannot_load(error));
+            return Err(cannot_load(error, Some(source)));
         }
         let limits = LaunchLimits::default();
         Ok(Self { module, kernels, budget: None, limits })
@@ -87,6 +93,11 @@ const LEAST_WORK: u64 = 1 << 32;
 
 /// Instructions that one warp may execute where the work is not known: so many take minutes.
 const LONGEST: u64 = 1 << 32;
+
+/// Instructions that all threads of a launch may execute together, besides those that each has in any case.
+pub(crate) fn work_limit(tensors: &[CaseTensor]) -> u64 {
+    work(tensors).saturating_mul(INSTRUCTIONS_FOR_EACH).max(LEAST_WORK)
+}
 
 /// The terms of all output elements, and the elements of all tensors.
 fn work(tensors: &[CaseTensor]) -> u64 {
@@ -157,7 +168,7 @@ impl VmBackend {
     /// A device with nothing but the module, for a case of these tensors.
     fn device(&self, tensors: &[CaseTensor]) -> (VmDevice, Kernels<'_>) {
         let budget = self.budget.unwrap_or_else(|| budget(tensors));
-        let work = work(tensors).saturating_mul(INSTRUCTIONS_FOR_EACH).max(LEAST_WORK);
+        let work = work_limit(tensors);
         let options = Options { budget, work, max_findings: MAX_FINDINGS, ..Options::default() };
         let mut device = VmDevice::new(options);
         let module = device.add(Arc::clone(&self.module));

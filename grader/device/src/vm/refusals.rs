@@ -4,11 +4,18 @@ use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 use ptxvm::{LaunchError, LoadError, SourceLoc};
 use puzzle::case::CaseLaunch;
+use std::path::Path;
+use toolchain::SourceFile;
 
-/// A gap of the machine is never the student's mistake, and says so.
-pub fn cannot_load(error: &LoadError) -> Failure {
-    let LoadError { ptx_line, source_loc, message, unsupported } = error;
-    let (title, mut help) = if *unsupported {
+/// A gap of the machine is never the student's mistake, and says so. Of `source`, the file that was compiled, the line is shown.
+pub fn cannot_load(error: &LoadError, source: Option<&SourceFile>) -> Failure {
+    let LoadError { ptx_line, source_loc, message, unsupported, too_large } = error;
+    let (title, mut help) = if *too_large {
+        (
+            format!("the file declares too much memory: {message}"),
+            vec!["is the size of an array wrong?".to_owned()],
+        )
+    } else if *unsupported {
         (
             format!("the virtual machine cannot run this kernel yet: {message}"),
             vec![
@@ -30,21 +37,22 @@ pub fn cannot_load(error: &LoadError) -> Failure {
         )
     };
     let mut at = format!("line {ptx_line} of the PTX");
-    let mut source = None;
+    let mut shown = None;
     if let Some(loc) = source_loc {
         at = format!("{at}, from {}:{}", loc.file, loc.line);
-        source = quote(loc);
+        shown = source.and_then(|source| quote(loc, source));
     }
     help.push(at);
-    Failure::at(
-        FailureKind::Environment,
-        Diagnostic { severity: Severity::Error, title, source, help },
-    )
+    let kind = if *too_large { FailureKind::Kernel } else { FailureKind::Environment };
+    Failure::at(kind, Diagnostic { severity: Severity::Error, title, source: shown, help })
 }
 
-/// The line in its file; `None` if the file cannot be read (any more).
-fn quote(loc: &SourceLoc) -> Option<Source> {
-    let text = std::fs::read_to_string(&*loc.file).ok()?;
+/// The line, if it is one of `source`. Other files are not read: the PTX may name any.
+fn quote(loc: &SourceLoc, source: &SourceFile) -> Option<Source> {
+    if *source.path != *Path::new(&*loc.file) {
+        return None;
+    }
+    let text = source.text.clone();
     let mut start = 0;
     let line = text.split_inclusive('\n').enumerate().find_map(|(i, line)| {
         let here = start;
@@ -56,7 +64,7 @@ fn quote(loc: &SourceLoc) -> Option<Source> {
     let indent = line.len() - line.trim_start().len();
     let span = start + indent..start + indent + code.len();
     Some(Source {
-        path: loc.file.as_ref().into(),
+        path: source.path.clone(),
         text,
         marks: vec![Mark { span, label: String::new() }],
     })
@@ -70,7 +78,7 @@ pub fn cannot_launch(launch: &CaseLaunch, error: &LaunchError) -> Failure {
             title,
             "change block, grid or shared in the spec's [[launch]]; a kernel's own __shared__ arrays count too",
         ),
-        LaunchError::Refused(error) => cannot_load(error),
+        LaunchError::Refused(error) => cannot_load(error, None),
         LaunchError::Parameters(_) => Failure::new(
             FailureKind::Kernel,
             title,

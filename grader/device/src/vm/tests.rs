@@ -35,7 +35,8 @@ fn launch(kernel: &str, n: usize) -> CaseLaunch {
 }
 
 fn load(ptx: &str, kernels: BTreeMap<String, String>) -> Result<VmBackend, Failure> {
-    VmBackend::new(SharedModule::default().load(ptx)?, kernels)
+    let source = SourceFile { path: "kernels.cu".into(), text: String::new() };
+    VmBackend::new(SharedModule::default().load(ptx, &source)?, kernels, &source)
 }
 
 fn backend() -> VmBackend {

@@ -1,6 +1,8 @@
 //! What a launch is asked for: its configuration, and the options of the run.
 
 use crate::instruments::watchpoint::Watchpoint;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The configuration of a launch: grid, block, dynamic shared memory, and the bytes of the parameters.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct Options {
     pub budget: u64,
     /// Instructions that all blocks may execute together, counted once for each active lane, beside a thousand for each thread.
     pub work: u64,
+    /// Once it is set, no further block begins, and what the launch gives is of no use.
+    pub cancelled: Option<Arc<AtomicBool>>,
     /// Record every global access of this thread: (block, thread).
     pub trace: Option<([u32; 3], [u32; 3])>,
     /// Report which thread wrote this place last.
@@ -52,6 +56,7 @@ impl Default for Options {
         Self {
             budget: 1 << 28,
             work: u64::MAX,
+            cancelled: None,
             trace: None,
             watch: None,
             max_findings: 64,

@@ -16,7 +16,7 @@ impl Run<'_, '_> {
     /// Runs all blocks. Returns the outcome, the records, and whether a block did not end.
     pub(super) fn all<R: Record>(&self) -> (Outcome, R, bool) {
         let Results { blocks, lane_instructions, records } = self.results();
-        let endless = self.stop.load(Relaxed) != u64::MAX || self.work.is_exceeded();
+        let endless = self.stop.load(Relaxed) != u64::MAX || self.work.is_over();
         let mut outcome = self.merged(blocks, lane_instructions);
         if self.work.is_exceeded() {
             // Which blocks have run, and found something, is chance.
@@ -38,7 +38,7 @@ impl Run<'_, '_> {
         let mut may_fork =
             self.checked && !grid.env.program.ordered && grid.env.memory.heap.is_unused();
         let mut order_matters = false;
-        while next < blocks && next <= self.stop.load(Relaxed) && !self.work.is_exceeded() {
+        while next < blocks && next <= self.stop.load(Relaxed) && !self.work.is_over() {
             if may_fork && let Some(fork) = self.fork(next, &worker) {
                 if fork == ForkPoint::Later {
                     may_fork = false;

@@ -96,8 +96,7 @@ impl Run<'_, '_> {
             while let Ok(start) = next.fetch_update(Relaxed, Relaxed, take) {
                 for index in start..start + chunk(start) {
                     let over = index > self.stop.load(Relaxed);
-                    if over || self.work.is_exceeded() || conflicts.found() || is_long.load(Relaxed)
-                    {
+                    if over || self.work.is_over() || conflicts.found() || is_long.load(Relaxed) {
                         break;
                     }
                     self.grid.begin(&mut worker, index, Schedule::Ascending);
@@ -130,7 +129,7 @@ impl Run<'_, '_> {
         self.peak.note(footprint);
         // Where a block was stopped, how far the others came is chance.
         let order_matters = conflicts.found() || self.stop.load(Relaxed) != u64::MAX;
-        if !self.work.is_exceeded() && (order_matters || is_long.load(Relaxed)) {
+        if !self.work.is_over() && (order_matters || is_long.load(Relaxed)) {
             memory.restore(&before);
             self.stop.store(u64::MAX, Relaxed);
             return Err(if order_matters {

@@ -1,5 +1,6 @@
 //! The limit of what all blocks of a launch may execute together.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::config::Options;
@@ -21,6 +22,7 @@ pub(super) struct WorkLimit {
     done: AtomicU64,
     first_block: AtomicU64,
     exceeded: AtomicBool,
+    cancelled: Option<Arc<AtomicBool>>,
     /// Blocks of a sample that decided.
     sampled: AtomicU64,
     /// Where the first of them was.
@@ -35,6 +37,7 @@ impl WorkLimit {
             done: AtomicU64::new(0),
             first_block: AtomicU64::new(0),
             exceeded: AtomicBool::new(false),
+            cancelled: options.cancelled.clone(),
             sampled: AtomicU64::new(0),
             at: AtomicU64::new(0),
         }
@@ -80,6 +83,11 @@ impl WorkLimit {
     }
 
     /// Whether no further block need run.
+    pub fn is_over(&self) -> bool {
+        self.is_exceeded() || self.cancelled.as_ref().is_some_and(|flag| flag.load(Relaxed))
+    }
+
+    /// Whether the launch has executed too much.
     pub fn is_exceeded(&self) -> bool {
         self.exceeded.load(Relaxed)
     }

@@ -54,6 +54,11 @@ impl Module {
         Cow::Owned(constants)
     }
 
+    /// Bytes of the variables in global memory.
+    pub fn global_bytes(&self) -> u64 {
+        self.variables.iter().map(|variable| variable.bytes.len() as u64).sum()
+    }
+
     /// All `.entry` functions, in order.
     pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
         self.kernels.iter()

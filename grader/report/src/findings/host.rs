@@ -22,6 +22,12 @@ pub(super) fn words(fault: &HostFault) -> Words {
             format!("the host code was still running after {seconds} s"),
             "does every loop end? does the code wait for something that never happens?",
         ),
+        HostFault::NoTimeLeft { seconds } => (
+            format!(
+                "the tests before this one have used up the time of the whole file: {seconds} s of host code, or as much on the device"
+            ),
+            "does the code sleep, or do far more than it needs?",
+        ),
         HostFault::Flood { limit } => (
             format!("the code printed more than {} KiB and was stopped", limit >> 10),
             "remove prints from loops",

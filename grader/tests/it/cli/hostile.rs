@@ -1,6 +1,6 @@
 //! Submissions that are after something else than a verdict.
 
-use super::{STEADY, grader, root};
+use super::{STEADY, command, grader, root};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -37,6 +37,43 @@ fn the_compiler_reads_no_other_files() {
     }
     let (code, said) = graded("k.cu", &(include("mine.cuh") + &text));
     assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn what_a_kernel_prints_is_framed_and_moves_no_cursor() {
+    let text = fs::read_to_string(root().join("solutions/10_conv_backward_input.cu")).unwrap();
+    let forged =
+        "if (blockIdx.x + threadIdx.x == 0) printf(\"\\033[2J\\r\\n10 of 10 tests passed\\n\");";
+    let text =
+        text.replacen("if (idx >=", &format!("{forged}\n    if (idx >"), 1).replace("+=", "-=");
+    let (code, said) =
+        graded("k.cu", &format!("#include <cstdio>\n// \u{1b}]0;title\u{7}\n{text}"));
+    assert_eq!(code, 1, "{said}");
+    assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "{said}");
+    assert!(said.contains("\\u001b[2J"), "{said}");
+    assert!(said.lines().all(|line| line.trim_start() != "10 of 10 tests passed"), "{said}");
+}
+
+#[test]
+fn a_file_that_the_compiler_cannot_cope_with_is_the_files_fault() {
+    let text = fs::read_to_string(root().join("solutions/10_conv_backward_input.cu")).unwrap();
+    let many = "__device__ char a[1u << 28], b[1u << 28], c[1u << 28], d[1u << 28], e[1u << 28];";
+    let (code, said) = graded("k.cu", &format!("{text}\n{many}\n"));
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("declares too much memory"), "{said}");
+}
+
+#[test]
+fn lost_output_is_an_error() {
+    for args in [&["list"][..], &["puzzle", "99"], &["hint", "10"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let done = command(args).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let (code, word) =
+            if args[0] == "puzzle" { (2, "no puzzle") } else { (3, "cannot be written") };
+        assert_eq!(done.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(word), "{args:?}: {said}");
+    }
 }
 
 #[test]

@@ -148,6 +148,34 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
          for (int d = 3; d < 16; d++) for (int i = 0; i < 99; i++) if (write(d, f, sizeof f) < 0) break;",
         "fail",
     ),
+    (
+        "asks for signals to its parent",
+        "for (int d = 0; d < 16; d++) if (!fcntl(d, F_SETOWN, getppid()) || !fcntl(d, F_SETSIG, SIGKILL)) return; right(x, y, n);",
+        "pass",
+    ),
+    (
+        "asks a socket for signals to its parent",
+        "int p = getppid(), on = 1; for (int d = 0; d < 16; d++) if (!ioctl(d, FIOSETOWN, &p) || !ioctl(d, FIOASYNC, &on)) return; right(x, y, n);",
+        "pass",
+    ),
+    (
+        "asks for what nobody needs",
+        "cpu_set_t one; CPU_ZERO(&one); CPU_SET(0, &one); bool open = !sched_setaffinity(getppid(), sizeof one, &one) || !truncate(SPEC, 0);\
+         for (long call : {SYS_shmat, SYS_syslog, SYS_fanotify_init, SYS_open_tree, SYS_vhangup, SYS_memfd_create, SYS_iopl, SYS_personality, SYS_mlockall, SYS_acct})\
+             open |= syscall(call, 0L, 0L, 0L) >= 0 || errno != EPERM;\
+         if (!open && geteuid() != 0 && syscall(0x40000000L | SYS_getpid) < 0) right(x, y, n);",
+        "pass",
+    ),
+    (
+        "launches far too much",
+        "slow<<<1024, 1024>>>(); cudaDeviceSynchronize(); right(x, y, n);",
+        "too-much-work",
+    ),
+    (
+        "computes a little and sleeps long",
+        "for (volatile long i = 0; i < 100000000; i++); right(x, y, n); for (;;) usleep(1000);",
+        "endless-loop",
+    ),
     ("loops without end", "for (volatile int i = 0;; i++);", "endless-loop"),
     (
         "ignores its limit",
@@ -189,6 +217,11 @@ fn source(spec: &Path) -> String {
 #include <exception>
 #include <fcntl.h>
 #include <stdexcept>
+#include <cerrno>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <asm/ioctls.h>
+#include <asm/sockios.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -199,6 +232,7 @@ fn source(spec: &Path) -> String {
 #define SPEC \"{spec}\"
 __global__ void empty() {{}}
 __global__ void forever() {{ for (volatile int i = 0; i >= 0; i = 1 - i); }}
+__global__ void slow() {{ for (volatile int i = 0; i < 1000000; i++); }}
 __global__ void poke(int* p) {{ *p = 1; }}
 __global__ void hello() {{ printf(\"hello from the device\\n\"); }}
 static void right(const float* x, float* y, int n) {{ for (int i = 0; i < n; i++) y[i] = 2 * x[i]; }}
@@ -233,10 +267,13 @@ fn verdicts() -> Vec<TestVerdict> {
     let toolchain = Toolchain::locate(&Env::current(), None).map_err(fine).unwrap();
     let program =
         grade::compile(&toolchain, &workbook, &spec, &puzzle.stub, None).map_err(fine).unwrap();
-    let machine = Machine::new(&program, None).map_err(fine).unwrap();
     let tests: Vec<&Test> = spec.tests.iter().collect();
     let cases = grade::cases(&spec, &tests, 1).map_err(fine).unwrap();
-    let verdict = |case| grade::judge_case(&machine, &program, case).map_err(fine).unwrap().1;
+    // Each on a machine of its own, for all of them would use up the time of one submission.
+    let verdict = |case| {
+        let machine = Machine::new(&program, None).map_err(fine).unwrap();
+        grade::judge_case(&machine, &program, case).map_err(fine).unwrap().1
+    };
     cases.iter().map(verdict).collect()
 }
 

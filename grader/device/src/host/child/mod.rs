@@ -2,12 +2,14 @@
 
 mod native;
 mod sandbox;
+mod system_calls;
 
 use super::job::{Arg, JOB, Job, Line, REPORT, SCRATCH};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// First argument of the process in which host code runs.
@@ -47,6 +49,11 @@ fn run(folder: &Path) -> io::Result<()> {
     std::env::set_current_dir(&scratch)?;
     cudart::client::connect(UnixStream::from(device), &job.tensors);
     let library_folder = job.library.parent().unwrap_or(folder);
+    // Opened while the process still may: another user might not find the way to them.
+    let open = |path: &PathBuf| OpenLibrary::open(path);
+    let library = open(&job.library)?;
+    let references = job.references.iter().map(open).collect::<io::Result<Vec<_>>>()?;
+    let references: Vec<PathBuf> = references.iter().map(OpenLibrary::path).collect();
     for hole in sandbox::enter(&job.bounds, &[library_folder], &scratch) {
         report.say(&Line::Open(hole));
     }
@@ -54,7 +61,7 @@ fn run(folder: &Path) -> io::Result<()> {
         (Some(file), Some((_, len))) => Some(native::Shared::map(file, *len)?),
         _ => None,
     };
-    let library = match native::Library::load(&job.library) {
+    let library = match native::Library::load(&library.path(), &references) {
         Ok(library) => library,
         Err(words) => {
             report.say(&Line::NotLoaded(words));
@@ -91,6 +98,23 @@ fn run(folder: &Path) -> io::Result<()> {
     }
     report.say(&Line::Done);
     Ok(())
+}
+
+/// A library that can be loaded whoever this process is.
+struct OpenLibrary(File);
+
+impl OpenLibrary {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        if rustix::process::geteuid().is_root() {
+            file.set_permissions(Permissions::from_mode(0o444))?;
+        }
+        Ok(Self(file))
+    }
+
+    fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", native::number(&self.0)))
+    }
 }
 
 /// Each line in one write, so that what the student's code writes there does not mix with it.

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Longest text of an exception.
 const MESSAGE: usize = 512;
@@ -80,10 +80,19 @@ impl Pointer {
 pub struct Library(std::mem::ManuallyDrop<libloading::os::unix::Library>);
 
 impl Library {
-    /// Loads it, which runs the constructors of its global objects.
-    pub fn load(path: &Path) -> Result<Self, String> {
+    /// Loads it behind those that it needs, which runs the constructors of its global objects.
+    pub fn load(path: &Path, needed: &[PathBuf]) -> Result<Self, String> {
+        use libloading::os::unix::{RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
         // At once, so that what is missing is told here and not in the middle of a call.
-        let flags = libloading::os::unix::RTLD_NOW | libloading::os::unix::RTLD_LOCAL;
+        for path in needed {
+            Self::open(path, RTLD_NOW | RTLD_GLOBAL)?;
+        }
+        // A function of the student's own goes before one of the same name in a library.
+        let own_first = if needed.is_empty() { 0 } else { libc::RTLD_DEEPBIND };
+        Self::open(path, RTLD_NOW | RTLD_LOCAL | own_first)
+    }
+
+    fn open(path: &Path, flags: c_int) -> Result<Self, String> {
         // SAFETY: foreign code runs; the sandbox is shut.
         unsafe { libloading::os::unix::Library::open(Some(path), flags) }
             .map(|library| Self(std::mem::ManuallyDrop::new(library)))

@@ -3,20 +3,33 @@
 //! - Resource limits (setrlimit(2)): time of the processor, memory, size of files, open files, no core dump.
 //! - Landlock (landlock(7)): files outside the system's libraries and the process's own folder cannot be opened; no
 //!   TCP; no signals to others.
-//! - Seccomp (seccomp(2)): no new process, no other program, no socket, no look into other processes. A limit on
-//!   processes would not do: it does not hold for root.
+//! - Users (credentials(7)): what root started goes on as a user who owns nothing.
+//! - Seccomp (seccomp(2)): the system calls of computing, files and threads alone. New processes, sockets and looks into
+//!   other processes end it. A limit on processes would not do: it does not hold for root.
+//!
+//! What an older Landlock does not know, the list of system calls holds as well: `truncate` of files outside (before ABI 3),
+//! connections (4), requests to devices (5), and signals to the grader (6), among them those that `F_SETOWN` asks for.
 
 use super::super::job::Bounds;
+use super::system_calls::{self, Rules};
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    ABI, Access, AccessFs, AccessNet, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
     Scope, path_beneath_rules,
 };
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::io::Errno;
+use rustix::process::{
+    Gid, Resource, Rlimit, Signal, Uid, geteuid, set_parent_process_death_signal, setrlimit,
+};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, set_capabilities, set_thread_groups, set_thread_res_gid,
+    set_thread_res_uid,
+};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
     SeccompFilter, SeccompRule,
 };
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 /// Where shared libraries, and what the C++ library reads, lie. The process may read there.
@@ -40,13 +53,24 @@ pub fn enter(bounds: &Bounds, libraries: &[&Path], own: &Path) -> Vec<String> {
         open.push(format!("use more time or memory than it should ({e})"));
     }
     match confine(libraries, own) {
-        Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => {}
-        Ok(RulesetStatus::NotEnforced) => {
+        Ok(LandlockStatus::Available { effective_abi, .. }) if effective_abi >= ABI::V6 => {}
+        Ok(LandlockStatus::Available { effective_abi, .. }) => open.push(format!(
+            "only be confined in part: its system calls are limited, but the kernel's Landlock has version {} of 6 (Linux 6.12)",
+            effective_abi as i32
+        )),
+        Ok(LandlockStatus::NotEnabled | LandlockStatus::NotImplemented) => {
             open.push(
                 "read and write files outside its folder (the kernel has no Landlock)".to_owned(),
             );
         }
         Err(e) => open.push(format!("read and write files outside its folder ({e})")),
+    }
+    if let Err(e) = drop_root(own) {
+        open.push(format!("act as root (its user cannot be changed: {e})"));
+    }
+    // A change of the user would end it.
+    if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
+        open.push(format!("outlive the grader ({e})"));
     }
     if let Err(e) = filter() {
         open.push(format!("start processes and open sockets ({e})"));
@@ -66,7 +90,7 @@ fn limit(bounds: &Bounds) -> rustix::io::Result<()> {
     setrlimit(Resource::Core, both(0))
 }
 
-fn confine(libraries: &[&Path], own: &Path) -> Result<RulesetStatus, landlock::RulesetError> {
+fn confine(libraries: &[&Path], own: &Path) -> Result<LandlockStatus, landlock::RulesetError> {
     // Rights that an older kernel does not know are left out.
     let abi = ABI::V6;
     let read = AccessFs::from_read(abi);
@@ -79,25 +103,42 @@ fn confine(libraries: &[&Path], own: &Path) -> Result<RulesetStatus, landlock::R
         .add_rules(path_beneath_rules(libraries, read))?
         .add_rules(path_beneath_rules([own], AccessFs::from_all(abi)))?
         .restrict_self()?;
-    Ok(status.ruleset)
+    Ok(status.landlock)
 }
 
-/// What a rule says of a call: it matches if all of these hold of its arguments.
-type Rules = Vec<Vec<Condition>>;
+/// The user and group "nobody", who own nothing.
+const NOBODY: u32 = 65_534;
 
-/// An argument, how it is compared, and with what.
-type Condition = (u8, Op, u64);
+/// Goes on as nobody, without privileges, if root started this process. The folder becomes nobody's.
+fn drop_root(own: &Path) -> io::Result<()> {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    let changed = || {
+        let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+        rustix::fs::chown(own, Some(user), Some(group))?;
+        set_thread_groups(&[])?;
+        set_thread_res_gid(group, group, group)?;
+        // The process has one thread so far. Its capabilities go with the user.
+        set_thread_res_uid(user, user, user)
+    };
+    // In a container that has no other users, root without its capabilities is no more than the owner of its files.
+    let none = CapabilitySet::empty();
+    changed().or_else(|_: Errno| {
+        let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+        set_capabilities(None, sets)
+    })?;
+    Ok(())
+}
 
 fn filter() -> Result<(), String> {
     // `clone3` hides its flags behind a pointer; without it, libc takes `clone`, whose flags can be looked at.
     let no_clone3 = [(libc::SYS_clone3, Vec::new())];
-    install(&no_clone3, SeccompAction::Errno(libc::ENOSYS as u32))?;
-    // A program that asks for these may go on without; they would reach outside, past Landlock.
-    let mut refused: Vec<_> = REFUSED.iter().map(|&call| (call, Vec::new())).collect();
-    #[cfg(target_arch = "x86_64")]
-    refused.extend(REFUSED_X86.map(|call| (call, Vec::new())));
-    install(&refused, SeccompAction::Errno(libc::EPERM as u32))?;
-    install(&forbidden(), SeccompAction::KillProcess)
+    install(&no_clone3, &SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))?;
+    install(&forbidden(), &SeccompAction::Allow, SeccompAction::KillProcess)?;
+    // A program that asks for anything that is not listed may go on without. The last filter: it allows no other.
+    let refuse = SeccompAction::Errno(libc::EPERM as u32);
+    install(&system_calls::allowed(), &refuse, SeccompAction::Allow)
 }
 
 /// What ends the process.
@@ -119,24 +160,20 @@ fn forbidden() -> Vec<(i64, Rules)> {
         libc::SYS_prlimit64,
         vec![vec![(2, Op::Ne, 0)], vec![(0, Op::Ne, 0), (0, Op::Ne, own)]],
     ));
-    #[cfg(target_arch = "x86_64")]
-    {
-        // The same kernel functions have other numbers in the x32 ABI (asm/unistd_x32.h).
-        const X32: i64 = 0x4000_0000;
-        let mut twins: Vec<_> =
-            calls.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
-        twins.extend((512..=547).map(|call| (call | X32, Vec::new())));
-        calls.extend(twins);
-    }
     calls
 }
 
-fn install(calls: &[(i64, Rules)], action: SeccompAction) -> Result<(), String> {
+/// Adds a filter: `action` for these calls, `otherwise` for all others. Of several filters the strictest counts.
+fn install(
+    calls: &[(i64, Rules)],
+    otherwise: &SeccompAction,
+    action: SeccompAction,
+) -> Result<(), String> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for (call, alternatives) in calls {
         let list = rules.entry(*call).or_default();
         for conditions in alternatives {
-            let condition = |(arg, op, value): &Condition| {
+            let condition = |(arg, op, value): &(u8, Op, u64)| {
                 let len = if matches!(op, Op::MaskedEq(_)) { Len::Qword } else { Len::Dword };
                 SeccompCondition::new(*arg, len, op.clone(), *value)
             };
@@ -146,7 +183,7 @@ fn install(calls: &[(i64, Rules)], action: SeccompAction) -> Result<(), String> 
         }
     }
     let arch = std::env::consts::ARCH.try_into().map_err(|_| "an unknown processor".to_owned())?;
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch);
+    let filter = SeccompFilter::new(rules, otherwise.clone(), action, arch);
     let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(|e| e.to_string())?;
     seccompiler::apply_filter(&program).map_err(|e| e.to_string())
 }
@@ -191,51 +228,4 @@ const FORBIDDEN: [i64; 38] = [
     libc::SYS_add_key,
     libc::SYS_open_by_handle_at,
     libc::SYS_setrlimit,
-];
-
-/// Linux 6.6; the same number on every processor.
-const FCHMODAT2: i64 = 452;
-
-/// What other processors have never had.
-#[cfg(target_arch = "x86_64")]
-const REFUSED_X86: [i64; 7] = [
-    libc::SYS_chmod,
-    libc::SYS_chown,
-    libc::SYS_lchown,
-    libc::SYS_mknod,
-    libc::SYS_utime,
-    libc::SYS_utimes,
-    libc::SYS_futimesat,
-];
-
-/// Landlock does not see these.
-const REFUSED: [i64; 28] = [
-    FCHMODAT2,
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_utimensat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-    libc::SYS_mknodat,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_setpriority,
-    libc::SYS_sched_setscheduler,
-    libc::SYS_sched_setattr,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_quotactl,
-    libc::SYS_shmget,
-    libc::SYS_semget,
-    libc::SYS_msgget,
 ];

@@ -50,6 +50,9 @@ use crate::memory::flat::Flat;
 use crate::memory::layout::Layout;
 use crate::program::module::{Constant, Kernel, Module, ModuleVariable};
 
+/// Bytes of all variables of a module: they are memory of this machine.
+const MAX_GLOBAL: u64 = 1 << 30;
+
 /// Bytes of `.const` variables (PTX ISA 5.1.3).
 const MAX_CONST: u32 = 64 << 10;
 
@@ -101,6 +104,10 @@ pub fn lower(file: &File) -> Result<Module, LoadError> {
         context.addresses.entry(function.name).or_insert(next);
     }
     context.taken = callgraph::taken(file, &context.functions);
+    let total = globals.iter().fold(0, |sum: u64, variable| sum.saturating_add(variable.size));
+    if let Some(last) = globals.last().filter(|_| total > MAX_GLOBAL) {
+        return Err(LoadError::too_large(last.line, "variables of more than 1 GiB together"));
+    }
     let variables = globals
         .iter()
         .map(|variable| initial_value(variable, &context))
@@ -141,7 +148,7 @@ fn initial_value(variable: &Variable, context: &Context) -> Result<ModuleVariabl
     const LIMIT: u64 = 1 << 28;
     let error = |message: String| Err(LoadError::malformed(variable.line, message));
     if variable.size > LIMIT {
-        return Err(LoadError::unsupported(
+        return Err(LoadError::too_large(
             variable.line,
             format!("`{}`: variables of more than 256 MiB", variable.name),
         ));
