@@ -1,7 +1,7 @@
 //! The workbook's table of contents: the title of each puzzle, and the part of the book that it belongs to.
 
 use diagnostic::visible;
-use puzzle::workbook::{Puzzle, Workbook};
+use puzzle::workbook::{Puzzle, Workbook, read};
 use serde::Deserialize;
 
 /// An entry of the table of contents.
@@ -29,7 +29,7 @@ pub fn title(puzzle: &Puzzle) -> String {
     struct Titled {
         title: String,
     }
-    let text = std::fs::read_to_string(&puzzle.spec).unwrap_or_default();
+    let text = String::from_utf8(read(&puzzle.spec).unwrap_or_default()).unwrap_or_default();
     let titled = toml::from_str::<Titled>(&text).ok();
     let title = titled.map(|titled| visible(titled.title.trim())).filter(|title| !title.is_empty());
     title.unwrap_or_else(|| puzzle.stem.clone())

@@ -5,7 +5,7 @@
 //! puzzle is solved if the verdict under the hash of its current stub says so; restoring an earlier text restores its
 //! verdict. So each clone of a workbook has its own progress, and `grader clean` does not touch it.
 
-use puzzle::workbook::{Puzzle, Workbook};
+use puzzle::workbook::{Puzzle, Workbook, read};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -99,8 +99,8 @@ impl<'a> StudentProgress<'a> {
 
     /// The hash of everything that a verdict on the stub depends on; `None` if the stub or the spec cannot be read.
     pub fn fingerprint(&self, puzzle: &Puzzle) -> Option<Key> {
-        let text = std::fs::read(&puzzle.stub).ok()?;
-        let spec = std::fs::read(&puzzle.spec).ok()?;
+        let text = read(&puzzle.stub).ok()?;
+        let spec = read(&puzzle.spec).ok()?;
         let search = [self.workbook.include_dir()];
         let folder = puzzle.stub.parent()?;
         let inputs = Inputs::of(&text, folder, SearchPath { folders: &search }, Headers::Any);

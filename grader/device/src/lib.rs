@@ -25,4 +25,5 @@ pub mod own_program;
 pub mod program;
 pub mod provenance;
 mod run;
+mod sandbox;
 pub mod vm;

@@ -1,6 +1,7 @@
 //! A message that points into a text file: a spec, a kernel. The only file that uses the renderer.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use std::fmt::Write;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -89,7 +90,8 @@ pub fn visible(text: &str) -> String {
     for c in text.chars() {
         let turns_text = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if (c.is_control() && c != '\n' && c != '\t') || turns_text {
-            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+            // A string takes all that is written to it.
+            let _ = write!(shown, "\\u{:04x}", u32::from(c));
         } else {
             shown.push(c);
         }

@@ -2,6 +2,8 @@
 
 use diagnostic::{Failure, FailureKind};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The workbook: a folder with `puzzles/`. That of students has no `solutions/`.
@@ -139,7 +141,27 @@ impl Workbook {
     }
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+/// Bytes of the largest file of a workbook.
+const LARGEST: u64 = 64 << 20;
+
+/// The bytes of a file of a workbook. A pipe is not waited for, and a device or a file without end is not read.
+///
+/// # Errors
+/// It cannot be read, it is no file, or it is too large.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if !kind.is_file() {
+        return Err(io::Error::other("it is not an ordinary file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::other(format!("it has more than {} MB", LARGEST >> 20)));
+    }
+    Ok(bytes)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
     let title = format!("cannot read `{}`: {error}", path.display());
     Failure::new(FailureKind::Usage, title, "the workbook's folder must exist and be readable")
 }
@@ -152,7 +174,7 @@ fn is_workbook(root: &Path) -> bool {
 }
 
 /// The numbers and stems of the specs in `puzzles/`, sorted.
-fn stems(root: &Path) -> std::io::Result<Vec<(u32, String)>> {
+fn stems(root: &Path) -> io::Result<Vec<(u32, String)>> {
     let mut stems = Vec::new();
     for entry in std::fs::read_dir(root.join("puzzles"))? {
         let path = entry?.path();

@@ -46,22 +46,27 @@ impl Checked {
             solution: shown(&puzzle.solution),
             mutation: None,
         };
-        match super::load(bench, puzzle) {
-            Ok(mut loaded) => {
-                let progress = DelayedSpinner::new(&format!("checking {}", puzzle.stem));
-                (checked.items, checked.lines) = super::all(bench, &mut loaded)?;
-                drop(progress);
-                if mutants {
-                    checked.mutation = Some(super::mutation(bench, &loaded)?);
-                }
-            }
-            Err(failure) if failure.kind == FailureKind::Environment => return Err(failure),
+        match checked.fill(bench, puzzle, mutants) {
+            Err(failure) if failure.kind == FailureKind::Environment => Err(failure),
+            // The other puzzles are checked all the same.
             Err(failure) => {
                 let problems = vec![failure.render(false)];
                 checked.items.push(Item { name: "files", summary: String::new(), problems });
+                Ok(checked)
             }
+            Ok(()) => Ok(checked),
         }
-        Ok(checked)
+    }
+
+    fn fill(&mut self, bench: &Bench<'_>, puzzle: &Puzzle, mutants: bool) -> Result<(), Failure> {
+        let mut loaded = super::load(bench, puzzle)?;
+        let progress = DelayedSpinner::new(&format!("checking {}", puzzle.stem));
+        (self.items, self.lines) = super::all(bench, &mut loaded)?;
+        drop(progress);
+        if mutants {
+            self.mutation = Some(super::mutation(bench, &loaded)?);
+        }
+        Ok(())
     }
 
     /// Whether no check found a problem.

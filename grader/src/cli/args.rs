@@ -294,6 +294,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub profile: bool,
 
+    /// Confine the program as the host code of a puzzle: no files of yours, no processes, no network, 60 seconds (virtual machine only). Without this, it runs with all your rights
+    #[arg(long)]
+    pub sandbox: bool,
+
     /// Write the counters of --profile into this file, as JSON
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub json: Option<PathBuf>,

@@ -3,6 +3,7 @@
 use super::args::{BackendChoice, RunArgs};
 use super::console;
 use super::profile::fit;
+use ::puzzle::workbook::Workbook;
 use device::gpu;
 use device::program::{self, Emulated, Profile, Ran};
 use diagnostic::{Failure, FailureKind};
@@ -14,7 +15,7 @@ use std::collections::btree_map::Entry;
 use std::io::{self, Write};
 use std::path::Path;
 use toolchain::env::Env;
-use toolchain::{Library, Resources, Target, Toolchain, VirtualArch};
+use toolchain::{Headers, Library, Resources, Target, Toolchain, VirtualArch};
 
 /// The exit code of `--check` if there are findings.
 const FOUND: u8 = 1;
@@ -30,6 +31,7 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
         let clash = [
             (args.check, "--check", "compute-sanitizer checks programs on a GPU"),
             (args.profile, "--profile", "ncu counts what kernels do on a GPU"),
+            (args.sandbox, "--sandbox", "on a GPU, programs use NVIDIA's driver, which needs more"),
             (args.arch.is_some(), "--arch", "for a GPU, programs are compiled for just that GPU"),
         ];
         if let Some((_, option, other)) = clash.into_iter().find(|&(given, ..)| given) {
@@ -39,29 +41,49 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
         }
     }
     // Programs need no workbook, but if there is one, they may include its headers.
-    let headers = console::workbook(dir).ok().map(|workbook| workbook.include_dir());
-    let headers = headers.as_deref();
+    let workbook = console::workbook(dir).ok();
+    let folder = workbook.as_ref().map(Workbook::include_dir);
+    let names = folder.as_deref().map(names_in).unwrap_or_default();
+    let root = workbook.as_ref().map_or(Path::new("/dev/null"), Workbook::root);
+    let headers = if args.sandbox {
+        Headers::Offered { names: &names, workbook: root }
+    } else {
+        Headers::Any
+    };
+    let compile_for = |toolchain: &Toolchain, target| {
+        program::compile(toolchain, &args.file, folder.as_deref(), headers, target)
+    };
     let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
     let gpu = match args.backend {
         BackendChoice::Gpu => Some(gpu::detect()?.info().clone()),
         BackendChoice::Vm => None,
         // Options that only the virtual machine supports.
-        BackendChoice::Auto if args.check || args.profile || args.arch.is_some() => None,
+        BackendChoice::Auto
+            if args.check || args.profile || args.sandbox || args.arch.is_some() =>
+        {
+            None
+        }
         BackendChoice::Auto => gpu::detect().ok().map(|gpu| gpu.info().clone()),
     };
     if let Some(gpu) = gpu {
         let (major, minor) = gpu.capability;
         let target = Target::Program { sm: major * 10 + minor };
-        let program = program::compile(&toolchain, &args.file, headers, target)?;
+        let program = compile_for(&toolchain, target)?;
         return Ok(program::exit_code(program::run_natively(&program, &args.args)?));
     }
     let arch = args.arch.unwrap_or(NEWEST);
-    let library = compile(&toolchain, &args.file, headers, arch)?;
+    let library = compile(arch, &|arch| compile_for(&toolchain, Target::Library { arch }))?;
     let grader = std::env::current_exe().map_err(|e| {
         let title = format!("the grader cannot find its own program: {e}");
         Failure::new(FailureKind::Environment, title, "start it with its full path")
     })?;
-    let emulated = Emulated { library: &library, arch, args: &args.args, count: args.profile };
+    let emulated = Emulated {
+        library: &library,
+        arch,
+        args: &args.args,
+        count: args.profile,
+        confined: args.sandbox,
+    };
     let ran = program::run(emulated, &grader)?;
     let code = report(args, &library, &ran);
     if args.profile {
@@ -70,14 +92,17 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
     Ok(code)
 }
 
+/// The names of the files in a folder.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
 /// Compiles for the virtual machine. If the code fails only because the architecture is too old, the message says so.
 fn compile(
-    toolchain: &Toolchain,
-    file: &Path,
-    headers: Option<&Path>,
     arch: VirtualArch,
+    compile: &dyn Fn(VirtualArch) -> Result<Library, Failure>,
 ) -> Result<Library, Failure> {
-    let compile = |arch| program::compile(toolchain, file, headers, Target::Library { arch });
     compile(arch).map_err(|mut failure| {
         let student = failure.kind == FailureKind::Kernel && arch != NEWEST;
         if student && compile(NEWEST).is_ok() {

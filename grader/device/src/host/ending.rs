@@ -1,7 +1,8 @@
 //! From the child's end to what is wrong with the student's code.
 
-use super::job::{Bounds, Line, lines};
+use super::job::{Line, lines};
 use crate::finding::HostFault;
+use crate::sandbox::Bounds;
 use rustix::process::Signal;
 use toolchain::process::{Finished, Termination};
 

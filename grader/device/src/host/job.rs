@@ -1,6 +1,7 @@
 //! What the grader asks of the child, and what the child says. The grader believes none of the latter: it only words
 //! what went wrong with it.
 
+use crate::sandbox::Bounds;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -39,19 +40,6 @@ pub enum Arg {
     Host(usize),
     /// A number, as it lies in memory.
     Value(Vec<u8>),
-}
-
-/// What the child may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounds {
-    /// Seconds of processor time.
-    pub cpu_seconds: u64,
-    /// Bytes of address space.
-    pub memory: u64,
-    /// Bytes of a file that it writes.
-    pub file_size: u64,
-    /// Files that may be open at a time.
-    pub open_files: u64,
 }
 
 /// A line of the child's report.

@@ -17,6 +17,7 @@ mod run;
 mod test_device;
 mod watch;
 
+pub(crate) use child::close_all_but;
 pub use child::{CHILD_COMMAND, main as child_main};
 pub use library::{HostProgram, compile, compile_variants};
 pub use run::HostBackend;

@@ -2,7 +2,7 @@
 
 use super::child::CHILD_COMMAND;
 use super::ending::{self, End};
-use super::job::{Arg, Bounds, Call, JOB, Job, MEMORY, REPORT, SCRATCH};
+use super::job::{Arg, Call, JOB, Job, MEMORY, REPORT, SCRATCH};
 use super::library::{Entry, HostProgram, no_room};
 use super::test_device::TestDevice;
 use super::watch::Watch;
@@ -12,6 +12,7 @@ use crate::finding::{Finding, HostFault, Problem};
 use crate::gpu;
 use crate::image;
 use crate::own_program;
+use crate::sandbox::Bounds;
 use crate::vm;
 use cudart::device::Properties;
 use cudart::vm::VmDevice;
@@ -207,7 +208,7 @@ impl Backend for HostBackend {
         let spent = self.spent();
         let whole = |per_test: u64| Duration::from_secs(per_test * job.bounds.cpu_seconds) * TESTS;
         if spent.host >= whole(1) || spent.device >= whole(DEVICE) {
-            return Ok(self.too_late(case, job.bounds.cpu_seconds));
+            return Ok(Self::too_late(case, job.bounds.cpu_seconds));
         }
         let begin = Instant::now();
         let watch = || Watch::new(case, &memory.file, &memory.offsets);
@@ -262,7 +263,7 @@ impl HostBackend {
     }
 
     /// What becomes of a test for which the submission has no time left.
-    fn too_late(&self, case: &Case, seconds: u64) -> Run {
+    fn too_late(case: &Case, seconds: u64) -> Run {
         let fault = HostFault::NoTimeLeft { seconds: seconds * u64::from(TESTS) };
         let function = case.launches.first().map_or("", |launch| launch.kernel.as_str());
         let nothing = RunTensor { values: Vec::new(), written: Vec::new() };

@@ -1,15 +1,26 @@
 //! The process in which a program runs.
 #![allow(unsafe_code)]
 
+use crate::host::close_all_but;
+use crate::sandbox::{self, Bounds};
 use std::ffi::{CString, OsString, c_char, c_int};
+use std::fs::{File, Permissions};
 use std::io::Write;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Exit code of a program that cannot be loaded.
 const NOT_LOADED: u8 = 3;
+
+/// The name of the folder that a confined program may use, beside its library.
+pub const SCRATCH: &str = "scratch";
+
+/// What a confined program may use.
+const BOUNDS: Bounds =
+    Bounds { cpu_seconds: 60, memory: 4 << 30, file_size: 256 << 20, open_files: 64 };
 
 /// The number by which the child knows a descriptor.
 pub fn number(of: &impl AsRawFd) -> String {
@@ -33,8 +44,20 @@ pub fn main() -> ExitCode {
     rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::CLOEXEC).ok();
     // Keeps CUDA's functions in this executable: the program asks for them by name.
     cudart::exported();
+    let mut library = PathBuf::from(library);
+    // Only the grader makes this folder, and only for a program that is to be shut in.
+    let scratch = library.with_file_name(SCRATCH);
+    if scratch.exists() {
+        library = match shut_in(&library, &scratch, &device) {
+            Ok(library) => library,
+            Err(error) => {
+                writeln!(std::io::stderr(), "error: the program cannot be confined: {error}").ok();
+                return ExitCode::from(NOT_LOADED);
+            }
+        };
+    }
     cudart::client::connect(device.into(), &[]);
-    let status = match run(Path::new(&library), args.collect()) {
+    let status = match run(&library, args.collect()) {
         Ok(status) => status,
         Err(words) => {
             writeln!(std::io::stderr(), "error: the program cannot be loaded: {words}").ok();
@@ -43,6 +66,20 @@ pub fn main() -> ExitCode {
     };
     // SAFETY: runs what the program left for its end (`atexit`, destructors), writes its buffers, and ends the process.
     unsafe { libc::exit(status) }
+}
+
+/// Shuts this process in. Returns the path by which it finds the library from then on.
+fn shut_in(library: &Path, scratch: &Path, device: &OwnedFd) -> std::io::Result<PathBuf> {
+    let file = File::open(library)?;
+    file.set_permissions(Permissions::from_mode(0o444))?;
+    close_all_but(&[device.as_raw_fd(), file.as_raw_fd()])?;
+    std::env::set_current_dir(scratch)?;
+    let folder = library.parent().unwrap_or(library);
+    for hole in sandbox::enter(&BOUNDS, &[folder], scratch) {
+        writeln!(std::io::stderr(), "warning: on this machine, the program can {hole}").ok();
+    }
+    // It stays open to the end of the process.
+    Ok(PathBuf::from(format!("/proc/self/fd/{}", file.into_raw_fd())))
 }
 
 fn run(library: &Path, args: Vec<OsString>) -> Result<c_int, String> {

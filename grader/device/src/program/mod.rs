@@ -56,26 +56,21 @@ pub struct Profile {
     pub of: KernelProfile,
 }
 
-/// Compiles a program for the virtual machine, or for a GPU. It may include what lies in `headers`.
+/// Compiles a program for the virtual machine, or for a GPU. It may include what lies in `folder`, if `headers` allows it.
 ///
 /// # Errors
 /// It does not compile, or calls what is nowhere defined.
 pub fn compile(
     toolchain: &Toolchain,
     source: &Path,
-    headers: Option<&Path>,
+    folder: Option<&Path>,
+    headers: Headers<'_>,
     target: Target,
 ) -> Result<Library, Failure> {
     let base = std::env::current_dir().unwrap_or_default();
-    let headers: Vec<_> = headers.map(Path::to_owned).into_iter().collect();
-    let request = LibraryRequest {
-        source,
-        glue: "",
-        include_dirs: &headers,
-        headers: Headers::Any,
-        target,
-        base: &base,
-    };
+    let folders: Vec<_> = folder.map(Path::to_owned).into_iter().collect();
+    let request =
+        LibraryRequest { source, glue: "", include_dirs: &folders, headers, target, base: &base };
     let library = toolchain.library(&request)?;
     let defined = |name: &&String| !(name.starts_with("cuda") || name.starts_with("__cuda"));
     if let Some(name) = library.undefined.iter().find(defined) {
@@ -113,6 +108,8 @@ pub struct Emulated<'a> {
     pub args: &'a [OsString],
     /// Count what the kernels cost.
     pub count: bool,
+    /// Shut it in, as the host code of a puzzle.
+    pub confined: bool,
 }
 
 /// Runs a compiled program on the virtual machine, with the terminal as its own. `grader` is the grader's executable.
@@ -120,17 +117,25 @@ pub struct Emulated<'a> {
 /// # Errors
 /// Its process cannot be started.
 pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
-    let Emulated { library, arch, args, count } = program;
+    let Emulated { library, arch, args, count, confined } = program;
     let cannot_start = |e: io::Error| cannot_start(&e);
     let folder = Scratch::new("grader-run-").map_err(cannot_start)?;
     let file = folder.path().join("program.so");
     std::fs::write(&file, &library.bytes).map_err(cannot_start)?;
+    let scratch = folder.path().join(child::SCRATCH);
+    if confined {
+        std::fs::create_dir(&scratch).map_err(cannot_start)?;
+    }
     let (own, childs) = UnixStream::pair().map_err(cannot_start)?;
     // The child finds it under its number.
     rustix::io::fcntl_setfd(&childs, rustix::io::FdFlags::empty())
         .map_err(|e| cannot_start(e.into()))?;
     let mut command = Command::new(grader);
     command.arg(CHILD_COMMAND).arg(child::number(&childs)).arg(&file);
+    if confined {
+        // No variable of the user's concerns the program.
+        command.env_clear();
+    }
     command.arg(&library.source.path).args(args);
     let mut device = VmDevice::default();
     device.claim((arch.0 / 10, arch.0 % 10));

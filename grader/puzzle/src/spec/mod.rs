@@ -58,6 +58,7 @@ pub use tensors::{Tensors, grad_of, prime};
 pub use test::{Buffer, Test};
 
 use crate::case::ReportOptions;
+use crate::workbook;
 use diagnostic::{Failure, FailureKind};
 use hardware::Multiprocessor;
 use specfile::RawSpec;
@@ -118,7 +119,7 @@ impl Spec {
     /// # Errors
     /// The file cannot be read, or see [`Spec::parse`].
     pub fn load(path: &Path, shown_as: &Path) -> Result<Self, Failure> {
-        let bytes = std::fs::read(path).map_err(|e| {
+        let bytes = workbook::read(path).map_err(|e| {
             let title = format!("cannot read `{}`: {e}", shown_as.display());
             Failure::new(FailureKind::Usage, title, "every puzzle needs a spec, NN_name.toml")
         })?;

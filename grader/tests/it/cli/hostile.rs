@@ -64,6 +64,28 @@ fn a_file_that_the_compiler_cannot_cope_with_is_the_files_fault() {
 }
 
 #[test]
+fn a_confined_program_is_as_shut_in_as_host_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("program.cu");
+    let secret = dir.path().join("secret");
+    fs::write(&secret, "").unwrap();
+    let secret = secret.display();
+    fs::write(&file, format!("#include <cstdio>\n#include <cstdlib>\n#include <unistd.h>\n\
+        __global__ void hello() {{ printf(\"from a kernel\\n\"); }}\n\
+        int main(int argc, char** argv) {{\n\
+        bool open = fopen(\"{secret}\", \"r\") || fopen(\"/etc/passwd\", \"r\") || getenv(\"HOME\");\n\
+        hello<<<1, 1>>>(); cudaDeviceSynchronize();\n\
+        if (!open && geteuid() && fopen(\"own\", \"w\")) puts(argv[1]);\n\
+        fflush(stdout); if (argc > 2) system(\"true\"); return 5; }}\n")).unwrap();
+    let run = |args: &[&str]| {
+        grader(&[&["run", file.to_str().unwrap(), "--sandbox", "--"], args].concat())
+    };
+    let out = run(&["shut"]);
+    assert_eq!((out.code, out.stdout.as_str()), (5, "from a kernel\nshut\n"), "{}", out.stderr);
+    assert_eq!(run(&["shut", "twice"]).code, 128 + 31);
+}
+
+#[test]
 fn lost_output_is_an_error() {
     for args in [&["list"][..], &["puzzle", "99"], &["hint", "10"]] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -1,8 +1,10 @@
 //! The process in which the student's host code runs. It shuts itself in, then loads the code and calls it.
 
 mod native;
-mod sandbox;
-mod system_calls;
+
+pub(crate) use native::close_all_but;
+
+use crate::sandbox;
 
 use super::job::{Arg, JOB, Job, Line, REPORT, SCRATCH};
 use std::fs::{File, OpenOptions, Permissions};
@@ -44,7 +46,7 @@ fn run(folder: &Path) -> io::Result<()> {
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     let mut keep = vec![native::number(&device), native::number(&report.0)];
     keep.extend(memory.as_ref().map(native::number));
-    native::close_all_but(&keep)?;
+    close_all_but(&keep)?;
     let scratch = folder.join(SCRATCH);
     std::env::set_current_dir(&scratch)?;
     cudart::client::connect(UnixStream::from(device), &job.tensors);

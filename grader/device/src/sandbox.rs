@@ -10,8 +10,8 @@
 //! What an older Landlock does not know, the list of system calls holds as well: `truncate` of files outside (before ABI 3),
 //! connections (4), requests to devices (5), and signals to the grader (6), among them those that `F_SETOWN` asks for.
 
-use super::super::job::Bounds;
-use super::system_calls::{self, Rules};
+mod system_calls;
+
 use landlock::{
     ABI, Access, AccessFs, AccessNet, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
     Scope, path_beneath_rules,
@@ -28,9 +28,11 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
     SeccompFilter, SeccompRule,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+use system_calls::Rules;
 
 /// Where shared libraries, and what the C++ library reads, lie. The process may read there.
 const SYSTEM: [&str; 8] = [
@@ -43,6 +45,19 @@ const SYSTEM: [&str; 8] = [
     "/dev/null",
     "/dev/urandom",
 ];
+
+/// What a process may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Seconds of processor time.
+    pub cpu_seconds: u64,
+    /// Bytes of address space.
+    pub memory: u64,
+    /// Bytes of a file that it writes.
+    pub file_size: u64,
+    /// Files that may be open at a time.
+    pub open_files: u64,
+}
 
 /// Shuts the process in. `libraries` can be read and loaded, `own` can be written.
 ///

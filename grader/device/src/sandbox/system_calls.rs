@@ -39,14 +39,8 @@ const FCNTL: [u64; 13] = [
 ];
 
 /// Is it a terminal, and how much is there to read? Without `FIOASYNC` and `FIOSETOWN`, which ask for signals.
-const IOCTL: [u64; 6] = [
-    libc::TCGETS as u64,
-    libc::TIOCGWINSZ as u64,
-    libc::FIONREAD as u64,
-    libc::FIONBIO as u64,
-    libc::FIOCLEX as u64,
-    libc::FIONCLEX as u64,
-];
+const IOCTL: [u64; 6] =
+    [libc::TCGETS, libc::TIOCGWINSZ, libc::FIONREAD, libc::FIONBIO, libc::FIOCLEX, libc::FIONCLEX];
 
 /// The names of threads, and of memory (which `malloc` gives).
 const PRCTL: [u64; 3] =
