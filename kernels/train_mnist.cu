@@ -5,6 +5,8 @@
 // The folder has the four files of MNIST under their usual names (puzzle 14). Without
 // numbers, the first 1,000 images are learned in 2 epochs. On a GPU take all 60,000.
 
+#include "references/lenet_passes.cu"
+
 #include "../puzzles/15_training_loop.cu"
 
 #include <algorithm>

@@ -40,9 +40,11 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
             return Err(Failure::new(FailureKind::Usage, title, help));
         }
     }
-    // Programs need no workbook, but if there is one, they may include its headers.
+    // Programs need no workbook, but if there is one, they may include its headers and its kernels.
     let workbook = console::workbook(dir).ok();
     let folder = workbook.as_ref().map(Workbook::include_dir);
+    let folders =
+        workbook.as_ref().map_or_else(Vec::new, |workbook| workbook.reference_dirs().into());
     let names = folder.as_deref().map(names_in).unwrap_or_default();
     let root = workbook.as_ref().map_or(Path::new("/dev/null"), Workbook::root);
     let headers = if args.sandbox {
@@ -51,7 +53,7 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
         Headers::Any
     };
     let compile_for = |toolchain: &Toolchain, target| {
-        program::compile(toolchain, &args.file, folder.as_deref(), headers, target)
+        program::compile(toolchain, &args.file, &folders, headers, target)
     };
     let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
     let gpu = match args.backend {

@@ -158,6 +158,8 @@ fn lenet_is_trained_on_files() {
     let own = "../puzzles/15_training_loop.cu";
     assert!(program.contains(own));
     let path = dir.path().join("train.cu");
+    let references = format!("\"{}/kernels/references/", root.display());
+    let program = program.replace("\"references/", &references);
     std::fs::write(&path, program.replace(own, solution.to_str().unwrap())).unwrap();
     let (workbook, path) = (root.to_str().unwrap(), path.to_str().unwrap());
     let train = |folder: &str, more: &[&str]| {

@@ -1,5 +1,5 @@
-//! The headers that specs offer. Those of the workbook that hold the kernels of other puzzles include solutions; in the students'
-//! workbook they include the students' own files.
+//! The headers that specs offer, and the references that define what these only declare: kernels of other puzzles. In the students'
+//! workbook they are the students' own files.
 
 use super::read;
 use diagnostic::Failure;
@@ -18,9 +18,8 @@ pub(super) struct Offered {
 
 pub(super) fn offered(root: &Path, names: &[String]) -> Result<Offered, Failure> {
     let mut all = Offered::default();
-    let mut queue: Vec<String> = names.to_vec();
-    while let Some(name) = queue.pop() {
-        let path = format!("kernels/include/{name}");
+    let mut queue: Vec<String> = names.iter().flat_map(|name| both(name)).collect();
+    while let Some(path) = queue.pop() {
         // Names such as <cstdio> are the compiler's.
         if all.files.contains_key(&path) || !root.join(&path).is_file() {
             continue;
@@ -28,10 +27,16 @@ pub(super) fn offered(root: &Path, names: &[String]) -> Result<Offered, Failure>
         let text = String::from_utf8_lossy(&read(&root.join(&path))?).into_owned();
         let (text, found) = of_students(&text);
         all.builds_on.extend(found.puzzles);
-        queue.extend(found.headers);
+        queue.extend(found.headers.iter().flat_map(|name| both(name)));
         all.files.insert(path, text.into_bytes());
     }
     Ok(all)
+}
+
+/// Where a header may lie, and the reference that goes with it.
+fn both(name: &str) -> [String; 2] {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    [format!("kernels/include/{name}"), format!("kernels/references/{stem}.cu")]
 }
 
 /// What a header includes.
@@ -54,6 +59,10 @@ fn of_students(text: &str) -> (String, Included) {
                 found.puzzles.extend(number_of(file));
                 out.push_str(&line.replace("solutions/", "puzzles/"));
             }
+            Some(target) if number_of(target).is_some() => {
+                found.puzzles.extend(number_of(target));
+                out.push_str(line);
+            }
             Some(target) => {
                 found.headers.push(target.to_owned());
                 out.push_str(line);
@@ -71,9 +80,9 @@ mod tests {
 
     #[test]
     fn solutions_become_the_students_files() {
-        let text = "#pragma once\n#include \"../../solutions/03_fc.cu\"\n#include \"lenet.h\"\n#include <cstdio>\n";
+        let text = "#pragma once\n#include \"../../solutions/03_fc.cu\"\n#include \"04_relu.cu\"\n#include \"lenet.h\"\n#include <cstdio>\n";
         let (students, found) = of_students(text);
         assert_eq!(students, text.replace("solutions", "puzzles"));
-        assert_eq!(found, Included { puzzles: vec![3], headers: vec!["lenet.h".into()] });
+        assert_eq!(found, Included { puzzles: vec![3, 4], headers: vec!["lenet.h".into()] });
     }
 }

@@ -21,7 +21,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use toolchain::scratch::Scratch;
@@ -56,21 +56,20 @@ pub struct Profile {
     pub of: KernelProfile,
 }
 
-/// Compiles a program for the virtual machine, or for a GPU. It may include what lies in `folder`, if `headers` allows it.
+/// Compiles a program for the virtual machine, or for a GPU. It may include what lies in `folders`, if `headers` allows it.
 ///
 /// # Errors
 /// It does not compile, or calls what is nowhere defined.
 pub fn compile(
     toolchain: &Toolchain,
     source: &Path,
-    folder: Option<&Path>,
+    folders: &[PathBuf],
     headers: Headers<'_>,
     target: Target,
 ) -> Result<Library, Failure> {
     let base = std::env::current_dir().unwrap_or_default();
-    let folders: Vec<_> = folder.map(Path::to_owned).into_iter().collect();
     let request =
-        LibraryRequest { source, glue: "", include_dirs: &folders, headers, target, base: &base };
+        LibraryRequest { source, glue: "", include_dirs: folders, headers, target, base: &base };
     let library = toolchain.library(&request)?;
     let defined = |name: &&String| !(name.starts_with("cuda") || name.starts_with("__cuda"));
     if let Some(name) = library.undefined.iter().find(defined) {

@@ -47,7 +47,7 @@ fn a_wrong_kernel_is_replayed_with_its_variables_and_terms() {
     assert_eq!(output["name"], "grad(input)");
     assert_eq!(output["wrong"].as_array().unwrap().len(), 20);
     let terms = data["element"]["terms"].as_array().unwrap();
-    assert!(terms.iter().any(|term| term["kind"] == "missing"), "{terms:?}");
+    assert!(terms.iter().any(|term| term["kind"] == "extra"), "{terms:?}");
 }
 
 #[test]

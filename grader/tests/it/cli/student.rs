@@ -18,6 +18,7 @@ fn help_names_every_command() {
       puzzle        Grade a puzzle: compile the kernel, run the tests, show what is wrong and why
       explain       Compare the terms that the kernel added up for an element with those of the formula
       profile       Count the instructions and memory accesses of the kernel, line by line
+      replay        Watch a block of the kernel run, step by step, in the browser
       watch         Grade a puzzle each time you save it
       list          List all puzzles with your progress
       next          Show the next puzzle
@@ -29,10 +30,15 @@ fn help_names_every_command() {
       clean         Show the files that the grader keeps on this machine, or remove them
       new           For instructors: write the files of a new puzzle
       check         For instructors: check that puzzles are complete and that their tests catch mistakes
+      class         For instructors: pack a class's workbook, and grade what the students hand in
       ptx           Check PTX files against the virtual machine
       completions   Print a script that makes your shell complete the grader's commands
       man           Print the manual page
+      export        Write the compiled kernels of a puzzle and how to launch them, for a program of your
+                    own
+      launch        Run planned launches on the virtual machine, from and to .npy files
       digits        Draw handwriting-like digits, in MNIST's file format
+      mnist         Check the files of MNIST that you downloaded, and say what to do next
       run           Compile and run a whole CUDA program, with or without a GPU
       help          Print this message or the help of the given subcommand(s)
 
