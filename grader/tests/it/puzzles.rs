@@ -32,7 +32,10 @@ const LONG: [(u32, &str); 5] = [
 
 #[test]
 fn every_puzzle_is_in_order() {
-    let Looked { problems, lines, known, named } = look(|_| true, &LONG.map(|(_, test)| test));
+    // The programs of 50 take as long as those of all other host puzzles together: `.ci/run trainings` looks at them when
+    // one of their files changes.
+    let Looked { problems, lines, known, named } =
+        look(|number| number != 50, &LONG.map(|(_, test)| test));
     assert!(problems.is_empty(), "\n{}", problems.concat());
     let all = lines.len() + named;
     let lines = lines.join("\n");
