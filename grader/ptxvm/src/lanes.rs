@@ -51,6 +51,11 @@ impl LaneIndices {
     }
 }
 
+/// Index of a thread in its block from its coordinates; x runs fastest.
+pub(crate) fn index([x, y, z]: [u32; 3], size: [u32; 3]) -> u32 {
+    (z * size[1] + y) * size[0] + x
+}
+
 /// Coordinates of a thread, or a block, from its index; x runs fastest.
 pub(crate) fn coordinates(index: u32, size: [u32; 3]) -> [u32; 3] {
     [index % size[0], index / size[0] % size[1], index / size[0] / size[1]]

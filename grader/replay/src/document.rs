@@ -14,8 +14,7 @@ use judge::expansion::{Row, RowKind};
 use judge::explain::Explanation;
 use judge::grade::Program;
 use memory::{Layout, Memory};
-use puzzle::case::Case;
-use puzzle::tensor::Tensor;
+use puzzle::case::{Case, CaseTensor};
 use serde::Serialize;
 use serde_json::Value;
 use steps::{Accesses, Instruction, Writes};
@@ -133,7 +132,9 @@ impl Document {
         most: usize,
     ) -> Result<Self, Failure> {
         let Subject { program, vm, case, explanation, .. } = *subject;
-        let element = case.tensors.iter().position(|t| t.tensor == explanation.tensor);
+        // A tensor that is changed in place has another name in the formula.
+        let is_it = |t: &CaseTensor| t.wanted().is_some_and(|(of, _)| of == explanation.tensor);
+        let element = case.tensors.iter().position(is_it);
         let writer = match element {
             Some(tensor) => vm.last_writer(case, tensor, explanation.flat)?,
             None => None,
@@ -168,13 +169,11 @@ impl Document {
             thread: finding
                 .thread
                 .filter(|thread| thread.block == block && finding.kernel == of.kernel)
-                .map(|thread| index(thread.thread, of.block)),
+                .map(|thread| thread.index(of.block)),
         });
         let findings = found.collect();
         let layout = layout.with_buffers(&recorded.buffers);
         let recording = &recorded.recording;
-        let first =
-            |tensor: &Tensor| case.tensors.iter().position(|t| t.tensor.name == tensor.name);
         Ok(Self {
             title: subject.title.clone(),
             test: case.test.clone(),
@@ -198,7 +197,7 @@ impl Document {
             cut: recording.cut,
             findings,
             element: Element {
-                memory: first(&explanation.tensor).unwrap_or_default(),
+                memory: element.unwrap_or_default(),
                 flat: explanation.flat,
                 expected: number(explanation.expected),
                 got: explanation.got.map_or(Value::Null, number),
@@ -245,9 +244,4 @@ fn term(row: &Row, case: &Case, file: &str) -> Term {
         factors: row.factors.iter().filter_map(place).collect(),
         line: row.line.as_ref().filter(|at| *at.file == *file).map(|at| at.line),
     }
-}
-
-/// The index of a thread in its block.
-fn index([x, y, z]: [u32; 3], size: [u32; 3]) -> u32 {
-    (z * size[1] + y) * size[0] + x
 }

@@ -7,6 +7,7 @@ use puzzle::workbook::{Puzzle, Workbook};
 use report::style::Style;
 use std::cmp::Reverse;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 use std::{fs, iter, thread};
 use toolchain::Toolchain;
@@ -41,6 +42,17 @@ fn every_puzzle_is_in_order() {
     let lines = lines.join("\n");
     let counts = format!("{all} wrong values, {known} with products, {named} with the right line");
     assert!(known >= KNOWN && named >= NAMED, "{counts}\n{lines}");
+}
+
+/// What `every_puzzle_is_in_order` leaves to the trainings still compiles, with all that it builds on, and takes a step.
+#[test]
+fn the_solution_of_puzzle_50_takes_a_step() {
+    let test = ["--test", "mixed_one_step", "--backend", "vm", "--seed", "7"];
+    let mut grader = Command::new(env!("CARGO_BIN_EXE_grader"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let done = grader.args(["puzzle", "50", "--solution"]).args(test).current_dir(root).output();
+    let done = done.unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
 }
 
 #[test]

@@ -49,9 +49,4 @@ impl VmBackend {
         let buffers = (0..case.tensors.len()).map(address).collect();
         Ok(BlockRecording { recording, buffers, before, after })
     }
-
-    /// A kernel of the module, by its name in the source.
-    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
-        self.module.kernel(self.kernels.get(name)?)
-    }
 }

@@ -12,6 +12,13 @@ pub struct ThreadId {
     pub thread: [u32; 3],
 }
 
+impl ThreadId {
+    /// The number of the thread in a block of this size.
+    pub fn index(&self, block_size: [u32; 3]) -> u32 {
+        crate::lanes::index(self.thread, block_size)
+    }
+}
+
 impl fmt::Display for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);

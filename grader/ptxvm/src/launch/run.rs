@@ -14,6 +14,7 @@ use crate::instruments::check::races::Races;
 use crate::instruments::trace::{TracedAccess, Tracer};
 use crate::instruments::watchpoint::WatchpointMonitor;
 use crate::isa::names::Pc;
+use crate::lanes::index;
 use crate::machine::block::{BlockStatus, InstructionQuota, WarpScheduler};
 
 /// The result of one block.
@@ -131,9 +132,4 @@ impl<'r, 'e> Run<'r, 'e> {
             && result.written.is_none();
         (!silent).then_some(result)
     }
-}
-
-/// The index of a thread in its block.
-fn index([x, y, z]: [u32; 3], size: [u32; 3]) -> u32 {
-    (z * size[1] + y) * size[0] + x
 }
