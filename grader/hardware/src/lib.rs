@@ -3,6 +3,10 @@
 //! The numbers are those of the CUDA C++ Programming Guide, "Compute Capabilities", table "Technical Specifications per
 //! Compute Capability"; how memory is given out follows `cuda_occupancy.h` of CUDA 13.0.
 
+mod peaks;
+
+pub use peaks::{GPUS, Peaks};
+
 /// Threads of a warp.
 pub const WARP_SIZE: u32 = 32;
 /// Threads of a block at most.

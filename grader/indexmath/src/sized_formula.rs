@@ -108,15 +108,29 @@ impl SizedFormula {
     /// # Errors
     /// Those of [`Self::evaluate`], and coordinates outside the tensor.
     pub fn element(&self, known: &Values, at: &ElementRef) -> Result<Approx> {
-        let id = self.lowered.tensor(&at.tensor)?;
-        let flat = self.lowered.tensors[id].flat(&at.coords)?;
+        let elements = self.elements(known, &at.tensor, std::slice::from_ref(&at.coords))?;
+        elements.first().copied().ok_or_else(|| Error::unplaced("no such element"))
+    }
+
+    /// Evaluates some elements of a tensor, by their coordinates. What they read is computed once.
+    ///
+    /// # Errors
+    /// Those of [`Self::element`].
+    pub fn elements(&self, known: &Values, tensor: &str, at: &[Vec<i64>]) -> Result<Vec<Approx>> {
+        let id = self.lowered.tensor(tensor)?;
+        let flats = at.iter().map(|coords| self.lowered.tensors[id].flat(coords));
+        let flats = flats.collect::<Result<Vec<_>>>()?;
         let Some(statement) = self.lowered.statement_of(id) else {
-            return Ok(given(input(&self.lowered, known, id)?[flat]));
+            let values = input(&self.lowered, known, id)?;
+            return Ok(flats.into_iter().map(|flat| given(values[flat])).collect());
         };
         let statement = &self.lowered.statements[statement];
         let computed = compute(&self.lowered, known, &[], &statement.reads)?;
-        let elements = run_statement(&self.lowered, statement, &computed.data, Some(&at.coords))?;
-        elements.first().copied().ok_or_else(|| Error::unplaced("no such element"))
+        let one = |coords: &Vec<i64>| {
+            let found = run_statement(&self.lowered, statement, &computed.data, Some(coords))?;
+            found.first().copied().ok_or_else(|| Error::unplaced("no such element"))
+        };
+        at.iter().map(one).collect()
     }
 
     /// The terms of one element as a sum of products of input elements, at most `limit`;

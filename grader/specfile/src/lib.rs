@@ -83,6 +83,12 @@ pub struct RawSpec {
     pub picture: Vec<RawPicture>,
     pub draw: Option<Spanned<RawDraw>>,
     pub test: Vec<RawTest>,
+    /// The sizes at which `grader bench` times the kernels.
+    #[serde(default)]
+    pub bench: Vec<RawBench>,
+    /// The steps of a ladder. The spec of a puzzle has none.
+    #[serde(default)]
+    pub step: Vec<RawStep>,
 }
 
 /// The table `[math]`.
@@ -206,6 +212,50 @@ pub struct RawTest {
     pub expect: BTreeMap<Spanned<String>, Spanned<Value>>,
     pub check: Option<Spanned<RawCheck>>,
     pub tolerance: Option<Spanned<RawTolerance>>,
+}
+
+/// A table `[[bench]]`: sizes at which kernels are timed, and the work that they do there.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawBench {
+    pub name: Spanned<String>,
+    /// The kernels to time. If absent, all.
+    pub kernels: Option<Spanned<Vec<Spanned<String>>>>,
+    pub dims: Spanned<BTreeMap<Spanned<String>, Spanned<i64>>>,
+    pub data: Option<Spanned<Value>>,
+    /// Floating-point operations, an expression of sizes.
+    pub flops: Spanned<String>,
+    /// Bytes that must go to and from memory at least, an expression of sizes.
+    pub bytes: Spanned<String>,
+    /// The number of the puzzle whose solution this one improves on.
+    pub improves: Option<Spanned<u32>>,
+    /// The matrix product that a vendor's library would compute in the kernels' place.
+    pub gemm: Option<RawGemm>,
+}
+
+/// The value of `gemm`: `c[m,n] = a[m,k] * b[k,n]`, all row-major, where `a` and `b` may be stored transposed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawGemm {
+    pub a: Spanned<String>,
+    pub b: Spanned<String>,
+    pub c: Spanned<String>,
+    pub m: Spanned<String>,
+    pub n: Spanned<String>,
+    pub k: Spanned<String>,
+    /// The factors that are stored transposed: `""`, `"a"`, `"b"` or `"ab"`.
+    pub transposed: Option<Spanned<String>>,
+}
+
+/// A table `[[step]]` of a ladder: a file with kernels, and how it is launched.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawStep {
+    /// The stem of the file, such as `01_atomic_scatter`.
+    pub file: Spanned<String>,
+    /// What changed, in a few words.
+    pub about: Spanned<String>,
+    pub launch: Vec<RawLaunch>,
 }
 
 /// Values of sizes, by name.

@@ -1,12 +1,13 @@
 //! The command line: commands, arguments and options.
 
+use super::bench;
 use super::candidates;
 use super::class_args::ClassCommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCandidates;
 use diagnostic::Failure;
-use hardware::MULTIPROCESSORS;
+use hardware::{MULTIPROCESSORS, Peaks};
 use puzzle::spec::{Spec, Test};
 use puzzle::workbook::Puzzle;
 use report::{FORMATS, Format};
@@ -44,6 +45,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Count the instructions and memory accesses of the kernel, line by line
     Profile(ProfileArgs),
+    /// Time the kernel beside the solution and the vendor's library; without a GPU, count and model
+    Bench(BenchArgs),
     /// Watch a block of the kernel run, step by step, in the browser
     Replay(ReplayArgs),
     /// Grade a puzzle each time you save it
@@ -170,6 +173,52 @@ pub struct PuzzleArgs {
     /// Write the inputs, the expected and the computed tensors of each test into this folder, as .npy files
     #[arg(long, value_name = "DIR")]
     pub dump: Option<PathBuf>,
+}
+
+/// What `grader bench --help` says of what it shows.
+const BENCH_NOTES: &str = "A kernel must pass its tests before it is timed, and its outputs are compared with the formula \
+in the runs that are timed. The median of the runs is shown, with the distance of the quartiles as its spread. Rooflines are drawn \
+into the workbook's folder pictures.";
+
+/// Arguments of `grader bench`.
+#[derive(Args, Debug)]
+#[command(after_help = BENCH_NOTES)]
+pub struct BenchArgs {
+    /// The puzzle's number, such as 46, or the name of a ladder of kernels/ladders
+    #[arg(value_name = "PUZZLE|LADDER", add = ArgValueCandidates::new(candidates::benches))]
+    pub what: String,
+
+    /// Time this file instead of the workbook's
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// Time at this size only: the name of a [[bench]] of the spec
+    #[arg(long, value_name = "NAME")]
+    pub size: Option<String>,
+
+    /// The backend: a GPU times, the virtual machine counts
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub backend: BackendChoice,
+
+    /// Leave the inputs in the L2 cache, instead of overwriting it before each run
+    #[arg(long)]
+    pub warm: bool,
+
+    /// The GPU whose data sheet bounds the time in the model, without a GPU
+    #[arg(long, value_name = "GPU", value_parser = bench::model, default_value = "h200")]
+    pub model: &'static Peaks,
+
+    /// Compare with an earlier run, written by --format json
+    #[arg(long, value_name = "FILE")]
+    pub compare: Option<PathBuf>,
+
+    /// The seed of the random data [default: a new one in each run]
+    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
+    pub seed: Option<u64>,
+
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t = PageFormat::Text)]
+    pub format: PageFormat,
 }
 
 /// Arguments of `grader new`.

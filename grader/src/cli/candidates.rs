@@ -2,6 +2,7 @@
 
 use super::console;
 use crate::contents;
+use bench::ladders;
 use clap_complete::engine::CompletionCandidate;
 use puzzle::draw;
 use puzzle::oracle;
@@ -18,6 +19,16 @@ pub(super) fn puzzles() -> Vec<CompletionCandidate> {
         CompletionCandidate::new(entry.puzzle.number.to_string()).help(Some(title.into()))
     };
     contents::entries(&workbook).into_iter().map(candidate).collect()
+}
+
+/// The numbers of all puzzles, and the names of all ladders.
+pub(super) fn benches() -> Vec<CompletionCandidate> {
+    let words = words();
+    let Ok(workbook) = console::workbook(named_workbook(&words)) else { return Vec::new() };
+    puzzles()
+        .into_iter()
+        .chain(ladders(&workbook).into_iter().map(CompletionCandidate::new))
+        .collect()
 }
 
 /// The names of the tests of the puzzle whose number was typed.

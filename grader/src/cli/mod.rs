@@ -1,6 +1,7 @@
 //! Connects the command line to the library, with one file for each command.
 
 pub mod args;
+mod bench;
 mod candidates;
 mod check;
 mod class;
@@ -50,6 +51,10 @@ pub fn run() -> ExitCode {
         if std::env::args_os().nth(1).is_some_and(|word| word == gpu::CHILD_COMMAND) {
             return gpu::child_main();
         }
+        // Times kernels for `grader bench`.
+        if std::env::args_os().nth(1).is_some_and(|word| word == ::bench::CHILD_COMMAND) {
+            return ::bench::child_main();
+        }
         // Grades for `grader watch`.
         if std::env::args_os().nth(1).is_some_and(|word| word == watch::CHILD_COMMAND) {
             return watch::child_main();
@@ -88,6 +93,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
         Command::Puzzle(args) => ExitCode::from(puzzle::run(args, dir, nvcc)),
         Command::Explain(args) => code(explain::run(args, dir, nvcc)),
         Command::Profile(args) => finish(profile::run(args, dir, nvcc)),
+        Command::Bench(args) => finish(bench::run(args, dir, nvcc)),
         Command::Replay(args) => finish(replay::run(args, dir, nvcc)),
         Command::Watch(args) => finish(watch::run(args, dir, nvcc)),
         Command::List => finish(list::run(dir)),

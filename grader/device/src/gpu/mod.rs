@@ -17,8 +17,9 @@ mod library;
 mod remote;
 mod serve;
 
+pub use child::{Child, NoAnswer};
 pub use remote::RemoteGpu;
-pub use serve::child_main;
+pub use serve::{child_main, connected};
 
 use crate::backend::{Backend, Run, RunTensor};
 use crate::checked::{CheckedDevice, Step, without_kernel};

@@ -23,10 +23,19 @@ pub fn child_main() -> ExitCode {
     serve().map_or_else(|_| ExitCode::from(EXIT_USAGE), |()| ExitCode::SUCCESS)
 }
 
-fn serve() -> io::Result<()> {
-    let mut socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+/// The socket in the place of a child's standard input. When its other end is closed, this process ends.
+///
+/// # Errors
+/// Standard input cannot be used, or no thread can be started.
+pub fn connected() -> io::Result<UnixStream> {
+    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let watched = OwnedFd::from(socket.try_clone()?);
     std::thread::Builder::new().spawn(move || end_with(&watched))?;
+    Ok(socket)
+}
+
+fn serve() -> io::Result<()> {
+    let mut socket = connected()?;
     match GpuDevice::open() {
         Ok(mut device) => {
             frame::write(&mut socket, &Ok::<_, ()>(device.info()))?;

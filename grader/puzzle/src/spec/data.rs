@@ -17,14 +17,14 @@ pub enum Data {
     Kind(DataKind),
 }
 
-/// Reads the data of each input of the formula.
+/// Reads the data of each input of the formula. Those that the spec does not name get `unnamed`.
 pub(crate) fn read_data(
     at: &At<'_>,
     raw: Option<&Spanned<Value>>,
-    tensors: &Tensors,
-    inputs: &[Tensor],
+    unnamed: DataKind,
+    (tensors, inputs): (&Tensors, &[Tensor]),
 ) -> Checked<BTreeMap<String, Data>> {
-    let mut all = DataKind::Integers;
+    let mut all = unnamed;
     let mut table = &Table::new();
     if let Some(raw) = raw {
         match raw.get_ref() {

@@ -4,6 +4,7 @@
 
 mod arch;
 mod arg;
+mod bench;
 mod bit_equal;
 mod broken;
 mod call;
@@ -25,11 +26,14 @@ mod repeat;
 mod require;
 mod rounding;
 mod sizes;
+mod step;
 mod tensors;
 mod test;
 mod wording;
 mod workspace;
 
+#[cfg(test)]
+mod bench_errors;
 #[cfg(test)]
 mod call_errors;
 #[cfg(test)]
@@ -38,6 +42,7 @@ pub(crate) mod errors;
 mod require_errors;
 
 pub use arg::{Arg, Purpose};
+pub use bench::{Bench, Gemm};
 pub use broken::Broken;
 pub use check::{Check, Tolerance};
 pub use constant::Constant;
@@ -54,6 +59,7 @@ pub use picture::Picture;
 pub use repeat::Repeat;
 pub use require::Requirement;
 pub use sizes::Sizes;
+pub use step::{Step, ladder};
 pub use tensors::{Tensors, grad_of, prime};
 pub use test::{Buffer, Test};
 
@@ -100,6 +106,8 @@ pub struct Spec {
     pub tests: Vec<Test>,
     /// What each run draws beside them; `None` if the spec does not say.
     pub draw: Option<Draw>,
+    /// The sizes at which the kernels are timed.
+    pub benches: Vec<Bench>,
     /// Weaknesses of the tests, such as `H = W`, each with the reason why it does not matter.
     pub untested: BTreeMap<String, String>,
 }
@@ -119,17 +127,8 @@ impl Spec {
     /// # Errors
     /// The file cannot be read, or see [`Spec::parse`].
     pub fn load(path: &Path, shown_as: &Path) -> Result<Self, Failure> {
-        let bytes = workbook::read(path).map_err(|e| {
-            let title = format!("cannot read `{}`: {e}", shown_as.display());
-            Failure::new(FailureKind::Usage, title, "every puzzle needs a spec, NN_name.toml")
-        })?;
-        let text = String::from_utf8(bytes).map_err(|e| {
-            let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-            let line = valid.split(|&b| b == b'\n').count();
-            let title = format!("`{}` is not UTF-8 in line {line}", shown_as.display());
-            Failure::new(FailureKind::Usage, title, "save the file as UTF-8")
-        })?;
-        Self::parse(&text, shown_as)
+        let help = "every puzzle needs a spec, NN_name.toml";
+        Self::parse(&text_of(path, shown_as, help)?, shown_as)
     }
 
     /// Reads and checks the spec `text`, shown as `shown_as` in messages.
@@ -137,13 +136,7 @@ impl Spec {
     /// # Errors
     /// All independent mistakes with their places, at most [`MAX_FAULTS`].
     pub fn parse(text: &str, shown_as: &Path) -> Result<Self, Failure> {
-        read(text, shown_as).map_err(|faults| {
-            let mut failures = faults.into_iter().map(|fault| fault.in_file(shown_as, text));
-            let empty = Failure { kind: FailureKind::Usage, diagnostics: Vec::new() };
-            let mut all = failures.next().unwrap_or(empty);
-            all.diagnostics.extend(failures.flat_map(|failure| failure.diagnostics));
-            all
-        })
+        read(text, shown_as).map_err(|faults| together(faults, text, shown_as))
     }
 
     /// Whether the puzzle's functions are host functions.
@@ -170,13 +163,45 @@ impl Spec {
     }
 }
 
+/// The text of the file at `path`; `help` says what it should be.
+fn text_of(path: &Path, shown_as: &Path, help: &str) -> Result<String, Failure> {
+    let bytes = workbook::read(path).map_err(|e| {
+        let title = format!("cannot read `{}`: {e}", shown_as.display());
+        Failure::new(FailureKind::Usage, title, help)
+    })?;
+    String::from_utf8(bytes).map_err(|e| {
+        let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        let line = valid.split(|&b| b == b'\n').count();
+        let title = format!("`{}` is not UTF-8 in line {line}", shown_as.display());
+        Failure::new(FailureKind::Usage, title, "save the file as UTF-8")
+    })
+}
+
+/// Several mistakes in a file as one failure.
+fn together(faults: Vec<Fault>, text: &str, shown_as: &Path) -> Failure {
+    let mut failures = faults.into_iter().map(|fault| fault.in_file(shown_as, text));
+    let empty = Failure { kind: FailureKind::Usage, diagnostics: Vec::new() };
+    let mut all = failures.next().unwrap_or(empty);
+    all.diagnostics.extend(failures.flat_map(|failure| failure.diagnostics));
+    all
+}
+
 /// An error of the TOML reader in the file `path`, in the terms of specs.
 pub fn toml_failure(text: &str, path: &Path, error: &toml::de::Error) -> Failure {
     wording::fault(text, error).in_file(path, text)
 }
 
 fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
-    let (raw, sizes, tensors) = read_names(text).map_err(|fault| vec![fault])?;
+    let raw = parsed(text).map_err(|fault| vec![fault])?;
+    if let Some(step) = raw.step.first() {
+        let fault = Fault::at(step.file.span(), "a puzzle has no steps");
+        return Err(vec![fault.help("steps belong into the ladder.toml of kernels/ladders")]);
+    }
+    read_raw(text, path, raw)
+}
+
+fn read_raw(text: &str, path: &Path, raw: RawSpec) -> Result<Spec, Vec<Fault>> {
+    let (sizes, tensors) = read_names(text, &raw).map_err(|fault| vec![fault])?;
     let arch = arch::read(raw.arch.as_ref()).map_err(|fault| vec![fault])?;
     let kernels = raw.launch.iter().map(|raw| Launch::read(text, raw, &sizes, &tensors));
     let calls = raw.call.iter().map(|raw| call::read(text, raw, &sizes, &tensors));
@@ -193,6 +218,8 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     let broken = all(raw.broken.iter().map(|raw| Broken::read(raw, &launches)))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
     let tests = all(tests)?;
+    let benches = raw.bench.iter().map(|raw| Bench::read((text, &sizes), raw, &tensors, &launches));
+    let benches = all(benches)?;
     let options = ReportOptions::from(&raw);
     let draw = raw.draw.map(|raw| Draw::read(text, raw, &sizes, (&tensors, &launches))).transpose();
     let draw = draw.map_err(|fault| vec![fault])?;
@@ -202,6 +229,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     }
     all([
         check_names(&tests),
+        bench::check_names(&benches),
         cover::launches(&launches, &tests),
         rounding::check(text, &launches, &tests),
         bit_equal::tested(&launches, &tests),
@@ -231,12 +259,13 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
         pictures,
         tests,
         draw,
+        benches,
         untested,
     })
 }
 
-/// Reads everything that the rest of the spec refers to.
-fn read_names(text: &str) -> Checked<(RawSpec, Sizes, Tensors)> {
+/// Reads the text as TOML with the keys of a spec.
+fn parsed(text: &str) -> Checked<RawSpec> {
     if text.len() > MAX_BYTES {
         return Err(Fault::at(0..0, format!("a spec of {} bytes is too large", text.len()))
             .help("let the grader draw large data instead of listing them"));
@@ -245,10 +274,15 @@ fn read_names(text: &str) -> Checked<(RawSpec, Sizes, Tensors)> {
     if raw.title.get_ref().trim().is_empty() {
         return Err(Fault::at(raw.title.span(), "the title is empty"));
     }
-    check_counts(&raw)?;
+    Ok(raw)
+}
+
+/// Reads everything that the rest of the spec refers to.
+fn read_names(text: &str, raw: &RawSpec) -> Checked<(Sizes, Tensors)> {
+    check_counts(raw)?;
     let sizes = Sizes::read(text, &raw.dims)?;
-    let tensors = Tensors::read(text, &raw, &sizes)?;
-    Ok((raw, sizes, tensors))
+    let tensors = Tensors::read(text, raw, &sizes)?;
+    Ok((sizes, tensors))
 }
 
 /// All results, or all mistakes: one for each place, since several tests may show the same mistake.
@@ -299,6 +333,8 @@ fn check_counts(raw: &RawSpec) -> Checked<()> {
         (raw.picture.len(), raw.title.span(), "pictures"),
         (raw.call.len(), raw.title.span(), "calls"),
         (raw.test.len(), raw.title.span(), "tests"),
+        (raw.bench.len(), raw.title.span(), "benches"),
+        (raw.step.len(), raw.title.span(), "steps"),
     ] {
         if count > MAX_ENTRIES {
             return Err(Fault::at(place, format!("this spec has {count} {what}"))

@@ -5,7 +5,7 @@ use super::check::{Check, Tolerance, read_check, read_tolerance};
 use super::data::{Data, read_data};
 use super::expect::{Expect, read_expect};
 use super::fault::{Checked, Fault};
-use super::kind::At;
+use super::kind::{At, DataKind};
 use super::launch::{Call, Launch};
 use super::sizes::Sizes;
 use super::tensors::{Tensors, grad_of, prime};
@@ -25,6 +25,27 @@ const MAX_STEPS: u64 = 1 << 30;
 
 /// The largest number of multiplications and additions of a numerical gradient.
 const MAX_NUMERICAL_STEPS: u64 = 1 << 28;
+
+/// What a test may ask for, and what it gets where it asks for nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// The largest number of elements of all tensors.
+    pub elements: u64,
+    /// The largest number of multiplications and additions.
+    pub steps: u64,
+    /// The largest number of intermediate values.
+    pub values: u64,
+    /// The data of inputs that are not named.
+    pub data: DataKind,
+}
+
+/// The terms of an ordinary test.
+const ORDINARY: Terms = Terms {
+    elements: MAX_ELEMENTS,
+    steps: MAX_STEPS,
+    values: 2 * MAX_ELEMENTS,
+    data: DataKind::Integers,
+};
 
 /// A test of a spec: everything but the random data.
 #[derive(Clone, Debug)]
@@ -108,6 +129,18 @@ impl Test {
         tensors: &Tensors,
         launches: &[Launch],
     ) -> Checked<Self> {
+        let read = Self::read_on((text, sizes), raw, (tensors, launches), ORDINARY)?;
+        read.check_work(tensors)?;
+        Ok(read)
+    }
+
+    /// Reads a test on other terms than the ordinary ones. How long its formula takes is not looked at.
+    pub(super) fn read_on(
+        (text, sizes): (&str, &Sizes),
+        raw: &RawTest,
+        (tensors, launches): (&Tensors, &[Launch]),
+        terms: Terms,
+    ) -> Checked<Self> {
         let name = raw.name.get_ref();
         if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return Err(Fault::at(raw.name.span(), "this is not the name of a test")
@@ -117,7 +150,7 @@ impl Test {
         let dims = sizes
             .derive(text, free_dims(&raw.dims, sizes)?)
             .map_err(|fault| fault.also(dims_place.clone(), "at these sizes"))?;
-        tensors.check_shapes(text, &dims, &dims_place, MAX_ELEMENTS)?;
+        tensors.check_shapes(text, &dims, &dims_place, terms.elements)?;
         let formula = tensors.formula.at(&dims).map_err(|e| {
             Fault::math(text, &tensors.place, e).also(dims_place.clone(), "at these sizes")
         })?;
@@ -161,7 +194,7 @@ impl Test {
             .filter(|input| !results.contains(input.as_str()))
             .filter_map(|input| shapes.get(input).cloned())
             .collect();
-        let data = read_data(&at, raw.data.as_ref(), tensors, &inputs)?;
+        let data = read_data(&at, raw.data.as_ref(), terms.data, (tensors, &inputs))?;
         let mut read = Self {
             name: name.clone(),
             about: raw.about.clone(),
@@ -185,7 +218,6 @@ impl Test {
         if let Some(check) = &raw.check {
             read.check = read_check(check, &outputs, tensors)?;
         }
-        read.check_work(tensors)?;
         Ok(read)
     }
 
@@ -206,10 +238,15 @@ impl Test {
 
     /// Bounds the time and the memory that it takes to compute some tensors.
     pub(super) fn check_work_of(&self, tensors: &[&str]) -> Checked<()> {
+        self.check_work_on(tensors, ORDINARY)
+    }
+
+    /// The same on other terms than the ordinary ones.
+    pub(super) fn check_work_on(&self, tensors: &[&str], terms: Terms) -> Checked<()> {
         let cost = self.formula.cost(tensors);
         for (amount, limit, what) in [
-            (cost.steps, MAX_STEPS, "multiplications and additions"),
-            (cost.elements, 2 * MAX_ELEMENTS, "intermediate values"),
+            (cost.steps, terms.steps, "multiplications and additions"),
+            (cost.elements, terms.values, "intermediate values"),
         ] {
             if amount > limit {
                 let title = format!("the formula takes {amount} {what} in this test");

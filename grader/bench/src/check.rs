@@ -1,0 +1,193 @@
+//! Whether a kernel that was timed is right: its outputs after some runs against the formula, at sampled elements where all are too many.
+
+use crate::job::{CheckedRun, Job};
+use crate::plan::Plan;
+use crate::values::seed_of;
+use diagnostic::Failure;
+use indexmath::{Approx, Values};
+use puzzle::case::is_within_bound;
+use puzzle::spec::Buffer;
+use puzzle::tensor::{Tensor, decode};
+use std::collections::BTreeSet;
+
+/// Up to so many multiplications and additions all elements are computed, else some.
+const ALL: u64 = 1 << 26;
+/// Elements that are looked at, at random places of each output.
+const RANDOM: u64 = 2_000;
+/// Elements that are looked at on either end of each output.
+const AT_ENDS: usize = 64;
+
+/// The elements of the outputs of a plan that are compared with the formula.
+pub struct Check<'a> {
+    plan: &'a Plan<'a>,
+    /// Index of each output among the buffers, its name in the formula, and its elements; all if there are none.
+    outputs: Vec<(usize, String, Vec<u64>)>,
+}
+
+impl<'a> Check<'a> {
+    /// Chooses the elements.
+    pub fn new(plan: &'a Plan<'a>) -> Self {
+        let test = &plan.bench.test;
+        let names = test.outputs();
+        let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
+        let all = test.formula.cost(&wanted).steps <= ALL;
+        let output = |(i, buffer): (usize, &Buffer)| {
+            let elements = if all { Vec::new() } else { some_of(&buffer.tensor, plan.seed, i) };
+            Some((i, buffer.computed()?, elements))
+        };
+        let outputs = test.buffers.iter().enumerate().filter_map(output).collect();
+        Self { plan, outputs }
+    }
+
+    /// Has the elements read back.
+    pub fn ask(&self, job: &mut Job) {
+        job.wanted = self.outputs.iter().map(|(i, _, elements)| (*i, elements.clone())).collect();
+    }
+
+    /// Whether all elements of all outputs are compared.
+    pub fn is_complete(&self) -> bool {
+        self.outputs.iter().all(|(_, _, elements)| elements.is_empty())
+    }
+
+    /// The number of elements that were compared, or what is wrong.
+    ///
+    /// # Errors
+    /// The formula cannot be evaluated.
+    pub fn verdict(&self, runs: &[CheckedRun]) -> Result<Result<u64, String>, Failure> {
+        let mut compared = 0;
+        for run in runs {
+            let known = self.plan.known(run.run);
+            for ((i, name, elements), bytes) in self.outputs.iter().zip(&run.outputs) {
+                let tensor = &self.plan.bench.test.buffers[*i].tensor;
+                let expected = self.expected(&known, tensor, name, elements)?;
+                let got = decode(tensor.dtype, bytes);
+                if got.len() != expected.len() {
+                    return Ok(Err(format!("`{name}` was not read back")));
+                }
+                let wrong = got.iter().zip(&expected).position(|(g, e)| !is_within_bound(*g, e));
+                if let Some(at) = wrong {
+                    let flat = elements.get(at).map_or(at, |flat| *flat as usize);
+                    let place = Tensor { name: name.clone(), ..tensor.clone() }.element_name(flat);
+                    let Approx { value, .. } = expected[at];
+                    return Ok(Err(format!(
+                        "wrong in run {}: {place} should be {value}, but is {}",
+                        run.run, got[at]
+                    )));
+                }
+                compared += got.len() as u64;
+            }
+        }
+        Ok(Ok(compared))
+    }
+
+    fn expected(
+        &self,
+        known: &Values,
+        tensor: &Tensor,
+        name: &str,
+        elements: &[u64],
+    ) -> Result<Vec<Approx>, Failure> {
+        let formula = &self.plan.bench.test.formula;
+        let failed = |error: indexmath::Error| self.plan.unknown(&error.to_string());
+        if elements.is_empty() {
+            let mut values = formula.evaluate(known, &[name]).map_err(failed)?;
+            return Ok(values.remove(name).unwrap_or_default());
+        }
+        let coords = |flat: &u64| {
+            tensor.coords(*flat as usize).into_iter().map(|coord| coord as i64).collect()
+        };
+        let at: Vec<Vec<i64>> = elements.iter().map(coords).collect();
+        formula.elements(known, name, &at).map_err(failed)
+    }
+}
+
+/// Elements on both ends, and at random places.
+fn some_of(tensor: &Tensor, seed: u64, output: usize) -> Vec<u64> {
+    let count = tensor.len();
+    let ends = (0..count.min(AT_ENDS)).chain(count.saturating_sub(AT_ENDS)..count);
+    let random = (0..RANDOM).map(|i| seed_of(seed, output, i) % count as u64);
+    let all: BTreeSet<u64> = ends.map(|flat| flat as u64).chain(random).collect();
+    all.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use puzzle::spec::Spec;
+    use puzzle::tensor::encode;
+    use std::path::Path;
+
+    const SPEC: &str = r#"
+title = "Product"
+[dims]
+free = ["M", "N", "K"]
+[tensors]
+A = "f32[M, K]"
+B = "f32[K, N]"
+C = "f32[M, N]"
+[math]
+forward = "C[i,j] = sum[k] A[i,k] * B[k,j]"
+[[launch]]
+kernel = "gemm"
+args   = ["A", "B", "C", "M", "N", "K"]
+block  = 64
+grid   = "ceil_div(M*N, 64)"
+[[test]]
+name = "small"
+dims = { M = 3, N = 2, K = 5 }
+[[bench]]
+name  = "all"
+dims  = { M = 30, N = 20, K = 50 }
+flops = "2*M*N*K"
+bytes = "4*(M*K + K*N + M*N)"
+gemm  = { a = "A", b = "B", c = "C", m = "M", n = "N", k = "K" }
+[[bench]]
+name  = "some"
+dims  = { M = 3000, N = 500, K = 50 }
+flops = "2*M*N*K"
+bytes = "4*(M*K + K*N + M*N)"
+"#;
+
+    /// What a right kernel leaves of the wanted elements after a run.
+    fn right(plan: &Plan<'_>, check: &Check<'_>, run: u64) -> CheckedRun {
+        let known = plan.known(run);
+        let outputs = check.outputs.iter().map(|(i, name, elements)| {
+            let tensor = &plan.bench.test.buffers[*i].tensor;
+            let expected = check.expected(&known, tensor, name, elements).unwrap();
+            encode(tensor.dtype, &expected.iter().map(|e| e.value).collect::<Vec<_>>())
+        });
+        CheckedRun { run, outputs: outputs.collect() }
+    }
+
+    #[test]
+    fn results_of_another_run_and_a_wrong_element_are_caught() {
+        let spec = Spec::parse(SPEC, Path::new("x.toml")).unwrap();
+        for (bench, complete) in spec.benches.iter().zip([true, false]) {
+            let plan = Plan::new(&spec, bench, 5).unwrap();
+            let check = Check::new(&plan);
+            assert_eq!(check.is_complete(), complete);
+            let good = [right(&plan, &check, 3), right(&plan, &check, 16)];
+            let compared = check.verdict(&good).unwrap().unwrap();
+            assert_eq!(compared == 2 * 600, complete, "{compared}");
+            // A kernel that keeps the results of an earlier run.
+            let cached = CheckedRun { run: 16, ..right(&plan, &check, 3) };
+            let caught = check.verdict(&[cached]).unwrap().unwrap_err();
+            assert!(caught.starts_with("wrong in run 16: C[0, 0] should be "), "{caught}");
+            let mut wrong = right(&plan, &check, 3);
+            let last = wrong.outputs[0].len() - 4;
+            wrong.outputs[0][last..].copy_from_slice(&f32::NAN.to_le_bytes());
+            let caught = check.verdict(&[wrong]).unwrap().unwrap_err();
+            assert!(caught.contains("but is NaN"), "{caught}");
+        }
+    }
+
+    #[test]
+    fn the_vendor_gets_the_same_tensors() {
+        let spec = Spec::parse(SPEC, Path::new("x.toml")).unwrap();
+        let plan = Plan::new(&spec, &spec.benches[0], 5).unwrap();
+        let job = plan.vendor_job(spec.benches[0].gemm.as_ref().unwrap(), true).unwrap();
+        let crate::job::Task::Gemm(gemm) = job.task else { panic!("{job:?}") };
+        assert_eq!((gemm.tensors, gemm.sizes), ([0, 1, 2], [30, 20, 50]));
+    }
+}

@@ -1,0 +1,175 @@
+//! What the grader asks of the process that drives the GPU, and what that answers.
+
+use crate::outcome::Clocks;
+use crate::statistics::StoppingRule;
+use crate::values::Kind;
+use indexmath::DType;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A request. A process answers one and ends.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// To measure what the GPU reaches.
+    Ceilings,
+    /// To time a kernel.
+    Time(Box<Job>),
+}
+
+/// Launches to time.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// What runs.
+    pub task: Task,
+    /// The tensors that it takes.
+    pub tensors: Vec<TensorJob>,
+    /// From which the data of each run are drawn.
+    pub seed: u64,
+    /// Whether the L2 cache is overwritten before each run.
+    pub cold: bool,
+    /// When to stop.
+    pub rule: StoppingRule,
+    /// The outputs that are read back after some runs: index of the tensor, and its elements; all if there are none.
+    pub wanted: Vec<(usize, Vec<u64>)>,
+    /// The numbers of the runs after which they are read; besides, they are read after the last one.
+    pub checked_runs: Vec<u64>,
+}
+
+/// What runs.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Task {
+    /// Kernels of a module.
+    Kernels {
+        /// The module's PTX.
+        ptx: String,
+        /// Machine code for this GPU, where there is some.
+        machine: Option<Vec<u8>>,
+        /// The launches, in their order.
+        launches: Vec<LaunchJob>,
+    },
+    /// A product of the vendor's library.
+    Gemm(GemmJob),
+}
+
+/// A launch.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct LaunchJob {
+    /// The kernel's name in the module.
+    pub symbol: String,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory in bytes.
+    pub shared: u32,
+    /// Whether all blocks run at once.
+    pub cooperative: bool,
+    /// The arguments.
+    pub params: Vec<Param>,
+    /// Constants by their names in the module, each with the tensor that is copied into it before each run.
+    pub constants: Vec<(String, usize)>,
+}
+
+/// An argument of a launch.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Param {
+    /// The address of a tensor.
+    Tensor(usize),
+    /// A value.
+    Bytes(Vec<u8>),
+}
+
+/// A tensor.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct TensorJob {
+    /// The type of its elements.
+    pub dtype: Type,
+    /// How many there are.
+    pub count: usize,
+    /// What it holds before each run.
+    pub contents: Contents,
+}
+
+/// What a tensor holds before each run.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Contents {
+    /// Data of this kind.
+    Drawn {
+        /// How they come about.
+        kind: Kind,
+        /// Which of the job's streams of random numbers they take.
+        stream: usize,
+        /// Whether they are new in each run.
+        fresh: bool,
+    },
+    /// These bytes.
+    Held(Vec<u8>),
+    /// Poison: a quiet NaN.
+    Undefined,
+}
+
+/// A product `c[m,n] = a[m,k] * b[k,n]` of row-major matrices, which are tensors of the job.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct GemmJob {
+    /// The tensors a, b and c.
+    pub tensors: [usize; 3],
+    /// m, n and k.
+    pub sizes: [i32; 3],
+    /// Whether a and b are stored transposed.
+    pub transposed: [bool; 2],
+}
+
+/// What came of a [`Job`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Timed {
+    /// Seconds of each run.
+    pub samples: Vec<f64>,
+    /// Whether the launches were captured as a graph.
+    pub graph: bool,
+    /// The outputs after some runs.
+    pub checks: Vec<CheckedRun>,
+    /// Clocks and throttling, or why they are not known.
+    pub clocks: Result<Clocks, String>,
+    /// How many seconds, by the host's clock, the GPU was not yet idle when a run had ended: the median of all runs.
+    pub late: f64,
+}
+
+/// The wanted elements of the outputs after a run.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CheckedRun {
+    /// The number of the run.
+    pub run: u64,
+    /// The bytes of the elements, for each wanted output.
+    pub outputs: Vec<Vec<u8>>,
+}
+
+/// What the GPU reaches.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Ceilings {
+    /// Bytes per second of a large copy, read and written.
+    pub copy: f64,
+    /// Operations per second of a large matrix product, by type.
+    pub products: BTreeMap<String, f64>,
+    /// Seconds of an empty kernel.
+    pub empty_launch: f64,
+    /// The vendor's library, or why there is none.
+    pub library: Result<String, String>,
+}
+
+/// An element type on its way to the other process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Type(u8);
+
+const TYPES: [DType; 5] = [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32];
+
+impl From<DType> for Type {
+    fn from(dtype: DType) -> Self {
+        Self(TYPES.iter().position(|known| *known == dtype).unwrap_or_default() as u8)
+    }
+}
+
+impl From<Type> for DType {
+    fn from(of: Type) -> Self {
+        TYPES.get(usize::from(of.0)).copied().unwrap_or(Self::F32)
+    }
+}

@@ -1,0 +1,198 @@
+//! From a `[[bench]]` of a spec to the job of the process that drives the GPU, and to the data that it will draw.
+
+use crate::job::{Contents, GemmJob, Job, LaunchJob, Param, Task, TensorJob};
+use crate::statistics::StoppingRule;
+use crate::values::{Kind, seed_of};
+use diagnostic::{Failure, FailureKind};
+use indexmath::{DType, Values};
+use judge::grade::Program;
+use puzzle::spec::{Bench, Buffer, Call, CallArg, Gemm, Purpose, Spec};
+use puzzle::tensor::{Tensor, encode};
+use std::collections::{BTreeMap, BTreeSet};
+use toolchain::module;
+
+/// The runs after which outputs are read, besides the last one: the first, and one among those that always take place.
+const CHECKED_RUNS: [u64; 2] = [0, 13];
+
+/// A `[[bench]]` with a seed: what each run's data are.
+pub struct Plan<'a> {
+    /// The spec of the kernels.
+    pub spec: &'a Spec,
+    /// Sizes, launches and kinds of data.
+    pub bench: &'a Bench,
+    /// From which all data are drawn.
+    pub seed: u64,
+    /// Computed tensors that kernels are given.
+    given: Values,
+    /// The inputs whose data are the same in each run, since given tensors are computed from them.
+    fixed: BTreeSet<String>,
+}
+
+impl<'a> Plan<'a> {
+    /// Computes what kernels are given.
+    ///
+    /// # Errors
+    /// The formula cannot be evaluated with these data.
+    pub fn new(spec: &'a Spec, bench: &'a Bench, seed: u64) -> Result<Self, Failure> {
+        let test = &bench.test;
+        let names: BTreeSet<&str> = test.given(&spec.tensors).into_iter().collect();
+        let sources = names.iter().flat_map(|name| test.formula.sources(name)).collect();
+        let mut plan = Self { spec, bench, seed, given: Values::new(), fixed: sources };
+        if names.is_empty() {
+            return Ok(plan);
+        }
+        let mut known = plan.inputs(0);
+        // In the order of the formula, so that a given tensor comes before those computed from it.
+        for name in spec.tensors.computed.iter().filter(|name| names.contains(name.as_str())) {
+            let values = test.formula.evaluate(&known, &[name]);
+            let mut values = values.map_err(|error| plan.unknown(&error.to_string()))?;
+            let exact: Vec<f64> =
+                values.remove(name).unwrap_or_default().iter().map(|a| a.value).collect();
+            let dtype = spec.tensors.type_of(name).map_or(DType::F32, |ty| ty.dtype);
+            let stored = puzzle::tensor::decode(dtype, &encode(dtype, &exact));
+            known.insert(name.clone(), stored.clone());
+            plan.given.insert(name.clone(), stored);
+        }
+        Ok(plan)
+    }
+
+    /// All that the formula reads in the run with number `run`.
+    pub fn known(&self, run: u64) -> Values {
+        let mut known = self.inputs(run);
+        known.extend(self.given.clone());
+        known
+    }
+
+    /// A failure to compute what is expected.
+    pub fn unknown(&self, why: &str) -> Failure {
+        let title =
+            format!("the formula cannot be evaluated for the bench `{}`: {why}", self.bench.name());
+        Failure::new(FailureKind::Usage, title, "give the bench other data or sizes")
+    }
+
+    fn inputs(&self, run: u64) -> Values {
+        let inputs = self.bench.test.inputs.iter().enumerate();
+        let values = |(stream, tensor): (usize, &Tensor)| {
+            let seed = seed_of(self.seed, stream, if self.is_fresh(tensor) { run } else { 0 });
+            (tensor.name.clone(), self.kind(tensor).values(tensor.dtype, seed, tensor.len()))
+        };
+        inputs.map(values).collect()
+    }
+
+    /// Whether an input has new data in each run. An argument that is passed by value is part of the launch.
+    fn is_fresh(&self, tensor: &Tensor) -> bool {
+        !self.fixed.contains(&tensor.name) && !tensor.shape.is_empty()
+    }
+
+    fn kind(&self, tensor: &Tensor) -> Kind {
+        Kind::of(&self.bench.test.data[&tensor.name], tensor)
+    }
+
+    /// The job of a compiled kernel file.
+    pub fn job(&self, program: &Program, cold: bool) -> Job {
+        let compiled = &program.compiled;
+        let declared = module::kernels(&compiled.ptx);
+        let launch = |call: &Call| self.launch(call, &program.kernels, &declared);
+        let task = Task::Kernels {
+            ptx: compiled.ptx.clone(),
+            machine: compiled.machine_code.clone(),
+            launches: self.bench.test.calls.iter().map(launch).collect(),
+        };
+        self.job_of(task, cold)
+    }
+
+    /// The job of the vendor's library: the same tensors and data.
+    pub fn vendor_job(&self, gemm: &Gemm, cold: bool) -> Option<Job> {
+        let buffers = &self.bench.test.buffers;
+        let find = |name: &String| buffers.iter().position(|b| b.tensor.name == *name);
+        let tensors = [find(&gemm.a)?, find(&gemm.b)?, find(&gemm.c)?];
+        let [m, n, k] = gemm.sizes.map(i32::try_from);
+        let sizes = [m.ok()?, n.ok()?, k.ok()?];
+        let task = Task::Gemm(GemmJob { tensors, sizes, transposed: gemm.transposed });
+        Some(self.job_of(task, cold))
+    }
+
+    fn job_of(&self, task: Task, cold: bool) -> Job {
+        let tensor = |buffer: &Buffer| TensorJob {
+            dtype: buffer.tensor.dtype.into(),
+            count: buffer.tensor.len(),
+            contents: self.contents(buffer),
+        };
+        Job {
+            task,
+            tensors: self.bench.test.buffers.iter().map(tensor).collect(),
+            seed: self.seed,
+            cold,
+            rule: StoppingRule::USUAL,
+            wanted: Vec::new(),
+            checked_runs: CHECKED_RUNS.to_vec(),
+        }
+    }
+
+    fn contents(&self, buffer: &Buffer) -> Contents {
+        let name = &buffer.tensor.name;
+        match buffer.purpose {
+            Purpose::Output | Purpose::Result | Purpose::Workspace => Contents::Undefined,
+            Purpose::Given => {
+                let values = self.given.get(name).map_or(&[][..], |values| &values[..]);
+                Contents::Held(encode(buffer.tensor.dtype, values))
+            }
+            Purpose::Input | Purpose::InPlace => {
+                let stream = self.bench.test.inputs.iter().position(|input| input.name == *name);
+                let (kind, fresh) = (self.kind(&buffer.tensor), self.is_fresh(&buffer.tensor));
+                Contents::Drawn { kind, stream: stream.unwrap_or_default(), fresh }
+            }
+        }
+    }
+
+    fn launch(
+        &self,
+        call: &Call,
+        symbols: &BTreeMap<String, String>,
+        declared: &[module::KernelDecl],
+    ) -> LaunchJob {
+        let of_spec = &self.spec.launches[call.launch];
+        let symbol = symbols.get(&of_spec.kernel).cloned().unwrap_or_default();
+        let kernel = declared.iter().find(|kernel| kernel.symbol == symbol);
+        let size = |i: usize| Some(kernel?.params.get(i)?.size);
+        let param = |(i, arg): (usize, &CallArg)| match arg {
+            CallArg::Buffer(tensor) => Param::Tensor(*tensor),
+            // An `int` for a parameter of 8 bytes is widened, as C++ would.
+            CallArg::Int(value) if size(i) == Some(8) => {
+                Param::Bytes(i64::from(*value).to_le_bytes().to_vec())
+            }
+            CallArg::Int(value) => Param::Bytes(value.to_le_bytes().to_vec()),
+            CallArg::Scalar(name) => Param::Bytes(self.scalar(name)),
+        };
+        LaunchJob {
+            grid: call.grid,
+            block: call.block,
+            shared: call.shared,
+            cooperative: of_spec.options.cooperative,
+            params: call.args.iter().enumerate().map(param).collect(),
+            constants: call
+                .constants
+                .iter()
+                .map(|(name, tensor)| (symbols.get(name).cloned().unwrap_or_default(), *tensor))
+                .collect(),
+            symbol,
+        }
+    }
+
+    fn scalar(&self, name: &str) -> Vec<u8> {
+        let inputs = &self.bench.test.inputs;
+        let Some(stream) = inputs.iter().position(|input| input.name == name) else {
+            return Vec::new();
+        };
+        let tensor = &inputs[stream];
+        let values = self.kind(tensor).values(tensor.dtype, seed_of(self.seed, stream, 0), 1);
+        encode(tensor.dtype, &values)
+    }
+}
+
+/// The narrowest type of floating-point number among the tensors of a bench.
+pub fn narrowest(bench: &Bench) -> DType {
+    let has = |wanted: DType| bench.test.buffers.iter().any(|b| b.tensor.dtype == wanted);
+    let order = [DType::F16, DType::BF16, DType::F32, DType::F64];
+    order.into_iter().find(|dtype| has(*dtype)).unwrap_or(DType::F32)
+}
