@@ -26,10 +26,15 @@ print(f'<svg class="fig" style="--w:382" viewBox="-1 -1 382 380" xmlns="http://w
 for i in range(16):
     print(f'<text x="{LEFT + (i + 0.5) * SIDE:g}" y="12" class="small faint">{i}</text>')
     print(f'<text x="18" y="{TOP + (i + 0.5) * SIDE:g}" class="small faint end">{i}</text>')
+cells = {"cell": "", "cell mine": ""}
 for row, line in enumerate(rows):
     for column, (lane, _) in enumerate(line):
         x, y = LEFT + column * SIDE, TOP + row * SIDE
-        kind = "cell mine" if int(lane) == LANE else "cell"
-        print(f'<rect x="{x}" y="{y}" width="{SIDE}" height="{SIDE}" class="{kind}"></rect>')
+        cells["cell mine" if int(lane) == LANE else "cell"] += f"M{x} {y}h{SIDE}v{SIDE}h-{SIDE}z"
+for kind, path in cells.items():
+    print(f'<path class="{kind}" d="{path}"/>')
+for row, line in enumerate(rows):
+    for column, (lane, _) in enumerate(line):
+        x, y = LEFT + column * SIDE, TOP + row * SIDE
         print(f'<text x="{x + SIDE // 2}" y="{y + SIDE / 2 + 0.5:g}" class="small">{lane}</text>')
 print("</svg>")

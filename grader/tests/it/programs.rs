@@ -1,10 +1,13 @@
 //! Whole programs: what they print and return on the virtual machine is what they print and return on an NVIDIA H200
 //! (`tests/programs/compare.sh` compares the two where there is a GPU).
 
+use cudart::fatbin;
 use rayon::prelude::*;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use toolchain::Toolchain;
+use toolchain::env::Env;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
@@ -185,9 +188,16 @@ fn lenet_is_trained_on_files() {
     assert!(stderr.contains("/nowhere has not the four files of MNIST"), "{stderr}");
 }
 
+/// Host code, which takes nvcc most of its time, does not change how the device code beside it is packed: that is compiled alone
+/// in each way, and the program runs with the last.
 #[test]
 fn device_code_is_found_however_nvcc_packs_it() {
-    let expected = std::fs::read_to_string(folder().join("vector_add.out")).unwrap();
+    let toolchain = Toolchain::locate(&Env::current(), None);
+    let toolchain = toolchain.unwrap_or_else(|failure| panic!("{}", failure.render(false)));
+    let dir = tempfile::tempdir().unwrap();
+    let packed = dir.path().join("packed.fatbin");
+    let several = "-gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_100,code=compute_100";
+    let mut found = Vec::new();
     for flags in [
         "--compress-mode=default",
         "--compress-mode=size",
@@ -197,13 +207,25 @@ fn device_code_is_found_however_nvcc_packs_it() {
         "--no-compress",
         "-Xfatbin -compress-all",
         // Machine code beside it, and PTX of other architectures.
-        "-gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_100,code=compute_100",
+        several,
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_grader"));
-        command.args(["run", "--backend", "vm", "vector_add.cu"]).current_dir(folder());
-        let out = command.env("NVCC_APPEND_FLAGS", flags).output().unwrap();
-        assert_eq!(text(&out.stdout), expected, "{flags}: {}", text(&out.stderr));
+        let mut nvcc = Command::new(&toolchain.nvcc().path);
+        nvcc.args("-fatbin -gencode arch=compute_90,code=compute_90 vector_add.cu -o".split(' '));
+        nvcc.arg(&packed).args(flags.split(' ')).current_dir(folder());
+        assert!(nvcc.status().unwrap().success(), "{flags}");
+        let bytes = std::fs::read(&packed).unwrap();
+        assert_eq!(fatbin::length(bytes.first_chunk().unwrap()), Some(bytes.len()), "{flags}");
+        let ptx = fatbin::ptx(&bytes, 90).unwrap_or_else(|error| panic!("{flags}: {error}"));
+        assert!(ptx.contains(".target sm_90") && ptx.contains(".visible .entry"), "{flags}: {ptx}");
+        found.push(ptx);
     }
+    assert!(found.iter().all(|ptx| *ptx == found[0]));
+
+    let expected = std::fs::read_to_string(folder().join("vector_add.out")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_grader"));
+    command.args(["run", "--backend", "vm", "vector_add.cu"]).current_dir(folder());
+    let out = command.env("NVCC_APPEND_FLAGS", several).output().unwrap();
+    assert_eq!(text(&out.stdout), expected, "{}", text(&out.stderr));
 }
 
 const WHO: &str = r#"#include <cstdio>

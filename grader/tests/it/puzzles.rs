@@ -98,7 +98,8 @@ fn look(chosen: impl Fn(u32) -> bool, without: &[&str]) -> Looked {
             look_at(&bench, puzzle, &list, &looked);
         }
     };
-    let workers = thread::available_parallelism().unwrap().get();
+    // One more than there are cores: it works while another waits for the slowest part of its puzzle.
+    let workers = thread::available_parallelism().unwrap().get() + 1;
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(work);

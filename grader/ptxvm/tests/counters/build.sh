@@ -5,3 +5,4 @@ set -eu
 cd "$(dirname "$0")"
 "${NVCC:-nvcc}" -ptx -arch=sm_75 -lineinfo patterns.cu -o patterns.ptx
 sed -i -e 's|\(\.file[[:space:]]*[0-9]* \)".*/|\1"|' -e '/^[[:space:]]*\.section/,$d' patterns.ptx
+zstd -19 -q -f --rm patterns.ptx

@@ -13,4 +13,4 @@ for source in memory others; do
         grep -v '^[[:space:]]*//' | sed -e '/^[[:space:]]*\.section/,$d' -e 's|\(\.file[[:space:]]*[0-9]* \)".*/|\1"|' |
         tr -s ' \t' ' ' > "${source}_G.ptx"
 done
-find . -name '*.ptx' -size +24k -exec zstd -19 -q -f --rm {} +
+find . -name '*.ptx' -size +8k -exec zstd -19 -q -f --rm {} +

@@ -3,7 +3,7 @@
 Usage, on a machine with an NVIDIA driver, Python and numpy: python3 align.py OUT. One line for each matrix, layout and state space.
 Columns: bytes that the address is moved by, bytes that the stride in a register is longer by, and those of a constant one: ok, wrong
 (other elements than those asked for) or fault. What is less even than a place that faults was not tried (-).
-Each trial that faults spoils its process, so a worker starts itself again behind it.
+Each trial that faults spoils its process, so a worker starts itself again behind it. The test reads it packed: zstd -19 --rm align.tsv
 """
 
 import ctypes as c

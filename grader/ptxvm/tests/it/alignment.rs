@@ -3,11 +3,12 @@
 //! What it runs, and with the right elements, is no finding. Where it faults, or takes other elements, the place is misaligned.
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
-use crate::support::{Device, Plain};
+use crate::support::{Device, Plain, fixture};
 use ptxvm::FindingKind;
 
-const TRIED: &str = include_str!("../golden/align.tsv");
+static TRIED: LazyLock<String> = LazyLock::new(|| fixture("golden/align.tsv"));
 
 /// Bytes of the buffers.
 const BUFFER: usize = 4096;

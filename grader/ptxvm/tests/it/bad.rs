@@ -7,7 +7,7 @@ use ptxvm::{AccessKind, BufferId, FindingKind, Outcome, Space, ThreadId};
 
 use crate::support::{Device, Plain, integers, kind_name, marks};
 
-const PTX: &str = include_str!("../fixtures/bad.ptx");
+const PTX: &str = "fixtures/bad.ptx";
 const SOURCE: &str = include_str!("../fixtures/bad.cu");
 
 /// Checks that exactly the marked findings are there, and returns them.
@@ -55,7 +55,7 @@ fn in_out(
     threads: u32,
     extra: &[i32],
 ) -> (Device, Outcome) {
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let (from, to) = (device.input(&integers(n_in, 1)), device.output::<f32>(n_out));
     let mut params = vec![device.pointer(from), device.pointer(to)];
     params.extend(extra.iter().map(|value| value.bytes()));
@@ -64,7 +64,7 @@ fn in_out(
 }
 
 fn out_only(kernel: &str, n_out: usize, threads: u32, extra: &[i32]) -> (Device, Outcome) {
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let to = device.output::<f32>(n_out);
     let mut params = vec![device.pointer(to)];
     params.extend(extra.iter().map(|value| value.bytes()));
@@ -77,7 +77,7 @@ const OUT: BufferId = BufferId(1);
 
 #[test]
 fn off_by_one() {
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let (from, to) = (device.input(&integers(40, 1)), device.output::<f32>(40));
     let params = vec![device.pointer(from), device.pointer(to), 40i32.bytes()];
     let outcome = device.launch("off_by_one", [2, 1, 1], [32, 1, 1], 0, params);
@@ -106,7 +106,7 @@ fn off_by_one() {
 
 #[test]
 fn missing_guard_and_negative_index() {
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let to = device.output::<f32>(40);
     let params = vec![device.pointer(to)];
     let outcome = device.launch("no_guard", [3, 1, 1], [32, 1, 1], 0, params);
@@ -191,7 +191,7 @@ fn alignment_rights_and_null() {
     ));
     assert_eq!(device.read::<f32>(IN), integers(8, 1));
 
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let (from, to) = (device.input(&integers(8, 1)), device.output::<f32>(8));
     let params = vec![device.pointer(from), device.pointer(to), 0u64.bytes()];
     let outcome = device.launch("null_pointer", [1, 1, 1], [8, 1, 1], 0, params);
@@ -213,7 +213,7 @@ fn endless_loops() {
         FindingKind::EndlessLoop(EndlessLoop { instructions: 1_048_576.. })
     ));
 
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let to = device.output::<i32>(1);
     let params = vec![device.pointer(to), 10i32.bytes()];
     let outcome = device.launch("counter_stands_still", [50, 1, 1], [64, 1, 1], 0, params);

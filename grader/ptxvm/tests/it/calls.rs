@@ -149,7 +149,7 @@ fn a_full_heap_gives_null() {
 
 #[test]
 fn tables_of_structures_hold_addresses() {
-    let mut device = Device::new(include_str!("../checks/calls.ptx"));
+    let mut device = Device::of("checks/calls.ptx");
     let input = numbers(64);
     let (from, to) = (device.input(&input), device.output::<f32>(64));
     let params = vec![device.pointer(from), device.pointer(to)];

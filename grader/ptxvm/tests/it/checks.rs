@@ -244,7 +244,7 @@ fn waiting_in_vain_is_found_at_once() {
 /// Right kernels leave in their buffers what they leave there on an H200.
 #[test]
 fn right_kernels_give_what_a_gpu_gives() {
-    let sums = include_str!("../checks/sums.tsv");
+    let sums = fixture("checks/sums.tsv");
     let (mut wrong, mut compared) = (Vec::new(), BTreeSet::new());
     for (_, source, module) in FILES.map(load) {
         for case in cases(&source) {

@@ -3,7 +3,7 @@
 use crate::support::{Device, Plain, integers};
 use ptxvm::{BufferId, Counters, Counts, Launch, Traffic, launch_counted, launch_profiled};
 
-const PATTERNS: &str = include_str!("../counters/patterns.ptx");
+const PATTERNS: &str = "counters/patterns.ptx";
 
 fn counted(
     device: &mut Device,
@@ -19,7 +19,7 @@ fn counted(
 }
 
 fn pattern(name: &str) -> Counters {
-    let mut device = Device::new(PATTERNS);
+    let mut device = Device::of(PATTERNS);
     let buffers = [device.input(&[1.0f32; 4096]), device.in_out(&[0.0f32; 4096])];
     let params = buffers.iter().map(|&id| device.pointer(id)).collect();
     let kernel = device.module.kernel(name).expect("the kernel");

@@ -1,17 +1,18 @@
 //! Nothing that comes in can make the machine panic.
 
+use crate::support::fixture;
 use proptest::prelude::*;
 use ptxvm::{Access, Init, Launch, Memory, Module, Options};
 
 const FIXTURES: [&str; 8] = [
-    include_str!("../fixtures/conv.ptx"),
-    include_str!("../fixtures/tiled.ptx"),
-    include_str!("../fixtures/control.ptx"),
-    include_str!("../fixtures/arithmetic.ptx"),
-    include_str!("../fixtures/atomics.ptx"),
-    include_str!("../fixtures/warp.ptx"),
-    include_str!("../fixtures/half.ptx"),
-    include_str!("../fixtures/bad.ptx"),
+    "fixtures/conv.ptx",
+    "fixtures/tiled.ptx",
+    "fixtures/control.ptx",
+    "fixtures/arithmetic.ptx",
+    "fixtures/atomics.ptx",
+    "fixtures/warp.ptx",
+    "fixtures/half.ptx",
+    "fixtures/bad.ptx",
 ];
 
 /// Loads, and runs every kernel with parameters that look like pointers and like small numbers.
@@ -128,10 +129,10 @@ proptest! {
 
     #[test]
     fn mutated_kernels_run_or_are_refused(
-        fixture in prop::sample::select(FIXTURES.to_vec()),
+        name in prop::sample::select(FIXTURES.to_vec()),
         changes in prop::collection::vec(change(), 1..5),
     ) {
-        let text = changes.iter().fold(fixture.to_owned(), |text, change| apply(&text, change));
+        let text = changes.iter().fold(fixture(name), |text, change| apply(&text, change));
         load_and_run(&text);
     }
 }

@@ -5,7 +5,7 @@ use ptxvm::{Finding, FindingKind, ThreadId};
 
 use crate::support::{Device, marks};
 
-const PTX: &str = include_str!("../fixtures/global_race.ptx");
+const PTX: &str = "fixtures/global_race.ptx";
 const SOURCE: &str = include_str!("../fixtures/global_race.cu");
 
 fn describe(finding: &Finding) -> (u32, String) {
@@ -20,7 +20,7 @@ fn describe(finding: &Finding) -> (u32, String) {
 
 /// What is found in `kernel` but for races inside one warp.
 fn findings(kernel: &str, blocks: u32) -> Vec<Finding> {
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let x = device.in_out(&[0i32; 1024]);
     let params = vec![device.pointer(x)];
     let mut found = device.launch(kernel, [blocks, 1, 1], [64, 1, 1], 0, params).findings;

@@ -4,8 +4,8 @@ use crate::support::{Device, Plain, integers};
 
 const CONV: &str = include_str!("../fixtures/conv.ptx");
 const TILED: &str = include_str!("../fixtures/tiled.ptx");
-const CONTROL: &str = include_str!("../fixtures/control.ptx");
-const ARITHMETIC: &str = include_str!("../fixtures/arithmetic.ptx");
+const CONTROL: &str = "fixtures/control.ptx";
+const ARITHMETIC: &str = "fixtures/arithmetic.ptx";
 const ATOMICS: &str = include_str!("../fixtures/atomics.ptx");
 const WARP: &str = include_str!("../fixtures/warp.ptx");
 const HALF: &str = include_str!("../fixtures/half.ptx");
@@ -151,7 +151,7 @@ fn barriers_of_every_kind() {
 #[test]
 fn nested_divergence() {
     let data: Vec<i32> = (0..300).map(|i| i * 37 % 1013 + 1).collect();
-    let mut device = Device::new(CONTROL);
+    let mut device = Device::of(CONTROL);
     let (from, to) = (device.input(&data), device.output::<i32>(300));
     let params = vec![device.pointer(from), device.pointer(to), 300i32.bytes()];
     device.run("divergence", 3, 128, params);
@@ -188,7 +188,7 @@ fn nested_divergence() {
 
 #[test]
 fn switch_loops_and_calls() {
-    let mut device = Device::new(CONTROL);
+    let mut device = Device::of(CONTROL);
     let to = device.output::<i32>(64);
     let params = vec![device.pointer(to)];
     device.run("lanes_by_switch", 1, 64, params);
@@ -228,7 +228,7 @@ fn switch_loops_and_calls() {
 
 #[test]
 fn parameters_and_local_memory() {
-    let mut device = Device::new(CONTROL);
+    let mut device = Device::of(CONTROL);
     let to = device.output::<i64>(6);
     let pair = [0f32.bytes(), 7i32.bytes(), (-8i32).bytes(), 9i32.bytes()].concat();
     let params = vec![pair, device.pointer(to), (-3i8).bytes(), 500i16.bytes()];
@@ -254,7 +254,7 @@ fn parameters_and_local_memory() {
 
 #[test]
 fn module_variables_live_from_launch_to_launch() {
-    let mut device = Device::new(CONTROL);
+    let mut device = Device::of(CONTROL);
     let x = integers(20, 10);
     let (from, to) = (device.input(&x), device.output::<f32>(20));
     let params = vec![device.pointer(from), device.pointer(to), 20i32.bytes()];
@@ -276,7 +276,7 @@ fn module_variables_live_from_launch_to_launch() {
 
 #[test]
 fn printf_in_the_order_of_threads() {
-    let mut device = Device::new(CONTROL);
+    let mut device = Device::of(CONTROL);
     let x = device.input(&[1.5f32, -2.0]);
     let params = vec![device.pointer(x)];
     let outcome = device.run("print", 1, 32, params);
@@ -285,7 +285,7 @@ fn printf_in_the_order_of_threads() {
 
 #[test]
 fn three_dimensions_and_vectors() {
-    let mut device = Device::new(CONTROL);
+    let mut device = Device::of(CONTROL);
     let to = device.output::<i32>(8 * 6 * 6);
     let params = vec![device.pointer(to)];
     let outcome = device.launch("three_dimensions", [2, 3, 2], [4, 2, 3], 0, params);
@@ -314,7 +314,7 @@ fn three_dimensions_and_vectors() {
 fn integers_of_64_bits() {
     let a = [7, -7, i64::MIN, i64::MAX, 0, 123_456_789_012_345, -1, 1 << 40];
     let b = [3, 3, -1, 10, 5, -987_654_321, i64::MIN, 0];
-    let mut device = Device::new(ARITHMETIC);
+    let mut device = Device::of(ARITHMETIC);
     let buffers = [device.input(&a), device.input(&b), device.output::<i64>(80)];
     let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();
     params.push(8i32.bytes());
@@ -345,7 +345,7 @@ fn integers_of_64_bits() {
 fn doubles() {
     let a = [1.5, -2.25, 1e300, 3.0, 0.1, 1e-310];
     let b = [3.0, 0.7, 1e10, -0.0, 0.3, 2.0];
-    let mut device = Device::new(ARITHMETIC);
+    let mut device = Device::of(ARITHMETIC);
     let buffers = [device.input(&a), device.input(&b), device.output::<f64>(36)];
     let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();
     params.push(6i32.bytes());
@@ -368,7 +368,7 @@ fn doubles() {
 fn functions_of_libdevice_stay_in_their_bounds() {
     let x: Vec<f32> =
         (0..200).map(|i| (i as f32 - 99.5) * 0.093).chain([1e5, -3e4, 1e-30]).collect();
-    let mut device = Device::new(ARITHMETIC);
+    let mut device = Device::of(ARITHMETIC);
     let (from, to) = (device.input(&x), device.output::<f32>(x.len() * 10));
     let params = vec![device.pointer(from), device.pointer(to), (x.len() as i32).bytes()];
     device.run("functions", 1, 256, params);
@@ -406,7 +406,7 @@ fn functions_of_libdevice_stay_in_their_bounds() {
 fn softmax() {
     let (rows, columns) = (5, 10);
     let data = integers(rows * columns, 11);
-    let mut device = Device::new(ARITHMETIC);
+    let mut device = Device::of(ARITHMETIC);
     let (from, to) = (device.input(&data), device.output::<f32>(data.len()));
     let params = vec![
         device.pointer(from),

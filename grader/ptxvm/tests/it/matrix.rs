@@ -1,9 +1,9 @@
 //! Matrices in the registers of a warp, and copies that happen later.
 
-use crate::support::{Device, Plain, integers};
+use crate::support::{Device, Plain, fixture, integers};
 use half::f16;
 
-const PTX: &str = include_str!("../fixtures/matrix.ptx");
+const PTX: &str = "fixtures/matrix.ptx";
 
 /// Small integers as halves: every sum of products is exact.
 fn halves(count: usize, seed: u32) -> Vec<u16> {
@@ -18,7 +18,7 @@ fn value(bits: u16) -> f32 {
 fn a_product_of_tiles_by_wmma() {
     let n = 48;
     let (a, b) = (halves(n * n, 1), halves(n * n, 2));
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let buffers = [device.input(&a), device.input(&b), device.output::<f32>(n * n)];
     let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();
     params.push((n as i32).bytes());
@@ -35,7 +35,7 @@ fn a_product_of_tiles_by_wmma() {
 #[test]
 fn sums_in_halves_by_columns_and_tiles_in_shared_memory() {
     let (a, b, c) = (halves(512, 3), halves(128, 4), halves(256, 5));
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let buffers = [device.input(&a), device.input(&b), device.in_out(&c)];
     let mut params: Vec<_> = buffers.iter().map(|&id| device.pointer(id)).collect();
     params.push(0i32.bytes());
@@ -53,7 +53,7 @@ fn sums_in_halves_by_columns_and_tiles_in_shared_memory() {
 #[test]
 fn copies_rows_and_a_product_by_mma() {
     let (a, b) = (halves(256, 6), halves(128, 7));
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let buffers = [device.input(&a), device.input(&b), device.output::<f32>(128)];
     let params = buffers.iter().map(|&id| device.pointer(id)).collect();
     let outcome = device.launch("mma_f16", [1, 1, 1], [32, 1, 1], 0, params);
@@ -68,7 +68,7 @@ fn copies_rows_and_a_product_by_mma() {
 #[test]
 fn rows_are_loaded_transposed() {
     let a = halves(64, 8);
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let buffers = [device.input(&a), device.output::<u16>(64)];
     let params = buffers.iter().map(|&id| device.pointer(id)).collect();
     let outcome = device.launch("transposed", [1, 1, 1], [32, 1, 1], 0, params);
@@ -85,7 +85,7 @@ fn rows_are_loaded_transposed() {
 #[test]
 fn what_is_still_being_copied_is_not_there() {
     // The wait is gone.
-    let ptx = PTX.replace("cp.async.wait_group 0;", "");
+    let ptx = fixture(PTX).replace("cp.async.wait_group 0;", "");
     let mut device = Device::new(&ptx);
     let (a, b) = (halves(256, 6), halves(128, 7));
     let buffers = [device.input(&a), device.input(&b), device.output::<f32>(128)];

@@ -132,7 +132,7 @@ const WORDS: [[i32; 4]; 9] = [
 
 #[test]
 fn states_say_what_is_missing() {
-    let mut device = Device::new(include_str!("../fixtures/mbarrier_words.ptx"));
+    let mut device = Device::of("fixtures/mbarrier_words.ptx");
     let output = device.output::<i32>(44);
     let params = vec![device.pointer(output)];
     device.run("words", 1, 1, params);

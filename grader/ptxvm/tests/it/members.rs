@@ -4,11 +4,11 @@ use crate::support::Device;
 use ptxvm::finding::InvalidMembers;
 use ptxvm::{Finding, FindingKind, Outcome};
 
-const PTX: &str = include_str!("../fixtures/members.ptx");
+const PTX: &str = "fixtures/members.ptx";
 const SOURCE: &str = include_str!("../fixtures/members.cu");
 
 fn run(kernel: &str, extra: Option<i32>) -> (Outcome, Vec<i32>) {
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let target = device.in_out(&[0i32; 32]);
     let mut params = vec![device.pointer(target)];
     params.extend(extra.map(|n| n.to_le_bytes().to_vec()));

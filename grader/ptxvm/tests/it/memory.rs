@@ -21,7 +21,7 @@ fn host_access() {
 
 #[test]
 fn trace_of_one_thread() {
-    let mut device = Device::new(include_str!("../fixtures/bad.ptx"));
+    let mut device = Device::of("fixtures/bad.ptx");
     let (from, to) = (device.input(&integers(40, 1)), device.output::<f32>(40));
     let params = vec![device.pointer(from), device.pointer(to), 40i32.bytes()];
     device.options.trace = Some(([1, 0, 0], [7, 0, 0]));
@@ -48,7 +48,7 @@ fn findings_do_not_depend_on_the_number_of_host_threads() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut device = Device::new(include_str!("../fixtures/bad.ptx"));
+            let mut device = Device::of("fixtures/bad.ptx");
             let (from, to) = (device.input(&integers(3000, 1)), device.output::<f32>(90_000));
             let params = vec![device.pointer(from), device.pointer(to), 100_000i32.bytes()];
             let outcome = device.launch("off_by_one", [400, 1, 1], [256, 1, 1], 0, params);

@@ -2,16 +2,13 @@
 //!
 //! The arguments need not make sense: numbers are small, and what lies outside a buffer is a finding of both.
 
+use crate::support::fixture;
 use ptxvm::{Access, BufferId, Init, Launch, Memory, Module, Options};
 
 const PAIRS: [(&str, &str, &str); 3] = [
-    ("conv", include_str!("../fixtures/conv_O1.ptx"), include_str!("../fixtures/conv.ptx")),
-    ("tiled", include_str!("../fixtures/tiled_O1.ptx"), include_str!("../fixtures/tiled.ptx")),
-    (
-        "control",
-        include_str!("../fixtures/control_O1.ptx"),
-        include_str!("../fixtures/control.ptx"),
-    ),
+    ("conv", "fixtures/conv_O1.ptx", "fixtures/conv.ptx"),
+    ("tiled", "fixtures/tiled_O1.ptx", "fixtures/tiled.ptx"),
+    ("control", "fixtures/control_O1.ptx", "fixtures/control.ptx"),
 ];
 const WORDS: usize = 4096;
 
@@ -52,7 +49,7 @@ fn optimisation_and_host_threads_change_nothing() {
     let (one, several) = (pool(1), pool(4));
     let mut compared = 0;
     for (name, low, high) in PAIRS {
-        let load = |text| Module::load(text).expect("a module");
+        let load = |name| Module::load(&fixture(name)).expect("a module");
         let (low, high) = (load(low), load(high));
         for kernel in high.kernels().map(ptxvm::Kernel::name) {
             for (number, floats) in [(3, true), (3, false), (20, true), (20, false)] {

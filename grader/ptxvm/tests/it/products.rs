@@ -9,7 +9,7 @@ use crate::support::{Device, fixture, fixture_bytes};
 const LINES: &str = include_str!("../golden/mma.txt");
 static MMA: LazyLock<String> = LazyLock::new(|| fixture("fixtures/mma_sm90.ptx"));
 static WMMA: LazyLock<String> = LazyLock::new(|| fixture("fixtures/wmma_sm90.ptx"));
-const HOPPER: &str = include_str!("../fixtures/mma_hopper_sm90.ptx");
+static HOPPER: LazyLock<String> = LazyLock::new(|| fixture("fixtures/mma_hopper_sm90.ptx"));
 
 const SETS: usize = 64;
 /// Sets of which the whole result is there, and not only a hash.
@@ -149,7 +149,7 @@ fn elements(bytes: &[u8], size: usize) -> Vec<u64> {
 fn own(name: &str, plan: [(usize, Kind); 4]) -> Vec<u64> {
     let in_hopper = HOPPER.contains(&format!(" {name}("));
     let all = if name.starts_with("wmma") { &*WMMA } else { &*MMA };
-    let mut device = Device::new(if in_hopper { HOPPER } else { all });
+    let mut device = Device::new(if in_hopper { &HOPPER } else { all });
     let mut params = Vec::new();
     for (matrix, &(size, kind)) in (0..).zip(&plan[..3]) {
         let bits = operands(name, matrix, kind, size);

@@ -11,8 +11,8 @@ use ptxvm::{
 const CONV: &str = include_str!("../fixtures/conv.ptx");
 const TILED: &str = include_str!("../fixtures/tiled.ptx");
 const ATOMICS: &str = include_str!("../fixtures/atomics.ptx");
-const CONTROL: &str = include_str!("../fixtures/control.ptx");
-const ARITHMETIC: &str = include_str!("../fixtures/arithmetic.ptx");
+const CONTROL: &str = "fixtures/control.ptx";
+const ARITHMETIC: &str = "fixtures/arithmetic.ptx";
 const HALF: &str = include_str!("../fixtures/half.ptx");
 
 /// How often each product of elements (buffer, index) occurs.
@@ -188,7 +188,7 @@ fn doubles_in_dynamic_shared_memory() {
 #[test]
 fn several_launches_share_a_provenance() {
     let n = 8;
-    let mut device = Device::new(CONTROL);
+    let mut device = Device::of(CONTROL);
     let x = device.input(&integers(n, 1));
     let y = device.in_out(&integers(n, 2));
     let given = [device.pointer(y), device.pointer(x), 3f32.bytes(), (n as i32).bytes()];
@@ -204,7 +204,7 @@ fn several_launches_share_a_provenance() {
 
 #[test]
 fn a_function_is_a_factor_of_its_own() {
-    let mut device = Device::new(ARITHMETIC);
+    let mut device = Device::of(ARITHMETIC);
     let input = device.input(&[1f32, 2.0, 3.0, 4.0]);
     let out = device.output::<f32>(4);
     let given = params(&device, &[input, out], &[1, 4]);
@@ -218,7 +218,7 @@ fn a_function_is_a_factor_of_its_own() {
 #[test]
 fn a_value_that_decides_the_result_is_found_by_putting_another_in_its_place() {
     let x = [1f32, 2.0, 3.0, 4.0];
-    let mut device = Device::new(ARITHMETIC);
+    let mut device = Device::of(ARITHMETIC);
     let input = device.input(&x);
     let out = device.output::<f32>(4);
     let given = params(&device, &[input, out], &[1, 4]);
@@ -313,7 +313,7 @@ fn arithmetic_on_sixteen_bits_is_followed_one_by_one() {
 
 #[test]
 fn calls_and_vectors() {
-    let mut device = Device::new(CONTROL);
+    let mut device = Device::of(CONTROL);
     let x = device.input(&[1f32, -2.0, 3.0, 4.0]);
     let out = device.output::<f32>(4);
     let given = params(&device, &[x, out], &[4]);
@@ -327,7 +327,7 @@ fn calls_and_vectors() {
     }
     assert_eq!(followed.sum(out, 1), Sum::from([(vec![], 9.0)]));
 
-    let mut device = Device::new(CONTROL);
+    let mut device = Device::of(CONTROL);
     let input = device.input(&[1f32, 2.0, 3.0, 4.0]);
     let out = device.output::<f32>(4);
     let rest = [device.output::<f64>(2), device.output::<u8>(4), device.output::<u16>(2)];

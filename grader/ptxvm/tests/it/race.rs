@@ -5,7 +5,7 @@ use ptxvm::{Finding, FindingKind};
 
 use crate::support::{Device, Plain, integers, marks};
 
-const PTX: &str = include_str!("../fixtures/race.ptx");
+const PTX: &str = "fixtures/race.ptx";
 const SOURCE: &str = include_str!("../fixtures/race.cu");
 
 fn describe(finding: &Finding) -> (u32, String) {
@@ -39,7 +39,7 @@ fn expect(kernel: &str, findings: &[Finding]) {
 
 #[test]
 fn races_between_warps_and_inside_one() {
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let from = device.input(&integers(256, 1));
     let to = device.output::<f32>(128);
     for (kernel, threads, with_input, n) in [
@@ -65,7 +65,7 @@ fn races_between_warps_and_inside_one() {
 
 #[test]
 fn both_threads_are_named() {
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let to = device.output::<f32>(64);
     let params = vec![device.pointer(to)];
     let outcome = device.launch("no_barrier_after_fill", [1, 1, 1], [64, 1, 1], 0, params);
@@ -84,7 +84,7 @@ fn both_threads_are_named() {
 
 #[test]
 fn no_race_where_there_is_none() {
-    let mut device = Device::new(PTX);
+    let mut device = Device::of(PTX);
     let from = device.input(&integers(256, 1));
     for (kernel, threads, with_input) in [
         ("good_double_buffer", 64, true),

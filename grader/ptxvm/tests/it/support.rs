@@ -45,6 +45,11 @@ impl Device {
         Self { module, memory: Memory::default(), options }
     }
 
+    /// A device with the kernels of a file in `tests`.
+    pub fn of(name: &str) -> Self {
+        Self::new(&fixture(name))
+    }
+
     pub fn input<T: Plain>(&mut self, values: &[T]) -> BufferId {
         self.memory.alloc(Init::Bytes(bytes_of(values)), Access::ReadOnly)
     }

@@ -1,0 +1,14 @@
+//! Tests of formulas through the crate's public functions.
+
+mod common;
+mod conv;
+mod functions;
+mod given;
+mod language;
+mod numpy;
+mod random_formulas;
+mod ranges;
+mod rounding;
+mod steps;
+mod variants;
+mod windows;

@@ -1,0 +1,226 @@
+//! Variants: the right formula evaluates as the oracle does, and a slip is found by its output.
+
+use std::collections::BTreeMap;
+
+use indexmath::{
+    Approx, Dims, Formula, Observation, SizedFormula, TensorType, Values, parts, search_variants,
+};
+
+/// Irregular values, the same in every run.
+fn data(len: usize, salt: u64) -> Vec<f64> {
+    let mut state = salt.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        f64::from(((state >> 40) as f32) / 16_777_216.0 * 4.0 - 2.0)
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+struct Puzzle {
+    correct: SizedFormula,
+    wrong: SizedFormula,
+    known: Values,
+    constants: Vec<(String, i64)>,
+}
+
+fn puzzle(
+    types: &[(&str, &str)],
+    dims: &[(&str, i64)],
+    correct: &str,
+    wrong: &str,
+    derive: bool,
+) -> Puzzle {
+    let types: BTreeMap<String, TensorType> =
+        types.iter().map(|(n, t)| ((*n).to_owned(), TensorType::parse(t).unwrap())).collect();
+    let dims: Dims = dims.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+    let names: Vec<&str> = dims.keys().map(String::as_str).collect();
+    let formula = |text: &str| {
+        let formula = Formula::parse_with(text, &types, &names).unwrap();
+        let formula = if derive { formula.differentiate().unwrap() } else { formula };
+        (formula.at(&dims).unwrap(), formula.inputs())
+    };
+    let ((correct, inputs), (wrong, _)) = (formula(correct), formula(wrong));
+    let known = inputs.iter().enumerate().map(|(i, name)| {
+        let len = correct.shape(name).unwrap().iter().product();
+        (name.clone(), data(len, i as u64 + 7))
+    });
+    Puzzle {
+        known: known.collect(),
+        correct,
+        wrong,
+        constants: vec![("blockDim.x".to_owned(), 128)],
+    }
+}
+
+impl Puzzle {
+    /// What is said of a kernel that computes the wrong formula in f32.
+    fn explain(&self, tensor: &str) -> Vec<String> {
+        let values = |f: &SizedFormula| -> Vec<Approx> {
+            f.evaluate(&self.known, &[tensor]).unwrap().remove(tensor).unwrap()
+        };
+        let got: Vec<f64> = values(&self.wrong).iter().map(|a| f64::from(a.value as f32)).collect();
+        let expected = values(&self.correct);
+        let seen = Observation {
+            formula: &self.correct,
+            known: &self.known,
+            tensor,
+            got: &got,
+            expected: &expected,
+            constants: &self.constants,
+        };
+        search_variants(&seen).into_iter().map(|variant| variant.says).collect()
+    }
+}
+
+const SOFTMAX: &str = "peak[b] = max[c] x[b,c]; total[b] = sum[c] exp(x[b,c] - peak[b]); p[b,c] = exp(x[b,c] - peak[b]) / total[b]";
+
+fn softmax(wrong: &str) -> Vec<String> {
+    let types = [("x", "f32[B, C]"), ("peak", "f32[B]"), ("total", "f32[B]"), ("p", "f32[B, C]")];
+    puzzle(&types, &[("B", 4), ("C", 7)], SOFTMAX, wrong, false).explain("p")
+}
+
+#[test]
+fn slips_in_a_softmax_are_named() {
+    let says = softmax(&SOFTMAX.replace("total[b] = sum[c]", "total[b] = 1 + sum[c]"));
+    assert!(says.iter().any(|s| s.contains("starts from 1, not from 0")), "{says:?}");
+    let says = softmax(&SOFTMAX.replace("/ total[b]", ""));
+    assert!(says[0].contains("the division by `total[b]` is left out"), "{says:?}");
+    let says = softmax(&SOFTMAX.replace("sum[c] exp", "sum[c < C - 1] exp"));
+    assert!(says[0].contains("the sum over `c` ends one before its last element"), "{says:?}");
+    let says = softmax(SOFTMAX);
+    assert!(says.is_empty(), "{says:?}");
+}
+
+const NORM: &str = "mean[r] = (sum[j] x[r,j]) / index(H)
+    var[r] = (sum[j] (x[r,j] - mean[r]) * (x[r,j] - mean[r])) / index(H)
+    rstd[r] = rsqrt(var[r] + eps)
+    y[r,j] = (x[r,j] - mean[r]) * rstd[r] * gamma[j]";
+
+const CLOSED: &str = "dx[r,j] = rstd[r] * (dy[r,j] * gamma[j] - (sum[k] dy[r,k] * gamma[k]) / index(H) \
+    - (x[r,j] - mean[r]) * rstd[r] * (sum[k] dy[r,k] * gamma[k] * (x[r,k] - mean[r]) * rstd[r]) / index(H))";
+
+fn norm(backward: bool, wrong: &str) -> Vec<String> {
+    if backward { norm_of("grad(x)", NORM, wrong) } else { norm_of("dx", CLOSED, wrong) }
+}
+
+fn norm_forward(wrong: &str) -> Vec<String> {
+    norm_of("y", NORM, wrong)
+}
+
+fn norm_of(tensor: &str, correct: &str, wrong: &str) -> Vec<String> {
+    let types = [
+        ("x", "f32[R, H]"),
+        ("gamma", "f32[H]"),
+        ("eps", "f32[]"),
+        ("mean", "f32[R]"),
+        ("var", "f32[R]"),
+        ("rstd", "f32[R]"),
+        ("y", "f32[R, H]"),
+        ("dy", "f32[R, H]"),
+        ("dx", "f32[R, H]"),
+    ];
+    let derive = tensor.starts_with("grad");
+    let mut puzzle = puzzle(&types, &[("R", 3), ("H", 6)], correct, wrong, derive);
+    if let Some(eps) = puzzle.known.get_mut("eps") {
+        eps[0] = 0.01;
+    }
+    puzzle.explain(tensor)
+}
+
+#[test]
+fn slips_in_a_closed_gradient_are_named() {
+    let says = norm(false, &CLOSED.replace("/ index(H)", "/ 128"));
+    assert!(
+        says[0].contains("blockDim.x (128) stands in the place of `H`, in both places"),
+        "{says:#?}"
+    );
+    let says = norm(false, &CLOSED.replacen("/ index(H)", "", 1));
+    assert!(says[0].contains("the division by `H` is left out"), "{says:#?}");
+    let says = norm(false, &CLOSED.replace(" * gamma[k]", "").replace(" * gamma[j]", ""));
+    assert!(says[0].contains("gamma"), "{says:#?}");
+}
+
+#[test]
+fn slips_in_a_derived_gradient_are_named() {
+    let says = norm(true, NORM);
+    assert!(says.is_empty(), "{says:?}");
+    let says = norm(true, &NORM.replace("* gamma[j]", ""));
+    assert!(says[0].contains("the factor `gamma[j]` is left out"), "{says:?}");
+}
+
+#[test]
+fn brackets_that_stand_elsewhere_are_named() {
+    let says = softmax(
+        &SOFTMAX.replace("exp(x[b,c] - peak[b]) / total", "(exp(x[b,c]) - peak[b]) / total"),
+    );
+    assert!(says[0].contains("`exp` is taken of `x[b,c]` alone"), "{says:?}");
+    let says = norm_forward(&NORM.replace("rsqrt(var[r] + eps)", "rsqrt(var[r]) + eps"));
+    assert!(
+        says[0].contains("`rsqrt` is taken of `var[r]` alone, and `eps` stands outside of it"),
+        "{says:?}"
+    );
+    let says =
+        norm_forward(&NORM.replace("(x[r,j] - mean[r]) * rstd[r]", "(x[r,j] - mean[r] * rstd[r])"));
+    assert!(says[0].contains("only `mean[r]` is multiplied by"), "{says:?}");
+}
+
+#[test]
+fn parts_and_indices_in_each_others_place_are_named() {
+    let swapped = "dx[r,j] = rstd[r] * (dy[r,j] * gamma[j] \
+        - (sum[k] dy[r,k] * gamma[k] * (x[r,k] - mean[r]) * rstd[r]) / index(H) \
+        - (x[r,j] - mean[r]) * rstd[r] * (sum[k] dy[r,k] * gamma[k]) / index(H))";
+    let says = norm(false, swapped);
+    assert!(says[0].ends_with("are swapped"), "{says:?}");
+    let says = norm_forward(
+        &NORM.replace("(x[r,j] - mean[r]) * rstd[r] * gamma[j]", "0 * x[r,j] * eps + mean[r]"),
+    );
+    assert!(!says.iter().any(|s| s.contains("swapped")), "{says:?}");
+    let types = [("x", "f32[A, B, C]"), ("f", "f32[D, E]"), ("y", "f32[A, B, C]")];
+    let dims = [("A", 3), ("B", 3), ("C", 4), ("D", 3), ("E", 3)];
+    let formula = "y[a,b,c] = sum[d < 3] x[a,b,c] * f[a,d] + f[b,b]";
+    let wrong = "y[a,b,c] = sum[d < 3] x[b,a,c] * f[b,d] + f[a,a]";
+    let says = puzzle(&types, &dims, formula, wrong, false).explain("y");
+    assert!(says[0].contains("`a` and `b` are swapped in every read"), "{says:?}");
+}
+
+#[test]
+fn a_product_of_sizes_and_another_part_are_named() {
+    let says = norm_forward(&NORM.replace(
+        "mean[r]) * (x[r,j] - mean[r])) / index(H)",
+        "mean[r]) * (x[r,j] - mean[r])) / index(H*R)",
+    ));
+    assert!(says.iter().any(|s| s.contains("H * R (18)")), "{says:?}");
+    let types = [("x", "f32[R, H]"), ("s", "f32[R]"), ("q", "f32[R]")];
+    let formula = "s[r] = sum[j] x[r,j]\n q[r] = exp(s[r])";
+    let wrong = "s[r] = sum[j] x[r,j]\n q[r] = s[r]";
+    let says = puzzle(&types, &[("R", 3), ("H", 6)], formula, wrong, false).explain("q");
+    assert!(
+        says.iter().any(|s| s.contains("`q` holds `s`") || s.contains("`s[r]` stands alone")),
+        "{says:?}"
+    );
+}
+
+#[test]
+fn the_parts_of_an_element_have_their_values() {
+    let types = [("x", "f32[R, H]"), ("mean", "f32[R]"), ("var", "f32[R]"), ("y", "f32[R, H]")];
+    let formula = "mean[r] = (sum[j] x[r,j]) / index(H)
+        var[r] = (sum[j] (x[r,j] - mean[r]) * (x[r,j] - mean[r])) / index(H)
+        y[r,j] = (x[r,j] - mean[r]) * rsqrt(var[r])";
+    let puzzle = puzzle(&types, &[("R", 2), ("H", 3)], formula, formula, false);
+    let row = &puzzle.known["x"][3..];
+    let sum: f64 = row.iter().sum();
+    let squares: f64 = row.iter().map(|x| (x - sum / 3.0).powi(2)).sum();
+    let found = parts(&puzzle.correct, &puzzle.known, "y", 4);
+    let named: Vec<(&str, f64)> =
+        found.iter().map(|part| (part.text.as_str(), part.value)).collect();
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+    let [(a, sum_of), (b, mean), (c, squares_of), (d, var)] = named[..] else {
+        panic!("{named:?}")
+    };
+    assert_eq!((a, b, d), ("`sum[j] x[r,j]`", "`mean[r]`", "`var[r]`"));
+    assert!(c.starts_with("`sum[j] (x[r,j] - mean[r])"), "{c}");
+    assert!(near(sum_of, sum) && near(mean, sum / 3.0), "{named:?}");
+    assert!(near(squares_of, squares) && near(var, squares / 3.0), "{named:?}");
+}
