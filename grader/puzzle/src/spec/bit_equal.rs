@@ -9,34 +9,44 @@ use super::tensors::{Tensors, prime};
 use super::test::Test;
 use std::ops::Range;
 
-/// Checks that no bit-equal launch reads or writes a tensor of a launch whose results may differ between runs.
-pub(crate) fn sources(tensors: &Tensors, launches: &[Launch]) -> Checked<()> {
-    let loose = |name: &str| {
-        let mut others = launches.iter().filter(|l| !l.is_bit_equal());
-        others.find(|launch| launch.computes(tensors).any(|computed| computed == *name))
-    };
-    for (at, launch) in launches.iter().enumerate().filter(|(_, l)| l.is_bit_equal()) {
-        for (i, arg) in launch.args.iter().enumerate() {
-            let name = match arg {
-                Arg::Tensor(name) => name.clone(),
-                Arg::InPlace(name) => prime(name),
-                Arg::Workspace(name) => {
-                    check_workspace(name, launch.arg_place(i), &launches[..at])?;
-                    continue;
-                }
-                Arg::Given(_) | Arg::Result(_) | Arg::Scalar(_) | Arg::Size(_) => continue,
-            };
-            let Some(other) = loose(&name) else { continue };
-            return Err(differs(&name, launch.arg_place(i), other)
-                .help(format!("write \"given({name})\", or repeat = \"bit-equal\" there too")));
+/// Checks for each test that none of its bit-equal launches reads or writes a tensor of one of its launches whose results may
+/// differ between runs.
+pub(crate) fn sources(tensors: &Tensors, launches: &[Launch], tests: &[Test]) -> Checked<()> {
+    for test in tests {
+        let of_test: Vec<&Launch> = test.calls.iter().map(|call| &launches[call.launch]).collect();
+        for (at, launch) in of_test.iter().enumerate().filter(|(_, l)| l.is_bit_equal()) {
+            check_launch(tensors, launch, &of_test, at)?;
         }
     }
     Ok(())
 }
 
+/// Checks the bit-equal `launch`, which is the one at `at` of a test.
+fn check_launch(tensors: &Tensors, launch: &Launch, of_test: &[&Launch], at: usize) -> Checked<()> {
+    let loose = |name: &str| {
+        let mut others = of_test.iter().filter(|l| !l.is_bit_equal());
+        others.find(|launch| launch.computes(tensors).any(|computed| computed == *name))
+    };
+    for (i, arg) in launch.args.iter().enumerate() {
+        let name = match arg {
+            Arg::Tensor(name) => name.clone(),
+            Arg::InPlace(name) => prime(name),
+            Arg::Workspace(name) => {
+                check_workspace(name, launch.arg_place(i), &of_test[..at])?;
+                continue;
+            }
+            Arg::Given(_) | Arg::Result(_) | Arg::Scalar(_) | Arg::Size(_) => continue,
+        };
+        let Some(other) = loose(&name) else { continue };
+        return Err(differs(&name, launch.arg_place(i), other)
+            .help(format!("write \"given({name})\", or repeat = \"bit-equal\" there too")));
+    }
+    Ok(())
+}
+
 /// Checks that all launches before which take this workspace are bit-equal, too.
-fn check_workspace(name: &str, place: &Range<usize>, before: &[Launch]) -> Checked<()> {
-    let takes = |launch: &&Launch| launch.workspaces().any(|taken| taken == name);
+fn check_workspace(name: &str, place: &Range<usize>, before: &[&Launch]) -> Checked<()> {
+    let takes = |launch: &&&Launch| launch.workspaces().any(|taken| taken == name);
     match before.iter().filter(takes).find(|launch| !launch.is_bit_equal()) {
         None => Ok(()),
         Some(other) => {

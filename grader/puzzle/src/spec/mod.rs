@@ -211,7 +211,6 @@ fn read_raw(text: &str, path: &Path, raw: RawSpec) -> Result<Spec, Vec<Fault>> {
     let pictures = all(raw.picture.iter().map(|raw| Picture::read(raw, &tensors)))?;
     let seen = requirements.iter().map(|r| &r.tensor).chain(pictures.iter().map(|p| &p.tensor));
     cover::outputs(&tensors, &launches, seen).map_err(|fault| vec![fault])?;
-    bit_equal::sources(&tensors, &launches).map_err(|fault| vec![fault])?;
     workspace::check(&tensors, &launches).map_err(|fault| vec![fault])?;
     let gates =
         all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, (&tensors, &launches))))?;
@@ -220,6 +219,7 @@ fn read_raw(text: &str, path: &Path, raw: RawSpec) -> Result<Spec, Vec<Fault>> {
     let tests = all(tests)?;
     let benches = raw.bench.iter().map(|raw| Bench::read((text, &sizes), raw, &tensors, &launches));
     let benches = all(benches)?;
+    bit_equal::sources(&tensors, &launches, &tests).map_err(|fault| vec![fault])?;
     let options = ReportOptions::from(&raw);
     let draw = raw.draw.map(|raw| Draw::read(text, raw, &sizes, (&tensors, &launches))).transpose();
     let draw = draw.map_err(|fault| vec![fault])?;
