@@ -1,4 +1,5 @@
-//! The workbook's table of contents: the title of each puzzle, and the part of the book that it belongs to.
+//! The workbook's table of contents: the title of each puzzle, the part of the book that it belongs to, what it teaches and how
+//! long it takes.
 
 use diagnostic::visible;
 use puzzle::workbook::{Puzzle, Workbook, read};
@@ -13,13 +14,32 @@ pub struct Entry<'a> {
     pub title: String,
     /// The part of the book, if the book's summary names one.
     pub part: Option<String>,
+    /// What the book's map says of it.
+    pub outline: Option<Outline>,
+}
+
+/// What a reader wants to know before a puzzle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// What is learnt.
+    pub learnt: String,
+    /// How long it takes, which says how hard it is: `1½ h`.
+    pub time: String,
 }
 
 /// The entries of all puzzles of a workbook, sorted by number.
 pub fn entries(workbook: &Workbook) -> Vec<Entry<'_>> {
-    let summary = workbook.root().join("book").join("src").join("SUMMARY.md");
-    let summary = std::fs::read_to_string(summary).unwrap_or_default();
-    let entry = |puzzle| Entry { puzzle, title: title(puzzle), part: part(&summary, puzzle) };
+    let page = |name: &str| {
+        let path = workbook.root().join("book").join("src").join(name);
+        std::fs::read_to_string(path).unwrap_or_default()
+    };
+    let (summary, map) = (page("SUMMARY.md"), page("map.md"));
+    let entry = |puzzle| Entry {
+        puzzle,
+        title: title(puzzle),
+        part: part(&summary, puzzle),
+        outline: outline(&map, puzzle),
+    };
     workbook.puzzles().iter().map(entry).collect()
 }
 
@@ -50,12 +70,24 @@ fn part(summary: &str, puzzle: &Puzzle) -> Option<String> {
     None
 }
 
+/// The puzzle's row in the map's table: puzzle, what is learnt, what it needs, time.
+fn outline(map: &str, puzzle: &Puzzle) -> Option<Outline> {
+    let link = format!("({}.md)", puzzle.stem);
+    let mut rows = map.lines().filter(|line| line.starts_with('|'));
+    rows.find_map(|row| {
+        let cells: Vec<&str> = row.trim().trim_matches('|').split('|').map(str::trim).collect();
+        let [first, learnt, _, time] = cells[..] else { return None };
+        let (learnt, time) = (visible(learnt), visible(time));
+        first.contains(&link).then_some(Outline { learnt, time })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn titles_come_from_specs_and_parts_from_the_summary() {
+    fn titles_come_from_specs_parts_from_the_summary_and_outlines_from_the_map() {
         let dir = tempfile::tempdir().unwrap();
         let write = |file: &str, text: &str| {
             let path = dir.path().join(file);
@@ -70,7 +102,15 @@ mod tests {
             "book/src/SUMMARY.md",
             "# Summary\n[Intro](i.md)\n# Basics\n- [02](02_b.md)\n\n# More\n- [04](04_d.md)\n",
         );
+        write(
+            "book/src/map.md",
+            "| Puzzle | You learn | Needs | Time |\n|---|---|---|---|\n\
+             | [02](02_b.md) Second | threads, blocks | – | 30 min |\n| [03](03_c.md) | broken |\n",
+        );
         let workbook = Workbook::open(dir.path()).unwrap();
+        let outlines: Vec<_> = entries(&workbook).into_iter().map(|entry| entry.outline).collect();
+        let second = Outline { learnt: "threads, blocks".to_owned(), time: "30 min".to_owned() };
+        assert_eq!(outlines, [Some(second), None, None]);
         let shown: Vec<_> =
             entries(&workbook).into_iter().map(|entry| (entry.title, entry.part)).collect();
         let expected = [("Second", Some("Basics")), ("03_c", None), ("04_d", Some("More"))];

@@ -1,26 +1,49 @@
 //! The command `grader list`.
 
 use super::console;
-use crate::contents::{self, Entry};
+use crate::contents::{self, Entry, Outline};
 use crate::student_progress::{Outcome, State, StudentProgress};
+use crate::terminal;
+use crate::terminal::text;
 use diagnostic::Failure;
 use report::style::{Style, Tone};
 use std::path::Path;
 
+/// The width of lines if the output is not a terminal.
+const WIDTH: usize = 80;
+
+/// What stands before a title: its number.
+const INDENT: usize = 6;
+
+/// Room behind the titles, for a blank and the state of a puzzle.
+const STATE: usize = 15;
+
 pub(super) fn run(workbook: Option<&Path>) -> Result<(), Failure> {
     let workbook = console::workbook(workbook)?;
     let progress = StudentProgress::of(&workbook);
-    console::print(&page(&progress, &contents::entries(&workbook), console::style()));
+    console::print(&page(&progress, &contents::entries(&workbook), columns(), console::style()));
     Ok(())
 }
 
-/// The list as text for a terminal.
-pub(super) fn page(progress: &StudentProgress<'_>, entries: &[Entry<'_>], style: Style) -> String {
-    let width = entries.iter().map(|entry| entry.title.chars().count()).max().unwrap_or(0);
+/// The width of the list.
+pub(super) fn columns() -> usize {
+    terminal::size().map_or(WIDTH, |size| size.columns)
+}
+
+/// The list as text for a terminal of this width.
+pub(super) fn page(
+    progress: &StudentProgress<'_>,
+    entries: &[Entry<'_>],
+    columns: usize,
+    style: Style,
+) -> String {
+    let longest = entries.iter().map(|entry| text::width(&entry.title)).max().unwrap_or(0);
+    let width = longest.min(columns.saturating_sub(INDENT + STATE).max(STATE));
+    let indented = |row: &String| format!("{:INDENT$}{row}\n", "");
     let mut page = String::new();
     let mut part = None;
     let mut solved = 0;
-    for Entry { puzzle, title, part: its_part } in entries {
+    for Entry { puzzle, title, part: its_part, outline } in entries {
         if part != its_part.as_ref() {
             part = its_part.as_ref();
             let heading = part.map_or("Other puzzles", String::as_str);
@@ -29,7 +52,14 @@ pub(super) fn page(progress: &StudentProgress<'_>, entries: &[Entry<'_>], style:
         }
         let state = progress.state(puzzle);
         solved += usize::from(state.is_solved());
-        page.extend([&line(puzzle.number, title, width, state, style), "\n"]);
+        let rows = text::wrap(title, width);
+        let (first, others) = rows.split_first().map_or((title, &[][..]), |rows| rows);
+        page.extend([&line(puzzle.number, first, width, state, style), "\n"]);
+        page.extend(others.iter().map(indented));
+        if let Some(Outline { learnt, time }) = outline {
+            let rows = text::wrap(&format!("{time}: {learnt}"), columns.saturating_sub(INDENT));
+            page.extend(rows.iter().map(|row| indented(&style.paint(Tone::Faint, row))));
+        }
     }
     let next = progress.next().map(|next| format!("; next: grader watch {}", next.number));
     format!("{page}\n{solved} of {} solved{}\n", entries.len(), next.unwrap_or_default())
@@ -50,5 +80,27 @@ fn tone(state: State) -> Tone {
         State::Graded(Outcome::Solved) => Tone::Good,
         State::Graded(_) => Tone::Bad,
         State::ChangedSince(_) => Tone::Warn,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use puzzle::workbook::Workbook;
+
+    /// The workbook's own list keeps within 60 and 80 columns, and says of each puzzle what it teaches.
+    #[test]
+    fn lines_fit_and_puzzles_are_outlined() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let workbook = Workbook::open(&root).unwrap();
+        let entries = contents::entries(&workbook);
+        let progress = StudentProgress::of(&workbook);
+        assert!(entries.iter().all(|entry| entry.outline.is_some() && entry.part.is_some()));
+        for columns in [60, 80] {
+            let page = page(&progress, &entries, columns, Style { colour: false, unicode: false });
+            let long: Vec<&str> = page.lines().filter(|l| text::width(l) > columns).collect();
+            assert!(long.is_empty(), "{long:?}");
+            assert!(page.contains("      30 min: threads, blocks, the guard\n"), "{page}");
+        }
     }
 }

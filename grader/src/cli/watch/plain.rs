@@ -30,7 +30,7 @@ pub fn text(
             format!("{}{after}{}\n", graded.text, graded.in_short())
         }
         Message::Hint { title, text } => format!("{title}\n\n{text}"),
-        Message::States(_) => list::page(progress, entries, model.style),
+        Message::States(_) => list::page(progress, entries, list::columns(), model.style),
         Message::Next { .. } => match &model.panel {
             Panel::Leave { next } => {
                 let number = model.puzzle().number;
