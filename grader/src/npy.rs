@@ -61,6 +61,8 @@ fn header(dtype: DType, shape: &[usize]) -> (String, DType) {
         DType::F32 | DType::BF16 => ("<f4", DType::F32),
         DType::F16 => ("<f2", DType::F16),
         DType::I32 => ("<i4", DType::I32),
+        DType::I64 => ("<i8", DType::I64),
+        DType::U8 => ("|u1", DType::U8),
     };
     let shape = match shape {
         [] => "()".to_owned(),
@@ -110,7 +112,7 @@ fn dump_tensors(
                     save("", tensor.dtype, start)?;
                 }
                 let expected: Vec<f64> = expected.iter().map(|a| a.value).collect();
-                let dtype = if tensor.dtype == DType::I32 { DType::I32 } else { DType::F64 };
+                let dtype = if tensor.dtype.is_float() { DType::F64 } else { tensor.dtype };
                 save(".expected", dtype, &expected)?;
                 save(".got", tensor.dtype, &got.values)?;
             }
@@ -169,7 +171,7 @@ mod tests {
     #[test]
     fn bytes_are_those_of_numpy() {
         type Example = (DType, &'static [usize], &'static [f64], &'static str, &'static [u8]);
-        let cases: [Example; 5] = [
+        let cases: [Example; 7] = [
             (
                 DType::F32,
                 &[2, 3],
@@ -204,6 +206,20 @@ mod tests {
                 &[-7.0, 3.0],
                 "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 2), }",
                 b"\xf9\xff\xff\xff\x03\0\0\0",
+            ),
+            (
+                DType::I64,
+                &[2],
+                &[-2.0, 4_294_967_297.0],
+                "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }",
+                b"\xfe\xff\xff\xff\xff\xff\xff\xff\x01\0\0\0\x01\0\0\0",
+            ),
+            (
+                DType::U8,
+                &[3],
+                &[0.0, 7.0, 255.0],
+                "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }",
+                b"\0\x07\xff",
             ),
         ];
         for (dtype, shape, values, dict, data) in cases {

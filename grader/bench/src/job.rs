@@ -160,7 +160,7 @@ pub struct Ceilings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Type(u8);
 
-const TYPES: [DType; 5] = [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32];
+const TYPES: [DType; 7] = DType::ALL;
 
 impl From<DType> for Type {
     fn from(dtype: DType) -> Self {

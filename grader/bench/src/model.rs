@@ -34,7 +34,7 @@ impl Rates {
     pub fn of(gpu: &Peaks, dtype: DType) -> Self {
         let flops = match dtype {
             DType::F64 => Some(gpu.f64),
-            DType::F32 | DType::I32 => Some(gpu.f32),
+            DType::F32 | DType::I32 | DType::I64 | DType::U8 => Some(gpu.f32),
             DType::F16 => Some(gpu.f16),
             DType::BF16 => gpu.bf16,
         };

@@ -11,6 +11,8 @@ pub fn scalar(dtype: DType) -> Scalar {
         DType::F16 => "__half",
         DType::BF16 => "__nv_bfloat16",
         DType::I32 => "int",
+        DType::I64 => "long long",
+        DType::U8 => "unsigned char",
     };
     Scalar { name, bytes: size_of(dtype) as u64 }
 }
@@ -20,6 +22,6 @@ pub fn header(dtype: DType) -> Option<&'static str> {
     match dtype {
         DType::F16 => Some("cuda_fp16.h"),
         DType::BF16 => Some("cuda_bf16.h"),
-        DType::F64 | DType::F32 | DType::I32 => None,
+        DType::F64 | DType::F32 | DType::I32 | DType::I64 | DType::U8 => None,
     }
 }

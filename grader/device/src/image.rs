@@ -2,7 +2,8 @@
 //! run.
 //!
 //! Around a tensor lie guard zones, so that a write just outside it is noticed. Guards and the elements of outputs start
-//! as [`POISON`]: an element that still holds it was never written. Inputs and what is changed in place start as they are
+//! as [`Poison`]: an element that still holds it was never written. A byte may hold it by chance, so the run of a kernel that
+//! computes bytes is repeated with another poison. Inputs and what is changed in place start as they are
 //! given.
 
 use crate::backend::RunTensor;
@@ -11,9 +12,25 @@ use crate::finding::{Element, Problem};
 use puzzle::case::{CaseTensor, Role};
 use puzzle::tensor::{Tensor, decode, encode, size_of};
 
-/// Repeated over guards and outputs: a quiet NaN in f16, bf16, f32 and f64, but never the NaN that an operation of the
-/// GPU returns (those have a payload of all ones or all zeros). As an `int` it is -131075.
-const POISON: [u8; 2] = 0xfffd_u16.to_le_bytes();
+/// What is repeated over guards and outputs: a quiet NaN in f16, bf16, f32 and f64, but never the NaN that an operation of the
+/// GPU returns (those have a payload of all ones or all zeros).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Poison([u8; 2]);
+
+impl Poison {
+    /// As an `int` it is -131075, as a byte 253.
+    pub const FIRST: Self = Self(0xfffd_u16.to_le_bytes());
+
+    /// No byte of it is in [`Self::FIRST`]; as a byte it is 245.
+    pub const SECOND: Self = Self(0xfff5_u16.to_le_bytes());
+
+    /// An element of `size` bytes that was never written.
+    fn element(self, size: usize) -> Vec<u8> {
+        let mut element = self.0.repeat(size.div_ceil(self.0.len()));
+        element.truncate(size);
+        element
+    }
+}
 
 /// Smallest and largest guard zone, in bytes. The largest keeps the copies of big tensors cheap.
 const GUARD: (usize, usize) = (4 << 10, 1 << 20);
@@ -50,9 +67,10 @@ impl Layout {
 }
 
 /// The buffer before the run.
-pub fn before(tensor: &CaseTensor) -> Vec<u8> {
+pub fn before(tensor: &CaseTensor, poison: Poison) -> Vec<u8> {
     let layout = Layout::of(&tensor.tensor);
-    let mut image = POISON.repeat(layout.total().div_ceil(POISON.len()));
+    let element = poison.element(size_of(tensor.tensor.dtype));
+    let mut image = element.repeat(layout.total().div_ceil(element.len()));
     image.truncate(layout.total());
     if let Some(values) = tensor.start() {
         let bytes = encode(tensor.tensor.dtype, values);
@@ -61,8 +79,9 @@ pub fn before(tensor: &CaseTensor) -> Vec<u8> {
     image
 }
 
-/// What the tensor holds by `image`, the buffer after the run. `None` if the buffer has another size.
-pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<Contents> {
+/// What the tensor holds by `image`, the buffer after a run from [`before`] with this poison. `None` if the buffer has another
+/// size.
+pub fn after(tensor: &CaseTensor, image: &[u8], poison: Poison) -> Option<Contents> {
     let CaseTensor { tensor, role } = tensor;
     let size = size_of(tensor.dtype);
     let layout = Layout::of(tensor);
@@ -71,12 +90,13 @@ pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<Contents> {
     let mut damage = Vec::new();
 
     // The element nearest to the tensor tells the most: index -1 or N.
-    let overwritten: Vec<usize> = elements_off(guard_before, size, &POISON);
+    let untouched = poison.element(size);
+    let overwritten: Vec<usize> = elements_off(guard_before, &untouched);
     if let Some(nearest) = overwritten.last() {
         let flat = *nearest as i64 - (layout.guard / size) as i64;
         damage.push((Problem::GuardOverwritten { place: place(flat) }, overwritten.len() as u64));
     }
-    let overwritten = elements_off(guard_after, size, &POISON);
+    let overwritten = elements_off(guard_after, &untouched);
     if let Some(nearest) = overwritten.first() {
         let flat = (tensor.len() + nearest) as i64;
         damage.push((Problem::GuardOverwritten { place: place(flat) }, overwritten.len() as u64));
@@ -101,7 +121,7 @@ pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<Contents> {
         Role::InPlace { .. } => {}
         Role::Output(_) | Role::Result | Role::Workspace => {
             written.fill(false);
-            for element in elements_off(contents, size, &POISON) {
+            for element in elements_off(contents, &untouched) {
                 written[element] = true;
             }
         }
@@ -110,12 +130,16 @@ pub fn after(tensor: &CaseTensor, image: &[u8]) -> Option<Contents> {
     Some(Contents { tensor, damage })
 }
 
-/// Indices of the elements, of `size` bytes each, that are not the pattern.
-fn elements_off(bytes: &[u8], size: usize, pattern: &[u8]) -> Vec<usize> {
-    let expected = pattern.repeat(size.div_ceil(pattern.len()));
-    let off =
-        bytes.chunks_exact(size).enumerate().filter(|(_, element)| **element != expected[..size]);
-    off.map(|(i, _)| i).collect()
+/// Indices of the elements that are not `untouched`.
+fn elements_off(bytes: &[u8], untouched: &[u8]) -> Vec<usize> {
+    let elements = bytes.chunks_exact(untouched.len()).enumerate();
+    elements.filter(|(_, element)| *element != untouched).map(|(i, _)| i).collect()
+}
+
+/// Whether a single run leaves open if an element was written: bytes may hold the poison by chance.
+pub fn is_undecided(tensor: &CaseTensor, contents: &RunTensor) -> bool {
+    let computed = matches!(tensor.role, Role::Output(_) | Role::Result);
+    computed && size_of(tensor.tensor.dtype) == 1 && contents.written.contains(&false)
 }
 
 #[cfg(test)]
@@ -123,7 +147,15 @@ mod tests {
     use super::*;
     use indexmath::{Approx, DType};
 
-    const TYPES: [DType; 5] = [DType::F64, DType::F32, DType::F16, DType::BF16, DType::I32];
+    const TYPES: [DType; 7] = DType::ALL;
+
+    fn before(tensor: &CaseTensor) -> Vec<u8> {
+        super::before(tensor, Poison::FIRST)
+    }
+
+    fn after(tensor: &CaseTensor, image: &[u8]) -> Option<Contents> {
+        super::after(tensor, image, Poison::FIRST)
+    }
 
     fn tensor(dtype: DType, shape: &[usize]) -> Tensor {
         Tensor { name: "x".into(), dtype, shape: shape.to_vec() }
@@ -155,12 +187,13 @@ mod tests {
             let Contents { tensor, damage } =
                 after(&output(dtype, 5), &before(&output(dtype, 5))).unwrap();
             assert_eq!((tensor.written, damage), (vec![false; 5], vec![]), "{dtype:?}");
-            if dtype != DType::I32 {
+            if dtype.is_float() {
                 assert!(tensor.values.iter().all(|v| v.is_nan()), "{dtype:?}");
             }
-            let given = input(dtype, &[1.0, -2.0, 3.0]);
+            let signed = if dtype == DType::U8 { 2.0 } else { -2.0 };
+            let given = input(dtype, &[1.0, signed, 3.0]);
             let Contents { tensor, damage } = after(&given, &before(&given)).unwrap();
-            assert_eq!((tensor.values, tensor.written), (vec![1.0, -2.0, 3.0], vec![true; 3]));
+            assert_eq!((tensor.values, tensor.written), (vec![1.0, signed, 3.0], vec![true; 3]));
             assert_eq!(damage, []);
         }
     }

@@ -9,7 +9,7 @@ use device::vm::VmBackend;
 use device::vm::expansion::{Effort, Followed};
 use diagnostic::{Failure, FailureKind};
 use puzzle::case::Case;
-use puzzle::tensor::{DType, Tensor};
+use puzzle::tensor::Tensor;
 
 /// An element and, beyond it, all outputs of a test.
 #[derive(Clone, Debug)]
@@ -143,7 +143,7 @@ pub fn explain(
 
 /// Integers among the inputs choose elements.
 fn is_float(case: &Case) -> bool {
-    case.tensors.iter().all(|t| t.tensor.dtype != DType::I32)
+    case.tensors.iter().all(|t| t.tensor.dtype.is_float())
 }
 
 fn terms(case: &Case, run: &Run, followed: Option<&Followed>, at: Place) -> Option<ElementTerms> {

@@ -8,7 +8,6 @@ use puzzle::case::{Case, CaseLaunch, CaseTensor, last_launch_with};
 use puzzle::draw::{self, Flavour};
 use puzzle::oracle;
 use puzzle::spec::{Check, Data, DataKind, Spec, Test};
-use puzzle::tensor::DType;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -147,8 +146,7 @@ fn reals(spec: &Spec) -> BTreeSet<String> {
 
 /// The test with other data for these inputs, and without what depends on the data.
 fn wilder(test: &Test, real: &BTreeSet<String>, kind: DataKind) -> Test {
-    let float =
-        |name: &String| test.inputs.iter().any(|t| t.name == *name && t.dtype != DType::I32);
+    let float = |name: &String| test.inputs.iter().any(|t| t.name == *name && t.dtype.is_float());
     let data = test.data.iter().map(|(name, data)| {
         let data = if real.contains(name) && float(name) { Data::Kind(kind) } else { data.clone() };
         (name.clone(), data)

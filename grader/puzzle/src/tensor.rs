@@ -72,9 +72,10 @@ pub fn element_name(tensor: &str, shape: &[usize], flat: usize) -> String {
 /// The size of one element in bytes.
 pub fn size_of(dtype: DType) -> usize {
     match dtype {
-        DType::F64 => 8,
+        DType::F64 | DType::I64 => 8,
         DType::F32 | DType::I32 => 4,
         DType::F16 | DType::BF16 => 2,
+        DType::U8 => 1,
     }
 }
 
@@ -89,6 +90,8 @@ pub fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
         DType::F16 => each(values, |v| f16::from_f32(to_odd(v)).to_le_bytes()),
         DType::BF16 => each(values, |v| bf16::from_f32(to_odd(v)).to_le_bytes()),
         DType::I32 => each(values, |v| (v as i32).to_le_bytes()),
+        DType::I64 => each(values, |v| (v as i64).to_le_bytes()),
+        DType::U8 => each(values, |v| [v as u8]),
     }
 }
 
@@ -116,6 +119,9 @@ pub fn decode(dtype: DType, bytes: &[u8]) -> Vec<f64> {
         DType::F16 => each(bytes, |b| f16::from_le_bytes(b).to_f64()),
         DType::BF16 => each(bytes, |b| bf16::from_le_bytes(b).to_f64()),
         DType::I32 => each(bytes, |b| f64::from(i32::from_le_bytes(b))),
+        // A kernel may store what an f64 cannot hold. It becomes a number of at least 2^53, which no expected value is.
+        DType::I64 => each(bytes, |b| i64::from_le_bytes(b) as f64),
+        DType::U8 => each(bytes, |[b]| f64::from(b)),
     }
 }
 
@@ -179,5 +185,8 @@ mod tests {
             assert_eq!(decode(dtype, &encode(dtype, &values)), values);
         }
         assert_eq!(decode(DType::I32, &encode(DType::I32, &[3.0, -7.0])), [3.0, -7.0]);
+        let wide = [4_294_967_297.0, -9_007_199_254_740_991.0];
+        assert_eq!(decode(DType::I64, &encode(DType::I64, &wide)), wide);
+        assert_eq!(decode(DType::U8, &encode(DType::U8, &[0.0, 255.0])), [0.0, 255.0]);
     }
 }

@@ -57,7 +57,7 @@ function threadName(data, thread) {
   return `(${thread % x}, ${Math.floor(thread / x) % y}, ${Math.floor(thread / x / y)})`;
 }
 
-const bytesOf = dtype => ({ f64: 8, f32: 4, i32: 4, f16: 2, bf16: 2 })[dtype];
+const bytesOf = dtype => ({ f64: 8, i64: 8, f32: 4, i32: 4, f16: 2, bf16: 2, u8: 1 })[dtype];
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);

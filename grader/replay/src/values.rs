@@ -25,6 +25,11 @@ pub fn integer(value: u64) -> Value {
     if value < 1 << 53 { value.into() } else { value.to_string().into() }
 }
 
+/// As [`integer`], with a sign.
+fn signed(value: i64) -> Value {
+    if value.unsigned_abs() < 1 << 53 { value.into() } else { value.to_string().into() }
+}
+
 /// The value of an element of this type, from its bytes.
 pub fn element(dtype: DType, bytes: &[u8]) -> Value {
     let word =
@@ -34,6 +39,8 @@ pub fn element(dtype: DType, bytes: &[u8]) -> Value {
         DType::F64 => f64::from_bits(bits),
         DType::F32 => f32::from_bits(bits as u32).into(),
         DType::I32 => f64::from(bits as i32),
+        DType::I64 => return signed(bits as i64),
+        DType::U8 => f64::from(bits as u8),
         DType::F16 => f16::from_bits(bits as u16).into(),
         DType::BF16 => bf16::from_bits(bits as u16).into(),
     })

@@ -242,6 +242,8 @@ fn dtype(dtype: DType) -> &'static str {
         DType::F16 => "f16",
         DType::BF16 => "bf16",
         DType::I32 => "i32",
+        DType::I64 => "i64",
+        DType::U8 => "u8",
     }
 }
 

@@ -6,7 +6,7 @@ use super::style::{Style, Tone};
 use device::provenance::ElementRead;
 use indexmath::{ElementRef, Term};
 use judge::verdict::{TermDiff, ThreadReads};
-use puzzle::tensor::{DType, Tensor, element_name};
+use puzzle::tensor::{Tensor, element_name};
 
 /// Terms of the formula that are listed.
 const MAX_TERMS: usize = 4;
@@ -31,7 +31,7 @@ pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style
         let plain = formula.iter().all(|term| term.factors.is_empty());
         let of = match formula.len() {
             // A flag or a count is no sum.
-            0 if tensor.dtype == DType::I32 => String::new(),
+            0 if !tensor.dtype.is_float() => String::new(),
             0 => ", a sum without terms".into(),
             _ if plain => String::new(),
             n => {
@@ -182,6 +182,7 @@ fn read_text(read: &ElementRead) -> String {
 mod tests {
     use super::*;
     use judge::verdict::Mismatch;
+    use puzzle::tensor::DType;
 
     #[test]
     fn a_number_of_the_formula_has_no_terms_to_list() {

@@ -8,6 +8,7 @@ mod drawn;
 mod gates;
 mod half;
 mod host;
+mod integers;
 mod launch_limits;
 mod map;
 mod mini;

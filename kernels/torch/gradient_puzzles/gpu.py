@@ -5,7 +5,13 @@ import functools
 
 import torch
 
-SCALARS = {"f64": ctypes.c_double, "f32": ctypes.c_float, "i32": ctypes.c_int32}
+SCALARS = {
+    "f64": ctypes.c_double,
+    "f32": ctypes.c_float,
+    "i32": ctypes.c_int32,
+    "i64": ctypes.c_int64,
+    "u8": ctypes.c_uint8,
+}
 # Launches with more dynamic shared memory than this must ask for it.
 DEFAULT_SHARED = 48 * 1024
 MAX_DYNAMIC_SHARED_SIZE_BYTES = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES

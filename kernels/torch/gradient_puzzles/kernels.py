@@ -16,6 +16,8 @@ DTYPES = {
     "f16": torch.float16,
     "bf16": torch.bfloat16,
     "i32": torch.int32,
+    "i64": torch.int64,
+    "u8": torch.uint8,
 }
 
 # The functions of expressions of sizes. Division rounds down.

@@ -128,7 +128,7 @@ impl Cublas {
 /// `cudaDataType` of an element type.
 fn data_type(dtype: DType) -> c_int {
     match dtype {
-        DType::F32 | DType::I32 => 0,
+        DType::F32 | DType::I32 | DType::I64 | DType::U8 => 0,
         DType::F64 => 1,
         DType::F16 => 2,
         DType::BF16 => 14,

@@ -5,7 +5,7 @@ use super::child::{Broken, Child, NoAnswer};
 use super::explain;
 use crate::checked::{CheckedDevice, Contents, Explanation, Placed, Step, without_kernel};
 use crate::finding::{Finding, Problem};
-use crate::image;
+use crate::image::{self, Poison};
 use cudart::device::{Answer, Caller, Device, ErrorText, Properties, Request};
 use cudart::error::CudaError;
 use cudart::frame::Bytes;
@@ -42,6 +42,8 @@ pub struct RemoteGpu {
     broken: Option<Broken>,
     /// Where the images of the tensors begin.
     images: Vec<u64>,
+    /// What they start from.
+    poison: Poison,
 }
 
 impl RemoteGpu {
@@ -68,6 +70,7 @@ impl RemoteGpu {
             spent: Duration::ZERO,
             broken: None,
             images: Vec::new(),
+            poison: Poison::FIRST,
         })
     }
 
@@ -85,6 +88,11 @@ impl RemoteGpu {
     pub fn bound_launches(&mut self, time: LaunchTime) {
         self.launch_time = time;
         self.spent = Duration::ZERO;
+    }
+
+    /// From now on tensors are placed in this poison.
+    pub fn set_poison(&mut self, poison: Poison) {
+        self.poison = poison;
     }
 
     /// Gives the memory of all tensors back.
@@ -133,7 +141,7 @@ impl Caller for RemoteGpu {
 impl CheckedDevice for RemoteGpu {
     /// With guards around it, and poison in what is computed.
     fn place(&mut self, tensor: &CaseTensor) -> Answer<u64> {
-        let image = image::before(tensor);
+        let image = image::before(tensor, self.poison);
         let start = self.alloc(image.len() as u64)?;
         self.images.push(start);
         self.write(start, Bytes(&image))?;
@@ -143,7 +151,7 @@ impl CheckedDevice for RemoteGpu {
     fn contents(&mut self, tensor: &CaseTensor, address: u64) -> Answer<Contents> {
         let layout = image::Layout::of(&tensor.tensor);
         let image = self.read(address - layout.guard as u64, layout.total() as u64)?.0;
-        image::after(tensor, &image).ok_or_else(|| {
+        image::after(tensor, &image, self.poison).ok_or_else(|| {
             let what = format!("{} bytes instead of {}", image.len(), layout.total());
             self.stop(NoAnswer::Invalid(what), false)
         })

@@ -63,8 +63,9 @@ fn start(part: &str) -> Result<RemoteGpu, Failure> {
     RemoteGpu::start(&mut play(fake_driver(), part))
 }
 
-/// The kernels of the stand-in, which all compute y[i] = 2 * x[i] from (x, y, n).
-const KERNELS: [&str; 8] = [
+/// The kernels of the stand-in, which compute y[i] = 2 * x[i] from (x, y, n); one writes two bytes.
+const KERNELS: [&str; 9] = [
+    "two_bytes",
     "doubles",
     "past_the_end",
     "clobbers_input",
@@ -159,6 +160,16 @@ fn values_come_back_and_one_process_serves_all_cases() {
     assert_eq!(first.tensors[0], RunTensor { values: vec![1.0, 2.0, 3.0], written: vec![true; 3] });
     let second = run(&backend, &["counts_launches"]).unwrap();
     assert_eq!(second.tensors[1].values, [2.0, 4.0, 6.0], "the same process");
+}
+
+#[test]
+fn a_byte_that_is_written_as_poison_is_told_from_one_that_is_not() {
+    let mut tensors = tensors();
+    tensors[1].tensor.dtype = DType::U8;
+    let run = backend().run_tensors(&tensors, &launches(&["two_bytes"])).unwrap();
+    let RunTensor { values, written } = &run.tensors[1];
+    assert_eq!((&values[..2], &written[..]), (&[253.0, 245.0][..], &[true, true, false][..]));
+    assert_eq!(run.findings, []);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::backend::{Backend, Run, RunTensor};
 use crate::checked::Contents;
 use crate::finding::{Finding, HostFault, Problem};
 use crate::gpu;
-use crate::image;
+use crate::image::{self, Poison};
 use crate::own_program;
 use crate::sandbox::Bounds;
 use crate::vm;
@@ -149,7 +149,7 @@ impl HostMemory {
         for (tensor, &on_host) in tensors.iter().zip(on_host) {
             offsets.push(on_host.then_some(bytes.len()));
             if on_host {
-                bytes.extend(image::before(tensor));
+                bytes.extend(image::before(tensor, Poison::FIRST));
             }
         }
         std::fs::write(path, &bytes)?;
@@ -166,7 +166,7 @@ impl HostMemory {
     fn after(&self, bytes: &[u8], index: usize, tensor: &CaseTensor) -> Option<Contents> {
         let start = (*self.offsets.get(index)?)?;
         let image = bytes.get(start..start + image::Layout::of(&tensor.tensor).total())?;
-        image::after(tensor, image)
+        image::after(tensor, image, Poison::FIRST)
     }
 }
 

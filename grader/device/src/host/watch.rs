@@ -1,6 +1,6 @@
 //! Shows how far a call has come: the results that its spec names, while they are written.
 
-use crate::image;
+use crate::image::{self, Poison};
 use puzzle::case::{Case, CaseTensor};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -72,7 +72,7 @@ impl Watched {
     fn seen(&self, file: &File) -> Option<(usize, f64)> {
         let mut bytes = vec![0; image::Layout::of(&self.tensor.tensor).total()];
         file.read_exact_at(&mut bytes, self.offset as u64).ok()?;
-        let now = image::after(&self.tensor, &bytes)?.tensor;
+        let now = image::after(&self.tensor, &bytes, Poison::FIRST)?.tensor;
         let last = now.written.iter().rposition(|&written| written)?;
         Some((now.written.iter().filter(|&&written| written).count(), now.values[last]))
     }
@@ -90,7 +90,7 @@ mod tests {
         let tensor = CaseTensor { tensor, role: Role::Result };
         let file = tempfile::tempfile().unwrap();
         let offset = 64;
-        file.write_all_at(&image::before(&tensor), offset).unwrap();
+        file.write_all_at(&image::before(&tensor, Poison::FIRST), offset).unwrap();
         let watched = Watched { label: "loss".into(), tensor, offset: offset as usize };
         assert_eq!(watched.seen(&file), None);
         let start = offset + image::Layout::of(&watched.tensor.tensor).guard as u64;

@@ -86,7 +86,7 @@ fn number(dtype: DType) -> Option<Number> {
         DType::F32 => Number::F32,
         DType::F16 => Number::F16,
         DType::BF16 => Number::Bf16,
-        DType::I32 => return None,
+        DType::I32 | DType::I64 | DType::U8 => return None,
     })
 }
 

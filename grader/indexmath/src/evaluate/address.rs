@@ -4,7 +4,9 @@ use crate::evaluate::data::TensorData;
 use crate::evaluate::iteration_space::{IterationSpace, Row};
 use crate::integer::evaluate::evaluate_proved;
 use crate::integer::interval::Interval;
-use crate::lower::nest::{Access, Array, IndirectSubscript, Layout, Subscript, TensorId};
+use crate::lower::nest::{
+    Access, Array, ElementAccess, IndirectSubscript, Layout, Subscript, TensorId,
+};
 use crate::program::node::IndexId;
 use crate::syntax::int_expr::IntExpr;
 
@@ -35,7 +37,15 @@ pub(crate) enum AxisSubscript {
 pub(crate) struct Lookup {
     int: IntExpr,
     first: IndexId,
-    elements: Vec<(TensorId, Address)>,
+    elements: Vec<ElementPlace>,
+}
+
+/// Where an element of a subscript is found.
+struct ElementPlace {
+    tensor: TensorId,
+    address: Address,
+    /// The values that its type has.
+    values: Interval,
 }
 
 impl Address {
@@ -64,9 +74,10 @@ impl AxisSubscript {
             Subscript::NonAffine(int) => Self::NonAffine(int.clone()),
             Subscript::Indirect(indirect) => {
                 let IndirectSubscript { int, first, elements } = indirect.as_ref();
-                let elements = elements.iter().filter_map(|access| {
+                let elements = elements.iter().filter_map(|ElementAccess { access, values }| {
                     let Array::Tensor(tensor) = access.array else { return None };
-                    Some((tensor, Address::by_axes(space, access, layouts)))
+                    let address = Address::by_axes(space, access, layouts);
+                    Some(ElementPlace { tensor, address, values: *values })
                 });
                 let elements = elements.collect();
                 Self::Indirect(Lookup { int: int.clone(), first: *first, elements })
@@ -104,6 +115,16 @@ pub(crate) struct SubscriptElement {
     pub at: usize,
     pub value: f64,
     pub error: f64,
+    /// The values that its type has.
+    pub values: Interval,
+}
+
+impl SubscriptElement {
+    /// Whether the value is one that an integer tensor can hold.
+    pub(crate) fn is_integer(&self) -> bool {
+        let Interval { low, high } = self.values;
+        self.value.fract() == 0.0 && self.value >= low as f64 && self.value <= high as f64
+    }
 }
 
 /// A subscript outside its axis, or one that has no value at all.
@@ -171,11 +192,11 @@ impl Chunk<'_> {
     fn look_up(&self, lookup: &Lookup, lane: usize) -> Option<i64> {
         let mut elements = Vec::with_capacity(lookup.elements.len());
         for element in &lookup.elements {
-            let SubscriptElement { value, error, .. } = self.element(element, lane)?;
-            if error > 0.0 || !is_integer(value) {
+            let found = self.element(element, lane)?;
+            if found.error > 0.0 || !found.is_integer() {
                 return None;
             }
-            elements.push(value as i64);
+            elements.push(found.value as i64);
         }
         let value_of = |id: IndexId| match id.checked_sub(lookup.first) {
             Some(position) => elements[position],
@@ -184,15 +205,12 @@ impl Chunk<'_> {
         Some(evaluate_proved(&lookup.int, &value_of))
     }
 
-    fn element(
-        &self,
-        (tensor, address): &(TensorId, Address),
-        lane: usize,
-    ) -> Option<SubscriptElement> {
-        let data = self.tensors[*tensor].as_ref()?;
+    fn element(&self, place: &ElementPlace, lane: usize) -> Option<SubscriptElement> {
+        let &ElementPlace { tensor, ref address, values } = place;
+        let data = self.tensors[tensor].as_ref()?;
         let at = self.address(address, lane)?;
         let (value, error) = (data.values[at], data.error(at));
-        Some(SubscriptElement { tensor: *tensor, at, value, error })
+        Some(SubscriptElement { tensor, at, value, error, values })
     }
 
     /// Why [`Self::address`] has no answer because of an indirect subscript. An element that cannot be found is looked for in
@@ -208,9 +226,8 @@ impl Chunk<'_> {
             let mut elements = Vec::new();
             for element in &lookup.elements {
                 let Some(found) = self.element(element, lane) else {
-                    let (tensor, address) = element;
-                    let mut inner = self.out_of_bounds(address, lane)?;
-                    inner.path.push(*tensor);
+                    let mut inner = self.out_of_bounds(&element.address, lane)?;
+                    inner.path.push(element.tensor);
                     return Some(inner);
                 };
                 elements.push(found);
@@ -220,10 +237,4 @@ impl Chunk<'_> {
         }
         None
     }
-}
-
-/// Whether a value is one that an integer tensor can hold.
-pub(crate) fn is_integer(value: f64) -> bool {
-    let Interval { low, high } = Interval::ELEMENT;
-    value.fract() == 0.0 && value >= low as f64 && value <= high as f64
 }

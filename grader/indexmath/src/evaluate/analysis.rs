@@ -1,7 +1,7 @@
 //! Analyses a nest's values before they are computed: its code runs on profiles instead of values.
 
 use crate::dtype::DType;
-use crate::evaluate::data::Accumulators;
+use crate::evaluate::data::{Accumulators, TensorData};
 use crate::evaluate::nest_run::NestRun;
 use crate::lower::nest::{Array, Instr};
 use crate::rounding::bound::{ErrorModel, FEW_TERMS};
@@ -27,7 +27,13 @@ pub(crate) fn body_profile(
             Instr::Load(read) => match run.nest.reads[*read].array {
                 Array::Tensor(id) => {
                     let data = run.tensors[id].as_ref();
-                    data.map_or(RoundingProfile::EXACT, |data| data.profile)
+                    let profile = data.map_or(RoundingProfile::EXACT, |data| data.profile);
+                    // An integer that a kernel has to convert.
+                    let integers = !run.lowered.tensors[id].dtype.is_float();
+                    let rounds =
+                        |data: &TensorData<'_>| !data.values.iter().all(|v| format.holds(*v));
+                    let rounded = integers && compute_type.is_float() && data.is_some_and(rounds);
+                    RoundingProfile { roundings: f64::from(u8::from(rounded)), ..profile }
                 }
                 Array::Temporary(id) => {
                     let sums = &run.temporaries[id];

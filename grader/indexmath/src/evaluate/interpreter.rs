@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::evaluate::address::{
-    Address, AxisSubscript, Chunk, OutOfBounds, SubscriptElement, is_integer, loop_positions,
+    Address, AxisSubscript, Chunk, OutOfBounds, SubscriptElement, loop_positions,
 };
 use crate::evaluate::data::Accumulators;
 use crate::evaluate::extremum::TieRank;
@@ -138,7 +139,7 @@ impl Interpreter<'_> {
                     let lanes = stack.push();
                     for lane in 0..chunk.count {
                         let value = chunk.subscript(&self.ints[*int], lane);
-                        let value = value.ok_or_else(not_an_integer)? as f64;
+                        let value = number(value.ok_or_else(not_an_integer)?)?;
                         lanes.set_enclosure(lane, Enclosure { value, error: 0.0 });
                     }
                 }
@@ -239,7 +240,7 @@ impl Interpreter<'_> {
             format!("`{name}` is {}", element.value)
         };
         let found = elements.iter().map(describe).collect::<Vec<_>>().join(" and ");
-        if let Some(unfit) = elements.iter().find(|element| !is_integer(element.value)) {
+        if let Some(unfit) = elements.iter().find(|element| !element.is_integer()) {
             let message = format!("{}, which cannot be a subscript of `{name}`", describe(unfit));
             return Error::unplaced(message).help(INTEGER_DATA);
         }
@@ -262,9 +263,22 @@ impl Interpreter<'_> {
     }
 }
 
-const INTEGER_DATA: &str = "a tensor of type i32 holds 32-bit integers";
+const INTEGER_DATA: &str =
+    "u8 holds the integers from 0 to 255, i32 those of 32 bits, and i64 those below 2^53";
+
+/// An integer as a number.
+///
+/// # Errors
+/// One that an f64 may not hold.
+fn number(value: i64) -> Result<f64> {
+    if DType::I64.holds_integer(value as f64) {
+        return Ok(value as f64);
+    }
+    let message = format!("an `index(...)` would be {value}, which is not below 2^53");
+    Err(Error::unplaced(message).help("keep the lower bits: `& 0xffffffff`, for example"))
+}
 
 fn not_an_integer() -> Error {
-    Error::unplaced("an element in an `index(...)` is not exact, or not a 32-bit integer")
+    Error::unplaced("an element in an `index(...)` is not exact, or not an integer of its type")
         .help(INTEGER_DATA)
 }

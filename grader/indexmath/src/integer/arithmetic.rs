@@ -21,6 +21,9 @@ impl ArithmeticError {
     }
 }
 
+/// The most places by which an integer can be shifted.
+pub(crate) const MAX_SHIFT: i64 = 62;
+
 /// `a op b`, where division and remainder are those of the floor.
 pub(crate) fn apply(op: IntOp, a: i64, b: i64) -> Result<i64, ArithmeticError> {
     let checked = match op {
@@ -29,6 +32,12 @@ pub(crate) fn apply(op: IntOp, a: i64, b: i64) -> Result<i64, ArithmeticError> {
         IntOp::Mul => a.checked_mul(b),
         IntOp::Min => Some(a.min(b)),
         IntOp::Max => Some(a.max(b)),
+        IntOp::And => Some(a & b),
+        IntOp::Or => Some(a | b),
+        IntOp::Xor => Some(a ^ b),
+        IntOp::ShiftLeft | IntOp::ShiftRight if !(0..=MAX_SHIFT).contains(&b) => None,
+        IntOp::ShiftLeft => a.checked_mul(1 << b),
+        IntOp::ShiftRight => Some(a >> b),
         IntOp::Div | IntOp::Mod | IntOp::CeilDiv if b == 0 => {
             return Err(ArithmeticError::ZeroDivisor);
         }

@@ -1,8 +1,9 @@
 //! Interval arithmetic: between which bounds the values of an integer expression lie (Moore, "Interval Analysis", 1966).
 
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::integer::affine::{Affine, overflow};
-use crate::integer::arithmetic::apply;
+use crate::integer::arithmetic::{MAX_SHIFT, apply};
 use crate::syntax::int_expr::{IntExpr, IntKind, IntOp};
 
 /// The integers `low ..= high`.
@@ -13,8 +14,11 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    /// The values of an element of an integer tensor, of 32 bits.
-    pub(crate) const ELEMENT: Self = Self { low: i32::MIN as i64, high: i32::MAX as i64 };
+    /// The values of an element of a tensor of this type; 0 alone if it is not one of integers.
+    pub(crate) fn of_type(dtype: DType) -> Self {
+        let (low, high) = dtype.integers().unwrap_or((0, 0));
+        Self { low, high }
+    }
 
     /// The interval from the least to the greatest of `values`.
     fn hull(values: [i64; 4]) -> Self {
@@ -36,8 +40,8 @@ impl Interval {
             IntKind::Const(value) => Ok(Self { low: *value, high: *value }),
             IntKind::Index(id) => Ok(ranges(*id)),
             IntKind::Name(_) => Err(Error::new(int.span, "a size without a value")),
-            // Unknown here; lowering puts an index of its own in this place.
-            IntKind::Element(_) => Ok(Self::ELEMENT),
+            // Lowering puts an index of its own in this place.
+            IntKind::Element(_) => Err(Error::new(int.span, "an element of an unknown tensor")),
             IntKind::Neg(inner) => {
                 let inner = Self::of(inner, ranges)?;
                 let negated = inner.high.checked_neg().zip(inner.low.checked_neg());
@@ -50,8 +54,16 @@ impl Interval {
                     return Err(Error::new(right.span, "this divisor can be 0")
                         .help("divide by a size or a positive integer"));
                 }
-                if *op == IntOp::Mod {
-                    return Ok(Self::of_remainder(a, b));
+                match op {
+                    IntOp::Mod => return Ok(Self::of_remainder(a, b)),
+                    IntOp::And | IntOp::Or | IntOp::Xor => return Ok(Self::of_bits(*op, a, b)),
+                    IntOp::ShiftLeft | IntOp::ShiftRight if b.low < 0 || b.high > MAX_SHIFT => {
+                        let message = "this shift can be by less than 0 or more than 62 places";
+                        return Err(
+                            Error::new(right.span, message).help("cut it: `& 31`, for example")
+                        );
+                    }
+                    _ => {}
                 }
                 // The other operations are monotonic in each operand where the divisor keeps its sign.
                 let corner = |x, y| apply(*op, x, y).map_err(|e| e.at(int.span, right.span));
@@ -76,6 +88,21 @@ impl Interval {
             high = high.checked_add(a.max(b))?;
         }
         Some(Self { low, high })
+    }
+
+    /// An interval of a bitwise operation: of as many bits as the operands have.
+    fn of_bits(op: IntOp, a: Self, b: Self) -> Self {
+        let size = |value: i64| if value < 0 { !value } else { value };
+        let largest = [a.low, a.high, b.low, b.high].map(size).into_iter().max().unwrap_or(0);
+        let bits = i64::BITS - largest.leading_zeros();
+        let high = if bits >= 63 { i64::MAX } else { (1 << bits) - 1 };
+        match op {
+            IntOp::And if a.low >= 0 && b.low >= 0 => Self { low: 0, high: a.high.min(b.high) },
+            IntOp::And if a.low >= 0 => Self { low: 0, high: a.high },
+            IntOp::And if b.low >= 0 => Self { low: 0, high: b.high },
+            _ if a.low >= 0 && b.low >= 0 => Self { low: 0, high },
+            _ => Self { low: !high, high },
+        }
     }
 
     /// The interval of `a mod b`, where `b` does not hold 0.

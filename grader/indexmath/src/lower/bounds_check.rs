@@ -92,9 +92,11 @@ pub(crate) fn check_number(written: &IntExpr, subscript: &Subscript, ranges: &[i
 
 /// An interval that holds all values of a subscript.
 fn interval(written: &IntExpr, subscript: &Subscript, ranges: &[i64]) -> Result<Interval> {
-    // Indices past the table stand for the elements of an indirect subscript.
-    let range = |id: usize| {
-        ranges.get(id).map_or(Interval::ELEMENT, |range| Interval { low: 0, high: range - 1 })
+    let range = |id: usize| match (ranges.get(id), subscript) {
+        (Some(range), _) => Interval { low: 0, high: range - 1 },
+        // Indices past the table stand for the elements of an indirect subscript.
+        (None, Subscript::Indirect(indirect)) => indirect.elements[id - indirect.first].values,
+        (None, _) => Interval { low: 0, high: 0 },
     };
     let values = match subscript {
         Subscript::Affine(affine) if has_large_part(affine) => {

@@ -10,6 +10,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result, list};
 use crate::integer::affine::Affine;
 use crate::integer::evaluate::{Dims, fold_constants};
+use crate::integer::interval::Interval;
 use crate::program::node::IndexId;
 use crate::span::Span;
 use crate::syntax::int_expr::IntExpr;
@@ -115,7 +116,15 @@ pub(crate) struct IndirectSubscript {
     /// An expression over constants and indices; the index `first + k` stands for element `k`.
     pub int: IntExpr,
     pub first: IndexId,
-    pub elements: Vec<Access>,
+    pub elements: Vec<ElementAccess>,
+}
+
+/// An element in a subscript.
+#[derive(Clone, Debug)]
+pub(crate) struct ElementAccess {
+    pub access: Access,
+    /// The values that its type has.
+    pub values: Interval,
 }
 
 /// For all values of `loops` at which the guards hold: the value of `code` is added to an element of the target, or enters a
@@ -262,7 +271,7 @@ impl Subscript {
             Self::NonAffine(int) => int.indices(),
             Self::Indirect(indirect) => {
                 let own = indirect.int.indices().into_iter().filter(|id| *id < indirect.first);
-                let subscripts = indirect.elements.iter().flat_map(|access| &access.subscripts);
+                let subscripts = indirect.elements.iter().flat_map(|e| &e.access.subscripts);
                 own.chain(subscripts.flat_map(Self::indices)).collect()
             }
         }

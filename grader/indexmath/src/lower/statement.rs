@@ -4,10 +4,11 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::integer::affine::Affine;
 use crate::integer::evaluate::{Dims, fold_constants, named_size};
+use crate::integer::interval::Interval;
 use crate::lower::bounds_check::{SubscriptSite, check_number, check_subscript};
 use crate::lower::nest::{
-    Access, Array, Fold, IndirectSubscript, Instr, LoopNest, LoweredContribution, LoweredGuard,
-    LoweredProgram, LoweredRecurrence, LoweredStatement, Side, Subscript, TensorId,
+    Access, Array, ElementAccess, Fold, IndirectSubscript, Instr, LoopNest, LoweredContribution,
+    LoweredGuard, LoweredProgram, LoweredRecurrence, LoweredStatement, Side, Subscript, TensorId,
 };
 use crate::lower::summands::{Summand, split_summands};
 use crate::program::ir::{Assignment, Contribution, Program, Recurrence, error_of};
@@ -86,11 +87,16 @@ fn running_sum(
 
 fn compute_type(target: TensorId, reads: &[TensorId], lowered: &LoweredProgram) -> DType {
     let types = || reads.iter().map(|&id| lowered.tensors[id].dtype);
-    match lowered.tensors[target].dtype {
-        DType::I32 if types().any(|dtype| dtype == DType::F64) => DType::F64,
-        DType::I32 if types().any(DType::is_float) => DType::F32,
+    let own = lowered.tensors[target].dtype;
+    let reads = |dtype| types().any(|read| read == dtype);
+    match own {
+        DType::F32 | DType::F64 => own,
         DType::F16 | DType::BF16 => DType::F32,
-        own => own,
+        DType::I32 | DType::I64 | DType::U8 if reads(DType::F64) => DType::F64,
+        DType::I32 | DType::I64 | DType::U8 if types().any(DType::is_float) => DType::F32,
+        // As C++ promotes integers.
+        DType::I32 | DType::U8 if !reads(DType::I64) => DType::I32,
+        DType::I32 | DType::I64 | DType::U8 => DType::I64,
     }
 }
 
@@ -377,12 +383,13 @@ impl Lowering<'_> {
         &mut self,
         int: &IntExpr,
         first: IndexId,
-        elements: &mut Vec<Access>,
+        elements: &mut Vec<ElementAccess>,
     ) -> Result<IntExpr> {
         let kind = match &int.kind {
             IntKind::Element(read) => {
                 let access = self.access(read, 0.0)?;
-                elements.push(access);
+                let dtype = self.lowered.tensors[self.lowered.tensor(&read.tensor)?].dtype;
+                elements.push(ElementAccess { access, values: Interval::of_type(dtype) });
                 IntKind::Index(first + elements.len() - 1)
             }
             IntKind::Neg(inner) => {

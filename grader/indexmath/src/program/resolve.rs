@@ -394,7 +394,7 @@ impl Resolver {
         }
         let message = format!("`{}` has elements of type {dtype}", element.tensor);
         Err(Error::new(element.span, message)
-            .help("only elements of an i32 tensor can be subscripts"))
+            .help("only elements of an integer tensor can stand in a subscript or in `index(...)`"))
     }
 
     fn unbound_index(&self, name: &str, span: Span) -> Error {

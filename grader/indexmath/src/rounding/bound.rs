@@ -49,7 +49,7 @@ pub(crate) struct RunningSum {
 }
 
 /// The element of type `dtype` that a kernel stores. It accumulates in f32 (f64 for an f64 tensor, and in
-/// 32-bit integers for an integer tensor). `profile` is that of the terms; `correlated` says whether their roundings may be.
+/// integers for an integer tensor). `profile` is that of the terms; `correlated` says whether their roundings may be.
 pub(crate) fn store(
     sum: RunningSum,
     profile: &RoundingProfile,
@@ -70,7 +70,7 @@ pub(crate) fn store(
     }
     // The greatest partial sum. Of half-precision tensors only the result has to fit.
     let accumulator_max = format.max.max(f64::from(f32::MAX));
-    let sum_max = if dtype.is_float() { accumulator_max } else { format.max };
+    let sum_max = if dtype.is_float() { accumulator_max } else { format.accumulator_max };
     if exact && format.holds(value) && magnitude <= sum_max {
         return done(0.0);
     }
@@ -80,6 +80,9 @@ pub(crate) fn store(
         let evaluation = relative_error(roundings, f64::EPSILON / 2.0, true);
         bound +=
             (kernel + evaluation) * (magnitude + propagated) + (roundings + 1.0) * format.underflow;
+    } else if dtype.is_float() && !format.holds(value) {
+        // A value of a wider type, converted once.
+        bound += value.abs() * format.accumulator_roundoff + format.underflow;
     }
     let stored = value.abs() + bound;
     bound += stored * format.store_roundoff + format.store_underflow;

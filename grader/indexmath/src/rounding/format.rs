@@ -2,8 +2,8 @@
 
 use crate::dtype::DType;
 
-/// The arithmetic of a kernel that writes tensors of one element type: it accumulates in f32 (f64 for f64 tensors), rounds to
-/// nearest with ties to even, and stores in the tensor's type.
+/// The arithmetic of a kernel that writes tensors of one element type: it accumulates in f32 (f64 for f64 tensors, 32-bit
+/// integers for i32 and u8, 64-bit ones for i64), rounds to nearest with ties to even, and stores in the tensor's type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Format {
     /// The unit roundoff `u` of the accumulator: the greatest relative error of an operation.
@@ -18,6 +18,10 @@ pub(crate) struct Format {
     pub underflow: f64,
     /// The greatest finite value.
     pub max: f64,
+    /// The least finite value.
+    pub min: f64,
+    /// The greatest value of the accumulator.
+    pub accumulator_max: f64,
     /// The precision: bits of the significand, the leading one included.
     pub precision: i32,
     /// The exponent of the smallest positive value, a power of two.
@@ -34,6 +38,8 @@ impl Format {
             store_underflow: 0.0,
             underflow: 2_f64.powi(-126),
             max: f64::from(f32::MAX),
+            min: -f64::from(f32::MAX),
+            accumulator_max: f64::from(f32::MAX),
             precision: 24,
             min_exponent: -149,
         };
@@ -42,9 +48,25 @@ impl Format {
             store_roundoff: 2_f64.powi(-precision),
             store_underflow: 2_f64.powi(min_exponent - 1),
             max,
+            min: -max,
             precision,
             min_exponent,
             ..single
+        };
+        // Accumulated in integers of the type `accumulator`, and stored as integers.
+        let integers = |dtype: DType, accumulator: DType, precision: i32| {
+            let ends = |dtype: DType| dtype.integers().unwrap_or((0, 0));
+            let ((min, max), (_, accumulator_max)) = (ends(dtype), ends(accumulator));
+            Self {
+                exact_up_to: accumulator_max as f64,
+                store_underflow: 1.0,
+                max: max as f64,
+                min: min as f64,
+                accumulator_max: accumulator_max as f64,
+                precision,
+                min_exponent: 0,
+                ..single
+            }
         };
         match dtype {
             DType::F32 => single,
@@ -53,26 +75,24 @@ impl Format {
                 exact_up_to: 2_f64.powi(53),
                 underflow: f64::MIN_POSITIVE,
                 max: f64::MAX,
+                min: f64::MIN,
+                accumulator_max: f64::MAX,
                 precision: 53,
                 min_exponent: -1074,
                 ..single
             },
             DType::F16 => stored(11, -24, 65504.0),
             DType::BF16 => stored(8, -133, 255.0 * 2_f64.powi(120)),
-            DType::I32 => Self {
-                exact_up_to: f64::from(i32::MAX),
-                store_underflow: 1.0,
-                max: f64::from(i32::MAX),
-                precision: 32,
-                min_exponent: 0,
-                ..single
-            },
+            DType::I32 => integers(dtype, dtype, 32),
+            DType::I64 => integers(dtype, dtype, 53),
+            // C++ computes with bytes as `int`.
+            DType::U8 => integers(dtype, DType::I32, 8),
         }
     }
 
     /// Whether the value can be stored without rounding.
     pub(crate) fn holds(&self, value: f64) -> bool {
-        value.is_finite() && self.round(value) == value
+        value.is_finite() && value >= self.min && self.round(value) == value
     }
 
     /// The nearest value that can be stored, ties to even; an infinity beyond the greatest one.
@@ -123,6 +143,21 @@ mod tests {
             let got = [DType::F32, DType::F16, DType::BF16, DType::I32].map(|d| holds(d, value));
             assert_eq!(got, [f32, f16, bf16, i32], "{value:e}");
             assert_eq!(holds(DType::F64, value), value.is_finite(), "{value:e}");
+        }
+        for (dtype, held, not_held) in [
+            (DType::U8, [0.0, 1.0, 255.0], [-1.0, 256.0, 0.5]),
+            (
+                DType::I64,
+                [-9_007_199_254_740_991.0, 4_294_967_297.0, 9_007_199_254_740_991.0],
+                [9_007_199_254_740_992.0, -9_007_199_254_740_992.0, f64::NAN],
+            ),
+        ] {
+            for (value, whether) in
+                held.map(|v| (v, true)).into_iter().chain(not_held.map(|v| (v, false)))
+            {
+                assert_eq!(holds(dtype, value), whether, "{dtype} {value:e}");
+                assert_eq!(dtype.holds_integer(value), whether, "{dtype} {value:e}");
+            }
         }
     }
 }

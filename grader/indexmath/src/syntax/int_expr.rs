@@ -37,6 +37,13 @@ pub(crate) enum IntOp {
     CeilDiv,
     Min,
     Max,
+    /// The bitwise operations, on the two's complement.
+    And,
+    Or,
+    Xor,
+    /// A shift by 0 to 62 places; to the right, the sign is kept.
+    ShiftLeft,
+    ShiftRight,
 }
 
 /// An element of a tensor: `tensor[subscripts]`, or `tensor?[subscripts]` where the subscripts may lie outside.
@@ -50,7 +57,7 @@ pub(crate) struct Read {
 }
 
 impl IntOp {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Add,
         Self::Sub,
         Self::Mul,
@@ -59,12 +66,24 @@ impl IntOp {
         Self::CeilDiv,
         Self::Min,
         Self::Max,
+        Self::And,
+        Self::Or,
+        Self::Xor,
+        Self::ShiftLeft,
+        Self::ShiftRight,
     ];
 
     /// The name of an operator that can be written as a function: `div(a, b)`.
     pub(crate) fn function_name(self) -> Option<&'static str> {
         match self {
-            Self::Add | Self::Sub | Self::Mul => None,
+            Self::Add
+            | Self::Sub
+            | Self::Mul
+            | Self::And
+            | Self::Or
+            | Self::Xor
+            | Self::ShiftLeft
+            | Self::ShiftRight => None,
             Self::Div => Some("div"),
             Self::Mod => Some("mod"),
             Self::CeilDiv => Some("ceil_div"),

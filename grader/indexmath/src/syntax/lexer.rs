@@ -16,6 +16,12 @@ pub(crate) enum TokenKind<'a> {
     Star,
     Slash,
     Percent,
+    Ampersand,
+    Bar,
+    Caret,
+    Tilde,
+    ShiftLeft,
+    ShiftRight,
     Equals,
     /// `+=`.
     Adds,
@@ -33,12 +39,18 @@ pub(crate) enum TokenKind<'a> {
 }
 
 /// The symbols, but for those of comparisons and of [`TokenKind::End`].
-const SYMBOLS: [(&str, TokenKind<'static>); 13] = [
+const SYMBOLS: [(&str, TokenKind<'static>); 19] = [
     ("+", TokenKind::Plus),
     ("-", TokenKind::Minus),
     ("*", TokenKind::Star),
     ("/", TokenKind::Slash),
     ("%", TokenKind::Percent),
+    ("&", TokenKind::Ampersand),
+    ("|", TokenKind::Bar),
+    ("^", TokenKind::Caret),
+    ("~", TokenKind::Tilde),
+    ("<<", TokenKind::ShiftLeft),
+    (">>", TokenKind::ShiftRight),
     ("=", TokenKind::Equals),
     ("+=", TokenKind::Adds),
     (",", TokenKind::Comma),
@@ -77,6 +89,11 @@ impl TokenKind<'_> {
                 | TokenKind::Star
                 | TokenKind::Slash
                 | TokenKind::Percent
+                | TokenKind::Ampersand
+                | TokenKind::Bar
+                | TokenKind::Caret
+                | TokenKind::ShiftLeft
+                | TokenKind::ShiftRight
                 | TokenKind::Equals
                 | TokenKind::Adds
         )
@@ -172,9 +189,8 @@ fn unexpected_character(text: &str, at: usize) -> Error {
         '·' | '×' | '⋅' => "write products with `*`",
         '−' | '–' => "use the minus sign of the keyboard, `-`",
         'Σ' | '∑' => "write sums as `sum[i] body`",
-        '^' => "write powers as `pow(a, b)`, or as products",
         '≤' | '≥' | '≠' => "write comparisons as `<=`, `>=` and `!=`",
-        '&' | '|' | '!' => "conditions consist of comparisons, `and` and `or`",
+        '!' => "conditions consist of comparisons, `and` and `or`",
         '\'' | '′' => "write one prime, after a name: `weights'`",
         '{' | '}' => "write subscripts in `[...]` and groups in `(...)`",
         _ => "formulas consist of names, numbers and + - * / % = < > ? ( ) [ ] , ; #",
@@ -188,8 +204,11 @@ fn count(bytes: &[u8], at: usize, keep: impl Fn(u8) -> bool) -> usize {
     bytes[at..].iter().take_while(|&&b| keep(b)).count()
 }
 
-/// One past the number that starts at `at`: digits, fraction, exponent.
+/// One past the number that starts at `at`: digits, fraction, exponent; or hexadecimal digits after `0x`.
 fn number_end(bytes: &[u8], mut at: usize) -> usize {
+    if bytes[at..].starts_with(b"0x") {
+        return at + 2 + count(bytes, at + 2, |b| b.is_ascii_hexdigit());
+    }
     let digit = |b: u8| b.is_ascii_digit();
     at += count(bytes, at, digit);
     if bytes.get(at) == Some(&b'.') {

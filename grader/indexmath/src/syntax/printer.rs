@@ -13,6 +13,7 @@ use crate::syntax::operators::{Condition, Connective, Op};
 /// place asks for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
+    Bits,
     Sum,
     Product,
     Atom,
@@ -21,7 +22,10 @@ enum Level {
 impl Level {
     /// The level that the right operand of an operator of this level needs: operators group from left to right.
     fn tighter(self) -> Self {
-        if self == Self::Sum { Self::Product } else { Self::Atom }
+        match self {
+            Self::Sum => Self::Product,
+            Self::Bits | Self::Product | Self::Atom => Self::Atom,
+        }
     }
 }
 
@@ -85,9 +89,20 @@ impl IntText<'_> {
         let symbol = match op {
             IntOp::Add => "+",
             IntOp::Sub => "-",
+            IntOp::And => "&",
+            IntOp::Or => "|",
+            IntOp::Xor => "^",
+            IntOp::ShiftLeft => "<<",
+            IntOp::ShiftRight => ">>",
             _ => "*",
         };
+        // Bitwise operations stand in brackets inside each other and inside all others.
         let level = int_op_level(op);
+        if level == Level::Bits {
+            self.write(f, left, Level::Atom)?;
+            write!(f, " {symbol} ")?;
+            return self.write(f, right, Level::Atom);
+        }
         let space = if level == Level::Sum && !self.tight { " " } else { "" };
         self.write(f, left, level)?;
         write!(f, "{space}{symbol}{space}")?;
@@ -109,6 +124,7 @@ fn int_op_level(op: IntOp) -> Level {
     match op {
         IntOp::Add | IntOp::Sub => Level::Sum,
         IntOp::Mul => Level::Product,
+        IntOp::And | IntOp::Or | IntOp::Xor | IntOp::ShiftLeft | IntOp::ShiftRight => Level::Bits,
         _ => Level::Atom,
     }
 }

@@ -1,7 +1,6 @@
 //! Values at a single iteration: which branch the data take.
 
 use crate::error::Error;
-use crate::evaluate::address::is_integer;
 use crate::evaluate::data::{Results, Values};
 use crate::evaluate::program::{Computed, compute, input, is_known};
 use crate::integer::arithmetic::apply;
@@ -242,7 +241,8 @@ impl<'a> PointEvaluator<'a> {
                     return Err(Stop::NotASum);
                 };
                 let value = self.element(tensor, &coords)?;
-                if is_integer(value) { Ok(value as i64) } else { Err(Stop::NotASum) }
+                let dtype = self.lowered.tensors[tensor].dtype;
+                if dtype.holds_integer(value) { Ok(value as i64) } else { Err(Stop::NotASum) }
             }
             IntKind::Neg(inner) => self.int(inner, bindings)?.checked_neg().ok_or(Stop::NotASum),
             IntKind::Binary(op, left, right) => {

@@ -505,7 +505,7 @@ fn call(function: Function, a: Value, b: Value) -> Value {
 /// What a tensor of this type keeps of a value.
 fn stored(v: Value, dtype: DType) -> Value {
     match dtype {
-        DType::F32 | DType::F64 | DType::I32 => v,
+        DType::F32 | DType::F64 | DType::I32 | DType::I64 | DType::U8 => v,
         DType::F16 | DType::BF16 => {
             let format = Format::of(dtype);
             let value = format.round(v.value);

@@ -155,6 +155,71 @@ fn a_tensor_in_an_index_is_read() {
     assert_eq!(Formula::parse(text, &types).unwrap().inputs(), ["place"]);
 }
 
+fn of_integers(text: &str, x: &[f64], b: &[f64]) -> Result<Vec<Approx>, String> {
+    let types = tensors(&[
+        ("x", "i64[N]"),
+        ("b", "u8[N]"),
+        ("y", "i64[N]"),
+        ("low", "u8[N]"),
+        ("f", "f32[N]"),
+    ]);
+    let formula = Formula::parse(text, &types).map_err(|e| e.to_string())?;
+    let sized = formula.at(&dims(&[("N", x.len() as i64)])).map_err(|e| e.to_string())?;
+    let wanted = formula.outputs()[0].clone();
+    let values = sized.evaluate(&known(&[("x", x), ("b", b)]), &[&wanted]);
+    Ok(values.map_err(|e| e.to_string())?[&wanted].clone())
+}
+
+/// The operators bind as in C, and negative integers are in two's complement.
+#[test]
+fn bitwise_operations_are_those_of_c() {
+    let x = [5.0, -6.0, 4_294_967_297.0, -9_007_199_254_740_991.0];
+    let b = [3.0, 255.0, 128.0, 0.0];
+    let by_c = |f: fn(i64, i64) -> i64| -> Vec<f64> {
+        x.iter().zip(&b).map(|(x, b)| f(*x as i64, *b as i64) as f64).collect()
+    };
+    for (text, expected) in [
+        ("y[i] = index(x[i] & b[i])", by_c(|x, b| x & b)),
+        ("y[i] = index(x[i] ^ b[i] << 2 | 1)", by_c(|x, b| x ^ b << 2 | 1)),
+        ("y[i] = index(x[i] >> 3 + 1 & 0xffff)", by_c(|x, _| x >> 4 & 0xffff)),
+        ("y[i] = index(~x[i] >> 2)", by_c(|x, _| !x >> 2)),
+        ("y[i] = index(~(x[i] | b[i]) & -16)", by_c(|x, b| !(x | b) & -16)),
+        ("low[i] = index((x[i] >> b[i] % 8) & 255)", by_c(|x, b| x >> (b % 8) & 255)),
+        ("y[i] = x[i] - b[i]", by_c(|x, b| x - b).into_iter().take(3).collect()),
+    ] {
+        let n = expected.len();
+        let got = of_integers(text, &x[..n], &b[..n]).unwrap();
+        assert_eq!(got.iter().map(|a| a.value).collect::<Vec<_>>(), expected, "{text}");
+        assert!(got.iter().all(|a| a.bound == 0.0), "{text}");
+    }
+}
+
+#[test]
+fn integers_that_would_not_be_exact_are_refused() {
+    let most = 9_007_199_254_740_991.0;
+    let bound = |text: &str, x: f64, b: f64| of_integers(text, &[x], &[b]).map(|y| y[0].bound);
+    assert_eq!(bound("y[i] = x[i] + b[i]", most - 1.0, 1.0), Ok(0.0));
+    assert_eq!(bound("y[i] = x[i] + b[i]", most, 1.0), Ok(f64::INFINITY));
+    assert_eq!(bound("y[i] = 2 * x[i] - x[i]", most, 0.0), Ok(f64::INFINITY));
+    assert_eq!(bound("low[i] = b[i] + b[i]", 0.0, 128.0), Ok(f64::INFINITY));
+    // A byte may be the difference of numbers that pass 255 together.
+    assert_eq!(bound("low[i] = b[i] - 100", 0.0, 200.0), Ok(0.0));
+    assert_ne!(bound("low[i] = b[i] - 100", 0.0, 99.0), Ok(0.0));
+    // A float rounds what it cannot hold.
+    assert_eq!(bound("f[i] = x[i]", 16_777_216.0, 0.0), Ok(0.0));
+    let rounded = bound("f[i] = x[i]", 16_777_217.0, 0.0).unwrap();
+    assert!((1.0..1.01).contains(&rounded), "{rounded}");
+    for (text, x, words) in [
+        ("y[i] = index(x[i] << 8)", most, "which is not below 2^53"),
+        ("y[i] = index(x[i] * x[i])", 1.0, "does not fit into 64 bits"),
+        ("y[i] = index(1 << x[i])", 1.0, "by less than 0 or more than 62 places"),
+        ("y[i] = index(x[i])", 0.5, "not an integer of its type"),
+    ] {
+        let error = bound(text, x, 0.0).unwrap_err();
+        assert!(error.contains(words), "{text}: {error}");
+    }
+}
+
 /// Computed with `NumPy` 2 in f64.
 #[test]
 fn softmax_and_cross_entropy_equal_numpy() {

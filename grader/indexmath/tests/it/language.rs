@@ -301,12 +301,20 @@ fn errors_of_syntax() {
     );
     assert_eq!(error("y[i] = v[i] · 2"), "·: unexpected character `·` | write products with `*`");
     assert_eq!(
+        error("y[i] = v[i] ^ 2"),
+        "^: `^` outside an integer expression | write powers as `pow(a, b)`; of integers, `index(a ^ b)` is the exclusive or"
+    );
+    assert_eq!(
+        error("y[i] = select(v[i] > 0 & v[i] < 1, 1, 0)"),
+        "&: `&` outside an integer expression | of integers, write `index(a & b)`; conditions are joined by `and` and `or`"
+    );
+    assert_eq!(
         error("y[i] = v[1.5]"),
         "1.5: `1.5` is not a 64-bit integer | sizes and subscripts are integers"
     );
     assert_eq!(
         error("y[i] = v[v[i]]"),
-        "v[i]: `v` has elements of type f32 | only elements of an i32 tensor can be subscripts"
+        "v[i]: `v` has elements of type f32 | only elements of an integer tensor can stand in a subscript or in `index(...)`"
     );
     assert_eq!(error("y[i] = 1e999"), "1e999: `1e999` is not a finite number");
     assert_eq!(
@@ -503,7 +511,7 @@ fn types() {
     let failure = |text: &str| show(text, &TensorType::parse(text).unwrap_err());
     assert_eq!(
         failure("float[N]"),
-        "float: unknown element type `float` | element types: `f32`, `f64`, `f16`, `bf16` and `i32`"
+        "float: unknown element type `float` | element types: `f32`, `f64`, `f16`, `bf16`, `i32`, `i64` and `u8`"
     );
     assert_eq!(
         failure("f32"),

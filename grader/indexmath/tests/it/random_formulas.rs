@@ -27,7 +27,7 @@ fn declared() -> BTreeMap<String, TensorType> {
 }
 
 /// Reads for the indices they need: i < N, j < M, p < K, q < N.
-const READS: [(&str, &str); 36] = [
+const READS: [(&str, &str); 38] = [
     ("", "s"),
     ("", "1.5"),
     ("", "N"),
@@ -36,6 +36,8 @@ const READS: [(&str, &str); 36] = [
     ("i", "v[i]"),
     ("i", "v[N-1-i]"),
     ("i", "count[i]"),
+    ("i", "index((count[i] ^ i) & 0x7)"),
+    ("ip", "index(~count[i] << 1 | i >> p)"),
     ("i", "v?[i-1]"),
     ("i", "v?[2*i-1]"),
     ("i", "z[2*i+1]"),

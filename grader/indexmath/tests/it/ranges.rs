@@ -185,7 +185,7 @@ fn mistakes_in_ranges_are_named() {
         ),
         (
             "y[i] = sum[j < x[i]] x[j]",
-            "x[i]: `x` has elements of type f64 | only elements of an i32 tensor can be subscripts",
+            "x[i]: `x` has elements of type f64 | only elements of an integer tensor can stand in a subscript or in `index(...)`",
         ),
     ] {
         assert_eq!(error(text), want);

@@ -11,7 +11,6 @@ use crate::case::Case;
 use crate::oracle;
 use crate::rng::Stream;
 use crate::spec::{DRAWN, Data, DataKind, Draw, DrawnSizes, Spec, Test, kernel_sets};
-use crate::tensor::DType;
 use indexmath::Dims;
 use permitted::Permitted;
 use std::collections::BTreeMap;
@@ -120,7 +119,7 @@ fn with_data(
     if flavour != Flavour::Integers {
         let permitted = Permitted::of(spec, &test);
         let mut data: BTreeMap<String, Data> = BTreeMap::new();
-        let inputs = test.inputs.iter().filter(|t| open(&t.name) && t.dtype != DType::I32);
+        let inputs = test.inputs.iter().filter(|t| open(&t.name) && t.dtype.is_float());
         for (i, tensor) in inputs.enumerate() {
             let stream = Stream::new(seed, &test.name, &format!("{} {i}", tensor.name));
             let allowed = permitted.for_input(spec, &tensor.name);

@@ -65,7 +65,9 @@ impl Flavour {
 fn exponents(dtype: DType) -> (i64, i64, i64) {
     match dtype {
         DType::F16 => (-24, -14, 14),
-        DType::F32 | DType::F64 | DType::BF16 | DType::I32 => (-149, -126, 126),
+        // Only floating-point numbers are drawn so.
+        DType::I32 | DType::I64 | DType::U8 => (0, 0, 6),
+        DType::F32 | DType::F64 | DType::BF16 => (-149, -126, 126),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn build(spec: &Spec, test: &Test, seed: u64) -> Checked<Case> {
         numerical::replace(spec, test, &inputs, epsilon, rtol, &mut expected)?;
     }
     if let Some(tolerance) = &test.tolerance {
-        for buffer in test.buffers.iter().filter(|b| b.tensor.dtype != DType::I32) {
+        for buffer in test.buffers.iter().filter(|b| b.tensor.dtype.is_float()) {
             let values = buffer.computed().and_then(|name| expected.get_mut(&name));
             for approx in values.into_iter().flatten().filter(|a| a.value.is_finite()) {
                 approx.bound = tolerance.atol + tolerance.rtol * approx.value.abs();

@@ -69,7 +69,7 @@ pub(super) fn check(
             let title = format!("{} would be {:?}, {what}", tensor.element_name(i), approx.value);
             at_formula(spec, test, title)
         };
-        if !approx.value.is_finite() && tensor.dtype != DType::I32 {
+        if !approx.value.is_finite() && tensor.dtype.is_float() {
             let copied = test.is_drawn && approx.bound == 0.0;
             if !copied && !is_wanted(test, &tensor.name, i) {
                 return Err(fault("which is not a number").help("give the test other data").help(
@@ -80,12 +80,10 @@ pub(super) fn check(
                 ));
             }
             approx.bound = 0.0;
-        } else if tensor.dtype == DType::I32 {
-            let held = approx.value.fract() == 0.0 && approx.value.abs() <= f64::from(i32::MAX);
-            if !held {
-                return Err(
-                    fault("which is not a 32-bit integer").help("fix the formula or the data")
-                );
+        } else if !tensor.dtype.is_float() {
+            if !tensor.dtype.holds_integer(approx.value) {
+                let (what, help) = not_held(tensor.dtype);
+                return Err(fault(what).help(help));
             }
             if approx.bound != 0.0 {
                 return Err(fault("but a correct kernel may round to another integer")
@@ -124,13 +122,26 @@ fn out_of_range(fault: impl Fn(&str) -> Fault) -> Fault {
     fault("outside the range of its type").help("give the test smaller or other data")
 }
 
+/// What is said of a value that an integer type does not hold.
+fn not_held(dtype: DType) -> (&'static str, &'static str) {
+    const WRAP: &str =
+        "results do not wrap around as in CUDA: keep the lower bits with `index(... & 0xff)`";
+    match dtype {
+        DType::U8 => ("which is not an integer from 0 to 255", WRAP),
+        DType::I64 => ("which is not an integer below 2^53", WRAP),
+        _ => ("which is not a 32-bit integer", "fix the formula or the data"),
+    }
+}
+
 /// The largest finite value of a type; `bf16` has that of `f32`, to three digits.
 fn greatest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 65_504.0,
         DType::F32 | DType::BF16 => f64::from(f32::MAX),
         DType::F64 => f64::MAX,
-        DType::I32 => f64::from(i32::MAX),
+        DType::I32 | DType::I64 | DType::U8 => {
+            dtype.integers().map_or(0.0, |(_, greatest)| greatest as f64)
+        }
     }
 }
 

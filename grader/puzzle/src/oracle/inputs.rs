@@ -33,6 +33,8 @@ fn make(kind: DataKind, tensor: &Tensor, mut stream: Stream, range: u32) -> Vec<
     let mut drawn =
         |draw: &dyn Fn(&mut Stream) -> f64| (0..len).map(|_| draw(&mut stream)).collect();
     match kind {
+        // A byte has no sign.
+        DataKind::Integers if tensor.dtype == DType::U8 => drawn(&|s| s.integer(range).abs()),
         DataKind::Integers => drawn(&|s| s.integer(range)),
         DataKind::IntegersIn { min, max } => drawn(&|s| s.between(min, max)),
         DataKind::Normal { scale, shift } => drawn(&|s| shift + scale * s.normal()),
@@ -49,11 +51,11 @@ fn make(kind: DataKind, tensor: &Tensor, mut stream: Stream, range: u32) -> Vec<
             rows.collect()
         }
         DataKind::Digits { skip } => {
-            let full = if tensor.dtype == DType::I32 { 1.0 } else { 255.0 };
+            let full = if tensor.dtype.is_float() { 255.0 } else { 1.0 };
             let digits = write(&mut stream, skip, len / (SIDE * SIDE));
             digits.flat_map(|d| d.pixels).map(|pixel| f64::from(pixel) / full).collect()
         }
-        DataKind::DigitLabels { skip } if tensor.dtype == DType::I32 => {
+        DataKind::DigitLabels { skip } if !tensor.dtype.is_float() => {
             write(&mut stream, skip, len).map(|d| f64::from(d.label)).collect()
         }
         DataKind::DigitLabels { skip } => write(&mut stream, skip, len / 10)

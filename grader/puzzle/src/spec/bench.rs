@@ -119,6 +119,11 @@ impl Bench {
 /// Refuses data that cannot be made element by element.
 fn check_data(test: &Test, place: &Range<usize>) -> Checked<()> {
     for tensor in &test.inputs {
+        if matches!(tensor.dtype, DType::I64 | DType::U8) && !tensor.shape.is_empty() {
+            let title = format!("`{}` has elements that a bench cannot draw", tensor.name);
+            return Err(Fault::at(place.clone(), title)
+                .help(format!("their type is {}; it draws floats and i32", tensor.dtype)));
+        }
         let by_element = match &test.data[&tensor.name] {
             Data::Values(values) => values.len() == 1,
             Data::Kind(kind) => !matches!(
@@ -170,7 +175,7 @@ impl At<'_> {
         let a = matrix(test, &raw.a, [rows, terms], false)?;
         let b = matrix(test, &raw.b, [terms, columns], false)?;
         let c = matrix(test, &raw.c, [rows, columns], true)?;
-        if a.dtype != b.dtype || a.dtype == DType::I32 {
+        if a.dtype != b.dtype || !a.dtype.is_float() {
             let title = format!("`{}` is {}, but `{}` is {}", a.name, a.dtype, b.name, b.dtype);
             return Err(Fault::at(raw.b.span(), title)
                 .help("both factors of a matrix product have the same type, which is not i32"));

@@ -3,7 +3,7 @@
 //! The code names the tensors as `args` of a launch do: `x`, `grad(x)`, `given(x)`, `inplace(x)`. In C++ each becomes a
 //! pointer with that name: `grad(x)` becomes `grad_x`. A tensor inside `host(..)` is in the host's memory.
 
-use super::arg::Arg;
+use super::arg::{Arg, Purpose};
 use super::code::{Reference, references};
 use super::fault::{Checked, Fault};
 use super::host_call::{HostCall, HostParam, MemorySpace};
@@ -11,7 +11,7 @@ use super::launch::Launch;
 use super::quoted::inner_span;
 use super::sizes::Sizes;
 use super::tensors::Tensors;
-use indexmath::DimExpr;
+use indexmath::{DType, DimExpr};
 use specfile::RawCall;
 use std::ops::Range;
 use toml::Spanned;
@@ -198,6 +198,16 @@ fn resolve(
     if let Arg::Size(_) = arg {
         return Err(Fault::at(place.clone(), format!("`{}` is a size", reference.tensor))
             .help("write it without a word around it"));
+    }
+    let written_bytes = arg.buffer(tensors).filter(|(name, purpose)| {
+        matches!(purpose, Purpose::Output | Purpose::Result)
+            && tensors.type_of(name).is_some_and(|ty| ty.dtype == DType::U8)
+    });
+    if let Some((name, _)) = written_bytes {
+        let title = format!("`{name}` is of type u8, which host code cannot compute");
+        return Err(Fault::at(place.clone(), title)
+            .label("a byte that was never written looks like any other")
+            .help("give it the type i32, or let a [[launch]] compute it"));
     }
     let cpp = match wrappers.last() {
         Some(&"grad") => format!("grad_{}", reference.tensor),

@@ -60,7 +60,7 @@ pub(crate) fn read_data(
         let given = match (table.iter().find(|(key, _)| key.get_ref() == name), raw) {
             (Some((_, value)), _) => read_one(at, value, tensor)?,
             // A tensor of integers gets small ones.
-            (None, _) if matches!(all, DataKind::Normal { .. }) && tensor.dtype == DType::I32 => {
+            (None, _) if matches!(all, DataKind::Normal { .. }) && !tensor.dtype.is_float() => {
                 Data::Kind(DataKind::Integers)
             }
             (None, Some(word)) => {
@@ -147,7 +147,7 @@ fn stored(values: &[f64], list: &[Spanned<Value>], tensor: &Tensor) -> Checked<V
     let stored = decode(tensor.dtype, &encode(tensor.dtype, values));
     for ((given, kept), item) in values.iter().zip(&stored).zip(list) {
         let fits = match tensor.dtype {
-            DType::I32 => given == kept,
+            DType::I32 | DType::I64 | DType::U8 => tensor.dtype.holds_integer(*given),
             // NaN and infinities are valid values; only a finite value that rounds to infinity does not fit.
             _ => kept.is_finite() || !given.is_finite(),
         };
@@ -155,6 +155,8 @@ fn stored(values: &[f64], list: &[Spanned<Value>], tensor: &Tensor) -> Checked<V
             let title = format!("{given:?} does not fit into `{}`", tensor.name);
             let holds = match tensor.dtype {
                 DType::I32 => "it holds 32-bit integers",
+                DType::I64 => "it holds integers, here those below 2^53 in size",
+                DType::U8 => "it holds the integers from 0 to 255",
                 DType::F16 => "the largest f16 is 65504",
                 DType::F32 | DType::BF16 | DType::F64 => "the largest value of its type is 3.4e38",
             };

@@ -83,7 +83,7 @@ impl DataKind {
     pub(crate) fn check(self, tensor: &Tensor, place: &Range<usize>) -> Checked<()> {
         let name = &tensor.name;
         match self {
-            Self::Normal { .. } if tensor.dtype == DType::I32 => {
+            Self::Normal { .. } if !tensor.dtype.is_float() => {
                 let title = format!("`{name}` holds integers, but normal values are not integers");
                 Err(Fault::at(place.clone(), title).help("write \"integers\""))
             }
@@ -99,15 +99,15 @@ impl DataKind {
                 )))
             }
             Self::IntegersIn { min, max } => {
-                let far = if min.unsigned_abs() > max.unsigned_abs() { min } else { max };
-                if far.unsigned_abs() <= whole(tensor.dtype) {
+                let (least, greatest) = whole(tensor.dtype);
+                let inside = |value: &i64| (least..=greatest).contains(value);
+                let Some(far) = [max, min].into_iter().find(|value| !inside(value)) else {
                     return Ok(());
-                }
+                };
                 let title = format!("`{name}` cannot hold {far} exactly");
                 Err(Fault::at(place.clone(), title).help(format!(
-                    "its type is {}: it holds all integers up to {}",
+                    "its type is {}: it holds all integers from {least} to {greatest}",
                     tensor.dtype,
-                    whole(tensor.dtype)
                 )))
             }
             Self::OneHot if tensor.shape.is_empty() => {
@@ -123,15 +123,14 @@ impl DataKind {
                 }
                 let title = format!("`{name}` cannot hold images of digits");
                 Err(Fault::at(place.clone(), title)
-                    .help("its last axes must be [28, 28] or [784], its type f16, f32, f64 or i32"))
+                    .help("its last axes must be [28, 28] or [784], its type f16, f32, f64 or one of integers"))
             }
             Self::DigitLabels { .. } => {
-                if tensor.dtype == DType::I32 || tensor.shape.last() == Some(&10) {
+                if !tensor.dtype.is_float() || tensor.shape.last() == Some(&10) {
                     return Ok(());
                 }
                 let title = format!("`{name}` cannot hold the classes of digits");
-                let help =
-                    "its type must be i32, for classes 0 to 9, or its last axis must have size 10";
+                let help = "its type must be one of integers, for classes 0 to 9, or its last axis must have size 10";
                 Err(Fault::at(place.clone(), title).help(help))
             }
             _ => Ok(()),
@@ -139,15 +138,16 @@ impl DataKind {
     }
 }
 
-/// The largest integer up to which the type holds all integers.
-fn whole(dtype: DType) -> u64 {
-    match dtype {
-        DType::F64 => 1 << 53,
-        DType::F32 => 1 << 24,
-        DType::F16 => 1 << 11,
-        DType::BF16 => 1 << 8,
-        DType::I32 => i32::MAX as u64,
-    }
+/// The ends of the range in which the type holds all integers.
+fn whole(dtype: DType) -> (i64, i64) {
+    let bits = match dtype {
+        DType::F64 => 53,
+        DType::F32 => 24,
+        DType::F16 => 11,
+        DType::BF16 => 8,
+        DType::I32 | DType::I64 | DType::U8 => return dtype.integers().unwrap_or_default(),
+    };
+    (-(1 << bits), 1 << bits)
 }
 
 /// The sizes of a test, with which expressions in a kind of data are evaluated.

@@ -147,6 +147,8 @@ impl Shared {
             Some(Type::Scalar(name, 2, _)) if name == "__nv_bfloat16" => DType::BF16,
             Some(Type::Scalar(_, 2, _)) => DType::F16,
             Some(Type::Scalar(_, 4, Encoding::Signed | Encoding::Unsigned)) => DType::I32,
+            Some(Type::Scalar(_, 8, Encoding::Signed | Encoding::Unsigned)) => DType::I64,
+            Some(Type::Scalar(_, 1, _)) => DType::U8,
             _ => DType::F32,
         };
         let elements = bytes / size_of(dtype) as u64;

@@ -135,6 +135,8 @@ pub(super) fn is_same(name: &str, scalar: Scalar) -> bool {
     match scalar.name {
         "int" => matches!(name, "int" | "unsigned int" | "unsigned"),
         "__half" => matches!(name, "__half" | "half"),
+        "long long" => WIDE.contains(&name),
+        "unsigned char" => matches!(name, "unsigned char" | "signed char" | "char"),
         wanted => name == wanted,
     }
 }

@@ -49,7 +49,28 @@ impl Parser<'_> {
             return Err(Error::new(self.token().span, "`%` outside a subscript")
                 .help("`%` is for integers, which only subscripts and sizes are"));
         }
+        self.no_bit_operation()?;
         Ok(term)
+    }
+
+    /// Checks that no bitwise operator follows.
+    fn no_bit_operation(&self) -> Result<()> {
+        let help = match self.peek() {
+            TokenKind::Caret => {
+                "write powers as `pow(a, b)`; of integers, `index(a ^ b)` is the exclusive or"
+            }
+            TokenKind::Ampersand
+            | TokenKind::Bar
+            | TokenKind::Tilde
+            | TokenKind::ShiftLeft
+            | TokenKind::ShiftRight => {
+                "of integers, write `index(a & b)`; conditions are joined by `and` and `or`"
+            }
+            _ => return Ok(()),
+        };
+        let token = self.token();
+        let message = format!("{} outside an integer expression", token.kind.describe());
+        Err(Error::new(token.span, message).help(help))
     }
 
     fn factor(&mut self) -> Result<WithHeight<Expr>> {
@@ -69,7 +90,10 @@ impl Parser<'_> {
                 Some(reduction) => self.reduction(reduction),
                 None => self.primary(),
             },
-            _ => self.primary(),
+            _ => {
+                self.no_bit_operation()?;
+                self.primary()
+            }
         }
     }
 

@@ -1,9 +1,13 @@
 //! The integer part of the grammar: sizes, ranges and subscripts.
 //!
 //! ```text
-//! int      = product { ( '+' | '-' ) product }
+//! int      = xor { '|' xor }
+//! xor      = and { '^' and }
+//! and      = shift { '&' shift }
+//! shift    = sum { ( '<<' | '>>' ) sum }
+//! sum      = product { ( '+' | '-' ) product }
 //! product  = atom { ( '*' | '/' | '%' ) atom }
-//! atom     = '-' atom | digits | name | '(' int ')' | function '(' int ',' int ')' | element
+//! atom     = '-' atom | '~' atom | digits | '0x' digits | name | '(' int ')' | function '(' int ',' int ')' | element
 //! function = 'div' | 'mod' | 'ceil_div' | 'min' | 'max'
 //! element  = name [ "'" ] '[' int { ',' int } ']'
 //! ```
@@ -27,7 +31,32 @@ pub(crate) fn parse_size(text: &str) -> Result<IntExpr> {
 }
 
 impl Parser<'_> {
+    /// An integer. Bitwise operators bind as in C, but for comparisons, which there are none of.
     pub(crate) fn int(&mut self) -> Result<WithHeight<IntExpr>> {
+        let operator = |kind: TokenKind<'_>| (kind == TokenKind::Bar).then_some(IntOp::Or);
+        self.left_associative(Self::int_xor, operator, |op, _, a, b| binary(op, a, b))
+    }
+
+    fn int_xor(&mut self) -> Result<WithHeight<IntExpr>> {
+        let operator = |kind: TokenKind<'_>| (kind == TokenKind::Caret).then_some(IntOp::Xor);
+        self.left_associative(Self::int_and, operator, |op, _, a, b| binary(op, a, b))
+    }
+
+    fn int_and(&mut self) -> Result<WithHeight<IntExpr>> {
+        let operator = |kind: TokenKind<'_>| (kind == TokenKind::Ampersand).then_some(IntOp::And);
+        self.left_associative(Self::int_shift, operator, |op, _, a, b| binary(op, a, b))
+    }
+
+    fn int_shift(&mut self) -> Result<WithHeight<IntExpr>> {
+        let operator = |kind: TokenKind<'_>| match kind {
+            TokenKind::ShiftLeft => Some(IntOp::ShiftLeft),
+            TokenKind::ShiftRight => Some(IntOp::ShiftRight),
+            _ => None,
+        };
+        self.left_associative(Self::int_sum, operator, |op, _, a, b| binary(op, a, b))
+    }
+
+    fn int_sum(&mut self) -> Result<WithHeight<IntExpr>> {
         let operator = |kind: TokenKind<'_>| match kind {
             TokenKind::Plus => Some(IntOp::Add),
             TokenKind::Minus => Some(IntOp::Sub),
@@ -56,9 +85,22 @@ impl Parser<'_> {
                 let negated = IntExpr::new(IntKind::Neg(Box::new(inner)), span);
                 Ok((negated, Self::height_over(span, height, 0)?))
             }
+            // ~a is -1 - a.
+            TokenKind::Tilde => {
+                self.next();
+                let (inner, height) = self.nested(Self::int_atom)?;
+                let span = span.to(inner.span);
+                let mut flipped = IntExpr::binary(IntOp::Sub, IntExpr::constant(-1), inner);
+                flipped.span = span;
+                Ok((flipped, Self::height_over(span, height, 0)?))
+            }
             TokenKind::Number(digits) => {
                 self.next();
-                let value = digits.parse::<i64>().map_err(|_| {
+                let value = match digits.strip_prefix("0x") {
+                    Some(digits) => i64::from_str_radix(digits, 16),
+                    None => digits.parse::<i64>(),
+                };
+                let value = value.map_err(|_| {
                     Error::new(span, format!("`{digits}` is not a 64-bit integer"))
                         .help("sizes and subscripts are integers")
                 })?;

@@ -68,6 +68,10 @@ fn flipped(op: IntOp) -> Option<IntOp> {
         IntOp::Sub => Some(IntOp::Add),
         IntOp::Div => Some(IntOp::Mod),
         IntOp::Mod => Some(IntOp::Div),
+        IntOp::And => Some(IntOp::Or),
+        IntOp::Or => Some(IntOp::And),
+        IntOp::ShiftLeft => Some(IntOp::ShiftRight),
+        IntOp::ShiftRight => Some(IntOp::ShiftLeft),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use puzzle::tensor::DType;
 /// Half the distance from 1 to the next larger value of the type.
 fn unit_roundoff(dtype: DType) -> f64 {
     match dtype {
-        DType::F64 | DType::I32 => f64::EPSILON / 2.0,
+        DType::F64 | DType::I32 | DType::I64 | DType::U8 => f64::EPSILON / 2.0,
         DType::F32 => f64::from(f32::EPSILON) / 2.0,
         DType::F16 => 2f64.powi(-11),
         DType::BF16 => 2f64.powi(-8),
@@ -31,7 +31,7 @@ pub(super) fn same_everywhere(view: &View) -> Option<Cause> {
         return Some(Cause::AllNan);
     }
     // A few whole numbers are flags or counts, and 0 is as good as any.
-    let few = view.dtype == DType::I32 && view.got.len() <= FEW;
+    let few = !view.dtype.is_float() && view.got.len() <= FEW;
     (!few && all(|got| got == 0.0)).then_some(Cause::AllZero)
 }
 

@@ -67,7 +67,7 @@ fn tensors_and_formula() {
     9 | w = "float[F]"
       |      ^^^^^
       |
-      = help: element types: `f32`, `f64`, `f16`, `bf16` and `i32`
+      = help: element types: `f32`, `f64`, `f16`, `bf16`, `i32`, `i64` and `u8`
     "#);
     insta::assert_snapshot!(error("* w[f]", "* v[f]"), @r#"
     error: unknown tensor `v`
