@@ -107,7 +107,7 @@ impl<'a> StudentProgress<'a> {
         let mut parts =
             vec![env!("CARGO_PKG_VERSION").into(), puzzle.stem.clone().into(), spec, text];
         for header in inputs.headers {
-            parts.push(std::fs::read(&header).unwrap_or_default());
+            parts.push(read(&header).unwrap_or_default());
         }
         Some(Key::of("verdict", parts.iter().map(Vec::as_slice)))
     }
@@ -235,6 +235,35 @@ mod tests {
 
     fn write(root: &Path, file: &str, text: &str) {
         std::fs::write(root.join(file), text).unwrap();
+    }
+
+    /// What is not understood is as if it were not there.
+    #[test]
+    fn mutated_progress_is_read() {
+        let bench = Bench::new();
+        bench.grade(1, Outcome::Solved);
+        bench.progress().set_hint_level(bench.puzzle(1), 2);
+        let cache = bench.progress().store;
+        let puzzle = bench.puzzle(1);
+        let keys = [
+            key("tried", puzzle),
+            key("hint", puzzle),
+            last_key(),
+            bench.progress().fingerprint(puzzle).unwrap(),
+        ];
+        for key in keys {
+            let whole = cache.get(&key).unwrap();
+            for place in 0..whole.len() {
+                for byte in *b"\"{9-\xFF" {
+                    let mutant = [&whole[..place], &[byte], &whole[place + 1..]].concat();
+                    cache.put(&key, &mutant).unwrap();
+                    let progress = bench.progress();
+                    let _ = (progress.state(puzzle), progress.hint_level(puzzle), progress.last());
+                    let _ = (progress.current(), progress.next());
+                }
+            }
+            cache.put(&key, &whole).unwrap();
+        }
     }
 
     const FAILS: Outcome = Outcome::Fails { passed: 2, total: 9 };

@@ -4,7 +4,7 @@ use crate::settings::{PuzzleSettings, Settings};
 use diagnostic::{Failure, FailureKind};
 use puzzle::oracle;
 use puzzle::spec::{self, DRAWN, Spec};
-use puzzle::workbook::Puzzle;
+use puzzle::workbook::{self, Puzzle};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ pub fn merge(
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|e| {
+    workbook::read_text(path).map_err(|e| {
         let title = format!("cannot read {}: {e}", path.display());
         Failure::new(FailureKind::Usage, title, "paths in class.toml are relative to its folder")
     })

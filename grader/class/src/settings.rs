@@ -2,7 +2,7 @@
 
 use crate::civil;
 use diagnostic::{Diagnostic, Failure, FailureKind, Mark, Severity, Source};
-use puzzle::spec;
+use puzzle::{spec, workbook};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -186,7 +186,7 @@ impl Settings {
     /// # Errors
     /// The file cannot be read, or has a mistake, which is shown with its line.
     pub fn load(path: &Path) -> Result<Self, Failure> {
-        let text = std::fs::read_to_string(path).map_err(|e| {
+        let text = workbook::read_text(path).map_err(|e| {
             let title = format!("cannot read {}: {e}", path.display());
             let help = "`grader class new` writes an example; --class FILE names another file";
             Failure::new(FailureKind::Usage, title, help)

@@ -104,16 +104,8 @@ mod tests {
     use crate::task::Ending;
     use serde_json::Value;
 
-    #[test]
-    fn a_task_has_one_owner_and_then_a_result() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).unwrap();
-        let claim = store.claim("ab").unwrap();
-        assert!(claim.is_some());
-        assert!(store.claim("ab").unwrap().is_none(), "it is taken");
-        drop(claim);
-        assert!(store.claim("ab").unwrap().is_some(), "its owner ended without a result");
-        let graded = Graded {
+    fn graded() -> Graded {
+        Graded {
             key: "ab".into(),
             puzzle: 1,
             seed: 2,
@@ -125,7 +117,36 @@ mod tests {
             seconds: 0.5,
             counters: None,
             host: String::new(),
-        };
+        }
+    }
+
+    /// A result that is no result is none: never one that passed, and never a panic.
+    #[test]
+    fn mutated_results_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let whole = serde_json::to_vec(&graded()).unwrap();
+        for place in 0..whole.len() {
+            for byte in *b"\"{9,\xFF" {
+                let mutant = [&whole[..place], &[byte], &whole[place + 1..]].concat();
+                fs::write(store.path("ab"), mutant).unwrap();
+                assert!(store.get("ab").is_none_or(|graded| !graded.passed()));
+            }
+            fs::write(store.path("ab"), &whole[..place]).unwrap();
+            assert_eq!(store.get("ab"), None);
+        }
+    }
+
+    #[test]
+    fn a_task_has_one_owner_and_then_a_result() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let claim = store.claim("ab").unwrap();
+        assert!(claim.is_some());
+        assert!(store.claim("ab").unwrap().is_none(), "it is taken");
+        drop(claim);
+        assert!(store.claim("ab").unwrap().is_some(), "its owner ended without a result");
+        let graded = graded();
         store.put(&graded).unwrap();
         assert_eq!(store.get("ab"), Some(graded));
         assert!(store.claim("ab").unwrap().is_none(), "it is done");

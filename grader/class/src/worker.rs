@@ -19,9 +19,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
-use toolchain::Toolchain;
 use toolchain::env::Env;
 use toolchain::process::{self, Termination};
+use toolchain::scratch::Scratch;
+use toolchain::{Headers, Request, Toolchain, VirtualArch};
 
 /// The word on the command line with which the grader starts itself as a worker.
 pub const CHILD_COMMAND: &str = "--grade-a-submission";
@@ -189,6 +190,7 @@ fn work(order: &Order, grade: Grade) -> Result<Graded, Failure> {
     };
     let mut buffers = Buffers::default();
     let mut collector = Collector::new(&task.hidden, &mut buffers);
+    let on_virtual_machine = gpu.is_none();
     let result = grade(&run, gpu, &mut collector);
     // Writing to memory cannot fail.
     match &result {
@@ -196,11 +198,43 @@ fn work(order: &Order, grade: Grade) -> Result<Graded, Failure> {
         Err(failure) => collector.failed(failure).ok(),
     };
     let tests = collector.into_tests();
+    if let Err(failure) = &result
+        && failure.kind != FailureKind::Kernel
+        && on_virtual_machine
+        && can_compile(&run)
+    {
+        // Others can be graded here, so it is this file that the grader does not understand.
+        let text = "This submission could not be graded. Your instructor has been told.".to_owned();
+        return Ok(without_verdict(task, Ending::Crashed, text, &failure.render(false)));
+    }
     let mut graded = collect::graded(task, tests, buffers, result)?;
     if task.leaderboard && graded.passed() && !spec.is_host() {
         graded.counters = counters(&run).ok().flatten();
     }
     Ok(graded)
+}
+
+/// Does the compiler work, and is there room for its files?
+fn can_compile(run: &Run<'_>) -> bool {
+    let compile = || -> Option<bool> {
+        let folder = Scratch::new("check").ok()?;
+        let source = folder.path().join("check.cu");
+        // A new text each time, which no cache has.
+        let text = format!("// {}\n__global__ void check() {{}}\n", folder.path().display());
+        std::fs::write(&source, text).ok()?;
+        let root = run.workbook.root();
+        let request = Request {
+            source: &source,
+            include_dirs: &[],
+            headers: Headers::Offered { names: &[], workbook: root },
+            base: root,
+            arch: VirtualArch::default(),
+            debugger: false,
+            gpu: None,
+        };
+        Some(run.toolchain.compile(&request).is_ok())
+    };
+    compile().unwrap_or(false)
 }
 
 /// What the kernels of a file cost in the puzzle's largest test.

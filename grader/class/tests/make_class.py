@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Makes a class from what the workbook knows of a puzzle: its wrong kernels, and its solution with small edits.
 
-    make_class.py WORKBOOK NUMBER STUDENTS FOLDER [FIRST]   writes FOLDER/submissions, class.toml and expected.csv; the students have
-                                                            numbers from FIRST (0), and other numbers give other files
-    make_class.py --check FOLDER GRADES                     compares GRADES/class.csv with FOLDER/expected.csv
+    make_class.py WORKBOOK NUMBER STUDENTS FOLDER [FIRST [GROUP]]
+        writes FOLDER/submissions, class.toml and expected.csv; the students have numbers from FIRST (0), and other numbers give other
+        files. With GROUP, the students hand in what the first GROUP of them do, in turn.
+    make_class.py --check FOLDER GRADES
+        compares GRADES/class.csv with FOLDER/expected.csv
 """
 
 import csv
@@ -36,18 +38,21 @@ def edited(text: str, student: int) -> str:
     return f"// Student {student}.\n" + text.replace("\n\n", "\n\n" * (1 + student % 3))
 
 
-def make(workbook: Path, number: int, students: int, folder: Path, first: int):
+def make(workbook: Path, number: int, students: int, folder: Path, first: int, group: int):
     stem, solution, wrong = kernels(workbook, number)
-    rows, before = [("student", "passes")], None
+    rows, made = [("student", "passes")], []
     for student in range(first, first + students):
         name, turn = f"student{student:04}", student % 10
-        if turn >= 10 - COPIES and before:
+        before = made[-1] if made else None
+        if len(made) >= group:
+            text, passes = made[(student - first) % group]
+        elif turn >= 10 - COPIES and before:
             text, passes = before
         elif turn < CORRECT:
             text, passes = edited(solution, student), 1
         else:
             text, passes = edited(wrong[student % len(wrong)], student), 0
-        before = text, passes
+        made.append((text, passes))
         target = folder / "submissions" / name
         target.mkdir(parents=True)
         (target / f"{stem}.cu").write_text(text)
@@ -77,4 +82,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "--check":
         sys.exit(check(Path(sys.argv[2]), Path(sys.argv[3])))
     start = int(sys.argv[5]) if len(sys.argv) > 5 else 0
-    make(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]), start)
+    most = int(sys.argv[6]) if len(sys.argv) > 6 else int(sys.argv[3])
+    make(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]), start, most)

@@ -33,6 +33,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use system_calls::Rules;
+use toolchain::confinement;
 
 /// Where shared libraries, and what the C++ library reads, lie. The process may read there.
 const SYSTEM: [&str; 8] = [
@@ -68,16 +69,10 @@ pub fn enter(bounds: &Bounds, libraries: &[&Path], own: &Path) -> Vec<String> {
         open.push(format!("use more time or memory than it should ({e})"));
     }
     match confine(libraries, own) {
-        Ok(LandlockStatus::Available { effective_abi, .. }) if effective_abi >= ABI::V6 => {}
-        Ok(LandlockStatus::Available { effective_abi, .. }) => open.push(format!(
-            "only be confined in part: its system calls are limited, but the kernel's Landlock has version {} of 6 (Linux 6.12)",
-            effective_abi as i32
-        )),
-        Ok(LandlockStatus::NotEnabled | LandlockStatus::NotImplemented) => {
-            open.push(
-                "read and write files outside its folder (the kernel has no Landlock)".to_owned(),
-            );
+        Ok(LandlockStatus::Available { effective_abi, .. }) => {
+            open.extend(hole(effective_abi as i32));
         }
+        Ok(LandlockStatus::NotEnabled | LandlockStatus::NotImplemented) => open.extend(hole(0)),
         Err(e) => open.push(format!("read and write files outside its folder ({e})")),
     }
     if let Err(e) = drop_root(own) {
@@ -91,6 +86,17 @@ pub fn enter(bounds: &Bounds, libraries: &[&Path], own: &Path) -> Vec<String> {
         open.push(format!("start processes and open sockets ({e})"));
     }
     open
+}
+
+/// What is open to a program where the kernel's Landlock has this version.
+fn hole(version: i32) -> Option<String> {
+    let gap = confinement::gap(version)?;
+    Some(match version {
+        ..=0 => format!("read and write files outside its folder (of the kernel: {gap})"),
+        _ => format!(
+            "only be confined in part: its system calls are limited, but of the kernel, {gap}"
+        ),
+    })
 }
 
 fn limit(bounds: &Bounds) -> rustix::io::Result<()> {
@@ -244,3 +250,15 @@ const FORBIDDEN: [i64; 38] = [
     libc::SYS_open_by_handle_at,
     libc::SYS_setrlimit,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::hole;
+
+    #[test]
+    fn every_older_landlock_leaves_a_hole() {
+        assert!(hole(0).is_some_and(|hole| hole.starts_with("read and write files outside")));
+        assert!((1..6).all(|v| hole(v).is_some_and(|hole| hole.starts_with("only be confined"))));
+        assert_eq!(hole(6), None);
+    }
+}

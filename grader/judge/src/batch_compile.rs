@@ -39,8 +39,7 @@ pub fn compile(
     spec: &Spec,
     variants: &[&str],
 ) -> Result<Vec<Variant>, Failure> {
-    let folder =
-        Scratch::new("gradient-puzzles-").map_err(|e| unwritable(&std::env::temp_dir(), &e))?;
+    let folder = Scratch::new("variants").map_err(|e| unwritable(&std::env::temp_dir(), &e))?;
     let path = folder.path().join("variants.cu");
     let include_dirs = [workbook.include_dir()];
     let request = Request {

@@ -161,6 +161,14 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The text of an ordinary file, as [`read`].
+///
+/// # Errors
+/// As [`read`], or it is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+}
+
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
     let title = format!("cannot read `{}`: {error}", path.display());
     Failure::new(FailureKind::Usage, title, "the workbook's folder must exist and be readable")

@@ -8,7 +8,7 @@ mod markdown;
 mod math;
 
 use diagnostic::{Failure, FailureKind};
-use puzzle::workbook::{Puzzle, Workbook};
+use puzzle::workbook::{self, Puzzle, Workbook};
 use report::style::Style;
 use std::path::Path;
 
@@ -40,7 +40,7 @@ impl Hint {
 pub fn hint(workbook: &Workbook, puzzle: &Puzzle, level: u8) -> Result<Hint, Failure> {
     let shown = workbook.relative(&puzzle.chapter).display();
     let failure = |title, help: &str| Failure::new(FailureKind::Usage, title, help);
-    let chapter = std::fs::read_to_string(&puzzle.chapter).map_err(|e| {
+    let chapter = workbook::read_text(&puzzle.chapter).map_err(|e| {
         let title = format!("cannot read the chapter `{shown}`: {e}");
         failure(title, "the hints are in the chapter of the puzzle")
     })?;

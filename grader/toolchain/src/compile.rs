@@ -8,8 +8,10 @@ mod tests;
 pub use assembler::Assembler;
 
 use super::cache::{Cache, Key};
+use super::confinement;
 use super::env::Env;
 use super::explain::{self, Sources};
+use super::file_names::FileNames;
 use super::find::{Finder, Nvcc, UnusableNvcc};
 use super::front_end::{FrontEnd, Job, Output, VirtualArch};
 use super::includes::{Headers, Inputs, SearchPath};
@@ -150,6 +152,7 @@ impl Toolchain {
         let job = Job {
             folder: &folder,
             file: &file,
+            text: &bytes,
             include_dirs: &roots.folders[1..],
             students: &students,
             readable: request.headers.readable(&students),
@@ -160,6 +163,8 @@ impl Toolchain {
         };
         let mut reader = Sources::new(&job, request.headers, request.base, &source);
         let main = file.to_string_lossy();
+        let names = FileNames::new(&folder, &file, &roots.folders[1..]);
+        let alias = folder.join(names.alias());
 
         let mut warnings = Vec::new();
         let key = self.key(&job, inputs.key);
@@ -189,8 +194,9 @@ impl Toolchain {
         };
         roots.unhide_all(&mut kept.messages);
         let mut compiled = Compiled {
-            ptx: rename_files(&kept.ptx, |file| {
-                shown(&roots.unhide(file), request.base).display().to_string()
+            ptx: rename_files(&kept.ptx, |file| match roots.unhide(file) {
+                path if path == alias => source.path.display().to_string(),
+                path => shown(&path, request.base).display().to_string(),
             }),
             machine_code: None,
             warnings: [explain::warnings(&kept.messages, &main, &mut reader), warnings].concat(),
@@ -199,6 +205,9 @@ impl Toolchain {
             from_cache,
             time: start.elapsed(),
         };
+        if request.headers != Headers::Any {
+            compiled.warnings.extend(confinement::warning());
+        }
         if let Some(sm) = request.gpu {
             let (code, cached) = self.machine_code(&kept.ptx, sm)?;
             compiled.machine_code = Some(code);
@@ -222,6 +231,7 @@ impl Toolchain {
         let job = Job {
             folder: &folder,
             file: &file,
+            text: &bytes,
             include_dirs: request.include_dirs,
             students: slice::from_ref(&path),
             readable: request.headers.readable(&readable),
@@ -291,20 +301,6 @@ pub fn cache_folder(env: &Env) -> Result<PathBuf, Failure> {
     })
 }
 
-/// What in a path would be more than a name to the shell in which nvcc runs its commands, or to nvcc itself.
-fn dangerous(path: &Path) -> Option<String> {
-    let bytes = path.as_os_str().as_bytes();
-    if path.file_name().is_some_and(|file| file.as_bytes().starts_with(b"-")) {
-        return Some("a file name that begins with `-`".into());
-    }
-    let bad = bytes.iter().find(|&&byte| b"$`\"\\".contains(&byte) || byte.is_ascii_control())?;
-    Some(if bad.is_ascii_control() {
-        "a control character".into()
-    } else {
-        format!("`{}`", *bad as char)
-    })
-}
-
 /// Is this file a link, and not to a file in the folder that holds the link? `folder` is that of the file itself.
 fn leads_away(source: &Path, folder: &Path) -> bool {
     let is_link = source.symlink_metadata().is_ok_and(|file| file.is_symlink());
@@ -341,11 +337,6 @@ impl FileRead {
         let (Some(folder), Some(file)) = (path.parent(), path.file_name()) else {
             return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
         };
-        if let Some(bad) = dangerous(&path) {
-            let title = format!("the path {} contains {bad}", shown_path.display());
-            let help = "nvcc hands paths to a shell, which would take this for a command: rename the file or the folder";
-            return Err(Failure::new(FailureKind::Usage, title, help));
-        }
         if headers != Headers::Any && leads_away(source, folder) {
             let title = format!("{} is a link to a file in another folder", shown_path.display());
             let help =

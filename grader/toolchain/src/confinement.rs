@@ -5,12 +5,14 @@
 //! (landlock(7)): they read their own files and those that the compilation is about, and write into its scratch folder. A file
 //! that makes a compiler take all memory, or fill the disk, meets a limit (setrlimit(2)).
 
+use diagnostic::{Diagnostic, Severity};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, Scope, path_beneath_rules,
 };
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::thread;
 
 /// Where systems keep programs, libraries and headers, and what compilers read besides: the loader's tables, the size of the
@@ -37,10 +39,6 @@ const SYSTEM: [&str; 17] = [
 
 /// Bytes of address space of each compiler. nvcc's largest front end takes one GiB for the headers of CUB.
 const MEMORY: u64 = 6 << 30;
-
-/// Seconds of processor time of each compiler: some more than the time limit of a compilation, for those that the grader can no
-/// longer stop.
-const CPU_SECONDS: u64 = 150;
 
 /// Bytes of each file that a compiler writes.
 const FILE_SIZE: u64 = 1 << 30;
@@ -123,15 +121,45 @@ pub fn landlock() -> i32 {
 /// The version of Landlock with all that the grader asks for (Linux 6.12).
 pub const LANDLOCK: i32 = ABI::V6 as i32;
 
-/// Limits a process that was just started, and what it will start.
+/// What a kernel lacks whose Landlock has this version, in words; nothing if all is there.
+pub fn gap(version: i32) -> Option<String> {
+    match version {
+        ..=0 => Some("it has no Landlock".to_owned()),
+        version if version < LANDLOCK => {
+            Some(format!("its Landlock has version {version} of {LANDLOCK} (Linux 6.12)"))
+        }
+        _ => None,
+    }
+}
+
+/// What to say of a compilation of a stranger's file on this machine.
+pub(crate) fn warning() -> Option<Diagnostic> {
+    static GAP: OnceLock<Option<String>> = OnceLock::new();
+    let gap = GAP.get_or_init(|| gap(landlock())).as_ref()?;
+    Some(Diagnostic {
+        severity: Severity::Warning,
+        title: format!("this machine's kernel confines compilers only in part: {gap}"),
+        source: None,
+        help: vec![
+            "that is no matter for files of your own; grade those of strangers elsewhere".into(),
+        ],
+    })
+}
+
+/// Limits the memory and the files of a process that was just started, and of what it will start.
 pub(crate) fn limit(process: Pid) {
-    for (resource, most) in
-        [(Resource::As, MEMORY), (Resource::Fsize, FILE_SIZE), (Resource::Cpu, CPU_SECONDS)]
-    {
+    for (resource, most) in [(Resource::As, MEMORY), (Resource::Fsize, FILE_SIZE)] {
         // Where a lower limit holds already, or the process is gone, there is nothing to do.
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         let _ = prlimit(Some(process), resource, limit);
     }
+}
+
+/// Limits the processor time of a process that was just started, and of each that it will start.
+pub(crate) fn limit_time(process: Pid, seconds: u64) {
+    // The first limit sends a signal that tells why, the second one that cannot be ignored.
+    let limit = Rlimit { current: Some(seconds), maximum: Some(seconds + 1) };
+    let _ = prlimit(Some(process), Resource::Cpu, limit);
 }
 
 /// The folder that a program was installed in, as `/x/cuda-13` for `/x/cuda-13/bin/nvcc`, wherever links lead.

@@ -56,7 +56,9 @@ impl<'a> Sources<'a> {
     /// For the messages about a job, whose source is this. Files are shown relative to `base`.
     pub fn new(job: &Job<'a>, allowed: Headers<'a>, base: &'a Path, source: &SourceFile) -> Self {
         let Job { folder, include_dirs, students, .. } = *job;
-        let files = HashMap::from([(folder.join(job.file), Some(source.clone()))]);
+        let own = folder.join(job.file);
+        let named = PathBuf::from(own.to_string_lossy().into_owned());
+        let files = [own, named].map(|path| (path, Some(source.clone()))).into();
         Self { folder, base, include_dirs, students, allowed, files, unknown: Vec::new() }
     }
 
@@ -428,6 +430,7 @@ mod tests {
         let job = Job {
             folder: &folder,
             file: file.as_ref(),
+            text: b"",
             include_dirs: &[],
             students: &headers,
             readable: None,

@@ -66,10 +66,12 @@ pub enum Target {
 /// What a front end is to compile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job<'a> {
-    /// The folder of the source; the compiler runs there.
+    /// The folder of the source.
     pub(crate) folder: &'a Path,
     /// The source's name in it.
     pub(crate) file: &'a OsStr,
+    /// What it holds.
+    pub(crate) text: &'a [u8],
     /// The folders for `#include`, in order, as absolute paths.
     pub(crate) include_dirs: &'a [PathBuf],
     /// The source, and all headers that are not the compiler's.
@@ -107,8 +109,10 @@ pub(crate) struct Glue<'a> {
 impl Job<'_> {
     /// Is this file, as the compiler named it, one of the student's (or the workbook's)?
     pub(crate) fn is_students(&self, file: &str) -> bool {
-        !file.is_empty()
-            && self.folder.join(file).canonicalize().is_ok_and(|path| self.students.contains(&path))
+        let is_listed = |path: PathBuf| self.students.contains(&path);
+        // A name that is not UTF-8 stands in messages with other letters in their places.
+        file == self.folder.join(self.file).to_string_lossy()
+            || !file.is_empty() && self.folder.join(file).canonicalize().is_ok_and(is_listed)
     }
 
     /// May there be PTX in the source itself? The compiler copies it without a look.

@@ -17,6 +17,7 @@ pub mod env;
 mod explain;
 #[cfg(test)]
 mod fake;
+mod file_names;
 pub mod find;
 mod front_end;
 pub mod includes;
@@ -37,6 +38,7 @@ pub mod wheels;
 
 pub use compile::library::{Library, LibraryRequest};
 pub use compile::{Assembler, Compiled, Request, Toolchain};
+pub use file_names::FileNames;
 pub use front_end::{Target, VirtualArch};
 pub use includes::Headers;
 pub use resources::Resources;

@@ -6,6 +6,7 @@ mod glue;
 mod library;
 mod plan;
 mod precompiled_header;
+mod stage;
 
 use super::assembler;
 use super::cache::Cache;
@@ -15,18 +16,38 @@ use super::find::{Nvcc, identity};
 use super::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Readable, Target};
 use super::messages::{Level, Message, parse};
 use super::resources::{self, Resources};
-use super::scratch::Scratch;
+use super::scratch::{self, Scratch};
 use super::usage::StandardLibrary;
 use crate::process::{Finished, Limits, Termination, run_until};
 use diagnostic::{Failure, FailureKind};
+use rustix::process::Signal;
+use stage::Stage;
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Kernels compile in a second; what takes longer than this never ends.
-const TIME_OUT: Duration = Duration::from_secs(120);
+/// What a compilation may take.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// Seconds of processor time of each program of the compiler.
+    cpu_seconds: u64,
+    /// On the clock, for what does not compute, and on machines that are busy.
+    time: Duration,
+    /// Bytes of all temporary files together.
+    disk: u64,
+}
+
+/// Kernels compile in a second; what computes for two minutes never ends. On the clock that can be any time on a busy machine.
+const BOUNDS: Bounds = Bounds { cpu_seconds: 120, time: Duration::from_secs(1200), disk: 2 << 30 };
+
+/// Time between two looks at the disk.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// What the compilers say of one of their programs that has used up its processor time (strsignal(3)).
+const OUT_OF_TIME: &str = "CPU time limit exceeded";
 
 /// Enough for the first hundred errors, after which nvcc stops by itself.
 const OUTPUT: usize = 1 << 20;
@@ -54,9 +75,7 @@ const VARIABLES: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_C
 /// Where a compiler runs.
 #[derive(Clone, Copy, Debug)]
 struct Place<'a> {
-    /// The current folder.
-    folder: &'a Path,
-    /// The folder of its temporary files and its output.
+    /// The current folder, which is that of its temporary files and its output.
     scratch: &'a Path,
     /// What it may read besides what compilers always need; `None` for everything.
     readable: Option<Readable<'a>>,
@@ -64,7 +83,7 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn of(job: &Job<'a>, scratch: &'a Path) -> Self {
-        Self { folder: job.folder, scratch, readable: job.readable }
+        Self { scratch, readable: job.readable }
     }
 }
 
@@ -74,13 +93,13 @@ pub struct NvccFrontEnd {
     nvcc: Nvcc,
     env: Env,
     cache: Cache,
-    time_out: Duration,
+    bounds: Bounds,
 }
 
 impl NvccFrontEnd {
     /// This nvcc, with these variables around it, and a cache for what makes the next compilation faster.
     pub fn new(nvcc: Nvcc, env: Env, cache: Cache) -> Self {
-        Self { nvcc, env, cache, time_out: TIME_OUT }
+        Self { nvcc, env, cache, bounds: BOUNDS }
     }
 
     /// The folder of headers that the host compiler has parsed.
@@ -113,18 +132,34 @@ impl NvccFrontEnd {
         in_vain: &dyn Fn() -> bool,
     ) -> Result<Finished, Failure> {
         // English messages; and all temporary files where they are removed even when nvcc is killed.
-        command.current_dir(place.folder).env("LC_ALL", "C").env("TMPDIR", place.scratch);
+        command.current_dir(place.scratch).env("LC_ALL", "C").env("TMPDIR", place.scratch);
         if self.env.get(MALLOC.0).is_none() {
             command.env(MALLOC.0, MALLOC.1);
         }
         let program = command.get_program().to_owned();
-        let timeout = self.time_out.saturating_sub(start.elapsed());
-        let limits = Limits { timeout, output: OUTPUT };
+        let Bounds { cpu_seconds, time, disk } = self.bounds;
+        let limits = Limits { timeout: time.saturating_sub(start.elapsed()), output: OUTPUT };
         let confinement = place.readable.map(|files| self.confinement(files, place.scratch));
-        run_until(command, &limits, confinement.as_ref(), in_vain).map_err(|e| {
+        let (looked, is_full) = (Cell::new(Instant::now()), Cell::new(false));
+        let stop = || {
+            if looked.get().elapsed() >= LOOK {
+                is_full.set(scratch::exceeds(place.scratch, disk));
+                looked.set(Instant::now());
+            }
+            is_full.get() || in_vain()
+        };
+        let done = run_until(command, &limits, confinement.as_ref(), cpu_seconds, &stop);
+        let done = done.map_err(|e| {
             let title = format!("cannot start {}: {e}", program.display());
             Failure::new(FailureKind::Environment, title, "`grader doctor` shows what is installed")
-        })
+        })?;
+        if is_full.get() {
+            let title =
+                format!("for this file nvcc needs more than {} GB of temporary files", disk >> 30);
+            let help = "templates without end, or huge arrays with initial values, can do that";
+            return Err(Failure::new(FailureKind::Kernel, title, help));
+        }
+        Ok(done)
     }
 
     /// What the compilers may touch when they read these files and work in this folder.
@@ -153,9 +188,7 @@ impl NvccFrontEnd {
         let arguments = ["-ptx", "-arch=sm_75", "-std=c++17", "empty.cu", "-o", "empty.ptx"]
             .map(OsString::from);
         std::fs::write(source, "").is_ok()
-            && self
-                .run(Place { folder: scratch, ..place }, &arguments)
-                .is_ok_and(|done| done.success())
+            && self.run(place, &arguments).is_ok_and(|done| done.success())
             && output.exists()
     }
 
@@ -172,9 +205,16 @@ impl NvccFrontEnd {
             let help = "templates that instantiate each other without end, or huge arrays with initial values, can do that";
             return Err(Failure::new(FailureKind::Kernel, title, help));
         }
-        if done.ending == Termination::TimedOut {
-            let seconds = self.time_out.as_secs();
-            let title = format!("nvcc was still compiling after {seconds} s and was stopped");
+        let is_out_of_time = done.stderr_text().contains(OUT_OF_TIME)
+            || done.ending == Termination::Signal(Signal::XCPU.as_raw())
+            || done.ending == Termination::Code(128 + Signal::XCPU.as_raw());
+        if is_out_of_time || done.ending == Termination::TimedOut {
+            let after = if is_out_of_time {
+                format!("{} s of processor time", self.bounds.cpu_seconds)
+            } else {
+                format!("{} s", self.bounds.time.as_secs())
+            };
+            let title = format!("nvcc was still compiling after {after} and was stopped");
             let help = "templates that instantiate each other without end, or a huge unrolled loop, can do that";
             return Err(Failure::new(FailureKind::Kernel, title, help));
         }
@@ -261,18 +301,17 @@ impl FrontEnd for NvccFrontEnd {
 
     fn ptx(&self, job: &Job<'_>) -> Result<Output, Failure> {
         let scratch = scratch()?;
+        let stage = Stage::new(job, scratch.path()).map_err(|e| no_scratch(&e))?;
         let ptx = scratch.path().join("out.ptx");
         let mut arguments: Vec<OsString> = vec!["-ptx".into(), "-x".into(), "cu".into()];
         arguments.extend(self.flags(job));
-        for folder in job.include_dirs {
-            arguments.extend(["-I".into(), folder.clone().into()]);
-        }
-        arguments.extend([job.file.to_owned(), "-o".into(), ptx.clone().into()]);
+        arguments.extend(stage.options());
+        arguments.extend([Stage::source(), "-o".into(), ptx.clone().into()]);
         let place = Place::of(job, scratch.path());
         let done = self.run(place, &arguments)?;
         let stderr = done.stderr_text();
-        let mut messages = parse(&stderr);
-        let ptx = std::fs::read_to_string(&ptx).ok();
+        let mut messages = stage.restore(parse(&stderr));
+        let ptx = std::fs::read_to_string(&ptx).ok().map(|ptx| stage.restore_ptx(&ptx));
         let text = ptx.as_deref().unwrap_or_default();
         let mut refused = assembler::errors(&stderr, text);
         if done.success() && ptx.is_some() {
@@ -329,7 +368,7 @@ impl NvccFrontEnd {
         let options = ["-cubin", &arch, "-lineinfo", "-Xptxas", "-v"];
         let mut arguments: Vec<OsString> = options.into_iter().map(OsString::from).collect();
         arguments.extend([input.into(), "-o".into(), OsString::from(&output)]);
-        let done = self.run(Place { folder: scratch, ..place }, &arguments)?;
+        let done = self.run(place, &arguments)?;
         let code = done.success().then(|| std::fs::read(&output).ok()).flatten();
         Ok((code, done))
     }
@@ -339,8 +378,7 @@ impl NvccFrontEnd {
         let scratch = scratch()?;
         // What the compiler made of a submission is all that the assembler needs to see.
         let nothing_else = Readable { files: &[], closed: scratch.path() };
-        let place =
-            Place { folder: scratch.path(), scratch: scratch.path(), readable: Some(nothing_else) };
+        let place = Place { scratch: scratch.path(), readable: Some(nothing_else) };
         let (code, done) = self.run_assembler(ptx, sm, place)?;
         if let Some(code) = code {
             return Ok((code, done.stderr_text() + &done.stdout_text()));
@@ -382,7 +420,15 @@ fn unable(done: &Finished) -> Failure {
 
 /// A folder for one compilation, removed afterwards.
 fn scratch() -> Result<Scratch, Failure> {
-    Scratch::new("gradient-puzzles-").map_err(|e| no_scratch(&e))
+    let scratch = Scratch::new(scratch::COMPILER).map_err(|e| no_scratch(&e))?;
+    // nvcc hands the names of its temporary files to a shell.
+    let special = |&byte: &u8| b"$`\"\\".contains(&byte) || byte.is_ascii_control();
+    if scratch.path().as_os_str().as_bytes().iter().any(special) {
+        let title = "the path of the folder for temporary files has a character that a shell takes for a command";
+        let help = "set TMPDIR to a folder whose path has none of $ ` \" \\";
+        return Err(Failure::new(FailureKind::Environment, title, help));
+    }
+    Ok(scratch)
 }
 
 fn no_scratch(error: &std::io::Error) -> Failure {
@@ -447,172 +493,4 @@ fn cause(stderr: &str) -> Option<(&'static str, &'static str)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fake::nvcc;
-    use crate::find::{Origin, Version};
-    use crate::front_end::VirtualArch;
-    use std::fs;
-
-    /// A fake nvcc that runs this, and a student's file.
-    struct Bench {
-        dir: tempfile::TempDir,
-        front_end: NvccFrontEnd,
-    }
-
-    impl Bench {
-        fn new(body: &str) -> Self {
-            let dir = tempfile::tempdir().unwrap();
-            let path = nvcc(dir.path(), "13.0", body);
-            let version = Version { major: 13, minor: 0, patch: 88 };
-            let nvcc = Nvcc { path, version, origin: Origin::Path };
-            let env = Env::default().with("PATH", "/usr/bin:/bin");
-            let front_end = NvccFrontEnd::new(nvcc, env, Cache::new(dir.path().join("cache")));
-            fs::write(dir.path().join("k.cu"), "").unwrap();
-            Self { dir, front_end }
-        }
-
-        fn ptx(&self) -> Result<Output, Failure> {
-            let folder = self.dir.path().canonicalize().unwrap();
-            let students = [folder.join("k.cu")];
-            self.front_end.ptx(&Job {
-                folder: &folder,
-                file: "k.cu".as_ref(),
-                include_dirs: &[],
-                students: &students,
-                readable: None,
-                arch: VirtualArch::default(),
-                debugger: false,
-                library: StandardLibrary::Unnamed,
-                device_code: true,
-            })
-        }
-
-        /// Kind, title and help of the failure.
-        fn failure(&self) -> (FailureKind, String, String) {
-            told(&self.ptx().unwrap_err())
-        }
-    }
-
-    fn told(failure: &Failure) -> (FailureKind, String, String) {
-        let diagnostic = &failure.diagnostics[0];
-        (failure.kind, diagnostic.title.clone(), diagnostic.help.join("\n"))
-    }
-
-    /// Prints to stderr and fails, but compiles an empty file.
-    fn says(text: &str) -> String {
-        format!("[ $src = empty.cu ] && exec touch $out\ncat >&2 <<'EOF'\n{text}\nEOF\nexit 1")
-    }
-
-    #[test]
-    fn ptx_comes_back_with_what_was_said() {
-        let bench = Bench::new("echo .version > $out; echo 'k.cu(1): warning #174-D: x' >&2");
-        let output = bench.ptx().unwrap();
-        assert_eq!(output.ptx.as_deref(), Some(".version\n"));
-        assert_eq!(output.messages[0].number, Some(174));
-    }
-
-    #[test]
-    fn errors_in_the_students_file_are_messages() {
-        let bench = Bench::new(&says("k.cu(1): error: expected a \";\""));
-        let output = bench.ptx().unwrap();
-        assert_eq!((output.ptx, output.messages.len()), (None, 1));
-    }
-
-    #[test]
-    fn errors_elsewhere_are_the_students_only_if_an_empty_file_compiles() {
-        let text = "/usr/include/x.h(3): error: expected a \";\"";
-        assert_eq!(Bench::new(&says(text)).ptx().unwrap().ptx, None);
-        let bench = Bench::new(&format!("echo '{text}' >&2; exit 1"));
-        let (kind, title, help) = bench.failure();
-        assert_eq!(kind, FailureKind::Environment);
-        assert!(title.contains("/usr/include/x.h(3)"), "{title}");
-        assert!(help.contains(&bench.front_end.nvcc.path.display().to_string()), "{help}");
-    }
-
-    #[test]
-    fn endless_compilation_is_stopped_with_all_its_children() {
-        let mut bench = Bench::new("sh -c 'sleep 60; touch late' & wait");
-        bench.front_end.time_out = Duration::from_millis(400);
-        let start = Instant::now();
-        let (kind, title, _) = bench.failure();
-        assert_eq!(kind, FailureKind::Kernel);
-        assert!(title.contains("still compiling"), "{title}");
-        assert!(start.elapsed() < Duration::from_secs(20));
-    }
-
-    #[test]
-    fn broken_machines_are_told_apart() {
-        let table = [
-            (
-                "gcc: No such file or directory\nnvcc fatal   : Failed to preprocess host compiler properties.",
-                "C++ compiler",
-            ),
-            (
-                "<built-in>: fatal error: when writing output to /t/x.ii: No space left on device",
-                "disk is full",
-            ),
-            ("sh: 1: cicc: not found", "incomplete"),
-            (
-                "<command-line>: fatal error: cuda_runtime.h: No such file or directory",
-                "incomplete",
-            ),
-            ("nvcc fatal   : Unsupported gpu architecture 'sm_75'", "architecture"),
-            ("k.cu(1): catastrophic error: out of memory", "out of memory"),
-        ];
-        for (text, expected) in table {
-            let (kind, title, help) = Bench::new(&says(text)).failure();
-            assert_eq!(kind, FailureKind::Environment, "{text}");
-            assert!(title.contains(expected) && !help.is_empty(), "{text}: {title}");
-        }
-    }
-
-    #[test]
-    fn success_without_output_and_crashes_are_no_verdicts() {
-        for body in
-            ["exit 0", "exit 1", "kill -SEGV $$", "head -c 3000000 /dev/urandom >&2; exit 2"]
-        {
-            assert_eq!(Bench::new(body).failure().0, FailureKind::Environment, "{body}");
-        }
-    }
-
-    #[test]
-    fn temporary_files_are_removed() {
-        let bench = Bench::new("echo x > $TMPDIR/left; echo $TMPDIR > where; echo ptx > $out");
-        bench.ptx().unwrap();
-        let scratch = fs::read_to_string(bench.dir.path().join("where")).unwrap();
-        assert!(!Path::new(scratch.trim()).exists());
-    }
-
-    #[test]
-    fn machine_code_is_made_from_ptx() {
-        let code = Bench::new("cat $src > $out").front_end.machine_code("text", 90).unwrap();
-        assert_eq!(code, b"text");
-        let refuse =
-            |text: &str| told(&Bench::new(&says(text)).front_end.machine_code("", 61).unwrap_err());
-        let (kind, title, _) = refuse("nvcc fatal   : Unsupported gpu architecture 'sm_61'");
-        assert_eq!(kind, FailureKind::Environment);
-        assert!(title.contains("sm_61"), "{title}");
-        let shared = "ptxas error   : Entry function '_Z1kPfi' uses too much shared data (0x10000 bytes, 0xc000 max)";
-        assert_eq!(refuse(shared).0, FailureKind::Kernel);
-        // It has so much memory that only a file which needs far more can do that.
-        assert_eq!(refuse("ptxas fatal   : Memory allocation failure").0, FailureKind::Kernel);
-    }
-
-    #[test]
-    fn what_cannot_be_followed_is_not_identified() {
-        let bench = Bench::new("");
-        let with = |name: &str, value: &str| {
-            let env = bench.front_end.env.clone().with(name, value);
-            NvccFrontEnd { env, ..bench.front_end.clone() }.identity()
-        };
-        let plain = bench.front_end.identity().unwrap();
-        assert_ne!(with("NVCC_APPEND_FLAGS", "--use_fast_math").unwrap(), plain);
-        assert_ne!(with("NVCC_CCBIN", "/usr/bin/env").unwrap(), plain);
-        assert_eq!(with("NVCC_PREPEND_FLAGS", "-I /somewhere"), None);
-        assert_eq!(with("NVCC_APPEND_FLAGS", "--options-file x"), None);
-        let mut other = bench.front_end.clone();
-        other.nvcc.path = PathBuf::from("/usr/bin/env");
-        assert_ne!(other.identity(), Some(plain));
-    }
-}
+mod tests;

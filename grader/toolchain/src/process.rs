@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::panic::resume_unwind;
 use std::process::{Child, Command, Stdio};
@@ -102,8 +103,8 @@ pub fn run_with_tick(
     })
 }
 
-/// As [`run`] without input, confined if there are bounds, and kills the command as soon as `in_vain` says so, which is asked
-/// about twelve times a second.
+/// As [`run`] without input, confined if there are bounds, with so many seconds of processor time for each of its processes, and
+/// kills the command as soon as `in_vain` says so, which is asked about twelve times a second.
 ///
 /// # Errors
 /// As [`run`].
@@ -111,12 +112,17 @@ pub(crate) fn run_until(
     mut command: Command,
     limits: &Limits,
     confinement: Option<&Confinement>,
+    seconds: u64,
     in_vain: &dyn Fn() -> bool,
 ) -> io::Result<Finished> {
     command.stdin(Stdio::null());
-    let start = |command: &mut Command| match confinement {
-        Some(confinement) => spawn_confined(command, confinement),
-        None => spawn(command),
+    let start = |command: &mut Command| {
+        let (child, group) = match confinement {
+            Some(confinement) => spawn_confined(command, confinement),
+            None => spawn(command),
+        }?;
+        confinement::limit_time(group, seconds);
+        Ok((child, group))
     };
     supervise(command, &start, Vec::new(), limits, &mut |_, _| in_vain())
 }
@@ -142,6 +148,17 @@ impl Running {
         };
         let entries = std::fs::read_dir(tasks).into_iter().flatten().flatten();
         entries.filter_map(of).filter(|(_, time)| !time.is_zero()).collect()
+    }
+
+    /// Bytes of the files that it holds open and that have no name any more. Nothing where the system does not say.
+    pub fn unnamed(&self) -> u64 {
+        let open = format!("/proc/{}/fd", self.process.as_raw_nonzero());
+        let entries = std::fs::read_dir(open).into_iter().flatten().flatten();
+        let files = entries.filter_map(|entry| std::fs::metadata(entry.path()).ok());
+        files
+            .filter(|file| file.is_file() && file.nlink() == 0)
+            .map(|file| file.blocks() * 512)
+            .sum()
     }
 
     /// Processor time of all its threads so far; zero where the system does not say.

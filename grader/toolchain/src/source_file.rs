@@ -36,8 +36,17 @@ pub(crate) fn read_source(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A path as it is shown: relative to `base` where it is inside, else as it is.
+/// A path as it is shown: relative to `base` where it is inside, else as it is, without what cannot stand in the quotes of
+/// PTX.
 pub(crate) fn shown(path: &Path, base: &Path) -> PathBuf {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    real(path).strip_prefix(real(base)).map_or_else(|_| path.to_owned(), Path::to_owned)
+    let shown =
+        real(path).strip_prefix(real(base)).map_or_else(|_| path.to_owned(), Path::to_owned);
+    printable(&shown.to_string_lossy()).into()
+}
+
+/// A name with `_` in the place of what cannot stand in quotes.
+pub(crate) fn printable(name: &str) -> String {
+    let special = |c: char| c.is_control() || "\"\\\u{FFFD}".contains(c);
+    name.chars().map(|c| if special(c) { '_' } else { c }).collect()
 }

@@ -18,6 +18,9 @@ pub(super) fn result(grade: &Grade) -> String {
     let tests: Vec<Value> = grade.puzzles.iter().map(test).collect();
     let sum = |key: &str| tests.iter().filter_map(|test| test[key].as_i64()).sum::<i64>();
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    // Assignments without a pull request for feedback have no page of their own for a review.
+    let review = Some(variable("REVIEW_URL")).filter(|url| !url.is_empty());
+    let review = review.unwrap_or_else(|| variable("COMMIT_URL"));
     let document = json!({
         "schema": "classroom50/result/v1",
         "classroom": variable("CLASSROOM"),
@@ -25,7 +28,7 @@ pub(super) fn result(grade: &Grade) -> String {
         "submission": variable("SUBMISSION_TAG"),
         "commit": variable("COMMIT_URL"),
         "release": variable("RELEASE_URL"),
-        "review": variable("COMMIT_URL"),
+        "review": review,
         "datetime": civil::timestamp(civil::of_system(SystemTime::now())),
         "score": sum("score"),
         "max-score": sum("max-score"),

@@ -4,6 +4,17 @@ use super::gradescope::{late, report};
 use crate::grades::Grade;
 use serde_json::{Value, json};
 
+/// Bytes of a report. The platform takes no more than 1 MB for all of them, as JSON.
+const REPORT: usize = 50_000;
+
+/// A report of moderate length.
+fn short(report: &str) -> String {
+    match report.char_indices().find(|(at, _)| *at >= REPORT) {
+        Some((end, _)) => format!("{}\n(the rest is left out)\n", &report[..end]),
+        None => report.to_owned(),
+    }
+}
+
 pub(super) fn results(grade: &Grade) -> String {
     let test = |puzzle: &crate::grades::PuzzleGrade| {
         json!({
@@ -11,7 +22,7 @@ pub(super) fn results(grade: &Grade) -> String {
             "description": puzzle.status(),
             "points": puzzle.points,
             "max_points": puzzle.most,
-            "output": report(puzzle),
+            "output": short(&report(puzzle)),
         })
     };
     let tests: Vec<Value> = grade.puzzles.iter().map(test).collect();

@@ -56,6 +56,49 @@ fn tables_hold_no_formula() {
     }
 }
 
+/// Does a document have the keys and types of a sample, and no others? Of a list, each element is as its first.
+fn fits(value: &Value, sample: &Value) -> bool {
+    match (value, sample) {
+        (Value::Object(value), Value::Object(sample)) => value
+            .iter()
+            .all(|(key, value)| sample.get(key).is_some_and(|sample| fits(value, sample))),
+        (Value::Array(values), Value::Array(sample)) => {
+            values.iter().all(|value| fits(value, &sample[0]))
+        }
+        _ => std::mem::discriminant(value) == std::mem::discriminant(sample),
+    }
+}
+
+/// The keys that the documentation of each platform lists, with a value of their types.
+#[test]
+fn platforms_get_what_they_document() {
+    let mut grade = grade(&[("a", true), ("hidden_sizes_1", false)]);
+    grade.puzzles[0].graded.as_mut().unwrap().feedback = "é".repeat(1 << 20);
+    let class = settings();
+    let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let gradescope = parse(
+        r#"{ "score": 1, "execution_time": 1, "output": "", "output_format": "", "test_output_format": "",
+            "test_name_format": "", "visibility": "", "stdout_visibility": "", "extra_data": {},
+            "tests": [{ "score": 1, "max_score": 1, "status": "", "name": "", "name_format": "", "number": "", "output": "",
+                        "output_format": "", "tags": [""], "visibility": "", "extra_data": {} }],
+            "leaderboard": [{ "name": "", "value": 1, "order": "" }] }"#,
+    );
+    assert!(fits(&parse(&gradescope::results(&class, &grade)), &gradescope));
+    let prairie = parse(
+        r#"{ "gradable": true, "score": 1, "message": "", "output": "", "format_errors": "",
+            "tests": [{ "name": "", "description": "", "points": 1, "max_points": 1, "message": "", "output": "" }] }"#,
+    );
+    let results = prairielearn::results(&grade);
+    assert!(fits(&parse(&results), &prairie) && results.len() < 1_000_000);
+    let room = parse(
+        r#"{ "schema": "", "classroom": "", "assignment": "", "submission": "", "commit": "", "release": "", "review": "",
+            "datetime": "", "score": 1, "max-score": 1,
+            "tests": [{ "test-name": "", "passed": true, "score": 1, "max-score": 1 }] }"#,
+    );
+    let result = parse(&classroom50::result(&grade));
+    assert!(fits(&result, &room) && result.as_object().unwrap().len() == 11);
+}
+
 #[test]
 fn platforms_get_their_formats() {
     let (class, grade) = (settings(), grade(&[("a", true), ("hidden_sizes_1", false)]));

@@ -66,3 +66,22 @@ fn mistakes_are_shown_with_their_lines() {
     ");
     assert!(parse(&format!("{SMALL}points = -1\n")).unwrap_err().contains("out of range"));
 }
+
+proptest::proptest! {
+    /// Any answer will do, but a panic.
+    #[test]
+    fn mutated_settings_are_read(
+        edits in proptest::collection::vec((0..9999_usize, 0..9_usize), 1..6),
+        cut in 0..9999_usize,
+    ) {
+        let pieces = ["", "[", "]", "\"", "=", "\n", "-1", "9e999", "[[puzzle]]\n"];
+        let mut text = include_str!("../pack/class.toml").replace("@SECRET@", "0123456789abcdef");
+        for (place, piece) in edits {
+            // The example is ASCII.
+            let at = place % text.len();
+            text.replace_range(at..(at + place % 7).min(text.len()), pieces[piece]);
+        }
+        let _ = parse(&text);
+        let _ = parse(&text[..cut % text.len()]);
+    }
+}

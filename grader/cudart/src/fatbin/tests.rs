@@ -124,3 +124,26 @@ fn the_target_of_ptx_is_a_number() {
     assert_eq!(target("//\n.target sm_120"), Some(120));
     assert_eq!([".target", ".target x", ""].map(target), [None; 3]);
 }
+
+proptest::proptest! {
+    /// Any answer will do, but a panic or a wait.
+    #[test]
+    fn mutated_fat_binaries_are_read(
+        edits in proptest::collection::vec((0..4000_usize, proptest::num::u8::ANY), 1..6),
+        cut in 0..4000_usize,
+        newest in 0..130_u32,
+    ) {
+        for (_, file) in FILES {
+            let mut mutant = file.to_vec();
+            for (place, byte) in &edits {
+                // Half of them in the headers, where most is decided.
+                let end = if byte % 2 == 0 { mutant.len() } else { HEADER + ENTRY };
+                mutant[place % end] = *byte;
+            }
+            let _ = ptx(&mutant, newest);
+            let _ = ptx(&mutant[..cut % mutant.len()], newest);
+            let doubled = [&mutant[..], &mutant[HEADER..]].concat();
+            let _ = ptx(&doubled, newest).map(|text| target(&text));
+        }
+    }
+}

@@ -33,6 +33,11 @@ pub enum HostFault {
         /// The bytes that are read.
         limit: usize,
     },
+    /// Its files took more of the disk than they may.
+    OutOfDisk {
+        /// The bytes that they may take.
+        limit: u64,
+    },
     /// It asked the system for something that is not allowed here.
     Forbidden,
     /// Its library cannot be loaded.
@@ -74,6 +79,7 @@ impl HostFault {
             Self::TooLong { .. } => super::ENDLESS,
             Self::NoTimeLeft { .. } => "no-time-left",
             Self::Flood { .. } => "output-flood",
+            Self::OutOfDisk { .. } => "out-of-disk",
             Self::Forbidden => "forbidden-call",
             Self::NotLoaded { .. } => "not-loaded",
             Self::CudaError { .. } => "cuda-error",

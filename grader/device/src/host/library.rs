@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolchain::scratch::Scratch;
-use toolchain::{Headers, Library, LibraryRequest, SourceFile, Target, Toolchain};
+use toolchain::{FileNames, Headers, Library, LibraryRequest, SourceFile, Target, Toolchain};
 
 /// Host code that is compiled and has the functions of its spec.
 #[derive(Clone, Debug)]
@@ -26,8 +26,8 @@ pub struct HostProgram {
     pub(super) seconds: u64,
     /// The compute capability that the virtual machine reports to it; `None`: its own.
     pub(super) capability: Option<(u32, u32)>,
-    /// Where the compiler ran, and what paths are shown relative to.
-    pub(super) folders: (PathBuf, PathBuf),
+    /// What the compiler's names of files stand for, and what paths are shown relative to.
+    pub(super) names: Arc<(FileNames, PathBuf)>,
 }
 
 /// How a function is called.
@@ -70,8 +70,6 @@ pub fn compile(
     if let Some(name) = library.undefined.iter().find(|name| !provided(name)) {
         return Err(unknown(name));
     }
-    let folder = source.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
-    let folders = (folder.unwrap_or_default(), workbook.root().to_owned());
     let (file, references) = write(&library.bytes, &references)?;
     let program = HostProgram {
         calls: entries(spec, None),
@@ -79,7 +77,7 @@ pub fn compile(
         references,
         seconds: seconds(spec),
         capability: capability(spec),
-        folders,
+        names: Arc::new((library.names.clone(), workbook.root().to_owned())),
     };
     Ok((library, program))
 }
@@ -99,11 +97,11 @@ pub fn compile_variants(
     source: &Path,
     namespaces: &[String],
 ) -> Result<(Library, Vec<Option<HostProgram>>), Failure> {
-    let names: Vec<Option<String>> = namespaces.iter().cloned().map(Some).collect();
+    let spaces: Vec<Option<String>> = namespaces.iter().cloned().map(Some).collect();
     let folder = source.parent().unwrap_or(Path::new("/")).to_owned();
     let library = toolchain.library(&LibraryRequest {
         source,
-        glue: &glue::text(spec, &names),
+        glue: &glue::text(spec, &spaces),
         include_dirs: &[workbook.include_dir()],
         headers: Headers::Offered { names: &spec.headers, workbook: workbook.root() },
         target: Target::Library { arch: arch::of(spec) },
@@ -111,6 +109,7 @@ pub fn compile_variants(
     })?;
     let (file, references) =
         write(&library.bytes, &References::compile(toolchain, workbook, spec)?)?;
+    let names = Arc::new((library.names.clone(), folder));
     let program = |name: &String| {
         let complete =
             |launch: &Launch| !is_undefined(&library.undefined, Some(name), &launch.kernel);
@@ -120,7 +119,7 @@ pub fn compile_variants(
             calls: entries(spec, Some(name)),
             seconds: seconds(spec),
             capability: capability(spec),
-            folders: (folder.clone(), folder.clone()),
+            names: Arc::clone(&names),
         })
     };
     let programs = namespaces.iter().map(program).collect();
@@ -177,7 +176,7 @@ type InFolder = Arc<(Scratch, PathBuf)>;
 /// Writes the student's library, and those that it needs, into a folder.
 fn write(library: &[u8], references: &References) -> Result<(InFolder, Vec<PathBuf>), Failure> {
     let written = || {
-        let folder = Scratch::new("gradient-puzzles-")?;
+        let folder = Scratch::new("library")?;
         let path = folder.path().join("student.so");
         std::fs::write(&path, library)?;
         let mut others = Vec::new();

@@ -20,4 +20,4 @@ mod watch;
 pub(crate) use child::close_all_but;
 pub use child::{CHILD_COMMAND, main as child_main};
 pub use library::{HostProgram, compile, compile_variants};
-pub use run::HostBackend;
+pub use run::{DISK, HostBackend};

@@ -31,7 +31,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use toolchain::process::{Finished, Limits, Running, run_guarded};
-use toolchain::scratch::Scratch;
+use toolchain::scratch::{Scratch, exceeds};
 
 /// Errors that CUDA reports after a kernel did something wrong.
 const KERNEL_FAULTS: [&str; 6] = [
@@ -69,6 +69,9 @@ const OUTPUT: usize = 256 << 10;
 
 const BOUNDS: Bounds =
     Bounds { cpu_seconds: 10, memory: 1 << 30, file_size: 256 << 20, open_files: 64 };
+
+/// Bytes that the files of a run may take on disk, all together.
+pub const DISK: u64 = 512 << 20;
 
 /// Runs the functions of one library.
 #[derive(Debug)]
@@ -192,7 +195,7 @@ impl Backend for HostBackend {
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
         let room = |e: io::Error| no_room(&e);
-        let folder = Scratch::new("gradient-puzzles-").map_err(room)?;
+        let folder = Scratch::new("host").map_err(room)?;
         let path = folder.path();
         std::fs::create_dir(path.join(SCRATCH)).map_err(room)?;
         std::fs::write(path.join(REPORT), "").map_err(room)?;
@@ -213,7 +216,8 @@ impl Backend for HostBackend {
         let begin = Instant::now();
         let watch = || Watch::new(case, &memory.file, &memory.offsets);
         let mut watch = self.shows_progress.then(watch).flatten();
-        let (finished, host) = start(path, &job.bounds, &mut device, watch.as_mut(), &cancelled)?;
+        let Ended { finished, host, is_full } =
+            start(path, &job.bounds, &mut device, watch.as_mut(), &cancelled)?;
         drop(watch);
         {
             let mut spent = self.lock();
@@ -222,7 +226,10 @@ impl Backend for HostBackend {
         }
         let report = std::fs::read(path.join(REPORT)).unwrap_or_default();
         let report = String::from_utf8_lossy(&report);
-        let end = ending::end(&finished, &report, &job.bounds, OUTPUT);
+        let mut end = ending::end(&finished, &report, &job.bounds, OUTPUT);
+        if is_full {
+            end.faults = vec![HostFault::OutOfDisk { limit: DISK }];
+        }
         let time = begin.elapsed();
 
         let mut findings = self.findings(case, &end, &mut device);
@@ -325,7 +332,7 @@ impl HostBackend {
     fn findings(&self, case: &Case, end: &End, device: &mut TestDevice) -> Vec<Finding> {
         let function = case.launches.get(end.call).map_or("", |l| l.kernel.as_str());
         let fault = |fault: &HostFault| Finding::of_kernel(Problem::Host(fault.clone()), function);
-        let seen: Vec<Finding> = device.findings(&self.program.folders);
+        let seen: Vec<Finding> = device.findings((&self.program.names.0, &self.program.names.1));
         // What CUDA says of a kernel's mistake tells less than the mistake itself.
         let news = |fault: &&HostFault| {
             let repeats = |name: &str| KERNEL_FAULTS.contains(&name);
@@ -359,14 +366,23 @@ impl Activity {
     }
 }
 
-/// Runs the child to its end, with the device at the other end of its standard input. Also returns how long it ran or slept.
+/// How the child ended.
+struct Ended {
+    finished: Finished,
+    /// How long it ran or slept.
+    host: Duration,
+    /// It was stopped because of its files.
+    is_full: bool,
+}
+
+/// Runs the child to its end, with the device at the other end of its standard input.
 fn start(
     folder: &Path,
     bounds: &Bounds,
     device: &mut TestDevice,
     mut watch: Option<&mut Watch>,
     cancelled: &AtomicBool,
-) -> Result<(Finished, Duration), Failure> {
+) -> Result<Ended, Failure> {
     let broken = |e: io::Error| {
         let title = format!("the process for host code cannot be started: {e}");
         Failure::new(
@@ -385,7 +401,7 @@ fn start(
     // Code that computes without end is ended by its own limit.
     let patience = Duration::from_secs(bounds.cpu_seconds);
     let mut activity = Activity::default();
-    let mut used = Duration::ZERO;
+    let (mut host, mut is_full) = (Duration::ZERO, false);
     std::thread::scope(|scope| {
         let child = std::thread::Builder::new()
             .name("host code".into())
@@ -396,12 +412,14 @@ fn start(
                     }
                     let own = child.time.saturating_sub(clock.busy());
                     let slept = activity.slept(child, own);
-                    used = slept + child.cpu_time();
-                    slept > patience
+                    host = slept + child.cpu_time();
+                    let left = DISK.checked_sub(child.unnamed());
+                    is_full = left.is_none_or(|left| exceeds(&folder.join(SCRATCH), left));
+                    is_full || slept > patience
                 });
                 // A launch that is under way has nobody to wait for it.
                 cancelled.store(true, Relaxed);
-                finished.map(|finished| (finished, used))
+                finished.map(|finished| Ended { finished, host, is_full })
             })
             .map_err(broken)?;
         // On this thread, which may be one of rayon's: the machine shares its work out among them, and would wait for

@@ -13,9 +13,10 @@ use diagnostic::Failure;
 use puzzle::case::CaseTensor;
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use toolchain::FileNames;
 
 /// Bytes of device memory that host code may take besides the tensors: they are the grader's own memory.
 const MEMORY: u64 = 1 << 30;
@@ -163,14 +164,13 @@ impl<'a> TestDevice<'a> {
         contents.unwrap_or_else(|_| Contents::unknown(of))
     }
 
-    /// What the checks of the device found, with paths relative to the second folder; the compiler ran in the first.
-    pub fn findings(&mut self, folders: &(PathBuf, PathBuf)) -> Vec<Finding> {
-        let (ran_in, base) = folders;
+    /// What the checks of the device found, with the paths that the compiler's names stand for, relative to a folder.
+    pub fn findings(&mut self, (names, base): (&FileNames, &Path)) -> Vec<Finding> {
         let mut findings = self.device.findings(&self.placed);
         for finding in &mut findings {
             finding.kernel = cudart::source_name(&finding.kernel);
             if let Some(line) = &mut finding.line {
-                let path = ran_in.join(&*line.file);
+                let path = names.restore(&line.file);
                 let path = path.canonicalize().unwrap_or(path);
                 line.file = path.strip_prefix(base).unwrap_or(&path).display().to_string().into();
             }

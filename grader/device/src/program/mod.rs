@@ -9,11 +9,13 @@ mod named;
 pub use child::main as child_main;
 
 use crate::finding::Finding;
+use crate::host::DISK;
 use cudart::server::serve;
 use cudart::source_name;
 use cudart::vm::{KernelProfile, VmDevice};
 use diagnostic::{Failure, FailureKind};
 use named::Names;
+use rustix::process::{Pid, Signal, kill_process};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -24,11 +26,17 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
-use toolchain::scratch::Scratch;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+use toolchain::scratch::{Scratch, exceeds};
 use toolchain::{Headers, Library, LibraryRequest, Target, Toolchain, VirtualArch};
 
 /// First argument of the process in which a program runs.
 pub const CHILD_COMMAND: &str = "__program-child";
+
+/// Time between two looks at the files of a confined program.
+const LOOK: Duration = Duration::from_millis(80);
 
 /// A program that ran.
 #[derive(Debug)]
@@ -87,7 +95,7 @@ pub fn compile(
 /// It cannot be started.
 pub fn run_natively(library: &Library, args: &[OsString]) -> Result<ExitStatus, Failure> {
     let started = || {
-        let folder = Scratch::new("grader-run-")?;
+        let folder = Scratch::new("run")?;
         let file = folder.path().join("program");
         std::fs::write(&file, &library.bytes)?;
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700))?;
@@ -118,7 +126,7 @@ pub struct Emulated<'a> {
 pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     let Emulated { library, arch, args, count, confined } = program;
     let cannot_start = |e: io::Error| cannot_start(&e);
-    let folder = Scratch::new("grader-run-").map_err(cannot_start)?;
+    let folder = Scratch::new("run").map_err(cannot_start)?;
     let file = folder.path().join("program.so");
     std::fs::write(&file, &library.bytes).map_err(cannot_start)?;
     let scratch = folder.path().join(child::SCRATCH);
@@ -149,7 +157,15 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     }
     let mut child = command.spawn().map_err(cannot_start)?;
     drop(childs);
-    if let Err(error) = serve(own, &mut device) {
+    let served = serve_within(&scratch, Pid::from_child(&child), || serve(own, &mut device));
+    let Some(served) = served else {
+        child.wait().ok();
+        let title =
+            format!("the program's files took more than {} MiB, and it was stopped", DISK >> 20);
+        let help = "does a loop write, or make files, without end?";
+        return Err(Failure::new(FailureKind::Kernel, title, help));
+    };
+    if let Err(error) = served {
         child.kill().ok();
         let title = format!("the program wrote to the connection of the CUDA runtime: {error}");
         let help = "it may have closed or reused a file descriptor that is not its own";
@@ -158,9 +174,37 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     }
     let status = child.wait().map_err(cannot_start)?;
     let names = Names::new(&device);
-    let findings = device.launch_findings().iter().map(|found| names.finding(found)).collect();
+    let mut findings: Vec<Finding> =
+        device.launch_findings().iter().map(|found| names.finding(found)).collect();
+    for line in findings.iter_mut().filter_map(|finding| finding.line.as_mut()) {
+        line.file = library.names.restore(&line.file).display().to_string().into();
+    }
     let (leaked, launches) = (device.memory().in_use(), device.launches());
     Ok(Ran { status, findings, leaked, launches, profiles: profiles(&device) })
+}
+
+/// Does something while a program runs that may fill its folder, if it has one, up to a limit. `None` if it was killed for that.
+fn serve_within<T>(folder: &Path, program: Pid, serve: impl FnOnce() -> T) -> Option<T> {
+    let (done, is_full) = (AtomicBool::new(false), AtomicBool::new(false));
+    let watch = || {
+        while folder.exists() && !done.load(Relaxed) {
+            if exceeds(folder, DISK) {
+                is_full.store(true, Relaxed);
+                // It cannot be another's number: the program is waited for later.
+                kill_process(program, Signal::KILL).ok();
+                return;
+            }
+            thread::park_timeout(LOOK);
+        }
+    };
+    let served = thread::scope(|scope| {
+        let watch = scope.spawn(watch);
+        let served = serve();
+        done.store(true, Relaxed);
+        watch.thread().unpark();
+        served
+    });
+    (!is_full.into_inner()).then_some(served)
 }
 
 /// The profiles of the kernels, those of most instructions first.

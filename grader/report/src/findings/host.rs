@@ -32,6 +32,10 @@ pub(super) fn words(fault: &HostFault) -> Words {
             format!("the code printed more than {} KiB and was stopped", limit >> 10),
             "remove prints from loops",
         ),
+        HostFault::OutOfDisk { limit } => (
+            format!("the code's files took more than {} MiB, and it was stopped", limit >> 20),
+            "does a loop write, or make files, without end?",
+        ),
         HostFault::Forbidden => (
             "the code made a system call that is not allowed here, and was stopped".into(),
             "host code may not start processes or programs, open network connections, or touch other processes",

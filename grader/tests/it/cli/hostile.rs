@@ -1,6 +1,7 @@
 //! Submissions that are after something else than a verdict.
 
-use super::{STEADY, command, grader, root};
+use super::{STEADY, command, grader, output, root};
+use rustix::fs::{CWD, FileType, Mode};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -100,16 +101,27 @@ fn lost_output_is_an_error() {
 
 #[test]
 fn a_name_is_no_command() {
-    for name in ["$(touch OWNED).cu", "`touch OWNED`.cu", "-x.cu", "a\"b.cu"] {
-        let (code, said) = graded(name, "");
-        assert_eq!(code, 2, "{said}");
-        assert!(said.contains("rename"), "{said}");
-    }
-    for name in ["homework (1) final.cu", "über'n Berg; ls & x.cu"] {
-        let (code, said) = graded(name, "");
+    for (name, error, shown) in [
+        (
+            "-x $(touch OWNED)`touch OWNED`.cu",
+            "int x = y;\n",
+            "-x $(touch OWNED)`touch OWNED`.cu:1",
+        ),
+        ("über'n \"Berg\" \\; ls & x.cu", "int x = y;\n", "über'n _Berg_ _; ls & x.cu:1"),
+    ] {
+        let (code, said) = graded(name, error);
         assert_eq!(code, 1, "{said}");
-        assert!(said.contains("conv2d_backward_input"), "{said}");
+        assert!(said.contains(shown) && said.contains("\"y\" is undefined"), "{said}");
     }
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("-I$(touch OWNED) \"`touch OWNED`");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("mine.cuh"), "#define MINE\n").unwrap();
+    let text = fs::read_to_string(root().join("solutions/10_conv_backward_input.cu")).unwrap();
+    let file = folder.join("homework (1) $PATH.cu");
+    fs::write(&file, format!("#include \"mine.cuh\"\n#ifdef MINE\n{text}\n#endif\n")).unwrap();
+    let out = grader(&[&["puzzle", "10", "--file", file.to_str().unwrap()][..], &STEADY].concat());
+    assert_eq!(out.code, 0, "{}{}", out.stdout, out.stderr);
 }
 
 /// A workbook with puzzle 10 alone.
@@ -123,6 +135,44 @@ fn workbook() -> tempfile::TempDir {
     }
     fs::write(dir.path().join("puzzles/10_conv_backward_input.cu"), "").unwrap();
     dir
+}
+
+#[test]
+fn pipes_and_endless_files_are_not_waited_for() {
+    let dir = workbook();
+    let spec = dir.path().join("puzzles/10_conv_backward_input.toml");
+    let chapter = dir.path().join("book/src/10_conv_backward_input.md");
+    let hidden = dir.path().join("hidden.toml");
+    let class = dir.path().join("class.toml");
+    let text = "title = \"C\"\nsecret = \"0123456789abcdef\"\n[[puzzle]]\nnumber = 10\nhidden = \"hidden.toml\"\n";
+    fs::create_dir_all(chapter.parent().unwrap()).unwrap();
+    fs::create_dir(dir.path().join("submissions")).unwrap();
+    fs::write(&class, text).unwrap();
+    let grade = ["class", "grade", "submissions", "--partly-confined"];
+    let commands = [
+        (&spec, vec!["puzzle", "10"]),
+        (&spec, vec!["check", "10"]),
+        (&chapter, vec!["hint", "10"]),
+        (&hidden, grade.to_vec()),
+        (&class, grade.to_vec()),
+    ];
+    for (file, args) in commands {
+        let before = fs::read(file).ok();
+        for endless in [false, true] {
+            let _ = fs::remove_file(file);
+            if endless {
+                symlink("/dev/zero", file).unwrap();
+            } else {
+                let mode = Mode::from_raw_mode(0o600);
+                rustix::fs::mknodat(CWD, file, FileType::Fifo, mode, 0).unwrap();
+            }
+            let out = output(command(&args).current_dir(dir.path()));
+            let said = out.stdout + &out.stderr;
+            assert!(out.code > 0 && said.contains("ordinary file"), "{args:?}: {said}");
+        }
+        fs::remove_file(file).unwrap();
+        fs::write(file, before.unwrap_or_default()).unwrap();
+    }
 }
 
 /// Grades a file as puzzle 10 of a workbook.

@@ -86,6 +86,16 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
         "FILE* f = fopen(\"big\", \"w\"); static char b[1 << 20]; for (;;) fwrite(b, 1, 1 << 20, f);",
         "crash",
     ),
+    (
+        "fills the disk with files",
+        "for (int i = 0;; i++) { int d = open(std::to_string(i).c_str(), O_CREAT | O_RDWR, 0600); posix_fallocate(d, 0, 100 << 20); close(d); }",
+        "out-of-disk",
+    ),
+    (
+        "fills the disk with files that have no name",
+        "for (int i = 0; i < 9; i++) { int d = open(\"f\", O_CREAT | O_RDWR, 0600); unlink(\"f\"); posix_fallocate(d, 0, 100 << 20); } sleep(9);",
+        "out-of-disk",
+    ),
     ("exits well", "right(x, y, n); exit(0);", "exit"),
     ("exits at once", "right(x, y, n); _exit(0);", "exit"),
     ("exits with a code", "exit(42);", "exit"),
@@ -217,6 +227,7 @@ fn source(spec: &Path) -> String {
 #include <exception>
 #include <fcntl.h>
 #include <stdexcept>
+#include <string>
 #include <cerrno>
 #include <sched.h>
 #include <sys/ioctl.h>

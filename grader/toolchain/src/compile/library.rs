@@ -3,6 +3,7 @@
 use super::{FileRead, Roots, Toolchain};
 use crate::cache::Key;
 use crate::explain::{self, Sources};
+use crate::file_names::FileNames;
 use crate::front_end::{Glue, Job, LibraryOutput, Target, VirtualArch};
 use crate::includes::{Headers, Inputs, SearchPath};
 use crate::messages::{Level, Message};
@@ -46,6 +47,8 @@ pub struct Library {
     pub source: SourceFile,
     /// Files that it may include, but for the compilers' own.
     pub headers: Vec<PathBuf>,
+    /// What the names of files in its line information stand for.
+    pub names: FileNames,
     /// True if no compiler ran.
     pub from_cache: bool,
     /// Time of the whole.
@@ -79,6 +82,7 @@ impl Toolchain {
         let job = Job {
             folder: &folder,
             file: &file,
+            text: &bytes,
             include_dirs: &roots.folders[1..],
             students: &students,
             readable: request.headers.readable(&readable),
@@ -104,7 +108,7 @@ impl Toolchain {
         });
         let from_cache = cached.is_some();
         let mut warnings = Vec::new();
-        let (bytes, mut kept) = if let Some(cached) = cached {
+        let (binary, mut kept) = if let Some(cached) = cached {
             cached
         } else {
             let LibraryOutput { library, mut messages, undefined } =
@@ -131,11 +135,12 @@ impl Toolchain {
         };
         roots.unhide_all(&mut kept.messages);
         Ok(Library {
-            bytes,
+            bytes: binary,
             undefined: kept.undefined,
             warnings: [explain::warnings(&kept.messages, &main, &mut reader), warnings].concat(),
             source,
             headers: inputs.headers,
+            names: FileNames::new(&folder, &file, &roots.folders[1..]),
             from_cache,
             time: start.elapsed(),
         })

@@ -255,3 +255,30 @@ fn a_file_that_cannot_be_read_is_a_mistake_of_the_command() {
     }
     assert_eq!(bench.calls(), 0);
 }
+
+/// Entries of the cache are hashed. These are as if somebody had written them so: they are used, or the file is compiled again.
+#[test]
+fn mutated_entries_of_the_cache_are_read() {
+    let bench = Bench::fake(COPIES);
+    let source = bench.write("src/a.cu", KERNEL);
+    bench.compile(&source).unwrap();
+    let shelf = fs::read_dir(bench.dir.path().join("cache")).unwrap().flatten().next().unwrap();
+    let entry = fs::read_dir(shelf.path()).unwrap().flatten().next().unwrap().path();
+    let whole = fs::read(&entry).unwrap()[32..].to_vec();
+    let texts = [
+        "",
+        "{}",
+        "null",
+        "{\"ptx\":\"\",\"messages\":[{}]}",
+        "{\"ptx\":\".file 1 \\\"#9/x\\\"\",\"messages\":[]}",
+    ];
+    let mut mutants: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+    for place in 0..whole.len() {
+        mutants.push([&whole[..place], b"\"", &whole[place + 1..]].concat());
+    }
+    for mutant in mutants {
+        let hash = *blake3::hash(&mutant).as_bytes();
+        fs::write(&entry, [&hash[..], &mutant].concat()).unwrap();
+        bench.compile(&source).unwrap();
+    }
+}

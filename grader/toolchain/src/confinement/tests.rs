@@ -15,7 +15,7 @@ fn confined(folder: &Path, script: &str) -> Finished {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script]).current_dir(folder);
     let limits = Limits { timeout: Duration::from_secs(20), output: 1000 };
-    run_until(command, &limits, Some(&confinement), &|| false).unwrap()
+    run_until(command, &limits, Some(&confinement), 20, &|| false).unwrap()
 }
 
 fn folder() -> tempfile::TempDir {
@@ -89,4 +89,13 @@ fn a_program_lies_in_the_folder_of_its_installation() {
     std::os::unix::fs::symlink(root.join("cuda-13/bin/nvcc"), root.join("nvcc")).unwrap();
     assert_eq!(installation(&root.join("nvcc")), Some(root.join("cuda-13")));
     assert_eq!(installation(&root.join("nothing")), None);
+}
+
+#[test]
+fn what_older_kernels_lack_is_said() {
+    assert_eq!(gap(0).as_deref(), Some("it has no Landlock"));
+    for version in 1..6 {
+        assert!(gap(version).is_some_and(|gap| gap.contains(&format!("version {version} of 6"))));
+    }
+    assert_eq!([gap(6), gap(7)], [None, None]);
 }

@@ -3,6 +3,7 @@
 use super::device_part::{DevicePart, EarlyCompile};
 use super::glue::GlueObject;
 use super::plan::Plan;
+use super::stage::Stage;
 use super::{NvccFrontEnd, Place, no_scratch, precompiled_header};
 use crate::front_end::{Glue, Job};
 use crate::process::{Finished, Termination};
@@ -24,12 +25,13 @@ impl NvccFrontEnd {
     pub(super) fn run_side_by_side(
         &self,
         job: &Job<'_>,
-        scratch: &Path,
+        stage: &Stage<'_>,
         glue: &Glue<'_>,
         glue_file: &Path,
         arguments: &[OsString],
     ) -> Result<Finished, Failure> {
         let start = Instant::now();
+        let scratch = stage.folder();
         let dry = ["--dryrun".into(), "--keep".into(), "--keep-dir".into(), scratch.into()];
         let place = Place::of(job, scratch);
         let answer = self.run(place, &[&dry, arguments].concat())?;
@@ -39,7 +41,7 @@ impl NvccFrontEnd {
             let first_failure = AtomicUsize::new(usize::MAX);
             let outdated = AtomicBool::new(false);
             let execution =
-                Execution { nvcc: self, job, scratch, plan, glue, start, first_failure, outdated };
+                Execution { nvcc: self, job, stage, plan, glue, start, first_failure, outdated };
             if let Some(done) = execution.run()? {
                 return Ok(done);
             }
@@ -55,7 +57,7 @@ type Results = BTreeMap<usize, Finished>;
 struct Execution<'a> {
     nvcc: &'a NvccFrontEnd,
     job: &'a Job<'a>,
-    scratch: &'a Path,
+    stage: &'a Stage<'a>,
     plan: Plan,
     glue: GlueObject,
     start: Instant,
@@ -166,7 +168,13 @@ impl Execution<'_> {
         };
         let outdated = || self.outdated.load(Ordering::Relaxed);
         let run = |command: &str| self.shell_until(plan.host_compiler, command, &outdated);
-        let compiled = precompiled_header::compile(self.nvcc, &early.command, &early.files, &run)?;
+        let compiled = precompiled_header::compile(
+            self.nvcc,
+            self.stage.alias(),
+            &early.command,
+            &early.files,
+            &run,
+        )?;
         Ok(compiled.success().then_some((early, compiled)))
     }
 
@@ -175,7 +183,13 @@ impl Execution<'_> {
         let number = self.plan.host_compiler;
         let command = &self.plan.commands[number];
         let run = |command: &str| self.shell(number, command);
-        let done = precompiled_header::compile(self.nvcc, command, &self.plan.host_files, &run)?;
+        let done = precompiled_header::compile(
+            self.nvcc,
+            self.stage.alias(),
+            command,
+            &self.plan.host_files,
+            &run,
+        )?;
         Ok(self.record(number, done))
     }
 
@@ -207,7 +221,7 @@ impl Execution<'_> {
         // `exec` spares a process.
         shell.args(["-c", &format!("exec {command}")]).envs(self.plan.variables.iter().cloned());
         let in_vain = || self.first_failure.load(Ordering::Relaxed) < number || in_vain();
-        self.nvcc.run_command(shell, self.start, Place::of(self.job, self.scratch), &in_vain)
+        self.nvcc.run_command(shell, self.start, Place::of(self.job, self.stage.folder()), &in_vain)
     }
 
     /// Stops the commands after a failed one.

@@ -1,5 +1,6 @@
 //! Host code and kernels: shared libraries without NVIDIA's runtime, and whole programs with it.
 
+use super::stage::Stage;
 use super::{NvccFrontEnd, no_scratch, scratch};
 use crate::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Target, VirtualArch};
 use crate::messages::parse;
@@ -58,6 +59,7 @@ pub fn compile(
     target: Target,
 ) -> Result<LibraryOutput, Failure> {
     let scratch = scratch()?;
+    let stage = Stage::new(job, scratch.path()).map_err(|e| no_scratch(&e))?;
     let library = scratch.path().join("out");
     // Its object must not be that of the source.
     let glue_file = scratch.path().join("gradient_puzzles_glue.cpp");
@@ -65,18 +67,16 @@ pub fn compile(
     let mut arguments: Vec<OsString> = nvcc.host_flags(target);
     // The virtual architecture is among the flags.
     arguments.extend(nvcc.flags(job).into_iter().skip(1));
-    for folder in job.include_dirs {
-        arguments.extend(["-I".into(), folder.clone().into()]);
-    }
+    arguments.extend(stage.options());
     arguments.extend([
-        job.file.to_owned(),
+        Stage::source(),
         glue_file.clone().into(),
         "-o".into(),
         library.clone().into(),
     ]);
-    let done = nvcc.run_side_by_side(job, scratch.path(), glue, &glue_file, &arguments)?;
+    let done = nvcc.run_side_by_side(job, &stage, glue, &glue_file, &arguments)?;
     let stderr = done.stderr_text();
-    let messages = parse(&stderr);
+    let messages = stage.restore(parse(&stderr));
     if let Target::Library { arch } = target
         && (job.has_inline_ptx() || stderr.contains("ptxas fatal"))
     {

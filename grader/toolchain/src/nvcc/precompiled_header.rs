@@ -33,20 +33,21 @@ const SHORT: usize = 100_000;
 /// Runs a command in a shell.
 type Run<'r> = dyn Fn(&str) -> Result<Finished, Failure> + Sync + 'r;
 
-/// Runs the host compiler's command on the front end's output, which is among `files`.
+/// Runs the host compiler's command on the front end's output, which is among `files`. There the source has this `name`.
 pub fn compile(
     nvcc: &NvccFrontEnd,
+    name: &str,
     command: &str,
     files: &Files,
     run: &Run<'_>,
 ) -> Result<Finished, Failure> {
     let text = fs::read_to_string(&files.source).unwrap_or_default();
-    let (Some(own), Some(identity)) = (start_of_own_text(&text), nvcc.identity()) else {
+    let (Some(own), Some(identity)) = (start_of_own_text(&text, name), nvcc.identity()) else {
         return run(command);
     };
     let (headers, own) = text.split_at(own);
-    let name = header_name(headers, command, files, &identity);
-    let header = nvcc.precompiled_headers().join(name);
+    let header = header_name(headers, command, files, &identity);
+    let header = nvcc.precompiled_headers().join(header);
     // The path stands in quotes, in a command and in an include.
     if header.to_str().is_none_or(|path| path.contains(['"', '$', '`', '\\', '\n'])) {
         return run(command);
@@ -78,13 +79,13 @@ pub fn compile(
 }
 
 /// Where the source's own text begins in the front end's output, if much from headers stands before it.
-fn start_of_own_text(text: &str) -> Option<usize> {
-    // `# 1 "x.cu"` stands at the top, and again, with another number, where the source has its first word.
-    let (first, rest) = text.split_once('\n')?;
-    let name = first.strip_prefix("# 1 ")?;
+fn start_of_own_text(text: &str, name: &str) -> Option<usize> {
+    // `# 3 "x.cu"` stands where the source has its first word; the top names the file that was compiled.
+    let (first, rest) = text.split_once('\n').filter(|(first, _)| first.starts_with("# 1 "))?;
+    let name = format!("\"{name}\"");
     let start = rest.match_indices("\n# ").map(|(at, _)| at + 1).find(|&at| {
         let line = rest[at + 2..].trim_start_matches(|c: char| c.is_ascii_digit());
-        line.strip_prefix(' ').is_some_and(|line| line.starts_with(name))
+        line.strip_prefix(' ').is_some_and(|line| line.starts_with(&name))
     })?;
     let start = first.len() + 1 + start;
     (start > SHORT).then_some(start)

@@ -47,7 +47,7 @@ impl Bench {
                 "gcc",
                 "case \"$*\" in *cudafe1*) cat $in ${in%.cudafe1.cpp}.fatbin.c > $out;; *) echo $in > $out;; esac",
             ),
-            ("cudafe++", "out=$2; cp k.cu $out"),
+            ("cudafe++", "out=$2; tail -n +2 source/*.cu > $out"),
             ("cicc", "echo stub > $4; echo ptx > $out"),
             ("fatbinary", "out=${2#*=}; cp KERNELS $out"),
             ("g++", "cat $1 $2 > $out"),
@@ -75,9 +75,11 @@ impl Bench {
     fn run(&self) -> Result<(Finished, String), Failure> {
         let _ = fs::remove_file(self.dir.path().join("log"));
         let scratch = tempfile::tempdir().unwrap();
+        let text = fs::read(self.dir.path().join("k.cu")).unwrap();
         let job = Job {
             folder: self.dir.path(),
             file: OsStr::new("k.cu"),
+            text: &text,
             include_dirs: &[],
             students: &[],
             readable: None,
@@ -90,8 +92,9 @@ impl Bench {
         let glue = Glue { text: "", inputs };
         let file = scratch.path().join("glue.cpp");
         let out = scratch.path().join("out");
-        let arguments = ["k.cu".into(), "-o".into(), out.clone().into_os_string()];
-        let done = self.nvcc.run_side_by_side(&job, scratch.path(), &glue, &file, &arguments)?;
+        let stage = Stage::new(&job, scratch.path()).unwrap();
+        let arguments = [Stage::source(), "-o".into(), out.clone().into_os_string()];
+        let done = self.nvcc.run_side_by_side(&job, &stage, &glue, &file, &arguments)?;
         Ok((done, fs::read_to_string(out).unwrap_or_default()))
     }
 
@@ -218,7 +221,7 @@ fn the_unexpected_is_left_to_nvcc() {
 #[test]
 fn the_time_is_that_of_one_compilation() {
     let mut bench = Bench::new();
-    bench.nvcc.time_out = Duration::from_millis(700);
+    bench.nvcc.bounds.time = Duration::from_millis(700);
     bench.write("cicc.k.ptx", "sleep 60");
     let (done, _) = bench.run().unwrap();
     assert_eq!(done.ending, Termination::TimedOut);

@@ -59,7 +59,7 @@ impl Bench {
             let time = Duration::ZERO;
             Ok(Finished { ending, stdout: kind.into(), stderr, truncated: false, time })
         };
-        let done = compile(&self.nvcc, &self.command(), &self.files, &run).unwrap();
+        let done = compile(&self.nvcc, "k.cu", &self.command(), &self.files, &run).unwrap();
         let calls = std::mem::take(&mut *self.calls.lock().unwrap());
         let kind = |call: &String| match call {
             call if call.contains("-x c++-header") => "header",
