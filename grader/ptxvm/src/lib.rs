@@ -87,8 +87,8 @@
 //! - Cache hints and policies, prefetches and fences between proxies, and waiting for the previous launch (`griddepcontrol`), none of which
 //!   has an effect here.
 //! - Results are those of IEEE 754, bit for bit, with canonical NaNs: 3,114 forms of instructions are compared with an NVIDIA
-//!   H200, each with 4,096 sets of operands or with all 16-bit ones (`tests/golden`). The `.approx` functions are computed in double
-//!   precision and rounded once: within the ISA's bounds, but not bit for bit what a GPU computes.
+//!   H200, each with 4,096 sets of operands or with all 16-bit ones (`tests/golden`). The `.approx` functions have
+//!   the errors of an H200, to the bit: see below.
 //!
 //! # Where values come from
 //!
@@ -175,28 +175,6 @@
 //! a finding ([`finding::InFlight`]). Bounds and alignment of both sides are checked where the copy begins, races where it
 //! begins and where it ends. A copy that nobody waits for never takes place.
 //!
-//! # Approximate functions
-//!
-//! The largest difference between an NVIDIA H200 and this machine, over every 127th operand, in units in the last place of `f32`
-//! (for normal operands and results) or absolutely, as measured by `tests/golden/approx.py`. The tests hold the machine to the
-//! ISA's bound around the results of that GPU.
-//!
-//! | function | where | distance | the ISA's bound |
-//! |---|---|---|---|
-//! | `rcp.approx`, `sqrt.approx` | everywhere | 1 ulp | 1 ulp, 2^-23 relative |
-//! | `rsqrt.approx` | everywhere | 2 ulp | 2^-22.9 relative |
-//! | `ex2.approx` | everywhere | 2 ulp | 2^-22 relative |
-//! | `lg2.approx` | 0.5 to 2 | 2.1e-7 | 2^-22 = 2.4e-7 |
-//! | `lg2.approx` | elsewhere | 2 ulp | 2^-22 relative |
-//! | `sin.approx` | up to pi; up to 100 pi | 3.4e-7; 3.65e-5 | 2^-20.5 = 6.7e-7; 2^-14.7 = 3.76e-5 |
-//! | `cos.approx` | up to pi; up to 100 pi | 4.0e-7; 3.62e-5 | as `sin` |
-//! | `tanh.approx` | everywhere | 130 ulp | 2^-11 relative |
-//! | `div.approx` | divisors of 2^-126 to 2^126 | 2 ulp | 2 ulp |
-//! | `div.full` | everywhere | 2 ulp | 2 ulp |
-//!
-//! Beyond 2^126 `div.approx` of a GPU gives 0; here it gives the quotient. Beyond 100 pi a GPU's `sin` and `cos` lose all digits;
-//! here they do not.
-//!
 //! # Other known differences from a GPU
 //!
 //! - `atom.shared.add` and `red.shared.add` of pairs of halves whose operand is the low half of a 64-bit register: the
@@ -244,6 +222,7 @@
 
 #![doc = include_str!("../docs/checks.md")]
 #![doc = include_str!("../docs/memory.md")]
+#![doc = include_str!("../docs/special_functions.md")]
 #![doc = include_str!("../docs/coverage.md")]
 #![expect(
     clippy::inline_always,

@@ -1,4 +1,4 @@
-"""What make.py, mma.py and approx.py share: a GPU behind NVIDIA's driver, and random numbers that the tests make alike."""
+"""What make.py and mma.py share: a GPU behind NVIDIA's driver, and random numbers that the tests make alike."""
 
 import ctypes as c
 

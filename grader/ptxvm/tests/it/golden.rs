@@ -119,7 +119,7 @@ pub fn width(result: &str) -> usize {
 }
 
 /// NaNs as all ones below the sign.
-fn canonical(kind: &str, value: u64) -> u64 {
+pub fn canonical(kind: &str, value: u64) -> u64 {
     let (mask, infinity) = match kind {
         "f16" => (0x7FFF, 0x7C00),
         "bf16" => (0x7FFF, 0x7F80),

@@ -15,6 +15,7 @@ mod counters;
 mod coverage;
 mod fences;
 mod footprint;
+mod functions;
 mod fuzz;
 mod global_race;
 mod golden;

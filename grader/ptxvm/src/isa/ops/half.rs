@@ -2,6 +2,7 @@
 
 use super::float;
 use super::round::{self, BF16, F16, Format, Mode};
+use super::sfu;
 
 #[inline(always)]
 fn from_f16(bits: u32) -> f64 {
@@ -20,7 +21,7 @@ fn each2(a: u32, b: u32, op: impl Fn(u32, u32) -> u32) -> u32 {
 macro_rules! format {
     ($($module:ident $format:ident $from:ident;)*) => {$(
         pub mod $module {
-            use super::{$format, $from, Format, Mode, each2, float, round};
+            use super::{$format, $from, Format, Mode, each2, float, round, sfu};
 
             const FORMAT: Format = $format;
 
@@ -78,13 +79,21 @@ macro_rules! format {
             pub fn flush(a: u32) -> u32 {
                 if a & 0x7FFF < 1 << FORMAT.mantissa { a & 0x8000 } else { a }
             }
+            /// By the special function unit, whose results are cut off unless they overflow.
+            #[inline(always)]
+            fn special(function: impl Fn(u32) -> u32, a: u32) -> u32 {
+                let value = f64::from(f32::from_bits(function(($from(a) as f32).to_bits())));
+                let overflow = value.abs() >= f64::from(FORMAT.max_exponent + 1).exp2();
+                let mode = if overflow { Mode::Nearest } else { Mode::Zero };
+                round::to_16(value, FORMAT, mode)
+            }
             #[inline(always)]
             pub fn ex2(a: u32) -> u32 {
-                nearest($from(a).exp2())
+                special(sfu::ex2, a)
             }
             #[inline(always)]
             pub fn tanh(a: u32) -> u32 {
-                nearest($from(a).tanh())
+                special(sfu::tanh, a)
             }
 
             // Packed pairs.

@@ -16,5 +16,7 @@ pub mod narrow;
 pub mod product;
 mod product8;
 pub mod round;
+pub mod sfu;
+mod sfu_tables;
 pub mod shuffle;
 pub mod video;

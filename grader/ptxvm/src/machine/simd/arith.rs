@@ -7,7 +7,7 @@ use crate::isa::ops::cmp;
 use crate::isa::ops::float::{down, up, w32 as f32s, w64 as f64s, zero};
 use crate::isa::ops::half::{bf16, f16};
 use crate::isa::ops::int::{w32, w64};
-use crate::isa::ops::{approx, cvt, flush, half, int, narrow, video};
+use crate::isa::ops::{approx, cvt, flush, half, int, narrow, sfu, video};
 use crate::lanes::{LaneArray, lanes};
 use crate::machine::registers::Registers;
 use crate::machine::simd::sets::{for_each_set, with_features};
