@@ -46,6 +46,7 @@ pub fn count(
         load_sectors: total.load_sectors,
         store_sectors: total.store_sectors,
         atomic_operations: total.atomic_lanes,
+        atomic_bytes: 2 * total.atomic_bytes,
         shared_wavefronts: total.shared_wavefronts,
         bank_conflicts: total.bank_conflicts,
         barriers: total.barriers,

@@ -10,7 +10,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// See [`SCHEMA_VERSION`].
+    /// The version of the document.
     pub schema_version: u32,
     /// What was asked for: `puzzle 46`, or `ladder maxpool2d_backward`.
     pub subject: String,
@@ -135,6 +135,8 @@ pub struct Counted {
     pub store_sectors: u64,
     /// Atomic operations of threads.
     pub atomic_operations: u64,
+    /// Bytes that they read and write in global memory.
+    pub atomic_bytes: u64,
     /// Passes through the banks of shared memory.
     pub shared_wavefronts: u64,
     /// Those of them that conflicts cost.

@@ -76,11 +76,11 @@ fn heading(size: &SizeOutcome, style: Style) -> Vec<String> {
     let SizeOutcome { name, dims, dtype, work, rates, .. } = size;
     let bound = rates.bound(*work);
     let dims = dims.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>();
-    let peak = rates.flops.map_or("unknown".to_owned(), |flops| format!("{}FLOP/s", rate(flops)));
+    let peak = rates.flops.map_or(String::new(), |flops| format!(" and {}FLOP/s", rate(flops)));
     vec![
         format!("{}  {}; {dtype}", style.paint(Tone::Strong, name), dims.join(", ")),
         format!(
-            "  {}FLOP, {}B, {:.2} FLOP per byte; at {:.0} GB/s and {peak} at least {}, by its {}",
+            "  {}FLOP, {}B, {:.2} FLOP per byte; at {:.0} GB/s{peak} at least {}, by its {}",
             rate(work.flops as f64),
             rate(work.bytes as f64),
             work.intensity(),
@@ -247,6 +247,7 @@ fn counters(work: Work) -> Vec<CounterRow> {
         row("sectors stored", |of| of.store_sectors),
         ("their bytes, per byte of work", Box::new(traffic)),
         row("atomic operations", |of| of.atomic_operations),
+        row("bytes that they read and write", |of| of.atomic_bytes),
         row("passes through shared memory", |of| of.shared_wavefronts),
         row("bank conflicts", |of| of.bank_conflicts),
         row("barriers of warps", |of| of.barriers),

@@ -192,7 +192,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// Time at this size only: the name of a [[bench]] of the spec
+    /// Time at this size only: by its name in the spec
     #[arg(long, value_name = "NAME")]
     pub size: Option<String>,
 

@@ -10,6 +10,7 @@ mod instructor;
 mod replay;
 mod student;
 mod terminal;
+mod timing;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
