@@ -60,7 +60,7 @@ impl<'a> Check<'a> {
             for ((i, name, elements), bytes) in self.outputs.iter().zip(&run.outputs) {
                 let tensor = &self.plan.bench.test.buffers[*i].tensor;
                 let expected = self.expected(&known, tensor, name, elements)?;
-                let got = decode(tensor.dtype, bytes);
+                let got = decode(tensor.dtype, &bytes.0);
                 if got.len() != expected.len() {
                     return Ok(Err(format!("`{name}` was not read back")));
                 }
@@ -114,6 +114,7 @@ fn some_of(tensor: &Tensor, seed: u64, output: usize) -> Vec<u64> {
 mod tests {
     use super::*;
     use crate::plan::Plan;
+    use cudart::frame::Bytes;
     use puzzle::spec::Spec;
     use puzzle::tensor::encode;
     use std::path::Path;
@@ -155,7 +156,7 @@ bytes = "4*(M*K + K*N + M*N)"
         let outputs = check.outputs.iter().map(|(i, name, elements)| {
             let tensor = &plan.bench.test.buffers[*i].tensor;
             let expected = check.expected(&known, tensor, name, elements).unwrap();
-            encode(tensor.dtype, &expected.iter().map(|e| e.value).collect::<Vec<_>>())
+            Bytes(encode(tensor.dtype, &expected.iter().map(|e| e.value).collect::<Vec<_>>()))
         });
         CheckedRun { run, outputs: outputs.collect() }
     }
@@ -175,8 +176,8 @@ bytes = "4*(M*K + K*N + M*N)"
             let caught = check.verdict(&[cached]).unwrap().unwrap_err();
             assert!(caught.starts_with("wrong in run 16: C[0, 0] should be "), "{caught}");
             let mut wrong = right(&plan, &check, 3);
-            let last = wrong.outputs[0].len() - 4;
-            wrong.outputs[0][last..].copy_from_slice(&f32::NAN.to_le_bytes());
+            let last = wrong.outputs[0].0.len() - 4;
+            wrong.outputs[0].0[last..].copy_from_slice(&f32::NAN.to_le_bytes());
             let caught = check.verdict(&[wrong]).unwrap().unwrap_err();
             assert!(caught.contains("but is NaN"), "{caught}");
         }

@@ -3,6 +3,7 @@
 use crate::outcome::Clocks;
 use crate::statistics::StoppingRule;
 use crate::values::Kind;
+use cudart::frame::Bytes;
 use indexmath::DType;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ pub enum Task {
         /// The module's PTX.
         ptx: String,
         /// Machine code for this GPU, where there is some.
-        machine: Option<Vec<u8>>,
+        machine: Option<Bytes<Vec<u8>>>,
         /// The launches, in their order.
         launches: Vec<LaunchJob>,
     },
@@ -103,7 +104,7 @@ pub enum Contents {
         fresh: bool,
     },
     /// These bytes.
-    Held(Vec<u8>),
+    Held(Bytes<Vec<u8>>),
     /// Poison: a quiet NaN.
     Undefined,
 }
@@ -140,7 +141,7 @@ pub struct CheckedRun {
     /// The number of the run.
     pub run: u64,
     /// The bytes of the elements, for each wanted output.
-    pub outputs: Vec<Vec<u8>>,
+    pub outputs: Vec<Bytes<Vec<u8>>>,
 }
 
 /// What the GPU reaches.

@@ -3,6 +3,7 @@
 use crate::job::{Contents, GemmJob, Job, LaunchJob, Param, Task, TensorJob};
 use crate::statistics::StoppingRule;
 use crate::values::{Kind, seed_of};
+use cudart::frame::Bytes;
 use diagnostic::{Failure, FailureKind};
 use indexmath::{DType, Values};
 use judge::grade::Program;
@@ -95,7 +96,7 @@ impl<'a> Plan<'a> {
         let launch = |call: &Call| self.launch(call, &program.kernels, &declared);
         let task = Task::Kernels {
             ptx: compiled.ptx.clone(),
-            machine: compiled.machine_code.clone(),
+            machine: compiled.machine_code.clone().map(Bytes),
             launches: self.bench.test.calls.iter().map(launch).collect(),
         };
         self.job_of(task, cold)
@@ -135,7 +136,7 @@ impl<'a> Plan<'a> {
             Purpose::Output | Purpose::Result | Purpose::Workspace => Contents::Undefined,
             Purpose::Given => {
                 let values = self.given.get(name).map_or(&[][..], |values| &values[..]);
-                Contents::Held(encode(buffer.tensor.dtype, values))
+                Contents::Held(Bytes(encode(buffer.tensor.dtype, values)))
             }
             Purpose::Input | Purpose::InPlace => {
                 let stream = self.bench.test.inputs.iter().position(|input| input.name == *name);

@@ -1,8 +1,8 @@
 // Step 5 of 6: strips. It did not help.
 // What changed: a thread goes down eight rows of windows and keeps the row below in registers, so that each window is loaded once.
 // Predicted: half the loads.
-// Measured: 96.9 us; with strips of four 91.6 us, and without the streaming hints 89.5 us. The loads that it saves came from the cache
-// anyway, and there are eight times fewer threads, each of which waits for its next row.
+// Measured: 96.9 us; with strips of four 91.6 us, and without the streaming hints 89.5 us. The loads that it saves probably came from
+// the cache anyway, and there are eight times fewer threads, each of which waits for its next row.
 
 constexpr int STRIP = 8;
 

@@ -7,7 +7,7 @@ use crate::job::{
     Ceilings, CheckedRun, Contents, GemmJob, Job, LaunchJob, Param, Request, Task, Timed,
 };
 use crate::values::{Kind, seed_of};
-use cudart::frame;
+use cudart::frame::{self, Bytes};
 use indexmath::DType;
 use puzzle::tensor::size_of;
 use std::collections::BTreeMap;
@@ -160,7 +160,7 @@ impl<'a> Bench<'a> {
             let kept = match &tensor.contents {
                 Contents::Held(held) => {
                     let kept = driver.alloc(bytes)?;
-                    driver.upload(kept, held)?;
+                    driver.upload(kept, &held.0)?;
                     Some(kept)
                 }
                 Contents::Drawn { .. } | Contents::Undefined => None,
@@ -238,16 +238,16 @@ impl<'a> Bench<'a> {
     }
 
     /// The wanted elements of the outputs.
-    fn outputs(&self) -> Answer<Vec<Vec<u8>>> {
+    fn outputs(&self) -> Answer<Vec<Bytes<Vec<u8>>>> {
         let wanted = self.job.wanted.iter().map(|(tensor, elements)| {
             let Placed { address, bytes, .. } = self.tensors[*tensor];
             let all = self.driver.download(address, bytes)?;
             if elements.is_empty() {
-                return Ok(all);
+                return Ok(Bytes(all));
             }
             let size = size_of(self.job.tensors[*tensor].dtype.into());
             let element = |index: &u64| &all[*index as usize * size..][..size];
-            Ok(elements.iter().map(element).collect::<Vec<_>>().concat())
+            Ok(Bytes(elements.iter().map(element).collect::<Vec<_>>().concat()))
         });
         wanted.collect()
     }
@@ -257,7 +257,7 @@ impl Work {
     fn new(job: &Job, driver: &Driver, tensors: &[Placed]) -> Answer<Self> {
         match &job.task {
             Task::Kernels { ptx, machine, launches } => {
-                let image = machine.as_deref().unwrap_or(ptx.as_bytes());
+                let image = machine.as_ref().map_or(ptx.as_bytes(), |machine| &machine.0[..]);
                 let module = driver.load(image)?;
                 let mut prepared = Vec::new();
                 let mut constants = Vec::new();
