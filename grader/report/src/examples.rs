@@ -70,6 +70,7 @@ pub(super) fn run_info() -> RunInfo {
         compile: Compile { cached: false, time: Duration::from_millis(812) },
         tests: ["tiny", "asymmetric", "real_data"].map(String::from).to_vec(),
         command: "grader puzzle 10".into(),
+        replay: Some("grader replay 10".into()),
         chapter: "book/src/10_conv_backward_input.md".into(),
     }
 }

@@ -32,6 +32,8 @@ pub struct RunInfo {
     pub tests: Vec<String>,
     /// What repeats this run but for the seed: `grader puzzle 10`.
     pub command: String,
+    /// What replays the kernel on a page but for test and seed, if it can be replayed.
+    pub replay: Option<String>,
     /// The chapter, relative to the workbook.
     pub chapter: PathBuf,
 }

@@ -88,6 +88,7 @@ fn a_filter_that_is_not_flipped() {
 
     0 of 2 tests passed
     to repeat:  grader puzzle 10 --test tiny --seed 42
+    to watch:   grader replay 10 --test tiny --seed 42
     to read:    book/src/10_conv_backward_input.md
     ");
 }
@@ -138,6 +139,7 @@ fn the_batch_left_out() {
 
     1 of 2 tests passed
     to repeat:  grader puzzle 10 --test asymmetric --seed 42
+    to watch:   grader replay 10 --test asymmetric --seed 42
     to read:    book/src/10_conv_backward_input.md
     ");
 }
@@ -194,6 +196,7 @@ fn a_bound_off_by_one_on_real_data() {
 
     0 of 1 tests passed
     to repeat:  grader puzzle 10 --test real_data --seed 42
+    to watch:   grader replay 10 --test real_data --seed 42
     to read:    book/src/10_conv_backward_input.md
     ");
 }
@@ -227,6 +230,7 @@ fn nothing_written() {
 
     0 of 1 tests passed
     to repeat:  grader puzzle 10 --test tiny --seed 42
+    to watch:   grader replay 10 --test tiny --seed 42
     to read:    book/src/10_conv_backward_input.md
     ");
 }
@@ -279,6 +283,7 @@ fn nan_and_unwritten_elements() {
 
     0 of 1 tests passed
     to repeat:  grader puzzle 10 --test asymmetric --seed 42
+    to watch:   grader replay 10 --test asymmetric --seed 42
     to read:    book/src/10_conv_backward_input.md
     ");
 }
@@ -332,6 +337,7 @@ fn a_read_outside() {
 
     0 of 1 tests passed
     to repeat:  grader puzzle 10 --test tiny --seed 42
+    to watch:   grader replay 10 --test tiny --seed 42
     to read:    book/src/10_conv_backward_input.md
     "#);
 }
@@ -378,6 +384,7 @@ fn in_colour() {
 
     ␛[31m0 of 1 tests passed␛[0m
     to repeat:  grader puzzle 10 --test tiny --seed 42
+    to watch:   grader replay 10 --test tiny --seed 42
     to read:    book/src/10_conv_backward_input.md
     "#);
 }

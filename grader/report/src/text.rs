@@ -193,6 +193,10 @@ impl<W: Write> Reporter for TextReporter<W> {
                 "to repeat:  {} --test {} --seed {}",
                 run.command, verdict.test, run.seed
             )?;
+            if let Some(replay) = &run.replay {
+                let (test, seed) = (&verdict.test, run.seed);
+                writeln!(self.out, "to watch:   {replay} --test {test} --seed {seed}")?;
+            }
             writeln!(self.out, "to read:    {}", run.chapter.display())?;
         }
         self.out.flush()

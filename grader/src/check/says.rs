@@ -33,6 +33,7 @@ fn report(loaded: &Loaded<'_>, kernel: &WrongKernel, verdict: &TestVerdict) -> S
         compile: Compile { cached: true, time: Duration::ZERO },
         tests: vec![verdict.test.clone()],
         command: String::new(),
+        replay: None,
         chapter: loaded.puzzle.chapter.clone(),
     };
     let mut text = Vec::new();

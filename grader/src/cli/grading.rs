@@ -59,6 +59,12 @@ pub(super) fn choose(backend: BackendChoice) -> Result<Option<RemoteGpu>, Failur
     }
 }
 
+/// What replays the kernel of `grader puzzle ...`. The virtual machine does, whatever ran it before.
+fn replay_command(command: &str) -> String {
+    let kernel = command.split(" --backend ").next().unwrap_or(command);
+    kernel.replacen("puzzle", "replay", 1)
+}
+
 /// A new seed of six digits, short enough to type.
 pub(super) fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
@@ -99,6 +105,7 @@ pub(super) fn grade(
             compile: Compile { cached: program.compiled.from_cache, time: program.compiled.time },
             tests: cases.iter().map(|case| case.test.clone()).collect(),
             command: job.command.to_owned(),
+            replay: (!spec.is_host()).then(|| replay_command(job.command)),
             chapter: workbook.relative(&puzzle.chapter).to_path_buf(),
         })
         .ok();

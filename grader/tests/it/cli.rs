@@ -77,6 +77,10 @@ fn a_stub_exits_1_and_says_what_to_do() {
     assert!(out.stdout.contains(
         "to repeat:  grader puzzle 10 --backend vm --test conv_backward_input_tiny --seed 7"
     ));
+    assert!(
+        out.stdout
+            .contains("to watch:   grader replay 10 --test conv_backward_input_tiny --seed 7")
+    );
     assert!(out.stdout.contains("book/src/10_conv_backward_input.md"));
 }
 

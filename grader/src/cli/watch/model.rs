@@ -95,6 +95,8 @@ pub enum Message {
         title: String,
         text: String,
     },
+    /// What came of the replay that was asked for.
+    Replayed(String),
     /// The progress in all puzzles.
     States(Vec<State>),
     /// The next unsolved puzzle, if there is one, and whether the current one is solved.
@@ -118,6 +120,8 @@ pub enum Effect {
     },
     LoadStates,
     FindNext,
+    /// Record the kernel, and open the page.
+    Replay,
 }
 
 impl Model {

@@ -39,6 +39,7 @@ pub fn text(
             Panel::Closed => notice(model),
             _ => String::new(),
         },
+        Message::Replayed(text) => format!("{text}\n"),
         Message::Key(Key::Char('p')) => notice(model),
         _ => String::new(),
     }

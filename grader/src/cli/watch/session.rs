@@ -32,6 +32,8 @@ pub enum Event {
     Input(Input),
     /// An event of the grading with this number.
     Grading(u64, background::Event),
+    /// What came of a replay.
+    Replayed(String),
 }
 
 /// A grading under way.
@@ -85,6 +87,19 @@ impl Work {
         Ok(())
     }
 
+    /// Starts a replay of the puzzle, and returns what to say meanwhile.
+    fn replay(&self, puzzle: u32) -> String {
+        let sender = self.sender.clone();
+        let send = move |text| {
+            // Nobody listens any more once the session has ended.
+            sender.send(Event::Replayed(text)).ok();
+        };
+        match background::replay(&self.setup, puzzle, send) {
+            Ok(()) => "recording a replay".into(),
+            Err(failure) => failure.render(false),
+        }
+    }
+
     fn ended(&mut self) {
         self.running = None;
         // If it cannot start now, the next save says why.
@@ -129,6 +144,7 @@ impl Session<'_> {
                     None => return ControlFlow::Continue(()),
                 }
             }
+            Ok(Event::Replayed(text)) => Message::Replayed(text),
             // What a cancelled grading still said.
             Ok(Event::Grading(..)) => return ControlFlow::Continue(()),
             Err(_) => match &self.work.running {
@@ -199,6 +215,7 @@ impl Session<'_> {
                 return ControlFlow::Continue(());
             }
             Effect::Grade => return self.grade(),
+            Effect::Replay => Message::Replayed(self.work.replay(self.puzzle().number)),
             Effect::LoadHint { stronger } => self.hint(stronger),
             Effect::LoadStates => {
                 let state = |entry: &Entry<'_>| self.progress.state(entry.puzzle);

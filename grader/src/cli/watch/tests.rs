@@ -228,3 +228,15 @@ fn the_smallest_of_windows_breaks_nothing() {
         }
     }
 }
+
+#[test]
+fn v_replays_and_says_where_the_page_is() {
+    let mut model = graded(80);
+    assert_eq!(press(&mut model, Key::Char('v')), Some(Effect::Replay));
+    let page = "replay: replays/02.html (open it in a browser)";
+    update(&mut model, Message::Replayed(page.into()));
+    assert!(screen(&model).contains(page));
+    update(&mut model, Message::Started);
+    update(&mut model, Message::Replayed(page.into()));
+    assert!(matches!(model.status, Status::Grading { .. }), "a grading goes on being shown");
+}

@@ -34,6 +34,9 @@ pub fn update(model: &mut Model, message: Message) -> Option<Effect> {
         Message::States(states) => {
             model.panel = Panel::List { states, selected: model.current };
         }
+        // The report that is to come says more.
+        Message::Replayed(_) if matches!(model.status, Status::Grading { .. }) => {}
+        Message::Replayed(text) => model.status = Status::Notice(text),
         Message::Next { next, solved } => return leave(model, next, solved),
     }
     None
@@ -93,6 +96,7 @@ fn command(model: &mut Model, key: Key) -> Option<Effect> {
         Key::Char('n' | 'N') => Some(Effect::FindNext),
         Key::Char('p' | 'P') => back(model),
         Key::Char('r' | 'R') => Some(Effect::Grade),
+        Key::Char('v' | 'V') => Some(Effect::Replay),
         Key::Escape => {
             model.panel = Panel::Closed;
             None

@@ -173,7 +173,7 @@ fn keys(model: &Model) -> String {
             format!("h stronger hint   Esc close   {arrows} scroll   n next   q quit")
         }
         Panel::Closed => {
-            format!("h hint  n next  p back  l list  r again  q quit  {arrows} scroll")
+            format!("h hint  v replay  n next  p back  l list  r again  q quit  {arrows} scroll")
         }
     }
 }

@@ -7,9 +7,11 @@
 
 mod child;
 mod parent;
+mod replay;
 
 pub use child::main;
 pub use parent::{Cancel, Event, Grader};
+pub use replay::replay;
 
 use crate::cli::args::BackendChoice;
 use report::Summary;
