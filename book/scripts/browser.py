@@ -20,7 +20,7 @@ class Page:
     """A page in a browser of its own. `messages` are the errors that its scripts reported."""
 
     def __init__(self, browser):
-        self.profile = tempfile.TemporaryDirectory()
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.to = os.pipe()
         self.back, from_browser = os.pipe()
 

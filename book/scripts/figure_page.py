@@ -13,7 +13,8 @@ THEMES = {
 }
 
 folder = tempfile.TemporaryDirectory()
-(pathlib.Path(folder.name) / "play").symlink_to(SOURCE / "play")
+for name in ("play", "traces"):
+    (pathlib.Path(folder.name) / name).symlink_to(SOURCE / name)
 
 
 def chapters():
@@ -21,11 +22,17 @@ def chapters():
     return sorted(path.stem for path in SOURCE.glob("*.md") if "\n<play-" in path.read_text())
 
 
+def included(found):
+    """The still figure, which may not be drawn yet."""
+    path = SOURCE / found[1]
+    return path.read_text() if path.exists() else ""
+
+
 def write(chapter, theme="light"):
     """The address of a page with the chapter's driven figures."""
     text = (SOURCE / f"{chapter}.md").read_text()
     figures = [figure for figure in re.findall(r"<figure>.*?</figure>", text, re.S) if "\n<play-" in figure]
-    body = re.sub(r"\{\{#include (.*?)\}\}", lambda found: (SOURCE / found[1]).read_text(), "\n".join(figures))
+    body = re.sub(r"\{\{#include (.*?)\}\}", included, "\n".join(figures))
     style = "".join((BOOK / "theme" / name).read_text() for name in ("workbook.css", "play.css"))
     page = f"""<!doctype html><html lang="en" class="{theme}"><meta charset="utf-8"><title>{chapter}</title>
 <style>html {{ {THEMES[theme]} }} body {{ margin: 0 15px; font: 16px sans-serif; background: var(--bg); color: var(--fg) }}{style}</style>

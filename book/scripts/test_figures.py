@@ -25,6 +25,9 @@ STATES = [
     ("05_softmax_ce", "play-softmax", "this.subtract.inputs[2].checked = true; this.logits.forEach(l => l.value = -110)", "0 / 0 is NaN"),
     ("05_softmax_ce", "play-softmax", "this.subtract.inputs[0].checked = true", "add up to 1"),
     ("07_conv_forward", "play-window", "this.row.value = 2; this.column.value = 2", "= 1051"),
+    ("10_conv_backward_input", "play-gather", "this.row.value = 1; this.column.value = 1", "= 12, right. All elements are right"),
+    ("10_conv_backward_input", "play-gather", "this.kernel.inputs[1].checked = true", "which should be 12"),
+    ("10_conv_backward_input", "play-gather", "this.kernel.inputs[2].checked = true", "of 25 elements are wrong"),
     ("11_sgd", "play-descent", "this.rate.value = 1.75; this.count.value = 1", "it is −0.6, from 0.8"),
     ("11_sgd", "play-descent", "this.rate.value = 2.1", "diverges"),
     ("24_maxpool2d_bwd_idx", "play-interleave", "this.order = [0, 1, 0, 0, 1, 1]", "is 8 instead of 10: the 2 is lost"),
@@ -35,6 +38,9 @@ STATES = [
     ("34_conv_backward_weights_f16", "play-halfsum", "this.count.value = 1600", "14.64 in half"),
     ("34_conv_backward_weights_f16", "play-halfsum", "this.count.value = 4096", "32 in half"),
     ("41_layernorm_backward_input", "play-projection", "this.row.value = 30", "Right: dx = (0, 2, −2), with the sum 0 and dx · x̂ = 0. Diagonal only: (0, 1.5, −0.5)"),
+    ("18_sgemm_tiled", "play-tiles", "this.time.value = 9999", "Barriers order every access"),
+    ("18_sgemm_tiled", "play-tiles", "this.kernel.inputs[2].checked = true; this.update(); this.next(this.current.raceTimes)", "Race: it reads"),
+    ("18_sgemm_tiled", "play-tiles", "this.kernel.inputs[3].checked = true; this.update(); this.time.value = 0; this.next(this.current.raceTimes)", "Race: it overwrites"),
     ("18_sgemm_tiled", "play-banks", "this.padding.value = 0", "32 passes"),
     ("18_sgemm_tiled", "play-banks", "this.padding.value = 1", "1 pass, no conflict"),
     ("18_sgemm_tiled", "play-banks", "this.width.value = 16; this.padding.value = 0", "2 banks: 16 passes"),
@@ -172,6 +178,13 @@ def fragments(page):
     expect(layout == printed, "46: the H200's layout is another one")
 
 
+def counts(page):
+    """The loads of puzzle 18 are those that its chapter computes for one block: 4 steps of 512 floats, or 2 · 64 for each element."""
+    page.open(figure_page.write("18_sgemm_tiled"))
+    loads = page.run("(f => ['18_tiled', '18_naive'].map(name => f.prepared[name].loads.at(-1)))(document.querySelector('play-tiles'))")
+    expect(loads == [4 * 512, 2 * 64 * 256], f"18: {loads} floats are loaded")
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--pictures", type=pathlib.Path)
@@ -187,6 +200,7 @@ def main():
         look_at(page, chapter, pictures)
     states(page)
     fragments(page)
+    counts(page)
     page.close()
     print(f"{len(figure_page.chapters())} chapters: {len(failures) or 'no'} failures")
     sys.exit(bool(failures))

@@ -13,7 +13,8 @@ class Player {
     const order = { output: 0, "in place": 0, result: 0, shared: 1, input: 2, workspace: 3 };
     const sorted = [...this.memories].sort((a, b) => order[a.memory.role] - order[b.memory.role]);
     document.getElementById("memories").append(...sorted.map(view => view.element));
-    this.views = [new SourceView(this), new LanesView(this), new VariablesView(this), new AccessView(this), ...this.memories, new WhyView(this)];
+    // The source asks where its lines lie, which is best asked when all others have drawn.
+    this.views = [new LanesView(this), new VariablesView(this), new AccessView(this), ...this.memories, new WhyView(this), new SourceView(this)];
     const { memory, flat } = data.element;
     if (data.memories[memory]) {
       this.chosen = { memory, element: flat };

@@ -191,7 +191,16 @@ class MemoryView {
     this.grid = make("div", { class: "grid", tabindex: "0", role: "group", "aria-label": `values of ${name}` });
     const what = `${role}, ${dtype}[${shape.join(", ")}]`;
     this.element.append(make("h3", {}, name, " ", make("small", {}, what)), this.axes(), this.grid);
+    this.grid.style.setProperty("--letters", this.letters());
     this.build();
+  }
+
+  // The letters that a value may have: fractions take any number of digits while a kernel computes them.
+  letters() {
+    const { before, after, expected } = this.memory;
+    const known = [before, after, expected].flatMap(values => values ?? []).filter(value => value !== null);
+    const isFraction = value => typeof value === "number" && !Number.isInteger(value);
+    return known.some(isFraction) || !known.length ? 11 : Math.max(5, ...known.map(value => shown(value).length + 1).slice(0, 50000));
   }
 
   // A chooser for the axes before the last two, and the view by banks.
@@ -301,6 +310,7 @@ class WhyView {
     const { memories, element } = recording.data;
     const title = document.getElementById("element"), box = document.getElementById("why");
     if (!chosen) {
+      this.key = null;
       title.textContent = "Choose an element above to see how it got its value";
       box.replaceChildren();
       return;
@@ -308,9 +318,17 @@ class WhyView {
     const memory = memories[chosen.memory];
     const value = recording.valueAt(chosen.memory, chosen.element, time);
     title.textContent = `${elementName(memory, chosen.element)} is ${value === undefined ? "not recorded" : value === null ? "not written yet" : shown(value)}`;
-    const key = `${chosen.memory}:${chosen.element}:${time}`;
-    if (this.key === key) return;
+    const key = `${chosen.memory}:${chosen.element}`;
+    if (this.key !== key) this.build(chosen);
     this.key = key;
+    // Rows are made once for an element. With the time only their tone changes.
+    for (const { row, step } of this.rows) row.classList.toggle("future", step !== null && step > time);
+  }
+
+  build(chosen) {
+    const { memories, element } = this.player.recording.data;
+    const memory = memories[chosen.memory];
+    this.rows = [];
     const parts = [];
     const explained = element.memory === chosen.memory && element.flat === chosen.element;
     if (memory.expected) {
@@ -321,7 +339,14 @@ class WhyView {
     const columns = make("div", { class: "columns" }, this.history(chosen));
     if (explained && element.terms.length) columns.append(this.terms(element, chosen));
     parts.push(columns);
-    box.replaceChildren(...parts);
+    document.getElementById("why").replaceChildren(...parts);
+  }
+
+  // A row of a table that belongs to a step.
+  row(step, kind, ...cells) {
+    const row = make("tr", { class: kind }, ...cells);
+    this.rows.push({ row, step });
+    return row;
   }
 
   jump(step, text) {
@@ -329,10 +354,10 @@ class WhyView {
   }
 
   history({ memory, element }) {
-    const { recording, time } = this.player;
+    const { recording } = this.player;
     const all = recording.touched[memory].get(element) ?? [];
     const { code, pc } = recording.data;
-    const rows = all.slice(0, 400).map(({ step, thread, value, kind }) => make("tr", { class: step > time ? "future" : "" },
+    const rows = all.slice(0, 400).map(({ step, thread, value, kind }) => this.row(step, "",
       make("td", {}, this.jump(step, `step ${step + 1}`)),
       make("td", {}, `${["read", "written", "updated"][kind]} by thread ${threadName(recording.data, thread)}`),
       make("td", {}, `line ${code[pc[step]].line ?? "?"}`),
@@ -344,7 +369,7 @@ class WhyView {
 
   // The products of the formula and of the kernel, each with the step that loaded its elements in the writer's thread.
   terms(element, chosen) {
-    const { recording, time } = this.player;
+    const { recording } = this.player;
     const writes = (recording.touched[chosen.memory].get(chosen.element) ?? []).filter(entry => entry.kind !== 0);
     const writer = writes.at(-1)?.thread;
     const loaded = factor => (recording.touched[factor[0]].get(factor[1]) ?? []).filter(entry => entry.kind === 0);
@@ -357,7 +382,7 @@ class WhyView {
     });
     const order = ({ term, step }) => term.kind === "correct" ? 1e9 + (step ?? 1e9) : step ?? -1;
     dated.sort((a, b) => order(a) - order(b));
-    const rows = dated.slice(0, 400).map(({ term, step }) => make("tr", { class: `${term.kind}${step !== null && step > time ? " future" : ""}` },
+    const rows = dated.slice(0, 400).map(({ term, step }) => this.row(step, term.kind,
       make("td", {}, term.kind), make("td", {}, term.text), make("td", {}, term.value === null ? "" : `= ${shown(term.value)}`),
       make("td", {}, step === null ? "" : this.jump(step, `step ${step + 1}`)), make("td", {}, term.line ? `line ${term.line}` : "")));
     const wrong = element.terms.filter(term => term.kind !== "correct").length;

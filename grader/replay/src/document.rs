@@ -2,6 +2,7 @@
 
 mod memory;
 mod steps;
+mod trace;
 mod variables;
 
 use crate::debug_info;
@@ -18,6 +19,7 @@ use puzzle::case::{Case, CaseTensor};
 use serde::Serialize;
 use serde_json::Value;
 use steps::{Accesses, Instruction, Writes};
+pub use trace::Trace;
 use variables::Variable;
 
 /// Instructions of warps that are recorded at most.
@@ -43,8 +45,14 @@ pub struct Subject<'s> {
 }
 
 /// A recorded block with everything that its page shows.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Document {
+    json: String,
+}
+
+/// What the document consists of.
+#[derive(Debug, Serialize)]
+struct Recorded {
     title: String,
     test: String,
     seed: u64,
@@ -112,21 +120,24 @@ impl Document {
     ) -> Result<Self, Failure> {
         let mut steps = MOST_STEPS;
         loop {
-            let document = Self::with_steps(subject, &words, steps)?;
-            if document.json().len() <= MOST_BYTES || steps < 1_000 {
-                return Ok(document);
+            let recorded = Recorded::new(subject, &words, steps)?;
+            // No element may begin or end in it.
+            let json = serde_json::to_string(&recorded).unwrap_or_default().replace('<', "\\u003c");
+            if json.len() <= MOST_BYTES || steps < 1_000 {
+                return Ok(Self { json });
             }
-            steps = document.pc.len() / 2;
+            steps = recorded.pc.len() / 2;
         }
     }
 
     /// The document as the page's script reads it.
-    pub fn json(&self) -> String {
-        // No element may begin or end in it.
-        serde_json::to_string(self).unwrap_or_default().replace('<', "\\u003c")
+    pub fn json(&self) -> &str {
+        &self.json
     }
+}
 
-    fn with_steps(
+impl Recorded {
+    fn new(
         subject: &Subject<'_>,
         words: &impl Fn(&Run) -> Vec<String>,
         most: usize,

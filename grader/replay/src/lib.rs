@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The page is a single file that needs no network: `assets` holds its frame, its style and its script. The script knows nothing of
-//! PTX or of formulas; all names and values come from the [`Document`].
+//! PTX or of formulas; all names and values come from the [`Document`]. A [`Trace`] is the small part of it that figures of the book play.
 
 mod debug_info;
 mod document;
@@ -15,5 +15,5 @@ mod page;
 mod sections;
 mod values;
 
-pub use document::{Document, Subject};
+pub use document::{Document, Subject, Trace};
 pub use page::page;

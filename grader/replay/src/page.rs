@@ -19,5 +19,5 @@ pub fn page(document: &Document, title: &str) -> String {
         .replace("{{title}}", &title)
         .replace("{{style}}", STYLE)
         .replace("{{script}}", &SCRIPTS.join("\n"))
-        .replace("{{document}}", &document.json())
+        .replace("{{document}}", document.json())
 }

@@ -97,7 +97,7 @@ pub enum Command {
 }
 
 /// The arguments that say which kernel file a command takes. Each command gives them help of its own.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct SourceArgs {
     #[arg(long, conflicts_with = "file")]
     #[expect(missing_docs, reason = "its help says what it is")]
@@ -120,7 +120,7 @@ impl SourceArgs {
 }
 
 /// The arguments that say what to run a puzzle's tests with. Each command gives those without help one of its own.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct InputArgs {
     /// The kernel file.
     #[command(flatten)]
@@ -496,6 +496,14 @@ pub struct ReplayArgs {
     /// Do not open the page in a browser
     #[arg(long)]
     pub no_open: bool,
+
+    /// Replay this wrong kernel of the puzzle: its name in solutions/*.toml, or how it begins, with - for spaces
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "solution"])]
+    pub wrong: Option<String>,
+
+    /// Write a trace for a figure of the book instead of a page
+    #[arg(long, requires_all = ["test", "output"])]
+    pub trace: bool,
 
     /// The file, the test and the seed.
     #[command(flatten)]

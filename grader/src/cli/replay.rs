@@ -1,16 +1,21 @@
 //! The command `grader replay`.
 
-use super::args::ReplayArgs;
+use super::args::{InputArgs, ReplayArgs};
 use super::console;
 use super::examination::Examination;
+use super::grading;
 use super::open;
+use crate::wrong::{self, WrongKernel};
 use device::backend::Run;
 use diagnostic::{Failure, FailureKind};
 use judge::{explain, grade};
-use puzzle::workbook::Workbook;
-use replay::{Document, Subject, page};
+use puzzle::oracle;
+use puzzle::workbook::{Puzzle, Workbook};
+use replay::{Document, Subject, Trace, page};
 use std::path::{Path, PathBuf};
+use toolchain::Toolchain;
 use toolchain::env::Env;
+use toolchain::scratch::Scratch;
 
 /// The folder for pages in the workbook.
 const FOLDER: &str = "replays";
@@ -21,11 +26,91 @@ pub(super) fn run(
     workbook: Option<&Path>,
     nvcc: Option<&Path>,
 ) -> Result<(), Failure> {
-    let examined = Examination::new("replay", args.number, &args.input, workbook, nvcc)?;
     let workbook = console::workbook(workbook)?;
     let puzzle = workbook.puzzle(args.number)?;
+    let mut input = args.input.clone();
+    // It is gone at the end of the command.
+    let mut scratch = None;
+    if let Some(name) = &args.wrong {
+        let (folder, file) = wrong_kernel(&workbook, puzzle, name)?;
+        input.source.file = Some(file);
+        scratch = Some(folder);
+    }
+    let done = if args.trace {
+        write_trace(args, &input, &workbook, puzzle, nvcc)
+    } else {
+        write_page(args, &input, &workbook, puzzle, nvcc)
+    };
+    drop(scratch);
+    done
+}
+
+/// The file of a wrong kernel, in a folder of its own.
+fn wrong_kernel(
+    workbook: &Workbook,
+    puzzle: &Puzzle,
+    name: &str,
+) -> Result<(Scratch, PathBuf), Failure> {
+    let (solution, text) = (read(&puzzle.solution)?, read(&puzzle.wrong)?);
+    let all = wrong::parse(&text, workbook.relative(&puzzle.wrong), &solution)?.kernels;
+    let name = name.replace('-', " ");
+    let is_it = |kernel: &&WrongKernel| kernel.name.replace('-', " ").starts_with(&name);
+    let Some(kernel) = all.iter().find(is_it) else {
+        let title = format!("puzzle {} has no wrong kernel `{name}`", puzzle.number);
+        let names: Vec<&str> = all.iter().map(|kernel| kernel.name.as_str()).collect();
+        return Err(Failure::new(FailureKind::Usage, title, names.join("\n")));
+    };
+    let folder = Scratch::new("gradient-puzzles-replay-")
+        .map_err(|error| cannot_write(&std::env::temp_dir(), &error))?;
+    let file = folder.path().join(format!("{}.cu", puzzle.stem));
+    std::fs::write(&file, &kernel.source).map_err(|error| cannot_write(&file, &error))?;
+    Ok((folder, file))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let title = format!("cannot read {}: {error}", path.display());
+        Failure::new(FailureKind::Environment, title, "restore this file of the workbook")
+    })
+}
+
+/// Records a block for a figure of the book. The first line says how, for whoever makes it again.
+fn write_trace(
+    args: &ReplayArgs,
+    input: &InputArgs,
+    workbook: &Workbook,
+    puzzle: &Puzzle,
+    nvcc: Option<&Path>,
+) -> Result<(), Failure> {
+    let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
+    grade::needs_kernels(&spec, "replay")?;
+    let seed = input.seed.unwrap_or_else(grading::fresh_seed);
+    let cases = grade::cases(&spec, &input.tests(&spec)?, seed)?;
+    let toolchain = Toolchain::locate(&Env::current(), nvcc)?;
+    let source = input.source.of(puzzle);
+    let program = grade::compile_for_debugger(&toolchain, workbook, &spec, source)?;
+    let machine = program.virtual_machine()?;
+    let path = output(args, workbook, &puzzle.stem, &cases[0].test)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let trace = Trace::new(&program, &machine, &cases[0], args.block.unwrap_or_default())?;
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let script = format!("// grader {}\n{}", command.join(" "), trace.script(&name));
+    std::fs::write(&path, script).map_err(|error| cannot_write(&path, &error))?;
+    console::print(&format!("trace: {}\n", workbook.relative(&path).display()));
+    Ok(())
+}
+
+fn write_page(
+    args: &ReplayArgs,
+    input: &InputArgs,
+    workbook: &Workbook,
+    puzzle: &Puzzle,
+    nvcc: Option<&Path>,
+) -> Result<(), Failure> {
+    let root = Some(workbook.root());
+    let examined = Examination::new("replay", args.number, input, root, nvcc)?;
     let Examination { vm, cases, program, spec, toolchain, .. } = &examined;
-    let case = match &args.input.test {
+    let case = match &input.test {
         Some(_) => cases.first(),
         None => explain::first_to_explain(vm, cases)?,
     };
@@ -33,8 +118,8 @@ pub(super) fn run(
     let at = args.element.as_deref().map(|text| explain::place(case, text)).transpose()?;
     let explanation = explain::explain(vm, case, at, &program.compiled.source.text)?;
     // Each line by itself, with the variables that the optimiser would remove.
-    let source = args.input.source.of(puzzle);
-    let unoptimised = grade::compile_for_debugger(toolchain, &workbook, spec, source)?;
+    let source = input.source.of(puzzle);
+    let unoptimised = grade::compile_for_debugger(toolchain, workbook, spec, source)?;
     let machine = unoptimised.virtual_machine()?;
     let title = format!("{:02} {}", args.number, spec.title);
     let subject = Subject {
@@ -47,7 +132,7 @@ pub(super) fn run(
     };
     let words = |run: &Run| report::finding_titles(&run.findings);
     let document = Document::new(&subject, words)?;
-    let path = output(args, &workbook, &puzzle.stem, &case.test)?;
+    let path = output(args, workbook, &puzzle.stem, &case.test)?;
     let text = page(&document, &format!("{title}: {}", case.test));
     std::fs::write(&path, text).map_err(|error| cannot_write(&path, &error))?;
     let shown = workbook.relative(&path).display();

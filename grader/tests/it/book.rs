@@ -104,3 +104,23 @@ fn figures_fit_a_phone_and_describe_themselves() {
         assert!(!figure.contains("\n\n"), "{}: a blank line ends the HTML", path.display());
     }
 }
+
+/// The scripts with recorded kernels say in their first line how they were made.
+#[test]
+fn recorded_figures_are_what_the_grader_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = files("book/src/traces", "js");
+    assert!(traces.len() >= 6, "{}", traces.len());
+    for path in traces {
+        let known = read(&path);
+        let (command, rest) = known.split_once('\n').unwrap();
+        let (arguments, output_file) =
+            command.strip_prefix("// grader ").unwrap().split_once(" --output ").unwrap();
+        assert!(path.ends_with(output_file), "{output_file}");
+        let again = folder.path().join(path.file_name().unwrap());
+        let printed = output(&format!("{arguments} --output {}", again.display()));
+        assert!(again.exists(), "{arguments}: {printed}");
+        let same = read(&again).split_once('\n').unwrap().1 == rest;
+        assert!(same, "run it again: {}", command.trim_start_matches("// "));
+    }
+}

@@ -12,6 +12,8 @@ use std::collections::HashMap;
 
 /// Elements of a tensor whose values are all shown.
 const MOST_ELEMENTS: usize = 40_000;
+/// Elements of a tensor whose values a trace for the book has.
+const MOST_VALUES: u64 = 64;
 
 /// A memory with named elements.
 #[derive(Debug, Serialize)]
@@ -133,6 +135,16 @@ impl Layout {
             address: array.start.to_string(),
         }));
         memories
+    }
+}
+
+impl Memory {
+    /// The memory without the values of a large tensor.
+    pub fn small(mut self) -> Self {
+        if self.shape.iter().product::<u64>() > MOST_VALUES {
+            (self.before, self.after, self.expected) = (None, None, None);
+        }
+        self
     }
 }
 

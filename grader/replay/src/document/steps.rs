@@ -17,6 +17,18 @@ pub struct Instruction {
     barrier: bool,
 }
 
+impl Instruction {
+    /// Its line in the source file; none if it comes from another file.
+    pub fn line(&self) -> Option<u32> {
+        self.line
+    }
+
+    /// Whether the threads of the block wait for each other here.
+    pub fn is_barrier(&self) -> bool {
+        self.barrier
+    }
+}
+
 /// The instructions of a kernel, in the order of the program.
 pub fn code(kernel: &Kernel, ptx: &str, file: &str) -> Vec<Instruction> {
     let Some(symbols) = kernel.symbols() else { return Vec::new() };
@@ -73,6 +85,21 @@ impl Accesses {
             }
         }
         all
+    }
+
+    /// The accesses of a step to tensors and shared arrays: kind, memory, the first lane's element, and for each lane its
+    /// number and how far its element lies from the first one's.
+    pub fn of_step(&self, step: u32) -> impl Iterator<Item = (i64, i64, i64, Vec<i64>)> {
+        let of = self.step.partition_point(|&other| other < step)
+            ..self.step.partition_point(|&other| other <= step);
+        of.filter_map(|access| {
+            let first = self.first[access] as usize;
+            let end = self.first.get(access + 1).map_or(self.lane.len(), |&end| end as usize);
+            let memory = self.memory[first];
+            let base = self.element[first];
+            let lanes = (first..end).flat_map(|i| [self.lane[i].into(), self.element[i] - base]);
+            (memory >= 0).then(|| (self.kind[access].into(), memory.into(), base, lanes.collect()))
+        })
     }
 }
 
