@@ -60,8 +60,8 @@ fn wrong_kernel(
         let names: Vec<&str> = all.iter().map(|kernel| kernel.name.as_str()).collect();
         return Err(Failure::new(FailureKind::Usage, title, names.join("\n")));
     };
-    let folder = Scratch::new("gradient-puzzles-replay-")
-        .map_err(|error| cannot_write(&std::env::temp_dir(), &error))?;
+    let folder =
+        Scratch::new("replay").map_err(|error| cannot_write(&std::env::temp_dir(), &error))?;
     let file = folder.path().join(format!("{}.cu", puzzle.stem));
     std::fs::write(&file, &kernel.source).map_err(|error| cannot_write(&file, &error))?;
     Ok((folder, file))
