@@ -163,7 +163,11 @@ impl Case {
         let dims = dims(&[("N", sizes.0), ("M", sizes.1), ("K", sizes.2)]);
         let concrete = formula.at(&dims).unwrap_or_else(|e| panic!("{text}: {e}"));
         let mut random = Random::new(seed);
-        let known = inputs(&formula, &concrete, || random.normal());
+        let mut known = inputs(&formula, &concrete, || random.normal());
+        // The only tensor of integers.
+        for count in known.get_mut("count").into_iter().flatten() {
+            *count = (*count * 8.0).round();
+        }
         Self { text, outputs, formula, concrete, known }
     }
 

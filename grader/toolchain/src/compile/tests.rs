@@ -218,7 +218,7 @@ fn a_cache_that_cannot_be_written_is_a_warning() {
     let source = bench.write("src/a.cu", KERNEL);
     for _ in 0..2 {
         let compiled = bench.compile(&source).unwrap();
-        assert!(!compiled.from_cache && compiled.ptx.starts_with(KERNEL));
+        assert!(!compiled.from_cache && compiled.ptx.contains(KERNEL));
         assert!(compiled.warnings[0].title.starts_with("cannot keep the compiled kernel"));
     }
 }
@@ -229,7 +229,7 @@ fn many_graders_at_once_get_the_same() {
     let source = bench.write("src/a.cu", KERNEL);
     std::thread::scope(|scope| {
         for _ in 0..6 {
-            scope.spawn(|| assert!(bench.compile(&source).unwrap().ptx.starts_with(KERNEL)));
+            scope.spawn(|| assert!(bench.compile(&source).unwrap().ptx.contains(KERNEL)));
         }
     });
     let calls = bench.calls();
