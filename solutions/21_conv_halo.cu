@@ -6,7 +6,7 @@
 #define MAX_K 7
 
 // ANCHOR: constant
-__constant__ float c_filters[512]; // (M, C, K, K)
+__constant__ float c_filters[2400]; // (M, C, K, K)
 // ANCHOR_END: constant
 
 __global__ void conv2d_halo(const float* X, float* Y, int C, int H, int W, int M, int K)

@@ -6,10 +6,12 @@ use crate::grade::{self, Program};
 use cpptext::directives::{definition, directive};
 use device::{arch, host};
 use diagnostic::{Failure, FailureKind};
+use hardware::CONSTANT_MEMORY;
 use puzzle::spec::Spec;
 use puzzle::workbook::Workbook;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use toolchain::module::{self, KernelDecl, VariableDecl};
@@ -51,17 +53,48 @@ pub fn compile(
         debugger: false,
         gpu: None,
     };
-    let mut rejected = BTreeSet::new();
+    let mut all = vec![Variant::Rejected; variants.len()];
+    // Parts whose constants do not fit into one module are halved.
+    let mut parts: Vec<Range<usize>> = std::iter::once(0..variants.len()).collect();
+    while let Some(part) = parts.pop() {
+        let tools = (toolchain, workbook, spec);
+        if let Some(of_part) = compile_part(tools, &request, variants, &part)? {
+            for (variant, found) in all.iter_mut().zip(of_part) {
+                if let Variant::Compiled(_) = found {
+                    *variant = found;
+                }
+            }
+        } else {
+            let middle = usize::midpoint(part.start, part.end);
+            parts.extend([part.start..middle, middle..part.end]);
+        }
+    }
+    Ok(all)
+}
+
+/// Compiles the variants of `part` in one file; the others count as rejected. `None` if the constants of several are too large
+/// for one module.
+///
+/// # Errors
+/// As [`compile`].
+fn compile_part(
+    (toolchain, workbook, spec): (&Toolchain, &Workbook, &Spec),
+    request: &Request<'_>,
+    variants: &[&str],
+    part: &Range<usize>,
+) -> Result<Option<Vec<Variant>>, Failure> {
+    let path = request.source;
+    let mut rejected: BTreeSet<usize> = (0..variants.len()).filter(|i| !part.contains(i)).collect();
     loop {
         let unit = TranslationUnit::new(variants, &rejected);
-        std::fs::write(&path, &unit.text).map_err(|e| unwritable(&path, &e))?;
-        let failure = match compiled(toolchain, workbook, spec, &request, variants.len(), &rejected)
+        std::fs::write(path, &unit.text).map_err(|e| unwritable(path, &e))?;
+        let failure = match compiled(toolchain, workbook, spec, request, variants.len(), &rejected)
         {
             Ok(all) => return Ok(all),
             Err(failure) if failure.kind == FailureKind::Kernel => failure,
             Err(failure) => return Err(failure),
         };
-        let lines = toolchain.rejected_lines(&request)?;
+        let lines = toolchain.rejected_lines(request)?;
         let more: BTreeSet<usize> =
             lines.into_iter().filter_map(|line| unit.variant_at(line)).collect();
         if more.is_empty() {
@@ -71,7 +104,8 @@ pub fn compile(
     }
 }
 
-/// All variants but the rejected ones, or why the file does not compile.
+/// All variants but the rejected ones, or why the file does not compile; `None` if there are several, and their constants are too
+/// large for one module.
 fn compiled(
     toolchain: &Toolchain,
     workbook: &Workbook,
@@ -79,7 +113,7 @@ fn compiled(
     request: &Request<'_>,
     count: usize,
     rejected: &BTreeSet<usize>,
-) -> Result<Vec<Variant>, Failure> {
+) -> Result<Option<Vec<Variant>>, Failure> {
     let mut variants = vec![Variant::Rejected; count];
     let kept: Vec<usize> = (0..count).filter(|i| !rejected.contains(i)).collect();
     if spec.is_host() {
@@ -92,10 +126,14 @@ fn compiled(
                 variants[i] = Variant::Compiled(Program::of_host(Arc::clone(&compiled), program));
             }
         }
-        return Ok(variants);
+        return Ok(Some(variants));
     }
     let compiled = Arc::new(toolchain.compile(request)?);
     let declared = (module::kernels(&compiled.ptx), module::variables(&compiled.ptx));
+    let constants = declared.1.iter().filter(|v| v.constant).map(|v| v.bytes).sum::<u64>();
+    if kept.len() > 1 && constants > u64::from(CONSTANT_MEMORY) {
+        return Ok(None);
+    }
     // All variants share the module that the first of them loads.
     let all = Program::without_kernels(Arc::clone(&compiled));
     for i in kept {
@@ -103,7 +141,7 @@ fn compiled(
             variants[i] = Variant::Compiled(program);
         }
     }
-    Ok(variants)
+    Ok(Some(variants))
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
