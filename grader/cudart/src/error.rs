@@ -68,6 +68,7 @@ errors! {
     COOPERATIVE_LAUNCH_TOO_LARGE = 720, "cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch";
     NOT_SUPPORTED = 801, "cudaErrorNotSupported", "operation not supported";
     STREAM_CAPTURE_UNSUPPORTED = 900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing";
+    STREAM_CAPTURE_INVALIDATED = 901, "cudaErrorStreamCaptureInvalidated", "operation failed due to a previous error during capture";
     UNKNOWN = 999, "cudaErrorUnknown", "unknown error";
 }
 

@@ -83,7 +83,10 @@ unsafe extern "C" fn cudaGetDeviceFlags(to: *mut c_uint) -> u32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSynchronize() -> u32 {
-    enter(crate::client::Client::synchronise)
+    enter(|client| {
+        client.graphs.check_device()?;
+        client.synchronise()
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -36,9 +36,10 @@ extern "C" fn cudaStreamBeginCapture(handle: HandleValue, mode: c_uint) -> u32 {
 unsafe extern "C" fn cudaStreamEndCapture(handle: HandleValue, to: *mut HandleValue) -> u32 {
     enter(|client| {
         stream(client, handle)?;
-        let graph = client.end_capture(handle)?;
+        let graph = client.end_capture(handle);
         // SAFETY: null is refused; else the program says it is a graph.
-        unsafe { put(to, graph) }
+        let stored = unsafe { put(to, graph.unwrap_or(0)) };
+        graph.and(stored)
     })
 }
 
@@ -90,7 +91,7 @@ extern "C" fn cudaGraphLaunch(graph: HandleValue, handle: HandleValue) -> u32 {
     let code = enter(|client| {
         stream(client, handle)?;
         nodes = client.graph(graph)?;
-        if client.graphs.capture(handle, nodes.iter().cloned()) {
+        if client.graphs.capture(handle, nodes.iter().cloned())? {
             // A part of another graph.
             nodes.clear();
         }

@@ -86,9 +86,7 @@ extern "C" fn cudaStreamDestroy(handle: HandleValue) -> u32 {
 extern "C" fn cudaStreamSynchronize(handle: HandleValue) -> u32 {
     enter(|client| {
         stream(client, handle)?;
-        if client.graphs.is_capturing(handle) {
-            return Err(CudaError::STREAM_CAPTURE_UNSUPPORTED);
-        }
+        client.graphs.check_stream(handle)?;
         client.synchronise()
     })
 }
@@ -157,7 +155,7 @@ extern "C" fn cudaLaunchHostFunc(
     let mut captured = false;
     let code = enter(|client| {
         stream(client, handle)?;
-        captured = client.graphs.capture(handle, [Node::Host(function, data as usize)]);
+        captured = client.graphs.capture(handle, [Node::Host(function, data as usize)])?;
         Ok(())
     });
     if code == SUCCESS && !captured {
@@ -217,6 +215,7 @@ extern "C" fn cudaEventQuery(handle: HandleValue) -> u32 {
 extern "C" fn cudaEventSynchronize(handle: HandleValue) -> u32 {
     enter(|client| {
         event(client, handle)?;
+        client.graphs.check_event(handle)?;
         client.synchronise()
     })
 }

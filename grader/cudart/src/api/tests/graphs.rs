@@ -9,6 +9,7 @@ unsafe extern "C" {
     fn cudaStreamIsCapturing(stream: u64, to: *mut c_int) -> u32;
     fn cudaEventCreate(to: *mut u64) -> u32;
     safe fn cudaEventRecord(event: u64, stream: u64) -> u32;
+    safe fn cudaEventSynchronize(event: u64) -> u32;
     fn cudaMemsetAsync(address: u64, value: c_int, bytes: usize, stream: u64) -> u32;
     fn cudaMemcpyAsync(to: u64, from: u64, bytes: usize, kind: c_int, stream: u64) -> u32;
     fn cudaGraphInstantiate(to: *mut u64, graph: u64, flags: u64) -> u32;
@@ -58,7 +59,6 @@ fn a_graph_does_what_its_streams_were_told_each_time_it_is_launched() {
         assert_eq!(cudaMemcpyAsync(y, x, 8, DEVICE_TO_DEVICE, other), SUCCESS);
         assert_eq!(cudaMemsetAsync(x, 0, 4, own), SUCCESS);
     }
-    assert_eq!(cudaStreamSynchronize(own), STREAM_CAPTURE_UNSUPPORTED);
     // SAFETY: as above.
     let graph = unsafe { made(|to| cudaStreamEndCapture(own, to)) };
     // SAFETY: as above.
@@ -76,4 +76,30 @@ fn a_graph_does_what_its_streams_were_told_each_time_it_is_launched() {
     }
     assert_eq!(cudaGraphExecDestroy(executable), SUCCESS);
     assert_eq!(cudaGraphLaunch(executable, own), INVALID_VALUE);
+}
+
+#[test]
+fn waiting_in_a_capture_spoils_it_whatever_its_mode() {
+    let _program = Program::new();
+    // SAFETY: of the whole test: addresses of variables.
+    let (own, event) = unsafe { (made(|to| cudaStreamCreate(to)), made(|to| cudaEventCreate(to))) };
+    let waits: [&dyn Fn() -> u32; 3] =
+        [&|| cudaDeviceSynchronize(), &|| cudaStreamSynchronize(own), &|| {
+            cudaEventSynchronize(event)
+        }];
+    for (mode, wait) in (0..3).zip(waits) {
+        assert_eq!(cudaStreamBeginCapture(own, mode), SUCCESS);
+        assert_eq!(cudaEventRecord(event, own), SUCCESS);
+        assert_eq!(wait(), STREAM_CAPTURE_UNSUPPORTED);
+        // SAFETY: the address is not used: the work is refused.
+        assert_eq!(unsafe { cudaMemsetAsync(0, 0, 0, own) }, STREAM_CAPTURE_INVALIDATED);
+        let mut graph = 7;
+        // SAFETY: as above.
+        assert_eq!(
+            unsafe { cudaStreamEndCapture(own, &raw mut graph) },
+            STREAM_CAPTURE_INVALIDATED
+        );
+        assert_eq!(graph, 0);
+        assert_eq!(cudaDeviceSynchronize(), SUCCESS, "the capture is over");
+    }
 }

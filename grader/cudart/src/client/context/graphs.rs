@@ -5,7 +5,7 @@
 use super::{Client, Handle};
 use crate::device::Answer;
 use crate::error::CudaError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ pub(crate) struct Graphs {
     origins: BTreeMap<u64, u64>,
     /// The graph that each event was recorded in.
     recorded: BTreeMap<u64, u64>,
+    /// The graphs whose capture a forbidden call has spoilt.
+    spoilt: BTreeSet<u64>,
 }
 
 impl Graphs {
@@ -43,10 +45,57 @@ impl Graphs {
     }
 
     /// Adds to the graph that a stream captures. False if it captures none.
-    pub fn capture(&mut self, stream: u64, nodes: impl IntoIterator<Item = Node>) -> bool {
-        let Some(graph) = self.capturing.get(&stream) else { return false };
+    ///
+    /// # Errors
+    /// A capture that is spoilt.
+    pub fn capture(&mut self, stream: u64, nodes: impl IntoIterator<Item = Node>) -> Answer<bool> {
+        let Some(graph) = self.capturing.get(&stream) else { return Ok(false) };
+        if self.spoilt.contains(graph) {
+            return Err(CudaError::STREAM_CAPTURE_INVALIDATED);
+        }
         self.nodes.entry(*graph).or_default().extend(nodes);
-        true
+        Ok(true)
+    }
+
+    /// Refuses to wait for a stream that captures, or to ask whether it is done: nothing of it runs. This spoils the capture
+    /// in every mode (CUDA Programming Guide, "Prohibited and Unhandled Operations").
+    ///
+    /// # Errors
+    /// A stream that captures.
+    pub fn check_stream(&mut self, stream: u64) -> Answer<()> {
+        let graph = self.capturing.get(&stream).copied();
+        self.spoil(graph)
+    }
+
+    /// As [`Self::check_stream`], for an event that was recorded in a capture.
+    ///
+    /// # Errors
+    /// An event of a capture.
+    pub fn check_event(&mut self, event: u64) -> Answer<()> {
+        let graph = self.recorded.get(&event).copied();
+        self.spoil(graph)
+    }
+
+    /// As [`Self::check_stream`], for the whole device: no stream may capture.
+    ///
+    /// # Errors
+    /// A stream that captures.
+    pub fn check_device(&mut self) -> Answer<()> {
+        let graphs: Vec<u64> = self.origins.values().copied().collect();
+        self.spoil(graphs)
+    }
+
+    /// Spoils the captures of some graphs.
+    ///
+    /// # Errors
+    /// If there are any.
+    fn spoil(&mut self, graphs: impl IntoIterator<Item = u64>) -> Answer<()> {
+        let mut graphs = graphs.into_iter().peekable();
+        if graphs.peek().is_none() {
+            return Ok(());
+        }
+        self.spoilt.extend(graphs);
+        Err(CudaError::STREAM_CAPTURE_UNSUPPORTED)
     }
 
     /// An event is recorded: in the graph that the stream captures, if there is one.
@@ -75,8 +124,7 @@ impl Client {
         if !self.graphs.is_capturing(stream) {
             return work(self);
         }
-        self.graphs.capture(stream, [Node::Device(Arc::new(work))]);
-        Ok(())
+        self.graphs.capture(stream, [Node::Device(Arc::new(work))]).map(|_| ())
     }
 
     /// Begins to capture what a stream does.
@@ -91,10 +139,17 @@ impl Client {
     }
 
     /// Ends a capture where it began; the graph.
+    ///
+    /// # Errors
+    /// A stream where none began, and a capture that is spoilt: there is no graph of it.
     pub fn end_capture(&mut self, stream: u64) -> Answer<u64> {
         let graph = self.graphs.origins.remove(&stream).ok_or(CudaError::ILLEGAL_STATE)?;
         self.graphs.capturing.retain(|_, captured| *captured != graph);
         self.graphs.recorded.retain(|_, captured| *captured != graph);
+        if self.graphs.spoilt.remove(&graph) {
+            self.destroy_graph(graph)?;
+            return Err(CudaError::STREAM_CAPTURE_INVALIDATED);
+        }
         Ok(graph)
     }
 
