@@ -69,6 +69,7 @@ errors! {
     NOT_SUPPORTED = 801, "cudaErrorNotSupported", "operation not supported";
     STREAM_CAPTURE_UNSUPPORTED = 900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing";
     STREAM_CAPTURE_INVALIDATED = 901, "cudaErrorStreamCaptureInvalidated", "operation failed due to a previous error during capture";
+    CAPTURED_EVENT = 907, "cudaErrorCapturedEvent", "operation not permitted on an event last recorded in a capturing stream";
     UNKNOWN = 999, "cudaErrorUnknown", "unknown error";
 }
 

@@ -9,7 +9,7 @@ use crate::rounding::format::Format;
 use crate::rounding::profile::RoundingProfile;
 use crate::syntax::operators::Reduction;
 
-/// The profile of the body's value, and the error model of each [`Instr::Enclose`] in the code, in a kernel that computes in
+/// The profile of the body's value, and the error model of each [`Instr::Enclose`] and [`Instr::EncloseFactor`] in the code, in a kernel that computes in
 /// `compute_type`.
 pub(crate) fn body_profile(
     run: &NestRun<'_>,
@@ -52,6 +52,11 @@ pub(crate) fn body_profile(
             Instr::Enclose => {
                 let profile = pop();
                 error_models.push(ErrorModel::new(&profile, format));
+                profile.enclosed()
+            }
+            Instr::EncloseFactor => {
+                let profile = pop();
+                error_models.push(ErrorModel::of_factor(&profile, format));
                 profile.enclosed()
             }
             Instr::Call(function) => {

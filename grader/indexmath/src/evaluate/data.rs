@@ -42,6 +42,18 @@ impl<'a> TensorData<'a> {
         Self { values: Cow::Owned(values), errors, profile }
     }
 
+    /// The data of values that were computed, and count as exact.
+    pub(crate) fn moved(values: Vec<f64>) -> Self {
+        let profile = RoundingProfile::of_data(&values);
+        Self { values: Cow::Owned(values), errors: Vec::new(), profile }
+    }
+
+    /// The data of ones, in whatever takes no profile.
+    pub(crate) fn units(ones: &'a [f64]) -> Self {
+        let (values, errors) = (Cow::Borrowed(ones), Vec::new());
+        Self { values, errors, profile: RoundingProfile::EXACT }
+    }
+
     /// Whether a correct kernel has exactly these values.
     pub(crate) fn is_exact(&self) -> bool {
         self.errors.is_empty()

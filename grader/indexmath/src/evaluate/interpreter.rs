@@ -145,7 +145,7 @@ impl Interpreter<'_> {
                 }
                 Instr::Neg => stack.negate(),
                 Instr::Binary(op) => stack.binary(*op),
-                Instr::Enclose => {
+                Instr::Enclose | Instr::EncloseFactor => {
                     if let Some(model) = error_models.next() {
                         stack.enclose(model, chunk.count);
                     }

@@ -14,6 +14,7 @@
 //! - [`nest`]: which way, and in which order of the loops;
 //! - [`slices`]: a tensor that is computed slice by slice;
 //! - [`statement`], [`program`]: all nests of a statement, and all statements that a result needs;
+//! - [`sampling`]: how far errors of intermediate tensors move a result, all paths together;
 //! - [`cost`]: how much an evaluation takes, before it is done.
 
 pub(crate) mod address;
@@ -30,5 +31,6 @@ pub(crate) mod nest;
 pub(crate) mod nest_run;
 pub(crate) mod products;
 pub(crate) mod program;
+pub(crate) mod sampling;
 pub(crate) mod slices;
 pub(crate) mod statement;

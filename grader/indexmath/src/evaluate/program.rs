@@ -30,6 +30,35 @@ pub(crate) fn compute<'a>(
     wanted: &[TensorId],
     read: &[TensorId],
 ) -> Result<Computed<'a>> {
+    let Needed { runs, read } = needed(lowered, known, wanted, read);
+    for statement in lowered.statements.iter().filter(|statement| runs[statement.target]) {
+        check_iterations(lowered, statement)?;
+    }
+    let mut data = given(lowered, known, &read)?;
+    let mut results = vec![None; read.len()];
+    for statement in lowered.statements.iter().filter(|statement| runs[statement.target]) {
+        let elements = run_statement(lowered, statement, &data, None)?;
+        data[statement.target].get_or_insert_with(|| TensorData::computed(&elements));
+        results[statement.target] = Some(elements);
+    }
+    Ok(Computed { data, results })
+}
+
+/// What a result takes, by tensor.
+pub(crate) struct Needed {
+    /// The tensors whose statements run.
+    pub runs: Vec<bool>,
+    /// The tensors that are read.
+    pub read: Vec<bool>,
+}
+
+/// What the tensors `wanted` take, and those in `read`.
+pub(crate) fn needed(
+    lowered: &LoweredProgram,
+    known: &Values,
+    wanted: &[TensorId],
+    read: &[TensorId],
+) -> Needed {
     let flags = |ids: &[TensorId]| {
         let mut flags = vec![false; lowered.tensors.len()];
         for &id in ids {
@@ -47,20 +76,23 @@ pub(crate) fn compute<'a>(
             }
         }
     }
-    for statement in lowered.statements.iter().filter(|statement| runs[statement.target]) {
-        check_iterations(lowered, statement)?;
-    }
+    Needed { runs, read }
+}
+
+/// The data of the tensors in `read` that `known` has.
+///
+/// # Errors
+/// Values that are missing or of the wrong length.
+pub(crate) fn given<'a>(
+    lowered: &LoweredProgram,
+    known: &'a Values,
+    read: &[bool],
+) -> Result<Vec<Option<TensorData<'a>>>> {
     let mut data: Vec<Option<TensorData<'a>>> = vec![None; read.len()];
-    let mut results = vec![None; read.len()];
     for id in (0..read.len()).filter(|&id| read[id] && is_known(lowered, known, id)) {
         data[id] = Some(TensorData::exact(input(lowered, known, id)?));
     }
-    for statement in lowered.statements.iter().filter(|statement| runs[statement.target]) {
-        let elements = run_statement(lowered, statement, &data, None)?;
-        data[statement.target].get_or_insert_with(|| TensorData::computed(&elements));
-        results[statement.target] = Some(elements);
-    }
-    Ok(Computed { data, results })
+    Ok(data)
 }
 
 /// Refuses a statement that would be evaluated for minutes or more.

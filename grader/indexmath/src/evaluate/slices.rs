@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::evaluate::data::{Accumulators, TensorData};
-use crate::lower::nest::{Layout, LoweredRecurrence, TensorId};
+use crate::lower::nest::{Layout, LoweredRecurrence, Running, TensorId};
 use crate::rounding::bound::{Approx, RunningSum, store};
 use crate::rounding::profile::RoundingProfile;
 
@@ -81,27 +81,32 @@ impl Slices {
         }
     }
 
-    /// Where a slice is the one before plus further terms, a kernel may add all terms of all slices in any order: a parallel
-    /// scan. Widens the bounds to those of such sums.
+    /// Where a slice is a multiple of the one before plus further terms, a kernel may multiply and add all terms of all slices
+    /// in any order: a parallel scan (Blelloch, "Prefix Sums and Their Applications", 1990). Widens the bounds to those of
+    /// such sums: a term passes a product and a sum for each slice, in any order. `factors` are the sizes of the multiples,
+    /// if they are not 1.
     pub(crate) fn allow_any_order(
         &mut self,
         recurrence: &LoweredRecurrence,
         at: i64,
-        target: &Accumulators,
+        (target, factors): (&Accumulators, Option<&[f64]>),
         elements: &mut [Approx],
         layout: &Layout,
     ) {
-        let Some((first, last)) = recurrence.running else { return };
+        let Some(Running { first, last, .. }) = recurrence.running else { return };
         let runs_on = (first..=last).contains(&at) && !self.sums.is_empty();
+        let products = if factors.is_some() { target.profile.roundings.max(1.0) } else { 0.0 };
         let before = if recurrence.backwards { at + 1 } else { at - 1 };
         let mut sums: Vec<RunningSum> = (0..self.len).map(|i| target.sum(i)).collect();
         if runs_on {
             for (i, sum) in sums.iter_mut().enumerate() {
                 let flat = self.places[i] + before as usize * self.stride;
                 let earlier = self.sums[i];
-                sum.magnitude += earlier.magnitude - self.values[flat].abs();
-                sum.terms += earlier.terms - 1.0;
-                sum.propagated = earlier.propagated + (sum.propagated - self.errors[flat]).max(0.0);
+                let factor = factors.map_or(1.0, |factors| factors[i].abs());
+                sum.magnitude += factor * (earlier.magnitude - self.values[flat].abs());
+                sum.terms += earlier.terms - 1.0 + products;
+                let own = (sum.propagated - factor * self.errors[flat]).max(0.0);
+                sum.propagated = factor * earlier.propagated + own;
                 let correlated = target.correlated || target.profile.may_correlate(sum.terms);
                 let any = store(*sum, &target.profile, correlated, layout.dtype);
                 let bound = elements[i].bound.max(any.bound);

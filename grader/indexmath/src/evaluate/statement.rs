@@ -78,6 +78,9 @@ fn run_recurrence(
     let propagated = recurrence.propagated.as_ref().filter(|_| statement.reads.iter().all(exact));
     let mut state = Slices::new(layout, recurrence, propagated.is_some());
     let mut tensors = tensors.to_vec();
+    // Read in the place of errors, they leave the sizes of the factors alone.
+    let scaled = recurrence.running.filter(|running| running.scaled);
+    let units = vec![1.0; if scaled.is_some() { layout.len } else { 0 }];
     let count = layout.shape[recurrence.axis] as i64;
     for step in 0..count {
         let at = if recurrence.backwards { count - 1 - step } else { step };
@@ -96,9 +99,20 @@ fn run_recurrence(
                 *sum += SECOND_ORDER * error.max(0.0);
             }
         }
+        let errors = tensors[recurrence.error].replace(TensorData::units(&units));
+        let mut factors = None;
+        if scaled.is_some_and(|running| (running.first..=running.last).contains(&at)) {
+            let mut sizes = Accumulators::new(state.len, Vec::new(), DType::F64);
+            for contribution in recurrence.propagated.iter().flatten() {
+                run_contribution(lowered, contribution, &tensors, wanted, &mut sizes)?;
+            }
+            factors = Some(sizes.value);
+        }
+        tensors[recurrence.error] = errors;
         state.take_back(&mut tensors, statement.target, recurrence.error);
         let mut elements = stored(&target, layout)?;
-        state.allow_any_order(recurrence, at, &target, &mut elements, layout);
+        let sums = (&target, factors.as_deref());
+        state.allow_any_order(recurrence, at, sums, &mut elements, layout);
         state.put(at, &elements, layout, recurrence.axis);
     }
     Ok(state.elements)

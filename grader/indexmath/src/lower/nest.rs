@@ -68,8 +68,17 @@ pub(crate) struct LoweredRecurrence {
     /// What the errors of earlier slices, which are the tensor `error`, add to those of an element.
     pub propagated: Option<Vec<LoweredContribution>>,
     pub error: TensorId,
-    /// The slices that are a sum of the slice before and of terms without the target, first and last: a running sum.
-    pub running: Option<(i64, i64)>,
+    /// Where a slice is made of the one before alone.
+    pub running: Option<Running>,
+}
+
+/// The slices that are a multiple of the slice before, element by element, plus terms without the target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Running {
+    pub first: i64,
+    pub last: i64,
+    /// Whether the slice before is multiplied by anything. Else this is a running sum.
+    pub scaled: bool,
 }
 
 /// A contribution to a statement's target. Contributions may share indices, but not the values that reach an element.
@@ -184,6 +193,9 @@ pub(crate) enum Instr {
     /// Takes the value out of the running sum that it belongs to: what rounding has done so far becomes an error bound of its
     /// own. Values are enclosed before they are compared or become the argument of a function.
     Enclose,
+    /// Encloses a sum that becomes a factor or a divisor. A kernel may multiply its terms one by one, so that its roundings are
+    /// relative to them and not to their sum.
+    EncloseFactor,
     /// A function of enclosed values; the argument of `abs` need not be enclosed.
     Call(Function),
     /// A comparison of enclosed values.

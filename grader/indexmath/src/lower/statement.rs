@@ -8,7 +8,8 @@ use crate::integer::interval::Interval;
 use crate::lower::bounds_check::{SubscriptSite, check_number, check_subscript};
 use crate::lower::nest::{
     Access, Array, ElementAccess, Fold, IndirectSubscript, Instr, LoopNest, LoweredContribution,
-    LoweredGuard, LoweredProgram, LoweredRecurrence, LoweredStatement, Side, Subscript, TensorId,
+    LoweredGuard, LoweredProgram, LoweredRecurrence, LoweredStatement, Running, Side, Subscript,
+    TensorId,
 };
 use crate::lower::summands::{Summand, split_summands};
 use crate::program::ir::{Assignment, Contribution, Program, Recurrence, error_of};
@@ -51,7 +52,8 @@ pub(crate) fn lower_statement(
         Some(Recurrence { axis, backwards, errors }) => {
             // The errors belong to the evaluation; what else is read here, the contributions read too.
             let propagated = errors.as_ref().map(|all| lower(all, &mut Vec::new())).transpose()?;
-            let running = running_sum(target, *axis, &contributions, &lowered.ranges);
+            let running = running(target, *axis, &contributions, &lowered.ranges);
+            let running = running.filter(|running| !running.scaled || propagated.is_some());
             let error = lowered.by_name[&error_of(&statement.target)];
             let (axis, backwards) = (*axis, *backwards);
             Some(LoweredRecurrence { axis, backwards, propagated, error, running })
@@ -60,27 +62,33 @@ pub(crate) fn lower_statement(
     Ok(LoweredStatement { target, contributions, reads, compute_type, recurrence })
 }
 
-/// The slices that are the slice before plus terms without the target; `None` if the target is read in any other way.
-fn running_sum(
+/// The slices that are made of the slice before element by element, where the target is read nowhere else.
+fn running(
     target: TensorId,
     axis: usize,
     contributions: &[LoweredContribution],
     ranges: &[i64],
-) -> Option<(i64, i64)> {
+) -> Option<Running> {
     let mut found = None;
     for nest in contributions.iter().flat_map(|contribution| &contribution.nests) {
         let own = |read: &&Access| read.array == Array::Tensor(target);
-        let Some(read) = nest.reads.iter().find(own) else { continue };
-        let plain = nest.product == Some(1.0) && nest.reads.len() == 1 && nest.guards.is_empty();
+        let mut reads = nest.reads.iter().filter(own);
+        let Some(read) = reads.next() else { continue };
+        let whole = nest.target.array == Array::Tensor(target) && nest.guards.is_empty();
+        if reads.next().is_some() || !whole || read.padded || found.is_some() {
+            return None;
+        }
         let (to, from) = (nest.target.affine_subscripts()?, read.affine_subscripts()?);
         let [(step, 1)] = to[axis].terms.as_slice() else { return None };
         let moved = to[axis].terms == from[axis].terms
             && (to[axis].constant - from[axis].constant).abs() == 1;
         let others = (0..to.len()).all(|other| other == axis || to[other] == from[other]);
-        if !plain || !moved || !others || found.is_some() {
+        if !moved || !others {
             return None;
         }
-        found = Some((to[axis].constant, to[axis].constant + ranges[*step] - 1));
+        let (first, scaled) =
+            (to[axis].constant, nest.product != Some(1.0) || nest.reads.len() > 1);
+        found = Some(Running { first, last: first + ranges[*step] - 1, scaled });
     }
     found
 }
@@ -227,8 +235,14 @@ impl Lowering<'_> {
                 nest.code.push(Instr::Neg);
             }
             Node::Binary(op, left, right) => {
-                self.emit(left, nest, around)?;
-                self.emit(right, nest, around)?;
+                for (side, factor) in
+                    [(left, *op == Op::Mul), (right, matches!(op, Op::Mul | Op::Div))]
+                {
+                    self.emit(side, nest, around)?;
+                    if factor && is_sum(side) {
+                        nest.code.push(Instr::EncloseFactor);
+                    }
+                }
                 nest.code.push(Instr::Binary(*op));
             }
             Node::Reduce(reduction, bound, body) => {
@@ -403,6 +417,28 @@ impl Lowering<'_> {
             leaf => leaf.clone(),
         };
         Ok(IntExpr::new(kind, int.span))
+    }
+}
+
+/// Whether the value is a sum of which the terms are not constants, or may be one.
+fn is_sum(node: &Node) -> bool {
+    match node {
+        Node::Neg(inner) | Node::Where(_, inner) => is_sum(inner),
+        Node::Binary(Op::Add | Op::Sub, left, right) => !(is_number(left) && is_number(right)),
+        // The factors of a product are enclosed, and so is a divisor.
+        Node::Binary(Op::Div, left, _) => is_sum(left),
+        Node::Reduce(reduction, ..) => *reduction == Reduction::Sum,
+        Node::Select(_, yes, no) => is_sum(yes) || is_sum(no),
+        _ => false,
+    }
+}
+
+fn is_number(node: &Node) -> bool {
+    match node {
+        Node::Number(_) | Node::Size(..) => true,
+        Node::Neg(inner) => is_number(inner),
+        Node::Binary(_, left, right) => is_number(left) && is_number(right),
+        _ => false,
     }
 }
 

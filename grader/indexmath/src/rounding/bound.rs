@@ -107,8 +107,10 @@ pub(crate) struct ErrorModel {
     roundings: f64,
     /// Values up to this magnitude are exact; negative if none are.
     exact_up_to: f64,
-    /// The relative error before the last rounding.
-    before_last: f64,
+    /// The error that is relative to the magnitude: that of all roundings, or of all but the last.
+    of_terms: f64,
+    /// The error of the last rounding, where it is relative to the value.
+    of_value: f64,
     /// The relative error of the evaluation in f64.
     evaluation: f64,
     format: Format,
@@ -120,20 +122,32 @@ impl ErrorModel {
         let roundings = profile.path();
         let correlated = roundings > FEW_TERMS && profile.may_correlate(roundings);
         let exact_up_to = |bits| format.exact_up_to / 2_f64.powi(bits);
-        let before_last = (roundings - 1.0).max(0.0);
+        let unit = format.accumulator_roundoff;
         Self {
             roundings,
             exact_up_to: profile.fraction_bits.map_or(-1.0, exact_up_to),
-            before_last: relative_error(before_last, format.accumulator_roundoff, correlated),
+            of_terms: relative_error((roundings - 1.0).max(0.0), unit, correlated),
+            of_value: if roundings > 0.0 { unit } else { 0.0 },
             evaluation: relative_error(roundings, f64::EPSILON / 2.0, true),
             format,
         }
     }
 
-    /// The bound of a value's error. The last rounding is relative to the value itself, not to the sum of its terms, so that
-    /// a difference of given numbers is as exact as it can be.
+    /// The model for sums with the profile `profile` that are multiplied, or divide: a kernel may multiply first and add then, so
+    /// that all roundings are relative to the terms. To first order the error of a product of two sums is that of
+    /// one, times the other's value: no kernel that is any good multiplies both out where their terms cancel.
+    pub(crate) fn of_factor(profile: &RoundingProfile, format: Format) -> Self {
+        let plain = Self::new(profile, format);
+        let roundings = plain.roundings;
+        let correlated = roundings > FEW_TERMS && profile.may_correlate(roundings);
+        let of_terms = relative_error(roundings, format.accumulator_roundoff, correlated);
+        Self { of_terms, of_value: 0.0, ..plain }
+    }
+
+    /// The bound of a value's error. Unless the value is a factor, the last rounding is relative to the value itself, not to
+    /// the sum of its terms, so that a difference of given numbers is as exact as it can be.
     pub(crate) fn error(&self, value: f64, magnitude: f64, propagated: f64) -> f64 {
-        let Format { accumulator_roundoff, underflow, max, .. } = self.format;
+        let Format { underflow, max, .. } = self.format;
         if value.is_nan() {
             return if propagated == f64::INFINITY { propagated } else { 0.0 };
         }
@@ -146,10 +160,8 @@ impl ErrorModel {
         let error = if exact && propagated == 0.0 {
             0.0
         } else {
-            let before =
-                propagated + (self.before_last + self.evaluation) * (magnitude + propagated);
-            let last = if self.roundings > 0.0 { accumulator_roundoff } else { 0.0 };
-            before + last * (value.abs() + before) + self.roundings * underflow
+            let before = propagated + (self.of_terms + self.evaluation) * (magnitude + propagated);
+            before + self.of_value * (value.abs() + before) + self.roundings * underflow
         };
         // Written so that NaN is an overflow.
         if magnitude + error <= max { error } else { f64::INFINITY }

@@ -338,3 +338,138 @@ fn values_are_not_rounded() {
     assert_eq!(values(&element), [0.1 * 0.3 + 0.2 * 0.4]);
     assert_eq!((element[0].terms, element[0].magnitude), (2, 0.1 * 0.3 + 0.2 * 0.4));
 }
+
+/// The normalisation of rows of `width` elements, with its gradient.
+fn normalisation(width: usize, x: &[f64], g: &[f64]) -> [Vec<Approx>; 2] {
+    let types = ["x", "norm"].map(|name| (name, "f32[R, H]"));
+    let small = ["mean", "var", "rstd"].map(|name| (name, "f32[R]"));
+    let text = "mean[r] = (sum[h] x[r,h]) / index(H); \
+        var[r] = (sum[h] (x[r,h] - mean[r]) * (x[r,h] - mean[r])) / index(H); \
+        rstd[r] = rsqrt(var[r] + 0.00001); norm[r,h] = (x[r,h] - mean[r]) * rstd[r]";
+    let tensors = tensors(&[&types[..], &small[..]].concat());
+    let formula = Formula::parse(text, &tensors).unwrap().differentiate().unwrap();
+    let rows = (x.len() / width) as i64;
+    let sized = formula.at(&dims(&[("R", rows), ("H", width as i64)])).unwrap();
+    let known = Values::from([("x".to_owned(), x.to_vec()), ("grad(norm)".to_owned(), g.to_vec())]);
+    let mut results = sized.evaluate_sharply(&known, &["norm", "grad(x)"]).unwrap();
+    ["norm", "grad(x)"].map(|name| results.remove(name).unwrap())
+}
+
+/// The mean and the variance of a row, as right kernels compute them: in two passes, and in one as Welford does.
+fn moments(row: &[f32]) -> [(f32, f32); 3] {
+    let n = row.len() as f32;
+    let mean = row.iter().sum::<f32>() / n;
+    let two = row.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / n;
+    let scaled = row.iter().rev().sum::<f32>() * (1.0 / n);
+    let fused =
+        row.iter().fold(0.0, |sum: f32, x| (x - scaled).mul_add(x - scaled, sum)) * (1.0 / n);
+    let (mut welford, mut squares) = (0.0, 0.0);
+    for (i, x) in row.iter().enumerate() {
+        let before = x - welford;
+        welford += before / (i + 1) as f32;
+        squares += before * (x - welford);
+    }
+    [(mean, two), (scaled, fused), (welford, squares / n)]
+}
+
+#[test]
+fn a_normalisation_far_from_zero_has_narrow_bounds_that_right_kernels_keep() {
+    let mut random = Random::new(11);
+    for (offset, width, wide) in
+        [(3.0, 8, 5e-5), (100.0, 8, 2e-3), (100.0, 40, 5e-3), (1000.0, 16, 5e-2)]
+    {
+        let rows = 200;
+        let mut draw = |shift: f64| -> Vec<f64> {
+            (0..rows * width).map(|_| f64::from((shift + random.normal()) as f32)).collect()
+        };
+        let (x, g) = (draw(offset), draw(0.0));
+        let [norm, gradient] = normalisation(width, &x, &g);
+        let mut bounds: Vec<f64> = gradient.iter().map(|element| element.bound).collect();
+        bounds.sort_by(f64::total_cmp);
+        let typical = bounds[bounds.len() / 2];
+        assert!(typical < wide, "{offset} {width}: {typical}");
+        for row in 0..rows {
+            let of = row * width..(row + 1) * width;
+            let (x, g): (Vec<f32>, Vec<f32>) = x[of.clone()]
+                .iter()
+                .zip(&g[of.clone()])
+                .map(|(x, g)| (*x as f32, *g as f32))
+                .unzip();
+            for (way, (mean, var)) in moments(&x).into_iter().enumerate() {
+                let rstd = 1.0 / (var + 1e-5).sqrt();
+                // A scale and a shift, instead of the difference.
+                let shifted = |x: f32| x.mul_add(rstd, -mean * rstd);
+                let plain = |x: f32| (x - mean) * rstd;
+                let each = |x: &f32| if way == 1 { shifted(*x) } else { plain(*x) };
+                let own: Vec<f32> = x.iter().map(each).collect();
+                let n = width as f32;
+                let (sum, along): (f32, f32) =
+                    (g.iter().sum(), g.iter().zip(&own).map(|(g, y)| g * y).sum());
+                for h in 0..width {
+                    let dx = if way == 0 {
+                        rstd * (g[h] - sum / n - own[h] * (along / n))
+                    } else {
+                        rstd / n * (n * g[h] - sum - own[h] * along)
+                    };
+                    for (got, element) in
+                        [(own[h], &norm[of.start + h]), (dx, &gradient[of.start + h])]
+                    {
+                        let error = (f64::from(got) - element.value).abs();
+                        assert!(
+                            error <= element.bound,
+                            "{offset} {width} way {way}: {got} for {element:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_of_many_neurons_cancel() {
+    let mut random = Random::new(12);
+    let types = [
+        ("x", "f32[B, N]"),
+        ("w", "f32[L, N, N]"),
+        ("a", "f32[B, N]"),
+        ("b", "f32[B, N]"),
+        ("c", "f32[B, N]"),
+    ];
+    let text = "a[r,i] = max(sum[j] w[0,i,j] * x[r,j], 0); b[r,i] = max(sum[j] w[1,i,j] * a[r,j], 0); c[r,i] = sum[j] w[2,i,j] * b[r,j]";
+    let (rows, width) = (4, 100);
+    let formula = Formula::parse(text, &tensors(&types)).unwrap();
+    let sized = formula.at(&dims(&[("B", rows as i64), ("N", width as i64), ("L", 3)])).unwrap();
+    let mut draw = |count: usize, scale: f64| -> Vec<f64> {
+        (0..count).map(|_| f64::from((scale * random.normal()) as f32)).collect()
+    };
+    let (x, w) = (draw(rows * width, 1.0), draw(3 * width * width, 0.1));
+    let known = Values::from([("x".to_owned(), x.clone()), ("w".to_owned(), w.clone())]);
+    let wide = sized.evaluate(&known, &["c"]).unwrap().remove("c").unwrap();
+    let narrow = sized.evaluate_sharply(&known, &["c"]).unwrap().remove("c").unwrap();
+    let layer = |layer: usize, row: &[f32], fma: bool| -> Vec<f32> {
+        let weights = &w[layer * width * width..];
+        let sum = |i: usize| {
+            let pairs = weights[i * width..].iter().zip(row).map(|(w, x)| (*w as f32, *x));
+            sequential(pairs, fma)
+        };
+        (0..width).map(|i| if layer < 2 { sum(i).max(0.0) } else { sum(i) }).collect()
+    };
+    for row in 0..rows {
+        for fma in [false, true] {
+            let mut values: Vec<f32> =
+                x[row * width..(row + 1) * width].iter().map(|x| *x as f32).collect();
+            for at in 0..3 {
+                values = layer(at, &values, fma);
+            }
+            for (i, got) in values.iter().enumerate() {
+                let (wide, narrow) = (wide[row * width + i], narrow[row * width + i]);
+                assert!(narrow.bound < 0.7 * wide.bound, "{narrow:?} {wide:?}");
+                assert!(
+                    (f64::from(*got) - narrow.value).abs() <= 0.3 * narrow.bound,
+                    "{got} {narrow:?}"
+                );
+            }
+        }
+    }
+}

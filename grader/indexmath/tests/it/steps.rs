@@ -1,6 +1,6 @@
 //! Statements that run over a step, and statements that add to elements.
 
-use crate::common::{Checked, dims, tensors};
+use crate::common::{Checked, Random, dims, tensors};
 use indexmath::{Error, Formula, Values};
 
 const SIZES: [(&str, i64); 4] = [("T", 3), ("N", 4), ("E", 6), ("M", 3)];
@@ -160,4 +160,81 @@ fn errors_fade_where_the_step_does_and_scans_may_be_added_in_any_order() {
     let exact = Checked::new(&types, scan, &sizes, &[("x", &x)]);
     let results = exact.sized.evaluate(&exact.known, &["p"]).unwrap();
     assert!(results["p"].iter().all(|approx| approx.bound == 0.0));
+}
+
+/// A step of a linear recurrence as a parallel scan sees it: `h` becomes `factor * h + added`.
+#[derive(Clone, Copy)]
+struct Step {
+    factor: f32,
+    added: f32,
+}
+
+impl Step {
+    fn then(self, next: Self) -> Self {
+        Self { factor: next.factor * self.factor, added: next.factor * self.added + next.added }
+    }
+}
+
+/// The inclusive scan in `log2(n)` rounds, as Hillis and Steele do it.
+fn scan_in_rounds(steps: &[Step]) -> Vec<Step> {
+    let mut scanned = steps.to_vec();
+    let mut distance = 1;
+    while distance < scanned.len() {
+        let before = scanned.clone();
+        for at in distance..scanned.len() {
+            scanned[at] = before[at - distance].then(before[at]);
+        }
+        distance *= 2;
+    }
+    scanned
+}
+
+/// Each of `threads` takes a piece; then the results of the pieces before it are put in front.
+fn scan_in_pieces(steps: &[Step], threads: usize) -> Vec<Step> {
+    let mut all: Vec<Step> = Vec::new();
+    for piece in steps.chunks(steps.len().div_ceil(threads)) {
+        let front = all.last().copied();
+        let mut sum: Option<Step> = None;
+        for step in piece {
+            let so_far = sum.map_or(*step, |sum| sum.then(*step));
+            sum = Some(so_far);
+            all.push(front.map_or(so_far, |front| front.then(so_far)));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_parallel_scan_of_a_linear_recurrence_is_right() {
+    let types = [("h", "f32[T + 1]"), ("a", "f32[T]"), ("x", "f32[T]"), ("start", "f32[]")];
+    let formula = "h[0] = start; h[t+1] = a[t]*h[t] + x[t]";
+    let mut random = Random::new(5);
+    let mut widest = 0.0_f64;
+    for (round, length) in (0..24).zip([3, 17, 64, 300].into_iter().cycle()) {
+        // Growing and fading states, of one sign and of both.
+        let scale = [0.3, 0.9, 1.0, 1.05][round / 4 % 4];
+        let mut draw = |scale: f64, shift: f64| f64::from((shift + scale * random.normal()) as f32);
+        let a: Vec<f64> = (0..length).map(|_| draw(0.1, scale)).collect();
+        let x: Vec<f64> =
+            (0..length).map(|_| draw(1.0, if round % 2 == 0 { 0.0 } else { 2.0 })).collect();
+        let start = draw(1.0, 0.0);
+        let inputs = [("a", &a[..]), ("x", &x[..]), ("start", &[start][..])];
+        let checked = Checked::new(&types, formula, &[("T", i64::from(length))], &inputs);
+        let expected = &checked.sized.evaluate(&checked.known, &["h"]).unwrap()["h"];
+        let steps: Vec<Step> = a
+            .iter()
+            .zip(&x)
+            .map(|(&factor, &added)| Step { factor: factor as f32, added: added as f32 })
+            .collect();
+        let right = [scan_in_rounds(&steps), scan_in_pieces(&steps, 4), scan_in_pieces(&steps, 32)];
+        for scanned in right {
+            for (step, expected) in scanned.iter().zip(&expected[1..]) {
+                let got = f64::from(step.factor.mul_add(start as f32, step.added));
+                let error = (got - expected.value).abs();
+                assert!(error <= expected.bound, "{length} steps: {got} for {expected:?}");
+                widest = widest.max(expected.bound / expected.magnitude);
+            }
+        }
+    }
+    assert!(widest < 1e-4, "{widest}");
 }

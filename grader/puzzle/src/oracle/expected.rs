@@ -24,11 +24,11 @@ pub(super) fn evaluate(
     for (without, names) in groups {
         let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
         let values = match without {
-            None => test.formula.evaluate(known, &wanted),
+            None => test.formula.evaluate_sharply(known, &wanted),
             Some(results) => {
                 let mut known = known.clone();
                 known.retain(|name, _| !results.contains(name));
-                test.formula.evaluate(&known, &wanted)
+                test.formula.evaluate_sharply(&known, &wanted)
             }
         };
         expected.extend(values.map_err(|e| math(spec, test, e))?);
@@ -112,10 +112,7 @@ fn bounded(spec: &Spec, test: &Test, tensor: &Tensor, values: &[Approx]) -> Chec
             "somewhere the rounding error exceeds the argument of a root or a logarithm, or a \
             denominator; or a float overflows",
         )
-        .help(
-            "give the test other data; or, if a difference of nearly equal numbers is \
-            multiplied, make it a tensor of its own: d[i] = x[i] - mean",
-        ))
+        .help("give the test other data"))
 }
 
 fn out_of_range(fault: impl Fn(&str) -> Fault) -> Fault {

@@ -73,7 +73,7 @@ impl Graphs {
     /// An event of a capture.
     pub fn check_event(&mut self, event: u64) -> Answer<()> {
         let graph = self.recorded.get(&event).copied();
-        self.spoil(graph)
+        self.spoil(graph).map_err(|_| CudaError::CAPTURED_EVENT)
     }
 
     /// As [`Self::check_stream`], for the whole device: no stream may capture.
