@@ -32,6 +32,7 @@ const ILLEGAL_ADDRESS: u32 = 700;
 const NOT_SUPPORTED: u32 = 801;
 const STREAM_CAPTURE_UNSUPPORTED: u32 = 900;
 const STREAM_CAPTURE_INVALIDATED: u32 = 901;
+const CAPTURED_EVENT: u32 = 907;
 
 /// Values of `cudaMemcpyKind`.
 const HOST_TO_HOST: c_int = 0;
