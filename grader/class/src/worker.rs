@@ -84,6 +84,8 @@ pub fn grade(plan: &Plan, task: &Task, threads: usize) -> Result<Graded, Failure
         .map_err(|e| failed(format!("cannot find the grader's own program: {e}")))?;
     let mut command = Command::new(program);
     command.arg(CHILD_COMMAND).env("RAYON_NUM_THREADS", threads.to_string());
+    // A backtrace of a process that has no memory left would wait for itself for ever.
+    command.env("RUST_BACKTRACE", "0");
     let order = Order {
         workbook: plan.workbook.clone(),
         nvcc: plan.nvcc.clone(),

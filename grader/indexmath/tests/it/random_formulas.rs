@@ -37,7 +37,8 @@ const READS: [(&str, &str); 38] = [
     ("i", "v[N-1-i]"),
     ("i", "count[i]"),
     ("i", "index((count[i] ^ i) & 0x7)"),
-    ("ip", "index(~count[i] << 1 | i >> p)"),
+    // Shifts by an index are left out: in a gradient the index may become a difference, whose range the text alone does not show.
+    ("i", "index(~count[i] << 1 | i >> 1)"),
     ("i", "v?[i-1]"),
     ("i", "v?[2*i-1]"),
     ("i", "z[2*i+1]"),

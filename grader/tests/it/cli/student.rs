@@ -18,8 +18,8 @@ fn help_names_every_command() {
       puzzle        Grade a puzzle: compile the kernel, run the tests, show what is wrong and why
       explain       Compare the terms that the kernel added up for an element with those of the formula
       profile       Count the instructions and memory accesses of the kernel, line by line
-      bench         Time the kernel beside the solution and the vendor's library; without a GPU, count and
-                    model
+      bench         Time the kernel beside the solution and the vendor's library; without a GPU, count
+                    and model
       replay        Watch a block of the kernel run, step by step, in the browser
       watch         Grade a puzzle each time you save it
       list          List all puzzles with your progress
