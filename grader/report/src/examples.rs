@@ -83,7 +83,9 @@ pub(super) fn line(line: u32, column: u32) -> SourceLoc {
 pub(super) fn outside(place: Element) -> Problem {
     let (space, access) = (Space::Global, AccessKind::Read);
     let address = 0x7000_0024;
-    Problem::Check(OutOfBounds { space, access, size: 4, place: Some(place), address }.into())
+    Problem::Check(
+        OutOfBounds { space, access, size: 4, place: Some(place), array: None, address }.into(),
+    )
 }
 
 /// What a kernel sees of memory, with a list of what it read.

@@ -1,6 +1,7 @@
 //! Findings beside the lines that made them. What a check of the virtual machine found has its words in `ptxvm::finding`; of
 //! what other crates find, this module's files have them.
 
+mod arrays;
 mod gates;
 mod gpu;
 mod host;
@@ -24,12 +25,12 @@ pub fn page(findings: &[Finding], file: &Path, source: &str, style: Style) -> St
 
 /// What each finding is, in one line.
 pub fn titles(findings: &[Finding]) -> Vec<String> {
-    findings.iter().map(|finding| words(finding).title).collect()
+    findings.iter().map(|finding| words(finding, "").title).collect()
 }
 
 /// Title, the source line where it is in the judged file, and help.
 pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagnostic {
-    let Words { title, label, other, mut help } = words(finding);
+    let Words { title, label, other, mut help } = words(finding, source);
     let mut marks = Vec::new();
     let place =
         |line: &SourceLoc| same_file(&line.file, file).then(|| span(source, line)).flatten();
@@ -63,10 +64,16 @@ pub(super) fn diagnostic(finding: &Finding, file: &Path, source: &str) -> Diagno
     Diagnostic { severity: Severity::Error, title, source, help }
 }
 
-/// What is said of a finding.
-fn words(finding: &Finding) -> Words {
+/// What is said of a finding in a program of this source.
+fn words(finding: &Finding, source: &str) -> Words {
     match &finding.problem {
-        Problem::Check(kind) => kind.words(&finding.site()),
+        Problem::Check(kind) => {
+            let mut kind = kind.clone();
+            if let Some(array) = kind.shared_array() {
+                (array.sizes, array.element) = arrays::declared(source, &array.name);
+            }
+            kind.words(&finding.site())
+        }
         Problem::Host(fault) => host::words(fault),
         Problem::Refused(refusal) => refusal::words(*refusal, &finding.kernel),
         Problem::GuardOverwritten { place } => gpu::guard_overwritten(place),

@@ -118,7 +118,7 @@ fn an_access_outside_is_told_by_tensor_line_and_thread() {
 fn a_read_of_what_nobody_wrote_and_a_write_to_an_input_are_found() {
     let finding = only(&run("adds_up"));
     let (space, at) = (Space::Global, Some(place("y", 0)));
-    let read = Uninitialised { space, size: 4, place: at, offset: 0 };
+    let read = Uninitialised { space, size: 4, place: at, offset: 0, array: None };
     assert_eq!((finding.problem, finding.count), (Problem::Check(read.into()), N as u64));
     let finding = only(&run("writes_input"));
     let Problem::Check(FindingKind::WriteToReadOnly(write)) = finding.problem else {

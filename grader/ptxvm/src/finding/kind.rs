@@ -22,8 +22,10 @@ mod uninitialised;
 mod use_after_free;
 mod write_to_read_only;
 
+use super::access::Space;
 use super::check::{Check, Fault, Site, Words};
 use super::place::{BufferOffset, Place};
+use super::shared_array::SharedArray;
 pub use barrier_object::MbarrierMisuse;
 
 /// Makes the enum of all kinds, which does what each of them does.
@@ -103,6 +105,35 @@ macro_rules! finding_kinds {
             }
         }
     };
+}
+
+impl<P> FindingKind<P> {
+    /// The array in shared memory that it is about, if it is about one that is known.
+    pub fn shared_array(&mut self) -> Option<&mut SharedArray> {
+        match self {
+            Self::InFlight(InFlight { array, .. })
+            | Self::OutOfBounds(OutOfBounds { array, .. })
+            | Self::SharedRace(SharedRace { array, .. })
+            | Self::Uninitialised(Uninitialised { array, .. }) => array.as_mut(),
+            _ => None,
+        }
+    }
+
+    /// Adds the array in shared memory that it is about, if it is among these.
+    pub(crate) fn name_shared(&mut self, arrays: &[SharedArray]) {
+        match self {
+            Self::InFlight(InFlight { array, offset, .. })
+            | Self::SharedRace(SharedRace { array, offset, .. })
+            | Self::Uninitialised(Uninitialised { array, offset, space: Space::Shared, .. }) => {
+                *array = SharedArray::around(arrays, *offset);
+            }
+            // Of several arrays it is not clear which was meant.
+            Self::OutOfBounds(OutOfBounds { array, space: Space::Shared, .. }) => {
+                *array = if let [only] = arrays { Some(only.clone()) } else { None };
+            }
+            _ => {}
+        }
+    }
 }
 
 finding_kinds! {

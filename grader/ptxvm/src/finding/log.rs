@@ -71,7 +71,15 @@ mod tests {
 
     fn out_of_bounds(size: u32, offset: i64) -> FindingKind {
         let (space, access) = (Space::Global, AccessKind::Read);
-        OutOfBounds { space, access, size, place: Some((BufferId(0), offset)), address: 7 }.into()
+        OutOfBounds {
+            space,
+            access,
+            size,
+            place: Some((BufferId(0), offset)),
+            array: None,
+            address: 7,
+        }
+        .into()
     }
 
     #[test]

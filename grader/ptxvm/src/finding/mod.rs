@@ -9,6 +9,7 @@ mod check;
 mod kind;
 mod log;
 mod place;
+mod shared_array;
 
 pub use access::{AccessKind, RaceKind, Space};
 pub use check::{Check, Fault, Site, ThreadId, Words, thousands};
@@ -16,3 +17,5 @@ pub use kind::*;
 pub use log::Finding;
 pub(crate) use log::{Log, Raw, merge};
 pub use place::{BufferOffset, Place};
+pub use shared_array::SharedArray;
+pub(crate) use shared_array::source_name;

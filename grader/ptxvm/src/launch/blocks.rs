@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::initial_state::InitialState;
 use super::schedule::Schedule;
+use crate::finding::SharedArray;
 
 use crate::machine::block::{
     Barriers, BlockStatus, InstructionQuota, LivelockDetector, WarpScheduler,
@@ -29,6 +30,8 @@ pub(crate) struct ResidentBlock<M> {
 pub(crate) struct Grid<'e> {
     pub env: &'e Env<'e>,
     pub start: InitialState,
+    /// The arrays in a block's shared memory, as far as they have one name.
+    pub shared_arrays: Vec<SharedArray>,
     /// Blocks in x, y, z.
     pub size: [u32; 3],
     /// Blocks that the device has room for at once.

@@ -72,8 +72,10 @@ impl Run<'_, '_> {
             self.drop_consequences(&mut result.raw);
             result.raw.sort_by_key(|raw| raw.thread);
             for raw in result.raw {
+                let mut kind = raw.kind;
+                kind.name_shared(&self.grid.shared_arrays);
                 let finding = Finding {
-                    kind: raw.kind,
+                    kind,
                     loc: self.grid.env.program.source_location(raw.pc).cloned(),
                     thread: ThreadId {
                         block: self.grid.coordinates(result.index),

@@ -7,6 +7,7 @@ use super::config::{Launch, Options};
 use super::cooperative;
 use super::initial_state::{InitialState, param_value};
 use crate::error::LaunchError;
+use crate::finding::SharedArray;
 use crate::isa::ir::Uniform;
 use crate::machine::exec::state::Env;
 use crate::machine::simd::dispatch;
@@ -98,11 +99,26 @@ impl<'m> Setup<'m> {
         Grid {
             env,
             start: InitialState::new(env, self.launch, &self.shared, self.first_variable),
+            shared_arrays: shared_arrays(&self.kernel.program, &self.shared),
             size: self.launch.grid,
             room: cooperative::room(self.launch, self.shared.packed),
             cooperative: self.cooperative,
         }
     }
+}
+
+/// The arrays in the shared memory of a block. The launch's own memory is the last; of several names for it none is chosen.
+fn shared_arrays(program: &Program, shared: &Layout) -> Vec<SharedArray> {
+    let dynamic = shared.variables.get(program.shared.variables.len()).map(|&(start, _)| start);
+    let names = &program.shared_names;
+    let one_dynamic = names.iter().filter(|(_, start)| start.is_none()).count() == 1;
+    let of = |(name, start): &(String, Option<u32>)| {
+        let start = start.or(dynamic.filter(|_| one_dynamic))?;
+        let &(_, bytes) = shared.variables.iter().find(|&&(other, _)| other == start)?;
+        let (name, sizes) = (name.clone(), Vec::new());
+        Some(SharedArray { name, start, bytes, sizes, element: None })
+    };
+    names.iter().filter_map(of).collect()
 }
 
 /// An address in each buffer that a program may write; None: in any.

@@ -47,6 +47,8 @@ pub(crate) struct Program {
     pub p_count: usize,
     pub uniforms: Vec<(Uniform, UniformSlot)>,
     pub shared: Layout,
+    /// The names of the arrays in shared memory, with the start of each; without one, of dynamic shared memory.
+    pub shared_names: Vec<(String, Option<u32>)>,
     pub dynamic_shared_align: u64,
     /// Start and bytes of shared memory that is zero when a block begins.
     pub zeroed_shared: Option<(u32, u32)>,

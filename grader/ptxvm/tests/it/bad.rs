@@ -95,6 +95,7 @@ fn off_by_one() {
             access,
             size: 4,
             place: Some((buffer, 160)),
+            array: None,
             address,
         });
         assert_eq!(finding.kind, kind);
@@ -137,6 +138,7 @@ fn uninitialised_memory() {
         size: 4,
         place: Some((OUT, 0)),
         offset: 0,
+        array: None,
     });
     assert_eq!((&found[0].kind, found[0].count), (&kind, 8));
     // What is read is a NaN, so the result cannot look right by chance.

@@ -39,13 +39,13 @@ fn titles_and_help(findings: impl IntoIterator<Item = Finding>) -> String {
 
 fn memory_errors() -> Vec<Finding> {
     let out_of_bounds = |access, space, place: Option<Element>, address| {
-        check(OutOfBounds { space, access, size: 4, place, address })
+        check(OutOfBounds { space, access, size: 4, place, array: None, address })
     };
     let misaligned = |access, space, size, place: Option<Element>| {
         check(Misaligned { space, access, size, place, row_step: None })
     };
     let uninitialised = |space, place: Option<Element>, offset| {
-        check(Uninitialised { space, size: 4, place, offset })
+        check(Uninitialised { space, size: 4, place, offset, array: None })
     };
     let read_only =
         |place: Option<Element>| check(WriteToReadOnly { place, size: 4, address: 0x7000_0000 });
@@ -82,6 +82,7 @@ fn races_and_barriers() -> Vec<Finding> {
         kind: RaceKind::ReadAfterWrite,
         size: 4,
         offset: 16,
+        array: None,
         other: Some(line(5, 0)),
         other_thread: Some([4, 0, 0]),
         same_warp: false,
@@ -98,7 +99,7 @@ fn races_and_barriers() -> Vec<Finding> {
         volatile: kind == RaceKind::WriteAfterRead,
     };
     let in_flight = |access, copy, copy_thread| {
-        check(InFlight { access, size: 4, offset: 64, copy, copy_thread })
+        check(InFlight { access, size: 4, offset: 64, array: None, copy, copy_thread })
     };
     vec![
         check(race),

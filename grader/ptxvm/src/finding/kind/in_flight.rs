@@ -2,6 +2,7 @@
 
 use crate::finding::access::AccessKind;
 use crate::finding::check::{Check, Site, Words};
+use crate::finding::shared_array::SharedArray;
 use crate::source_loc::SourceLoc;
 
 /// An access of shared memory that an asynchronous copy (`cp.async`) has not reached yet: its thread has not waited.
@@ -13,6 +14,8 @@ pub struct InFlight {
     pub size: u32,
     /// Offset in shared memory of the first such word.
     pub offset: i64,
+    /// The array there, if it is known.
+    pub array: Option<SharedArray>,
     /// Line of the copy.
     pub copy: Option<SourceLoc>,
     /// `threadIdx` of the thread that copies.
@@ -29,10 +32,11 @@ impl Check for InFlight {
     }
 
     fn words(&self, site: &Site<'_>) -> Words {
-        let Self { access, offset, copy, copy_thread, .. } = self;
+        let Self { access, size, offset, array, copy, copy_thread } = self;
         let own = site.thread.is_some_and(|thread| thread.thread == *copy_thread);
+        let at = SharedArray::element_or_byte(array.as_ref(), *offset, *size);
         Words::new(format!(
-            "{} byte {offset} of shared memory, to which an asynchronous copy is still on its way",
+            "{} {at}, to which an asynchronous copy is still on its way",
             access.of()
         ))
         .label(format!("{} here", access.noun()))

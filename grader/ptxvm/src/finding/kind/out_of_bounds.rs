@@ -3,6 +3,7 @@
 use crate::finding::access::{AccessKind, Space};
 use crate::finding::check::{Check, Fault, Site, Words};
 use crate::finding::place::{Place, same_object};
+use crate::finding::shared_array::SharedArray;
 
 /// An address below this comes from a null pointer and an index.
 const NULL_PAGE: u64 = 0x1_0000;
@@ -18,14 +19,16 @@ pub struct OutOfBounds<P> {
     pub size: u32,
     /// The place, counted from the buffer whose address range lies nearest (global memory).
     pub place: Option<P>,
+    /// The block's one array in shared memory, if it is known and there is no other (shared memory).
+    pub array: Option<SharedArray>,
     /// The raw address; small values are null-pointer arithmetic.
     pub address: u64,
 }
 
 impl<P> OutOfBounds<P> {
     pub(super) fn map_place<Q>(self, name: impl FnOnce(P) -> Option<Q>) -> OutOfBounds<Q> {
-        let Self { space, access, size, place, address } = self;
-        OutOfBounds { space, access, size, place: place.and_then(name), address }
+        let Self { space, access, size, place, array, address } = self;
+        OutOfBounds { space, access, size, place: place.and_then(name), array, address }
     }
 }
 
@@ -44,10 +47,17 @@ impl<P: Place> Check for OutOfBounds<P> {
     }
 
     fn words(&self, _: &Site<'_>) -> Words {
-        let Self { space, access, place, address, .. } = self;
+        let Self { space, access, size, place, array, address } = self;
         if let Some(place) = place {
             let title = format!("out-of-bounds {} {}", access.of(), place.outside());
             return Words { help: place.extent(), ..Words::new(title) };
+        }
+        if let Some(array) = array {
+            let element = array.element(*address as i64, *size);
+            return Words::new(format!("out-of-bounds {} {element}", access.of())).help(format!(
+                "{} has {} bytes: it ends before this place, or begins behind it",
+                array.name, array.bytes
+            ));
         }
         let title =
             format!("out-of-bounds {} {}, at address {address:#x}", access.of(), space.name());

@@ -2,6 +2,7 @@
 
 use crate::finding::access::{RaceKind, volatile_help};
 use crate::finding::check::{Check, Site, ThreadId, Words};
+use crate::finding::shared_array::SharedArray;
 use crate::source_loc::SourceLoc;
 
 /// Two threads of a block access one place of shared memory, at least one of them writes, and no barrier lies between.
@@ -16,6 +17,8 @@ pub struct SharedRace {
     pub size: u32,
     /// Offset in shared memory.
     pub offset: i64,
+    /// The array there, if it is known.
+    pub array: Option<SharedArray>,
     /// Line of the earlier access.
     pub other: Option<SourceLoc>,
     /// `threadIdx` of the earlier access. None, and no line, where there was no room to remember it: that takes a kernel in
@@ -38,13 +41,17 @@ impl Check for SharedRace {
     }
 
     fn words(&self, site: &Site<'_>) -> Words {
-        let Self { kind, offset, other, other_thread, same_warp, volatile, .. } = self;
+        let Self { kind, size, offset, array, other, other_thread, same_warp, volatile } = self;
         let (earlier, later) = (kind.earlier().noun(), kind.later().noun());
         let block = site.thread.map(|thread| thread.block);
         let thread = block.zip(*other_thread).map(|(block, thread)| ThreadId { block, thread });
         let by = thread.map(|thread| format!(" by {thread}")).unwrap_or_default();
+        let at = match array {
+            Some(array) => array.element(*offset, *size),
+            None => format!("byte {offset}"),
+        };
         let words = Words::new(format!(
-            "shared-memory race between (1) a {earlier} and (2) a {later} of byte {offset}"
+            "shared-memory race between (1) a {earlier} and (2) a {later} of {at}"
         ))
         .label(format!("(2) {later} here"))
         .other(other.as_ref(), format!("(1) {earlier} here{by}"))

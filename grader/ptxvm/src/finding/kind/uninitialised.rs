@@ -3,6 +3,7 @@
 use crate::finding::access::Space;
 use crate::finding::check::{Check, Site, Words};
 use crate::finding::place::{Place, same_object};
+use crate::finding::shared_array::SharedArray;
 
 /// A read of memory that nothing has written.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,12 +16,14 @@ pub struct Uninitialised<P> {
     pub place: Option<P>,
     /// Bytes from the start of the space (shared and local memory), else of the buffer.
     pub offset: i64,
+    /// The array there, if it is known (shared memory).
+    pub array: Option<SharedArray>,
 }
 
 impl<P> Uninitialised<P> {
     pub(super) fn map_place<Q>(self, name: impl FnOnce(P) -> Option<Q>) -> Uninitialised<Q> {
-        let Self { space, size, place, offset } = self;
-        Uninitialised { space, size, place: place.and_then(name), offset }
+        let Self { space, size, place, offset, array } = self;
+        Uninitialised { space, size, place: place.and_then(name), offset, array }
     }
 }
 
@@ -35,14 +38,14 @@ impl<P: Place> Check for Uninitialised<P> {
     }
 
     fn words(&self, _: &Site<'_>) -> Words {
-        let Self { space, place, offset, .. } = self;
+        let Self { space, size, place, offset, array } = self;
         let (what, help) = match (place, space) {
             (Some(place), _) => (
                 place.name(),
                 "an output holds nothing before the kernel stores to it: start from a variable set to 0",
             ),
             (None, Space::Shared) => (
-                format!("byte {offset} of shared memory"),
+                SharedArray::element_or_byte(array.as_ref(), *offset, *size),
                 "shared memory starts undefined: has a thread stored here, with a __syncthreads() after it?",
             ),
             (None, _) => (

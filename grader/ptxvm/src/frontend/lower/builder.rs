@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::callgraph;
 use super::context::{Context, ModuleSymbol};
 use crate::error::LoadError;
+use crate::finding::source_name;
 use crate::frontend::line_table::LineTracker;
 use crate::frontend::syntax::ast::{Function, Variable};
 use crate::frontend::write_set;
@@ -201,10 +202,11 @@ impl<'c, 'f, 'a> KernelBuilder<'c, 'f, 'a> {
     }
 
     pub fn place_shared(&mut self, variable: &Variable<'a>) -> Result<u32> {
-        self.program
-            .shared
-            .place(variable.size, variable.align)
-            .ok_or_else(|| LoadError::malformed(variable.line, "shared memory is full"))
+        let placed = self.program.shared.place(variable.size, variable.align);
+        let full = || LoadError::malformed(variable.line, "shared memory is full");
+        let start = placed.ok_or_else(full)?;
+        self.program.shared_names.push((source_name(variable.name).to_owned(), Some(start)));
+        Ok(start)
     }
 
     pub fn place_local(&mut self, variable: &Variable<'a>) -> Result<u32> {

@@ -4,6 +4,7 @@ use super::body::{Body, Register, Result, Scope, VariableLocation};
 use super::context::ModuleSymbol;
 use super::refuse;
 use crate::error::LoadError;
+use crate::finding::source_name;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::{Alu, Special, Uniform, alu};
 use crate::isa::names::{Guard, Pred, Reg32, Reg64, Slot};
@@ -43,6 +44,10 @@ impl<'a> Body<'_, '_, '_, 'a> {
             Some(ModuleSymbol::Shared(variable)) if variable.unsized_array => {
                 let program = &mut self.builder.program;
                 program.dynamic_shared_align = program.dynamic_shared_align.max(variable.align);
+                let named = (source_name(variable.name).to_owned(), None);
+                if !program.shared_names.contains(&named) {
+                    program.shared_names.push(named);
+                }
                 Some(VariableLocation::DynamicShared)
             }
             Some(ModuleSymbol::Shared(variable)) => {

@@ -292,6 +292,7 @@ impl Races {
                     kind,
                     size: event.size,
                     offset: at.into(),
+                    array: None,
                     other: other.and_then(place),
                     other_thread: other.map(|other| event.thread_coordinates(other.thread)),
                     same_warp,

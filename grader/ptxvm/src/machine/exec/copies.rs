@@ -194,6 +194,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                 access: info.kind,
                 size: info.size,
                 offset: offset as i64,
+                array: None,
                 copy: self.env.program.source_location(pc).cloned(),
                 copy_thread: crate::lanes::coordinates(thread, self.env.block_size),
             };

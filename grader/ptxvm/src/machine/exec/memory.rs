@@ -407,7 +407,11 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let address = addresses[lane];
             let place = locate(address);
             let space = space_of(place);
-            self.record(OutOfBounds { space, access, size, place, address }, pc, 1 << lane);
+            self.record(
+                OutOfBounds { space, access, size, place, array: None, address },
+                pc,
+                1 << lane,
+            );
         }
         for lane in lanes(faults.misaligned) {
             let place = locate(addresses[lane]);
@@ -430,7 +434,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
             let place = locate(addresses[lane]);
             let space = space_of(place);
             let offset = place.map_or(addresses[lane] as i64, |(_, offset)| offset);
-            self.record(Uninitialised { space, size, place, offset }, pc, 1 << lane);
+            self.record(Uninitialised { space, size, place, offset, array: None }, pc, 1 << lane);
         }
     }
 }

@@ -79,7 +79,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                     continue;
                 }
                 let (space, size, offset) = (Space::Local, poisoned.size, poisoned.offset);
-                let kind = Uninitialised { space, size, place: None, offset };
+                let kind = Uninitialised { space, size, place: None, offset, array: None };
                 machine.record(kind, poisoned.pc, undefined);
             }
         });
