@@ -214,6 +214,13 @@ pub enum Cause {
         /// Threads of a block of the launch.
         block: usize,
     },
+    /// Exactly the elements of one part were not written, or were written.
+    PartWritten {
+        /// First and last coordinate of the part on each axis; `None`: anywhere on it.
+        ranges: Vec<Option<(usize, usize)>>,
+        /// Whether the part is what was written.
+        written: bool,
+    },
     /// Every element is NaN.
     AllNan,
     /// Every element is 0.

@@ -33,6 +33,14 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             )
         }
         Cause::OnlyStartWritten { count: n, block } => only_start(tensor, *n, *block),
+        Cause::PartWritten { ranges, written } => {
+            let part = pattern(tensor, |i| ranges.get(i).copied().flatten());
+            if *written {
+                format!("only {part} is written.")
+            } else {
+                format!("{part} is never written, and everything else is.")
+            }
+        }
         Cause::AllNan => "every element is NaN.".into(),
         Cause::AllZero => "every element is 0.".into(),
         Cause::Factor { factor, size } => factor_words(*factor, size.as_deref()),
@@ -234,6 +242,8 @@ mod tests {
             Cause::OnlyStartWritten { count: 128, block: 128 },
             Cause::OnlyStartWritten { count: 192, block: 64 },
             Cause::OnlyStartWritten { count: 105, block: 64 },
+            Cause::PartWritten { ranges: vec![None, None, Some((0, 0)), None], written: false },
+            Cause::PartWritten { ranges: vec![None, None, None, Some((0, 2))], written: true },
             Cause::AllNan,
             Cause::AllZero,
             factor(0.125, Some("batch")),
@@ -271,6 +281,8 @@ mod tests {
         only the first 128 elements are written, as many as a block has threads: is blockIdx.x part of the thread's number?
         only the first 192 elements are written, whole blocks of 64: the last, partial block wrote nothing.
         only the first 105 elements are written: nothing from grad(input)[1, 0, 0, 0] on.
+        grad(input)[*, *, 0, *] is never written, and everything else is.
+        only grad(input)[*, *, *, 0..2] is written.
         every element is NaN.
         every element is 0.
         every element is 0.125 times the expected value, and batch is 8.

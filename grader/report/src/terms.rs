@@ -35,8 +35,8 @@ pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style
             0 => ", a sum without terms".into(),
             _ if plain => String::new(),
             n => {
-                let product =
-                    formula.iter().any(|t| t.factors.len() > 1 || t.coefficient.abs() != 1.0);
+                let product = |t: &Term| t.factors.len() > 1 || t.coefficient.abs() != 1.0;
+                let product = formula.iter().all(product);
                 let noun = if product { "product" } else { "term" };
                 if n == 1 {
                     format!(", a single {noun}")

@@ -360,6 +360,7 @@ fn in_colour() {
     ␛[2mbatch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3␛[0m
 
     ␛[1mgrad(input) [1, 1, 5, 5]: 13 of 25 elements are wrong (5 never written)␛[0m
+    ␛[33mpattern:␛[0m grad(input)[*, *, *, 4] is never written, and everything else is.
     ␛[2m    element       expected            got  difference␛[0m
         [0, 0, 0, 4]␛[32m         3␛[0m␛[31m  never written␛[0m
         [0, 0, 1, 4]␛[32m         9␛[0m␛[31m  never written␛[0m

@@ -247,11 +247,17 @@ pub(super) fn full(
         lines.extend(reason_lines(run, explained, style, width));
         lines.extend(place_lines(run, first, style));
     }
+    let mut terms = terms::lines(&first.tensor, &first.terms, &run.source, style);
+    // What the kernel added wrongly is the cause, as far as no other is known.
+    if puzzling && first.terms.compared.is_some() {
+        lines.append(&mut terms);
+        lines.push(String::new());
+    }
     lines.extend(diff::table(first, style));
     if puzzling {
         lines.extend(block(heatmap::lines(first, style)));
     }
-    lines.extend(block(terms::lines(&first.tensor, &first.terms, &run.source, style)));
+    lines.extend(block(terms));
     let others = diff::others(others).map(|text| wrap(&text, width));
     lines.extend(block(others.unwrap_or_default()));
     lines

@@ -4,6 +4,7 @@ use super::trace;
 use crate::expansion::{element_terms, formula_terms, name_line};
 use crate::verdict::TestVerdict;
 use device::provenance::{KernelSum, Provenance};
+use indexmath::ElementRef;
 use puzzle::case::{Case, CaseTensor};
 
 /// Index in `case.tensors` and position of the element whose [`Provenance`] the report can use.
@@ -32,8 +33,23 @@ pub fn with_provenance(
         // A read of a tensor whose values the formula does not start from (an intermediate result, the output itself)
         // cannot be compared with terms made of such tensors.
         let known = case.known_for(&diff.tensor.name);
-        let comparable = |tensor: &str| known.contains_key(tensor);
-        diff.terms.thread = trace::compare(diff.terms.formula.as_deref(), provenance, comparable);
+        // Nor does a tensor belong to the terms by which the formula chooses, and has no read of a number by value.
+        let terms = diff.terms.formula.as_deref();
+        let sources = case.formula.sources(&diff.tensor.name);
+        let is_term = |tensor: &str| {
+            let mut factors = terms.into_iter().flatten().flat_map(|term| &term.factors);
+            factors.any(|element| element.tensor == tensor)
+        };
+        let comparable = |tensor: &str| {
+            known.contains_key(tensor) && (is_term(tensor) || !sources.contains(tensor))
+        };
+        let mut thread = trace::compare(terms, provenance, comparable);
+        if let Some(thread) = &mut thread {
+            let in_memory =
+                |element: &ElementRef| case.tensors.iter().any(|t| t.tensor.name == element.tensor);
+            thread.missing.retain(in_memory);
+        }
+        diff.terms.thread = thread;
     }
     verdict
 }

@@ -28,8 +28,11 @@ pub(super) fn likely(view: &View) -> Option<Cause> {
 /// Which elements were written at all?
 fn written(view: &View) -> Option<Cause> {
     let count = view.written.iter().take_while(|&&w| w).count();
-    if count == view.written.len() || view.written[count..].contains(&true) {
+    if count == view.written.len() {
         return None;
+    }
+    if view.written[count..].contains(&true) {
+        return places::part_written(view);
     }
     Some(match count {
         0 => Cause::NothingWritten,

@@ -112,24 +112,51 @@ pub(super) fn only_first_correct(view: &View) -> Option<Cause> {
 /// So many correct elements outside of a part make it one that means something.
 const MIN_OUTSIDE: usize = 3;
 
+/// The box of all elements that were not written, or of all that were.
+pub(super) fn part_written(view: &View) -> Option<Cause> {
+    let part = |written: bool| {
+        let mut places = (0..view.written.len()).filter(|&i| view.written[i] == written);
+        let ranges = around(view, &mut places);
+        let count = view.written.iter().filter(|&&w| w == written).count();
+        (volume(&ranges) == count)
+            .then(|| Cause::PartWritten { ranges: named(view, &ranges), written })
+    };
+    part(false).or_else(|| part(true))
+}
+
+/// First and last coordinate of these places on each axis.
+fn around(view: &View, places: &mut dyn Iterator<Item = usize>) -> Vec<(usize, usize)> {
+    let mut ranges: Vec<(usize, usize)> = view.shape.iter().map(|&size| (size, 0)).collect();
+    for i in places {
+        for (range, coord) in ranges.iter_mut().zip(view.coords(i)) {
+            *range = (range.0.min(coord), range.1.max(coord));
+        }
+    }
+    ranges
+}
+
+fn volume(ranges: &[(usize, usize)]) -> usize {
+    ranges.iter().map(|(first, last)| last + 1 - first).product()
+}
+
+/// The ranges that are not the whole axis.
+fn named(view: &View, ranges: &[(usize, usize)]) -> Vec<Option<(usize, usize)>> {
+    let whole =
+        |(&range, &size): (&(usize, usize), &usize)| (range != (0, size - 1)).then_some(range);
+    ranges.iter().zip(view.shape).map(whole).collect()
+}
+
 /// The box around all errors, where it is at most half of the tensor.
 pub(super) fn region(view: &View) -> Option<Cause> {
     if view.wrong_count() < 2 {
         return None;
     }
-    let mut ranges: Vec<(usize, usize)> = view.shape.iter().map(|&size| (size, 0)).collect();
-    for i in view.wrong_places() {
-        for (range, coord) in ranges.iter_mut().zip(view.coords(i)) {
-            *range = (range.0.min(coord), range.1.max(coord));
-        }
-    }
-    let volume: usize = ranges.iter().map(|(first, last)| last + 1 - first).product();
+    let ranges = around(view, &mut view.wrong_places());
+    let volume = volume(&ranges);
     if 2 * volume > view.wrong.len() || view.wrong.len() - volume < MIN_OUTSIDE {
         return None;
     }
-    let whole =
-        |(&range, &size): (&(usize, usize), &usize)| (range != (0, size - 1)).then_some(range);
-    Some(Cause::Region { ranges: ranges.iter().zip(view.shape).map(whole).collect() })
+    Some(Cause::Region { ranges: named(view, &ranges) })
 }
 
 /// All errors near the edges of the slices, the inside correct.

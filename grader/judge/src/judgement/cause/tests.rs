@@ -80,6 +80,17 @@ fn the_tail_unwritten() {
 }
 
 #[test]
+fn a_part_unwritten() {
+    let cause = |written: fn(usize) -> bool| example(&[4, 5]).written(written).cause();
+    let part = |ranges, written| Some(Cause::PartWritten { ranges, written });
+    assert_eq!(cause(|i| i != 0), part(vec![Some((0, 0)), Some((0, 0))], false));
+    assert_eq!(cause(|i| i % 5 == 2), part(vec![None, Some((2, 2))], true));
+    assert_eq!(cause(|i| i % 5 != 2), part(vec![None, Some((2, 2))], false));
+    let two = cause(|i| i > 2 && i != 9);
+    assert!(!matches!(two, Some(Cause::PartWritten { .. })), "{two:?}");
+}
+
+#[test]
 fn the_same_everywhere() {
     assert_eq!(example(&[4, 5]).with(|_, _| 0.0).cause(), Some(Cause::AllZero));
     assert_eq!(example(&[4, 5]).with(|_, _| f64::NAN).cause(), Some(Cause::AllNan));

@@ -108,7 +108,11 @@ pub(super) fn addend(view: &View) -> Option<Cause> {
             // One element of the vector is a weak witness: only that it is left out or added twice is believed, and
             // not of a 1, of which everything is a multiple.
             let weak = size == 1 && (times.abs() != 1.0 || vector[0].abs() == 1.0);
-            let possible = n >= 4 && times != 0.0 && times.abs() < 1e6 && !weak;
+            // Of flags everything that depends on them is a multiple.
+            let mut sizes = vector.iter().map(|value| value.abs()).filter(|&value| value != 0.0);
+            let varied =
+                sizes.next().is_some_and(|one| size == 1 || sizes.any(|other| other != one));
+            let possible = varied && n >= 4 && times != 0.0 && times.abs() < 1e6 && !weak;
             let holds = |i: usize| is_off_by(view, i, times * vector[i / stride % size], scale);
             if possible && (0..n).all(holds) {
                 return Some(Cause::Addend { vector: (*name).to_owned(), times: times as i64 });
