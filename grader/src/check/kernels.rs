@@ -202,7 +202,7 @@ fn judge_wrong(
         let problem = if verdict.passed() {
             Some(uncaught(kernel, &[verdict]))
         } else {
-            says::unsaid(loaded, kernel, &verdict)
+            says::unsaid(loaded, kernel, program, &verdict)
         };
         return Ok(Judged { problem, line: None });
     }
@@ -230,7 +230,7 @@ fn judge_wrong(
             let backend = machine.backend();
             let verdict = formula_variant::explain(backend, &loaded.spec, case, &run, verdict);
             let verdict = intermediate::explain(&machine, program, &loaded.spec, case, verdict);
-            says::unsaid(loaded, kernel, &verdict)
+            says::unsaid(loaded, kernel, program, &verdict)
         });
         return Ok(Judged { problem, line: line.flatten() });
     }

@@ -12,6 +12,7 @@ mod mutation;
 pub mod named_line;
 mod repeat;
 pub mod report;
+pub mod reports;
 mod says;
 mod signatures;
 mod sizes;

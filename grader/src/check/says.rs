@@ -2,6 +2,7 @@
 
 use super::bench::{Loaded, SEED};
 use crate::wrong::WrongKernel;
+use judge::grade::Program;
 use judge::verdict::TestVerdict;
 use report::style::Style;
 use report::{Compile, Reporter, RunInfo, Summary, TextReporter};
@@ -11,21 +12,28 @@ use std::time::Duration;
 pub(super) fn unsaid(
     loaded: &Loaded<'_>,
     kernel: &WrongKernel,
+    program: &Program,
     verdict: &TestVerdict,
 ) -> Option<String> {
     let says = kernel.says.as_ref()?;
-    let text = one_line(&report(loaded, kernel, verdict));
+    let text = one_line(&report(loaded, program, verdict, usize::MAX));
     let problem = || format!("the report of {:?} does not say {says:?}", kernel.name);
     (!text.contains(&one_line(says))).then(problem)
 }
 
-/// The text of the report on one test.
-fn report(loaded: &Loaded<'_>, kernel: &WrongKernel, verdict: &TestVerdict) -> String {
+/// The text of the report on one test, for a screen of so many columns. Lines count in the file that was compiled, which may hold
+/// other kernels too.
+pub(super) fn report(
+    loaded: &Loaded<'_>,
+    program: &Program,
+    verdict: &TestVerdict,
+    columns: usize,
+) -> String {
     let run = RunInfo {
         puzzle: loaded.puzzle.number,
         title: loaded.spec.title.clone(),
-        file: loaded.puzzle.stub.clone(),
-        source: kernel.source.clone(),
+        file: program.compiled.source.path.clone(),
+        source: program.compiled.source.text.clone(),
         warnings: Vec::new(),
         backend: "vm".to_owned(),
         backend_description: String::new(),
@@ -37,7 +45,7 @@ fn report(loaded: &Loaded<'_>, kernel: &WrongKernel, verdict: &TestVerdict) -> S
         chapter: loaded.puzzle.chapter.clone(),
     };
     let mut text = Vec::new();
-    let mut reporter = TextReporter::new(&mut text, Style::PLAIN);
+    let mut reporter = TextReporter::new(&mut text, Style::PLAIN).for_screen(columns);
     let written = reporter
         .start(&run)
         .and_then(|()| reporter.test_finished(verdict))

@@ -271,6 +271,10 @@ pub struct CheckArgs {
     #[arg(long)]
     pub mutants: bool,
 
+    /// Check nothing, but write what the report says of each wrong kernel into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "mutants")]
+    pub reports: Option<PathBuf>,
+
     /// The format of the output
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     pub format: CheckFormat,

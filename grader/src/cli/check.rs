@@ -2,8 +2,8 @@
 
 use super::args::{BackendChoice, CheckArgs, CheckFormat};
 use super::console;
-use crate::check::Bench;
 use crate::check::report::{Checked, json, junit, page};
+use crate::check::{self, Bench, reports};
 use device::gpu;
 use diagnostic::{EXIT_FAIL, EXIT_PASS, Failure};
 use puzzle::workbook::Puzzle;
@@ -29,6 +29,12 @@ pub(super) fn run(
         BackendChoice::Auto => gpu::detect().is_ok(),
     };
     let bench = Bench { workbook: &workbook, toolchain: &toolchain, on_gpu, without: &[] };
+    if let Some(folder) = &args.reports {
+        for puzzle in puzzles {
+            reports::write(&bench, &check::load(&bench, puzzle)?, folder)?;
+        }
+        return Ok(EXIT_PASS);
+    }
     let mut all = Vec::new();
     for puzzle in puzzles {
         let checked = Checked::of(&bench, puzzle, args.mutants)?;
