@@ -14,6 +14,9 @@ pub(super) struct Most {
     pub correct: usize,
 }
 
+/// Text of statements that add.
+const ADDS: [&str; 6] = ["+=", "-=", " + ", "add", "Add", "fma"];
+
 /// Lines of a statement that are shown.
 const MAX_STATEMENT: usize = 4;
 
@@ -64,7 +67,20 @@ pub(super) fn lines(terms: &ElementTerms, style: Style, most: Most) -> Vec<Strin
 
 /// The line of the source to look at, where it is known.
 pub(super) fn place(terms: &ElementTerms, source: &str, style: Style) -> Vec<String> {
-    terms.certain_line().into_iter().flat_map(|line| look(line, source, style)).collect()
+    if terms.equal() {
+        return Vec::new();
+    }
+    if let Some(line) = terms.certain_line() {
+        return quote("look at", line, source, style);
+    }
+    // A line of which the compiler has moved the addition away adds nothing to read.
+    let adds = |line: &&SourceLoc| {
+        let lines = statement(source, line.line);
+        let texts = source.lines().skip(*lines.start() as usize - 1).take(lines.count());
+        texts.into_iter().any(|text| ADDS.iter().any(|word| text.contains(word)))
+    };
+    let added = terms.added_line().filter(adds).into_iter();
+    added.flat_map(|line| quote("these products are added at", line, source, style)).collect()
 }
 
 fn are(n: usize) -> &'static str {
@@ -117,7 +133,7 @@ fn notes(row: &Row) -> String {
 }
 
 /// The statement itself, as it stands in the file that was compiled.
-pub(super) fn look(line: &SourceLoc, source: &str, style: Style) -> Vec<String> {
+pub(super) fn quote(what: &str, line: &SourceLoc, source: &str, style: Style) -> Vec<String> {
     let range = statement(source, line.line);
     let texts = source.lines().skip(*range.start() as usize - 1).take(range.clone().count());
     let texts: Vec<&str> = texts.take(MAX_STATEMENT).collect();
@@ -127,8 +143,8 @@ pub(super) fn look(line: &SourceLoc, source: &str, style: Style) -> Vec<String> 
     let indent = |text: &str| text.len() - text.trim_start().len();
     let margin = texts.iter().map(|text| indent(text)).min().unwrap_or(0);
     let title = match (range.start(), range.end()) {
-        (first, last) if first == last => format!("look at line {first}:"),
-        (first, last) => format!("look at lines {first} to {last}:"),
+        (first, last) if first == last => format!("{what} line {first}:"),
+        (first, last) => format!("{what} lines {first} to {last}:"),
     };
     let title = format!("    {}", style.paint(Tone::Strong, &title));
     let code = texts.iter().map(|text| format!("      {}", text[margin..].trim_end()));

@@ -302,7 +302,7 @@ pub(super) fn compared(terms: &ElementTerms) -> Value {
     };
     json!({
         "rows": terms.rows.iter().take(MAX_TERMS).map(row).collect::<Vec<_>>(),
-        "line": terms.line.as_ref().map(line),
+        "line": terms.certain_line().map(line),
         "written_by": thread(terms.writer),
     })
 }

@@ -64,6 +64,7 @@ fn a_filter_that_is_not_flipped() {
     grad(input) [1, 1, 5, 5]: 24 of 25 elements are wrong
     pattern: each slice is rotated by 180 degrees: it holds the expected values, in reverse along
         both axes.
+        grad(input)[0, 0, 0, 0] is stored at line 6: grad_input[idx] = sum;
         element       expected  got  difference
         [0, 0, 0, 0]         1    9          +8
         [0, 0, 0, 1]         3   17         +14
@@ -110,6 +111,7 @@ fn the_batch_left_out() {
     grad(input) [2, 2, 7, 6]: 84 of 168 elements are wrong
     pattern: grad(input)[0, *, *, *] is correct, and every part after it along its first coordinate
         has errors.
+        grad(input)[1, 0, 0, 0] is stored at line 6: grad_input[idx] = sum;
         element       expected  got  difference
         [1, 0, 0, 0]        11  -43         -54
         [1, 0, 0, 1]        32   60         +28
@@ -159,6 +161,7 @@ fn a_bound_off_by_one_on_real_data() {
 
     grad(input) [2, 2, 28, 29]: 348 of 3248 elements are wrong
     pattern: all errors lie in the last 3 rows, grad(input)[*, *, 25..27, *].
+        grad(input)[0, 0, 25, 0] is stored at line 6: grad_input[idx] = sum;
         element        expected       got  difference     allowed
         [0, 0, 25, 0]  -0.96246   1.69147    +2.65393  2.37499e-6
         [0, 0, 25, 1]  0.564332    1.7436    +1.17926  6.84575e-6
@@ -254,6 +257,7 @@ fn nan_and_unwritten_elements() {
 
     grad(input) [2, 2, 7, 6]: 48 of 168 elements are wrong (42 never written, 6 NaN)
     pattern: only the first 126 elements are written: nothing from grad(input)[1, 1, 0, 0] on.
+        grad(input)[1, 0, 3, 0] is stored at line 6: grad_input[idx] = sum;
         element       expected  got  difference
         [1, 0, 3, 0]       195  NaN         NaN
         [1, 0, 3, 1]       245  NaN         NaN
@@ -361,6 +365,7 @@ fn in_colour() {
 
     ␛[1mgrad(input) [1, 1, 5, 5]: 13 of 25 elements are wrong (5 never written)␛[0m
     ␛[33mpattern:␛[0m grad(input)[*, *, *, 4] is never written, and everything else is.
+        ␛[1mgrad(input)[0, 0, 3, 0] is stored at line 6:␛[0m grad_input[idx] = sum;
     ␛[2m    element       expected            got  difference␛[0m
         [0, 0, 0, 4]␛[32m         3␛[0m␛[31m  never written␛[0m
         [0, 0, 1, 4]␛[32m         9␛[0m␛[31m  never written␛[0m

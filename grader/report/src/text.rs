@@ -4,6 +4,7 @@ use super::number::time;
 use super::reporter::{Reporter, RunInfo, Summary};
 use super::style::{Style, Tone};
 use super::{cause, diff, drawn, expansion, findings, heatmap, terms};
+use device::finding::SourceLoc;
 use diagnostic::{CODE_WIDTH, Failure, visible};
 use indexmath::Term;
 use judge::verdict::{Cause, Largest, TensorDiff, TestVerdict};
@@ -245,7 +246,7 @@ pub(super) fn full(
     if puzzling {
         let explained = explained(verdict).unwrap_or(first);
         lines.extend(reason_lines(run, explained, style, width));
-        lines.extend(place_lines(run, first, style));
+        lines.extend(place_lines(run, first, explained, style));
     }
     let mut terms = terms::lines(&first.tensor, &first.terms, &run.source, style);
     // What the kernel added wrongly is the cause, as far as no other is known.
@@ -263,19 +264,33 @@ pub(super) fn full(
     lines
 }
 
-/// The line of the source to look at. Where the formula chooses a single element, what was chosen tells nothing of the line that
-/// chose wrongly.
-fn place_lines(run: &RunInfo, diff: &TensorDiff, style: Style) -> Vec<String> {
+/// The line of the source to look at; else the one that adds the products of the element that is shown, or stores it. Where the
+/// formula chooses a single element, what was chosen tells nothing of the line that chose wrongly.
+fn place_lines(
+    run: &RunInfo,
+    diff: &TensorDiff,
+    explained: &TensorDiff,
+    style: Style,
+) -> Vec<String> {
+    let quote = |what: &str, line: &SourceLoc| expansion::quote(what, line, &run.source, style);
     // The line that computes the part which is wrong is known better than that of any product.
-    if let Some(line) = diff.part.as_ref().and_then(|part| part.line.as_ref()) {
-        return expansion::look(line, &run.source, style);
+    if let Some(line) = explained.part.as_ref().and_then(|part| part.line.as_ref()) {
+        return quote("look at", line);
     }
     let chosen = |terms: &Vec<Term>| terms.len() <= 1 && terms.iter().all(|t| t.factors.len() <= 1);
-    match &diff.terms.compared {
+    let lines = match &diff.terms.compared {
         Some(compared) if !diff.terms.formula.as_ref().is_some_and(chosen) => {
             expansion::place(compared, &run.source, style)
         }
         _ => Vec::new(),
+    };
+    let stored = diff.terms.thread.as_ref().and_then(|thread| thread.line.as_ref());
+    match stored {
+        Some(line) if lines.is_empty() => {
+            let element = diff.tensor.element_name(diff.terms.mismatch.flat);
+            quote(&format!("{element} is stored at"), line)
+        }
+        _ => lines,
     }
 }
 

@@ -24,6 +24,8 @@ pub struct NamedLine {
 pub enum Outcome {
     /// None, because the products that the kernel added are not known.
     Unknown,
+    /// None, because it does not follow from the products which line is wrong.
+    Uncertain,
     /// One in a statement that differs from the solution.
     Changed,
     /// Another one. Lines count from 1 in the file of the kernel.
@@ -60,7 +62,8 @@ pub(super) fn of(
     let Some(compared) = &terms.compared else { return Some(named(Outcome::Unknown)) };
     // The kernel is one of many in a file, each behind the line that opens its namespace.
     let before = own.line(&program.compiled.source.text)?;
-    let line = compared.line.as_ref().map_or(0, |line| line.line.saturating_sub(before));
+    let Some(line) = compared.certain_line() else { return Some(named(Outcome::Uncertain)) };
+    let line = line.line.saturating_sub(before);
     let changed = changed(&loaded.solution, &kernel.source);
     let within = statement(&kernel.source, line);
     Some(named(if changed.iter().any(|line| within.contains(line)) {

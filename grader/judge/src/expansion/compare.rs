@@ -1,8 +1,8 @@
 //! Compares the products of a formula with those of a kernel, as multisets.
 
-use super::terms::{ElementTerms, Row, RowKind};
+use super::terms::{Clue, ElementTerms, Row, RowKind};
 use device::finding::SourceLoc;
-use device::provenance::{Factor, KernelSum, KernelTerm};
+use device::provenance::{Factor, KernelFactor, KernelSum, KernelTerm};
 use indexmath::Term;
 use std::collections::BTreeMap;
 
@@ -57,11 +57,19 @@ pub fn compare(
         });
     }
     rows.sort_by_key(|row| row.kind);
-    let line = suspect(&suspects, kernel);
+    let (line, clue) = suspect(&suspects, kernel).unzip();
+    let clue = clue.unwrap_or(Clue::Added);
     for row in rows.iter_mut().filter(|row| row.kind == RowKind::Missing) {
         row.line.clone_from(&alike(&row.factors, kernel));
     }
-    ElementTerms { rows, line, writer: kernel.writer, general: kernel.general }
+    ElementTerms {
+        rows,
+        line,
+        clue,
+        between_threads: false,
+        writer: kernel.writer,
+        general: kernel.general,
+    }
 }
 
 fn kind(wanted: f64, got: f64) -> RowKind {
@@ -81,11 +89,14 @@ fn kind(wanted: f64, got: f64) -> RowKind {
 }
 
 /// The line that most of the mistakes point at; of several, the first.
-fn suspect(wrong: &[(&Vec<Factor>, &Sides, RowKind)], kernel: &KernelSum) -> Option<SourceLoc> {
-    let mut votes: BTreeMap<SourceLoc, usize> = BTreeMap::new();
-    let mut vote = |line: Option<SourceLoc>| {
+fn suspect(
+    wrong: &[(&Vec<Factor>, &Sides, RowKind)],
+    kernel: &KernelSum,
+) -> Option<(SourceLoc, Clue)> {
+    let mut votes: BTreeMap<SourceLoc, (usize, Clue)> = BTreeMap::new();
+    let mut vote = |(line, clue): (Option<SourceLoc>, Clue)| {
         if let Some(line) = line {
-            *votes.entry(line).or_default() += 1;
+            votes.entry(line).or_insert((0, clue)).0 += 1;
         }
     };
     let missing =
@@ -99,21 +110,21 @@ fn suspect(wrong: &[(&Vec<Factor>, &Sides, RowKind)], kernel: &KernelSum) -> Opt
             }
             RowKind::Repeated | RowKind::Coefficient => {
                 for term in &sides.kernel {
-                    vote(term.scaled.clone().or_else(|| term.line.clone()));
+                    vote((term.scaled.clone().or_else(|| term.line.clone()), Clue::Added));
                 }
             }
             RowKind::Missing | RowKind::Correct => {}
         }
     }
-    if votes.is_empty() {
+    let from_others = |kind: RowKind| !matches!(kind, RowKind::Missing | RowKind::Correct);
+    if !wrong.iter().any(|w| from_others(w.2)) {
         for factors in &missing.products {
-            if let Some(line) = alike(factors, kernel) {
-                *votes.entry(line).or_default() += 1;
-            }
+            vote((alike(factors, kernel), Clue::Added));
         }
     }
-    let most = votes.values().copied().max()?;
-    votes.into_iter().find(|(_, count)| *count == most).map(|(line, _)| line)
+    let most = votes.values().map(|(count, _)| *count).max()?;
+    let first = votes.into_iter().find(|(_, (count, _))| *count == most);
+    first.map(|(line, (_, clue))| (line, clue))
 }
 
 /// The products that are missing, and in which of them each factor stands.
@@ -152,11 +163,16 @@ fn wrong_factors(
     term: &KernelTerm,
     factors: &[Factor],
     missing: &MissingProducts,
-) -> Vec<Option<SourceLoc>> {
-    let Some(nearest) = missing.nearest(factors) else { return vec![term.line.clone()] };
+) -> Vec<(Option<SourceLoc>, Clue)> {
+    let added = || vec![(term.line.clone(), Clue::Added)];
+    let Some(nearest) = missing.nearest(factors) else { return added() };
     let wrong = term.factors.iter().filter(|f| !nearest.contains(&f.factor));
-    let lines: Vec<_> = wrong.map(|f| f.line.clone().or_else(|| term.line.clone())).collect();
-    if lines.is_empty() { vec![term.line.clone()] } else { lines }
+    let of = |f: &KernelFactor| match &f.line {
+        line @ Some(_) if *line != term.line => (line.clone(), Clue::Factor),
+        _ => (term.line.clone(), Clue::Added),
+    };
+    let lines: Vec<_> = wrong.map(of).collect();
+    if lines.is_empty() { added() } else { lines }
 }
 
 /// Where the kernel added products of the same tensors; else where it stored the element.
@@ -184,7 +200,6 @@ pub(super) fn tensor(factor: &Factor) -> Option<String> {
 mod tests {
     use super::*;
     use device::finding::ThreadId;
-    use device::provenance::KernelFactor;
     use indexmath::ElementRef;
 
     fn element(tensor: &str, at: i64) -> ElementRef {

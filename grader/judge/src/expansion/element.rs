@@ -104,7 +104,11 @@ pub fn name_line(
         other: other.as_deref(),
         indices: &indices,
     };
-    terms.line = locate(terms, &evidence);
+    let passes_on = ["__shared__", "__shfl", "atomic"];
+    terms.between_threads = passes_on.iter().any(|word| source.contains(word));
+    if let Some((line, clue)) = locate(terms, &evidence) {
+        (terms.line, terms.clue) = (Some(line), clue);
+    }
 }
 
 /// The formula gives the same products of an element for other inputs: it makes no choice by their values.

@@ -1,7 +1,7 @@
 //! Which line is most likely wrong: the terms name one, the text of the kernel may know better.
 
-use super::source::{Declared, Kernel, evaluate};
-use super::terms::{ElementTerms, RowKind};
+use super::source::{Declared, Kernel, Loop, evaluate};
+use super::terms::{Clue, ElementTerms, RowKind};
 use cpptext::tokens::words;
 use device::finding::SourceLoc;
 use device::provenance::{Factor, KernelSum};
@@ -26,35 +26,37 @@ pub struct Evidence<'a> {
 }
 
 /// The line to look at, given the one that the terms point at.
-pub fn locate(terms: &ElementTerms, evidence: &Evidence) -> Option<SourceLoc> {
+pub fn locate(terms: &ElementTerms, evidence: &Evidence) -> Option<(SourceLoc, Clue)> {
     let named = terms.line.clone().or_else(|| evidence.sum.line.clone())?;
     let stored = evidence.sum.line.as_ref()?;
     if stored.file != named.file {
-        return Some(named);
+        return Some((named, terms.clue));
     }
     let writer = terms.writer;
     let launch = launch_of(evidence.case, evidence.source, stored.line)?;
     let dims = &evidence.case.dims;
     let kernel = Kernel::new(evidence.source, stored.line, dims, writer, launch.block, launch.grid);
-    let at = |line: u32| Some(SourceLoc { file: named.file.clone(), line, column: 0 });
-    let line = own_element(terms, evidence, stored.line)
-        .or_else(|| wrong_size(&kernel, dims))
-        .or_else(|| first_value(&kernel, terms, evidence))
+    let known = |clue: Clue| move |line: u32| (line, clue);
+    let line = own_element(&kernel, terms, evidence, stored.line)
+        .map(known(Clue::OwnElement))
+        .or_else(|| wrong_size(&kernel, dims).map(known(Clue::Size)))
+        .or_else(|| first_value(&kernel, terms, evidence).map(known(Clue::FirstValue)))
         .or_else(|| wrong_loop(&kernel, evidence))
-        .or_else(|| set_again(&kernel, terms, stored.line))
-        .or_else(|| wrong_coordinate(&kernel, evidence, stored.line))
-        .or_else(|| wrong_place(&kernel, evidence, stored.line))
-        .or_else(|| wrong_inner(&kernel, terms))
-        .or_else(|| surplus_thread(&kernel, evidence, stored.line))
-        .or_else(|| left_out(&kernel, terms, evidence));
+        .or_else(|| set_again(&kernel, terms, stored.line).map(known(Clue::SetAgain)))
+        .or_else(|| wrong_coordinate(&kernel, evidence, stored.line).map(known(Clue::Coordinate)))
+        .or_else(|| wrong_place(&kernel, evidence, stored.line).map(known(Clue::Place)))
+        .or_else(|| wrong_inner(&kernel, terms).map(known(Clue::Inner)))
+        .or_else(|| surplus_thread(&kernel, evidence, stored.line).map(known(Clue::Surplus)))
+        .or_else(|| left_out(&kernel, terms, evidence).map(known(Clue::Condition)));
     match line {
-        Some(line) => at(line),
+        Some((line, clue)) => Some((SourceLoc { file: named.file, line, column: 0 }, clue)),
         // A load that the compiler moved has the line of what it was moved to.
         None if !is_scaled(terms) && !kernel.statement(named.line).contains('[') => {
             let mut adds = evidence.sum.terms.iter().rev().filter_map(|term| term.line.clone());
-            adds.next().filter(|line| kernel.line(line.line).contains('[')).or(Some(named))
+            let line = adds.next().filter(|line| kernel.line(line.line).contains('['));
+            Some(line.map_or((named, terms.clue), |line| (line, Clue::Added)))
         }
-        None => Some(named),
+        None => Some((named, terms.clue)),
     }
 }
 
@@ -73,8 +75,13 @@ fn launch_of<'c>(case: &'c Case, source: &str, line: u32) -> Option<&'c CaseLaun
     case.launches.iter().find(is).or(case.launches.last())
 }
 
-/// The store adds to what an output held before.
-fn own_element(terms: &ElementTerms, evidence: &Evidence, stored: u32) -> Option<u32> {
+/// The store adds to what an output held before. Where it is meant to add, by an atomic addition, somebody should have set that to 0.
+fn own_element(
+    kernel: &Kernel,
+    terms: &ElementTerms,
+    evidence: &Evidence,
+    stored: u32,
+) -> Option<u32> {
     let computed = |name: &str| {
         let outputs = evidence.case.tensors.iter();
         outputs.filter(|t| matches!(t.role, Role::Output(_))).any(|t| t.tensor.name == name)
@@ -82,7 +89,7 @@ fn own_element(terms: &ElementTerms, evidence: &Evidence, stored: u32) -> Option
     let extra = terms.rows.iter().filter(|row| row.kind == RowKind::Extra);
     let mut factors = extra.flat_map(|row| &row.factors);
     let own = factors.any(|f| matches!(f, Factor::Element(e) if computed(&e.tensor)));
-    own.then_some(stored)
+    (own && !kernel.statement(stored).contains("atomic")).then_some(stored)
 }
 
 /// A size of the spec that the kernel computes to something else.
@@ -126,19 +133,22 @@ fn first_value(kernel: &Kernel, terms: &ElementTerms, evidence: &Evidence) -> Op
     kernel.first_value(stored)
 }
 
-/// A loop over an index of the formula with other bounds than that has. Where the names are not the same, the loops stand
+/// A loop over an index of the formula with other bounds than that has. Where the names are not the same, the loops may stand
 /// in the order of the indices.
-fn wrong_loop(kernel: &Kernel, evidence: &Evidence) -> Option<u32> {
+fn wrong_loop(kernel: &Kernel, evidence: &Evidence) -> Option<(u32, Clue)> {
     let indices = evidence.indices;
     let in_order = kernel.loops.len() == indices.len()
         && !kernel.loops.iter().any(|l| indices.iter().any(|(name, _)| *name == l.name));
-    let wrong = kernel.loops.iter().zip(0..).find(|(l, place)| {
+    let clue = |l: &Loop, place: usize| {
         let same = indices.iter().find(|(name, _)| *name == l.name);
-        let index = same.or_else(|| indices.get(*place).filter(|_| in_order));
-        let Some(&(_, (first, last))) = index else { return false };
-        l.range.is_some_and(|range| range != (first, last + 1))
-    });
-    wrong.map(|(l, _)| l.line)
+        let &(_, (first, last)) = same.or_else(|| indices.get(place).filter(|_| in_order))?;
+        let (from, to) = l.range?;
+        // A loop may go over values for which all products are 0.
+        let leaves_out = first < from || last >= to;
+        let clue = if same.is_some() && leaves_out { Clue::Loop } else { Clue::OtherLoop };
+        ((from, to) != (first, last + 1)).then_some((l.line, clue))
+    };
+    kernel.loops.iter().zip(0..).find_map(|(l, place)| clue(l, place))
 }
 
 /// Products are missing because the sum starts again.
@@ -192,7 +202,9 @@ fn wrong_coordinate(kernel: &Kernel, evidence: &Evidence, stored: u32) -> Option
 /// A coordinate that is computed inside the loops, and is none of the missing product's where it should be added.
 fn wrong_inner(kernel: &Kernel, terms: &ElementTerms) -> Option<u32> {
     let missing = || terms.rows.iter().filter(|row| row.kind == RowKind::Missing);
-    let simple = |d: &&Declared| d.inner && !d.text.contains(['(', '?']);
+    let added = terms.rows.iter().filter_map(|row| row.line.as_ref()).map(|line| line.line).max();
+    let before = |d: &Declared| added.is_none_or(|added| d.line <= added);
+    let simple = |d: &&Declared| d.inner && before(d) && !d.text.contains(['(', '?']);
     let wrong = kernel.declared.iter().filter(simple).find(|d| {
         missing().any(|row| {
             let mut known = kernel.known.clone();

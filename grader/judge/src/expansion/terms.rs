@@ -2,7 +2,6 @@
 
 use device::finding::{SourceLoc, ThreadId};
 use device::provenance::Factor;
-use std::collections::BTreeSet;
 
 /// An element's products, formula and kernel side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +10,10 @@ pub struct ElementTerms {
     pub rows: Vec<Row>,
     /// The line where the mistake most likely is, if anything is wrong.
     pub line: Option<SourceLoc>,
+    /// Why it is that line.
+    pub clue: Clue,
+    /// Threads of the kernel pass values to each other: through shared memory, from lane to lane, or by atomic additions.
+    pub between_threads: bool,
     /// The thread that wrote the element.
     pub writer: ThreadId,
     /// The kernel adds the same products whatever the inputs hold.
@@ -23,19 +26,79 @@ impl ElementTerms {
         self.rows.iter().all(|row| row.kind == RowKind::Correct)
     }
 
-    /// The line to look at, unless it is one of several in which products were added, as where threads add up the sums of others, and
-    /// the products lack something: which of these lines lost it is not known then.
+    /// The line to look at, where it follows from what is known: of wrong kernels of all puzzles, nearly every line that is named
+    /// so differs from the solution's. Where elements pass through other threads, or values decide what is added, the text around
+    /// a sum tells little of them. A line that adds products chooses them wrongly only where it adds some correct ones, and others
+    /// in the place of what is missing.
     pub fn certain_line(&self) -> Option<&SourceLoc> {
-        let lacks = |row: &Row| matches!(row.kind, RowKind::Missing | RowKind::Coefficient);
-        let added = self.rows.iter().filter(|row| row.kind != RowKind::Missing);
-        let lines: BTreeSet<&SourceLoc> = added.filter_map(|row| row.line.as_ref()).collect();
-        let wrong = self.rows.iter().filter(|row| row.kind != RowKind::Correct);
-        let line = self.line.as_ref()?;
-        let is_added =
-            lines.iter().any(|other| (&other.file, other.line) == (&line.file, line.line));
-        let unknown = lines.len() > 1 && is_added && wrong.into_iter().all(lacks);
-        (!unknown).then_some(line)
+        let has = |kind: RowKind| self.rows.iter().any(|row| row.kind == kind);
+        let scaled = has(RowKind::Coefficient);
+        let (lacks, has_extra) = (has(RowKind::Missing), has(RowKind::Extra));
+        let (correct, repeated) = (has(RowKind::Correct), has(RowKind::Repeated));
+        let is_certain = match self.clue {
+            Clue::OwnElement | Clue::Size | Clue::SetAgain => true,
+            Clue::Added if scaled => !(lacks || has_extra || correct && self.between_threads),
+            _ if self.between_threads => false,
+            Clue::Added if lacks || has_extra => lacks && has_extra && correct,
+            Clue::Added => correct && repeated,
+            Clue::Factor => true,
+            Clue::Coordinate | Clue::FirstValue | Clue::Inner | Clue::Loop | Clue::Place => {
+                self.general
+            }
+            Clue::OtherLoop | Clue::Surplus | Clue::Condition => false,
+        };
+        self.line.as_ref().filter(|_| is_certain)
     }
+
+    /// The line that adds the products, if it is one: those that are wrong, or if nothing but a product is missing, the others.
+    pub fn added_line(&self) -> Option<&SourceLoc> {
+        match self.added_lines()[..] {
+            [line] => Some(line),
+            _ => None,
+        }
+    }
+
+    fn added_lines(&self) -> Vec<&SourceLoc> {
+        let is_wrong = |row: &&Row| !matches!(row.kind, RowKind::Missing | RowKind::Correct);
+        let some_are_wrong = self.rows.iter().any(|row| is_wrong(&row));
+        let rows = self.rows.iter().filter(|row| row.kind != RowKind::Missing);
+        let rows = rows.filter(|row| !some_are_wrong || is_wrong(row));
+        let mut lines: Vec<&SourceLoc> = rows.filter_map(|row| row.line.as_ref()).collect();
+        lines.sort_by_key(|line| (&line.file, line.line));
+        lines.dedup_by_key(|line| (&line.file, line.line));
+        lines
+    }
+}
+
+/// What makes a line the one where the mistake most likely is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clue {
+    /// The products were added there.
+    Added,
+    /// A factor that makes a product another one was loaded there, and the product was added elsewhere.
+    Factor,
+    /// It adds to what an output held before.
+    OwnElement,
+    /// It computes a size of the spec to something else.
+    Size,
+    /// It sets the first value of the sum.
+    FirstValue,
+    /// It is the head of a loop over an index of the formula, and leaves out values that the index takes.
+    Loop,
+    /// It is the head of a loop that may be over an index of the formula, and has other bounds.
+    OtherLoop,
+    /// It sets the sum anew.
+    SetAgain,
+    /// It computes a coordinate that is not that of the element.
+    Coordinate,
+    /// It stores the products of another element, or computes where.
+    Place,
+    /// It computes a coordinate inside the loops that no missing product has.
+    Inner,
+    /// It lets a thread go on that should have left.
+    Surplus,
+    /// It is a condition inside the loops.
+    Condition,
 }
 
 /// One product of elements.
@@ -70,4 +133,56 @@ pub enum RowKind {
     Coefficient,
     /// Nothing is wrong with it.
     Correct,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(clue: Clue, kinds: &[RowKind]) -> ElementTerms {
+        let line = |line| Some(SourceLoc { file: "k.cu".into(), line, column: 1 });
+        let row = |&kind: &RowKind| Row {
+            factors: Vec::new(),
+            kind,
+            formula: 1.0,
+            kernel: 1.0,
+            value: None,
+            indices: Vec::new(),
+            line: line(7),
+        };
+        ElementTerms {
+            rows: kinds.iter().map(row).collect(),
+            line: line(7),
+            clue,
+            between_threads: false,
+            writer: ThreadId { block: [0; 3], thread: [0; 3] },
+            general: true,
+        }
+    }
+
+    #[test]
+    fn a_line_is_named_where_it_follows_from_the_products() {
+        use RowKind::{Coefficient, Correct, Extra, Missing, Repeated};
+        let certain = |clue, kinds: &[RowKind]| terms(clue, kinds).certain_line().is_some();
+        assert!(certain(Clue::Added, &[Extra, Missing, Correct]));
+        assert!(!certain(Clue::Added, &[Extra, Missing]), "the index may come from elsewhere");
+        assert!(!certain(Clue::Added, &[Missing, Correct]), "any line around may leave it out");
+        assert!(certain(Clue::Added, &[Repeated, Correct]));
+        assert!(certain(Clue::Added, &[Coefficient]));
+        assert!(certain(Clue::Loop, &[Missing, Correct]));
+        assert!(!certain(Clue::Condition, &[Missing, Correct]));
+        let between =
+            ElementTerms { between_threads: true, ..terms(Clue::Factor, &[Extra, Missing]) };
+        assert_eq!(between.certain_line(), None, "loaded by another thread, and used elsewhere");
+        let by_value = ElementTerms { general: false, ..terms(Clue::Loop, &[Missing]) };
+        assert_eq!(by_value.certain_line(), None, "values decide what is added");
+    }
+
+    #[test]
+    fn products_are_added_at_the_line_of_those_that_are_wrong() {
+        use RowKind::{Extra, Missing};
+        let line = |terms: &ElementTerms| terms.added_line().map(|line| line.line);
+        assert_eq!(line(&terms(Clue::Added, &[Extra, Missing])), Some(7));
+        assert_eq!(line(&terms(Clue::Added, &[Missing])), None);
+    }
 }
