@@ -47,7 +47,7 @@ const PRCTL: [u64; 3] =
     [libc::PR_SET_NAME as u64, libc::PR_GET_NAME as u64, libc::PR_SET_VMA as u64];
 
 /// Calls of every processor. `kill`, `clone` and a few others have rules of their own (`forbidden` in the file beside this).
-const CALLS: [i64; 127] = [
+const CALLS: [i64; 126] = [
     libc::SYS_read,
     libc::SYS_write,
     libc::SYS_readv,
@@ -65,7 +65,6 @@ const CALLS: [i64; 127] = [
     libc::SYS_lseek,
     libc::SYS_getdents64,
     libc::SYS_ftruncate,
-    libc::SYS_fallocate,
     libc::SYS_fsync,
     libc::SYS_fdatasync,
     libc::SYS_flock,

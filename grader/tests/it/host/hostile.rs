@@ -88,12 +88,18 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ),
     (
         "fills the disk with files",
-        "for (int i = 0;; i++) { int d = open(std::to_string(i).c_str(), O_CREAT | O_RDWR, 0600); posix_fallocate(d, 0, 100 << 20); close(d); }",
+        "static char b[1 << 20]; for (int i = 0;; i++) { int d = open(std::to_string(i / 90).c_str(), O_CREAT | O_APPEND | O_RDWR, 0600); if (write(d, b, 1 << 20) < 0) break; close(d); }",
         "out-of-disk",
+    ),
+    // A terabyte is reserved sooner than anybody looks.
+    (
+        "reserves the disk",
+        "int d = open(\"f\", O_CREAT | O_RDWR, 0600); if (posix_fallocate(d, 0, 100 << 20)) throw std::runtime_error(\"shut\");",
+        "exception",
     ),
     (
         "fills the disk with files that have no name",
-        "for (int i = 0; i < 9; i++) { int d = open(\"f\", O_CREAT | O_RDWR, 0600); unlink(\"f\"); posix_fallocate(d, 0, 100 << 20); } sleep(9);",
+        "static char b[1 << 20]; for (int i = 0, d = 0; i < 900; i++) { if (i % 90 == 0) { d = open(\"f\", O_CREAT | O_RDWR, 0600); unlink(\"f\"); } if (write(d, b, 1 << 20) < 0) break; } sleep(9);",
         "out-of-disk",
     ),
     ("exits well", "right(x, y, n); exit(0);", "exit"),
