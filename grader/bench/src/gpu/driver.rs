@@ -7,6 +7,7 @@ use cudarc::driver::sys::{
     self, CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
 };
 use cudarc::driver::{DriverError, result};
+use device::gpu::words_of;
 use hardware::SHARED_WITHOUT_OPT_IN;
 use std::ffi::{CString, c_void};
 
@@ -263,16 +264,6 @@ fn function(module: Module, name: &str) -> Result<sys::CUfunction, DriverError> 
     let name = CString::new(name).unwrap_or_default();
     // SAFETY: the module is loaded.
     unsafe { result::module::get_function(module.0, name) }
-}
-
-/// The bytes of a parameter in words, so that it is aligned whatever its type.
-fn words_of(bytes: &[u8]) -> Vec<u64> {
-    let word = |chunk: &[u8]| {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        u64::from_ne_bytes(word)
-    };
-    bytes.chunks(8).map(word).collect()
 }
 
 /// The number of a GPU as NVML writes it: bytes as hexadecimal digits, in groups of 4, 2, 2, 2 and 6.

@@ -321,7 +321,7 @@ impl Device for GpuDevice {
 }
 
 /// The bytes of a parameter in words, so that it is aligned whatever its type.
-fn words_of(bytes: &[u8]) -> Vec<u64> {
+pub fn words_of(bytes: &[u8]) -> Vec<u64> {
     let word = |chunk: &[u8]| {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);

@@ -18,6 +18,7 @@ mod remote;
 mod serve;
 
 pub use child::{Child, NoAnswer};
+pub use driver::words_of;
 pub use remote::RemoteGpu;
 pub use serve::{child_main, connected};
 
