@@ -6,6 +6,7 @@ Each is the figure itself in a telling state, as an SVG in book/src/figures.
 """
 
 import browser
+import compact
 import figure_page
 
 # What stands on paper: the chapter, the element, what brings it into its state, and what it shows in words.
@@ -46,7 +47,7 @@ def main():
         lines = [line.strip() for line in markup.replace("><", ">\n<").splitlines()]
         head = f'<svg class="fig" style="{style.replace(" ", "").rstrip(";")}" viewBox="{box}" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{words}">'
         with open(figure_page.BOOK / "src/figures" / f"{name}.svg", "w") as file:
-            file.write("\n".join([head, *filter(None, lines), "</svg>", ""]))
+            file.write(compact.compact("\n".join([head, *filter(None, lines), "</svg>", ""])))
     page.close()
 
 
