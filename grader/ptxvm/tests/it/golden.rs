@@ -1,6 +1,7 @@
 //! Single instructions against what an NVIDIA H200 gave: `tests/golden/make.py` made the numbers, `pack.py` packed them.
 //!
-//! Integer and IEEE operations must be equal to the bit, but for the payload of NaNs, which PTX leaves open.
+//! All must be equal to the bit, approximate ones too, but for the payload of NaNs, which PTX leaves open. Unit tests of
+//! `isa::ops::approx` compare all operands of the functions that approximate instructions are made of.
 
 use crate::support::{Device, bytes_of, fixture, fixture_bytes};
 use ptxvm::{Kernel, Module};
@@ -10,10 +11,9 @@ const EDGES: &str = include_str!("../golden/edges.txt");
 const ROWS: usize = 4096;
 /// Rows of the lines that end in a blank: all 16-bit values of the first operand.
 const ALL: usize = 1 << 16;
-const SAMPLE: usize = 64;
-const CHUNK: usize = 512;
-/// Results kept of an approximate instruction.
-const FEW: usize = 1024;
+/// Results that are stored as they are. A hash stands for each chunk of all of them.
+const SAMPLE: usize = 16;
+const CHUNK: usize = 4096;
 const BLOCK: usize = 128;
 
 /// Instructions that differ, by their beginning, and why that is known.
@@ -36,7 +36,7 @@ fn numbers(text: &str) -> Vec<u64> {
 }
 
 /// The output function of `SplitMix64` (Steele, Lea and Flood, 2014): a random number for each `x`.
-fn mix(x: u64) -> u64 {
+pub fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -119,7 +119,7 @@ pub fn width(result: &str) -> usize {
 }
 
 /// NaNs as all ones below the sign.
-pub fn canonical(kind: &str, value: u64) -> u64 {
+fn canonical(kind: &str, value: u64) -> u64 {
     let (mask, infinity) = match kind {
         "f16" => (0x7FFF, 0x7C00),
         "bf16" => (0x7FFF, 0x7F80),
@@ -144,7 +144,7 @@ pub fn hash(values: &[u64]) -> u64 {
 }
 
 /// The operands of each row.
-pub fn operands(exhaustive: bool) -> Vec<u64> {
+fn operands(exhaustive: bool) -> Vec<u64> {
     let rows = if exhaustive { ALL } else { ROWS };
     let mut values = words(rows);
     if exhaustive {
@@ -189,44 +189,32 @@ fn difference(result: &str, kind: &str, results: &[u64], golden: &[u8]) -> Optio
 }
 
 /// One line of the table with what a GPU gave.
-pub struct Line {
-    pub result: &'static str,
-    pub kind: &'static str,
-    pub instruction: &'static str,
-    pub exhaustive: bool,
-    pub approximate: bool,
+struct Line {
+    result: &'static str,
+    kind: &'static str,
+    instruction: &'static str,
+    exhaustive: bool,
     golden: Vec<u8>,
 }
 
-pub fn lines() -> Vec<Line> {
+fn lines() -> Vec<Line> {
     let h200 = fixture_bytes("golden/tables.bin");
     let mut rest = h200.as_slice();
     let parse = |line: &'static str| {
         let (result, words) = line.split_once(' ').expect("a result register");
         let (kind, instruction) = words.split_once(' ').expect("a type");
         let exhaustive = line.ends_with(' ');
-        let approximate = instruction.contains(".approx") || instruction.contains(".full");
         let rows = if exhaustive { ALL } else { ROWS };
-        let hashes = rows / CHUNK * 8;
-        let size = if approximate { FEW * width(result) } else { SAMPLE * width(result) + hashes };
-        let (golden, after) = rest.split_at(size);
+        let (golden, after) = rest.split_at(SAMPLE * width(result) + rows / CHUNK * 8);
         rest = after;
         let golden = golden.to_vec();
-        Line { result, kind, instruction, exhaustive, approximate, golden }
+        Line { result, kind, instruction, exhaustive, golden }
     };
     // They keep parts of the text.
     let text: &'static str = fixture("golden/tables.txt").leak();
     let lines = text.lines().map(parse).collect();
     assert_eq!(rest, []);
     lines
-}
-
-/// Of an approximate instruction the operands' rows, what a GPU gave, and what the machine gives.
-pub fn few(line: &Line, operands: &[u64]) -> Vec<(usize, u64, u64)> {
-    let results = run(&program(line.result, line.instruction), operands);
-    let step = results.len() / FEW;
-    let golden = line.golden.chunks_exact(width(line.result)).map(word);
-    (0..).step_by(step).zip(golden).map(|(row, golden)| (row, golden, results[row])).collect()
 }
 
 #[test]
@@ -244,9 +232,6 @@ fn single_instructions_give_what_a_gpu_gives() {
             unsupported.push(format!("{instruction}: {error}"));
             continue;
         }
-        if line.approximate {
-            continue;
-        }
         compared += 1;
         let known = DIFFERENT.iter().any(|(start, _)| instruction.starts_with(start));
         let results = run(&text, &tables[usize::from(line.exhaustive)]);
@@ -258,6 +243,5 @@ fn single_instructions_give_what_a_gpu_gives() {
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
     assert!(unsupported.is_empty(), "not loaded:\n{}", unsupported.join("\n"));
-    // All but the approximate ones, which `approx.rs` compares.
-    assert_eq!(compared, 3114);
+    assert_eq!(compared, 3140);
 }

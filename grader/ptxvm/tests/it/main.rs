@@ -6,7 +6,6 @@
 )]
 
 mod alignment;
-mod approx;
 mod bad;
 mod barriers;
 mod calls;
