@@ -259,17 +259,17 @@ impl Races {
             current.access_id = access_id(lane);
             current.access.thread = thread;
             current.unchanged = event.unchanged >> lane & 1 == 1;
-            if event.size == 4 {
-                current.value = event.stored_unit(lane, 0, 4);
-                if self.shadow.check_fast_path((address / 4) as usize, &current) {
-                    continue;
-                }
-            }
+            let size = event.size.min(4);
             let mut found = None;
             for (part, index) in (0..event.size).step_by(4).zip(0..) {
-                let size = event.size.min(4);
-                current.value = event.stored_unit(lane, index, size).filter(|_| size == 4);
-                found = found.or(self.shadow.check(address as u32 + part, size, &current));
+                let at = address as u32 + part;
+                if size == 4 {
+                    current.value = event.stored_unit(lane, index, size);
+                    if self.shadow.check_fast_path((at / 4) as usize, &current) {
+                        continue;
+                    }
+                }
+                found = found.or(self.shadow.check(at, size, &current));
             }
             if let Some((Race { kind, other, same_warp }, at)) = found {
                 // The last lane that leaves a pipeline ends its barriers with no more than a vote of its warp before.

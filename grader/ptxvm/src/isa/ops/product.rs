@@ -6,7 +6,7 @@
 //! Cores", 2025). The ISA leaves all this open, and other generations do otherwise. In `f64` the products are added one
 //! after the other, each with one rounding; integers are exact. An H200 gives the same bits (`tests/golden/mma.py`).
 
-use super::fused_sum::{BitMatrix, Term, fused};
+use super::fused_sum::{BitMatrix, COLUMNS, FiniteMatrix, Sums, Term, fused};
 use super::product8;
 use super::round::{self, F16, Mode};
 use crate::isa::matrix::{Layout, Product, Scalar};
@@ -17,25 +17,55 @@ const MADE: u64 = 0xFFF8_0000_0000_0000;
 /// The bit that an `f64` NaN has unless it signals.
 const QUIET: u64 = 1 << 51;
 
+/// [`add_products`](super::fused_sum::add_products), compiled for this processor.
+pub type AddProducts = fn([&FiniteMatrix; 3], (usize, usize), (usize, usize)) -> Sums;
+
 /// Sums in `f16` and `f32`.
-fn floats(op: &Product, a: &BitMatrix, b: &BitMatrix, c: &BitMatrix) -> BitMatrix {
+fn floats(
+    op: &Product,
+    a: &BitMatrix,
+    b: &BitMatrix,
+    c: &BitMatrix,
+    add_products: AddProducts,
+) -> BitMatrix {
     let (n, depth) = (op.shape.n, op.shape.k);
     // Machine code for `wmma` adds in `f32` unless both C and D are of `f16`, and takes `tf32` by fours.
     let halves = op.c.scalar == Scalar::F16 && op.d.scalar == Scalar::F16;
     let within = if halves { Scalar::F16 } else { Scalar::F32 };
     let by_fours = op.a.layout == Layout::Wmma && op.a.scalar == Scalar::Tf32;
     let group = if by_fours { 4 } else { depth };
+    let from_half = |&start: &u64| {
+        if op.c.scalar == Scalar::F16 && !halves {
+            half::f16::from_bits(start as u16).to_f32().to_bits().into()
+        } else {
+            start
+        }
+    };
+    let c: BitMatrix = c.iter().map(from_half).collect();
+    let to_result = |sum: u64| {
+        if op.d.scalar == within {
+            return sum;
+        }
+        round::to_16(f32::from_bits(sum as u32).into(), F16, Mode::Nearest).into()
+    };
+    if !by_fours
+        && n.is_multiple_of(COLUMNS)
+        && let Some(a) = FiniteMatrix::new(a, op.a.scalar)
+        && let Some(b) = FiniteMatrix::new(b, op.b.scalar)
+        && let Some(c) = FiniteMatrix::new(&c, within)
+    {
+        let places =
+            (0..op.shape.m).flat_map(|row| (0..n).step_by(COLUMNS).map(move |col| (row, col)));
+        let sums =
+            places.map(|place| add_products([&a, &b, &c], (n, depth), place).rounded(within));
+        return sums.flatten().map(to_result).collect();
+    }
     let terms = |matrix: &BitMatrix, scalar| -> Vec<Term> {
         matrix.iter().map(|&bits| Term::new(bits, scalar)).collect()
     };
     let (a, b) = (terms(a, op.a.scalar), terms(b, op.b.scalar));
     let mut terms = Vec::with_capacity(group + 1);
     let element = |(index, &start): (usize, &u64)| {
-        let start = if op.c.scalar == Scalar::F16 && !halves {
-            half::f16::from_bits(start as u16).to_f32().to_bits().into()
-        } else {
-            start
-        };
         let sum = (0..depth).step_by(group).fold(start, |sum, first| {
             terms.clear();
             terms.push(Term::new(sum, within));
@@ -46,10 +76,7 @@ fn floats(op: &Product, a: &BitMatrix, b: &BitMatrix, c: &BitMatrix) -> BitMatri
             terms.extend(products);
             fused(&terms, within)
         });
-        if op.d.scalar == within {
-            return sum;
-        }
-        round::to_16(f32::from_bits(sum as u32).into(), F16, Mode::Nearest).into()
+        to_result(sum)
     };
     c.iter().enumerate().map(element).collect()
 }
@@ -76,7 +103,13 @@ fn to_integer(bits: u64, scalar: Scalar) -> i64 {
 }
 
 /// The product of whole matrices.
-pub fn product(op: &Product, a: &BitMatrix, b: &BitMatrix, c: &BitMatrix) -> BitMatrix {
+pub fn product(
+    op: &Product,
+    a: &BitMatrix,
+    b: &BitMatrix,
+    c: &BitMatrix,
+    add_products: AddProducts,
+) -> BitMatrix {
     let (n, depth) = (op.shape.n, op.shape.k);
     let pair = |index: usize, k: usize| (index / n * depth + k, k * n + index % n);
     let all = 0..op.shape.m * n;
@@ -102,15 +135,20 @@ pub fn product(op: &Product, a: &BitMatrix, b: &BitMatrix, c: &BitMatrix) -> Bit
             })
             .collect(),
         _ if matches!(op.a.scalar, Scalar::E4m3 | Scalar::E5m2) => product8::product(op, a, b, c),
-        _ => floats(op, a, b, c),
+        _ => floats(op, a, b, c, add_products),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::fused_sum::NAN;
+    use super::super::fused_sum::add_products;
     use super::*;
     use crate::isa::matrix::{Fragment, Role, Shape};
+
+    fn product(op: &Product, a: &BitMatrix, b: &BitMatrix, c: &BitMatrix) -> BitMatrix {
+        super::product(op, a, b, c, add_products)
+    }
 
     fn op(input: Scalar, sum: Scalar, saturate: bool) -> Product {
         let shape = Shape { m: 1, n: 1, k: 3 };
@@ -235,5 +273,55 @@ mod tests {
         assert_eq!(sum(false, Scalar::S8), (i32::MAX as u32) + 126);
         assert_eq!(sum(true, Scalar::S8), i32::MAX as u32);
         assert_eq!(sum(false, Scalar::U8), (i32::MAX as u32) + 127 + 255);
+    }
+
+    /// Eight columns are computed at once, a single one is not.
+    #[test]
+    fn columns_together_are_as_each_alone() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        let types = [
+            (Scalar::F16, Scalar::F32),
+            (Scalar::F16, Scalar::F16),
+            (Scalar::Bf16, Scalar::F32),
+            (Scalar::Tf32, Scalar::F32),
+        ];
+        for round in 0..64 {
+            let (input, sum) = types[round % 4];
+            let mut op = op(input, sum, false);
+            op.shape = Shape { m: 2, n: 8, k: 16 };
+            // Of all sizes, or near each other; zeros among them, and infinities in the last rounds.
+            let mut of_type = |scalar: Scalar| {
+                let bits = next() << 1 | next() & 1;
+                let (wide, exponent, near) = match scalar {
+                    Scalar::F16 => (0xFFFF, 0x7C00, 0x3800),
+                    Scalar::Bf16 => (0xFFFF, 0x7F80, 0x3F00),
+                    _ => (0xFFFF_FFFF, 0x7F80_0000, 0x3F00_0000),
+                };
+                let bits = bits & wide;
+                match round / 4 % 4 {
+                    0 if bits.is_multiple_of(5) => 0,
+                    0 | 1 => bits & !exponent | near | bits & (exponent >> 3),
+                    2 if bits & exponent == exponent => bits & !exponent,
+                    _ => bits,
+                }
+            };
+            let a: BitMatrix = (0..2 * 16).map(|_| of_type(input)).collect();
+            let b: BitMatrix = (0..16 * 8).map(|_| of_type(input)).collect();
+            let c: BitMatrix = (0..2 * 8).map(|_| of_type(sum)).collect();
+            let together = product(&op, &a, &b, &c);
+            op.shape.n = 1;
+            for col in 0..8 {
+                let column = |matrix: &BitMatrix| -> BitMatrix {
+                    matrix.iter().skip(col).step_by(8).copied().collect()
+                };
+                assert_eq!(column(&together), product(&op, &a, &column(&b), &column(&c)));
+            }
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::memory::{AccessInfo, LaneFaults};
 use crate::finding::{AccessKind, PartOfWarp, UnevenOperands};
-use crate::isa::matrix::{Fragment, Matrices, Matrix, Product, Tile, element_of_8x8};
-use crate::isa::names::{Address, Pc, Slot};
+use crate::isa::matrix::{Fragment, Layout, Matrices, Matrix, Product, Tile, element_of_8x8};
+use crate::isa::names::{Address, Pc, Reg32, Slot};
 use crate::isa::ops::fused_sum::BitMatrix;
 use crate::isa::ops::product::product;
 use crate::isa::window::Window;
@@ -61,7 +61,8 @@ impl<M: Monitor> Machine<'_, '_, M> {
     fn product(&mut self, op: &Product) {
         let registers = &self.warp.registers;
         let matrix = |fragment| gather(registers, fragment);
-        let d = product(op, &matrix(&op.a), &matrix(&op.b), &matrix(&op.c));
+        let add_products = self.env.simd.add_products;
+        let d = product(op, &matrix(&op.a), &matrix(&op.b), &matrix(&op.c), add_products);
         scatter(&mut self.warp.registers, &op.d, &d);
     }
 
@@ -311,6 +312,21 @@ fn put(memory: &mut impl LaneMemory, access: &LaneChunks, values: &[u64]) -> Lan
 /// The matrix that the registers of a fragment hold.
 fn gather(registers: &Registers, fragment: &Fragment) -> BitMatrix {
     let mut dense = vec![0; fragment.rows * fragment.cols];
+    if let Some(words) = in_order(fragment) {
+        // Of elements that are there more than once, the last.
+        let (bits, packed) = (fragment.scalar.bytes() * 8, fragment.scalar.packed());
+        let copies = words.len() * 32 * packed / dense.len();
+        let last = &words[words.len() / copies * (copies - 1)..];
+        for (&register, row) in last.iter().zip(dense.chunks_exact_mut(32 * packed)) {
+            for (&value, elements) in registers.r(register).iter().zip(row.chunks_exact_mut(packed))
+            {
+                for (element, part) in elements.iter_mut().zip(0..) {
+                    *element = u64::from(value) >> (part * bits) & (u64::MAX >> (64 - bits));
+                }
+            }
+        }
+        return dense;
+    }
     each_element(fragment, |slot, lane, shift, mask, at| {
         dense[at] = registers.lane(slot, lane) >> shift & mask;
     });
@@ -318,6 +334,18 @@ fn gather(registers: &Registers, fragment: &Fragment) -> BitMatrix {
 }
 
 fn scatter(registers: &mut Registers, fragment: &Fragment, dense: &BitMatrix) {
+    if let Some(words) = in_order(fragment) {
+        let (bits, packed) = (fragment.scalar.bytes() * 8, fragment.scalar.packed());
+        for (register, row) in words.into_iter().zip(dense.chunks_exact(32 * packed).cycle()) {
+            let lanes = registers.r_mut(register).iter_mut().zip(row.chunks_exact(packed));
+            for (value, elements) in lanes {
+                let parts = elements.iter().zip(0..);
+                *value =
+                    parts.fold(0, |all, (&element, part)| all | (element as u32) << (part * bits));
+            }
+        }
+        return;
+    }
     for &slot in &fragment.slots {
         for lane in 0..32 {
             registers.set_lane(slot, lane, 0);
@@ -327,6 +355,20 @@ fn scatter(registers: &mut Registers, fragment: &Fragment, dense: &BitMatrix) {
         let other = registers.lane(slot, lane);
         registers.set_lane(slot, lane, other | dense[at] << shift);
     });
+}
+
+/// The registers of a fragment that hold its matrix row by row, once or more often; `None` for any other fragment.
+fn in_order(fragment: &Fragment) -> Option<Vec<Reg32>> {
+    let all = 32 * fragment.scalar.packed() * fragment.slots.len();
+    let whole = (fragment.rows * fragment.cols).is_multiple_of(32 * fragment.scalar.packed())
+        && all.is_multiple_of(fragment.rows * fragment.cols);
+    let word = |slot: &Slot| match *slot {
+        Slot::Reg32(register) => Some(register),
+        _ => None,
+    };
+    (fragment.layout == Layout::Wmma && whole)
+        .then(|| fragment.slots.iter().map(word).collect())
+        .flatten()
 }
 
 fn each_element(fragment: &Fragment, mut visit: impl FnMut(Slot, usize, u32, u64, usize)) {

@@ -6,11 +6,13 @@
 #![allow(unsafe_code)]
 
 use crate::isa::ir::Instr;
+use crate::isa::ops::product::AddProducts;
 use crate::lanes::LaneIndices;
 use crate::machine::registers::Registers;
 use crate::machine::simd::arith;
 use crate::machine::simd::arith::ArithmeticRun;
 use crate::machine::simd::lane_indices;
+use crate::machine::simd::products;
 use crate::machine::simd::shadow_words;
 use crate::machine::simd::shadow_words::{ROW, ShadowWord, ShortAccessId};
 
@@ -27,6 +29,7 @@ pub(crate) struct Simd {
     pub all_read: fn(&[ShadowWord], u32, u32) -> bool,
     pub note_reads: fn(&mut [ShadowWord; ROW], u32, ShortAccessId) -> bool,
     pub note_writes: fn(&mut [ShadowWord; ROW], u32, ShortAccessId) -> bool,
+    pub add_products: AddProducts,
 }
 
 /// The functions of a set that not every processor has.
@@ -45,6 +48,7 @@ macro_rules! checked {
             all_read: |entries, floor, since| unsafe { shadow_words::$set::all_read(entries, floor, since) },
             note_reads: |row, floor, access_id| unsafe { shadow_words::$set::note_reads(row, floor, access_id) },
             note_writes: |row, floor, access_id| unsafe { shadow_words::$set::note_writes(row, floor, access_id) },
+            add_products: |matrices, size, place| unsafe { products::$set::add_products(matrices, size, place) },
         }
     }};
 }
@@ -59,6 +63,7 @@ static BASELINE: Simd = Simd {
     all_read: shadow_words::baseline::all_read,
     note_reads: shadow_words::baseline::note_reads,
     note_writes: shadow_words::baseline::note_writes,
+    add_products: products::baseline::add_products,
 };
 #[cfg(target_arch = "x86_64")]
 static AVX2: Simd = checked!(avx2);

@@ -3,5 +3,6 @@
 pub(crate) mod arith;
 pub(crate) mod dispatch;
 pub(crate) mod lane_indices;
+pub(crate) mod products;
 pub(crate) mod sets;
 pub(crate) mod shadow_words;
