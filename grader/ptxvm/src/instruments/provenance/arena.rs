@@ -1,6 +1,6 @@
 //! Expressions as shared nodes: equal ones are stored once.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A node; 0 stands for "no expression: the bits say it all".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,11 +43,11 @@ pub enum Node {
 #[derive(Debug)]
 pub struct Arena {
     nodes: Vec<Node>,
-    known: HashMap<Node, NodeId>,
+    known: FxHashMap<Node, NodeId>,
     limit: usize,
     opaque: u32,
     /// What opaque values were made of, where that is known.
-    sources: HashMap<NodeId, Vec<NodeId>>,
+    sources: FxHashMap<NodeId, Vec<NodeId>>,
     /// The float that each node was when an instruction read it last; NaN where none did.
     seen: Vec<f64>,
 }
@@ -58,10 +58,10 @@ impl Arena {
         let nodes = vec![Node::TooLarge; 2];
         Self {
             nodes,
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             limit,
             opaque: 0,
-            sources: HashMap::new(),
+            sources: FxHashMap::default(),
             seen: Vec::new(),
         }
     }

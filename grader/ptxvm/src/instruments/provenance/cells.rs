@@ -1,6 +1,6 @@
 //! Which expression each place of memory holds.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::instruments::provenance::arena::{LocationId, NodeId};
 
@@ -46,7 +46,7 @@ pub enum LoadedValue {
 
 /// Values by address. Accesses are aligned, so none crosses a multiple of eight.
 #[derive(Debug, Default)]
-pub struct Cells(HashMap<u64, Vec<Cell>>);
+pub struct Cells(FxHashMap<u64, Vec<Cell>>);
 
 fn split(address: u64) -> (u64, u8) {
     (address >> 3, (address & 7) as u8)

@@ -2,7 +2,7 @@
 
 use super::expansion::Expansion;
 use super::number::Number;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 use super::arena::{Arena, LocationId, NodeId};
@@ -94,7 +94,7 @@ const MAX_STEPS: u64 = 1 << 24;
 /// ```
 #[derive(Debug)]
 pub struct Provenance {
-    pub(super) tensors: HashMap<BufferId, Number>,
+    pub(super) tensors: FxHashMap<BufferId, Number>,
     /// Places of the constant window that hold copies of buffers.
     pub(super) constants: Vec<(Range<u64>, BufferId)>,
     pub(super) arena: Arena,
