@@ -201,7 +201,7 @@ impl Expander<'_> {
                 term.coefficient = -term.coefficient;
                 term.value = -term.value;
             }
-            term.indices = [own.as_slice(), &term.indices].concat();
+            term.indices.splice(0..0, own.iter().cloned());
             into.push(term);
         }
         if into.len() > self.limit { Err(Stop::NotASum) } else { Ok(()) }
@@ -296,7 +296,13 @@ impl Expander<'_> {
                 if left.len().saturating_mul(right.len()) > self.limit.max(1) {
                     return Err(Stop::NotASum);
                 }
-                return Ok(left.iter().flat_map(|a| right.iter().map(|b| product(a, b))).collect());
+                // Most products have one factor on each side, which need not be copied.
+                if let ([_], [_]) = (&left[..], &right[..]) {
+                    let factor = right.into_iter();
+                    return Ok(left.into_iter().zip(factor).map(|(a, b)| product(a, b)).collect());
+                }
+                let all = left.iter().flat_map(|a| right.iter().map(|b| (a.clone(), b.clone())));
+                return Ok(all.map(|(a, b)| product(a, b)).collect());
             }
             Op::Div => {
                 // By a constant only: a single term without factors.
@@ -361,11 +367,10 @@ fn scale(mut terms: Vec<Term>, by: impl Fn(f64) -> f64) -> Vec<Term> {
     terms
 }
 
-fn product(a: &Term, b: &Term) -> Term {
-    Term {
-        coefficient: a.coefficient * b.coefficient,
-        factors: [a.factors.as_slice(), &b.factors].concat(),
-        value: a.value * b.value,
-        indices: [a.indices.as_slice(), &b.indices].concat(),
-    }
+fn product(mut a: Term, b: Term) -> Term {
+    a.coefficient *= b.coefficient;
+    a.value *= b.value;
+    a.factors.extend(b.factors);
+    a.indices.extend(b.indices);
+    a
 }
