@@ -1,6 +1,7 @@
 //! Runs nvcc.
 
 mod device_part;
+mod direct;
 mod execution;
 mod glue;
 mod library;
@@ -303,12 +304,12 @@ impl FrontEnd for NvccFrontEnd {
         let scratch = scratch()?;
         let stage = Stage::new(job, scratch.path()).map_err(|e| no_scratch(&e))?;
         let ptx = scratch.path().join("out.ptx");
-        let mut arguments: Vec<OsString> = vec!["-ptx".into(), "-x".into(), "cu".into()];
-        arguments.extend(self.flags(job));
-        arguments.extend(stage.options());
-        arguments.extend([Stage::source(), "-o".into(), ptx.clone().into()]);
+        let arguments = self.arguments(job, &stage, &ptx);
         let place = Place::of(job, scratch.path());
-        let done = self.run(place, &arguments)?;
+        let done = match direct::run(self, job, &stage, &arguments)? {
+            Some(done) => done,
+            None => self.run(place, &arguments)?,
+        };
         let stderr = done.stderr_text();
         let mut messages = stage.restore(parse(&stderr));
         let ptx = std::fs::read_to_string(&ptx).ok().map(|ptx| stage.restore_ptx(&ptx));
@@ -354,6 +355,15 @@ impl FrontEnd for NvccFrontEnd {
 }
 
 impl NvccFrontEnd {
+    /// The options that make PTX of a job.
+    fn arguments(&self, job: &Job<'_>, stage: &Stage<'_>, ptx: &Path) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec!["-ptx".into(), "-x".into(), "cu".into()];
+        arguments.extend(self.flags(job));
+        arguments.extend(stage.options());
+        arguments.extend([Stage::source(), "-o".into(), ptx.into()]);
+        arguments
+    }
+
     /// Runs the assembler: machine code if it made some, and what it said.
     fn run_assembler(
         &self,

@@ -122,20 +122,20 @@ impl Plan {
 }
 
 /// The number of the one command of which `is` holds.
-fn only(commands: &[String], is: impl Fn(&str) -> bool) -> Option<usize> {
+pub(super) fn only(commands: &[String], is: impl Fn(&str) -> bool) -> Option<usize> {
     let mut found = (0..commands.len()).filter(|&i| is(&commands[i]));
     found.next().filter(|_| found.next().is_none())
 }
 
 /// `NAME=value`.
-fn variable(line: &str) -> Option<(String, String)> {
+pub(super) fn variable(line: &str) -> Option<(String, String)> {
     let (name, value) = line.split_once('=')?;
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     is_name.then(|| (name.to_owned(), value.to_owned()))
 }
 
 /// The quoted word behind an option.
-fn after<'c>(command: &'c str, option: &str) -> Option<&'c str> {
+pub(super) fn after<'c>(command: &'c str, option: &str) -> Option<&'c str> {
     let (_, rest) = command.split_once(option)?;
     rest.strip_prefix('"')?.split('"').next()
 }

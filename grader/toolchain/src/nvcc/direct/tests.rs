@@ -1,0 +1,113 @@
+use super::*;
+use crate::Toolchain;
+use crate::cache::Cache;
+use crate::env::Env;
+use crate::front_end::VirtualArch;
+
+#[test]
+fn macros_are_those_that_are_left() {
+    let before = "#define A 1\n#define B 2\n#define C(x) x\n";
+    let after = "# 1 \"a.h\" 1\n#define D(x) x\n#define E 5\n#undef E\n# 1 \"s.h\" 1 3 4\n#define F 6\n\
+                 #define A 1\n#define C(x) 7\n# 2 \"a.h\" 2\nint x;\n#define G\n";
+    let [own, system] = macros(before, after);
+    assert_eq!(own, "#undef B\n#define D(x) x\n#define G\n");
+    assert_eq!(system, "#pragma GCC system_header\n#undef C\n#define C(x) 7\n#define F 6\n");
+}
+
+#[test]
+fn other_commands_are_nvccs_own_business() {
+    let lines = [
+        "#$ CICC_PATH=/c",
+        "#$ gcc -E -include \"cuda_runtime.h\" -m64 \"source/gradient_puzzles.cu\" -o \"g.cpp1.ii\" ",
+        "#$ \"$CICC_PATH/cicc\" --orig_src_path_name \"/f/source/g.cu\" \"g.cpp1.ii\" -o \"/t/out.ptx\"",
+    ];
+    let read = |lines: &[&str]| Commands::read(&lines.join("\n"), "/f".as_ref(), "/t".as_ref());
+    let commands = read(&lines).unwrap();
+    assert_eq!(commands.preprocess, "gcc -E -m64 \"source/gradient_puzzles.cu\" -o \"g.cpp1.ii\"");
+    assert_eq!(commands.includes, " -include \"cuda_runtime.h\"");
+    assert!(
+        commands
+            .compile
+            .ends_with("\"@folder@/source/g.cu\" \"g.cpp1.ii\" -o \"@folder@/out.ptx\"")
+    );
+    assert_eq!(commands.preprocessed, "g.cpp1.ii");
+    assert_eq!(read(&lines[..2]), None);
+    assert_eq!(read(&[lines[0], lines[2], lines[1]]), None);
+    assert_eq!(read(&[&lines[..], &["#$ ptxas x"]].concat()), None);
+}
+
+/// The PTX and the messages of nvcc, and those of its commands run here; `None` where this is left to nvcc.
+fn both_ways(
+    text: &str,
+    library: StandardLibrary,
+    beside: &[&str],
+) -> [Option<(String, String)>; 2] {
+    let env = Env::current();
+    let nvcc = Toolchain::locate(&env, None).expect("the tests need an nvcc").nvcc().clone();
+    let dir = tempfile::tempdir().unwrap();
+    let nvcc = NvccFrontEnd::new(nvcc, env, Cache::new(dir.path().join("cache")));
+    let folder = dir.path().join("own");
+    fs::create_dir(&folder).unwrap();
+    for name in beside {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    let job = Job {
+        folder: &folder,
+        file: "k.cu".as_ref(),
+        text: text.as_bytes(),
+        include_dirs: &[],
+        students: &[],
+        readable: None,
+        arch: VirtualArch::default(),
+        debugger: false,
+        library,
+        device_code: true,
+    };
+    // The same folder for both: it is a part of the names of what only this source can see.
+    let scratch = scratch().unwrap();
+    let stage = Stage::new(&job, scratch.path()).unwrap();
+    let ptx = scratch.path().join("out.ptx");
+    let arguments = nvcc.arguments(&job, &stage, &ptx);
+    [false, true].map(|direct| {
+        let done = if direct {
+            // The second time as it was kept the first time.
+            run(&nvcc, &job, &stage, &arguments).unwrap()?;
+            run(&nvcc, &job, &stage, &arguments).unwrap()?
+        } else {
+            nvcc.run(Place::of(&job, scratch.path()), &arguments).unwrap()
+        };
+        let made = fs::read_to_string(&ptx).unwrap_or_default();
+        // What fails leaves nothing.
+        let _ = fs::remove_file(&ptx);
+        Some((made, done.stderr_text()))
+    })
+}
+
+#[test]
+fn ptx_and_messages_are_those_of_nvcc() {
+    let plain = "#include <math.h>\n#include <float.h>\n#include \"cuda_runtime.h\"\n#include <stdio.h>\n\
+                 __global__ void k(float* x) {\n  int unused;\n  float m = x == NULL ? FLT_MAX : -INFINITY;\n\
+                   printf(\"%d\", __LINE__);\n  x[threadIdx.x] = fmaxf(m, (float)M_PI) * __expf(*x);\n}\n";
+    let half =
+        "#include <cuda_fp16.h>\n__global__ void k(__half2* x) { *x = __hmul2(*x, x[1]); }\n";
+    let standard = "#include <algorithm>\n__global__ void k(int* x) { *x = std::min(*x, 3); }\n";
+    let wrong = "#include <assert.h>\n__global__ void k(float* x) { assert(x); *x = y; }\n";
+    for (text, library) in [
+        (plain, StandardLibrary::Unnamed),
+        (half, StandardLibrary::Unnamed),
+        (standard, StandardLibrary::WithoutSpecialFunctions),
+        (wrong, StandardLibrary::Unnamed),
+    ] {
+        let [nvcc, direct] = both_ways(text, library, &[]);
+        assert!(direct.is_some() && nvcc == direct, "{text}\n{nvcc:?}\n{direct:?}");
+    }
+}
+
+#[test]
+fn what_the_preprocessor_says_and_headers_of_the_users_are_left_to_nvcc() {
+    let said = "#warning here\n__global__ void k() {}\n";
+    let kernel = "__global__ void k() {}\n";
+    for (text, beside) in [(said, &[][..]), (kernel, &["builtin_types.h"]), (kernel, &["crt"])] {
+        assert_eq!(both_ways(text, StandardLibrary::Unnamed, beside)[1], None);
+    }
+}
