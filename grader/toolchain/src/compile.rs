@@ -142,13 +142,10 @@ impl Toolchain {
     /// failure where the file cannot be read.
     pub fn compile(&self, request: &Request<'_>) -> Result<Compiled, Failure> {
         let start = Instant::now();
-        let FileRead { source, bytes, path, folder, file } =
-            FileRead::of(request.source, request.base, request.headers)?;
-        let roots = Roots::new(&folder, request.include_dirs);
-        let folders = [&roots.folders[1..], &self.host_folders].concat();
+        let Submission { read, roots, folders, inputs, students } =
+            self.submission(request.source, request.base, request.include_dirs, request.headers)?;
+        let FileRead { source, bytes, path, folder, file } = read;
         let search = SearchPath { folders: &folders };
-        let inputs = Inputs::of(&bytes, &folder, search, request.headers);
-        let students = [&inputs.headers[..], slice::from_ref(&path)].concat();
         let job = Job {
             folder: &folder,
             file: &file,
@@ -215,6 +212,22 @@ impl Toolchain {
             compiled.time = start.elapsed();
         }
         Ok(compiled)
+    }
+
+    fn submission(
+        &self,
+        source: &Path,
+        base: &Path,
+        include_dirs: &[PathBuf],
+        headers: Headers<'_>,
+    ) -> Result<Submission, Failure> {
+        let read = FileRead::of(source, base, headers)?;
+        let roots = Roots::new(&read.folder, include_dirs);
+        let folders = [&roots.folders[1..], &self.host_folders].concat();
+        let search = SearchPath { folders: &folders };
+        let inputs = Inputs::of(&read.bytes, &read.folder, search, headers);
+        let students = [&inputs.headers[..], slice::from_ref(&read.path)].concat();
+        Ok(Submission { read, roots, folders, inputs, students })
     }
 
     /// The lines of a file that the compiler rejects, all of them, from 1. None if it compiles.
@@ -306,6 +319,17 @@ fn leads_away(source: &Path, folder: &Path) -> bool {
     let is_link = source.symlink_metadata().is_ok_and(|file| file.is_symlink());
     let held = std::path::absolute(source).ok().and_then(|path| path.parent()?.canonicalize().ok());
     is_link && held.as_deref() != Some(folder)
+}
+
+/// A source file with what it may include.
+struct Submission {
+    read: FileRead,
+    roots: Roots,
+    /// Where headers are searched.
+    folders: Vec<PathBuf>,
+    inputs: Inputs,
+    /// The source and the headers: what the compiler says of others is not shown.
+    students: Vec<PathBuf>,
 }
 
 /// A source file as it was read.

@@ -136,43 +136,28 @@ fn start(client: &mut Client, launch: Launch) -> Result<(), CudaError> {
     Ok(())
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaLaunchKernel(
-    host: *const c_void,
-    grid: Dim3,
-    block: Dim3,
-    args: *const *const c_void,
-    shared: usize,
-    stream: u64,
-) -> u32 {
-    // SAFETY: as for `launch`.
-    unsafe { launch(host, grid, block, args, shared, (stream, false)) }
+/// Entry points that take a launch apart. `cooperative`: the blocks may wait for each other.
+macro_rules! launches {
+    ($($name:ident cooperative: $cooperative:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            host: *const c_void,
+            grid: Dim3,
+            block: Dim3,
+            args: *const *const c_void,
+            shared: usize,
+            stream: u64,
+        ) -> u32 {
+            // SAFETY: as for `launch`. What `__cudaGetKernel` gives is the address of the kernel's host side too.
+            unsafe { launch(host, grid, block, args, shared, (stream, $cooperative)) }
+        }
+    )*};
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cudaLaunchKernel(
-    kernel: *const c_void,
-    grid: Dim3,
-    block: Dim3,
-    args: *const *const c_void,
-    shared: usize,
-    stream: u64,
-) -> u32 {
-    // SAFETY: as for `launch`; `__cudaGetKernel` made the handle, which is the address of the kernel's host side.
-    unsafe { launch(kernel, grid, block, args, shared, (stream, false)) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaLaunchCooperativeKernel(
-    host: *const c_void,
-    grid: Dim3,
-    block: Dim3,
-    args: *const *const c_void,
-    shared: usize,
-    stream: u64,
-) -> u32 {
-    // SAFETY: as for `launch`.
-    unsafe { launch(host, grid, block, args, shared, (stream, true)) }
+launches! {
+    cudaLaunchKernel cooperative: false;
+    __cudaLaunchKernel cooperative: false;
+    cudaLaunchCooperativeKernel cooperative: true;
 }
 
 /// The C type `cudaLaunchConfig_t`.

@@ -1,6 +1,6 @@
 //! Host code as a shared library.
 
-use super::{FileRead, Roots, Toolchain};
+use super::{FileRead, Submission, Toolchain};
 use crate::cache::Key;
 use crate::explain::{self, Sources};
 use crate::file_names::FileNames;
@@ -14,7 +14,6 @@ use diagnostic::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::slice;
 use std::time::{Duration, Instant};
 
 /// Host code to compile.
@@ -69,14 +68,11 @@ impl Toolchain {
     /// As [`Toolchain::compile`]. What is wrong in the glue is a usage failure: the spec's author wrote it.
     pub fn library(&self, request: &LibraryRequest<'_>) -> Result<Library, Failure> {
         let start = Instant::now();
-        let FileRead { source, bytes, path, folder, file } =
-            FileRead::of(request.source, request.base, request.headers)?;
-        let roots = Roots::new(&folder, request.include_dirs);
-        let folders = [&roots.folders[1..], &self.host_folders].concat();
+        let Submission { read, roots, folders, inputs, students } =
+            self.submission(request.source, request.base, request.include_dirs, request.headers)?;
+        let FileRead { source, bytes, path, folder, file } = read;
         let search = SearchPath { folders: &folders };
-        let inputs = Inputs::of(&bytes, &folder, search, request.headers);
         let glue_inputs = Inputs::of(request.glue.as_bytes(), &folder, search, Headers::Any);
-        let students = [&inputs.headers[..], slice::from_ref(&path)].concat();
         let readable = [&students[..], &glue_inputs.headers].concat();
         let glue = Glue { text: request.glue, inputs: glue_inputs.key };
         let job = Job {
