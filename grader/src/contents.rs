@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// An entry of the table of contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The puzzle.
+    /// The puzzle that the entry leads to.
     pub puzzle: &'a Puzzle,
     /// Its title. If the spec cannot be read, the stem: a list must not fail because of one bad spec.
     pub title: String,

@@ -26,7 +26,7 @@ const MARK: &str = "grader editor-setup";
 pub struct SetupFile {
     /// Its path in the workbook's folder.
     pub path: PathBuf,
-    /// Its contents.
+    /// What it will contain.
     pub text: String,
 }
 

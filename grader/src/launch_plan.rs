@@ -75,11 +75,11 @@ enum PlanArg {
 pub struct Done {
     /// What the kernels did wrong.
     pub findings: Vec<Finding>,
-    /// What they printed.
+    /// What the kernels printed.
     pub printed: String,
     /// The source file, for a report of the findings.
     pub file: PathBuf,
-    /// Its text.
+    /// The text of that file.
     pub source: String,
 }
 

@@ -9,7 +9,7 @@ use toolchain::wheels::folder_size;
 /// A folder or file in the cache folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredItem {
-    /// Its path.
+    /// The path of the folder or file.
     pub path: PathBuf,
     /// Its purpose, for the student.
     pub what: &'static str,

@@ -11,7 +11,7 @@ const LEAST_CHANGE: f64 = 0.01;
 pub struct Change {
     /// The name of the `[[bench]]`.
     pub size: String,
-    /// The kernel.
+    /// The kernel's name in the report.
     pub label: String,
     /// The medians in seconds, earlier and now.
     pub medians: [f64; 2],

@@ -17,10 +17,10 @@ pub enum Request {
     Time(Box<Job>),
 }
 
-/// Launches to time.
+/// A kernel or a library function to time, with its data.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// What runs.
+    /// What is timed.
     pub task: Task,
     /// The tensors that it takes.
     pub tensors: Vec<TensorJob>,
@@ -28,7 +28,7 @@ pub struct Job {
     pub seed: u64,
     /// Whether the L2 cache is overwritten before each run.
     pub cold: bool,
-    /// When to stop.
+    /// When there are enough samples.
     pub rule: StoppingRule,
     /// The outputs that are read back after some runs: index of the tensor, and its elements; all if there are none.
     pub wanted: Vec<(usize, Vec<u64>)>,
@@ -36,7 +36,7 @@ pub struct Job {
     pub checked_runs: Vec<u64>,
 }
 
-/// What runs.
+/// What is timed: the launches of a kernel file, or a function of a library.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Task {
     /// Kernels of a module.
@@ -52,7 +52,7 @@ pub enum Task {
     Gemm(GemmJob),
 }
 
-/// A launch.
+/// A launch of a kernel with its arguments.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LaunchJob {
     /// The kernel's name in the module.
@@ -65,7 +65,7 @@ pub struct LaunchJob {
     pub shared: u32,
     /// Whether all blocks run at once.
     pub cooperative: bool,
-    /// The arguments.
+    /// The arguments, in the order of the kernel's parameters.
     pub params: Vec<Param>,
     /// Constants by their names in the module, each with the tensor that is copied into it before each run.
     pub constants: Vec<(String, usize)>,
@@ -76,11 +76,11 @@ pub struct LaunchJob {
 pub enum Param {
     /// The address of a tensor.
     Tensor(usize),
-    /// A value.
+    /// A number, as the bytes that the kernel receives.
     Bytes(Vec<u8>),
 }
 
-/// A tensor.
+/// A tensor in the memory of the GPU.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct TensorJob {
     /// The type of its elements.
@@ -103,7 +103,7 @@ pub enum Contents {
         /// Whether they are new in each run.
         fresh: bool,
     },
-    /// These bytes.
+    /// These bytes, the same in each run.
     Held(Bytes<Vec<u8>>),
     /// Poison: a quiet NaN.
     Undefined,

@@ -64,16 +64,16 @@ impl Rates {
 pub struct Bound {
     /// The time in seconds.
     pub seconds: f64,
-    /// What takes it.
+    /// The resource that the computation waits for.
     pub by: Resource,
 }
 
 /// What a computation waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// Moving bytes.
+    /// Memory, which moves so many bytes in a second.
     Memory,
-    /// Operations.
+    /// The arithmetic units, which do so many operations in a second.
     Arithmetic,
 }
 

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 /// The version of the JSON document.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A whole run.
+/// The results of a whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The version of the document.
     pub schema_version: u32,
     /// What was asked for: `puzzle 46`, or `ladder maxpool2d_backward`.
     pub subject: String,
-    /// Its title.
+    /// The title of the puzzle or the ladder.
     pub title: String,
     /// Where the kernels ran.
     pub machine: Machine,

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 pub struct Summary {
     /// The number of samples.
     pub count: usize,
-    /// Their mean.
+    /// The mean of the samples.
     pub mean: f64,
     /// Half of them are shorter.
     pub median: f64,
     /// The first and the third quartile.
     pub quartiles: [f64; 2],
-    /// The shortest.
+    /// The shortest sample.
     pub least: f64,
     /// The standard error of the mean, as a part of the mean.
     pub error: f64,

@@ -15,7 +15,7 @@ const LADDERS: &str = "kernels/ladders";
 pub struct Subject {
     /// `puzzle 46`, or `ladder maxpool2d_backward`.
     pub name: String,
-    /// Its title.
+    /// The title of the puzzle or the ladder.
     pub title: String,
     /// The kernels, the student's first, or the steps in their order.
     pub entries: Vec<Entry>,
@@ -26,9 +26,9 @@ pub struct Subject {
 pub struct Entry {
     /// What it is called in the report.
     pub label: String,
-    /// The file.
+    /// The path of the kernel file.
     pub file: PathBuf,
-    /// Its spec.
+    /// The spec that launches it.
     pub spec: Rc<Spec>,
     /// The command that grades it, for a kernel that is wrong.
     pub grading: String,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The standard deviation of the sum of four numbers, each uniform in `0..65536`.
 const DEVIATION: f64 = 37_837.227;
-/// Their mean.
+/// The mean of that sum.
 const MIDDLE: i32 = 131_070;
 /// The largest absolute value of integers without a range.
 const RANGE: u64 = 4;
@@ -24,9 +24,9 @@ pub enum Kind {
     NonZero(u64),
     /// A one at a random place of each row of this length, else zeros.
     OneHot(u64),
-    /// All the same.
+    /// Every element is this.
     Constant(f32),
-    /// The index.
+    /// Every element is its index in the tensor.
     Arange,
 }
 

@@ -49,7 +49,7 @@ pub struct Roster {
 pub struct Submitted {
     /// The name, in any characters.
     pub name: String,
-    /// In their order.
+    /// What the student handed in, in the order of the submissions.
     pub tries: Vec<TryKeys>,
 }
 

@@ -111,7 +111,7 @@ impl Default for Tries {
 pub enum Keep {
     /// The one with the most points.
     Best,
-    /// The last one.
+    /// The latest one, whatever its points.
     Last,
 }
 

@@ -46,7 +46,7 @@ pub struct Graded {
     pub seconds: f64,
     /// What a kernel that passes costs, if that was asked for.
     pub counters: Option<Counters>,
-    /// The machine.
+    /// The name of the machine that graded it.
     pub host: String,
 }
 
@@ -81,7 +81,7 @@ pub enum Ending {
 /// A test of a submission.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestRow {
-    /// Its name.
+    /// The name of the test in the spec.
     pub name: String,
     /// Whether it passed.
     pub passed: bool,

@@ -38,7 +38,7 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Run<'a> {
     /// The instructor's workbook.
     pub workbook: &'a Workbook,
-    /// The puzzle.
+    /// The puzzle that the file should solve.
     pub puzzle: &'a Puzzle,
     /// Its spec, with the hidden tests.
     pub spec: &'a Spec,
@@ -46,7 +46,7 @@ pub struct Run<'a> {
     pub source: &'a Path,
     /// The seed of the data.
     pub seed: u64,
-    /// The compiler.
+    /// The compiler and its cache.
     pub toolchain: &'a Toolchain,
 }
 

@@ -3,11 +3,11 @@
 /// A comparison of a value with a bound. NaN meets none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// `>=`
+    /// `>=`: the value is the bound or more.
     AtLeast,
-    /// `<=`
+    /// `<=`: the value is the bound or less.
     AtMost,
-    /// `==`
+    /// `==`: the value is the bound.
     Equal,
 }
 

@@ -25,7 +25,7 @@ pub struct Variable {
     pub function: String,
     /// The name in the source.
     pub name: String,
-    /// Its type.
+    /// The type of its values.
     pub ty: Type,
     /// Where it is in scope: the labels before its first instruction and after its last; none: in the whole function.
     pub scope: Option<(String, String)>,
@@ -38,7 +38,7 @@ pub struct Variable {
 pub enum Type {
     /// A scalar: its name, its size in bytes and how it is encoded.
     Scalar(String, u64, Encoding),
-    /// A pointer.
+    /// A pointer, whatever it points to.
     Pointer,
     /// An array: element, sizes of the axes, outermost first.
     Array(Box<Type>, Vec<u64>),

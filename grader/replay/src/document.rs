@@ -36,7 +36,7 @@ pub struct Subject<'s> {
     pub program: &'s Program,
     /// A virtual machine with it.
     pub vm: &'s VmBackend,
-    /// The test.
+    /// The test whose launch is recorded.
     pub case: &'s Case,
     /// The element whose terms are shown, and whose writer decides which block is recorded.
     pub explanation: &'s Explanation,

@@ -30,9 +30,9 @@ pub struct Bench<'a> {
 /// A puzzle whose spec is valid, with the data of its tests.
 #[derive(Debug)]
 pub struct Loaded<'a> {
-    /// The puzzle.
+    /// The puzzle in the workbook.
     pub puzzle: &'a Puzzle,
-    /// Its spec.
+    /// The puzzle's spec.
     pub spec: Spec,
     /// Its tests, those with little data first.
     pub cases: Vec<Case>,

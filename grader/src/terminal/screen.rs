@@ -55,9 +55,9 @@ pub enum Key {
     Escape,
     WheelUp,
     WheelDown,
-    /// Ctrl-C.
+    /// Ctrl-C, which ends the program.
     Interrupt,
-    /// Ctrl-Z.
+    /// Ctrl-Z, which suspends the program.
     Suspend,
 }
 

@@ -91,7 +91,7 @@ pub(crate) struct Job<'a> {
 /// What confined compilers may read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Readable<'a> {
-    /// Files.
+    /// The files that they may read.
     pub(crate) files: &'a [PathBuf],
     /// A folder of which they may read nothing else, wherever it lies.
     pub(crate) closed: &'a Path,

@@ -1,4 +1,4 @@
-//! Runs nvcc.
+//! Runs nvcc: kernels to PTX, PTX to machine code, and host code to libraries and programs.
 
 mod device_part;
 mod direct;

@@ -8,7 +8,7 @@ use std::ptr;
 
 const NAME: &str = "libnvidia-ml.so.1";
 
-/// `NVML_CLOCK_SM`.
+/// `NVML_CLOCK_SM` of nvml.h: the clock of the multiprocessors.
 const SM: c_int = 1;
 
 /// `nvmlClocksThrottleReason...` of nvml.h. That the GPU is idle is none.

@@ -19,7 +19,7 @@ const SLOW: f64 = 4.0;
 /// Seconds below which nobody minds.
 const FAST: f64 = 2.0;
 
-/// The page.
+/// The page with the whole class, as HTML.
 pub(super) fn page(settings: &Settings, roster: &Roster, grades: &[Grade]) -> String {
     let mut body = format!("<h1>{}</h1>\n", html(&settings.title));
     let most = grades.first().map_or(0.0, Grade::most);

@@ -1,4 +1,4 @@
-//! Chapters without solutions.
+//! Takes the solutions out of chapters.
 
 use super::read;
 use diagnostic::Failure;

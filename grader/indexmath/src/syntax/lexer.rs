@@ -23,7 +23,7 @@ pub(crate) enum TokenKind<'a> {
     ShiftLeft,
     ShiftRight,
     Equals,
-    /// `+=`.
+    /// The operator `+=` of an assignment that adds.
     Adds,
     Compare(Comparison),
     Comma,

@@ -63,7 +63,7 @@ pub struct RecordedAccess {
 pub struct LaneAccess {
     /// The lane in its warp.
     pub lane: u8,
-    /// The memory.
+    /// The place that it accessed.
     pub place: Place,
     /// What lies there afterwards, little-endian; of a place that does not exist, zeros.
     pub bytes: [u8; 16],

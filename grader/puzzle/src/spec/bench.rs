@@ -52,11 +52,11 @@ pub struct Bench {
 /// A product of row-major matrices: `c[m,n] = a[m,k] * b[k,n]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gemm {
-    /// The first factor.
+    /// The name of the first factor.
     pub a: String,
-    /// The second factor.
+    /// The name of the second factor.
     pub b: String,
-    /// The product.
+    /// The name of the product.
     pub c: String,
     /// The rows of the product, its columns, and the terms of each element.
     pub sizes: [u64; 3],

@@ -24,7 +24,7 @@ pub enum DataKind {
     Normal {
         /// The standard deviation.
         scale: f64,
-        /// The mean.
+        /// The mean of the distribution.
         shift: f64,
     },
     /// Every element is 1.

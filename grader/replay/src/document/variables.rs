@@ -39,7 +39,7 @@ struct Shown {
 /// The registers that must be recorded for that.
 #[derive(Debug, Default)]
 pub struct Watched {
-    /// Each once.
+    /// The registers, each once.
     pub registers: Vec<Register>,
 }
 

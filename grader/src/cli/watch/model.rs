@@ -73,7 +73,7 @@ pub struct Model {
     pub status: Status,
 }
 
-/// What happened.
+/// What happened: the user did something, or the grading goes on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
     Key(Key),

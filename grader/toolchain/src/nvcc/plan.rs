@@ -127,7 +127,7 @@ pub(super) fn only(commands: &[String], is: impl Fn(&str) -> bool) -> Option<usi
     found.next().filter(|_| found.next().is_none())
 }
 
-/// `NAME=value`.
+/// Splits `NAME=value`, if the line is of that form.
 pub(super) fn variable(line: &str) -> Option<(String, String)> {
     let (name, value) = line.split_once('=')?;
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

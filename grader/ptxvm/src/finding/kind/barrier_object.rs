@@ -27,7 +27,7 @@ pub enum MbarrierMisuse {
     },
     /// A count of arrivals or bytes outside its range: 1 to 2^20 - 1 arrivals, up to 2^20 - 1 bytes.
     InvalidCount {
-        /// The count.
+        /// The count that the program gave.
         count: u32,
     },
     /// More arrivals than the phase still waits for.

@@ -1,4 +1,4 @@
-//! `cvt`.
+//! Lowers `cvt`, the conversions between types.
 
 use super::body::{Body, Register, Result};
 use super::float::take_mode;

@@ -12,7 +12,7 @@ const SIGN: u32 = 1 << 31;
 fn product(a: u32, by: f32) -> u32 {
     w32::mul(a, by.to_bits())
 }
-/// Zero or subnormal.
+/// Whether a number is zero or subnormal.
 #[inline(always)]
 fn is_small(a: u32) -> bool {
     a & !SIGN < f32::MIN_POSITIVE.to_bits()
@@ -72,7 +72,7 @@ pub fn div(a: u32, b: u32) -> u32 {
 pub fn div_ftz(a: u32, b: u32) -> u32 {
     flush::mul_f32(sfu::rcp(b), a)
 }
-/// `div.full`
+/// `div.full`: large divisors, and their dividends, are scaled down first.
 pub fn div_full(a: u32, b: u32) -> u32 {
     if is_large(b) { div(product(a, 0.25), product(b, 0.25)) } else { div(a, b) }
 }
@@ -89,7 +89,7 @@ pub fn div_full_ftz(a: u32, b: u32) -> u32 {
 pub fn rcp_f64(a: u64) -> u64 {
     u64::from(sfu::rcp64h((a >> 32) as u32)) << 32
 }
-/// `rsqrt.approx.ftz.f64`
+/// `rsqrt.approx.ftz.f64`: the unit sees the upper words alone.
 pub fn rsqrt_f64_ftz(a: u64) -> u64 {
     u64::from(sfu::rsqrt64h((a >> 32) as u32)) << 32
 }
@@ -99,7 +99,7 @@ fn refined(a: f64) -> f64 {
     let error = a.mul_add(-(root * root), 1.0);
     error.mul_add(0.375, 0.5).mul_add(root * error, root)
 }
-/// `rsqrt.approx.f64`
+/// `rsqrt.approx.f64`: the unit's result, refined.
 pub fn rsqrt_f64(a: u64) -> u64 {
     let x = f64::from_bits(a);
     if x == 0.0 {

@@ -105,7 +105,7 @@ fn rcp_significand(fraction: u32) -> i64 {
     ((c0 << 13) + c1 * i64::from(t) + c2 * i64::from(square(t << 1)) + 0x7E7) >> 15
 }
 
-/// `MUFU.RCP`
+/// `MUFU.RCP`: the reciprocal.
 #[inline(always)]
 pub fn rcp(a: u32) -> u32 {
     let sign = a & SIGN;
@@ -124,7 +124,7 @@ fn rsqrt_significand(bits: u32) -> i64 {
     if bits == 0 { 1 << 24 } else { (quadratic(RSQRT[row & 127], 14, 2, t) + 0x3FFF) >> 16 }
 }
 
-/// `MUFU.RSQ`
+/// `MUFU.RSQ`: the reciprocal of the square root.
 #[inline(always)]
 pub fn rsqrt(a: u32) -> u32 {
     match exponent(a) {
@@ -140,7 +140,7 @@ pub fn rsqrt(a: u32) -> u32 {
     }
 }
 
-/// `MUFU.SQRT`
+/// `MUFU.SQRT`: the square root.
 #[inline(always)]
 pub fn sqrt(a: u32) -> u32 {
     match exponent(a) {
@@ -157,7 +157,7 @@ pub fn sqrt(a: u32) -> u32 {
     }
 }
 
-/// `MUFU.EX2`
+/// `MUFU.EX2`: 2 to the power of the operand.
 #[inline(always)]
 pub fn ex2(a: u32) -> u32 {
     if is_nan(a) {
@@ -185,7 +185,7 @@ pub fn ex2(a: u32) -> u32 {
     assembled(0, BIAS + (fixed as i32 >> 23), significand)
 }
 
-/// `MUFU.LG2`
+/// `MUFU.LG2`: the logarithm to base 2.
 #[inline(always)]
 pub fn lg2(a: u32) -> u32 {
     match exponent(a) {
@@ -225,13 +225,13 @@ fn sine(quarters: u32, sign: u32) -> u32 {
     sign ^ (quarters >> 24 & 1) << 31 | truncated(quadratic(SIN[row & 63], 12, 0, t), 37)
 }
 
-/// `MUFU.SIN`
+/// `MUFU.SIN`: the sine of an angle in turns.
 #[inline(always)]
 pub fn sin(a: u32) -> u32 {
     if exponent(a) == 255 { NAN_F32 } else { sine(quarters(a), a & SIGN) }
 }
 
-/// `MUFU.COS`
+/// `MUFU.COS`: the cosine of an angle in turns.
 #[inline(always)]
 pub fn cos(a: u32) -> u32 {
     if exponent(a) == 255 { NAN_F32 } else { sine(quarters(a).wrapping_add(1 << 23), 0) }

@@ -58,14 +58,14 @@ pub struct Job {
 enum Said {
     /// What it does now, such as "compiling puzzles/10_....cu".
     Doing(String),
-    /// The end.
+    /// The grading has ended like this.
     Graded(Graded),
 }
 
 /// The outcome of a grading.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Graded {
-    /// The report.
+    /// The text of the report.
     pub text: String,
     /// The numbers of tests, and of those that passed; `None` if none could run.
     pub tests: Option<(usize, usize)>,
