@@ -215,16 +215,18 @@ fn the_workbooks_specs_hold_and_their_integers_are_exact() {
         }
         let spec = load(&path, &path).unwrap_or_else(|failure| panic!("{}", failure.render(false)));
         for test in &spec.tests {
-            let case = build_case(&spec, test, 11).unwrap();
             let rounds = ["exp(", "log(", "/"].iter().any(|f| spec.text.contains(&format!(" {f}")))
                 || test.data.values().any(|data| match data {
                     Data::Kind(kind) => matches!(kind, DataKind::Normal { .. }),
                     Data::Values(values) => values.iter().any(|value| value.fract() != 0.0),
                 });
-            for tensor in &case.tensors {
+            if rounds {
+                continue;
+            }
+            for tensor in &build_case(&spec, test, 11).unwrap().tensors {
                 if let Role::Output(values) = &tensor.role {
                     assert_eq!(values.len(), tensor.tensor.len());
-                    assert!(rounds || values.iter().all(|v| v.bound == 0.0), "{}", test.name);
+                    assert!(values.iter().all(|v| v.bound == 0.0), "{}", test.name);
                 }
             }
             tests += 1;
