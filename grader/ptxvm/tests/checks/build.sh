@@ -1,5 +1,6 @@
 #!/bin/sh
-# Compiles the kernels of this folder to the .ptx files beside them, which the tests read. Large ones are packed with zstd.
+# Compiles the kernels of this folder to the .ptx files beside them, which the tests read. Large ones are packed together with zstd, as ptx.zst:
+# they have much in common.
 # Usage: NVCC=/path/to/nvcc ./build.sh
 set -eu
 cd "$(dirname "$0")"
@@ -19,5 +20,6 @@ compile lanes.cu lanes_O0.ptx "-lineinfo -arch=sm_80 -Xcicc -O0"
 compile lanes.cu lanes_G.ptx "-arch=sm_90 -G"
 # The instructions on barrier objects are others from sm_90 on.
 compile barrier_objects.cu barrier_objects_sm90.ptx "-lineinfo -arch=sm_90"
-# The tests unpack them.
-find . -name '*.ptx' -size +8k -exec zstd -19 -q -f --rm {} +
+large=$(find . -name '*.ptx' -size +8k | sed 's|^\./||' | sort)
+tail -n +1 $large | zstd -19 -q -f -o ptx.zst
+rm $large

@@ -3,8 +3,8 @@
 Usage, on a machine with a GPU: python3 sanitize.py FOLDER [--jobs N] [--tools LIST] [--only REGEX] [--plain SECONDS]
 [--until SECONDS] [FILE.cu...]. Writes FOLDER/result.tsv (kernel, tool, kind, line), FOLDER/raw.txt, and FOLDER/sums.tsv: of right kernels that
 ran plainly, a sum of each buffer's bytes. Runs that share the GPU are slow to start and to end: plain runs need --jobs 1.
-The rows that are not clean are kept in sanitizer.tsv here: grep -vP "\\tplain\\t|\\tclean\\t" result.tsv > sanitizer.tsv
-The tests read sums.tsv packed: zstd -19 --rm sums.tsv
+The rows that are not clean are kept as sanitizer.tsv here: grep -vP "\\tplain\\t|\\tclean\\t" result.tsv > sanitizer.tsv
+Both tables are read packed: zstd -19 --rm sums.tsv sanitizer.tsv
 """
 import argparse, os, re, shutil, subprocess, tempfile, threading, time
 from concurrent.futures import ThreadPoolExecutor

@@ -102,20 +102,20 @@ def hashes(results):
     return state
 
 
-def fixture(path):
-    """The text of a fixture, which is packed if it is large."""
-    if os.path.exists(path):
-        return open(path).read()
-    return subprocess.run(["zstd", "-dcq", path + ".zst"], check=True, capture_output=True, text=True).stdout
+def fixture(name):
+    """The text of a fixture, which is packed with the others."""
+    unpack = ["zstd", "-dcq", os.path.join(FIXTURES, "ptx.zst")]
+    all_files = "\n" + subprocess.run(unpack, check=True, capture_output=True, text=True).stdout
+    return next(text for file, text in (part.split(" <==\n", 1) for part in all_files.split("\n==> ")[1:]) if file == name)
 
 
 class Fixtures(Gpu):
-    def load_file(self, path):
+    def load_file(self, file):
         # Lines name debug strings that are cut off in the fixtures, and the driver wants all or none of them.
-        lines = [line for line in fixture(path).splitlines(True) if not re.match(r"\s*\.(loc|file)\b", line)]
+        lines = [line for line in fixture(file).splitlines(True) if not re.match(r"\s*\.(loc|file)\b", line)]
         module = self.load("".join(lines))
         if module is None:
-            raise RuntimeError(f"the assembler refuses {path}")
+            raise RuntimeError(f"the assembler refuses {file}")
         return module
 
     def run(self, module, name, grid, block, arguments, out):
@@ -134,8 +134,8 @@ class Fixtures(Gpu):
         return result
 
 
-def names(path):
-    return re.findall(r"\.visible \.entry (\w+)\(", fixture(path))
+def names(file):
+    return re.findall(r"\.visible \.entry (\w+)\(", fixture(file))
 
 
 def whole_kernels(gpu, mma, wmma, say):
@@ -176,7 +176,7 @@ def whole_kernels(gpu, mma, wmma, say):
 def main():
     folder = sys.argv[1]
     gpu, lines, data = Fixtures(), [], []
-    files = [os.path.join(FIXTURES, file) for file in ("mma_sm90.ptx", "wmma_sm90.ptx", "mma_hopper_sm90.ptx")]
+    files = ["mma_sm90.ptx", "wmma_sm90.ptx", "mma_hopper_sm90.ptx"]
     modules = [gpu.load_file(file) for file in files]
     mma, wmma, _ = modules
     for file, module in zip(files, modules):

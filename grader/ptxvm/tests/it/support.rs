@@ -1,7 +1,9 @@
 //! A device for tests: typed buffers, launches by kernel name; and the files that tests read.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use ptxvm::finding::{BarrierObject, FindingKind};
 use ptxvm::{Access, BufferId, Init, Launch, Memory, Module, Options, Outcome};
@@ -127,10 +129,24 @@ pub fn marks<'a>(source: &'a str, kernel: &str) -> Vec<(u32, &'a str)> {
         .collect()
 }
 
-/// The text of a file in `tests`; large ones are stored as `NAME.zst`.
+/// The text of a file in `tests`; large ones are stored as `NAME.zst`, or together as `ptx.zst`.
 pub fn fixture(name: &str) -> String {
-    String::from_utf8(fixture_bytes(name)).expect("text")
+    let text = || String::from_utf8(fixture_bytes(name)).expect("text");
+    TOGETHER.get(name).cloned().unwrap_or_else(text)
 }
+
+/// The PTX files of folders whose `build.sh` packs them together, each below a line `==> NAME <==`.
+static TOGETHER: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let mut files = BTreeMap::new();
+    for folder in ["checks", "fixtures"] {
+        let all = String::from_utf8(fixture_bytes(&format!("{folder}/ptx"))).expect("text");
+        for file in format!("\n{all}").split("\n==> ").skip(1) {
+            let (name, text) = file.split_once(" <==\n").expect("a name and a text");
+            files.insert(format!("{folder}/{name}"), text.to_owned());
+        }
+    }
+    files
+});
 
 /// The bytes of a file in `tests`; large ones are stored as `NAME.zst`.
 pub fn fixture_bytes(name: &str) -> Vec<u8> {
