@@ -29,8 +29,9 @@ pub(super) enum ParallelFailure {
     Alone,
 }
 
-/// Lane instructions from which on it is worth starting the other host threads: about a millisecond.
-const FROM: u64 = 1 << 20;
+/// Lane instructions from which on it is worth starting the other host threads: about a tenth of a millisecond, several times as
+/// much for matrix products and shared memory.
+const FROM: u64 = 1 << 17;
 /// The same before anything is known: instructions of all threads, each counted once for a thread.
 const AT_ONCE_FROM: u64 = 1 << 22;
 
