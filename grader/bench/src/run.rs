@@ -24,6 +24,11 @@ use toolchain::Toolchain;
 /// A GPU that is still busy for longer than this, in seconds, after a run has ended works beside the launches.
 const LATE: f64 = 5e-4;
 
+/// The compute capability of GPUs that run code for `sm_90a`.
+const HOPPER: (u32, u32) = (9, 0);
+/// Why a step is neither counted nor timed elsewhere.
+const HOPPER_ALONE: &str = "it is for compute capability 9.0 alone (sm_90a)";
+
 /// How a subject is timed.
 pub struct Settings<'a> {
     /// The workbook of the files.
@@ -157,6 +162,9 @@ fn count_entry(
     settings: &Settings<'_>,
     counted: &mut Option<(String, Work)>,
 ) -> Result<ContestantResult, Failure> {
+    if entry.spec.hopper {
+        return Ok(ContestantResult::Refused(HOPPER_ALONE.to_owned()));
+    }
     let Some((test, work)) = counters::largest_test(&entry.spec, bench) else {
         let why = "no test launches the same kernels, so nothing can be counted";
         return Ok(ContestantResult::Refused(why.to_owned()));
@@ -184,6 +192,9 @@ fn time_entry(
     settings: &Settings<'_>,
 ) -> Result<ContestantResult, Failure> {
     let gpu = device::gpu::detect()?;
+    if entry.spec.hopper && gpu.info().capability != HOPPER {
+        return Ok(ContestantResult::Refused(HOPPER_ALONE.to_owned()));
+    }
     let program = match compiled(entry, settings, Some(&gpu))? {
         Ok(program) => program,
         Err(why) => return Ok(ContestantResult::Refused(why)),

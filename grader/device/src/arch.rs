@@ -7,6 +7,9 @@ use toolchain::VirtualArch;
 
 /// The architecture for which the kernels of a puzzle are compiled.
 pub fn of(spec: &Spec) -> VirtualArch {
+    if spec.hopper {
+        return VirtualArch::HOPPER;
+    }
     spec.arch.map_or_else(VirtualArch::default, |arch| VirtualArch(arch.sm()))
 }
 

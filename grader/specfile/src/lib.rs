@@ -255,6 +255,8 @@ pub struct RawStep {
     pub file: Spanned<String>,
     /// What changed, in a few words.
     pub about: Spanned<String>,
+    /// `sm_90a`, if it has instructions that no other architecture has.
+    pub arch: Option<Spanned<String>>,
     pub launch: Vec<RawLaunch>,
 }
 

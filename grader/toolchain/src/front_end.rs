@@ -12,6 +12,18 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VirtualArch(pub u32);
 
+impl VirtualArch {
+    /// `compute_90a`, which has instructions that no other architecture has, such as `wgmma`. Nothing else has this number.
+    pub const HOPPER: Self = Self(90_000);
+}
+
+impl std::fmt::Display for VirtualArch {
+    /// As nvcc writes it behind `sm_`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if *self == Self::HOPPER { f.write_str("90a") } else { self.0.fmt(f) }
+    }
+}
+
 impl Default for VirtualArch {
     /// The oldest that CUDA 13 knows; runs on every GPU since Turing, and on the virtual machine. All puzzles are compiled for
     /// it. So one library of host code serves a GPU and the virtual machine, and every supported CUDA can compile it. What

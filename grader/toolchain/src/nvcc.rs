@@ -14,7 +14,7 @@ use super::cache::Cache;
 use super::confinement::{Confinement, installation};
 use super::env::Env;
 use super::find::{Nvcc, identity};
-use super::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Readable, Target};
+use super::front_end::{FrontEnd, Glue, Job, LibraryOutput, Output, Readable, Target, VirtualArch};
 use super::messages::{Level, Message, parse};
 use super::resources::{self, Resources};
 use super::scratch::{self, Scratch};
@@ -286,7 +286,7 @@ impl FrontEnd for NvccFrontEnd {
 
     fn flags(&self, job: &Job<'_>) -> Vec<OsString> {
         let mut flags = Vec::new();
-        flags.push(format!("-arch=sm_{}", job.arch.0).into());
+        flags.push(format!("-arch=sm_{}", job.arch).into());
         // Only the preprocessor of the host compiler is used, so a version that nvcc does not know yet may well do.
         // Naming the C++ version spares a question to the host compiler.
         let lines = if job.debugger { "-G" } else { "-lineinfo" };
@@ -317,7 +317,7 @@ impl FrontEnd for NvccFrontEnd {
         let mut refused = assembler::errors(&stderr, text);
         if done.success() && ptx.is_some() {
             if job.has_inline_ptx() {
-                let (_, said) = self.run_assembler(text, job.arch.0, place)?;
+                let (_, said) = self.run_assembler(text, job.arch, place)?;
                 refused = assembler::errors(&said.stderr_text(), text);
             }
             if refused.is_empty() {
@@ -368,13 +368,13 @@ impl NvccFrontEnd {
     fn run_assembler(
         &self,
         ptx: &str,
-        sm: u32,
+        arch: VirtualArch,
         place: Place<'_>,
     ) -> Result<(Option<Vec<u8>>, Finished), Failure> {
         let scratch = place.scratch;
         let (input, output) = (scratch.join("in.ptx"), scratch.join("out.cubin"));
         std::fs::write(&input, ptx).map_err(|e| no_scratch(&e))?;
-        let arch = format!("-arch=sm_{sm}");
+        let arch = format!("-arch=sm_{arch}");
         let options = ["-cubin", &arch, "-lineinfo", "-Xptxas", "-v"];
         let mut arguments: Vec<OsString> = options.into_iter().map(OsString::from).collect();
         arguments.extend([input.into(), "-o".into(), OsString::from(&output)]);
@@ -389,7 +389,10 @@ impl NvccFrontEnd {
         // What the compiler made of a submission is all that the assembler needs to see.
         let nothing_else = Readable { files: &[], closed: scratch.path() };
         let place = Place { scratch: scratch.path(), readable: Some(nothing_else) };
-        let (code, done) = self.run_assembler(ptx, sm, place)?;
+        // Instructions of one architecture alone are assembled for no other.
+        let own = ptx.contains("\n.target sm_90a");
+        let arch = if own { VirtualArch::HOPPER } else { VirtualArch(sm) };
+        let (code, done) = self.run_assembler(ptx, arch, place)?;
         if let Some(code) = code {
             return Ok((code, done.stderr_text() + &done.stdout_text()));
         }

@@ -84,6 +84,8 @@ pub struct Spec {
     pub needs: Vec<u32>,
     /// The compute capability that the kernels are compiled for; `None`: that of all puzzles.
     pub arch: Option<Multiprocessor>,
+    /// Whether the kernels are compiled for `sm_90a`: they have instructions of GPUs of compute capability 9.0 alone.
+    pub hopper: bool,
     /// What the report shows.
     pub options: ReportOptions,
     /// The headers of `kernels/include` that the student's file may include: those that the spec offers, and those of its calls.
@@ -248,6 +250,7 @@ fn read_raw(text: &str, path: &Path, raw: RawSpec) -> Result<Spec, Vec<Fault>> {
         title,
         needs,
         arch,
+        hopper: false,
         options,
         headers,
         sizes,

@@ -35,7 +35,7 @@ fn read(text: &str, path: &Path) -> Result<Vec<Step>, Vec<Fault>> {
         let step = raw.step.swap_remove(index);
         raw.step.clear();
         all([check(&step)])?;
-        let RawStep { file, about, launch } = step;
+        let RawStep { file, about, arch, launch } = step;
         if let (Some(shared), Some(_)) = (raw.launch.first(), launch.first()) {
             return Err(vec![
                 Fault::at(shared.kernel.span(), "the launches belong to the steps")
@@ -44,7 +44,8 @@ fn read(text: &str, path: &Path) -> Result<Vec<Step>, Vec<Fault>> {
             ]);
         }
         raw.launch = launch;
-        let spec = read_raw(text, path, raw)?;
+        let mut spec = read_raw(text, path, raw)?;
+        spec.hopper = arch.is_some();
         steps.push(Step { file: file.into_inner(), about: about.into_inner(), spec });
     }
     if steps.is_empty() {
@@ -56,12 +57,59 @@ fn read(text: &str, path: &Path) -> Result<Vec<Step>, Vec<Fault>> {
     Ok(steps)
 }
 
+/// The only architecture that a step may have for itself: its instructions are no part of newer ones.
+const HOPPER: &str = "sm_90a";
+
 /// A step is a file beside the ladder's.
 fn check(step: &RawStep) -> Result<(), Fault> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if let Some(arch) = step.arch.as_ref().filter(|arch| arch.get_ref() != HOPPER) {
+        return Err(Fault::at(arch.span(), "a step has no architecture of its own but `sm_90a`")
+            .help("write the `arch` of all steps at the top of the file"));
+    }
     if step.file.get_ref().is_empty() || !step.file.get_ref().chars().all(is_name) {
         return Err(Fault::at(step.file.span(), "this is not the name of a step")
             .help("write the name of a .cu file beside the ladder.toml, without its extension"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LADDER: &str = r#"
+title = "t"
+[dims]
+free = ["n"]
+[tensors]
+x = "f32[n]"
+y = "f32[n]"
+[math]
+forward = "y[i] = 2 * x[i]"
+[[test]]
+name = "t"
+dims = { n = 9 }
+[draw]
+fixed = "a ladder is timed at one size"
+[[step]]
+file  = "01_twice"
+about = "a thread for each element"
+[[step.launch]]
+kernel = "twice"
+args   = ["x", "y", "n"]
+block  = 32
+grid   = 1
+"#;
+
+    #[test]
+    fn a_step_may_be_for_hopper_alone() {
+        let steps = |arch: &str| {
+            let text = LADDER.replace("[[step.launch]]", &format!("{arch}\n[[step.launch]]"));
+            read(&text, Path::new("ladder.toml"))
+        };
+        assert!(!steps("").unwrap()[0].spec.hopper);
+        assert!(steps("arch = 'sm_90a'").unwrap()[0].spec.hopper);
+        assert!(steps("arch = 'sm_90'").is_err());
+    }
 }
