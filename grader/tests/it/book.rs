@@ -125,7 +125,7 @@ fn figures_fit_a_phone_and_describe_themselves() {
         let after =
             |start: &str| figure.split_once(start).and_then(|(_, rest)| rest.split('"').next());
         let width = after("style=\"--w:").and_then(|width| width.parse::<u32>().ok());
-        // At 440 the smallest letters, of 11, are drawn at 8.8 pixels on a phone.
+        // At 440 the smallest letters, of 11.5, are drawn at 9.2 pixels on a phone.
         assert!(width.is_some_and(|width| width <= 440), "{}: {width:?}", path.display());
         let description = after("aria-label=\"").unwrap_or_default();
         assert!(description.len() > 80, "{}: {description:?}", path.display());
