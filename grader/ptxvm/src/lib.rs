@@ -269,10 +269,9 @@ pub use launch::entry::{
 pub use launch::footprint::Footprint;
 pub use launch::outcome::Outcome;
 pub use launch::schedule::Schedule;
-pub use memory::buffer::{Access, BufferId, Init};
+pub use memory::buffer::{Access, BufferId, HostFault, Init};
 pub use memory::global::Memory;
 pub use memory::heap::{HEAP_SIZE, HeapUse};
-pub use memory::host::HostFault;
 pub use program::module::{Kernel, Module, ParamType};
 pub use program::symbols::{Register, Symbols};
 pub use source_loc::SourceLoc;

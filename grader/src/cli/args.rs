@@ -1,6 +1,5 @@
 //! The command line: commands, arguments and options.
 
-use super::bench;
 use super::candidates;
 use super::class_args::ClassCommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -175,6 +174,14 @@ pub struct PuzzleArgs {
     pub dump: Option<PathBuf>,
 }
 
+/// The GPU of the model by its short name.
+fn gpu_model(name: &str) -> Result<&'static Peaks, String> {
+    Peaks::named(name).ok_or_else(|| {
+        let known: Vec<&str> = hardware::GPUS.iter().map(|gpu| gpu.name).collect();
+        format!("known are {}", known.join(", "))
+    })
+}
+
 /// What `grader bench --help` says of what it shows.
 const BENCH_NOTES: &str = "A kernel must pass its tests before it is timed, and its outputs are compared with the formula \
 in the runs that are timed. The median of the runs is shown, with the distance of the quartiles as its spread. Rooflines are drawn \
@@ -205,7 +212,7 @@ pub struct BenchArgs {
     pub warm: bool,
 
     /// The GPU whose data sheet bounds the time in the model, without a GPU
-    #[arg(long, value_name = "GPU", value_parser = bench::model, default_value = "h200")]
+    #[arg(long, value_name = "GPU", value_parser = gpu_model, default_value = "h200")]
     pub model: &'static Peaks,
 
     /// Compare with an earlier run, written by --format json

@@ -6,7 +6,6 @@ use super::grading;
 use ::bench::{Outcome, Settings, Subject, changes, compare, page, points, run as time, svg};
 use device::gpu;
 use diagnostic::{Failure, FailureKind};
-use hardware::Peaks;
 use puzzle::workbook::Workbook;
 use std::path::{Path, PathBuf};
 use toolchain::Toolchain;
@@ -57,14 +56,6 @@ pub(super) fn run(
         }
     }
     Ok(())
-}
-
-/// The GPU of the model by its short name.
-pub(super) fn model(name: &str) -> Result<&'static Peaks, String> {
-    Peaks::named(name).ok_or_else(|| {
-        let known: Vec<&str> = hardware::GPUS.iter().map(|gpu| gpu.name).collect();
-        format!("known are {}", known.join(", "))
-    })
 }
 
 /// An earlier run, written by `--format json`.

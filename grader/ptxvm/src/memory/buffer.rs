@@ -63,6 +63,15 @@ const SLOT_SHIFT: u32 = 36;
 /// It starts in the middle of them.
 const MIDDLE: u64 = 1 << (SLOT_SHIFT - 1);
 
+/// Why the host's access fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostFault {
+    /// The address is not in a buffer, or the range leaves its buffer.
+    OutOfBounds,
+    /// The buffer has been freed.
+    Freed,
+}
+
 /// A buffer of global memory: its words, and which of its bytes are defined.
 #[derive(Debug)]
 pub struct Buffer {

@@ -3,9 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::buffer::{Access, Buffer, BufferId, Init};
+use super::buffer::{Access, Buffer, BufferId, HostFault, Init};
 use super::heap::{Heap, HeapUse};
-use super::host::HostFault;
 use super::slot_table::{self, SlotTable};
 use crate::memory::lane_memory::{Fault, LaneMemory};
 
@@ -38,6 +37,20 @@ impl Memory {
         self.skip_window();
         let start = BufferId(self.buffers.len()).address();
         self.add(Buffer::new(init, access, start))
+    }
+
+    /// Leaves out the numbers of buffers whose own slots lie in the window.
+    pub(super) fn skip_window(&mut self) {
+        if !slot_table::holds(BufferId(self.buffers.len()).address()) {
+            return;
+        }
+        while slot_table::holds(BufferId(self.buffers.len()).address()) {
+            let start = BufferId(self.buffers.len()).address();
+            let mut none = Buffer::new(Init::Undefined { len: 0 }, Access::ReadWrite, start);
+            none.set_freed();
+            self.add(none);
+            self.skipped += 1;
+        }
     }
 
     pub(super) fn add(&mut self, buffer: Buffer) -> BufferId {
@@ -165,6 +178,20 @@ impl Memory {
             Some(_) if BufferId(id).is_on_heap() => id,
             Some(variable) => self.buffers.len() + variable,
         })
+    }
+
+    /// Where the shadow of an address's buffer begins: the number of the buffer, and bytes. Allocations of the device heap
+    /// share numbers.
+    #[inline(always)]
+    pub(crate) fn shadow_start(&self, address: u64) -> Option<(usize, u64)> {
+        /// Bytes of a number, as a power of two.
+        const EACH: u32 = 40;
+        let index = self.writable_index(address)?;
+        if index < BufferId::FIRST_ON_HEAP {
+            return Some((index, 0));
+        }
+        let start = self.heap.packed(BufferId(index));
+        Some((BufferId::FIRST_ON_HEAP + (start >> EACH) as usize, start & ((1 << EACH) - 1)))
     }
 
     /// Bytes of the flags that say what is defined.

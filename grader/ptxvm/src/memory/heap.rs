@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::buffer::BufferId;
-use super::global::Memory;
 use crate::memory::lane_memory::{Fault, byte_flags, within_word};
 
 /// Bytes that kernels may have allocated at a time: `cudaLimitMallocHeapSize` unless a program changes it.
@@ -48,7 +47,7 @@ struct State {
     in_use: HeapUse,
 }
 
-/// The heap of a [`Memory`]. Kernels that allocate run on one host thread, so the lock is free.
+/// The heap of a [`Memory`](crate::Memory). Kernels that allocate run on one host thread, so the lock is free.
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     state: Mutex<State>,
@@ -203,22 +202,6 @@ impl Heap {
         let (mask, shift) = if bytes == 4 { (u32::MAX, 0) } else { within_word(offset, bytes) };
         *word = (*word & !mask) | ((value as u32) << shift & mask);
         *flags |= byte_flags(offset, bytes);
-    }
-}
-
-impl Memory {
-    /// Where the shadow of an address's buffer begins: the number of the buffer, and bytes. Allocations of the device heap
-    /// share numbers.
-    #[inline(always)]
-    pub(crate) fn shadow_start(&self, address: u64) -> Option<(usize, u64)> {
-        /// Bytes of a number, as a power of two.
-        const EACH: u32 = 40;
-        let index = self.writable_index(address)?;
-        if index < BufferId::FIRST_ON_HEAP {
-            return Some((index, 0));
-        }
-        let start = self.heap.packed(BufferId(index));
-        Some((BufferId::FIRST_ON_HEAP + (start >> EACH) as usize, start & ((1 << EACH) - 1)))
     }
 }
 

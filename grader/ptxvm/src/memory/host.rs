@@ -1,16 +1,7 @@
 //! What the host does with global memory between launches: free, read, write, copy.
 
-use super::buffer::{Buffer, BufferId};
+use super::buffer::{Buffer, BufferId, HostFault};
 use super::global::Memory;
-
-/// Why the host's access fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostFault {
-    /// The address is not in a buffer, or the range leaves its buffer.
-    OutOfBounds,
-    /// The buffer has been freed.
-    Freed,
-}
 
 impl Memory {
     /// Gives a buffer back. Its addresses are never used again, so that a later access is always noticed.

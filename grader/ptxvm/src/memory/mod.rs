@@ -15,4 +15,5 @@ pub mod in_flight;
 pub(crate) mod lane_memory;
 pub mod layout;
 pub mod local;
+mod shared_with_host;
 mod slot_table;

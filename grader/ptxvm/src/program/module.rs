@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{self, AtomicU64};
 
 use super::code::Program;
+use super::symbols::Symbols;
 use crate::error::LoadError;
 use crate::memory::buffer::BufferId;
 use crate::memory::flat::Flat;
@@ -131,6 +132,22 @@ impl Kernel {
     /// Name in the PTX (mangled).
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The names in its program, if it was compiled for a debugger.
+    pub fn symbols(&self) -> Option<&Symbols> {
+        self.program.symbols.as_deref()
+    }
+
+    /// The source line of an instruction.
+    pub fn source_line(&self, pc: u32) -> Option<&crate::SourceLoc> {
+        self.program.source_location(pc)
+    }
+
+    /// Whether the threads wait for each other at an instruction: a barrier of the block.
+    pub fn is_barrier(&self, pc: u32) -> bool {
+        let op = self.program.instruction(pc).map(|instr| &instr.op);
+        matches!(op, Some(crate::isa::ir::Op::Bar(_)))
     }
 
     /// Sizes and alignments of the parameters, in the order of the declaration.

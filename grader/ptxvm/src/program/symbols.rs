@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::module::Kernel;
 use crate::isa::names::{Pc, Slot};
 
 /// The names of a kernel and of the functions that it calls.
@@ -72,23 +71,5 @@ impl Symbols {
 
     fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|function| function.name == name)
-    }
-}
-
-impl Kernel {
-    /// The names in its program, if it was compiled for a debugger.
-    pub fn symbols(&self) -> Option<&Symbols> {
-        self.program.symbols.as_deref()
-    }
-
-    /// The source line of an instruction.
-    pub fn source_line(&self, pc: u32) -> Option<&crate::SourceLoc> {
-        self.program.source_location(pc)
-    }
-
-    /// Whether the threads wait for each other at an instruction: a barrier of the block.
-    pub fn is_barrier(&self, pc: u32) -> bool {
-        let op = self.program.instruction(pc).map(|instr| &instr.op);
-        matches!(op, Some(crate::isa::ir::Op::Bar(_)))
     }
 }
