@@ -13,11 +13,11 @@
 // kernels/include/mixed.h has MixedConfig and MixedNet: the device memory for a batch, the
 // half copies of the weights, the gradients. mixed_kernels.cuh has the kernels:
 //
-//   gemm_half<A_TURNED, B_TURNED>   a matrix product on tensor cores, each factor as it lies or
-//                                   turned: for the fully connected layers
-//   thin_gemm<A_TURNED>             a product whose first factor has few rows: convolutions
-//   row_products                    a product with few elements and long sums: their gradients
-//   im2col_half, col2im_float       patches as columns, and back
+//   gemm_half_nn, _nt, _tn   a matrix product on tensor cores, each factor as it lies (n) or
+//                            turned (t): for the fully connected layers
+//   thin_gemm_nn, _tn        a product whose first factor has few rows: convolutions
+//   row_products             a product with few elements and long sums: their gradients
+//   im2col_half, col2im_float   patches as columns, and back
 //   bias_relu_pool, relu_pool_backward, bias_relu, relu_backward_half, add_bias
 //   sgd_master (37), to_half
 //

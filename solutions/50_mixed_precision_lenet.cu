@@ -62,15 +62,11 @@ void loss_fp16(const float* logits, const int* labels, half* grad_logits, float*
 }
 // ANCHOR_END: loss
 
-// ANCHOR: gemm
-// C (M, N) = A * B. A_TURNED: A lies in memory as (K, M); B_TURNED: B as (N, K).
-template <bool A_TURNED, bool B_TURNED>
-void gemm(const half* A, const half* B, float* C, int M, int N, int K)
+// The blocks of a product on tensor cores with M x N elements.
+dim3 tiles(int M, int N)
 {
-    dim3 grid(blocks(N, 32), blocks(M, 32));
-    gemm_half<A_TURNED, B_TURNED><<<grid, 128>>>(A, B, C, M, N, K);
+    return dim3(blocks(N, 32), blocks(M, 32));
 }
-// ANCHOR_END: gemm
 
 // ANCHOR: forward
 void conv(const half* X, half* columns, const half* filters, float* sums, int n, int C_in,
@@ -79,14 +75,14 @@ void conv(const half* X, half* columns, const half* filters, float* sums, int n,
     int positions = n * (size - 4) * (size - 4);
     int count = C_in * 25 * positions;
     im2col_half<<<blocks(count), THREADS>>>(X, columns, n, size, count);
-    int tiles = blocks(C_out, 4) * positions / 4;
-    thin_gemm<false><<<blocks(tiles), THREADS>>>(filters, columns, sums, C_out, positions,
-                                                 C_in * 25);
+    int parts = blocks(C_out, 4) * positions / 4;
+    thin_gemm_nn<<<blocks(parts), THREADS>>>(filters, columns, sums, C_out, positions,
+                                             C_in * 25);
 }
 
 void fc(const half* X, const half* weights, float* sums, int n, int in, int out)
 {
-    gemm<false, true>(X, weights, sums, n, out, in);
+    gemm_half_nt<<<tiles(n, out), 128>>>(X, weights, sums, n, out, in);
 }
 
 void forward_fp16(MixedNet& net, int n)
@@ -113,9 +109,9 @@ void forward_fp16(MixedNet& net, int n)
 void fc_back(MixedNet& net, const half* g, const half* X, const half* weights, float* grad_w,
              float* grad_b, int n, int in, int out)
 {
-    gemm<true, false>(g, X, grad_w, out, in, n);
+    gemm_half_tn<<<tiles(out, in), 128>>>(g, X, grad_w, out, in, n);
     bias_gradient(g, grad_b, out, n, 1, out);
-    gemm<false, false>(g, weights, net.sums, n, in, out);
+    gemm_half_nn<<<tiles(n, in), 128>>>(g, weights, net.sums, n, in, out);
 }
 
 void conv_back(const half* g, const half* columns, float* grad_w, float* grad_b, int C_in,
@@ -140,7 +136,7 @@ void backward_fp16(MixedNet& net, int n)
     relu_pool_backward<<<blocks(n * 1024), THREADS>>>(
         net.sums, net.pool2, net.winner2, net.grad_conv2, n, 8, 16, 256, n * 1024);
     conv_back(net.grad_conv2, net.columns2, g.conv2_w, g.conv2_b, 6, 16, n * 64);
-    thin_gemm<true><<<blocks(blocks(150, 4) * n * 16), THREADS>>>(
+    thin_gemm_tn<<<blocks(blocks(150, 4) * n * 16), THREADS>>>(
         w.conv2_w, net.grad_conv2, net.sums, 150, n * 64, 16);
     col2im_float<<<blocks(n * 864), THREADS>>>(net.sums, net.image_sums, n, 12, n * 864);
 

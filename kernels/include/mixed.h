@@ -114,9 +114,3 @@ public:
                  {params.fc3_b, h.fc3_b, grads.fc3_b, 10}}};
     }
 };
-
-// Trains a copy of `first` in float, as puzzle 15 does, with the batches in the order of the
-// set. Writes the loss of each batch, and returns how many images of `test` are recognised. It is
-// in mixed_kernels.cuh; the grader compares your training with it.
-float train_fp32(const MnistSet& set, const MnistSet& test, const MixedConfig& config,
-                 LeNetParams& first, float* losses);

@@ -49,6 +49,18 @@ fn every_puzzle_is_in_order() {
     assert!(known >= KNOWN && named >= NAMED && misnamed <= MISNAMED, "{counts}\n{lines}");
 }
 
+/// Who includes a header must not get the solution of another puzzle with it: the grader links those.
+#[test]
+fn no_header_brings_a_solution() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for header in fs::read_dir(root.join("kernels/include")).unwrap() {
+        let path = header.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let mut includes = text.lines().filter(|line| line.trim_start().starts_with("#include \""));
+        assert!(!includes.any(|line| line.contains(".cu\"")), "{}", path.display());
+    }
+}
+
 /// What `every_puzzle_is_in_order` leaves to the trainings still compiles, with all that it builds on, and takes a step.
 #[test]
 fn the_solution_of_puzzle_50_takes_a_step() {
