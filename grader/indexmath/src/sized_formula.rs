@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::evaluate::cost::{Cost, cost};
 use crate::evaluate::data::{Results, Values};
+use crate::evaluate::parallel::in_parallel;
 use crate::evaluate::program::{Computed, compute, input};
 use crate::evaluate::sampling::sharpen;
 use crate::evaluate::statement::run_statement;
@@ -15,6 +16,9 @@ use crate::lower::program::lower;
 use crate::program::ir::{Program, base_tensor};
 use crate::rounding::bound::Approx;
 use crate::terms::expansion::{ElementRef, Source, Term, expand};
+
+/// So many elements of a tensor are computed one by one in any case.
+const FEW: usize = 8;
 
 /// The work of an evaluation that [`SizedFormula::evaluate_sharply`] repeats, at most.
 const MAX_SAMPLED_STEPS: u64 = 1 << 21;
@@ -160,11 +164,20 @@ impl SizedFormula {
         };
         let statement = &self.lowered.statements[statement];
         let computed = compute(&self.lowered, known, &[], &statement.reads)?;
-        let one = |coords: &Vec<i64>| {
-            let found = run_statement(&self.lowered, statement, &computed.data, Some(coords))?;
+        if flats.len() > FEW && statement.is_scattered_by_data() {
+            let all = run_statement(&self.lowered, statement, &computed.data, None)?;
+            return Ok(flats.into_iter().map(|flat| all[flat]).collect());
+        }
+        let one = |i: usize| {
+            let found = run_statement(&self.lowered, statement, &computed.data, Some(&at[i]))?;
             found.first().copied().ok_or_else(|| Error::unplaced("no such element"))
         };
-        at.iter().map(one).collect()
+        let found = if at.len() > FEW {
+            in_parallel(at.len(), one)
+        } else {
+            (0..at.len()).map(one).collect()
+        };
+        found.into_iter().collect()
     }
 
     /// The terms of one element as a sum of products of input elements, at most `limit`;

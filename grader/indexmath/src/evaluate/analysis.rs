@@ -30,8 +30,7 @@ pub(crate) fn body_profile(
                     let profile = data.map_or(RoundingProfile::EXACT, |data| data.profile);
                     // An integer that a kernel has to convert.
                     let integers = !run.lowered.tensors[id].dtype.is_float();
-                    let rounds =
-                        |data: &TensorData<'_>| !data.values.iter().all(|v| format.holds(*v));
+                    let rounds = |data: &TensorData<'_>| data.significant_bits() > format.precision;
                     let rounded = integers && compute_type.is_float() && data.is_some_and(rounds);
                     RoundingProfile { roundings: f64::from(u8::from(rounded)), ..profile }
                 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use crate::dtype::DType;
 use crate::integer::affine::Affine;
@@ -23,13 +24,19 @@ pub(crate) struct TensorData<'a> {
     /// The error bound of each value; empty where all are exact.
     pub errors: Vec<f64>,
     pub profile: RoundingProfile,
+    /// See [`Self::significant_bits`].
+    significant_bits: OnceLock<i32>,
 }
 
 impl<'a> TensorData<'a> {
+    /// Values with their error bounds, which may be left out where all are 0.
+    pub(crate) fn new(values: Cow<'a, [f64]>, errors: Vec<f64>, profile: RoundingProfile) -> Self {
+        Self { values, errors, profile, significant_bits: OnceLock::new() }
+    }
+
     /// The data of values that are given.
     pub(crate) fn exact(values: &'a [f64]) -> Self {
-        let profile = RoundingProfile::of_data(values);
-        Self { values: Cow::Borrowed(values), errors: Vec::new(), profile }
+        Self::new(Cow::Borrowed(values), Vec::new(), RoundingProfile::of_data(values))
     }
 
     /// The data of values that a statement computed.
@@ -39,19 +46,25 @@ impl<'a> TensorData<'a> {
         let errors = elements.iter().map(|element| element.bound);
         let errors = if exact { Vec::new() } else { errors.collect() };
         let profile = RoundingProfile::of_data(&values);
-        Self { values: Cow::Owned(values), errors, profile }
+        Self::new(Cow::Owned(values), errors, profile)
     }
 
     /// The data of values that were computed, and count as exact.
     pub(crate) fn moved(values: Vec<f64>) -> Self {
         let profile = RoundingProfile::of_data(&values);
-        Self { values: Cow::Owned(values), errors: Vec::new(), profile }
+        Self::new(Cow::Owned(values), Vec::new(), profile)
     }
 
     /// The data of ones, in whatever takes no profile.
     pub(crate) fn units(ones: &'a [f64]) -> Self {
-        let (values, errors) = (Cow::Borrowed(ones), Vec::new());
-        Self { values, errors, profile: RoundingProfile::EXACT }
+        Self::new(Cow::Borrowed(ones), Vec::new(), RoundingProfile::EXACT)
+    }
+
+    /// The bits of the widest significand among the values. It is found once: the elements of another tensor ask for it one by
+    /// one, and there may be millions of values.
+    pub(crate) fn significant_bits(&self) -> i32 {
+        let widest = || self.values.iter().map(|value| significant_bits(*value)).max();
+        *self.significant_bits.get_or_init(|| widest().unwrap_or(0))
     }
 
     /// Whether a correct kernel has exactly these values.
@@ -63,6 +76,19 @@ impl<'a> TensorData<'a> {
     pub(crate) fn error(&self, at: usize) -> f64 {
         self.errors.get(at).copied().unwrap_or(0.0)
     }
+}
+
+/// The bits from the highest to the lowest one of a number that is not 0; more than any format has for one that is not finite.
+fn significant_bits(value: f64) -> i32 {
+    if value == 0.0 {
+        return 0;
+    }
+    if !value.is_finite() {
+        return i32::MAX;
+    }
+    let fraction = value.to_bits() & ((1 << 52) - 1);
+    // Of a subnormal number this is more than it has, and no integer is one.
+    53 - ((1_u64 << 52) | fraction).trailing_zeros() as i32
 }
 
 /// Sums under construction, one for each element of the array that nests add to: a statement's target, or a temporary. The
@@ -141,6 +167,31 @@ impl Accumulators {
         Affine {
             constant: -self.axes.iter().map(|axis| axis.low * axis.stride).sum::<i64>(),
             terms: self.axes.iter().map(|axis| (axis.index, axis.stride)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::significant_bits;
+    use crate::dtype::DType;
+    use crate::rounding::format::Format;
+
+    #[test]
+    fn an_integer_fits_a_format_that_has_its_bits() {
+        for (value, bits) in [(0.0, 0), (1.0, 1), (-8.0, 1), (5.0, 3), (16_777_217.0, 25)] {
+            assert_eq!(significant_bits(value), bits, "{value}");
+        }
+        for dtype in [DType::F32, DType::F64] {
+            let format = Format::of(dtype);
+            for shift in 0..53 {
+                for value in [(1_i64 << shift) - 1, (1 << shift) + 1, 3 << shift] {
+                    let value = value as f64;
+                    let fits = significant_bits(value) <= format.precision;
+                    assert_eq!(fits, format.holds(value), "{value} in {dtype}");
+                }
+            }
+            assert!(significant_bits(f64::NAN) > format.precision);
         }
     }
 }

@@ -12,6 +12,7 @@
 //! - [`products`] and [`interpreter`]: the two ways to run a nest: a quick one for sums of products of exact data, and one for
 //!   all nests;
 //! - [`nest`]: which way, and in which order of the loops;
+//! - [`parallel`]: the parts of a large statement, on all cores;
 //! - [`slices`]: a tensor that is computed slice by slice;
 //! - [`statement`], [`program`]: all nests of a statement, and all statements that a result needs;
 //! - [`sampling`]: how far errors of intermediate tensors move a result, all paths together;
@@ -29,6 +30,7 @@ pub(crate) mod iteration_space;
 pub(crate) mod lanes;
 pub(crate) mod nest;
 pub(crate) mod nest_run;
+pub(crate) mod parallel;
 pub(crate) mod products;
 pub(crate) mod program;
 pub(crate) mod sampling;

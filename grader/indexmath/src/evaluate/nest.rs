@@ -75,8 +75,8 @@ fn target_address(run: &NestRun<'_>, space: &mut IterationSpace, target: &Accumu
     };
     for (axis, subscript) in access.subscripts.iter().enumerate() {
         if let Subscript::Affine(affine) = subscript {
-            match run.wanted.coordinate(axis) {
-                Some(at) => space.constrain(affine, at, at),
+            match run.wanted.coordinates(axis) {
+                Some(some) => space.constrain(affine, some.start, some.end - 1),
                 None if access.padded => space.constrain(affine, 0, layout.shape[axis] as i64 - 1),
                 None => {}
             }
@@ -85,7 +85,9 @@ fn target_address(run: &NestRun<'_>, space: &mut IterationSpace, target: &Accumu
     match (access.affine_subscripts(), run.wanted) {
         (Some(_), Wanted::Element(_)) => Address::Flat(space.track(&Affine::default())),
         (Some(affine), Wanted::Slice(slice)) => {
-            Address::Flat(space.track(&Affine::flat_address(&affine, slice.strides)))
+            let mut flat = Affine::flat_address(&affine, slice.strides);
+            flat.constant -= slice.first();
+            Address::Flat(space.track(&flat))
         }
         (Some(affine), Wanted::All) => {
             Address::Flat(space.track(&Affine::flat_address(&affine, &layout.strides)))

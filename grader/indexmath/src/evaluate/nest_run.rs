@@ -27,22 +27,24 @@ pub(crate) enum Wanted<'a> {
     Slice(Slice<'a>),
 }
 
-/// The elements at one place of an axis.
+/// The elements at the places `low .. high` of an axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slice<'a> {
     pub axis: usize,
-    pub at: i64,
-    /// For each axis of the tensor: how many elements apart neighbours are in the slice; 0 for its own axis.
+    pub low: i64,
+    pub high: i64,
+    /// For each axis of the tensor: how many elements apart neighbours are in the slice; 0 for its own axis where that has one
+    /// place alone.
     pub strides: &'a [i64],
 }
 
 impl Wanted<'_> {
-    /// The coordinate on an axis that all wanted elements have.
-    pub(crate) fn coordinate(&self, axis: usize) -> Option<i64> {
+    /// The coordinates on an axis that wanted elements have; `None` where they have all.
+    pub(crate) fn coordinates(&self, axis: usize) -> Option<Range<i64>> {
         match self {
             Self::All => None,
-            Self::Element(coords) => Some(coords[axis]),
-            Self::Slice(slice) => (slice.axis == axis).then_some(slice.at),
+            Self::Element(coords) => Some(coords[axis]..coords[axis] + 1),
+            Self::Slice(slice) => (slice.axis == axis).then_some(slice.low..slice.high),
         }
     }
 
@@ -52,17 +54,26 @@ impl Wanted<'_> {
             Self::All => return Some(flat),
             _ => layout.coords(flat),
         };
-        let inside = |(axis, at): (usize, &i64)| self.coordinate(axis).is_none_or(|it| it == *at);
+        let inside =
+            |(axis, at): (usize, &i64)| self.coordinates(axis).is_none_or(|some| some.contains(at));
         if !coords.iter().enumerate().all(inside) {
             return None;
         }
         match self {
             Self::Slice(slice) => {
                 let places = coords.iter().zip(slice.strides);
-                Some(places.map(|(at, stride)| at * stride).sum::<i64>() as usize)
+                let flat: i64 = places.map(|(at, stride)| at * stride).sum();
+                Some((flat - slice.first()) as usize)
             }
             _ => Some(0),
         }
+    }
+}
+
+impl Slice<'_> {
+    /// The position that the strides give the first element.
+    pub(crate) fn first(&self) -> i64 {
+        self.low * self.strides[self.axis]
     }
 }
 

@@ -62,10 +62,9 @@ impl Slices {
         let values = Cow::Owned(std::mem::take(&mut self.values));
         let errors = std::mem::take(&mut self.errors);
         let (own, apart) = if self.apart { (Vec::new(), errors) } else { (errors, Vec::new()) };
-        tensors[target] = Some(TensorData { values, errors: own, profile: self.profile });
+        tensors[target] = Some(TensorData::new(values, own, self.profile));
         let profile = RoundingProfile::EXACT;
-        tensors[error] =
-            Some(TensorData { values: Cow::Owned(apart), errors: Vec::new(), profile });
+        tensors[error] = Some(TensorData::new(Cow::Owned(apart), Vec::new(), profile));
     }
 
     /// Takes back what was lent.

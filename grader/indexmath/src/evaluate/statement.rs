@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::evaluate::data::{Accumulators, TemporaryAxis, TensorData};
 use crate::evaluate::nest::run_nest;
 use crate::evaluate::nest_run::{NestRun, Slice, Wanted};
+use crate::evaluate::parallel::{Parts, in_parallel, parts};
 use crate::evaluate::slices::Slices;
 use crate::lower::nest::{
     Array, Layout, LoopNest, LoweredContribution, LoweredProgram, LoweredRecurrence,
@@ -33,13 +34,65 @@ pub(crate) fn run_statement(
             Some(coords) => Ok(vec![elements[layout.flat(coords)?]]),
         };
     }
-    let len = if element.is_some() { 1 } else { layout.len };
-    let wanted = element.map_or(Wanted::All, Wanted::Element);
+    match element {
+        Some(coords) => run_wanted(lowered, statement, tensors, Wanted::Element(coords), 1),
+        None => match parts(lowered, statement) {
+            Some(parts) => run_parts(lowered, statement, tensors, &parts),
+            None => run_wanted(lowered, statement, tensors, Wanted::All, layout.len),
+        },
+    }
+}
+
+/// Computes some elements of a statement's target.
+///
+/// # Errors
+/// Those of [`run_statement`].
+fn run_wanted(
+    lowered: &LoweredProgram,
+    statement: &LoweredStatement,
+    tensors: &[Option<TensorData<'_>>],
+    wanted: Wanted<'_>,
+    len: usize,
+) -> Result<Vec<Approx>> {
     let mut target = Accumulators::new(len, Vec::new(), statement.compute_type);
     for contribution in &statement.contributions {
         run_contribution(lowered, contribution, tensors, wanted, &mut target)?;
     }
-    stored(&target, layout)
+    stored(&target, &lowered.tensors[statement.target])
+}
+
+/// Computes a statement part by part, on all cores.
+///
+/// # Errors
+/// Those of [`run_statement`].
+fn run_parts(
+    lowered: &LoweredProgram,
+    statement: &LoweredStatement,
+    tensors: &[Option<TensorData<'_>>],
+    parts: &Parts,
+) -> Result<Vec<Approx>> {
+    let Layout { shape, len, .. } = &lowered.tensors[statement.target];
+    let Parts { axis, places } = parts;
+    let (size, inner) = (shape[*axis], shape[axis + 1..].iter().product::<usize>());
+    let outer = len / size / inner;
+    let computed = in_parallel(places.len(), |part| {
+        let Range { start: low, end: high } = places[part];
+        let mut own = shape.clone();
+        own[*axis] = high - low;
+        let strides = row_major_strides(&own);
+        let slice = Slice { axis: *axis, low: low as i64, high: high as i64, strides: &strides };
+        let len = outer * (high - low) * inner;
+        run_wanted(lowered, statement, tensors, Wanted::Slice(slice), len)
+    });
+    let nothing = Approx { value: 0.0, bound: 0.0, magnitude: 0.0, terms: 0 };
+    let mut elements = vec![nothing; *len];
+    for (part, places) in computed.into_iter().zip(places) {
+        let run = (places.end - places.start) * inner;
+        for (i, row) in part?.chunks(run).enumerate() {
+            elements[(i * size + places.start) * inner..][..run].copy_from_slice(row);
+        }
+    }
+    Ok(elements)
 }
 
 /// The elements that a kernel stores.
@@ -85,7 +138,7 @@ fn run_recurrence(
     for step in 0..count {
         let at = if recurrence.backwards { count - 1 - step } else { step };
         let strides = state.strides.clone();
-        let slice = Slice { axis: recurrence.axis, at, strides: &strides };
+        let slice = Slice { axis: recurrence.axis, low: at, high: at + 1, strides: &strides };
         let wanted = Wanted::Slice(slice);
         state.lend(&mut tensors, statement.target, recurrence.error);
         let mut target = Accumulators::new(state.len, Vec::new(), statement.compute_type);
@@ -126,7 +179,7 @@ fn reaches(contribution: &LoweredContribution, slice: Slice<'_>) -> bool {
     let goes_there = |nest: &LoopNest| match nest.target.array {
         Array::Temporary(_) => false,
         Array::Tensor(_) => match &nest.target.subscripts[slice.axis] {
-            Subscript::Affine(affine) => !affine.terms.is_empty() || affine.constant == slice.at,
+            Subscript::Affine(affine) => !affine.terms.is_empty() || affine.constant == slice.low,
             _ => true,
         },
     };
@@ -180,8 +233,7 @@ fn run_contribution(
     Ok(())
 }
 
-/// The values of each index that matter for what is wanted: a single one, where the index is a subscript of
-/// the target.
+/// The values of each index that matter for what is wanted: fewer, where the index is a subscript of the target.
 fn needed_ranges(
     lowered: &LoweredProgram,
     contribution: &LoweredContribution,
@@ -191,13 +243,13 @@ fn needed_ranges(
     let nests = contribution.nests.iter();
     for nest in nests.filter(|nest| matches!(nest.target.array, Array::Tensor(_))) {
         for (axis, subscript) in nest.target.subscripts.iter().enumerate() {
-            let Some(coordinate) = wanted.coordinate(axis) else { continue };
+            let Some(some) = wanted.coordinates(axis) else { continue };
             if let Subscript::Affine(affine) = subscript
                 && let [(id, 1)] = affine.terms.as_slice()
             {
-                let at = coordinate - affine.constant;
                 let Range { start, end } = ranges[*id];
-                ranges[*id] = at.max(start)..(at + 1).min(end).max(at.max(start));
+                let low = (some.start - affine.constant).max(start);
+                ranges[*id] = low..(some.end - affine.constant).min(end).max(low);
             }
         }
     }

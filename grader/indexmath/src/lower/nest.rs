@@ -60,6 +60,15 @@ pub(crate) struct LoweredStatement {
     pub recurrence: Option<LoweredRecurrence>,
 }
 
+impl LoweredStatement {
+    /// Whether data choose the elements that the terms belong to, so that one element takes as long as all of them.
+    pub(crate) fn is_scattered_by_data(&self) -> bool {
+        let nests = self.contributions.iter().flat_map(|contribution| &contribution.nests);
+        let mut to_tensor = nests.filter(|nest| matches!(nest.target.array, Array::Tensor(_)));
+        to_tensor.any(|nest| nest.target.affine_subscripts().is_none())
+    }
+}
+
 /// The order of a statement that reads its own target: slice by slice along an axis.
 #[derive(Clone, Debug)]
 pub(crate) struct LoweredRecurrence {

@@ -128,7 +128,7 @@ impl<'a> Solver<'a> {
         let mut all: Option<Condition<Node>> = None;
         for &axis in &self.open {
             let subscript = &self.contribution.subscripts[axis];
-            if self.moves_element(subscript) {
+            if self.breaks(subscript) {
                 return None;
             }
             let equal = Node::same_int(&IntExpr::index(axes[axis]), &self.substitute(subscript));
@@ -242,16 +242,26 @@ impl<'a> Solver<'a> {
         int.indices().iter().any(|id| self.guarded.contains(id))
     }
 
-    /// Whether such an index stands in the subscript of an element, which cannot be padded.
-    fn moves_element(&self, int: &IntExpr) -> bool {
-        let mut found = false;
-        int.elements(&mut |read| found |= read.subscripts.iter().any(|int| self.moves(int)));
-        found
+    /// Whether the expression has no value where some index leaves its range: an element's subscript cannot be padded, and a
+    /// divisor could become 0, or a shift be by less than 0 places.
+    fn breaks(&self, int: &IntExpr) -> bool {
+        let partial = |op: IntOp| {
+            use IntOp::{CeilDiv, Div, Mod, ShiftLeft, ShiftRight};
+            matches!(op, Div | Mod | CeilDiv | ShiftLeft | ShiftRight)
+        };
+        match &int.kind {
+            IntKind::Const(_) | IntKind::Name(_) | IntKind::Index(_) => false,
+            IntKind::Element(read) => read.subscripts.iter().any(|int| self.moves(int)),
+            IntKind::Neg(inner) => self.breaks(inner),
+            IntKind::Binary(op, left, right) => {
+                (partial(*op) && self.moves(right)) || self.breaks(left) || self.breaks(right)
+            }
+        }
     }
 
     /// A guard in the new indices.
     fn guard(&self, guard: &Guard) -> Option<Guard> {
-        if self.moves_element(&guard.left) || self.moves_element(&guard.right) {
+        if self.breaks(&guard.left) || self.breaks(&guard.right) {
             return None;
         }
         let Guard { left, right, strict } = guard;
@@ -263,7 +273,7 @@ impl<'a> Solver<'a> {
     fn rewrite(&self, node: &Node, fragile: bool) -> Option<Node> {
         Some(match node {
             Node::Number(_) | Node::Size(..) => node.clone(),
-            Node::Index(int) if self.moves_element(int) => return None,
+            Node::Index(int) if self.breaks(int) => return None,
             Node::Index(int) => Node::Index(self.substitute(int)),
             Node::Neg(inner) => Node::negate(self.rewrite(inner, fragile)?),
             Node::Reduce(reduction, bound, body) => {
@@ -300,7 +310,7 @@ impl<'a> Solver<'a> {
             }
             Node::Read(read) => {
                 let moved = read.subscripts.iter().any(|int| self.moves(int));
-                let stuck = read.subscripts.iter().any(|int| self.moves_element(int));
+                let stuck = read.subscripts.iter().any(|int| self.breaks(int));
                 if stuck || (moved && fragile) {
                     return None;
                 }

@@ -142,6 +142,11 @@ fn gradients_of_texts() {
         gradient("y[i] = v[i] / sum[k] v[k]", "v"),
         "grad(v)[i] = grad(y)[i] / sum[k] v[k] + sum[i2] -(grad(y)[i2] * v[i2] / ((sum[k] v[k]) * sum[k] v[k]))"
     );
+    // The difference could be less than 0, by which nothing can be shifted and nobody divides.
+    assert_eq!(
+        gradient("y[i] = sum[p < 3] big[i+p] * index(1 << i)", "big"),
+        "grad(big)[i] = sum[i2,p < 3] select(index(i) == index(i2+p), grad(y)[i2] * index((1 << i2)), 0)"
+    );
     // No gradient flows into integers, and none is printed for them.
     assert_eq!(
         parse("y[i] = n[i] * v[i]").unwrap().differentiate().unwrap().text_of("grad(n)"),

@@ -5,6 +5,7 @@ mod conv;
 mod functions;
 mod given;
 mod language;
+mod large;
 mod numpy;
 mod random_formulas;
 mod ranges;

@@ -27,7 +27,7 @@ fn declared() -> BTreeMap<String, TensorType> {
 }
 
 /// Reads for the indices they need: i < N, j < M, p < K, q < N.
-const READS: [(&str, &str); 38] = [
+const READS: [(&str, &str); 43] = [
     ("", "s"),
     ("", "1.5"),
     ("", "N"),
@@ -37,8 +37,8 @@ const READS: [(&str, &str); 38] = [
     ("i", "v[N-1-i]"),
     ("i", "count[i]"),
     ("i", "index((count[i] ^ i) & 0x7)"),
-    // Shifts by an index are left out: in a gradient the index may become a difference, whose range the text alone does not show.
     ("i", "index(~count[i] << 1 | i >> 1)"),
+    ("i", "index(1 << i)"),
     ("i", "v?[i-1]"),
     ("i", "v?[2*i-1]"),
     ("i", "z[2*i+1]"),
@@ -54,6 +54,10 @@ const READS: [(&str, &str); 38] = [
     ("ij", "z[min(i,j)]"),
     ("p", "r[p]"),
     ("p", "b[K-1-p,0]"),
+    ("p", "index(1 << p)"),
+    ("p", "r[div(p,p+1)]"),
+    ("ip", "index((count[i] & 0xff) >> p & 3)"),
+    ("ip", "v[i>>p]"),
     ("ip", "c[i,p]"),
     ("ip", "u[i+p]"),
     ("ip", "u[N-1-i+p]"),

@@ -1,0 +1,60 @@
+//! Statements with so much work that they are computed part by part, on all cores.
+
+use crate::common::{Random, dims, inputs, tensors};
+use indexmath::{ElementRef, Formula};
+
+/// Half a million iterations and more: two parts at least.
+const N: i64 = 64;
+const W: i64 = 3000;
+
+#[test]
+fn the_parts_of_a_statement_are_put_together() {
+    let types = tensors(&[
+        ("x", "f32[N, W]"),
+        ("k", "f32[3]"),
+        ("y", "f32[N, W]"),
+        ("best", "f32[W, N]"),
+        ("share", "f32[N, W]"),
+        ("place", "i32[N, W]"),
+        ("out", "f32[N, W]"),
+    ]);
+    let text = "
+        y[n,w] = sum[p] x?[n,w+p-1] * k[p] + x[n,0]
+        best[w,n] = max[p < 3] x?[n,w+p-1]
+        share[n,w] = x[n,w] / sum[p] x[n,p]
+        out[n,place[n,w]] += x[n,w]
+    ";
+    let formula = Formula::parse(text, &types).unwrap();
+    let concrete = formula.at(&dims(&[("N", N), ("W", W)])).unwrap();
+    let mut random = Random::new(7);
+    let mut known = inputs(&formula, &concrete, || random.integer(1, 9));
+    let places = (0..N * W).map(|_| random.integer(0, W - 1));
+    known.insert("place".to_owned(), places.collect());
+    for name in ["y", "best", "share", "out"] {
+        let all = concrete.evaluate(&known, &[name]).unwrap().remove(name).unwrap();
+        let width = if name == "best" { N } else { W } as usize;
+        let flats = (0..all.len()).step_by(all.len() / 50 + 7);
+        let coords = flats.map(|flat| vec![(flat / width) as i64, (flat % width) as i64]);
+        let coords: Vec<Vec<i64>> = coords.collect();
+        let some = concrete.elements(&known, name, &coords).unwrap();
+        for (coords, found) in coords.into_iter().zip(some) {
+            let whole = all[coords[0] as usize * width + coords[1] as usize];
+            assert_eq!((found.value, found.bound), (whole.value, whole.bound), "{name}{coords:?}");
+            if name != "out" {
+                let at = ElementRef { tensor: name.to_owned(), coords };
+                assert_eq!(concrete.element(&known, &at).unwrap().value, whole.value);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_in_a_part_is_that_of_the_statement() {
+    let types = tensors(&[("i", "i32[N]"), ("x", "f32[N]"), ("y", "f32[N, W]")]);
+    let formula = Formula::parse("y[n,w] = x[i[n]+0*w]", &types).unwrap();
+    let concrete = formula.at(&dims(&[("N", 300), ("W", 3000)])).unwrap();
+    let mut known = inputs(&formula, &concrete, || 1.0);
+    known.get_mut("i").unwrap()[299] = 300.0;
+    let error = concrete.evaluate(&known, &["y"]).unwrap_err().to_string();
+    assert!(error.contains("`i[299]` is 300"), "{error}");
+}
