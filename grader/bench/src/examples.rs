@@ -2,8 +2,8 @@
 
 use crate::model::{Rates, Work};
 use crate::outcome::{
-    Clocks, Contestant, ContestantResult, Counted, GpuFacts, Machine, Outcome, SCHEMA_VERSION,
-    SizeOutcome, Times,
+    Clocks, Contestant, ContestantResult, Counted, GateOutcome, GateVerdict, GpuFacts, Machine,
+    Outcome, SCHEMA_VERSION, SizeOutcome, Times,
 };
 use std::collections::BTreeMap;
 
@@ -62,13 +62,26 @@ fn outcome(
     let size = 4096;
     let work = Work { flops: 2 * size * size * size, bytes: 8 * size * size };
     let dims = ["M", "N", "K"].map(|name| (name.to_owned(), size as i64)).to_vec();
+    let gate = |verdict| GateOutcome {
+        bound: "time <= 0.8 * puzzle(18)".to_owned(),
+        about: Some("let tensor cores multiply".to_owned()),
+        verdict,
+    };
+    let gates = match &machine {
+        Machine::Gpu(_) => {
+            vec![gate(GateVerdict::Kept(0.42)), gate(GateVerdict::Missed(0.93))]
+        }
+        Machine::Model { .. } => {
+            vec![gate(GateVerdict::NotJudged("times are taken on a GPU only".to_owned()))]
+        }
+    };
     let (name, dtype) = ("square_4096_f16".to_owned(), "f16".to_owned());
     Outcome {
         schema_version: SCHEMA_VERSION,
         subject: "puzzle 46".to_owned(),
         title: "Matrix multiplication on tensor cores".to_owned(),
         machine,
-        sizes: vec![SizeOutcome { name, dims, dtype, work, rates, counted, contestants }],
+        sizes: vec![SizeOutcome { name, dims, dtype, work, rates, counted, contestants, gates }],
         notes: Vec::new(),
     }
 }

@@ -39,12 +39,10 @@ pub struct Job {
 /// What is timed: the launches of a kernel file, or a function of a library.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Task {
-    /// Kernels of a module.
+    /// Kernels.
     Kernels {
-        /// The module's PTX.
-        ptx: String,
-        /// Machine code for this GPU, where there is some.
-        machine: Option<Bytes<Vec<u8>>>,
+        /// The modules that they are in.
+        modules: Vec<ModuleJob>,
         /// The launches, in their order.
         launches: Vec<LaunchJob>,
     },
@@ -52,9 +50,20 @@ pub enum Task {
     Gemm(GemmJob),
 }
 
+/// A module.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ModuleJob {
+    /// Its PTX.
+    pub ptx: String,
+    /// Machine code for this GPU, where there is some.
+    pub machine: Option<Bytes<Vec<u8>>>,
+}
+
 /// A launch of a kernel with its arguments.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LaunchJob {
+    /// The index of the module.
+    pub module: usize,
     /// The kernel's name in the module.
     pub symbol: String,
     /// Blocks in x, y and z.
@@ -74,8 +83,8 @@ pub struct LaunchJob {
 /// An argument of a launch.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Param {
-    /// The address of a tensor.
-    Tensor(usize),
+    /// An address in a tensor: so many bytes behind its start.
+    Tensor(usize, u64),
     /// A number, as the bytes that the kernel receives.
     Bytes(Vec<u8>),
 }

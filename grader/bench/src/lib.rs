@@ -16,6 +16,7 @@ mod compare;
 mod counters;
 #[cfg(test)]
 mod examples;
+mod gate;
 mod gpu;
 mod job;
 mod model;
@@ -30,7 +31,7 @@ mod values;
 
 pub use compare::compare;
 pub use gpu::{CHILD_COMMAND, child_main};
-pub use outcome::{Outcome, SizeOutcome};
+pub use outcome::{GateVerdict, Outcome, SizeOutcome};
 pub use report::{changes, page, points};
 pub use roofline::svg;
 pub use run::{Settings, run};

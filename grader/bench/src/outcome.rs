@@ -71,6 +71,32 @@ pub struct SizeOutcome {
     pub counted: Option<(String, Work)>,
     /// The kernels, the student's first.
     pub contestants: Vec<Contestant>,
+    /// The spec's bounds on the time.
+    #[serde(default)]
+    pub gates: Vec<GateOutcome>,
+}
+
+/// A bound on the time of the first kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateOutcome {
+    /// As in the spec: `time <= 0.8 * puzzle(19)`.
+    pub bound: String,
+    /// One sentence for the student.
+    pub about: Option<String>,
+    /// What came of it.
+    pub verdict: GateVerdict,
+}
+
+/// What came of a bound on the time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateVerdict {
+    /// It is kept: the time as a multiple of the reference's.
+    Kept(f64),
+    /// It is not kept: that multiple.
+    Missed(f64),
+    /// It was not judged: why.
+    NotJudged(String),
 }
 
 /// A kernel file, or the vendor's library.
@@ -151,6 +177,12 @@ impl Outcome {
     /// The JSON document, with all samples.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// Whether every bound on the time that was judged is kept.
+    pub fn keeps_gates(&self) -> bool {
+        let mut gates = self.sizes.iter().flat_map(|size| &size.gates);
+        gates.all(|gate| !matches!(gate.verdict, GateVerdict::Missed(_)))
     }
 
     /// Reads a document that [`Self::json`] wrote.

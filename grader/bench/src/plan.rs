@@ -1,19 +1,26 @@
 //! From a `[[bench]]` of a spec to the job of the process that drives the GPU, and to the data that it will draw.
 
-use crate::job::{Contents, GemmJob, Job, LaunchJob, Param, Task, TensorJob};
+use crate::job::{Contents, GemmJob, Job, LaunchJob, ModuleJob, Param, Task, TensorJob};
 use crate::statistics::StoppingRule;
 use crate::values::{Kind, seed_of};
 use cudart::frame::Bytes;
+use device::host::{RecordedLaunch, RecordedParam, Recording};
 use diagnostic::{Failure, FailureKind};
 use indexmath::{DType, Values};
 use judge::grade::Program;
+use puzzle::case::{CaseArg, CaseLaunch};
 use puzzle::spec::{Bench, Buffer, Call, CallArg, Gemm, Purpose, Spec};
 use puzzle::tensor::{Tensor, encode};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use toolchain::module;
 
 /// The runs after which outputs are read, besides the last one: the first, and one among those that always take place.
 const CHECKED_RUNS: [u64; 2] = [0, 13];
+
+/// Computed tensors that kernels are given. Kernels of one formula share them, since computing them can take seconds.
+#[derive(Default)]
+pub struct GivenTensors(Vec<(String, Rc<Values>)>);
 
 /// A `[[bench]]` with a seed: what each run's data are.
 pub struct Plan<'a> {
@@ -24,24 +31,39 @@ pub struct Plan<'a> {
     /// From which all data are drawn.
     pub seed: u64,
     /// Computed tensors that kernels are given.
-    given: Values,
+    given: Rc<Values>,
     /// The inputs whose data are the same in each run, since given tensors are computed from them.
     fixed: BTreeSet<String>,
 }
 
 impl<'a> Plan<'a> {
-    /// Computes what kernels are given.
+    /// Computes what kernels are given, unless it is among `shared`, where it then is.
     ///
     /// # Errors
     /// The formula cannot be evaluated with these data.
-    pub fn new(spec: &'a Spec, bench: &'a Bench, seed: u64) -> Result<Self, Failure> {
+    pub fn new(
+        spec: &'a Spec,
+        bench: &'a Bench,
+        seed: u64,
+        shared: &mut GivenTensors,
+    ) -> Result<Self, Failure> {
         let test = &bench.test;
         let names: BTreeSet<&str> = test.given(&spec.tensors).into_iter().collect();
         let sources = names.iter().flat_map(|name| test.formula.sources(name)).collect();
-        let mut plan = Self { spec, bench, seed, given: Values::new(), fixed: sources };
+        let mut plan = Self { spec, bench, seed, given: Rc::default(), fixed: sources };
         if names.is_empty() {
             return Ok(plan);
         }
+        // All that the values depend on.
+        let key = format!(
+            "{seed} {names:?} {:?} {:?} {:?}\n{}",
+            test.dims, test.inputs, test.data, spec.tensors.formula
+        );
+        if let Some((_, given)) = shared.0.iter().find(|(other, _)| *other == key) {
+            plan.given = Rc::clone(given);
+            return Ok(plan);
+        }
+        let mut given = Values::new();
         let mut known = plan.inputs(0);
         // In the order of the formula, so that a given tensor comes before those computed from it.
         for name in spec.tensors.computed.iter().filter(|name| names.contains(name.as_str())) {
@@ -52,15 +74,17 @@ impl<'a> Plan<'a> {
             let dtype = spec.tensors.type_of(name).map_or(DType::F32, |ty| ty.dtype);
             let stored = puzzle::tensor::decode(dtype, &encode(dtype, &exact));
             known.insert(name.clone(), stored.clone());
-            plan.given.insert(name.clone(), stored);
+            given.insert(name.clone(), stored);
         }
+        plan.given = Rc::new(given);
+        shared.0.push((key, Rc::clone(&plan.given)));
         Ok(plan)
     }
 
     /// All that the formula reads in the run with number `run`.
     pub fn known(&self, run: u64) -> Values {
         let mut known = self.inputs(run);
-        known.extend(self.given.clone());
+        known.extend(self.given.iter().map(|(name, values)| (name.clone(), values.clone())));
         known
     }
 
@@ -94,12 +118,59 @@ impl<'a> Plan<'a> {
         let compiled = &program.compiled;
         let declared = module::kernels(&compiled.ptx);
         let launch = |call: &Call| self.launch(call, &program.kernels, &declared);
-        let task = Task::Kernels {
+        let module = ModuleJob {
             ptx: compiled.ptx.clone(),
             machine: compiled.machine_code.clone().map(Bytes),
-            launches: self.bench.test.calls.iter().map(launch).collect(),
         };
-        self.job_of(task, cold)
+        let launches = self.bench.test.calls.iter().map(launch).collect();
+        self.job_of(Task::Kernels { modules: vec![module], launches }, cold)
+    }
+
+    /// The calls of host functions.
+    pub fn calls(&self) -> Vec<CaseLaunch> {
+        let arg = |arg: &CallArg| match arg {
+            CallArg::Buffer(tensor) => CaseArg::Tensor(*tensor),
+            CallArg::Int(value) => CaseArg::Int(*value),
+            CallArg::Scalar(name) => {
+                let (dtype, value) = self.scalar(name);
+                CaseArg::Value(dtype, value)
+            }
+        };
+        let call = |call: &Call| {
+            let of_spec = &self.spec.launches[call.launch];
+            CaseLaunch {
+                kernel: of_spec.kernel.clone(),
+                grid: call.grid,
+                block: call.block,
+                shared: call.shared,
+                options: of_spec.options,
+                args: call.args.iter().map(arg).collect(),
+                constants: Vec::new(),
+            }
+        };
+        self.bench.test.calls.iter().map(call).collect()
+    }
+
+    /// The job of what host code launched.
+    pub fn recorded_job(&self, recording: Recording, cold: bool) -> Job {
+        let param = |param: RecordedParam| match param {
+            RecordedParam::Address(tensor, offset) => Param::Tensor(tensor, offset),
+            RecordedParam::Bytes(bytes) => Param::Bytes(bytes),
+        };
+        let launch = |RecordedLaunch { module, launch, params }: RecordedLaunch| LaunchJob {
+            module,
+            symbol: launch.kernel,
+            grid: launch.grid,
+            block: launch.block,
+            shared: launch.shared,
+            cooperative: launch.cooperative,
+            params: params.into_iter().map(param).collect(),
+            constants: Vec::new(),
+        };
+        let module = |ptx: String| ModuleJob { ptx, machine: None };
+        let modules = recording.modules.into_iter().map(module).collect();
+        let launches = recording.launches.into_iter().map(launch).collect();
+        self.job_of(Task::Kernels { modules, launches }, cold)
     }
 
     /// The job of the vendor's library: the same tensors and data.
@@ -157,15 +228,19 @@ impl<'a> Plan<'a> {
         let kernel = declared.iter().find(|kernel| kernel.symbol == symbol);
         let size = |i: usize| Some(kernel?.params.get(i)?.size);
         let param = |(i, arg): (usize, &CallArg)| match arg {
-            CallArg::Buffer(tensor) => Param::Tensor(*tensor),
+            CallArg::Buffer(tensor) => Param::Tensor(*tensor, 0),
             // An `int` for a parameter of 8 bytes is widened, as C++ would.
             CallArg::Int(value) if size(i) == Some(8) => {
                 Param::Bytes(i64::from(*value).to_le_bytes().to_vec())
             }
             CallArg::Int(value) => Param::Bytes(value.to_le_bytes().to_vec()),
-            CallArg::Scalar(name) => Param::Bytes(self.scalar(name)),
+            CallArg::Scalar(name) => {
+                let (dtype, value) = self.scalar(name);
+                Param::Bytes(encode(dtype, &[value]))
+            }
         };
         LaunchJob {
+            module: 0,
             grid: call.grid,
             block: call.block,
             shared: call.shared,
@@ -180,14 +255,14 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn scalar(&self, name: &str) -> Vec<u8> {
-        let inputs = &self.bench.test.inputs;
-        let Some(stream) = inputs.iter().position(|input| input.name == name) else {
-            return Vec::new();
+    /// An argument that is passed by value.
+    fn scalar(&self, name: &str) -> (DType, f64) {
+        let mut inputs = self.bench.test.inputs.iter().enumerate();
+        let Some((stream, tensor)) = inputs.find(|(_, input)| input.name == name) else {
+            return (DType::F32, 0.0);
         };
-        let tensor = &inputs[stream];
         let values = self.kind(tensor).values(tensor.dtype, seed_of(self.seed, stream, 0), 1);
-        encode(tensor.dtype, &values)
+        (tensor.dtype, values[0])
     }
 }
 

@@ -1,9 +1,11 @@
 //! A run in words, for people.
 
 use crate::compare::Change;
+use crate::gate::NOISY;
 use crate::model::Work;
 use crate::outcome::{
-    Contestant, ContestantResult, Counted, GpuFacts, Machine, Outcome, SizeOutcome, Times,
+    Contestant, ContestantResult, Counted, GateOutcome, GateVerdict, GpuFacts, Machine, Outcome,
+    SizeOutcome, Times,
 };
 use crate::roofline::{self, Point, rate};
 use crate::statistics::Summary;
@@ -11,8 +13,6 @@ use ::report::style::{Style, Tone};
 use hardware::Peaks;
 use std::collections::BTreeSet;
 
-/// A spread above this is said: what the GPU did besides, or how its clock moved, decides the time.
-const NOISY: f64 = 0.05;
 /// Bytes of a sector.
 const SECTOR: u64 = 32;
 
@@ -32,6 +32,7 @@ pub fn page(outcome: &Outcome, style: Style) -> String {
             Machine::Gpu(_) => lines.extend(times(size, style)),
             Machine::Model { .. } => lines.extend(counts(size, style)),
         }
+        lines.extend(size.gates.iter().map(|gate| gate_line(gate, style)));
     }
     lines.extend(outcome.notes.iter().map(|note| format!("note: {note}")));
     lines.join("\n") + "\n"
@@ -149,6 +150,24 @@ fn times(size: &SizeOutcome, style: Style) -> Vec<String> {
     lines.extend(notes.into_iter().map(|note| format!("  {note}")));
     lines.extend(roofline::text(*rates, &points));
     lines
+}
+
+/// What came of a bound on the time.
+fn gate_line(GateOutcome { bound, about, verdict }: &GateOutcome, style: Style) -> String {
+    match verdict {
+        GateVerdict::Kept(ratio) => style.paint(
+            Tone::Good,
+            &format!("  gate `{bound}` is kept: it takes {ratio:.2} times as long"),
+        ),
+        GateVerdict::Missed(ratio) => {
+            let about = about.as_ref().map_or(String::new(), |about| format!("; {about}"));
+            style.paint(
+                Tone::Bad,
+                &format!("  gate `{bound}` is not kept: it takes {ratio:.2} times as long{about}"),
+            )
+        }
+        GateVerdict::NotJudged(why) => format!("  gate `{bound}` is not judged: {why}"),
+    }
 }
 
 /// What makes a time less certain, or a check less complete.

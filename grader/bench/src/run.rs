@@ -2,22 +2,26 @@
 
 use crate::check::Check;
 use crate::counters;
+use crate::gate;
 use crate::gpu;
 use crate::job::{Ceilings, Timed};
 use crate::model::{Rates, Work};
 use crate::outcome::{
     Contestant, ContestantResult, GpuFacts, Machine, Outcome, SCHEMA_VERSION, SizeOutcome, Times,
 };
-use crate::plan::{Plan, narrowest};
+use crate::plan::{GivenTensors, Plan, narrowest};
 use crate::statistics::Summary;
-use crate::subject::{Entry, Subject, improved};
+use crate::subject::{Entry, Subject, beside};
 use device::backend::Backend as _;
 use device::gpu::RemoteGpu;
+use device::host::HostBackend;
 use diagnostic::{Failure, FailureKind};
 use hardware::Peaks;
 use judge::grade::{self, Program};
-use puzzle::spec::{Bench, Spec};
+use puzzle::spec::{Bench, Reference, Spec, TimeGate};
+use puzzle::tensor::Tensor;
 use puzzle::workbook::Workbook;
+use std::collections::BTreeSet;
 use std::path::Path;
 use toolchain::Toolchain;
 
@@ -99,7 +103,17 @@ fn at_size(
 ) -> Result<SizeOutcome, Failure> {
     let dtype = narrowest(bench);
     let mut entries = subject.entries.clone();
-    entries.extend(improved(settings.workbook, bench)?);
+    let gates = subject.entries.first().map_or(&[][..], |entry| &entry.spec.time_gates);
+    let gates: Vec<&TimeGate> = gates.iter().filter(|gate| gate.applies_to(bench.name())).collect();
+    let compared = gates.iter().filter_map(|gate| match gate.reference {
+        Reference::Puzzle(number) => Some(number),
+        Reference::Vendor => None,
+    });
+    let others: BTreeSet<u32> = bench.improves.into_iter().chain(compared).collect();
+    for number in others {
+        entries.push(beside(settings.workbook, number, bench)?);
+    }
+    let mut given = GivenTensors::default();
     let mut contestants = Vec::new();
     let mut counted = None;
     for entry in &entries {
@@ -107,15 +121,20 @@ fn at_size(
             continue;
         };
         let result = match machine {
-            Machine::Gpu(_) => time_entry(entry, own, settings)?,
+            Machine::Gpu(_) => time_entry(entry, own, settings, &mut given)?,
             Machine::Model { .. } => count_entry(entry, own, settings, &mut counted)?,
         };
         let file = settings.workbook.relative(&entry.file).display().to_string();
         contestants.push(Contestant { label: entry.label.clone(), file: Some(file), result });
     }
     if let (Machine::Gpu(facts), Some(entry)) = (machine, subject.entries.first()) {
-        contestants.extend(vendor(&entry.spec, bench, facts, settings)?);
+        contestants.extend(vendor(&entry.spec, bench, facts, settings, &mut given)?);
     }
+    let judged = |gate: &&TimeGate| match machine {
+        Machine::Gpu(_) => gate::judge(gate, &contestants),
+        Machine::Model { .. } => gate::without_gpu(gate),
+    };
+    let gates = gates.iter().map(judged).collect();
     let rates = match machine {
         Machine::Gpu(facts) => {
             Rates { bandwidth: facts.copy, flops: facts.products.get(&dtype.to_string()).copied() }
@@ -130,6 +149,7 @@ fn at_size(
         rates,
         counted,
         contestants,
+        gates,
     })
 }
 
@@ -165,6 +185,10 @@ fn count_entry(
     if entry.spec.hopper {
         return Ok(ContestantResult::Refused(HOPPER_ALONE.to_owned()));
     }
+    if entry.spec.is_host() {
+        let why = "its host code launches the kernels, and its launches are only timed";
+        return Ok(ContestantResult::Refused(why.to_owned()));
+    }
     let Some((test, work)) = counters::largest_test(&entry.spec, bench) else {
         let why = "no test launches the same kernels, so nothing can be counted";
         return Ok(ContestantResult::Refused(why.to_owned()));
@@ -190,11 +214,13 @@ fn time_entry(
     entry: &Entry,
     bench: &Bench,
     settings: &Settings<'_>,
+    given: &mut GivenTensors,
 ) -> Result<ContestantResult, Failure> {
     let gpu = device::gpu::detect()?;
     if entry.spec.hopper && gpu.info().capability != HOPPER {
         return Ok(ContestantResult::Refused(HOPPER_ALONE.to_owned()));
     }
+    let shown = gpu.info().clone();
     let program = match compiled(entry, settings, Some(&gpu))? {
         Ok(program) => program,
         Err(why) => return Ok(ContestantResult::Refused(why)),
@@ -203,9 +229,20 @@ fn time_entry(
         let why = format!("the test `{test}` fails; `{}` says why", entry.grading);
         return Ok(ContestantResult::Refused(why));
     }
-    let plan = Plan::new(&entry.spec, bench, settings.seed)?;
+    let plan = Plan::new(&entry.spec, bench, settings.seed, given)?;
     let check = Check::new(&plan);
-    let mut job = plan.job(&program, settings.cold);
+    let mut job = match &program.host {
+        None => plan.job(&program, settings.cold),
+        Some(host) => {
+            let backend = HostBackend::new(host.clone(), Some(shown));
+            let buffers = bench.test.buffers.iter();
+            let tensors: Vec<Tensor> = buffers.map(|buffer| buffer.tensor.clone()).collect();
+            match backend.record(&tensors, &plan.calls())? {
+                Ok(recording) => plan.recorded_job(recording, settings.cold),
+                Err(why) => return Ok(ContestantResult::Refused(why)),
+            }
+        }
+    };
     check.ask(&mut job);
     judged(&check, gpu::time(Box::new(job))?)
 }
@@ -237,9 +274,10 @@ fn vendor(
     bench: &Bench,
     facts: &GpuFacts,
     settings: &Settings<'_>,
+    given: &mut GivenTensors,
 ) -> Result<Option<Contestant>, Failure> {
     let (Some(gemm), Ok(library)) = (&bench.gemm, &facts.library) else { return Ok(None) };
-    let plan = Plan::new(spec, bench, settings.seed)?;
+    let plan = Plan::new(spec, bench, settings.seed, given)?;
     let check = Check::new(&plan);
     let Some(mut job) = plan.vendor_job(gemm, settings.cold) else { return Ok(None) };
     check.ask(&mut job);

@@ -111,25 +111,29 @@ pub fn ladders(workbook: &Workbook) -> Vec<String> {
     names
 }
 
-/// The solution of the puzzle that a bench improves on, or the student's file where a workbook has no solutions.
+/// What another puzzle's kernel is called beside this one's.
+pub fn label_of(number: u32) -> String {
+    format!("puzzle {number}")
+}
+
+/// The solution of another puzzle that is timed beside a bench, or the student's file where a workbook has no solutions.
 ///
 /// # Errors
 /// That puzzle does not exist, or has no bench of the same name.
-pub fn improved(workbook: &Workbook, bench: &Bench) -> Result<Option<Entry>, Failure> {
-    let Some(number) = bench.improves else { return Ok(None) };
+pub fn beside(workbook: &Workbook, number: u32, bench: &Bench) -> Result<Entry, Failure> {
     let puzzle = workbook.puzzle(number)?;
     let spec = oracle::load(&puzzle.spec, workbook.relative(&puzzle.spec))?;
     if !spec.benches.iter().any(|other| other.name() == bench.name()) {
         let title = format!("puzzle {number} has no [[bench]] named `{}`", bench.name());
-        let help = "a bench that improves on it needs one of the same name there";
+        let help = "a bench is timed beside one of the same name";
         return Err(Failure::new(FailureKind::Usage, title, help));
     }
     let Puzzle { stub, solution, .. } = puzzle;
     let file = if solution.is_file() { solution } else { stub };
-    Ok(Some(Entry {
-        label: format!("puzzle {number}"),
+    Ok(Entry {
+        label: label_of(number),
         file: file.clone(),
         spec: Rc::new(spec),
         grading: format!("grader puzzle {number} --file {}", workbook.relative(file).display()),
-    }))
+    })
 }

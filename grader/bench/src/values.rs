@@ -5,6 +5,8 @@ use indexmath::DType;
 use puzzle::spec::{Data, DataKind};
 use puzzle::tensor::{Tensor, decode, encode};
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
+use std::thread;
 
 /// The standard deviation of the sum of four numbers, each uniform in `0..65536`.
 const DEVIATION: f64 = 37_837.227;
@@ -12,6 +14,9 @@ const DEVIATION: f64 = 37_837.227;
 const MIDDLE: i32 = 131_070;
 /// The largest absolute value of integers without a range.
 const RANGE: u64 = 4;
+
+/// A thread draws so many elements at least.
+const LEAST: usize = 1 << 16;
 
 /// How the elements of a tensor come about. The order is that of the numbers in `assets/draw.cu`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,12 +84,26 @@ impl Kind {
 
     /// All elements of a tensor, rounded to its type.
     pub fn values(self, dtype: DType, seed: u64, count: usize) -> Vec<f64> {
-        let all = (0..count as u64).map(|index| f64::from(self.value(seed, index)));
-        let all: Vec<f64> = all.collect();
-        if matches!(dtype, DType::F16 | DType::BF16) {
-            return decode(dtype, &encode(dtype, &all));
-        }
+        let mut all = vec![0.0; count];
+        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let part = count.div_ceil(threads).max(LEAST);
+        thread::scope(|scope| {
+            for (i, values) in all.chunks_mut(part).enumerate() {
+                let mut fill = move || self.fill(dtype, seed, i * part, values);
+                if count <= part { fill() } else { drop(scope.spawn(fill)) }
+            }
+        });
         all
+    }
+
+    /// The elements from the one with the index `first` on.
+    fn fill(self, dtype: DType, seed: u64, first: usize, values: &mut [f64]) {
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = f64::from(self.value(seed, (first + i) as u64));
+        }
+        if matches!(dtype, DType::F16 | DType::BF16) {
+            values.copy_from_slice(&decode(dtype, &encode(dtype, values)));
+        }
     }
 
     /// The arguments of the kernel `draw` behind the tensor's address and length.

@@ -135,7 +135,7 @@ pub struct RawCall {
     pub progress: BTreeMap<Spanned<String>, Spanned<String>>,
 }
 
-/// A table `[[gate]]`: a bound on a counter.
+/// A table `[[gate]]`: a bound on a counter, or on the time.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawGate {
@@ -144,6 +144,8 @@ pub struct RawGate {
     pub kernel: Option<Spanned<String>>,
     /// The tests to which it applies. If absent, all.
     pub tests: Option<Vec<Spanned<String>>>,
+    /// The benches to which a bound on the time applies. If absent, all.
+    pub benches: Option<Vec<Spanned<String>>>,
     pub about: Option<String>,
 }
 

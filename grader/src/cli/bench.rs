@@ -14,12 +14,12 @@ use toolchain::env::Env;
 /// The folder for pictures in the workbook.
 const PICTURES: &str = "pictures";
 
-/// Times or counts, and prints what came of it.
+/// Times or counts, and prints what came of it. Returns the exit code: 1 if a bound on the time is not kept.
 pub(super) fn run(
     args: &BenchArgs,
     workbook: Option<&Path>,
     nvcc: Option<&Path>,
-) -> Result<(), Failure> {
+) -> Result<u8, Failure> {
     let workbook = console::workbook(workbook)?;
     let subject = match args.what.parse() {
         Ok(number) => Subject::puzzle(&workbook, number, args.file.as_deref())?,
@@ -55,7 +55,7 @@ pub(super) fn run(
             }
         }
     }
-    Ok(())
+    Ok(if outcome.keeps_gates() { 0 } else { FailureKind::Kernel.exit_code() })
 }
 
 /// An earlier run, written by `--format json`.

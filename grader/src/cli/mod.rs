@@ -93,7 +93,7 @@ fn dispatch(cli: &Cli) -> ExitCode {
         Command::Puzzle(args) => ExitCode::from(puzzle::run(args, dir, nvcc)),
         Command::Explain(args) => code(explain::run(args, dir, nvcc)),
         Command::Profile(args) => finish(profile::run(args, dir, nvcc)),
-        Command::Bench(args) => finish(bench::run(args, dir, nvcc)),
+        Command::Bench(args) => code(bench::run(args, dir, nvcc)),
         Command::Replay(args) => finish(replay::run(args, dir, nvcc)),
         Command::Watch(args) => finish(watch::run(args, dir, nvcc)),
         Command::List => finish(list::run(dir)),

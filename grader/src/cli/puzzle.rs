@@ -9,7 +9,7 @@ use crate::student_progress::StudentProgress;
 use diagnostic::{Failure, FailureKind};
 use puzzle::draw;
 use puzzle::oracle;
-use puzzle::spec::DRAWN;
+use puzzle::spec::{DRAWN, Spec};
 use report::style::Style;
 use report::{Reporter, Summary, TextReporter};
 use std::io;
@@ -81,7 +81,16 @@ fn grade(
         }
         None => next::all_solved(&workbook),
     };
-    Ok((summary, after))
+    Ok((summary, time_gates(&spec, args.number) + &after))
+}
+
+/// Where bounds on the time are judged: not here, since they take a GPU and many runs.
+fn time_gates(spec: &Spec, number: u32) -> String {
+    let bounds: Vec<String> = spec.time_gates.iter().map(|gate| format!("`{gate}`")).collect();
+    if bounds.is_empty() {
+        return String::new();
+    }
+    format!("not judged: {}; `grader bench {number}` does, on a GPU\n", bounds.join(", "))
 }
 
 /// The command that repeats this run, without the seed and the test, which the report adds.

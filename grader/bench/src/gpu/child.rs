@@ -4,7 +4,7 @@ use super::cublas::Cublas;
 use super::driver::{Answer, Driver, Graph, Module, Prepared};
 use super::nvml::Nvml;
 use crate::job::{
-    Ceilings, CheckedRun, Contents, GemmJob, Job, LaunchJob, Param, Request, Task, Timed,
+    Ceilings, CheckedRun, Contents, GemmJob, Job, LaunchJob, ModuleJob, Param, Request, Task, Timed,
 };
 use crate::values::{Kind, seed_of};
 use cudart::frame::{self, Bytes};
@@ -256,12 +256,15 @@ impl<'a> Bench<'a> {
 impl Work {
     fn new(job: &Job, driver: &Driver, tensors: &[Placed]) -> Answer<Self> {
         match &job.task {
-            Task::Kernels { ptx, machine, launches } => {
-                let image = machine.as_ref().map_or(ptx.as_bytes(), |machine| &machine.0[..]);
-                let module = driver.load(image)?;
+            Task::Kernels { modules, launches } => {
+                let load = |ModuleJob { ptx, machine }: &ModuleJob| {
+                    driver.load(machine.as_ref().map_or(ptx.as_bytes(), |machine| &machine.0[..]))
+                };
+                let modules = modules.iter().map(load).collect::<Answer<Vec<_>>>()?;
                 let mut prepared = Vec::new();
                 let mut constants = Vec::new();
                 for launch in launches {
+                    let module = modules[launch.module];
                     prepared.push(prepare(driver, module, launch, tensors)?);
                     for (symbol, tensor) in &launch.constants {
                         let (address, bytes) = driver.global(module, symbol)?;
@@ -302,7 +305,7 @@ fn prepare(
     tensors: &[Placed],
 ) -> Answer<Prepared> {
     let bytes = |param: &Param| match param {
-        Param::Tensor(tensor) => tensors[*tensor].address.to_le_bytes().to_vec(),
+        Param::Tensor(tensor, offset) => (tensors[*tensor].address + offset).to_le_bytes().to_vec(),
         Param::Bytes(bytes) => bytes.clone(),
     };
     let params: Vec<Vec<u8>> = launch.params.iter().map(bytes).collect();

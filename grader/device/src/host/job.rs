@@ -3,7 +3,8 @@
 
 use crate::sandbox::Bounds;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// What to load and to call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,16 @@ pub struct Job {
     pub memory: Option<(PathBuf, usize)>,
     /// What the child may use.
     pub bounds: Bounds,
+}
+
+impl Job {
+    /// Writes it into the folder of the child.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        std::fs::write(folder.join(JOB), serde_json::to_vec(self).unwrap_or_default())
+    }
 }
 
 /// A call of an entry point of the glue.

@@ -2,8 +2,9 @@
 
 use super::child::CHILD_COMMAND;
 use super::ending::{self, End};
-use super::job::{Arg, Call, JOB, Job, MEMORY, REPORT, SCRATCH};
+use super::job::{Arg, Call, Job, MEMORY, REPORT, SCRATCH};
 use super::library::{Entry, HostProgram, no_room};
+use super::recording::{Recorder, Recording, SharedRecord};
 use super::test_device::TestDevice;
 use super::watch::Watch;
 use crate::backend::{Backend, Run, RunTensor};
@@ -18,8 +19,8 @@ use cudart::device::Properties;
 use cudart::vm::VmDevice;
 use diagnostic::{Failure, FailureKind};
 use ptxvm::Options;
-use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor};
-use puzzle::tensor::encode;
+use puzzle::case::{Case, CaseArg, CaseLaunch, CaseTensor, Role};
+use puzzle::tensor::{Tensor, encode};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -195,18 +196,15 @@ impl Backend for HostBackend {
 
     fn run(&self, case: &Case) -> Result<Run, Failure> {
         let room = |e: io::Error| no_room(&e);
-        let folder = Scratch::new("host").map_err(room)?;
+        let folder = folder_of_run().map_err(room)?;
         let path = folder.path();
-        std::fs::create_dir(path.join(SCRATCH)).map_err(room)?;
-        std::fs::write(path.join(REPORT), "").map_err(room)?;
-        let on_host = self.on_host(case);
+        let on_host = self.on_host(case.tensors.len(), &case.launches);
         let memory =
             HostMemory::write(&path.join(MEMORY), &case.tensors, &on_host).map_err(room)?;
         let cancelled = Arc::default();
         let mut device = self.device(case, &on_host, &cancelled)?;
-        let job = self.job(case, &memory, &device)?;
-        let text = serde_json::to_vec(&job).unwrap_or_default();
-        std::fs::write(path.join(JOB), text).map_err(room)?;
+        let job = self.job((&case.tensors, &case.launches), &memory, &device)?;
+        job.write(path).map_err(room)?;
 
         let spent = self.spent();
         let whole = |per_test: u64| Duration::from_secs(per_test * job.bounds.cpu_seconds) * TESTS;
@@ -260,7 +258,51 @@ impl Backend for HostBackend {
     }
 }
 
+/// A folder for the child.
+fn folder_of_run() -> io::Result<Scratch> {
+    let folder = Scratch::new("host")?;
+    std::fs::create_dir(folder.path().join(SCRATCH))?;
+    std::fs::write(folder.path().join(REPORT), "")?;
+    Ok(folder)
+}
+
 impl HostBackend {
+    /// What the functions launch with these tensors; nothing runs. The inner error says why that cannot be recorded.
+    ///
+    /// # Errors
+    /// The process for host code cannot work.
+    pub fn record(
+        &self,
+        tensors: &[Tensor],
+        calls: &[CaseLaunch],
+    ) -> Result<Result<Recording, String>, Failure> {
+        let room = |e: io::Error| no_room(&e);
+        let empty = |tensor: &Tensor| CaseTensor { tensor: tensor.clone(), role: Role::Workspace };
+        let tensors: Vec<CaseTensor> = tensors.iter().map(empty).collect();
+        let on_host = self.on_host(tensors.len(), calls);
+        if on_host.contains(&true) {
+            return Ok(Err("it takes tensors in the memory of the host".to_owned()));
+        }
+        let folder = folder_of_run().map_err(room)?;
+        let path = folder.path();
+        let memory = HostMemory::write(&path.join(MEMORY), &[], &[]).map_err(room)?;
+        let record = SharedRecord::default();
+        let device = Box::new(Recorder::new(self.gpu.clone(), record.clone()));
+        let mut device = TestDevice::new(device, &tensors, &on_host, None)?;
+        let job = self.job((&tensors, calls), &memory, &device)?;
+        job.write(path).map_err(room)?;
+        let cancelled = Arc::default();
+        let Ended { finished, .. } = start(path, &job.bounds, &mut device, None, &cancelled)?;
+        let report = std::fs::read(path.join(REPORT)).unwrap_or_default();
+        let report = String::from_utf8_lossy(&report);
+        let recording = record.recording();
+        let end = ending::end(&finished, &report, &job.bounds, OUTPUT);
+        if let (Ok(_), Some(fault)) = (&recording, end.faults.first()) {
+            return Ok(Err(format!("its host code did not come to its end: {}", fault.name())));
+        }
+        Ok(recording)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Spent> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -291,10 +333,10 @@ impl HostBackend {
         })
     }
 
-    /// For each tensor of the case.
-    fn on_host(&self, case: &Case) -> Vec<bool> {
-        let mut all = vec![false; case.tensors.len()];
-        for launch in &case.launches {
+    /// For each tensor: whether the calls take it in the host's memory.
+    fn on_host(&self, tensors: usize, calls: &[CaseLaunch]) -> Vec<bool> {
+        let mut all = vec![false; tensors];
+        for launch in calls {
             let Some(entry) = self.program.calls.get(&launch.kernel) else { continue };
             for (arg, &on_host) in launch.args.iter().zip(&entry.on_host) {
                 if let (CaseArg::Tensor(i), true) = (arg, on_host) {
@@ -305,12 +347,17 @@ impl HostBackend {
         all
     }
 
-    fn job(&self, case: &Case, memory: &HostMemory, device: &TestDevice) -> Result<Job, Failure> {
+    fn job(
+        &self,
+        (all, launches): (&[CaseTensor], &[CaseLaunch]),
+        memory: &HostMemory,
+        device: &TestDevice,
+    ) -> Result<Job, Failure> {
         let mut calls = Vec::new();
-        for launch in &case.launches {
+        for launch in launches {
             let entry = self.entry(launch)?;
             let arg = |arg: &CaseArg| match *arg {
-                CaseArg::Tensor(i) => match memory.place(i, &case.tensors) {
+                CaseArg::Tensor(i) => match memory.place(i, all) {
                     Some(offset) => Arg::Host(offset),
                     None => Arg::Device(device.address(i)),
                 },
@@ -320,9 +367,9 @@ impl HostBackend {
             let args = launch.args.iter().map(arg).collect();
             calls.push(Call { symbol: entry.symbol.clone(), args });
         }
-        let on_device = |i: &usize| memory.place(*i, &case.tensors).is_none();
-        let range = |i: usize| (device.address(i), case.tensors[i].tensor.bytes() as u64);
-        let tensors = (0..case.tensors.len()).filter(on_device).map(range).collect();
+        let on_device = |i: &usize| memory.place(*i, all).is_none();
+        let range = |i: usize| (device.address(i), all[i].tensor.bytes() as u64);
+        let tensors = (0..all.len()).filter(on_device).map(range).collect();
         let memory = (memory.len > 0).then(|| (memory.file.clone(), memory.len));
         let bounds = Bounds { cpu_seconds: self.program.seconds, ..BOUNDS };
         let (library, references) = (self.program.file.1.clone(), self.program.references.clone());

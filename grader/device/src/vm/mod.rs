@@ -16,7 +16,7 @@ use crate::checked::{CheckedDevice, Placed};
 use crate::finding::Finding;
 use crate::launch_limits::LaunchLimits;
 use crate::run::{self, Kernels};
-use checked::cannot_run;
+pub(crate) use checked::cannot_run;
 use cudart::vm::VmDevice;
 use diagnostic::Failure;
 use ptxvm::{BufferId, Kernel, Launch, LaunchError, Memory, Module, Options};

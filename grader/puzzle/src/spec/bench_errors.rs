@@ -1,7 +1,7 @@
 //! Tests of the messages for a wrong `[[bench]]`.
 
-use super::Spec;
 use super::errors::{SPEC, error_in};
+use super::{Reference, Spec};
 use std::path::Path;
 
 const BENCH: &str = r#"
@@ -26,6 +26,52 @@ fn a_bench_has_sizes_work_and_normal_data() {
     assert_eq!((bench.improves, &bench.gemm), (None, &None));
     let kinds: Vec<String> = bench.test.data.values().map(|data| format!("{data:?}")).collect();
     assert!(kinds.iter().all(|kind| kind.contains("Normal")), "{kinds:?}");
+}
+
+const GATE: &str = r#"
+[[gate]]
+bound = "time <= 0.8 * puzzle(19)"
+benches = ["large"]
+about = "be quick"
+"#;
+
+#[test]
+fn a_bound_on_the_time_names_its_reference() {
+    let spec = Spec::parse(&format!("{}{GATE}", spec()), Path::new("x.toml")).unwrap();
+    let [gate] = spec.time_gates.as_slice() else { panic!("{:?}", spec.time_gates) };
+    assert_eq!((gate.factor, gate.reference), (0.8, Reference::Puzzle(19)));
+    assert!(gate.applies_to("large") && !gate.applies_to("small"));
+    assert_eq!((gate.to_string(), spec.gates.len()), ("time <= 0.8 * puzzle(19)".to_owned(), 0));
+    let plain =
+        GATE.replace("0.8 * puzzle(19)", "puzzle( 7 )").replace("benches = [\"large\"]", "");
+    let spec = Spec::parse(&format!("{}{plain}", self::spec()), Path::new("x.toml")).unwrap();
+    assert_eq!(
+        (spec.time_gates[0].factor, spec.time_gates[0].reference),
+        (1.0, Reference::Puzzle(7))
+    );
+    assert!(spec.time_gates[0].applies_to("any"));
+}
+
+#[test]
+fn mistakes_in_a_bound_on_the_time_are_named() {
+    let whole = format!("{}{GATE}", spec());
+    for (from, to, said) in [
+        ("time <= 0.8", "time >= 0.8", "a time has an upper bound"),
+        ("0.8 *", "-1 *", "the factor of a bound is a positive number"),
+        ("0.8 *", "fast *", "the factor of a bound is a positive number"),
+        ("puzzle(19)", "puzzle(x)", "compared with that of a puzzle, or with the vendor's"),
+        ("puzzle(19)", "solution", "write bound = \"time <= 0.8 * puzzle(19)\""),
+        ("puzzle(19)", "vendor", "the bench `large` says nothing of the vendor"),
+        ("[\"large\"]", "[\"larger\"]", "no bench is named `larger`"),
+        ("[\"large\"]", "[\"large\"]\ntests = [\"by_hand\"]", "is of a whole bench"),
+        ("time <= 0.8 * puzzle(19)", "barriers <= 2", "a bound on a counter applies to tests"),
+    ] {
+        let message = error_in(&whole, from, to);
+        assert!(message.contains(said), "{from} -> {to}\n{message}");
+    }
+    let message =
+        error_in(&format!("{SPEC}{}", GATE.replace("benches = [\"large\"]", "")), "be", "be");
+    assert!(message.contains("this gate applies to no bench"), "{message}");
 }
 
 #[test]

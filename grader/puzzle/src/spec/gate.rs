@@ -66,6 +66,10 @@ impl Gate {
         let expression = " ".repeat(behind) + &written[behind..];
         let bound = DimExpr::parse(&expression).map_err(|e| Fault::math(text, &place, e))?;
         sizes.check_names(text, &bound, &place)?;
+        if let Some(bench) = raw.benches.iter().flatten().next() {
+            return Err(Fault::at(bench.span(), "a bound on a counter applies to tests")
+                .help("name some of them by tests = [\"...\"]"));
+        }
         let launch = find_launch(raw, launches)?;
         if let Some(tensor) = &tensor {
             check_tensor(tensor, &launches[launch], tensors, name_at())?;

@@ -29,6 +29,7 @@ mod sizes;
 mod step;
 mod tensors;
 mod test;
+mod time_gate;
 mod wording;
 mod workspace;
 
@@ -62,12 +63,13 @@ pub use sizes::Sizes;
 pub use step::{Step, ladder};
 pub use tensors::{Tensors, grad_of, prime};
 pub use test::{Buffer, Test};
+pub use time_gate::{Reference, TimeGate};
 
 use crate::case::ReportOptions;
 use crate::workbook;
 use diagnostic::{Failure, FailureKind};
 use hardware::Multiprocessor;
-use specfile::RawSpec;
+use specfile::{RawGate, RawSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -98,6 +100,8 @@ pub struct Spec {
     pub launches: Vec<Launch>,
     /// The bounds on what launches cost.
     pub gates: Vec<Gate>,
+    /// The bounds on the time of benches.
+    pub time_gates: Vec<TimeGate>,
     /// The kernels that the stub gives with mistakes.
     pub broken: Vec<Broken>,
     /// The bounds on results that the formula does not fix.
@@ -202,7 +206,7 @@ fn read(text: &str, path: &Path) -> Result<Spec, Vec<Fault>> {
     read_raw(text, path, raw)
 }
 
-fn read_raw(text: &str, path: &Path, raw: RawSpec) -> Result<Spec, Vec<Fault>> {
+fn read_raw(text: &str, path: &Path, mut raw: RawSpec) -> Result<Spec, Vec<Fault>> {
     let (sizes, tensors) = read_names(text, &raw).map_err(|fault| vec![fault])?;
     let arch = arch::read(raw.arch.as_ref()).map_err(|fault| vec![fault])?;
     let kernels = raw.launch.iter().map(|raw| Launch::read(text, raw, &sizes, &tensors));
@@ -214,13 +218,16 @@ fn read_raw(text: &str, path: &Path, raw: RawSpec) -> Result<Spec, Vec<Fault>> {
     let seen = requirements.iter().map(|r| &r.tensor).chain(pictures.iter().map(|p| &p.tensor));
     cover::outputs(&tensors, &launches, seen).map_err(|fault| vec![fault])?;
     workspace::check(&tensors, &launches).map_err(|fault| vec![fault])?;
-    let gates =
-        all(raw.gate.iter().map(|raw| Gate::read(text, raw, &sizes, (&tensors, &launches))))?;
+    let (of_time, of_counters): (Vec<RawGate>, Vec<RawGate>) =
+        raw.gate.drain(..).partition(TimeGate::is_meant);
+    let gate = |raw: &RawGate| Gate::read(text, raw, &sizes, (&tensors, &launches));
+    let gates = all(of_counters.iter().map(gate))?;
     let broken = all(raw.broken.iter().map(|raw| Broken::read(raw, &launches)))?;
     let tests = raw.test.iter().map(|raw| Test::read(text, raw, &sizes, &tensors, &launches));
     let tests = all(tests)?;
     let benches = raw.bench.iter().map(|raw| Bench::read((text, &sizes), raw, &tensors, &launches));
     let benches = all(benches)?;
+    let time_gates = all(of_time.iter().map(|raw| TimeGate::read(raw, &benches)))?;
     bit_equal::sources(&tensors, &launches, &tests).map_err(|fault| vec![fault])?;
     let options = ReportOptions::from(&raw);
     let draw = raw.draw.map(|raw| Draw::read(text, raw, &sizes, (&tensors, &launches))).transpose();
@@ -235,7 +242,7 @@ fn read_raw(text: &str, path: &Path, raw: RawSpec) -> Result<Spec, Vec<Fault>> {
         cover::launches(&launches, &tests),
         rounding::check(text, &launches, &tests),
         bit_equal::tested(&launches, &tests),
-        gate::check(text, &raw.gate, &gates, &tests),
+        gate::check(text, &of_counters, &gates, &tests),
         require::check(&raw.require, &requirements, &tests),
         picture::check(&raw.picture, &pictures, &tests),
     ])?;
@@ -257,6 +264,7 @@ fn read_raw(text: &str, path: &Path, raw: RawSpec) -> Result<Spec, Vec<Fault>> {
         tensors,
         launches,
         gates,
+        time_gates,
         broken,
         requirements,
         pictures,

@@ -1,7 +1,7 @@
 //! The `ladder.toml` of a ladder: a spec, whose `[[step]]`s say which kernels compute it and how they are launched.
 
 use super::fault::Fault;
-use super::{Spec, all, parsed, read_raw, text_of, together};
+use super::{Spec, TimeGate, all, parsed, read_raw, text_of, together};
 use diagnostic::Failure;
 use specfile::RawStep;
 use std::path::Path;
@@ -35,6 +35,10 @@ fn read(text: &str, path: &Path) -> Result<Vec<Step>, Vec<Fault>> {
         let step = raw.step.swap_remove(index);
         raw.step.clear();
         all([check(&step)])?;
+        if let Some(gate) = raw.gate.iter().find(|gate| TimeGate::is_meant(gate)) {
+            let fault = Fault::at(gate.bound.span(), "a ladder has no bound on the time");
+            return Err(vec![fault.help("its steps are timed side by side")]);
+        }
         let RawStep { file, about, arch, launch } = step;
         if let (Some(shared), Some(_)) = (raw.launch.first(), launch.first()) {
             return Err(vec![
