@@ -1,6 +1,6 @@
 // Makes the book's search fit a workbook:
 //
-//   - hints and solutions are not found: whoever searches for a word should not meet the answer
+//   - hints, answers and solutions are not found: whoever searches for a word should not meet the answer
 //   - names are found without their underscores and parentheses: "syncthreads" finds __syncthreads()
 //   - formulas in the lines below a result are readable, not TeX
 //
@@ -10,7 +10,7 @@
 (() => {
     if (typeof elasticlunr === "undefined") return;
 
-    const HIDDEN = new Set(["Hints", "The solution", "Solution"]);
+    const HIDDEN = new Set(["Hints", "Exercises", "The solution", "Solution"]);
     const SYMBOLS = {
         cdot: "·", times: "×", odot: "⊙", le: "≤", ge: "≥", ne: "≠", approx: "≈", sum: "Σ", partial: "∂", infty: "∞",
         pm: "±", dots: "…", ldots: "…", rightarrow: "→", leftarrow: "←", varepsilon: "ε", eta: "η", gamma: "γ", beta: "β",
