@@ -18,7 +18,7 @@ __global__ void sgemm_tiled(const float* A, const float* B, float* C, int M, int
     //         row and column of C.
 
     // TODO 2: go through K in steps of TILE. In each step
-    //           bring one element of each tile into shared memory, 0 where there is none;
+    //           load one element of each tile into shared memory, 0 where there is none;
     //           wait;
     //           add TILE products;
     //           wait again.

@@ -12,7 +12,7 @@
 //   grad_input   (N, H, W, C)  half
 //
 // A block computes CT channels c of 32 positions. It goes through the channels k in steps of
-// KT: it brings the KT x 9 x CT weights of a step into shared memory, each of them once, and
+// KT: it loads the KT x 9 x CT weights of a step into shared memory, each of them once, and
 // then all its threads add up with them. K and C need not be multiples of KT and CT.
 //
 // The grader launches blocks of (CT, 8) threads, in a grid of (ceil(N*H*W / 32), ceil(C / CT)):
@@ -26,7 +26,7 @@ __global__ void conv_bwd_input_smem(const half* grad_output, const half* weights
 {
     // TODO 1: declare the array in shared memory.
 
-    // TODO 2: for each step of channels k: bring the weights, wait, add up, wait.
+    // TODO 2: for each step of channels k: load the weights, wait, add up, wait.
 
     // TODO 3: store those elements that exist.
 }

@@ -19,7 +19,7 @@ __global__ void warp_sum(const float* x, float* y, int rows, int n)
     //         number on. Some lanes may have one element less than others, or none.
 
     // TODO 3: add up the sums of the 32 lanes: five times, each lane adds what
-    //         __shfl_down_sync brings from a lane further up. Who must take part?
+    //         __shfl_down_sync reads from a lane further up. Who must take part?
 
     // TODO 4: one lane has the sum of the row, and stores it.
 }

@@ -21,7 +21,7 @@ __global__ void conv_bwd_bias_f16(const half* grad_output, float* grad_bias, int
     // TODO 3: lane 0 of each warp leaves its sum in shared memory; wait.
 
     // TODO 4: the first warp adds these up in the same way. How many are there, and what do
-    //         the other lanes bring?
+    //         the other lanes contribute?
 
     // TODO 5: one thread stores the sum.
 }

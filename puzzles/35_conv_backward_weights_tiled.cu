@@ -12,7 +12,7 @@
 //
 // The grader launches blocks of 256 threads, in a grid of (ceil(K / 64), ceil(C / 64), 9). A
 // block computes the weights of 64 channels k, 64 channels c and one place (kh, kw) of the
-// filter, and each of its threads 4x4 of them. The block brings the gradients and pixels of
+// filter, and each of its threads 4x4 of them. The block loads the gradients and pixels of
 // several positions (at least 4) into shared memory at a time, each of them once. K and C
 // need not be multiples of 64. No other block adds to these weights.
 
@@ -24,7 +24,7 @@ __global__ void conv_bwd_weight_tiled(const half* grad_output, const half* input
     // TODO 1: the first k and the first c of this block, kh and kw; and which 4x4 weights of
     //         the tile are this thread's?
 
-    // TODO 2: for every few positions: bring 64 gradients and 64 pixels of each into shared
+    // TODO 2: for every few positions: load 64 gradients and 64 pixels of each into shared
     //         memory. What stands in for those that do not exist?
 
     // TODO 3: for each of these positions, add 4x4 products to 4x4 sums, in float.

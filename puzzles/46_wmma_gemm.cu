@@ -29,7 +29,7 @@ __global__ void wmma_gemm(const T* A, const T* B, float* C, int M, int N, int K)
     //         Of which types? Set the accumulator to zero.
 
     // TODO 3: go through K in steps of 16. In each step
-    //           bring the elements of A and B into shared memory, 0 where there is none;
+    //           copy the elements of A and B into shared memory, 0 where there is none;
     //           wait;
     //           load the two fragments, and multiply: wmma::mma_sync;
     //           wait again.

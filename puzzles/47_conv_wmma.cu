@@ -31,7 +31,7 @@ __global__ void conv2d_wmma(const half* X, const half* filters, const float* bia
     // TODO 2: lane l of each warp gathers for position blockIdx.x*32 + l only. Which n, oh, ow is that?
 
     // TODO 3: go through the C*K*K products of a sum in steps of 16. In each step
-    //           bring 32x16 weights;
+    //           copy 32x16 weights;
     //           gather 16x32 pixels: which c, kh, kw does a row of this tile stand for?
     //           wait, multiply, wait.
 

@@ -26,13 +26,13 @@ __global__ void conv_bwd_weight_wmma(const half* grad_output, const half* input,
                                      int N, int H, int W, int C, int K)
 {
     // TODO 1: shared memory and fragments as in puzzles 46 and 47. The first factor is
-    //         grad_output transposed: bring its tile as it lies in memory, 16 positions x 32
+    //         grad_output transposed: copy its tile as it lies in memory, 16 positions x 32
     //         filters. What does that make of the fragment's layout?
 
     // TODO 2: lane l of each warp gathers for place blockIdx.x*32 + l: which kh, kw and c is that?
 
     // TODO 3: go through the positions in steps of 16, every gridDim.z-th step. In each
-    //           bring 16x32 elements of grad_output;
+    //           copy 16x32 elements of grad_output;
     //           gather 16x32 pixels, 0 outside the image;
     //           wait, multiply, wait.
 
