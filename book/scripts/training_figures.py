@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from compact import compact
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TEST, SEED = "mixed_and_fp32", 11
 EPOCHS = 3
@@ -101,7 +103,7 @@ def confusion(table):
 
 def svg(width, height, words, lines):
     head = f'<svg class="fig" style="--w:{width}" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{words}">'
-    return "\n".join([head, *lines, "</svg>", ""])
+    return compact("\n".join([head, *lines, "</svg>", ""]))
 
 
 def main():
