@@ -110,9 +110,9 @@ pub trait Check {
         None
     }
 
-    /// Whether the kernel has not run to its end.
+    /// Whether the kernel has not run to its end, as one that takes too long.
     fn ends_launch(&self) -> bool {
-        false
+        self.fault() == Some(Fault::Timeout)
     }
 
     /// What is said of it to the author of the kernel.

@@ -89,10 +89,6 @@ impl Check for BarrierObject {
         self.never_completes().then_some(Fault::Timeout)
     }
 
-    fn ends_launch(&self) -> bool {
-        self.never_completes()
-    }
-
     fn words(&self, _: &Site<'_>) -> Words {
         let at = format!("the barrier object at byte {} of shared memory", self.offset);
         match &self.misuse {

@@ -22,10 +22,6 @@ impl Check for EndlessLoop {
         Some(Fault::Timeout)
     }
 
-    fn ends_launch(&self) -> bool {
-        true
-    }
-
     fn words(&self, site: &Site<'_>) -> Words {
         let who = site.thread.map_or_else(|| site.kernel.to_owned(), |thread| thread.to_string());
         let line = site.loc.map(|loc| format!(", at line {}", loc.line)).unwrap_or_default();

@@ -29,10 +29,6 @@ impl Check for TooMuchWork {
         Some(Fault::Timeout)
     }
 
-    fn ends_launch(&self) -> bool {
-        true
-    }
-
     fn words(&self, site: &Site<'_>) -> Words {
         let Self { limit, for_each, sampled, threads } = self;
         let (each, all) = (thousands(*for_each), thousands(*threads));
