@@ -105,6 +105,8 @@ operations! {
     Kernel: fn kernel<'a>(module: u64, name: &'a str) -> KernelInfo;
     /// Runs a kernel to its end.
     Launch: fn launch(launch: Launch) -> Launched;
+    /// Notes that a launch was refused before it reached the device.
+    NotStarted: fn not_started<'a>(kernel: &'a str) -> ();
     /// Sets a limit of what kernels use.
     SetLimit: fn set_limit(limit: Limit, value: u64) -> ();
     /// The value of a limit.

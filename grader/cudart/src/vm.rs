@@ -71,6 +71,10 @@ pub struct VmDevice {
     variables: u64,
     clock: u64,
     launches: usize,
+    /// The kernels of launches that were refused before they came here.
+    not_started: Vec<String>,
+    /// What was freed: bytes, and how many kernels had been launched before.
+    freed: BTreeMap<BufferId, (usize, usize)>,
     findings: Vec<LaunchFinding>,
     /// Why the last launch was refused, if it was.
     refused: Option<LaunchError>,
@@ -165,6 +169,19 @@ impl VmDevice {
     /// The device's memory, into which inputs can be written before a program runs.
     pub fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
+    }
+
+    /// The kernels of launches that were refused before they came here, in their order.
+    pub fn refused_kernels(&self) -> &[String] {
+        &self.not_started
+    }
+
+    /// The bytes that a buffer had during a launch; 0 if it was freed before.
+    pub fn size_during(&self, launch: usize, buffer: BufferId) -> usize {
+        match self.freed.get(&buffer) {
+            Some(&(bytes, launches)) if launch < launches => bytes,
+            _ => self.memory.size(buffer),
+        }
     }
 
     /// The number of launches so far.
@@ -298,8 +315,12 @@ impl Device for VmDevice {
     }
 
     fn free(&mut self, address: u64) -> Answer<()> {
-        let bytes = self.memory.locate(address).map_or(0, |(id, _)| self.memory.size(id));
+        let freed = self.memory.locate(address).map(|(id, _)| (id, self.memory.size(id)));
         self.memory.free(address).map_err(outside)?;
+        let bytes = freed.map_or(0, |(_, bytes)| bytes);
+        if let Some((id, bytes)) = freed {
+            self.freed.insert(id, (bytes, self.launches));
+        }
         self.used -= bytes as u64;
         Ok(())
     }
@@ -413,6 +434,11 @@ impl Device for VmDevice {
         }));
         self.launches += 1;
         Ok(Launched { clock: self.clock, fault, complete, printed: outcome.printed })
+    }
+
+    fn not_started(&mut self, kernel: &str) -> Answer<()> {
+        self.not_started.push(kernel.to_owned());
+        Ok(())
     }
 
     /// Sets a limit. Only the heap's size affects kernels; the machine has its own bounds for the rest.

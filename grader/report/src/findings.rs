@@ -17,9 +17,20 @@ use ptxvm::finding::Words;
 use std::ops::Range;
 use std::path::Path;
 
-/// All findings of a program, one after another.
+/// All findings of a program, one after another, each with a line of the program or of what it includes.
 pub fn page(findings: &[Finding], file: &Path, source: &str, style: Style) -> String {
-    let one = |finding: &Finding| diagnostic(finding, file, source).render(style.colour) + "\n";
+    let one = |finding: &Finding| {
+        let included = finding.line.as_ref().filter(|line| !same_file(&line.file, file));
+        let header = included.and_then(|line| {
+            let path = Path::new(&*line.file);
+            Some((path, std::fs::read_to_string(path).ok()?))
+        });
+        let diagnostic = match &header {
+            Some((path, text)) => diagnostic(finding, path, text),
+            None => diagnostic(finding, file, source),
+        };
+        diagnostic.render(style.colour) + "\n"
+    };
     findings.iter().map(one).collect()
 }
 

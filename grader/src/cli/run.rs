@@ -4,6 +4,7 @@ use super::args::{BackendChoice, RunArgs};
 use super::console;
 use super::profile::fit;
 use ::puzzle::workbook::Workbook;
+use device::finding::Finding;
 use device::gpu;
 use device::program::{self, Emulated, Profile, Ran};
 use diagnostic::{Failure, FailureKind};
@@ -84,6 +85,7 @@ pub(super) fn run(args: &RunArgs, dir: Option<&Path>, nvcc: Option<&Path>) -> Re
         arch,
         args: &args.args,
         count: args.profile,
+        patient: !args.check && !args.sandbox,
         confined: args.sandbox,
     };
     let ran = program::run(emulated, &grader)?;
@@ -164,21 +166,32 @@ fn report(args: &RunArgs, library: &Library, ran: &Ran) -> u8 {
     let launches =
         format!("{} kernel launch{}", ran.launches, if ran.launches == 1 { "" } else { "es" });
     let (allocations, bytes) = ran.leaked;
+    let (source, style) = (&library.source, Style::detect(&to));
+    let page = |findings: &[Finding]| findings_page(findings, &source.path, &source.text, style);
     if !args.check {
-        if !ran.findings.is_empty() {
+        // What stopped a kernel tells why its results are not there.
+        let (stopped, others): (Vec<Finding>, Vec<Finding>) =
+            ran.findings.iter().cloned().partition(|finding| finding.problem.ends_the_run());
+        to.write_all(page(&stopped).as_bytes()).ok();
+        if !others.is_empty() {
             writeln!(to, "grader: the checks found mistakes in kernels; --check shows them").ok();
         }
         return program;
     }
-    let source = &library.source;
-    let style = Style::detect(&to);
-    to.write_all(findings_page(&ran.findings, &source.path, &source.text, style).as_bytes()).ok();
+    to.write_all(page(&ran.findings).as_bytes()).ok();
+    if let Some(first) = ran.refused.first() {
+        let others = match ran.refused.len() - 1 {
+            0 => String::new(),
+            n => format!(", nor could {n} more"),
+        };
+        writeln!(to, "error: a launch of {first} could not start{others}\n").ok();
+    }
     if allocations > 0 {
         let plural = if allocations == 1 { "allocation" } else { "allocations" };
         writeln!(to, "note: {allocations} {plural} of device memory never freed, {bytes} bytes")
             .ok();
     }
-    if ran.findings.is_empty() {
+    if ran.findings.is_empty() && ran.refused.is_empty() {
         writeln!(to, "{launches}, no findings").ok();
         return program;
     }

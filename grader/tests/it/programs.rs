@@ -100,6 +100,63 @@ fn findings_are_shown_with_their_line_and_fail_the_check() {
     assert!(stderr.contains("1 allocation of device memory never freed, 256 bytes"), "{stderr}");
 }
 
+/// One program, whose argument says what goes wrong.
+#[test]
+fn a_mistake_is_told_by_its_cause() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = r#"
+#include "scale.cuh"
+#include <cassert>
+__global__ void even(int n) { assert(n % 2 == 0); }
+__global__ void hand_over(int* x, int* y) {
+    if (blockIdx.x == 0) *x = 7;
+    if (blockIdx.x == 1) *y = *x;
+}
+__global__ void step(const float* from, float* to) { to[threadIdx.x] = from[threadIdx.x]; }
+int main(int argc, char** argv) {
+    float* x;
+    cudaMalloc(&x, 400);
+    float* own = new float[32]();
+    switch (argv[1][0]) {
+    case 'a': even<<<1, 1>>>(3); break;
+    case 'h': step<<<1, 32>>>(own, x); break;
+    case 'l': step<<<1, 2048>>>(x, x); break;
+    case 'b': hand_over<<<2, 1>>>((int*)x, (int*)x + 1); break;
+    case 'f':
+        for (int i = 0; i < 3; i++) scale<<<1, 32>>>(x);
+        break;
+    }
+    cudaFree(x);
+}
+"#;
+    let header = "__global__ void scale(float* x) {\n    float y = x[threadIdx.x];\n    if (y > 0) x[0] = y;\n}\n";
+    std::fs::write(dir.path().join("scale.cuh"), header).unwrap();
+    std::fs::write(dir.path().join("program.cu"), source).unwrap();
+    let told = |options: &[&str], case: &str| {
+        let out = run_in(dir.path(), &[options, &["program.cu", "--", case]].concat());
+        (out.status.code(), text(&out.stderr))
+    };
+    let (code, plain) = told(&["--backend", "vm"], "a");
+    assert!(code == Some(0) && plain.contains("assertion failed: n % 2 == 0"), "{plain}");
+    let (_, of_host) = told(&["--check"], "h");
+    assert!(of_host.contains("looks like an address of the host's memory"), "{of_host}");
+    let (code, too_large) = told(&["--check"], "l");
+    assert!(
+        code == Some(1) && too_large.contains("a launch of step could not start"),
+        "{too_large}"
+    );
+    assert!(!too_large.contains("no findings"), "{too_large}");
+    let (_, between) = told(&["--check"], "b");
+    assert!(between.contains("__threadfence()"), "{between}");
+    let (_, freed) = told(&["--check"], "f");
+    assert!(freed.contains("allocation 1 (400 bytes)") && !freed.contains("freed,"), "{freed}");
+    assert!(
+        freed.contains("float y = x[threadIdx.x];") && freed.contains("scale.cuh:2"),
+        "{freed}"
+    );
+    assert!(freed.matches("error: ").count() == 1 && freed.contains("95 more such"), "{freed}");
+}
+
 /// A folder in `dir` with so many digits of seed 5 to learn from and to test with.
 fn drawn(dir: &Path, train: &str, test: &str) -> PathBuf {
     let data = dir.join("data");

@@ -85,12 +85,14 @@ unsafe fn launch(
                 block.z,
                 what_can_start()
             ));
+            client.not_started(&kernel.name)?;
             return Err(CudaError::INVALID_VALUE);
         }
         let shared = shared as u64;
         let own = u64::from(kernel.info.shared);
         let allowed = u64::from(SHARED_WITHOUT_OPT_IN).max(own + u64::from(kernel.opted_in));
         if own.saturating_add(shared) > allowed {
+            client.not_started(&kernel.name)?;
             let too_large = CudaError::COOPERATIVE_LAUNCH_TOO_LARGE;
             return Err(if cooperative { too_large } else { CudaError::INVALID_VALUE });
         }

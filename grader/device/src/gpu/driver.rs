@@ -308,6 +308,10 @@ impl Device for GpuDevice {
         result::ctx::get_limit(limit_of(limit)).map(|value| value as u64).map_err(code)
     }
 
+    fn not_started(&mut self, _: &str) -> Answer<()> {
+        Ok(())
+    }
+
     fn memory_info(&mut self) -> Answer<MemoryInfo> {
         self.context()?;
         let (free, total) = result::mem_get_info().map_err(code)?;

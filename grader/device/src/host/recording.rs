@@ -237,6 +237,10 @@ impl Device for Recorder {
         self.machine.limit(limit)
     }
 
+    fn not_started(&mut self, kernel: &str) -> Answer<()> {
+        self.machine.not_started(kernel)
+    }
+
     fn memory_info(&mut self) -> Answer<MemoryInfo> {
         self.machine.memory_info()
     }

@@ -311,6 +311,10 @@ impl Device for TestDevice<'_> {
         self.device.limit(limit)
     }
 
+    fn not_started(&mut self, kernel: &str) -> Answer<()> {
+        self.device.not_started(kernel)
+    }
+
     fn memory_info(&mut self) -> Answer<MemoryInfo> {
         Ok(MemoryInfo { free: MEMORY - self.used - self.heap, total: MEMORY })
     }

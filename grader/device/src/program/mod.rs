@@ -8,13 +8,14 @@ mod named;
 
 pub use child::main as child_main;
 
-use crate::finding::Finding;
+use crate::finding::{Check, Finding, Problem};
 use crate::host::DISK;
 use cudart::server::serve;
 use cudart::source_name;
 use cudart::vm::{KernelProfile, VmDevice};
 use diagnostic::{Failure, FailureKind};
 use named::Names;
+use ptxvm::Options;
 use rustix::process::{Pid, Signal, kill_process};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -49,6 +50,8 @@ pub struct Ran {
     pub leaked: (usize, usize),
     /// How many kernels were launched.
     pub launches: usize,
+    /// The kernels of launches that could not start.
+    pub refused: Vec<String>,
     /// What each kernel cost, where that was counted.
     pub profiles: Vec<Profile>,
 }
@@ -115,6 +118,8 @@ pub struct Emulated<'a> {
     pub args: &'a [OsString],
     /// Count what the kernels cost.
     pub count: bool,
+    /// A kernel may run as long as it likes, as on a GPU that drives no screen; else one that seems endless is stopped.
+    pub patient: bool,
     /// Shut it in, as the host code of a puzzle.
     pub confined: bool,
 }
@@ -124,7 +129,7 @@ pub struct Emulated<'a> {
 /// # Errors
 /// Its process cannot be started.
 pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
-    let Emulated { library, arch, args, count, confined } = program;
+    let Emulated { library, arch, args, count, patient, confined } = program;
     let cannot_start = |e: io::Error| cannot_start(&e);
     let folder = Scratch::new("run").map_err(cannot_start)?;
     let file = folder.path().join("program.so");
@@ -144,7 +149,9 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
         command.env_clear();
     }
     command.arg(&library.source.path).args(args);
-    let mut device = VmDevice::default();
+    let usual = Options::default();
+    let budget = if patient { u64::MAX } else { usual.budget };
+    let mut device = VmDevice::new(Options { budget, ..usual });
     device.claim((arch.0 / 10, arch.0 % 10));
     if arch != VirtualArch::default() {
         let oldest = VirtualArch::default().0;
@@ -179,8 +186,29 @@ pub fn run(program: Emulated, grader: &Path) -> Result<Ran, Failure> {
     for line in findings.iter_mut().filter_map(|finding| finding.line.as_mut()) {
         line.file = library.names.restore(&line.file).display().to_string().into();
     }
+    let findings = merged(findings);
     let (leaked, launches) = (device.memory().in_use(), device.launches());
-    Ok(Ran { status, findings, leaked, launches, profiles: profiles(&device) })
+    let refused = device.refused_kernels().iter().map(|kernel| source_name(kernel)).collect();
+    Ok(Ran { status, findings, leaked, launches, refused, profiles: profiles(&device) })
+}
+
+/// Findings of several launches that are the same mistake in the same line become one.
+fn merged(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut all: Vec<Finding> = Vec::new();
+    for finding in findings {
+        let same = |old: &&mut Finding| {
+            let same = match (&old.problem, &finding.problem) {
+                (Problem::Check(old), Problem::Check(new)) => old.same(new),
+                _ => false,
+            };
+            same && (&old.kernel, &old.line) == (&finding.kernel, &finding.line)
+        };
+        match all.iter_mut().find(same) {
+            Some(old) => old.count += finding.count,
+            None => all.push(finding),
+        }
+    }
+    all
 }
 
 /// Does something while a program runs that may fill its folder, if it has one, up to a limit. `None` if it was killed for that.

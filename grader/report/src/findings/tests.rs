@@ -210,7 +210,7 @@ fn every_kind_has_a_title_and_help() {
     out-of-bounds atomic update of global memory, at address 0x40
         an address this small comes from a null pointer: is the pointer ever set?
     out-of-bounds read of global memory, at address 0x7fff00000000
-        no tensor lies near this address: is the index far too large, or the pointer overwritten?
+        this looks like an address of the host's memory (new, malloc, a vector, a variable): pass a pointer from cudaMalloc, and copy the data there with cudaMemcpy
     out-of-bounds write to shared memory, at address 0x400
         the array ends before this address
     out-of-bounds write to memory from malloc, at address 0x200000008000
@@ -250,6 +250,7 @@ fn every_kind_has_a_title_and_help() {
         (1) write here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
     race between (1) a read and (2) a write of a __device__ variable
         nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch
+        if a flag or a counter tells one block that another is done: __threadfence() before it is set and after it is seen, and set and read it with atomics
         volatile makes the compiler load and store each time; it orders no threads, and does not make `x += y` one step
         (1) read here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
     read-only load of filters[0, 0, 1, 1], which the kernel itself writes

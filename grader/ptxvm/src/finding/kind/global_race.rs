@@ -12,6 +12,10 @@ const STORED_TWICE: &str = "which of the two values stays is chance: does each t
 const UPDATED: &str = "both threads run this line: if each adds to the element, add with atomicAdd; if one needs what the other stores, put a \
                        barrier between the read and the write";
 
+/// What helps a block that uses what another one has stored, in another line.
+const HANDED_OVER: &str = "if a flag or a counter tells one block that another is done: __threadfence() before it is set and after it is seen, \
+                           and set and read it with atomics";
+
 fn is_same_line(a: Option<&SourceLoc>, b: Option<&SourceLoc>) -> bool {
     a.zip(b).is_some_and(|(a, b)| (&a.file, a.line) == (&b.file, b.line))
 }
@@ -76,6 +80,11 @@ impl<P: Place> Check for GlobalRace<P> {
                 _ if is_same_line(site.loc, other.as_ref()) => UPDATED,
                 _ => kind.missing_barrier(*same_warp),
             });
+        let words = if *same_block || is_same_line(site.loc, other.as_ref()) {
+            words
+        } else {
+            words.help(HANDED_OVER)
+        };
         volatile_help(words, *volatile)
     }
 }

@@ -4,9 +4,13 @@ use crate::finding::access::{AccessKind, Space};
 use crate::finding::check::{Check, Fault, Site, Words};
 use crate::finding::place::{Place, same_object};
 use crate::finding::shared_array::SharedArray;
+use std::ops::Range;
 
 /// An address below this comes from a null pointer and an index.
 const NULL_PAGE: u64 = 0x1_0000;
+
+/// Where Linux puts programs, their heaps, libraries and stacks; only a device of more than a thousand buffers has one there.
+const HOST: Range<u64> = 1 << 46..1 << 48;
 
 /// An access outside every allocation.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +68,10 @@ impl<P: Place> Check for OutOfBounds<P> {
         Words::new(title).help(match space {
             Space::Global if *address < NULL_PAGE => {
                 "an address this small comes from a null pointer: is the pointer ever set?"
+            }
+            Space::Global if HOST.contains(address) => {
+                "this looks like an address of the host's memory (new, malloc, a vector, a variable): pass a pointer from cudaMalloc, and copy \
+                 the data there with cudaMemcpy"
             }
             Space::Global => {
                 "no tensor lies near this address: is the index far too large, or the pointer overwritten?"
