@@ -34,9 +34,9 @@ pub fn page(findings: &[Finding], file: &Path, source: &str, style: Style) -> St
     findings.iter().map(one).collect()
 }
 
-/// What each finding is, in one line.
-pub fn titles(findings: &[Finding]) -> Vec<String> {
-    findings.iter().map(|finding| words(finding, "").title).collect()
+/// What each finding is, in one line. The source tells the sizes of arrays in shared memory.
+pub fn titles(findings: &[Finding], source: &str) -> Vec<String> {
+    findings.iter().map(|finding| words(finding, source).title).collect()
 }
 
 /// Title, the source line where it is in the judged file, and help.

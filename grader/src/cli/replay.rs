@@ -130,7 +130,7 @@ fn write_page(
         explanation: &explanation,
         block: args.block,
     };
-    let words = |run: &Run| report::finding_titles(&run.findings);
+    let words = |run: &Run| report::finding_titles(&run.findings, &program.compiled.source.text);
     let document = Document::new(&subject, words)?;
     let path = output(args, workbook, &puzzle.stem, &case.test)?;
     let text = page(&document, &format!("{title}: {}", case.test));

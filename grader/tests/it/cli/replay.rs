@@ -56,3 +56,16 @@ fn a_block_that_is_not_there_is_refused() {
     assert_eq!(out.code, 2, "{}", out.stdout);
     assert!(out.stderr.contains("there is no block [0, 7, 0]"), "{}", out.stderr);
 }
+
+#[test]
+fn findings_name_elements_of_shared_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("page.html");
+    let wrong = ["--wrong", "no barrier before", "--test", "sgemm_tiled_tiny", "--no-open"];
+    let mut replay = command(&["replay", "18"]);
+    let out = output(replay.args(wrong).arg("--output").arg(&page));
+    assert_eq!(out.code, 0, "{}", out.stderr);
+    let data = document(&std::fs::read_to_string(page).unwrap());
+    let first = data["findings"][0]["text"].as_str().unwrap();
+    assert!(first.starts_with("shared-memory race") && first.ends_with(']'), "{first}");
+}
