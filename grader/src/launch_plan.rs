@@ -101,7 +101,7 @@ pub fn run(path: &Path) -> Result<Done, Failure> {
     let tensors: Vec<CaseTensor> = tensors.collect::<Result<_, _>>()?;
     let launches = plan.launches.iter().map(|launch| launch.read(path, &tensors));
     let launches: Vec<CaseLaunch> = launches.collect::<Result<_, _>>()?;
-    let shown = SourceFile { path: plan.source.clone(), text: source.clone() };
+    let shown = SourceFile::new(plan.source.clone(), source.clone());
     let module = SharedModule::default().load(&ptx, &shown)?;
     let vm = VmBackend::new(module, plan.symbols(), &shown)?;
     let Run { tensors: after, mut findings, printed, .. } = vm.launch(&tensors, &launches)?;

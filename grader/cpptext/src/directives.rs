@@ -49,14 +49,19 @@ pub fn includes(text: &[u8]) -> Vec<Option<&Path>> {
     names
 }
 
+/// How far before a word the `#` of its directive is looked for. What is farther away is taken for one: a text of nothing but ends
+/// of comments would be searched for ever.
+const FAR: usize = 4096;
+
 /// Is there a `#` (or `%:`) before this, with nothing but blanks and comments between?
-fn is_directive(before: &[u8]) -> bool {
-    let mut before = before.trim_ascii_end();
+fn is_directive(text: &[u8]) -> bool {
+    let mut before = text[text.len().saturating_sub(FAR)..].trim_ascii_end();
     while let Some(comment) = before.strip_suffix(b"*/") {
         let Some(start) = comment.windows(2).rposition(|w| w == b"/*") else { break };
         before = comment[..start].trim_ascii_end();
     }
-    before.ends_with(b"#") || before.ends_with(b"%:")
+    let is_far = text.len() > FAR && (before.is_empty() || before.ends_with(b"*/"));
+    is_far || before.ends_with(b"#") || before.ends_with(b"%:")
 }
 
 /// The `name` of `"name"` or `<name>`.
@@ -99,6 +104,15 @@ mod tests {
         assert_eq!(includes(b"#include TILE_HEADER\n"), [None]);
         assert_eq!(includes(b"#include \"open\n"), [None]);
         assert_eq!(includes(&splice(b"#inc\\\nlude \\\r\n\"a.h\"")), [Some(Path::new("a.h"))]);
+    }
+
+    #[test]
+    fn a_text_of_comments_is_read_in_time() {
+        let many = "*/include".repeat(100_000);
+        assert!(includes(many.as_bytes()).len() > 90_000, "they may be directives");
+        let far = format!("#{}include <x.h>", " ".repeat(10_000));
+        assert_eq!(includes(far.as_bytes()), [Some(Path::new("x.h"))]);
+        assert!(includes(format!("{}y include <x.h>", " ".repeat(10_000)).as_bytes()).is_empty());
     }
 
     #[test]

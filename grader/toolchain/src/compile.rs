@@ -144,7 +144,7 @@ impl Toolchain {
         let start = Instant::now();
         let Submission { read, roots, folders, inputs, students } =
             self.submission(request.source, request.base, request.include_dirs, request.headers)?;
-        let FileRead { source, bytes, path, folder, file } = read;
+        let FileRead { mut source, bytes, path, folder, file } = read;
         let search = SearchPath { folders: &folders };
         let job = Job {
             folder: &folder,
@@ -156,8 +156,10 @@ impl Toolchain {
             arch: request.arch,
             debugger: request.debugger,
             library: inputs.usage.library(),
+            inline_ptx: inputs.usage.inline_ptx(),
             device_code: true,
         };
+        source.inline_ptx = job.inline_ptx;
         let mut reader = Sources::new(&job, request.headers, request.base, &source);
         let main = file.to_string_lossy();
         let names = FileNames::new(&folder, &file, &roots.folders[1..]);
@@ -251,6 +253,7 @@ impl Toolchain {
             arch: request.arch,
             debugger: request.debugger,
             library: StandardLibrary::Whole,
+            inline_ptx: inputs.usage.inline_ptx(),
             device_code: true,
         };
         let messages = self.front_end.ptx(&job)?.messages;
@@ -354,6 +357,10 @@ impl FileRead {
         let shown_path = shown(source, base);
         let unreadable = |e: std::io::Error| {
             let title = format!("cannot read {}: {e}", shown_path.display());
+            if e.kind() == std::io::ErrorKind::FileTooLarge {
+                let help = "a kernel has a few kilobytes: is this the file that you mean?";
+                return Failure::new(FailureKind::Kernel, title, help);
+            }
             Failure::new(FailureKind::Usage, title, "check the path")
         };
         let bytes = read_source(source).map_err(unreadable)?;
@@ -369,7 +376,7 @@ impl FileRead {
         }
         let (folder, file) = (folder.to_owned(), file.to_owned());
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Self { source: SourceFile { path: shown_path, text }, bytes, path, folder, file })
+        Ok(Self { source: SourceFile::new(shown_path, text), bytes, path, folder, file })
     }
 }
 

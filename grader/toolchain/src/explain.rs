@@ -72,10 +72,7 @@ impl<'a> Sources<'a> {
         let read = || {
             let real = path.canonicalize().ok().filter(|path| self.students.contains(path))?;
             let bytes = read_source(&real).ok()?;
-            Some(SourceFile {
-                path: shown(&path, base),
-                text: String::from_utf8_lossy(&bytes).into_owned(),
-            })
+            Some(SourceFile::new(shown(&path, base), String::from_utf8_lossy(&bytes)))
         };
         self.files.entry(path.clone()).or_insert_with(read).clone()
     }
@@ -424,7 +421,7 @@ mod tests {
         let folder = fixtures();
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
         let file = format!("{name}.cu");
-        let source = SourceFile { path: file.clone().into(), text: read(&file) };
+        let source = SourceFile::new(file.clone(), read(&file));
         let messages = parse(&read(&format!("{name}.stderr")));
         let headers = ["inc/bad.cuh", "inc/bad2.cuh"].map(|name| folder.join(name));
         let job = Job {
@@ -437,6 +434,7 @@ mod tests {
             arch: VirtualArch::default(),
             debugger: false,
             library: StandardLibrary::Whole,
+            inline_ptx: false,
             device_code: true,
         };
         let mut sources = Sources::new(&job, Headers::Any, &folder, &source);

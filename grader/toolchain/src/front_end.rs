@@ -96,6 +96,8 @@ pub(crate) struct Job<'a> {
     pub(crate) debugger: bool,
     /// What the source and its headers can name of it.
     pub(crate) library: StandardLibrary,
+    /// Whether there may be PTX in them.
+    pub(crate) inline_ptx: bool,
     /// False if nothing in them can be a kernel, or compiled otherwise for the device than for the host.
     pub(crate) device_code: bool,
 }
@@ -125,12 +127,6 @@ impl Job<'_> {
         // A name that is not UTF-8 stands in messages with other letters in their places.
         file == self.folder.join(self.file).to_string_lossy()
             || !file.is_empty() && self.folder.join(file).canonicalize().is_ok_and(is_listed)
-    }
-
-    /// May there be PTX in the source itself? The compiler copies it without a look.
-    pub(crate) fn has_inline_ptx(&self) -> bool {
-        let speaks = |path| std::fs::read(path).is_ok_and(|t| t.windows(3).any(|w| w == b"asm"));
-        self.students.iter().any(speaks)
     }
 }
 

@@ -316,7 +316,7 @@ impl FrontEnd for NvccFrontEnd {
         let text = ptx.as_deref().unwrap_or_default();
         let mut refused = assembler::errors(&stderr, text);
         if done.success() && ptx.is_some() {
-            if job.has_inline_ptx() {
+            if job.inline_ptx {
                 let (_, said) = self.run_assembler(text, job.arch, place)?;
                 refused = assembler::errors(&said.stderr_text(), text);
             }

@@ -1,11 +1,14 @@
 //! A source file as messages show it.
 
+use crate::usage::Usage;
+use cpptext::directives::splice;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes of the largest source that is read: no file that a person wrote comes near it.
-const LARGEST: u64 = 16 << 20;
+/// Bytes of the largest source that is read: no file that a person wrote comes near it, and compilers and reports take minutes
+/// for lines of many megabytes.
+const LARGEST: u64 = 1 << 20;
 
 /// A text that messages can point into.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +17,18 @@ pub struct SourceFile {
     pub path: PathBuf,
     /// The whole text; bytes that are not UTF-8 are replaced.
     pub text: String,
+    /// Whether the file, or a header that it may include, may hold PTX, which the compiler copies without a look.
+    pub inline_ptx: bool,
+}
+
+impl SourceFile {
+    /// A file without headers of its own.
+    pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let mut usage = Usage::default();
+        usage.read(&splice(text.as_bytes()));
+        Self { path: path.into(), inline_ptx: usage.inline_ptx(), text }
+    }
 }
 
 /// The bytes of a source. A pipe is not waited for, and a device or a file without end is not read.
@@ -31,7 +46,8 @@ pub(crate) fn read_source(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::other(format!("it has more than {} MB", LARGEST >> 20)));
+        let title = format!("it has more than {} MB", LARGEST >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, title));
     }
     Ok(bytes)
 }

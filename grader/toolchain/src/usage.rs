@@ -45,6 +45,9 @@ const SPECIAL_FUNCTIONS: [&str; 14] = [
 const DEVICE_WORDS: [&str; 6] =
     ["__global__", "__device__", "__constant__", "__shared__", "__managed__", "__CUDA_ARCH__"];
 
+/// Words without which there is no PTX in a source itself.
+const INLINE_PTX: [&str; 3] = ["asm", "__asm", "__asm__"];
+
 /// What a source can name of the C++ standard library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandardLibrary {
@@ -64,6 +67,7 @@ pub struct Usage {
     special: bool,
     foreign: bool,
     device: bool,
+    inline_ptx: bool,
 }
 
 impl Usage {
@@ -74,8 +78,11 @@ impl Usage {
             self.standard |= word == "std" || word.contains("__gnu");
             self.special |= SPECIAL_FUNCTIONS.iter().any(|start| word.starts_with(start));
             self.device |= DEVICE_WORDS.contains(&word);
+            self.inline_ptx |= INLINE_PTX.contains(&word);
         }
-        self.device |= text.contains("##");
+        let pastes = text.contains("##") || text.contains("%:%:");
+        self.device |= pastes;
+        self.inline_ptx |= pastes;
     }
 
     /// Sees that a header of CUDA or of the host compiler is included.
@@ -100,6 +107,11 @@ impl Usage {
         } else {
             StandardLibrary::Unnamed
         }
+    }
+
+    /// May there be PTX in it? The compiler copies that without a look.
+    pub fn inline_ptx(self) -> bool {
+        self.inline_ptx
     }
 
     /// False if nothing of it can be a kernel, or compiled otherwise for the device than for the host.
@@ -148,6 +160,14 @@ mod tests {
         ] {
             assert_eq!(usage(text, headers).device_code(), device_code, "{text} {headers:?}");
         }
+    }
+
+    #[test]
+    fn inline_ptx_is_seen_however_it_is_written() {
+        for text in ["asm(\"ret;\");", "__asm__ volatile", "a##b", "a %:%: b"] {
+            assert!(usage(text, &[]).inline_ptx(), "{text}");
+        }
+        assert!(!usage("int plasma; // asm_", &[]).inline_ptx());
     }
 
     fn usage(text: &str, headers: &[&str]) -> Usage {

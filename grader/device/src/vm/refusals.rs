@@ -1,6 +1,5 @@
 //! What the machine cannot load or launch, and whose turn it is then.
 
-use cpptext::tokens::tokens;
 use diagnostic::{Diagnostic, Mark, Severity, Source};
 use diagnostic::{Failure, FailureKind};
 use ptxvm::{LaunchError, LoadError, SourceLoc};
@@ -45,17 +44,13 @@ pub fn cannot_load(error: &LoadError, source: Option<&SourceFile>) -> Failure {
     }
     help.push(at);
     // The compiler copies inline PTX without a look, so that any text can stand there.
-    let is_inline = source.is_some_and(|source| has_inline_ptx(&source.text));
+    let is_inline = source.is_some_and(|source| source.inline_ptx);
     if is_inline && !*too_large {
-        help[0] = "inline PTX (`asm`) in this file may be the cause".into();
+        help[0] =
+            "inline PTX (`asm`) in this file, or in a header of its own, may be the cause".into();
     }
     let kind = if *too_large || is_inline { FailureKind::Kernel } else { FailureKind::Environment };
     Failure::at(kind, Diagnostic { severity: Severity::Error, title, source: shown, help })
-}
-
-/// Does a source have PTX of its own?
-fn has_inline_ptx(text: &str) -> bool {
-    tokens(text).iter().any(|token| ["asm", "__asm__", "__asm"].contains(&token.text))
 }
 
 /// The line, if it is one of `source`. Other files are not read: the PTX may name any.

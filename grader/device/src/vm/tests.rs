@@ -35,7 +35,7 @@ fn launch(kernel: &str, n: usize) -> CaseLaunch {
 }
 
 fn load(ptx: &str, kernels: BTreeMap<String, String>) -> Result<VmBackend, Failure> {
-    let source = SourceFile { path: "kernels.cu".into(), text: String::new() };
+    let source = SourceFile::new("kernels.cu", String::new());
     VmBackend::new(SharedModule::default().load(ptx, &source)?, kernels, &source)
 }
 

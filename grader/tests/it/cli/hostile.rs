@@ -65,6 +65,35 @@ fn a_file_that_the_compiler_cannot_cope_with_is_the_files_fault() {
 }
 
 #[test]
+fn inline_ptx_and_huge_files_are_the_submissions_fault() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("solutions/04_relu.cu")).unwrap();
+    let calls = text.replacen("int i =", "hidden(); int i =", 1);
+    let file = dir.path().join("k.cu");
+    fs::write(&file, format!("#include \"mine.cuh\"\n{calls}")).unwrap();
+    let graded = || {
+        let file = ["puzzle", "4", "--file", file.to_str().unwrap()];
+        let out = grader(&[&file[..], &STEADY].concat());
+        (out.code, out.stdout + &out.stderr)
+    };
+    for inline in ["asm volatile", "A(as, m) volatile", "a\\\nsm volatile"] {
+        let paste = "#define A(x, y) x##y\n__device__ inline void hidden()";
+        let header = format!("{paste} {{ {inline}(\"frob.b32 %%r1;\"); }}\n");
+        fs::write(dir.path().join("mine.cuh"), header).unwrap();
+        let (code, said) = graded();
+        assert!(code == 1 && said.contains("frob"), "{inline}: {code} {said}");
+    }
+    // Valid, and beyond the virtual machine.
+    let header = "__device__ inline void hidden() { asm volatile(\"{ .reg .b64 p; alloca.u64 p, 16, 8; }\"); }\n";
+    fs::write(dir.path().join("mine.cuh"), header).unwrap();
+    let (code, said) = graded();
+    assert!(code == 1 && said.contains("inline PTX"), "{code} {said}");
+    fs::write(&file, format!("{text}//{}", "x".repeat(2 << 20))).unwrap();
+    let (code, said) = graded();
+    assert!(code == 1 && said.contains("it has more than 1 MB"), "{code} {said}");
+}
+
+#[test]
 fn a_confined_program_is_as_shut_in_as_host_code() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("program.cu");

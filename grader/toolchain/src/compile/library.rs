@@ -92,6 +92,7 @@ impl Toolchain {
                 // Brings what it names itself.
                 _ => inputs.usage.library(),
             },
+            inline_ptx: inputs.usage.inline_ptx(),
             device_code: inputs.usage.device_code(),
         };
         let mut reader = Sources::new(&job, request.headers, request.base, &source);

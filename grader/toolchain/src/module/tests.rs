@@ -141,7 +141,7 @@ fn missing_kernels_are_explained() {
       `__shared__` 
       help: make the tile smaller: a float has 4 bytes, so 12,288 of them fit
     ");
-    let empty = SourceFile { path: "k.cu".into(), text: "__global__ void later(int n);".into() };
+    let empty = SourceFile::new("k.cu", "__global__ void later(int n);");
     insta::assert_snapshot!(told(&find_kernel(&[], "later", &empty).unwrap_err()), @r"
     `later` is declared, but has no body
       `later` 
@@ -195,7 +195,7 @@ fn right_signatures_pass() {
 
 #[test]
 fn a_size_is_widened_to_64_bits_and_another_int_is_not() {
-    let source = SourceFile { path: "k.cu".into(), text: String::new() };
+    let source = SourceFile::new("k.cu", String::new());
     let fits = |kind: ArgKind, cpp_type: &str, size| {
         let params = vec![Param { size, cpp_type: Some(cpp_type.into()) }];
         let (symbol, name) = ("k".into(), "k".into());
@@ -274,7 +274,7 @@ fn wrong_signatures_are_shown_parameter_by_parameter() {
 fn a_number_of_eight_bytes_is_told_precisely() {
     let ptx = ".visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1\n)\n{\n}\n";
     let text = r#"extern "C" __global__ void k(float* x, size_t n) {}"#;
-    let source = SourceFile { path: "k.cu".into(), text: text.into() };
+    let source = SourceFile::new("k.cu", text);
     let kernels = kernels(ptx);
     let n = ArgDecl { name: "n".into(), kind: ArgKind::Value(I32) };
     let args = [pointer("x", F32, false), n];
@@ -286,7 +286,7 @@ fn a_number_of_eight_bytes_is_told_precisely() {
     ");
     // Types under another name are judged by their size alone.
     let text = text.replace("size_t n", "rows n");
-    let source = SourceFile { path: "k.cu".into(), text };
+    let source = SourceFile::new("k.cu", text);
     insta::assert_snapshot!(told(&check_signature(&kernels[0], &args, &source).unwrap_err()), @r"
     parameter 2 of `k`, for `n`, has the wrong type
       `rows n` has 8 bytes; the puzzle passes `int` of 4
@@ -330,7 +330,7 @@ fn constants_are_found_in_their_namespaces() {
 
 #[test]
 fn a_constant_that_is_not_as_the_puzzle_needs_it_is_told_with_what_to_write() {
-    let source = SourceFile { path: "k.cu".into(), text: CONSTANTS.to_owned() };
+    let source = SourceFile::new("k.cu", CONSTANTS.to_owned());
     let float = Scalar { name: "float", bytes: 4 };
     let int = Scalar { name: "int", bytes: 4 };
     let found = |symbol: &str, element, elements| {

@@ -78,7 +78,7 @@ pub fn compile(
     let stderr = done.stderr_text();
     let messages = stage.restore(parse(&stderr));
     if let Target::Library { arch } = target
-        && (job.has_inline_ptx() || stderr.contains("ptxas fatal"))
+        && (job.inline_ptx || stderr.contains("ptxas fatal"))
     {
         let Output { ptx, messages } = nvcc.ptx(&Job { arch, ..*job })?;
         if ptx.is_none() {

@@ -36,6 +36,7 @@ impl Bench {
             arch: VirtualArch::default(),
             debugger: false,
             library: StandardLibrary::Unnamed,
+            inline_ptx: false,
             device_code: true,
         })
     }
@@ -79,6 +80,7 @@ fn no_name_of_a_users_reaches_a_command_line() {
         arch: VirtualArch::default(),
         debugger: false,
         library: StandardLibrary::Unnamed,
+        inline_ptx: false,
         device_code: true,
     };
     let output = bench.front_end.ptx(&job).unwrap();

@@ -61,6 +61,7 @@ fn both_ways(
         arch: VirtualArch::default(),
         debugger: false,
         library,
+        inline_ptx: false,
         device_code: true,
     };
     // The same folder for both: it is a part of the names of what only this source can see.

@@ -86,6 +86,7 @@ impl Bench {
             arch: VirtualArch::default(),
             debugger: false,
             library: StandardLibrary::Unnamed,
+            inline_ptx: false,
             device_code: self.device_code,
         };
         let inputs = Some(crate::cache::Key::of("glue", []));
