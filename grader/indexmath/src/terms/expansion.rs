@@ -191,17 +191,23 @@ impl Expander<'_> {
         if !self.points.guards_hold(summand.guards.iter().copied(), bindings)? {
             return Ok(());
         }
-        let own: Vec<(String, i64)> = bindings
+        let mut own: Vec<(String, i64)> = bindings
             .iter()
             .filter(|(id, _)| summed.contains(id) || !contribution.loops.contains(id))
             .map(|(id, value)| (self.source.lowered.names[*id].clone(), *value))
             .collect();
-        for mut term in self.node(summand.node, bindings, Reduction::Sum)? {
+        let terms = self.node(summand.node, bindings, Reduction::Sum)?;
+        let mut left = terms.len();
+        for mut term in terms {
+            left -= 1;
             if summand.negative {
                 term.coefficient = -term.coefficient;
                 term.value = -term.value;
             }
-            term.indices.splice(0..0, own.iter().cloned());
+            // Mostly there is one term, which takes the names themselves.
+            let mut indices = if left == 0 { std::mem::take(&mut own) } else { own.clone() };
+            indices.append(&mut term.indices);
+            term.indices = indices;
             into.push(term);
         }
         if into.len() > self.limit { Err(Stop::NotASum) } else { Ok(()) }
