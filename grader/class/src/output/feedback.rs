@@ -80,14 +80,14 @@ fn card(puzzle: &PuzzleGrade, stem: &str) -> String {
         let (name, cause) = (html(&test.name), html(cause));
         writeln!(
             out,
-            "<li>{} <code>{name}</code> <span class=\"faint\">{cause}</span></li>",
+            "<li>{} <span><code>{name}</code> <span class=\"faint\">{cause}</span></span></li>",
             tag(word)
         )
         .ok();
     }
     if let (passed, all @ 1..) = summary::hidden(puzzle) {
         let word = if passed == all { "passed" } else { "failed" };
-        writeln!(out, "<li>{} {passed} of {all} hidden tests</li>", tag(word)).ok();
+        writeln!(out, "<li>{} <span>{passed} of {all} hidden tests</span></li>", tag(word)).ok();
     }
     out.push_str("</ul>\n");
     if let Some(counters) = graded.counters {

@@ -44,9 +44,13 @@ fn puzzle(number: u32, roster: &Roster, grades: &[Grade]) -> String {
     let mut out = format!(
         "<section class=\"card\">\n<div class=\"head\"><h2>{}</h2><span class=\"points\">{percent} % pass</span></div>\n\
          <div class=\"bar\"><i style=\"width:{percent}%\"></i></div>\n\
-         <p class=\"faint\">{passed} of {submitted} submissions pass; no file from {} students</p>\n",
+         <p class=\"faint\">{passed} of {submitted} submissions pass{}</p>\n",
         html(name),
-        grades.len() - submitted,
+        match grades.len() - submitted {
+            0 => String::new(),
+            1 => "; 1 student handed in no file".to_owned(),
+            none => format!("; {none} students handed in no file"),
+        },
     );
     let mut causes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for grade in grades {
