@@ -4,7 +4,7 @@ use super::compare::compare;
 use super::formula::{formula_terms, formula_terms_anew};
 use super::locate::{Evidence, index_ranges, locate};
 use super::terms::ElementTerms;
-use device::provenance::{Factor, KernelSum};
+use device::provenance::{Factor, KernelSum, KernelTerm};
 use indexmath::{Term, Values};
 use puzzle::case::Case;
 use puzzle::tensor::Tensor;
@@ -76,6 +76,7 @@ pub fn name_line(
     }
     let mut work = 0;
     let mut other = None;
+    let product = lasting_product(sum);
     let mut all = Vec::new();
     for element in 0..tensor.len() {
         let Some(formula) = terms_of_tensors(case, tensor, element) else { break };
@@ -87,6 +88,7 @@ pub fn name_line(
             && element != flat
             && !formula.is_empty()
             && formula.len() == sum.terms.len()
+            && product.as_ref().is_none_or(|factors| has_product(&formula, factors))
             && compare(&formula, sum, |_| None).equal()
         {
             other = Some(tensor.coords(element));
@@ -109,6 +111,33 @@ pub fn name_line(
     if let Some((line, clue)) = locate(terms, &evidence) {
         (terms.line, terms.clue) = (Some(line), clue);
     }
+}
+
+/// The factors of a product that the kernel added and did not take away again. Where the formula of an element lacks it, the kernel
+/// did not compute that element: the quick part of a comparison.
+fn lasting_product(sum: &KernelSum) -> Option<Vec<Factor>> {
+    let factors = |term: &KernelTerm| -> Vec<Factor> {
+        let mut factors: Vec<Factor> = term.factors.iter().map(|f| f.factor.clone()).collect();
+        factors.sort();
+        factors
+    };
+    let first = factors(sum.terms.first()?);
+    let same = sum.terms.iter().filter(|term| factors(term) == first);
+    let total: f64 = same.map(|term| term.coefficient).sum();
+    (total != 0.0).then_some(first)
+}
+
+/// Is a product of these factors, in any order, among those of a formula?
+fn has_product(formula: &[Term], factors: &[Factor]) -> bool {
+    let of = |term: &Term, factor: &Factor| {
+        let Factor::Element(element) = factor else { return false };
+        let times = term.factors.iter().filter(|own| *own == element).count();
+        times == factors.iter().filter(|other| *other == factor).count()
+    };
+    let is = |term: &Term| {
+        term.factors.len() == factors.len() && factors.iter().all(|factor| of(term, factor))
+    };
+    formula.iter().any(is)
 }
 
 /// The formula gives the same products of an element for other inputs: it makes no choice by their values.
@@ -158,7 +187,7 @@ fn value(case: &Case, known: &Values, factor: &Factor) -> Option<f64> {
 mod tests {
     use super::*;
     use device::finding::ThreadId;
-    use device::provenance::{KernelFactor, KernelTerm, Outside};
+    use device::provenance::{KernelFactor, Outside};
     use indexmath::{Dims, ElementRef, Formula, TensorType};
     use puzzle::case::{CaseTensor, ReportOptions, Role};
     use std::collections::BTreeMap;
@@ -226,6 +255,19 @@ mod tests {
         let outside = Factor::Outside(Outside { tensor: "x".into(), flat: 2 });
         assert!(terms(&sum(std::slice::from_ref(&outside), false), 7.0).is_some());
         assert!(terms(&sum(&[outside], true), 7.0).is_none(), "another block may have added to it");
+    }
+
+    #[test]
+    fn a_product_that_lasts_is_looked_for_in_other_elements() {
+        let formula = formula_terms(&case("y[i] = x[i] * x[i]"), &tensor(), 1).unwrap();
+        let mut added = sum(&[x(1)], false);
+        let factor = added.terms[0].factors[0].clone();
+        added.terms[0].factors.push(factor);
+        let squared = lasting_product(&added).unwrap();
+        assert!(has_product(&formula, &squared));
+        assert!(!has_product(&formula, &squared[..1]) && !has_product(&formula, &[x(1), x(0)]));
+        added.terms.push(KernelTerm { coefficient: -1.0, ..added.terms[0].clone() });
+        assert_eq!(lasting_product(&added), None, "it was taken away again");
     }
 
     #[test]
