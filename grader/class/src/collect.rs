@@ -1,13 +1,14 @@
 //! Gathers the events of a run: the rows of its tests, the student's report without the hidden tests, the whole report, and the
 //! document for machines.
 
-use crate::task::{self, Ending, Graded, Task, TestRow};
+use crate::task::{self, Ending, Graded, Outcome, Task, TestRow};
 use diagnostic::{Failure, FailureKind};
 use judge::verdict::TestVerdict;
 use puzzle::spec::DRAWN;
 use report::style::Style;
 use report::{JsonReporter, Reporter, RunInfo, Summary, TextReporter};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::io;
 
 /// The texts that the reporters write.
@@ -113,7 +114,7 @@ pub fn graded(
     (ran, left): (Vec<(String, bool, f64)>, Vec<String>),
     buffers: Buffers,
     result: Result<Summary, Failure>,
-) -> Result<Graded, Failure> {
+) -> Result<Outcome, Failure> {
     let ending = match result {
         Ok(_) => Ending::Judged,
         Err(failure) if failure.kind == FailureKind::Kernel => Ending::NotCompiled,
@@ -122,7 +123,8 @@ pub fn graded(
     let folder = task.source.parent().map(|dir| format!("{}/", dir.display())).unwrap_or_default();
     // Students need not know where their instructor keeps the files.
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace(&folder, "");
-    let document: Value = serde_json::from_str(&text(buffers.document)).unwrap_or(Value::Null);
+    let written = text(buffers.document);
+    let document: Value = serde_json::from_str(&written).unwrap_or(Value::Null);
     let row = |name: String, passed: bool, millis: f64| TestRow {
         hidden: task.hidden.contains(&name),
         cause: if passed { None } else { Some(cause(&document, &name)) },
@@ -133,7 +135,7 @@ pub fn graded(
     let mut tests: Vec<TestRow> =
         ran.into_iter().map(|(name, passed, millis)| row(name, passed, millis)).collect();
     tests.extend(left.into_iter().map(|name| row(name, false, 0.0)));
-    Ok(Graded {
+    let graded = Graded {
         key: task.key.clone(),
         puzzle: task.puzzle,
         seed: task.seed,
@@ -141,11 +143,12 @@ pub fn graded(
         tests,
         feedback: text(buffers.feedback),
         report: text(buffers.report),
-        document,
         seconds: 0.0,
         counters: None,
         host: task::host(),
-    })
+    };
+    let document = RawValue::from_string(written).unwrap_or_else(|_| RawValue::NULL.to_owned());
+    Ok(Outcome { graded, document })
 }
 
 /// What is wrong in a test in a few words, without numbers that differ between those who make the same mistake.

@@ -4,7 +4,8 @@ use crate::plan::{Roster, Submitted, TryKeys};
 use crate::settings::{Keep, PuzzleSettings, Settings};
 use crate::store::Store;
 use crate::task::{Ending, Graded};
-use std::collections::BTreeMap;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The seconds of a day.
 const DAY: i64 = 86_400;
@@ -85,12 +86,11 @@ impl PuzzleGrade {
 
 /// The grades of all students, in the order of their names.
 pub fn all(settings: &Settings, roster: &Roster, store: &Store) -> Vec<Grade> {
-    let mut results: BTreeMap<&str, Option<Graded>> = BTreeMap::new();
-    for keys in roster.students.iter().flat_map(|student| &student.tries) {
-        for key in keys.keys.values() {
-            results.entry(key).or_insert_with(|| store.get(key));
-        }
-    }
+    let tries = roster.students.iter().flat_map(|student| &student.tries);
+    let keys: BTreeSet<&str> =
+        tries.flat_map(|one| one.keys.values().map(String::as_str)).collect();
+    let results: BTreeMap<&str, Option<Graded>> =
+        keys.into_par_iter().map(|key| (key, store.get(key))).collect();
     let get = |key: &str| results.get(key).cloned().flatten();
     roster.students.iter().map(|student| one(settings, student, &get)).collect()
 }
@@ -168,7 +168,6 @@ fn rounded(points: f64) -> f64 {
 pub(crate) mod tests {
     use super::*;
     use crate::task::TestRow;
-    use serde_json::Value;
     use std::path::Path;
 
     /// A result with these tests.
@@ -188,7 +187,6 @@ pub(crate) mod tests {
             tests: tests.iter().map(row).collect(),
             feedback: "Puzzle 10: Title\nall of it <script>alert(1)</script>\n".to_owned(),
             report: "the whole report\n".to_owned(),
-            document: Value::Null,
             seconds: 1.25,
             counters: None,
             host: "node1".to_owned(),

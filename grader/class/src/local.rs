@@ -143,8 +143,8 @@ impl Work<'_> {
         let Some(_claim) = self.store.claim(&task.key).map_err(unwritable)? else {
             return Ok(self.store.has(&task.key));
         };
-        let graded = worker::grade(self.plan, task, self.threads)?;
-        self.store.put(&graded).map_err(unwritable)?;
+        let outcome = worker::grade(self.plan, task, self.threads)?;
+        self.store.put(&outcome).map_err(unwritable)?;
         Ok(true)
     }
 }

@@ -20,6 +20,7 @@ pub use student_file::stem;
 use crate::grades::Grade;
 use crate::plan::{Class, Roster, write_whole};
 use diagnostic::{Failure, FailureKind};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub fn write(class: &Class<'_>, roster: &Roster, grades: &[Grade]) -> Result<(),
 
 fn files(class: &Class<'_>, roster: &Roster, grades: &[Grade]) -> io::Result<()> {
     let (out, settings) = (class.out, class.settings);
-    for grade in grades {
+    grades.par_iter().try_for_each(|grade| {
         let name = stem(&grade.student);
         let write = |folder: &str, end: &str, text: String| {
             put(&out.join(folder).join(format!("{name}{end}")), text.as_bytes())
@@ -46,8 +47,8 @@ fn files(class: &Class<'_>, roster: &Roster, grades: &[Grade]) -> io::Result<()>
         write("feedback", ".json", summary::student(settings, grade))?;
         write("gradescope", ".json", gradescope::results(settings, grade))?;
         write("prairielearn", ".json", prairielearn::results(grade))?;
-        write("classroom50", ".json", classroom50::result(grade))?;
-    }
+        write("classroom50", ".json", classroom50::result(grade))
+    })?;
     put(&out.join("class.csv"), csv::class(settings, grades).as_bytes())?;
     put(&out.join("moodle.csv"), csv::moodle(settings, grades).as_bytes())?;
     put(&out.join("canvas.csv"), csv::canvas(settings, grades).as_bytes())?;

@@ -3,7 +3,9 @@
 //! A task that is being graded is locked with the lock of a file, which the system releases however its owner ends, so that two
 //! graders on one folder, also on two machines (over NFS 4), never grade a task at the same time.
 
-use crate::task::Graded;
+use crate::task::{Graded, Outcome};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,6 +22,14 @@ pub struct Store {
 #[derive(Debug)]
 pub struct Claim {
     _lock: File,
+}
+
+/// A result as it is kept: readers of what came of a task pass over the document.
+#[derive(Serialize)]
+struct Kept<'a> {
+    #[serde(flatten)]
+    graded: &'a Graded,
+    document: &'a RawValue,
 }
 
 impl Store {
@@ -53,11 +63,10 @@ impl Store {
     ///
     /// # Errors
     /// The folder cannot be written; then there is no result.
-    pub fn put(&self, graded: &Graded) -> io::Result<()> {
+    pub fn put(&self, Outcome { graded, document }: &Outcome) -> io::Result<()> {
         let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.results)?;
-        serde_json::to_writer(&mut file, graded)?;
-        file.flush()?;
-        file.as_file().sync_all()?;
+        // A machine that loses its power may leave a part of it, which is no result.
+        file.write_all(&serde_json::to_vec(&Kept { graded, document })?)?;
         file.persist(self.path(&graded.key))?;
         // One line for each task that was graded, by whom and how long: for people. A short line is written in one piece.
         let mut log = File::options().create(true).append(true).open(&self.log)?;
@@ -102,7 +111,11 @@ impl Store {
 mod tests {
     use super::*;
     use crate::task::Ending;
-    use serde_json::Value;
+
+    fn outcome() -> Outcome {
+        let document = RawValue::from_string("{\"tests\":[{}]}".to_owned()).unwrap();
+        Outcome { graded: graded(), document }
+    }
 
     fn graded() -> Graded {
         Graded {
@@ -113,7 +126,6 @@ mod tests {
             tests: Vec::new(),
             feedback: String::new(),
             report: String::new(),
-            document: Value::Null,
             seconds: 0.5,
             counters: None,
             host: String::new(),
@@ -125,7 +137,9 @@ mod tests {
     fn mutated_results_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
-        let whole = serde_json::to_vec(&graded()).unwrap();
+        store.put(&outcome()).unwrap();
+        let whole = fs::read(store.path("ab")).unwrap();
+        assert!(whole.ends_with(b"\"document\":{\"tests\":[{}]}}"));
         for place in 0..whole.len() {
             for byte in *b"\"{9,\xFF" {
                 let mutant = [&whole[..place], &[byte], &whole[place + 1..]].concat();
@@ -146,9 +160,8 @@ mod tests {
         assert!(store.claim("ab").unwrap().is_none(), "it is taken");
         drop(claim);
         assert!(store.claim("ab").unwrap().is_some(), "its owner ended without a result");
-        let graded = graded();
-        store.put(&graded).unwrap();
-        assert_eq!(store.get("ab"), Some(graded));
+        store.put(&outcome()).unwrap();
+        assert_eq!(store.get("ab"), Some(graded()));
         assert!(store.claim("ab").unwrap().is_none(), "it is done");
         fs::write(store.path("cd"), "{ half").unwrap();
         assert_eq!(store.get("cd"), None);

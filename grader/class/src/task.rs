@@ -1,7 +1,7 @@
 //! Tasks and their results, as they are kept in files.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::path::PathBuf;
 
 /// A puzzle with the files of a submission to it.
@@ -40,14 +40,21 @@ pub struct Graded {
     pub feedback: String,
     /// The whole report, for the instructor.
     pub report: String,
-    /// The report for machines, with the hidden tests.
-    pub document: Value,
     /// Seconds of wall-clock time, with the compiler's.
     pub seconds: f64,
     /// What a kernel that passes costs, if that was asked for.
     pub counters: Option<Counters>,
     /// The name of the machine that graded it.
     pub host: String,
+}
+
+/// What came of a task, and the report for machines, with the hidden tests: JSON, which nobody here reads again.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    /// All but the report for machines.
+    pub graded: Graded,
+    /// That report.
+    pub document: Box<RawValue>,
 }
 
 impl Graded {

@@ -4,7 +4,7 @@
 use crate::collect::{self, Buffers, Collector};
 use crate::plan::Plan;
 use crate::settings::{Backend, Limits};
-use crate::task::{self, Counters, Ending, Graded, Task};
+use crate::task::{self, Counters, Ending, Graded, Outcome, Task};
 use device::gpu::{self, RemoteGpu};
 use diagnostic::{EXIT_ENVIRONMENT, Failure, FailureKind};
 use judge::grade;
@@ -14,7 +14,7 @@ use puzzle::workbook::{Puzzle, Workbook};
 use report::{Reporter, Summary};
 use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -66,7 +66,7 @@ struct Order {
 /// What the worker prints.
 #[derive(Serialize, Deserialize)]
 enum Answer {
-    Graded(Box<Graded>),
+    Graded(Box<Outcome>),
     /// The machine lacks something, in words.
     Failed(String),
 }
@@ -75,7 +75,7 @@ enum Answer {
 ///
 /// # Errors
 /// The process cannot be started, or the machine lacks something. What the submission causes is a result.
-pub fn grade(plan: &Plan, task: &Task, threads: usize) -> Result<Graded, Failure> {
+pub fn grade(plan: &Plan, task: &Task, threads: usize) -> Result<Outcome, Failure> {
     let failed = |title: String| {
         let help = "`grader doctor` says more; run the same command again, and it goes on";
         Failure::new(FailureKind::Environment, title, help)
@@ -98,8 +98,8 @@ pub fn grade(plan: &Plan, task: &Task, threads: usize) -> Result<Graded, Failure
     let limits = process::Limits { timeout: limit + GRACE, output: OUTPUT };
     let done = process::run(command, input, &limits)
         .map_err(|e| failed(format!("cannot start a process: {e}")))?;
-    let mut graded = match serde_json::from_slice(&done.stdout) {
-        Ok(Answer::Graded(graded)) if done.success() => *graded,
+    let mut outcome = match serde_json::from_slice(&done.stdout) {
+        Ok(Answer::Graded(outcome)) if done.success() => *outcome,
         Ok(Answer::Failed(text)) => return Err(failed(text)),
         _ if done.ending == Termination::TimedOut || done.time >= limit => {
             let text = format!("The tests did not end within {} seconds.", plan.limits.seconds);
@@ -118,13 +118,13 @@ pub fn grade(plan: &Plan, task: &Task, threads: usize) -> Result<Graded, Failure
             without_verdict(task, Ending::Crashed, text, &report)
         }
     };
-    graded.seconds = done.time.as_secs_f64();
-    Ok(graded)
+    outcome.graded.seconds = done.time.as_secs_f64();
+    Ok(outcome)
 }
 
 /// The result of a task whose worker gave none.
-fn without_verdict(task: &Task, ending: Ending, feedback: String, report: &str) -> Graded {
-    Graded {
+fn without_verdict(task: &Task, ending: Ending, feedback: String, report: &str) -> Outcome {
+    let graded = Graded {
         key: task.key.clone(),
         puzzle: task.puzzle,
         seed: task.seed,
@@ -132,11 +132,11 @@ fn without_verdict(task: &Task, ending: Ending, feedback: String, report: &str) 
         tests: Vec::new(),
         report: format!("{feedback}\n{report}"),
         feedback,
-        document: Value::Null,
         seconds: 0.0,
         counters: None,
         host: task::host(),
-    }
+    };
+    Outcome { graded, document: RawValue::NULL.to_owned() }
 }
 
 /// The worker: reads its order from stdin, grades, and prints the result.
@@ -146,7 +146,7 @@ pub fn main(grade: Grade) -> ExitCode {
     };
     confine(&order.limits);
     let answer = match work(&order, grade) {
-        Ok(graded) => Answer::Graded(Box::new(graded)),
+        Ok(outcome) => Answer::Graded(Box::new(outcome)),
         Err(failure) => Answer::Failed(failure.render(false)),
     };
     let written = serde_json::to_writer(io::stdout().lock(), &answer).map_err(io::Error::from);
@@ -171,7 +171,7 @@ fn confine(limits: &Limits) {
     });
 }
 
-fn work(order: &Order, grade: Grade) -> Result<Graded, Failure> {
+fn work(order: &Order, grade: Grade) -> Result<Outcome, Failure> {
     let task = &order.task;
     let workbook = Workbook::open(&order.workbook)?;
     let puzzle = workbook.puzzle(task.puzzle)?;
@@ -209,11 +209,11 @@ fn work(order: &Order, grade: Grade) -> Result<Graded, Failure> {
         let text = "This submission could not be graded. Your instructor has been told.".to_owned();
         return Ok(without_verdict(task, Ending::Crashed, text, &failure.render(false)));
     }
-    let mut graded = collect::graded(task, tests, buffers, result)?;
-    if task.leaderboard && graded.passed() && !spec.is_host() {
-        graded.counters = counters(&run).ok().flatten();
+    let mut outcome = collect::graded(task, tests, buffers, result)?;
+    if task.leaderboard && outcome.graded.passed() && !spec.is_host() {
+        outcome.graded.counters = counters(&run).ok().flatten();
     }
-    Ok(graded)
+    Ok(outcome)
 }
 
 /// Does the compiler work, and is there room for its files?
