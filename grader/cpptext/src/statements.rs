@@ -24,6 +24,15 @@ pub fn statement(source: &str, line: u32) -> RangeInclusive<u32> {
     first as u32 + 1..=last as u32 + 1
 }
 
+/// Whether a line is part of the head of a loop or condition, without what it governs.
+pub fn is_head(source: &str, line: u32) -> bool {
+    let lines = statement(source, line);
+    let (first, last) = (*lines.start() as usize, *lines.end() as usize);
+    let text = |line: usize| source.lines().nth(line - 1).map_or("", code);
+    let word = text(first).split(|c| !is_word(c)).next().unwrap_or_default();
+    ["for", "while", "if"].contains(&word) && text(last).ends_with([')', '{'])
+}
+
 /// A line without its `//` comment and the blanks around.
 pub fn code(line: &str) -> &str {
     without_comment(line).trim()
@@ -85,6 +94,8 @@ mod tests {
         let ranges: Vec<_> = (1..=9).map(|line| statement(SOURCE, line)).collect();
         assert_eq!(ranges, [1..=1, 2..=2, 3..=4, 3..=4, 5..=5, 6..=7, 6..=7, 8..=8, 9..=9]);
         assert_eq!(statement(SOURCE, 40), 40..=40);
+        let heads: Vec<u32> = (1..=9).filter(|&line| is_head(SOURCE, line)).collect();
+        assert_eq!(heads, [2], "line 7 governs what stands behind it");
     }
 
     #[test]

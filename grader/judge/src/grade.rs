@@ -1,5 +1,6 @@
 //! The way of a verdict: spec and kernel file in, verdicts out. Every command that judges goes this way.
 
+use crate::findings;
 use crate::judgement;
 use crate::verdict::TestVerdict;
 use device::arch;
@@ -332,7 +333,7 @@ pub fn detailed(
     mut verdict: TestVerdict,
 ) -> TestVerdict {
     let source = &program.compiled.source.text;
-    match machine {
+    let mut verdict = match machine {
         Machine::Host(host) => {
             let verdict = match host.interpreted() {
                 Some(_) if verdict.passed() && run.threads > SECOND_LOOK => {
@@ -352,7 +353,9 @@ pub fn detailed(
             // Where the virtual machine cannot run the program, the GPU's word stands alone.
             Err(_) => judgement::with_formula(verdict, case),
         },
-    }
+    };
+    findings::settle(&mut verdict.findings, case, source);
+    verdict
 }
 
 /// Adds what the virtual machine finds; where it finds the same mistake as the GPU, or one that explains why the GPU

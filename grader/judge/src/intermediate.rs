@@ -5,6 +5,7 @@
 use crate::formula_variant::{first_cause, formula, others};
 use crate::grade::{self, Machine, Program};
 use crate::verdict::{Mismatch, TestVerdict, WrongPart};
+use cpptext::statements::is_head;
 use device::finding::SourceLoc;
 use device::provenance::Place;
 use device::vm::VmBackend;
@@ -76,7 +77,12 @@ pub fn explain(
     }
     let Some(at) = first_cause(case, &verdict) else { return verdict };
     let search = |closed| wrong_part(vm, spec, case, &verdict, at, closed);
-    let found = search(true).or_else(|| search(false));
+    let mut found = search(true).or_else(|| search(false));
+    // The head of a loop computes no such value: the compiler moved it there.
+    let source = &program.compiled.source.text;
+    if let Some(part) = &mut found {
+        part.line = part.line.take().filter(|line| !is_head(source, line.line));
+    }
     verdict.diffs[at].part = found;
     verdict
 }

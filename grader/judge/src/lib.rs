@@ -15,6 +15,7 @@ pub mod batch_compile;
 pub mod drawn;
 pub mod expansion;
 pub mod explain;
+mod findings;
 pub mod formula_variant;
 pub mod grade;
 pub mod intermediate;

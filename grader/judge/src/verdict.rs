@@ -249,6 +249,13 @@ pub enum Cause {
         /// The axis of that coordinate.
         axis: usize,
     },
+    /// Every element has a factor that depends on one coordinate only.
+    FactorAlong {
+        /// The axis of that coordinate.
+        axis: usize,
+        /// The factor where the coordinate is 0.
+        first: f64,
+    },
     /// All errors are as small as those of a sum in half precision.
     Rounding {
         /// The largest error, as a part of the sum of the absolute values of the terms.

@@ -58,6 +58,12 @@ pub(super) fn sentence(cause: &Cause, tensor: &Tensor, source: &str) -> String {
             "each element is off by an amount that depends on its {} only.",
             axis(*a)
         ),
+        Cause::FactorAlong { axis: a, first } => format!(
+            "each element is the expected value times a factor that depends on its {} only: {} in {}.",
+            axis(*a),
+            number(*first),
+            pattern(tensor, |i| (i == *a).then_some((0, 0))),
+        ),
         Cause::Transposed => format!(
             "the last two axes are swapped: {} hold the expected values, stored column by column.",
             slices(tensor)
@@ -258,6 +264,7 @@ mod tests {
             Cause::Offset { by: 1.5 },
             Cause::Rounding { largest: 0.000_876 },
             Cause::OffsetAlong { axis: 1 },
+            Cause::FactorAlong { axis: 0, first: 0.999_932 },
             Cause::Transposed,
             Cause::Mirrored { axes: vec![2, 3] },
             Cause::Mirrored { axes: vec![3] },
@@ -297,6 +304,7 @@ mod tests {
         every element is off by +1.5.
         all errors are small in grad(input), at most 0.09 % of the absolute values of the terms: as large as the rounding of a value to half precision.
         each element is off by an amount that depends on its second coordinate only.
+        each element is the expected value times a factor that depends on its first coordinate only: 0.999932 in grad(input)[0, *, *, *].
         the last two axes are swapped: the slices hold the expected values, stored column by column.
         each slice is rotated by 180 degrees: it holds the expected values, in reverse along both axes.
         the expected values are stored in reverse along the last coordinate.

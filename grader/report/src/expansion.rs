@@ -77,10 +77,25 @@ pub(super) fn place(terms: &ElementTerms, source: &str, style: Style) -> Vec<Str
     let adds = |line: &&SourceLoc| {
         let lines = statement(source, line.line);
         let texts = source.lines().skip(*lines.start() as usize - 1).take(lines.count());
-        texts.into_iter().any(|text| ADDS.iter().any(|word| text.contains(word)))
+        texts
+            .into_iter()
+            .map(without_subscripts)
+            .any(|text| ADDS.iter().any(|word| text.contains(word)))
     };
     let added = terms.added_line().filter(adds).into_iter();
     added.flat_map(|line| quote("these products are added at", line, source, style)).collect()
+}
+
+/// A line of code without what stands in square brackets.
+fn without_subscripts(text: &str) -> String {
+    let mut depth = 0;
+    let outside = |c: &char| {
+        depth += i32::from(*c == '[');
+        let outside = depth == 0;
+        depth -= i32::from(*c == ']');
+        outside
+    };
+    text.chars().filter(outside).collect()
 }
 
 fn are(n: usize) -> &'static str {

@@ -81,7 +81,8 @@ fn words(finding: &Finding, source: &str) -> Words {
         Problem::Check(kind) => {
             let mut kind = kind.clone();
             if let Some(array) = kind.shared_array() {
-                (array.sizes, array.element) = arrays::declared(source, &array.name);
+                (array.sizes, array.element) =
+                    arrays::declared(source, &array.name, u64::from(array.bytes));
             }
             kind.words(&finding.site())
         }

@@ -32,6 +32,8 @@ pub(super) fn lines(tensor: &Tensor, diff: &TermDiff, source: &str, style: Style
         let of = match formula.len() {
             // A flag or a count is no sum.
             0 if !tensor.dtype.is_float() => String::new(),
+            // What the formula chooses by a comparison may have no terms to list.
+            0 if m.expected != 0.0 => String::new(),
             0 => ", a sum without terms".into(),
             _ if plain => String::new(),
             n => {

@@ -54,9 +54,6 @@ fn a_filter_that_is_not_flipped() {
     Puzzle 10: Conv2D backward: input gradient
     puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
 
-      ✘ tiny                               3.2 ms   grad(input): 24 of 25 wrong
-      ✘ asymmetric                         3.2 ms   grad(input): 167 of 168 wrong
-
     ── tiny ──
     One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
     batch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3
@@ -87,6 +84,9 @@ fn a_filter_that_is_not_flipped() {
           also read:    filters[0, 0, 2, 2] (line 4)
           never read:   filters[0, 0, 0, 0]
 
+      ✘ tiny                               3.2 ms   grad(input): 24 of 25 wrong
+      ✘ asymmetric                         3.2 ms   grad(input): 167 of 168 wrong
+
     0 of 2 tests passed
     to repeat:  grader puzzle 10 --test tiny --seed 42
     to watch:   grader replay 10 --test tiny --seed 42
@@ -100,9 +100,6 @@ fn the_batch_left_out() {
     assert_snapshot!(report(Style::PLAIN, &[correct("tiny"), wrong("asymmetric", &first)]), @r"
     Puzzle 10: Conv2D backward: input gradient
     puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
-
-      pass tiny                               3.2 ms
-      FAIL asymmetric                         3.2 ms   grad(input): 84 of 168 wrong
 
     -- asymmetric --
     Two samples, 2 channels in, 3 out, 7x6 pixels: sizes differ from their neighbours.
@@ -139,6 +136,9 @@ fn the_batch_left_out() {
           also read:    grad(output)[0, 0, 0, 0], grad(output)[0, 1, 0, 0] and 1 more (line 4)
           never read:   grad(output)[1, 0, 0, 0], grad(output)[1, 1, 0, 0] and 1 more
 
+      pass tiny                               3.2 ms
+      FAIL asymmetric                         3.2 ms   grad(input): 84 of 168 wrong
+
     1 of 2 tests passed
     to repeat:  grader puzzle 10 --test asymmetric --seed 42
     to watch:   grader replay 10 --test asymmetric --seed 42
@@ -153,8 +153,6 @@ fn a_bound_off_by_one_on_real_data() {
     assert_snapshot!(report(UNICODE, &[wrong("real_data", &bound)]), @r"
     Puzzle 10: Conv2D backward: input gradient
     puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
-
-      ✘ real_data                          3.2 ms   grad(input): 348 of 3248 wrong
 
     ── real_data ──
     batch=2 C_in=2 H=28 W=29 C_out=3 F=3 H_out=26 W_out=27
@@ -197,6 +195,8 @@ fn a_bound_off_by_one_on_real_data() {
         block (0,0,0) thread (725,0,0), which stored grad(input)[0, 0, 25, 0] at line 6,
           never read:   filters[0, 0, 0, 0], grad(output)[0, 0, 25, 0] and 4 more
 
+      ✘ real_data                          3.2 ms   grad(input): 348 of 3248 wrong
+
     0 of 1 tests passed
     to repeat:  grader puzzle 10 --test real_data --seed 42
     to watch:   grader replay 10 --test real_data --seed 42
@@ -218,8 +218,6 @@ fn nothing_written() {
     Puzzle 10: Conv2D backward: input gradient
     puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
 
-      FAIL tiny                               3.2 ms   grad(input): 25 of 25 never written
-
     -- tiny --
     One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
     batch=1 C_in=1 H=5 W=5 C_out=1 F=3 H_out=3 W_out=3
@@ -230,6 +228,8 @@ fn nothing_written() {
 
         grad(input)[0, 0, 0, 0] should be 1, a single product; the kernel never wrote it:
           filters[0, 0, 0, 0] * grad(output)[0, 0, 0, 0] = 1   (k=0, fh=0, fw=0)
+
+      FAIL tiny                               3.2 ms   grad(input): 25 of 25 never written
 
     0 of 1 tests passed
     to repeat:  grader puzzle 10 --test tiny --seed 42
@@ -248,8 +248,6 @@ fn nan_and_unwritten_elements() {
     assert_snapshot!(report(UNICODE, &[verdict("asymmetric", kernel)]), @r"
     Puzzle 10: Conv2D backward: input gradient
     puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
-
-      ✘ asymmetric                         3.2 ms   grad(input): 48 of 168 wrong
 
     ── asymmetric ──
     Two samples, 2 channels in, 3 out, 7x6 pixels: sizes differ from their neighbours.
@@ -285,6 +283,8 @@ fn nan_and_unwritten_elements() {
           and 5 more
         block (0,0,0) thread (102,0,0), which stored grad(input)[1, 0, 3, 0] at line 6, read no input at all
 
+      ✘ asymmetric                         3.2 ms   grad(input): 48 of 168 wrong
+
     0 of 1 tests passed
     to repeat:  grader puzzle 10 --test asymmetric --seed 42
     to watch:   grader replay 10 --test asymmetric --seed 42
@@ -306,8 +306,6 @@ fn a_read_outside() {
     assert_snapshot!(report(UNICODE, &[verdict]), @r#"
     Puzzle 10: Conv2D backward: input gradient
     puzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42
-
-      ✘ tiny                               3.2 ms   out-of-bounds
 
     ── tiny ──
     One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
@@ -339,6 +337,8 @@ fn a_read_outside() {
         block (0,0,0) thread (3,0,0), which stored grad(input)[0, 0, 0, 3] at line 6,
           also read:    grad(output)[0, 0, 1, 0], filters[0, 0, 0, 0] (line 4)
 
+      ✘ tiny                               3.2 ms   out-of-bounds
+
     0 of 1 tests passed
     to repeat:  grader puzzle 10 --test tiny --seed 42
     to watch:   grader replay 10 --test tiny --seed 42
@@ -356,8 +356,6 @@ fn in_colour() {
     assert_snapshot!(text.replace('\u{1b}', "␛"), @r#"
     ␛[1mPuzzle 10: Conv2D backward: input gradient␛[0m
     ␛[2mpuzzles/10_conv_backward_input.cu, compiled in 812 ms; PTX virtual machine, 2 threads; seed 42␛[0m
-
-      ␛[31m✘␛[0m tiny                               3.2 ms   grad(input): 13 of 25 wrong
 
     ␛[1m── tiny ──␛[0m
     One 5x5 image, one 3x3 filter of 1..9, a gradient of ones: small enough to check by hand.
@@ -387,6 +385,8 @@ fn in_colour() {
           filters[0, 0, 1, 0] · grad(output)[0, 0, 2, 0] = 4␛[2m   (k=0, fh=1, fw=0)␛[0m
         block (0,0,0) thread (15,0,0), which stored grad(input)[0, 0, 3, 0] at line 6,
           read exactly the elements that the formula uses: look at how it multiplies and adds them
+
+      ␛[31m✘␛[0m tiny                               3.2 ms   grad(input): 13 of 25 wrong
 
     ␛[31m0 of 1 tests passed␛[0m
     to repeat:  grader puzzle 10 --test tiny --seed 42

@@ -1,4 +1,4 @@
-//! The report for people: a line for each test as it ends, then the first failing test in full.
+//! The report for people: the first failing test in full, and a line for each test.
 
 use super::number::time;
 use super::reporter::{Reporter, RunInfo, Summary};
@@ -9,7 +9,10 @@ use diagnostic::{CODE_WIDTH, Failure, visible};
 use indexmath::Term;
 use judge::verdict::{Cause, Largest, TensorDiff, TestVerdict};
 use std::io::{self, Write};
+use std::time::Duration;
 
+/// Tests that take longer than this together are shown as they end, as far as they pass.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Findings shown with their source line; of the others the title is shown.
 const FULL_FINDINGS: usize = 1;
 /// Titles of further findings.
@@ -32,8 +35,14 @@ pub struct TextReporter<W> {
     first_printed: String,
     /// What is worth knowing, each once.
     notes: Vec<String>,
-    /// The lines of the tests, kept back; `None`: they are written as they come.
-    kept_back: Option<Vec<String>>,
+    /// The lines of the tests that are not written yet: what is wrong comes before them.
+    kept_back: Vec<String>,
+    /// How long the tests took so far.
+    time: Duration,
+    /// Some of these lines are written.
+    listed: bool,
+    /// For a short screen: the summary before all, and how the kernel was compiled behind what is wrong.
+    on_screen: bool,
     /// The width of sentences, in characters.
     width: usize,
 }
@@ -48,16 +57,19 @@ impl<W: Write> TextReporter<W> {
             first_failure: None,
             first_printed: String::new(),
             notes: Vec::new(),
-            kept_back: None,
+            kept_back: Vec::new(),
+            time: Duration::ZERO,
+            listed: false,
+            on_screen: false,
             width: WIDTH,
         }
     }
 
-    /// Writes for a screen of `columns` characters: the summary first, then the failure, the compiler's warnings, and the
-    /// list of tests last, so that a short screen shows what is wrong.
+    /// Writes for a screen of `columns` characters: the summary first, then the failure, the compiler's warnings and the list of
+    /// tests, so that a short screen shows what is wrong.
     #[must_use]
     pub fn for_screen(mut self, columns: usize) -> Self {
-        self.kept_back = Some(Vec::new());
+        self.on_screen = true;
         self.width = columns.min(WIDTH);
         self
     }
@@ -83,12 +95,19 @@ impl<W: Write> TextReporter<W> {
         Ok(())
     }
 
+    /// Keeps the line of a test back, unless the tests take long: then whoever waits sees how far they are.
     fn test_line(&mut self, line: String) -> io::Result<()> {
-        match &mut self.kept_back {
-            Some(lines) => lines.push(line),
-            None => writeln!(self.out, "{line}")?,
+        self.kept_back.push(line);
+        if self.first_failure.is_none() && !self.on_screen && self.time > PATIENCE {
+            self.write_kept_back()?;
         }
         Ok(())
+    }
+
+    fn write_kept_back(&mut self) -> io::Result<()> {
+        let lines = std::mem::take(&mut self.kept_back);
+        self.listed |= !lines.is_empty();
+        lines.iter().try_for_each(|line| writeln!(self.out, "{line}"))
     }
 
     fn sum(&mut self, summary: &Summary) -> io::Result<()> {
@@ -107,7 +126,7 @@ impl<W: Write> Reporter for TextReporter<W> {
     fn start(&mut self, run: &RunInfo) -> io::Result<()> {
         let title = format!("Puzzle {}: {}", run.puzzle, run.title);
         writeln!(self.out, "{}", self.style.paint(Tone::Strong, &title))?;
-        if self.kept_back.is_none() {
+        if !self.on_screen {
             self.facts(run)?;
         }
         self.run = Some(run.clone());
@@ -127,13 +146,14 @@ impl<W: Write> Reporter for TextReporter<W> {
             .or_else(|| drawn::passed(verdict))
             .map(|why| format!("   {why}"))
             .unwrap_or_default();
+        if !verdict.passed() && self.first_failure.is_none() {
+            self.first_failure = Some(verdict.clone());
+        }
+        self.time += verdict.time;
         self.test_line(format!("  {mark} {:<width$} {took:>8}{why}", verdict.test))?;
         let differences = if verdict.passed() { Vec::new() } else { largest(verdict) };
         for line in differences {
             self.test_line(self.style.paint(Tone::Faint, &line))?;
-        }
-        if !verdict.passed() && self.first_failure.is_none() {
-            self.first_failure = Some(verdict.clone());
         }
         if self.first_printed.is_empty() {
             self.first_printed.clone_from(&verdict.printed);
@@ -155,12 +175,15 @@ impl<W: Write> Reporter for TextReporter<W> {
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let style = self.style;
-        let tests = self.kept_back.take();
-        if tests.is_some() {
+        if self.on_screen {
             self.sum(summary)?;
+        } else if self.first_failure.is_none() {
+            self.write_kept_back()?;
         }
         if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
-            for line in full(run, verdict, style, self.width) {
+            // Behind the facts stands an empty line already.
+            let skipped = usize::from(!self.on_screen && !self.listed);
+            for line in full(run, verdict, style, self.width).iter().skip(skipped) {
                 writeln!(self.out, "{line}")?;
             }
         } else {
@@ -170,7 +193,7 @@ impl<W: Write> Reporter for TextReporter<W> {
             }
         }
         writeln!(self.out)?;
-        if tests.is_some()
+        if self.on_screen
             && let Some(run) = self.run.clone()
         {
             self.facts(&run)?;
@@ -184,9 +207,14 @@ impl<W: Write> Reporter for TextReporter<W> {
                 },
             )?;
         }
-        match tests {
-            Some(lines) => lines.iter().try_for_each(|line| writeln!(self.out, "{line}"))?,
-            None => self.sum(summary)?,
+        if !self.kept_back.is_empty() {
+            self.write_kept_back()?;
+            if !self.on_screen {
+                writeln!(self.out)?;
+            }
+        }
+        if !self.on_screen {
+            self.sum(summary)?;
         }
         if let (Some(run), Some(verdict)) = (&self.run, &self.first_failure) {
             writeln!(

@@ -83,10 +83,18 @@ impl<'a> Machine<'a> {
         for part in (0..model.parts.len()).rev() {
             readers[part][part] = true;
             let mut read = Vec::new();
-            model.parts[part].body.visit(&mut Vec::new(), &mut |_, tree| {
+            let body = &model.parts[part].body;
+            body.visit(&mut Vec::new(), &mut |_, tree| {
                 if let Tree::Read(access) = tree {
                     read.extend(part_of[access.tensor]);
                 }
+            });
+            // Elements of tensors stand in indices too.
+            body.map_ints(&mut |int| {
+                int.elements(&mut |element| {
+                    read.extend(model.tensor(&element.tensor).and_then(|id| part_of[id]));
+                });
+                Some(int.clone())
             });
             let own = readers[part].clone();
             for source in read {

@@ -224,3 +224,43 @@ fn the_parts_of_an_element_have_their_values() {
     assert!(near(sum_of, sum) && near(mean, sum / 3.0), "{named:?}");
     assert!(near(squares_of, squares) && near(var, squares / 3.0), "{named:?}");
 }
+
+const POOL: &str = "place[h,w] = argmax[p < 2, q < 2] x?[h+p,w+q]
+    row[h,w] = index(h + div(place[h,w], 2))
+    idx[h,w] = select(x[h,w] >= 0, index(row[h,w] * W + w), -1)";
+
+fn pool(wrong: &str) -> Vec<String> {
+    let types =
+        [("x", "f32[H, W]"), ("place", "i32[H, W]"), ("row", "i32[H, W]"), ("idx", "i32[H, W]")];
+    let mut puzzle = puzzle(&types, &[("H", 5), ("W", 7)], POOL, wrong, false);
+    // A few numbers only, so that some are equal.
+    let x = puzzle.known.get_mut("x").unwrap();
+    for value in x {
+        *value = value.round();
+    }
+    puzzle.explain("idx")
+}
+
+#[test]
+fn slips_in_the_indices_of_a_maximum_are_named() {
+    let says = pool(&POOL.replace("row[h,w] * W", "row[h,w] * H"));
+    assert!(says[0].contains("row[h,w]*H+w"), "{says:?}");
+    let last = POOL
+        .replace("argmax[p < 2, q < 2] x?[h+p,w+q]", "3 - (argmax[p < 2, q < 2] x?[h+1-p,w+1-q])");
+    let says = pool(&last);
+    assert!(
+        says.iter().any(|s| s.contains("the last of several equal candidates wins")),
+        "{says:?}"
+    );
+}
+
+#[test]
+fn a_nan_that_takes_the_other_case_is_named() {
+    let types = [("z", "f32[N]"), ("g", "f32[N]"), ("y", "f32[N]")];
+    let formula = "y[i] = select(z[i] <= 0, 0, g[i])";
+    let wrong = "y[i] = select(z[i] > 0, g[i], 0)";
+    let mut puzzle = puzzle(&types, &[("N", 9)], formula, wrong, false);
+    puzzle.known.get_mut("z").unwrap()[4] = f64::NAN;
+    let says = puzzle.explain("y");
+    assert!(says[0].contains("a NaN in the comparison of `z[i]` with `0`"), "{says:?}");
+}

@@ -63,10 +63,10 @@ impl RaceKind {
         match (same_warp, self) {
             (false, _) => "no __syncthreads() lies between the two: their order is chance",
             (true, Self::WriteAfterWrite) => {
-                "which of the two values stays is chance, within a warp, too: let one thread write, or put a __syncwarp() or __syncthreads() between"
+                "which of the two values stays is chance, within a warp, too: let one thread write, or put a __syncthreads() between, or a __syncwarp() if no other warp comes here"
             }
             (true, _) => {
-                "the threads of a warp need not run in step: put a __syncwarp() or __syncthreads() between the two"
+                "the threads of a warp need not run in step: put a __syncthreads() between the two, or a __syncwarp() if no other warp comes here"
             }
         }
     }

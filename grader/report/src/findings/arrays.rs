@@ -6,9 +6,10 @@ use cpptext::tokens::is_word;
 use indexmath::{DimExpr, Dims};
 use std::collections::BTreeSet;
 
-/// The sizes of the array `name`, the outermost first and 0 for `name[]`, and the bytes of an element. No sizes if no declaration
-/// states them, or two differ; no bytes if the type is not one of C++'s numbers, or two differ.
-pub(super) fn declared(source: &str, name: &str) -> (Vec<u64>, Option<u32>) {
+/// The sizes of the array `name`, the outermost first and 0 for `name[]`, and the bytes of an element. Of several arrays of that
+/// name those that can have so many `bytes` are meant. No sizes if no declaration states them, or two differ; no bytes if the type
+/// is not one of C++'s numbers, or two differ.
+pub(super) fn declared(source: &str, name: &str, bytes: u64) -> (Vec<u64>, Option<u32>) {
     let constants = constants(source);
     let text: String = source.lines().map(|line| without_comment(line).to_owned() + "\n").collect();
     let declarations = text.split("__shared__").skip(1);
@@ -19,6 +20,14 @@ pub(super) fn declared(source: &str, name: &str) -> (Vec<u64>, Option<u32>) {
         let size = |size: &str| if size.is_empty() { Some(0) } else { value(size) };
         brackets(declaration, name)?.into_iter().map(size).collect()
     };
+    let fits = |declaration: &&str| match (known(declaration), width(declaration)) {
+        (Some(sizes), Some(width)) if !sizes.contains(&0) => {
+            sizes.iter().product::<u64>() * u64::from(width) == bytes
+        }
+        _ => true,
+    };
+    let fitting: Vec<&str> = declarations.iter().copied().filter(|d| fits(&d)).collect();
+    let declarations = if fitting.is_empty() { declarations } else { fitting };
     let sizes = same(declarations.iter().map(known)).unwrap_or_default();
     (sizes, same(declarations.iter().map(|declaration| width(declaration))))
 }
@@ -31,6 +40,7 @@ fn same<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
 
 /// Bytes of a number of the type that a declaration starts with.
 fn width(declared: &str) -> Option<u32> {
+    let declared = declared.split('[').next()?;
     if declared.contains('*') {
         return None;
     }
@@ -108,16 +118,21 @@ __global__ void k() {
     extern __shared__ half row_memory[];
     __shared__ __align__(32) float odd[threads];
     __shared__ int square[SIDE][SIDE];
+    __shared__ half weights[2 * 9];
+}
+__global__ void of_any_size() {
+    extern __shared__ half weights[];
 }";
 
     #[test]
     fn sizes_and_type_are_those_of_the_declaration() {
-        let of = |name| declared(SOURCE, name);
+        let of = |name| declared(SOURCE, name, 0);
         assert_eq!(of("tile"), (vec![22, 16], Some(4)));
         assert_eq!(of("part"), (vec![32], Some(4)));
         assert_eq!(of("row_memory"), (vec![0], Some(2)));
         assert_eq!(of("odd"), (vec![], None), "what else stands in the declaration is not read");
         assert_eq!(of("square"), (vec![], Some(4)));
+        assert_eq!(declared(SOURCE, "weights", 64), (vec![0], Some(2)));
         assert_eq!((of("til"), of("other")), ((vec![], None), (vec![], None)));
     }
 }

@@ -222,7 +222,7 @@ fn every_kind_has_a_title_and_help() {
     misaligned read of a matrix with 66 bytes from a row or column to the next
         16 bytes at once need rows or columns that begin at multiples of 16 bytes, and so a leading dimension of such a multiple; the matrix begins in shared memory
     read of filters[0, 0, 1, 1], which nothing has written
-        an output holds nothing before the kernel stores to it: start from a variable set to 0
+        it holds nothing before a kernel stores there: start from a variable set to 0, or set it to 0 first, in a launch before this one where blocks share it
     read of byte 12 of shared memory, which nothing has written
         shared memory starts undefined: has a thread stored here, with a __syncthreads() after it?
     read of byte 8 of a thread's local memory, which nothing has written
@@ -243,7 +243,7 @@ fn every_kind_has_a_title_and_help() {
         no __syncthreads() lies between the two: their order is chance
         (1) write here by block (1,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
     race between (1) a write and (2) a read of filters[0, 0, 1, 1]
-        the threads of a warp need not run in step: put a __syncwarp() or __syncthreads() between the two
+        the threads of a warp need not run in step: put a __syncthreads() between the two, or a __syncwarp() if no other warp comes here
         (1) write here by block (0,0,0) thread (4,0,0): 10_conv_backward_input.cu:5
     race between (1) a write and (2) a write of filters[0, 0, 1, 1]
         which of the two values stays is chance: does each thread compute an index of its own? If both must add to the element, add with atomicAdd; if one is to overwrite the other, put a barrier between

@@ -161,6 +161,14 @@ fn branches(place: &Place, condition: &Condition<Tree>, yes: &Tree, no: &Tree) -
             );
             edits.push(Edit::new(other.symbol(), rank, select(compared, yes, no), says));
         }
+        // With the cases exchanged the same for all numbers: NaN alone satisfies neither.
+        let negated =
+            Condition::compare(strictness(turned(*comparison)), (**a).clone(), (**b).clone());
+        let (l, r) = (place.model.text(a), place.model.text(b));
+        let says = format!("a NaN in the comparison of {l} with {r} takes the other case");
+        if !matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
+            edits.push(Edit::new("nan", 1, select(negated, no, yes), says));
+        }
     }
     edits
 }

@@ -18,6 +18,7 @@ pub(super) fn likely(view: &View) -> Option<Cause> {
         .or_else(|| values::factor(view))
         .or_else(|| values::addend(view))
         .or_else(|| values::offset(view))
+        .or_else(|| values::factor_along(view))
         .or_else(|| values::rounding(view))
         .or_else(|| places::moved(view))
         .or_else(|| places::only_first_correct(view))

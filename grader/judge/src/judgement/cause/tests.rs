@@ -136,6 +136,21 @@ fn a_common_offset() {
 }
 
 #[test]
+fn a_factor_of_each_row_however_near_to_one() {
+    let factors = [0.999_93, 1.000_2, 0.999_5, 1.000_4];
+    let mut e = example(&[4, 6]).with(|i, r| r[i] * factors[i / 6]);
+    e.expected.iter_mut().for_each(|e| e.bound = 1e-6 * e.value.abs());
+    assert!(
+        matches!(e.cause(), Some(Cause::FactorAlong { axis: 0, first }) if (first - 0.999_93).abs() < 1e-9)
+    );
+    let mut e = example(&[4, 6]).with(|i, r| r[i] * 1.000_2);
+    e.expected.iter_mut().for_each(|e| e.bound = 1e-6 * e.value.abs());
+    assert!(
+        matches!(e.cause(), Some(Cause::Factor { factor, .. }) if (factor - 1.000_2).abs() < 1e-9)
+    );
+}
+
+#[test]
 fn a_bias_left_out_or_added_too_often() {
     let cause = |times: f64, bias: &[f64], axis_of: fn(usize) -> usize| {
         let shape = [2, bias.len(), 4, 2];

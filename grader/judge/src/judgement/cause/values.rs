@@ -42,16 +42,52 @@ pub(super) fn factor(view: &View) -> Option<Cause> {
     let largest = nonzero().max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
     let factor = view.got[largest] / view.expected[largest].value;
     let enough = nonzero().count() >= 4 && view.varied(nonzero());
-    // Nearer to 1 than this it is rounding, or a single small error.
-    if !enough || !factor.is_finite() || factor == 0.0 || (factor - 1.0).abs() < 1e-3 {
+    if !enough || !factor.is_finite() || factor == 0.0 || factor == 1.0 {
         return None;
     }
-    let holds = (0..view.got.len()).all(|i| {
-        let scaled = factor * view.expected[i].value;
-        let allowed = factor.abs() * view.expected[i].bound + slack(view, scaled.abs());
-        view.written[i] && (view.got[i] - scaled).abs() <= allowed
-    });
+    let holds = (0..view.got.len()).all(|i| is_times(view, i, factor));
     holds.then(|| Cause::Factor { factor, size: size_named(view, factor) })
+}
+
+/// Nearer to 1 than this a factor may be rounding, or a single small error.
+const NEAR_ONE: f64 = 1e-3;
+
+/// Is this element `factor` times what is expected, but for rounding? Where the factor is nearly 1, the rounding must be small beside
+/// what the factor changes.
+fn is_times(view: &View, i: usize, factor: f64) -> bool {
+    let expected = &view.expected[i];
+    let scaled = factor * expected.value;
+    let rounding = factor.abs() * expected.bound + slack(view, scaled.abs());
+    let change = (factor - 1.0).abs();
+    let hides = EQUAL * change * expected.value.abs();
+    let allowed = if change < NEAR_ONE { rounding.min(hides) } else { rounding };
+    view.written[i] && (view.got[i] - scaled).abs() <= allowed
+}
+
+/// got = factor * expected, with a factor for each coordinate of one axis: a sum that all of a row is divided by, for example.
+pub(super) fn factor_along(view: &View) -> Option<Cause> {
+    let n = view.got.len();
+    for (axis, (size, stride)) in axes(view).into_iter().enumerate() {
+        if size < 2 || n / size < 4 {
+            continue;
+        }
+        let group = |i: usize| i / stride % size;
+        let factor = |g: usize| {
+            let of_group = (0..n).filter(|&i| group(i) == g);
+            let largest = |a: &usize, b: &usize| {
+                view.expected[*a].value.abs().total_cmp(&view.expected[*b].value.abs())
+            };
+            let i = of_group.max_by(largest)?;
+            let factor = view.got[i] / view.expected[i].value;
+            let varied = view.varied((0..n).filter(|&i| group(i) == g));
+            (varied && factor.is_finite() && factor != 0.0).then_some(factor)
+        };
+        let Some(factors) = (0..size).map(factor).collect::<Option<Vec<f64>>>() else { continue };
+        if (0..n).all(|i| is_times(view, i, factors[group(i)])) {
+            return Some(Cause::FactorAlong { axis, first: factors[0] });
+        }
+    }
+    None
 }
 
 /// The name of the only size that equals `factor` or its inverse.

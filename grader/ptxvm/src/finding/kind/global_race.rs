@@ -8,6 +8,9 @@ use crate::source_loc::SourceLoc;
 /// What helps two threads of a block that store to one element.
 const STORED_TWICE: &str = "which of the two values stays is chance: does each thread compute an index of its own? If both must add to \
                             the element, add with atomicAdd; if one is to overwrite the other, put a barrier between";
+/// What helps two blocks that store to one element.
+const STORED_BY_TWO_BLOCKS: &str = "which of the two values stays is chance: does each thread compute an index of its own? If both must add to \
+                                    the element, add with atomicAdd, and set it to zero before the launch";
 /// What helps two threads of a block that read and write an element in one line.
 const UPDATED: &str = "both threads run this line: if each adds to the element, add with atomicAdd; if one needs what the other stores, put a \
                        barrier between the read and the write";
@@ -73,6 +76,7 @@ impl<P: Place> Check for GlobalRace<P> {
             .label(format!("(2) {later} here"))
             .other(other.as_ref(), format!("(1) {earlier} here{by}"))
             .help(match kind {
+                RaceKind::WriteAfterWrite if !same_block => STORED_BY_TWO_BLOCKS,
                 _ if !same_block => {
                     "nothing orders the two blocks here: add with atomicAdd, or let one block do it all; set to zero before the launch"
                 }

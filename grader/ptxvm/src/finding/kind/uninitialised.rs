@@ -42,7 +42,7 @@ impl<P: Place> Check for Uninitialised<P> {
         let (what, help) = match (place, space) {
             (Some(place), _) => (
                 place.name(),
-                "an output holds nothing before the kernel stores to it: start from a variable set to 0",
+                "it holds nothing before a kernel stores there: start from a variable set to 0, or set it to 0 first, in a launch before this one where blocks share it",
             ),
             (None, Space::Shared) => (
                 SharedArray::element_or_byte(array.as_ref(), *offset, *size),
