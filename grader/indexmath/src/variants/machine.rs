@@ -23,7 +23,7 @@ pub(crate) struct Value {
 }
 
 /// The unit roundoff of f32.
-const UNIT: f64 = 1.0 / 16_777_216.0;
+pub(crate) const UNIT: f64 = 1.0 / 16_777_216.0;
 
 /// A model at fixed sizes and data.
 pub(crate) struct Machine<'a> {

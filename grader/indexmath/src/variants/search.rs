@@ -5,7 +5,7 @@ use crate::integer::evaluate::Dims;
 use crate::rounding::bound::Approx;
 use crate::sized_formula::SizedFormula;
 use crate::variants::enumerate::{Draft, drafts};
-use crate::variants::machine::{Changed, Machine, Value};
+use crate::variants::machine::{Changed, Machine, UNIT, Value};
 use crate::variants::tree::Model;
 
 /// What a kernel made of a tensor, with all that it was computed from.
@@ -188,6 +188,8 @@ impl Observation<'_> {
         });
         *left = left.saturating_sub(budget - machine.budget.get());
         match all {
+            // As far as it could be computed it fits.
+            None if machine.budget.get() == 0 => Fit::Silent,
             None => Fit::Contradicts,
             Some(()) if told => Fit::Explains,
             Some(()) => Fit::Silent,
@@ -195,11 +197,16 @@ impl Observation<'_> {
     }
 }
 
-/// How far a kernel with the variant's formula may be from its value: its own rounding, or that of the correct formula.
+/// How far a kernel with the variant's formula may be from its value: its own rounding, or that of the correct formula. Where that is
+/// exact the kernel may still round each term: it may divide each of them, say.
 fn allowed(variant: Value, expected: &Approx) -> f64 {
-    let usual =
-        if expected.bound.is_finite() && variant.error > 0.0 { expected.bound } else { 0.0 };
-    (2.0 * variant.error).max(usual)
+    let each = UNIT * expected.magnitude * (2.0 * (expected.terms as f64).sqrt() + 2.0);
+    let usual = match expected.bound {
+        0.0 if expected.terms > 1 => each,
+        _ if variant.error == 0.0 => 0.0,
+        bound => bound,
+    };
+    (2.0 * variant.error).max(if usual.is_finite() { usual } else { 0.0 })
 }
 
 fn is_near(got: f64, value: f64, allowed: f64) -> bool {

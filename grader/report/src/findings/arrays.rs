@@ -26,7 +26,7 @@ pub(super) fn declared(source: &str, name: &str, bytes: u64) -> (Vec<u64>, Optio
         }
         _ => true,
     };
-    let fitting: Vec<&str> = declarations.iter().copied().filter(|d| fits(&d)).collect();
+    let fitting: Vec<&str> = declarations.iter().copied().filter(fits).collect();
     let declarations = if fitting.is_empty() { declarations } else { fitting };
     let sizes = same(declarations.iter().map(known)).unwrap_or_default();
     (sizes, same(declarations.iter().map(|declaration| width(declaration))))
