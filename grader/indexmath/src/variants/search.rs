@@ -134,7 +134,11 @@ impl Variant {
         let parts =
             |(target, _): &&(usize, _)| model.parts.iter().any(|part| part.target == *target);
         let changed = self.changed.iter().filter(parts).cloned().collect();
-        seen.fits(&machine, &changed, &mut WHOLE.clone())
+        match seen.fits(&machine, &changed, &mut WHOLE.clone()) {
+            // Where not even the correct formula gives what it should (among values that are not finite), nothing is known.
+            Fit::Contradicts if !seen.is_reproduced(&machine) => Fit::Silent,
+            fit => fit,
+        }
     }
 }
 
@@ -167,6 +171,16 @@ impl Observation<'_> {
         order
     }
 
+    /// Whether the correct formula gives what is expected.
+    fn is_reproduced(&self, machine: &Machine) -> bool {
+        machine.budget.set(WHOLE);
+        let near = |flat: usize, value: Value| {
+            let expected = &self.expected[flat];
+            is_correct(value.value, expected, allowed(value, expected))
+        };
+        machine.elements(&Vec::new(), self.order().into_iter(), near).is_some()
+    }
+
     fn fits(&self, machine: &Machine, changed: &Changed, left: &mut u64) -> Fit {
         if changed.is_empty() {
             let correct = self
@@ -197,14 +211,14 @@ impl Observation<'_> {
     }
 }
 
-/// How far a kernel with the variant's formula may be from its value: its own rounding, or that of the correct formula. Where that is
-/// exact the kernel may still round each term: it may divide each of them, say.
+/// How far a kernel with the variant's formula may be from its value: its own rounding, or that of the correct formula. Where sums
+/// are exact in that, the kernel may still round each term: it may divide each of them, say.
 fn allowed(variant: Value, expected: &Approx) -> f64 {
     let each = UNIT * expected.magnitude * (2.0 * (expected.terms as f64).sqrt() + 2.0);
-    let usual = match expected.bound {
-        0.0 if expected.terms > 1 => each,
-        _ if variant.error == 0.0 => 0.0,
-        bound => bound,
+    let usual = match expected.terms {
+        2.. => expected.bound.max(each),
+        _ if variant.error > 0.0 => expected.bound,
+        _ => 0.0,
     };
     (2.0 * variant.error).max(if usual.is_finite() { usual } else { 0.0 })
 }
