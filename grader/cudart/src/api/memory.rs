@@ -38,6 +38,12 @@ table![
 
 /// The rows of `cudaMallocPitch` begin at multiples of this.
 const PITCH: u64 = 512;
+/// The time of a copy on the simulated clock in nanoseconds, in addition to its bytes.
+const COPY_NANOSECONDS: u64 = 2_000;
+/// Bytes per simulated nanosecond between host and device, about those of `PCIe` 4.
+const ACROSS: u64 = 16;
+/// The same inside the device, about those of a mid-range GPU.
+const INSIDE: u64 = 256;
 
 fn alloc(client: &mut Client, bytes: u64) -> Result<u64, CudaError> {
     if bytes == 0 {
@@ -255,6 +261,10 @@ pub(super) unsafe fn copy(
         return Err(CudaError::INVALID_VALUE);
     }
     let devices = (sides.0 == Place::Device, sides.1 == Place::Device);
+    if sides != (Place::Host, Place::Host) {
+        let rate = if devices == (true, true) { INSIDE } else { ACROSS };
+        client.copied += COPY_NANOSECONDS + bytes / rate;
+    }
     if devices.0 == devices.1 || bytes <= MAX_PIECE {
         // SAFETY: the same contract.
         return unsafe { copy_piece(client, to, from, bytes, devices) };
@@ -407,7 +417,10 @@ unsafe fn fill(
     let value = value as u8;
     match client.place(address) {
         _ if bytes == 0 => Ok(()),
-        Place::Device => Device::fill(client, address, bytes as u64, value),
+        Place::Device => {
+            client.copied += COPY_NANOSECONDS + bytes as u64 / INSIDE;
+            Device::fill(client, address, bytes as u64, value)
+        }
         Place::Managed => {
             // SAFETY: the program says that there is room for so many bytes.
             unsafe { std::ptr::write_bytes(address as *mut u8, value, bytes) };

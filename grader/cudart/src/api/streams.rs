@@ -2,7 +2,7 @@
 
 use super::c::{HandleValue, put};
 use super::table::table;
-use crate::client::{Client, Handle, HostFunction, Node, complain, enter};
+use crate::client::{Client, Handle, HostFunction, Moment, Node, complain, enter};
 use crate::error::{CudaError, SUCCESS};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -39,7 +39,7 @@ pub(super) fn stream(client: &Client, handle: HandleValue) -> Result<(u32, i32),
     }
 }
 
-fn event(client: &Client, handle: HandleValue) -> Result<(Option<u64>, bool), CudaError> {
+fn event(client: &Client, handle: HandleValue) -> Result<(Option<Moment>, bool), CudaError> {
     match client.handles.get(&handle) {
         Some(&Handle::Event { recorded, timed }) => Ok((recorded, timed)),
         _ => Err(CudaError::INVALID_RESOURCE_HANDLE),
@@ -199,7 +199,7 @@ extern "C" fn cudaEventRecordWithFlags(
     enter(|client| {
         stream(client, of)?;
         let (_, timed) = event(client, handle)?;
-        let recorded = Some(client.clock);
+        let recorded = Some(Moment { clock: client.clock, copied: client.copied });
         client.handles.insert(handle, Handle::Event { recorded, timed });
         client.graphs.record(handle, of);
         Ok(())
@@ -231,11 +231,15 @@ unsafe extern "C" fn cudaEventElapsedTime(
         let ((Some(start), true), (Some(end), true)) = (first, second) else {
             return Err(CudaError::INVALID_RESOURCE_HANDLE);
         };
-        if !client.time_noted && !client.known_properties()?.real_time {
+        let simulated = !client.known_properties()?.real_time;
+        if simulated && !client.time_noted {
             client.time_noted = true;
             complain("event times are simulated: they say nothing about a real GPU");
         }
-        let milliseconds = (end as f64 - start as f64) / 1e6;
+        let at = |moment: Moment| {
+            moment.clock as f64 + if simulated { moment.copied as f64 } else { 0.0 }
+        };
+        let milliseconds = (at(end) - at(start)) / 1e6;
         // SAFETY: null is refused; else the program says it is a float.
         unsafe { put(to, milliseconds as f32) }
     })

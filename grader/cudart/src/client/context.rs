@@ -42,6 +42,8 @@ pub(crate) struct Client {
     printed: Vec<u8>,
     /// The device's clock, in nanoseconds.
     pub clock: u64,
+    /// What copies have taken, in nanoseconds of a simulated device.
+    pub copied: u64,
     /// True if the note that times are simulated has been printed.
     pub time_noted: bool,
     /// Device memory: addresses and sizes in bytes.
@@ -67,13 +69,22 @@ pub(crate) enum Handle {
         flags: u32,
         priority: i32,
     },
-    /// An event, with the device's time at which it was recorded.
+    /// An event, with the time at which it was recorded.
     Event {
-        recorded: Option<u64>,
+        recorded: Option<Moment>,
         timed: bool,
     },
     /// A graph, or an executable one.
     Graph,
+}
+
+/// A time of the device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Moment {
+    /// The device's clock, in nanoseconds.
+    pub clock: u64,
+    /// See [`Client::copied`].
+    pub copied: u64,
 }
 
 impl Client {
@@ -85,6 +96,7 @@ impl Client {
             pending: None,
             printed: Vec::new(),
             clock: 0,
+            copied: 0,
             time_noted: false,
             allocations: BTreeMap::new(),
             given,

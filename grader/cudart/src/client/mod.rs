@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use context::{Client, Handle, HostFunction, Node, Place};
+pub(crate) use context::{Client, Handle, HostFunction, Moment, Node, Place};
 pub(crate) use pages::{Kind as PagesKind, MAX_PIECE};
 pub use registry::Function;
 pub(crate) use registry::registry;

@@ -88,6 +88,15 @@ fn events() {
     assert_eq!(elapsed(first, second), (INVALID_RESOURCE_HANDLE, -1.0), "one is not recorded");
     assert_eq!((cudaEventRecord(second, 0), cudaEventRecord(untimed, 0)), (SUCCESS, SUCCESS));
     assert_eq!(elapsed(first, second), (SUCCESS, 0.0));
+    let (mut device, host) = (0, vec![0u8; 16 << 20]);
+    // SAFETY: so many bytes lie at both places.
+    unsafe {
+        assert_eq!(cudaMalloc(&raw mut device, host.len()), SUCCESS);
+        assert_eq!(cudaMemcpy(device, host.as_ptr() as u64, host.len(), 1), SUCCESS);
+    }
+    assert_eq!(cudaEventRecord(second, 0), SUCCESS);
+    let (code, milliseconds) = elapsed(first, second);
+    assert!(code == SUCCESS && (0.5..2.0).contains(&milliseconds), "{milliseconds}");
     assert_eq!(elapsed(first, untimed), (INVALID_RESOURCE_HANDLE, -1.0), "without times");
     // SAFETY: null is refused.
     let null = unsafe { cudaEventElapsedTime(std::ptr::null_mut(), first, second) };
