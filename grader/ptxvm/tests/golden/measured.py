@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 # Forms that do something else than the PTX ISA says, or round in their own way: more of them is kept.
-MANY, FEW = 768, 128
+MANY, FEW = 256, 128
 PECULIAR = ("vshl", "vmad.u32", "vadd.s32.s32.s32.sat %0.b2", "vsub.u32.u32.u32.sat %0.h1", "vabsdiff", "cvt", "div.rp")
 
 

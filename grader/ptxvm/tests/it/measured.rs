@@ -45,5 +45,5 @@ fn edges_give_what_a_gpu_gives() {
         }
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(rest.is_empty() && compared > 10_000, "{compared} rows, {} bytes left", rest.len());
+    assert!(rest.is_empty() && compared > 9_000, "{compared} rows, {} bytes left", rest.len());
 }
