@@ -2,6 +2,7 @@
 
 use super::candidates;
 use super::class_args::ClassCommand;
+use crate::template::Template;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCandidates;
@@ -242,6 +243,10 @@ pub struct NewArgs {
     /// The name of the `__global__` function [default: a question asks for it, or the name is used]
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
+
+    /// What it starts as
+    #[arg(long, value_enum, default_value_t = Template::Product)]
+    pub template: Template,
 }
 
 /// The commands of `grader ptx`.

@@ -16,7 +16,7 @@ pub(super) fn run(args: &NewArgs, workbook: Option<&Path>) -> Result<(), Failure
             if args.kernel.is_none() { ask("kernel", &names.kernel) } else { names.kernel };
         names = Names::new(&args.stem, Some(&title), Some(&kernel))?;
     }
-    let written = template::write(&workbook, &names)?;
+    let written = template::write(&workbook, &names, args.template)?;
     let files: Vec<String> = written.iter().map(|path| format!("  {}\n", path.display())).collect();
     let files = files.concat();
     let number = args.stem.split('_').next().unwrap_or_default().trim_start_matches('0');

@@ -6,6 +6,37 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// What a new puzzle starts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Template {
+    /// One thread per element: a product.
+    Product,
+    /// Blocks that add up in shared memory: two launches with a workspace, a constant, gates and bit-equal runs.
+    Sum,
+}
+
+impl Template {
+    /// The texts of stub, spec, solution, wrong kernels and chapter.
+    fn texts(self) -> [&'static str; 5] {
+        match self {
+            Self::Product => [
+                include_str!("stub.cu"),
+                include_str!("spec.toml"),
+                include_str!("solution.cu"),
+                include_str!("wrong.toml"),
+                include_str!("chapter.md"),
+            ],
+            Self::Sum => [
+                include_str!("sum/stub.cu"),
+                include_str!("sum/spec.toml"),
+                include_str!("sum/solution.cu"),
+                include_str!("sum/wrong.toml"),
+                include_str!("sum/chapter.md"),
+            ],
+        }
+    }
+}
+
 /// The names of a new puzzle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
@@ -74,7 +105,11 @@ fn title_of(name: &str) -> String {
 ///
 /// # Errors
 /// The number is taken, or one of the files exists already or cannot be written.
-pub fn write(workbook: &Workbook, names: &Names) -> Result<Vec<PathBuf>, Failure> {
+pub fn write(
+    workbook: &Workbook,
+    names: &Names,
+    template: Template,
+) -> Result<Vec<PathBuf>, Failure> {
     let number = number_of(&names.stem);
     if let Some(other) = workbook.puzzles().iter().find(|p| Some(p.number) == number) {
         let highest = workbook.puzzles().iter().map(|p| p.number).max().unwrap_or(0);
@@ -84,12 +119,13 @@ pub fn write(workbook: &Workbook, names: &Names) -> Result<Vec<PathBuf>, Failure
         ));
     }
     let stem = &names.stem;
+    let [stub, spec, solution, wrong, chapter] = template.texts();
     let files = [
-        (format!("puzzles/{stem}.cu"), include_str!("stub.cu")),
-        (format!("puzzles/{stem}.toml"), include_str!("spec.toml")),
-        (format!("solutions/{stem}.cu"), include_str!("solution.cu")),
-        (format!("solutions/{stem}.toml"), include_str!("wrong.toml")),
-        (format!("book/src/{stem}.md"), include_str!("chapter.md")),
+        (format!("puzzles/{stem}.cu"), stub),
+        (format!("puzzles/{stem}.toml"), spec),
+        (format!("solutions/{stem}.cu"), solution),
+        (format!("solutions/{stem}.toml"), wrong),
+        (format!("book/src/{stem}.md"), chapter),
     ];
     if let Some((taken, _)) = files.iter().find(|(path, _)| workbook.root().join(path).exists()) {
         return Err(usage(

@@ -66,6 +66,10 @@ fn a_new_puzzle_is_in_order_and_its_tests_notice_every_mutant() {
     assert_eq!(checked.code, 0, "{}", checked.stdout);
     assert!(checked.stdout.starts_with("51 Scaled rows\n"), "{}", checked.stdout);
     assert!(checked.stdout.contains(", 0 survive"), "{}", checked.stdout);
+    let made = bench.grader(&["new", "52_row_sums", "--template", "sum"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let checked = bench.grader(&["check", "52", "--backend", "vm"]);
+    assert_eq!(checked.code, 0, "{}", checked.stdout);
     // A second time nothing is overwritten.
     let again = bench.grader(&["new", "51_other"]);
     assert_eq!(again.code, 2);
