@@ -187,7 +187,7 @@ bytes = "4*(M*K + K*N + M*N)"
     fn the_vendor_gets_the_same_tensors() {
         let spec = Spec::parse(SPEC, Path::new("x.toml")).unwrap();
         let plan = Plan::new(&spec, &spec.benches[0], 5, &mut GivenTensors::default()).unwrap();
-        let job = plan.vendor_job(spec.benches[0].gemm.as_ref().unwrap(), true).unwrap();
+        let job = plan.vendor_job(spec.benches[0].vendor.as_ref().unwrap(), true).unwrap();
         let crate::job::Task::Gemm(gemm) = job.task else { panic!("{job:?}") };
         assert_eq!((gemm.tensors, gemm.sizes), ([0, 1, 2], [30, 20, 50]));
     }

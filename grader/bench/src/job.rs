@@ -46,8 +46,10 @@ pub enum Task {
         /// The launches, in their order.
         launches: Vec<LaunchJob>,
     },
-    /// A product of the vendor's library.
+    /// A product of cuBLAS.
     Gemm(GemmJob),
+    /// A pass of a convolution of cuDNN.
+    Conv(ConvJob),
 }
 
 /// A module.
@@ -129,6 +131,23 @@ pub struct GemmJob {
     pub transposed: [bool; 2],
 }
 
+/// A pass of a convolution, whose tensors are tensors of the job.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct ConvJob {
+    /// What it computes, by its position here.
+    pub computed: usize,
+    /// Images, filters and results, or their gradients.
+    pub tensors: [usize; 3],
+    /// What is added to each map.
+    pub bias: Option<usize>,
+    /// For each of the tensors: images, channels, rows and columns; of filters their number, and channels.
+    pub sizes: [[i32; 4]; 3],
+    /// The rows of zeros on every side of an image.
+    pub pad: i32,
+    /// Whether channels vary fastest, and not columns.
+    pub channels_last: bool,
+}
+
 /// What came of a [`Job`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Timed {
@@ -136,6 +155,8 @@ pub struct Timed {
     pub samples: Vec<f64>,
     /// Whether the launches were captured as a graph.
     pub graph: bool,
+    /// The vendor's library that was timed, with its version.
+    pub library: Option<String>,
     /// The outputs after some runs.
     pub checks: Vec<CheckedRun>,
     /// Clocks and throttling, or why they are not known.

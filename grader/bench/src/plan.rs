@@ -1,6 +1,6 @@
 //! From a `[[bench]]` of a spec to the job of the process that drives the GPU, and to the data that it will draw.
 
-use crate::job::{Contents, GemmJob, Job, LaunchJob, ModuleJob, Param, Task, TensorJob};
+use crate::job::{Contents, ConvJob, GemmJob, Job, LaunchJob, ModuleJob, Param, Task, TensorJob};
 use crate::statistics::StoppingRule;
 use crate::values::{Kind, seed_of};
 use cudart::frame::Bytes;
@@ -9,7 +9,7 @@ use diagnostic::{Failure, FailureKind};
 use indexmath::{DType, Values};
 use judge::grade::Program;
 use puzzle::case::{CaseArg, CaseLaunch};
-use puzzle::spec::{Bench, Buffer, Call, CallArg, Gemm, Purpose, Spec};
+use puzzle::spec::{Bench, Buffer, Call, CallArg, Pass, Purpose, Spec, Vendor};
 use puzzle::tensor::{Tensor, encode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -174,13 +174,44 @@ impl<'a> Plan<'a> {
     }
 
     /// The job of the vendor's library: the same tensors and data.
-    pub fn vendor_job(&self, gemm: &Gemm, cold: bool) -> Option<Job> {
+    pub fn vendor_job(&self, vendor: &Vendor, cold: bool) -> Option<Job> {
         let buffers = &self.bench.test.buffers;
         let find = |name: &String| buffers.iter().position(|b| b.tensor.name == *name);
-        let tensors = [find(&gemm.a)?, find(&gemm.b)?, find(&gemm.c)?];
-        let [m, n, k] = gemm.sizes.map(i32::try_from);
-        let sizes = [m.ok()?, n.ok()?, k.ok()?];
-        let task = Task::Gemm(GemmJob { tensors, sizes, transposed: gemm.transposed });
+        let task = match vendor {
+            Vendor::Gemm(gemm) => {
+                let tensors = [find(&gemm.a)?, find(&gemm.b)?, find(&gemm.c)?];
+                let [m, n, k] = gemm.sizes.map(i32::try_from);
+                let sizes = [m.ok()?, n.ok()?, k.ok()?];
+                Task::Gemm(GemmJob { tensors, sizes, transposed: gemm.transposed })
+            }
+            Vendor::Conv(conv) => {
+                let [x, w, y] = &conv.tensors;
+                let bias = match &conv.bias {
+                    Some(name) => Some(find(name)?),
+                    None => None,
+                };
+                let small = |sizes: [u64; 4]| -> Option<[i32; 4]> {
+                    let small = sizes.map(|size| i32::try_from(size).unwrap_or_default());
+                    (!small.contains(&0)).then_some(small)
+                };
+                let [images, _, rows, columns] = conv.images;
+                let [filters, _, height, width] = conv.filters;
+                let past = 2 * conv.pad + 1;
+                let results = [images, filters, rows + past - height, columns + past - width];
+                Task::Conv(ConvJob {
+                    computed: match conv.pass {
+                        Pass::Data => 0,
+                        Pass::Weights => 1,
+                        Pass::Forward => 2,
+                    },
+                    tensors: [find(x)?, find(w)?, find(y)?],
+                    bias,
+                    sizes: [small(conv.images)?, small(conv.filters)?, small(results)?],
+                    pad: i32::try_from(conv.pad).ok()?,
+                    channels_last: conv.channels_last,
+                })
+            }
+        };
         Some(self.job_of(task, cold))
     }
 

@@ -18,7 +18,7 @@ use device::host::HostBackend;
 use diagnostic::{Failure, FailureKind};
 use hardware::Peaks;
 use judge::grade::{self, Program};
-use puzzle::spec::{Bench, Reference, Spec, TimeGate};
+use puzzle::spec::{Bench, Reference, Spec, TimeGate, Vendor};
 use puzzle::tensor::Tensor;
 use puzzle::workbook::Workbook;
 use std::collections::BTreeSet;
@@ -32,6 +32,9 @@ const LATE: f64 = 5e-4;
 const HOPPER: (u32, u32) = (9, 0);
 /// Why a step is neither counted nor timed elsewhere.
 const HOPPER_ALONE: &str = "it is for compute capability 9.0 alone (sm_90a)";
+
+/// The library of convolutions, before its version is known.
+const CUDNN: &str = "cuDNN";
 
 /// How a subject is timed.
 pub struct Settings<'a> {
@@ -276,13 +279,20 @@ fn vendor(
     settings: &Settings<'_>,
     given: &mut GivenTensors,
 ) -> Result<Option<Contestant>, Failure> {
-    let (Some(gemm), Ok(library)) = (&bench.gemm, &facts.library) else { return Ok(None) };
+    let label = match (&bench.vendor, &facts.library) {
+        (Some(Vendor::Gemm(_)), Ok(library)) => library,
+        (Some(Vendor::Conv(_)), _) => CUDNN,
+        _ => return Ok(None),
+    };
+    let Some(vendor) = &bench.vendor else { return Ok(None) };
     let plan = Plan::new(spec, bench, settings.seed, given)?;
     let check = Check::new(&plan);
-    let Some(mut job) = plan.vendor_job(gemm, settings.cold) else { return Ok(None) };
+    let Some(mut job) = plan.vendor_job(vendor, settings.cold) else { return Ok(None) };
     check.ask(&mut job);
-    let result = judged(&check, gpu::time(Box::new(job))?)?;
-    Ok(Some(Contestant { label: library.clone(), file: None, result }))
+    let timed = gpu::time(Box::new(job))?;
+    let own = timed.as_ref().ok().and_then(|timed| timed.library.clone());
+    let result = judged(&check, timed)?;
+    Ok(Some(Contestant { label: own.unwrap_or_else(|| label.to_owned()), file: None, result }))
 }
 
 /// The times of a run, if its outputs are right and nothing ran beside it.

@@ -233,6 +233,8 @@ pub struct RawBench {
     pub improves: Option<Spanned<u32>>,
     /// The matrix product that a vendor's library would compute in the kernels' place.
     pub gemm: Option<RawGemm>,
+    /// The pass of a convolution that a vendor's library would compute in the kernels' place.
+    pub conv: Option<RawConv>,
 }
 
 /// The value of `gemm`: `c[m,n] = a[m,k] * b[k,n]`, all row-major, where `a` and `b` may be stored transposed.
@@ -247,6 +249,21 @@ pub struct RawGemm {
     pub k: Spanned<String>,
     /// The factors that are stored transposed: `""`, `"a"`, `"b"` or `"ab"`.
     pub transposed: Option<Spanned<String>>,
+}
+
+/// The value of `conv`: `y` is the convolution of the images `x` with the filters `w`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawConv {
+    pub x: Spanned<String>,
+    pub w: Spanned<String>,
+    pub y: Spanned<String>,
+    pub bias: Option<Spanned<String>>,
+    /// `"forward"`, `"data"` or `"weights"`.
+    pub pass: Option<Spanned<String>>,
+    pub pad: Option<Spanned<u64>>,
+    /// `"nchw"` or `"nhwc"`.
+    pub layout: Option<Spanned<String>>,
 }
 
 /// A table `[[step]]` of a ladder: a file with kernels, and how it is launched.

@@ -1,6 +1,7 @@
 //! The process that drives the GPU: it does one request and ends. What a kernel does to it harms nobody else.
 
 use super::cublas::Cublas;
+use super::cudnn::{Convolution, Cudnn};
 use super::driver::{Answer, Driver, Graph, Module, Prepared};
 use super::nvml::Nvml;
 use crate::job::{
@@ -99,6 +100,7 @@ struct Placed {
 enum Work {
     Kernels { launches: Vec<Prepared>, constants: Vec<(u64, usize)> },
     Gemm { library: Cublas, job: GemmJob, addresses: [u64; 3], types: [DType; 2] },
+    Conv { library: Cudnn, convolution: Convolution, addresses: [u64; 3], bias: Option<u64> },
 }
 
 /// A job on the GPU.
@@ -147,7 +149,8 @@ fn time(job: &Job) -> Answer<Timed> {
     let clocks = clocks.and_then(Nvml::seen);
     late.sort_by(f64::total_cmp);
     let late = late[late.len() / 2];
-    Ok(Timed { samples, graph: bench.graph.is_some(), checks, clocks, late })
+    let (graph, library) = (bench.graph.is_some(), bench.work.library());
+    Ok(Timed { samples, graph, library, checks, clocks, late })
 }
 
 impl<'a> Bench<'a> {
@@ -276,6 +279,15 @@ impl Work {
                 }
                 Ok(Self::Kernels { launches: prepared, constants })
             }
+            Task::Conv(conv) => {
+                let library = Cudnn::open(driver.stream())?;
+                let dtype = job.tensors[conv.tensors[0]].dtype.into();
+                let room = |bytes| driver.alloc(bytes);
+                let convolution = library.convolution(conv, dtype, room)?;
+                let address = |tensor: usize| tensors[tensor].address;
+                let (addresses, bias) = (conv.tensors.map(address), conv.bias.map(address));
+                Ok(Self::Conv { library, convolution, addresses, bias })
+            }
             Task::Gemm(gemm) => {
                 let types = [gemm.tensors[0], gemm.tensors[2]].map(|i| job.tensors[i].dtype.into());
                 Ok(Self::Gemm {
@@ -288,12 +300,24 @@ impl Work {
         }
     }
 
+    /// The library with its version, if it is one.
+    fn library(&self) -> Option<String> {
+        match self {
+            Self::Kernels { .. } => None,
+            Self::Gemm { library, .. } => Some(library.description.clone()),
+            Self::Conv { library, .. } => Some(library.description.clone()),
+        }
+    }
+
     fn start(&mut self, driver: &Driver) -> Answer<()> {
         match self {
             Self::Kernels { launches, .. } => {
                 launches.iter_mut().try_for_each(|launch| driver.launch(launch))
             }
             Self::Gemm { library, job, addresses, types } => library.gemm(job, *addresses, *types),
+            Self::Conv { library, convolution, addresses, bias } => {
+                library.start(convolution, *addresses, *bias)
+            }
         }
     }
 }

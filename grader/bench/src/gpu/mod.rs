@@ -10,6 +10,7 @@
 
 mod child;
 mod cublas;
+mod cudnn;
 mod driver;
 mod nvml;
 

@@ -23,7 +23,7 @@ fn a_bench_has_sizes_work_and_normal_data() {
     assert_eq!((bench.name(), bench.test.dims["N_out"]), ("large", 4088));
     assert_eq!((bench.flops, bench.bytes), (2 * 64 * 4088 * 9, 4 * (64 * 4096 + 9 + 64 * 4088)));
     assert_eq!(bench.work_at(&spec.tests[0].dims), Some((18, 44)));
-    assert_eq!((bench.improves, &bench.gemm), (None, &None));
+    assert_eq!((bench.improves, &bench.vendor), (None, &None));
     let kinds: Vec<String> = bench.test.data.values().map(|data| format!("{data:?}")).collect();
     assert!(kinds.iter().all(|kind| kind.contains("Normal")), "{kinds:?}");
 }

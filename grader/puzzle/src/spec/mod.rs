@@ -30,6 +30,7 @@ mod step;
 mod tensors;
 mod test;
 mod time_gate;
+mod vendor;
 mod wording;
 mod workspace;
 
@@ -43,7 +44,7 @@ pub(crate) mod errors;
 mod require_errors;
 
 pub use arg::{Arg, Purpose};
-pub use bench::{Bench, Gemm};
+pub use bench::Bench;
 pub use broken::Broken;
 pub use check::{Check, Tolerance};
 pub use constant::Constant;
@@ -64,6 +65,7 @@ pub use step::{Step, ladder};
 pub use tensors::{Tensors, grad_of, prime};
 pub use test::{Buffer, Test};
 pub use time_gate::{Reference, TimeGate};
+pub use vendor::{Conv, Gemm, Pass, Vendor};
 
 use crate::case::ReportOptions;
 use crate::workbook;

@@ -85,11 +85,10 @@ impl TimeGate {
             return Err(Fault::at(place, "this gate applies to no bench")
                 .help("add a [[bench]], whose launches are timed"));
         }
-        if let (Reference::Vendor, Some(bench)) = (reference, meant.find(|b| !b.has_vendor())) {
+        if let (Reference::Vendor, Some(bench)) = (reference, meant.find(|b| b.vendor.is_none())) {
             let title = format!("the bench `{}` says nothing of the vendor", bench.name());
-            return Err(
-                Fault::at(place, title).help("add what its library would compute: gemm = { ... }")
-            );
+            return Err(Fault::at(place, title)
+                .help("add what its library would compute: gemm = { ... } or conv = { ... }"));
         }
         Ok(gate)
     }
