@@ -100,6 +100,7 @@ impl PointerFlow {
             // Masks and counts, or nothing at all.
             Op::Store(..)
             | Op::PoisonPropagatingStore(_)
+            | Op::PoisonCheckingChoice(_)
             | Op::CopyLocal(..)
             | Op::Branch { .. }
             | Op::Join

@@ -234,6 +234,14 @@ pub struct PoisonPropagatingAccess {
     pub copies: bool,
 }
 
+/// A choice between two values, of which one may be uninitialised: that is a mistake only where it is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct PoisonCheckingChoice {
+    /// Where it holds, the first value is taken.
+    pub condition: Pred,
+    pub values: [Slot; 2],
+}
+
 /// `cp.async`: global memory to shared memory, some time before the thread waits for it.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyAsync {
@@ -257,6 +265,8 @@ pub enum Op {
     PoisonPropagatingLoad(Box<PoisonPropagatingAccess>),
     /// May store what such a load found.
     PoisonPropagatingStore(Box<PoisonPropagatingAccess>),
+    /// May take what such a load found; the choice itself follows.
+    PoisonCheckingChoice(PoisonCheckingChoice),
     Atom(Box<Atom>),
     /// Copies bytes of local memory: destination, source, size (arguments and results of calls).
     CopyLocal(u32, u32, u32),

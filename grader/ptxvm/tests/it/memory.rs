@@ -171,3 +171,19 @@ fn a_variable_that_was_never_set_does_not_look_like_zero() {
     assert!(f32::from_bits(words[0] as u32).is_nan());
     assert_eq!(words[1], u64::MAX);
 }
+
+/// A value that nobody has set may be loaded, as from an object that a function returns in part, if it is not chosen then.
+#[test]
+fn an_uninitialised_value_counts_where_it_is_chosen() {
+    let text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n\
+                .local .align 4 .b8 d[4];\n.reg .b32 %r<5>;\n.reg .pred %p<3>;\n\
+                ld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nsetp.lt.u32 %p1, %r2, %r1;\n\
+                @%p1 st.local.u32 [d], %r2;\nld.local.u32 %r3, [d];\nsetp.lt.u32 %p2, %r2, 4;\n\
+                selp.b32 %r4, %r3, 7, %p2;\nret;\n}\n";
+    let findings =
+        |set: u32| Device::new(text).launch("k", [1; 3], [32, 1, 1], 0, vec![set.bytes()]).findings;
+    assert_eq!(findings(4), []);
+    let found = findings(2);
+    assert!(matches!(found[0].kind, FindingKind::Uninitialised(_)), "{found:?}");
+    assert_eq!((found.len(), found[0].count, found[0].thread.thread), (1, 2, [2, 0, 0]));
+}

@@ -294,8 +294,13 @@ impl<'b, 'c, 'f, 'a> Body<'b, 'c, 'f, 'a> {
 
     /// Adds a step before the one that counts.
     pub fn prepare(&mut self, alu: Alu) {
+        self.prepare_op(Op::Alu(alu));
+    }
+
+    /// The same with any operation.
+    pub fn prepare_op(&mut self, op: Op) {
         self.note_place();
-        self.code.push(Instr { op: Op::Alu(alu), guard: self.guard, class: None });
+        self.code.push(Instr { op, guard: self.guard, class: None });
     }
 
     /// Adds such a step into a new register.

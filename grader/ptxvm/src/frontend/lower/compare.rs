@@ -2,10 +2,11 @@
 
 use super::body::{Body, Result};
 use super::modifiers::Modifiers;
+use super::poison::PoisonTolerance;
 use crate::frontend::syntax::ast::Operand;
 use crate::isa::ir::alu::{PQQ, PRR, R1};
-use crate::isa::ir::{Alu, Logic, Uniform};
-use crate::isa::names::Pred;
+use crate::isa::ir::{Alu, Logic, Op, PoisonCheckingChoice, Uniform};
+use crate::isa::names::{Pred, Slot};
 use crate::isa::types::Type;
 
 /// A comparison as one of the machine's, with its operands swapped or its result inverted.
@@ -225,6 +226,17 @@ impl<'a> Body<'_, '_, '_, 'a> {
         let ty = modifiers.ty().ok_or_else(|| self.malformed("`selp` needs a type"))?;
         let [d, a, b, p] = self.exactly(operands)?;
         let p = self.plain_predicate(p)?;
+        if self.poison == Some(PoisonTolerance::Choice) {
+            let slot = |body: &mut Self, value| match ty.bits() {
+                64 => body.value_q(value, ty).map(Slot::Reg64),
+                _ => body.value_r(value, ty).map(Slot::Reg32),
+            };
+            let values = [slot(self, a)?, slot(self, b)?];
+            self.prepare_op(Op::PoisonCheckingChoice(PoisonCheckingChoice {
+                condition: p,
+                values,
+            }));
+        }
         self.choose(d, a, b, p, ty)
     }
 

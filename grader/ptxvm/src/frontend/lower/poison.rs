@@ -11,12 +11,14 @@ use crate::frontend::syntax::ast::{AddressBase, Instruction, Line, Operand, Stat
 /// Why a load may read uninitialised local memory without a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PoisonTolerance {
-    /// Its value is only moved to another place, by a store of the same function.
+    /// Its value is only moved to another place, by a store of the same function, or chosen or not.
     Copy,
     /// Some bits of the value are changed, and it is stored back to its place.
     Update,
     /// These elements of the vector, a bit for each, are not used.
     Unused(u8),
+    /// No load or store but a choice, which may leave it aside.
+    Choice,
 }
 
 /// What an instruction does with a register.
@@ -24,6 +26,7 @@ pub(crate) enum PoisonTolerance {
 enum RegisterUse {
     Loaded,
     Stored,
+    Chosen,
     Other,
 }
 
@@ -55,6 +58,8 @@ pub(crate) fn tolerant_accesses(lines: &[Line]) -> HashMap<usize, PoisonToleranc
             poison.insert(index, PoisonTolerance::Copy);
             let stores = all.iter().filter(|(_, role)| *role == RegisterUse::Stored);
             poison.extend(stores.map(|&(store, _)| (store, PoisonTolerance::Copy)));
+            let choices = all.iter().filter(|(_, role)| *role == RegisterUse::Chosen);
+            poison.extend(choices.map(|&(choice, _)| (choice, PoisonTolerance::Choice)));
         } else if comes_back(lines, &mentions, register, address) {
             poison.insert(index, PoisonTolerance::Update);
         }
@@ -93,6 +98,7 @@ fn mentions<'a>(lines: &[Line<'a>]) -> HashMap<&'a str, Vec<(usize, RegisterUse)
             let role = match (base(instruction), place) {
                 ("ld", 0) => RegisterUse::Loaded,
                 ("st", 1) => RegisterUse::Stored,
+                ("selp", 1 | 2) => RegisterUse::Chosen,
                 _ => RegisterUse::Other,
             };
             each_name(operand, &mut |name, inside_address| {
@@ -180,6 +186,8 @@ mod tests {
             st.u32 [%rd8], %r8;
             ld.local.v2.u32 {%r10, %r11}, [%rd8];
             add.s32 %r10, %r10, 1;
+            ld.local.u32 %r12, [%rd8+4];
+            selp.b32 %r13, %r9, %r12, %p1;
         }";
         let file = parse(text).unwrap();
         let mut found: Vec<_> =
@@ -191,7 +199,9 @@ mod tests {
                 (0, PoisonTolerance::Copy),
                 (1, PoisonTolerance::Copy),
                 (2, PoisonTolerance::Update),
-                (14, PoisonTolerance::Unused(2))
+                (14, PoisonTolerance::Unused(2)),
+                (16, PoisonTolerance::Copy),
+                (17, PoisonTolerance::Choice)
             ]
         );
     }

@@ -101,6 +101,7 @@ fn moves_nothing(op: &Op) -> bool {
         op,
         Op::Branch { .. }
             | Op::Join
+            | Op::PoisonCheckingChoice(_)
             | Op::Call(_)
             | Op::Ret
             | Op::Exit

@@ -3,7 +3,7 @@
 
 use super::memory::AccessInfo;
 use crate::finding::{AccessKind, Space, Uninitialised};
-use crate::isa::ir::PoisonPropagatingAccess;
+use crate::isa::ir::{PoisonCheckingChoice, PoisonPropagatingAccess};
 use crate::isa::names::Pc;
 use crate::isa::window::Window;
 use crate::lanes::lanes;
@@ -48,6 +48,23 @@ impl<M: Monitor> Machine<'_, '_, M> {
             };
             machine.accessed(info, window, mask, addresses, faults);
         });
+    }
+
+    /// Reports the lanes that take an uninitialised value.
+    pub(super) fn poison_checking_choice(&mut self, mask: u32, choice: &PoisonCheckingChoice) {
+        if self.warp.poisoned.is_empty() {
+            return;
+        }
+        let first = self.warp.registers.p(choice.condition);
+        for (slot, takes) in choice.values.into_iter().zip([first, !first]) {
+            let taken = |poisoned: &&PoisonedRegister| {
+                poisoned.slot == slot && poisoned.mask & takes & mask != 0
+            };
+            let Some(poisoned) = self.warp.poisoned.iter().find(taken).cloned() else { continue };
+            let (space, size, offset) = (Space::Local, poisoned.size, poisoned.offset);
+            let kind = Uninitialised { space, size, place: None, offset, array: None };
+            self.record(kind, poisoned.pc, poisoned.mask & takes & mask);
+        }
     }
 
     pub(super) fn poison_propagating_store(

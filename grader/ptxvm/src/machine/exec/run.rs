@@ -113,6 +113,7 @@ impl<M: Monitor> Machine<'_, '_, M> {
                         self.poison_propagating_store(pc, active, store);
                     }
                 }
+                Op::PoisonCheckingChoice(choice) => self.poison_checking_choice(active, choice),
                 Op::Atom(atom) => {
                     if active != 0 {
                         if self.warp.spin.probe.is_some() {
