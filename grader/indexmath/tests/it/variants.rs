@@ -264,3 +264,23 @@ fn a_nan_that_takes_the_other_case_is_named() {
     let says = puzzle.explain("y");
     assert!(says[0].contains("a NaN in the comparison of `z[i]` with `0`"), "{says:?}");
 }
+
+#[test]
+fn of_a_long_read_the_index_that_differs_is_named() {
+    let types = [("image", "f32[N, H, W]"), ("y", "f32[N, H_out, W_out]")];
+    let dims = [
+        ("N", 2),
+        ("H", 9),
+        ("W", 9),
+        ("H_out", 3),
+        ("W_out", 3),
+        ("stride_h", 2),
+        ("stride_w", 2),
+    ];
+    let dims = [&dims[..], &[("dil_h", 1), ("dil_w", 1), ("pad_h", 2), ("pad_w", 1)]].concat();
+    let formula = "y[n,oh,ow] = sum[p < 2, q < 2] image?[n,stride_h*oh+dil_h*p-pad_h,stride_w*ow+dil_w*q-pad_w]";
+    let says =
+        puzzle(&types, &dims, formula, &formula.replace("-pad_w", "-pad_h"), false).explain("y");
+    let named = "`image` is read with `stride_w*ow+dil_w*q-pad_h` in the place of `stride_w*ow+dil_w*q-pad_w`";
+    assert!(says.iter().any(|s| s.contains(named)), "{says:?}");
+}

@@ -19,12 +19,17 @@ pub(super) fn edits(place: &Place) -> Vec<Edit> {
 /// `now` in the place of `correct`.
 fn read(place: &Place, correct: &Access, now: Access, key: String, rank: u8) -> Edit {
     let texts = (place.model.access_text(&now), place.model.access_text(correct));
-    Edit::new(
-        key,
-        rank,
-        Tree::Read(now),
-        format!("{} is read in the place of {}", texts.0, texts.1),
-    )
+    let pairs = || now.subscripts.iter().zip(&correct.subscripts).filter(|(now, old)| now != old);
+    // Of long texts the end is cut off, and with it what differs.
+    let says = match pairs().next() {
+        Some((other, old)) if texts.0.ends_with("...`") && pairs().count() == 1 => {
+            let (other, old) = (place.model.int_text(other), place.model.int_text(old));
+            let name = &place.model.tensors[correct.tensor].name;
+            format!("`{name}` is read with `{other}` in the place of `{old}`")
+        }
+        _ => format!("{} is read in the place of {}", texts.0, texts.1),
+    };
+    Edit::new(key, rank, Tree::Read(now), says)
 }
 
 /// Another tensor of the same shape.
