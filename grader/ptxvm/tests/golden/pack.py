@@ -1,7 +1,6 @@
 """Packs what make.py wrote into tables.bin.zst: python3 pack.py FOLDER
 
-For each line of tables.txt: the results of the first SAMPLE operand sets, in the width of the result, then a hash of each CHUNK
-results. NaNs become the canonical one of their type first: PTX leaves their payload open.
+For each line of tables.txt a hash of each CHUNK results. NaNs become the canonical one of their type first: PTX leaves their payload open.
 """
 
 import glob
@@ -10,7 +9,7 @@ import sys
 
 import numpy as np
 
-SAMPLE, CHUNK = 16, 4096
+CHUNK = 4096
 MASKS = {"f16": (0x7FFF, 0x7C00), "bf16": (0x7FFF, 0x7F80), "f32": (0x7FFFFFFF, 0x7F800000),
          "f64": ((1 << 63) - 1, 0x7FF << 52)}
 
@@ -28,13 +27,13 @@ def canonical(kind, values):
 
 
 def hashes(values):
-    """Of each chunk: h = (h ^ value) * prime, from the first to the last."""
+    """Of each chunk: h = (h ^ value) * prime, from the first to the last; the low 32 bits."""
     rows = values.astype(np.uint64).reshape(-1, CHUNK)
     state = np.full(len(rows), 0xCBF29CE484222325, np.uint64)
     for column in rows.T:
         state = (state ^ column) * np.uint64(0x9E3779B97F4A7C15)
         state ^= state >> np.uint64(32)
-    return state
+    return state.astype(np.uint32)
 
 
 def main():
@@ -45,7 +44,7 @@ def main():
         for number, line in enumerate(open("tables.txt").read().split("\n")[:-1]):
             kind = line.split(" ")[1]
             values = canonical(kind, found[str(number)])
-            out.write(values[:SAMPLE].tobytes() + hashes(values).tobytes())
+            out.write(hashes(values).tobytes())
     subprocess.run(["zstd", "-19", "-q", "-f", "--rm", "tables.bin"], check=True)
 
 
