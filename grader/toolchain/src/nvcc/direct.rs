@@ -8,7 +8,7 @@
 
 use super::plan::{after, only, variable};
 use super::stage::Stage;
-use super::{NvccFrontEnd, Place, no_scratch, scratch};
+use super::{NvccFrontEnd, OUT_OF_TIME, Place, no_scratch, scratch};
 use crate::cache::Key;
 use crate::confinement::installation;
 use crate::file_names::SOURCE;
@@ -92,6 +92,11 @@ pub fn run(
         nvcc.run_command(shell, start, place, &|| false)
     };
     let done = shell(&format!("{preprocess} -imacros {} -imacros {}", MACROS[0], MACROS[1]))?;
+    let went_on = matches!(done.ending, Termination::Code(..SIGNALLED));
+    if !went_on || done.stderr_text().contains(OUT_OF_TIME) {
+        // nvcc would only take the same time again.
+        return Ok(Some(done));
+    }
     if !done.success() || !done.stderr.is_empty() {
         return Ok(None);
     }

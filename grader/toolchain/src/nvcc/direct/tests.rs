@@ -36,6 +36,23 @@ fn other_commands_are_nvccs_own_business() {
     assert_eq!(read(&[&lines[..], &["#$ ptxas x"]].concat()), None);
 }
 
+/// A kernel file in a folder.
+fn job(folder: &Path) -> Job<'_> {
+    Job {
+        folder,
+        file: "k.cu".as_ref(),
+        text: b"",
+        include_dirs: &[],
+        students: &[],
+        readable: None,
+        arch: VirtualArch::default(),
+        debugger: false,
+        library: StandardLibrary::Unnamed,
+        inline_ptx: false,
+        device_code: true,
+    }
+}
+
 /// The PTX and the messages of nvcc, and those of its commands run here; `None` where this is left to nvcc.
 fn both_ways(
     text: &str,
@@ -51,19 +68,7 @@ fn both_ways(
     for name in beside {
         fs::write(folder.join(name), "").unwrap();
     }
-    let job = Job {
-        folder: &folder,
-        file: "k.cu".as_ref(),
-        text: text.as_bytes(),
-        include_dirs: &[],
-        students: &[],
-        readable: None,
-        arch: VirtualArch::default(),
-        debugger: false,
-        library,
-        inline_ptx: false,
-        device_code: true,
-    };
+    let job = Job { text: text.as_bytes(), library, ..job(&folder) };
     // The same folder for both: it is a part of the names of what only this source can see.
     let scratch = scratch().unwrap();
     let stage = Stage::new(&job, scratch.path()).unwrap();
@@ -111,4 +116,24 @@ fn what_the_preprocessor_says_and_headers_of_the_users_are_left_to_nvcc() {
     for (text, beside) in [(said, &[][..]), (kernel, &["builtin_types.h"]), (kernel, &["crt"])] {
         assert_eq!(both_ways(text, StandardLibrary::Unnamed, beside)[1], None);
     }
+}
+
+#[test]
+fn what_the_preprocessor_never_ends_is_not_begun_again() {
+    let env = Env::current();
+    let nvcc = Toolchain::locate(&env, None).expect("the tests need an nvcc").nvcc().clone();
+    let dir = tempfile::tempdir().unwrap();
+    let mut nvcc = NvccFrontEnd::new(nvcc, env, Cache::new(dir.path().join("cache")));
+    let folder = dir.path().join("own");
+    fs::create_dir(&folder).unwrap();
+    let twice = "#if __INCLUDE_LEVEL__ < 60\n#include \"a.cuh\"\n#include \"a.cuh\"\n#endif\n";
+    fs::write(folder.join("a.cuh"), twice).unwrap();
+    let job = Job { text: b"#include \"a.cuh\"\n", ..job(&folder) };
+    let scratch = scratch().unwrap();
+    let stage = Stage::new(&job, scratch.path()).unwrap();
+    let arguments = nvcc.arguments(&job, &stage, &scratch.path().join("out.ptx"));
+    kept(&nvcc, scratch.path(), &arguments).unwrap();
+    nvcc.bounds.cpu_seconds = 1;
+    let done = run(&nvcc, &job, &stage, &arguments).unwrap().expect("nvcc is not asked");
+    assert!(!done.success(), "{}", done.stderr_text());
 }
