@@ -97,6 +97,12 @@ impl<'a> StudentProgress<'a> {
         Self { workbook, store }
     }
 
+    /// Progress in `workbook` that a test keeps in a folder of its own.
+    #[cfg(test)]
+    pub fn kept_in(workbook: &'a Workbook, folder: &Path) -> Self {
+        Self { workbook, store: Cache::new(folder.to_path_buf()) }
+    }
+
     /// The hash of everything that a verdict on the stub depends on; `None` if the stub or the spec cannot be read.
     pub fn fingerprint(&self, puzzle: &Puzzle) -> Option<Key> {
         let text = read(&puzzle.stub).ok()?;

@@ -54,8 +54,14 @@ pub(super) fn page(
         solved += usize::from(state.is_solved());
         let rows = text::wrap(title, width);
         let (first, others) = rows.split_first().map_or((title, &[][..]), |rows| rows);
-        page.extend([&line(puzzle.number, first, width, state, style), "\n"]);
+        let beside = line(puzzle.number, first, width, state, style);
+        let fits = text::width(&beside) <= columns;
+        page.extend([
+            &if fits { beside } else { short_line(puzzle.number, first, width, state, style) },
+            "\n",
+        ]);
         page.extend(others.iter().map(indented));
+        page.extend((!fits).then(|| indented(&style.paint(Tone::Faint, &state.detail()))));
         if let Some(Outline { learnt, time }) = outline {
             let rows = text::wrap(&format!("{time}: {learnt}"), columns.saturating_sub(INDENT));
             page.extend(rows.iter().map(|row| indented(&style.paint(Tone::Faint, row))));
@@ -67,11 +73,14 @@ pub(super) fn page(
 
 /// The line of a puzzle, whose title is padded to `width` characters.
 pub(super) fn line(number: u32, title: &str, width: usize, state: State, style: Style) -> String {
-    let shown = style.paint(tone(state), state.name());
     let detail = state.detail();
     let detail = if detail.is_empty() { detail } else { format!(" ({detail})") };
-    let detail = style.paint(Tone::Faint, &detail);
-    format!("  {number:02}  {title:<width$}  {shown}{detail}")
+    short_line(number, title, width, state, style) + &style.paint(Tone::Faint, &detail)
+}
+
+/// The line of a puzzle without the details of its state.
+fn short_line(number: u32, title: &str, width: usize, state: State, style: Style) -> String {
+    format!("  {number:02}  {title:<width$}  {}", style.paint(tone(state), state.name()))
 }
 
 fn tone(state: State) -> Tone {
@@ -88,19 +97,28 @@ mod tests {
     use super::*;
     use puzzle::workbook::Workbook;
 
-    /// The workbook's own list keeps within 60 and 80 columns, and says of each puzzle what it teaches.
+    /// The workbook's own list keeps within 60 and 80 columns, whatever the student's progress, and says of each puzzle what it
+    /// teaches.
     #[test]
     fn lines_fit_and_puzzles_are_outlined() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let workbook = Workbook::open(&root).unwrap();
         let entries = contents::entries(&workbook);
-        let progress = StudentProgress::of(&workbook);
+        let kept = tempfile::tempdir().unwrap();
+        let progress = StudentProgress::kept_in(&workbook, kept.path());
+        let fails = Outcome::Fails { passed: 10, total: 23 };
+        for (puzzle, other) in
+            workbook.puzzles().iter().zip(workbook.puzzles().iter().skip(1)).skip(5)
+        {
+            progress.record(puzzle, &progress.fingerprint(other).unwrap(), fails);
+        }
         assert!(entries.iter().all(|entry| entry.outline.is_some() && entry.part.is_some()));
         for columns in [60, 80] {
             let page = page(&progress, &entries, columns, Style { colour: false, unicode: false });
             let long: Vec<&str> = page.lines().filter(|l| text::width(l) > columns).collect();
             assert!(long.is_empty(), "{long:?}");
             assert!(page.contains("      30 min: threads, blocks, the guard\n"), "{page}");
+            assert!(page.contains("then: 10 of 23 tests passed"), "{page}");
         }
     }
 }
