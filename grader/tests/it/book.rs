@@ -130,7 +130,11 @@ fn figures_fit_a_phone_and_describe_themselves() {
         let description = after("aria-label=\"").unwrap_or_default();
         assert!(description.len() > 80, "{}: {description:?}", path.display());
         assert!(!figure.contains("\n\n"), "{}: a blank line ends the HTML", path.display());
-        assert!(!figure.contains("></"), "{}: python3 book/scripts/compact.py it", path.display());
+        assert!(
+            !figure.contains("\"></"),
+            "{}: python3 book/scripts/compact.py it",
+            path.display()
+        );
     }
 }
 
