@@ -6,7 +6,7 @@
 //! lines that say where a header is included once more and left out, and so is the PTX. Whatever is not as expected is left to
 //! nvcc: other commands, a header that a file of the user's could stand in for, any word of the preprocessor's.
 
-use super::plan::{after, only, variable};
+use super::plan::{DryRun, after, only};
 use super::stage::Stage;
 use super::{NvccFrontEnd, OUT_OF_TIME, Place, no_scratch, scratch};
 use crate::cache::Key;
@@ -266,15 +266,7 @@ impl Commands {
     /// Reads what nvcc printed when it was asked from `folder`, with an output in the folder `there`. `None` if these are not
     /// the two commands that make PTX.
     fn read(text: &str, folder: &Path, there: &Path) -> Option<Self> {
-        let mut variables = Vec::new();
-        let mut commands = Vec::new();
-        for line in text.lines() {
-            let line = line.strip_prefix("#$ ")?;
-            match variable(line) {
-                Some(variable) if commands.is_empty() => variables.push(variable),
-                _ => commands.push(line.trim().to_owned()),
-            }
-        }
+        let DryRun { variables, commands } = DryRun::read(text)?;
         let [preprocess, compile] = &commands[..] else { return None };
         only(&commands, |command| command.contains("/cicc\" "))?;
         let (mut left, mut includes) = (preprocess.as_str(), String::new());

@@ -58,19 +58,10 @@ impl Files {
 const WRITES_MODULE_ID: &str = "--gen_module_id_file";
 
 impl Plan {
-    /// Reads what nvcc printed: its variables and commands, each behind `#$ `. The commands keep what they make in `scratch`,
-    /// and compile the C++ file `glue` besides the source. `None` if nvcc says anything else, or if the commands are other
-    /// ones than in the picture above.
+    /// Reads what nvcc printed, a [`DryRun`]. The commands keep what they make in `scratch`, and compile the C++ file `glue`
+    /// besides the source. `None` if nvcc says anything else, or if the commands are other ones than in the picture above.
     pub fn read(text: &str, scratch: &Path, glue: &Path) -> Option<Self> {
-        let mut variables = Vec::new();
-        let mut commands = Vec::new();
-        for line in text.lines() {
-            let line = line.strip_prefix("#$ ")?;
-            match variable(line) {
-                Some(variable) if commands.is_empty() => variables.push(variable),
-                _ => commands.push(line.trim().to_owned()),
-            }
-        }
+        let DryRun { variables, mut commands } = DryRun::read(text)?;
         let first = only(&commands, |c| c.contains(WRITES_MODULE_ID))?;
         let module_id = after(&commands[first], "--module_id_file_name ")?.to_owned();
         commands[first] = commands[first].replace(WRITES_MODULE_ID, "");
@@ -121,6 +112,29 @@ impl Plan {
     }
 }
 
+/// What nvcc says that it would do.
+pub(super) struct DryRun {
+    /// The environment variables that it sets for its commands.
+    pub variables: Vec<(String, String)>,
+    pub commands: Vec<String>,
+}
+
+impl DryRun {
+    /// Reads what nvcc printed: its variables and then its commands, each behind `#$ `. `None` if it says anything else.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut variables = Vec::new();
+        let mut commands = Vec::new();
+        for line in text.lines() {
+            let line = line.strip_prefix("#$ ")?;
+            match variable(line) {
+                Some(variable) if commands.is_empty() => variables.push(variable),
+                _ => commands.push(line.trim().to_owned()),
+            }
+        }
+        Some(Self { variables, commands })
+    }
+}
+
 /// The number of the one command of which `is` holds.
 pub(super) fn only(commands: &[String], is: impl Fn(&str) -> bool) -> Option<usize> {
     let mut found = (0..commands.len()).filter(|&i| is(&commands[i]));
@@ -128,7 +142,7 @@ pub(super) fn only(commands: &[String], is: impl Fn(&str) -> bool) -> Option<usi
 }
 
 /// Splits `NAME=value`, if the line is of that form.
-pub(super) fn variable(line: &str) -> Option<(String, String)> {
+fn variable(line: &str) -> Option<(String, String)> {
     let (name, value) = line.split_once('=')?;
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     is_name.then(|| (name.to_owned(), value.to_owned()))
