@@ -8,7 +8,8 @@ use device::host::{RecordedLaunch, RecordedParam, Recording};
 use diagnostic::{Failure, FailureKind};
 use indexmath::{DType, Values};
 use judge::grade::Program;
-use puzzle::case::{CaseArg, CaseLaunch};
+use puzzle::case::CaseLaunch;
+use puzzle::oracle;
 use puzzle::spec::{Bench, Buffer, Call, CallArg, Pass, Purpose, Spec, Vendor};
 use puzzle::tensor::{Tensor, encode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,27 +129,11 @@ impl<'a> Plan<'a> {
 
     /// The calls of host functions.
     pub fn calls(&self) -> Vec<CaseLaunch> {
-        let arg = |arg: &CallArg| match arg {
-            CallArg::Buffer(tensor) => CaseArg::Tensor(*tensor),
-            CallArg::Int(value) => CaseArg::Int(*value),
-            CallArg::Scalar(name) => {
-                let (dtype, value) = self.scalar(name);
-                CaseArg::Value(dtype, value)
-            }
-        };
-        let call = |call: &Call| {
-            let of_spec = &self.spec.launches[call.launch];
-            CaseLaunch {
-                kernel: of_spec.kernel.clone(),
-                grid: call.grid,
-                block: call.block,
-                shared: call.shared,
-                options: of_spec.options,
-                args: call.args.iter().map(arg).collect(),
-                constants: Vec::new(),
-            }
-        };
-        self.bench.test.calls.iter().map(call).collect()
+        let test = &self.bench.test;
+        let by_value = test.inputs.iter().filter(|input| input.shape.is_empty());
+        let scalars = by_value.map(|input| (input.name.clone(), vec![self.scalar(&input.name).1]));
+        let scalars: Values = scalars.collect();
+        test.calls.iter().map(|call| oracle::launch(self.spec, test, call, &scalars)).collect()
     }
 
     /// The job of what host code launched.

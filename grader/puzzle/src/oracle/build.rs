@@ -128,7 +128,8 @@ fn bit_equal(spec: &Spec, test: &Test) -> Vec<usize> {
     taken.into_iter().filter(written).collect()
 }
 
-fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
+/// The launch or call of host code that `call` stands for, with the scalars among the `known` values as arguments.
+pub fn launch(spec: &Spec, test: &Test, call: &Call, known: &Values) -> CaseLaunch {
     let Call { launch, grid, block, shared, ref args, ref constants } = *call;
     let arg = |arg: &CallArg| match arg {
         CallArg::Buffer(i) => CaseArg::Tensor(*i),

@@ -7,6 +7,8 @@ mod inputs;
 mod numerical;
 mod verify;
 
+pub use build::launch;
+
 use crate::case::Case;
 use crate::spec::{Spec, Test};
 use build::build;
